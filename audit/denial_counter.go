@@ -5,19 +5,22 @@ import "time"
 const (
 	// foldWindow is how long repeated entries are counted before the counts are written.
 	foldWindow = time.Minute
-	// maxKinds is the maximum number of kinds per event, within foldWindow, for entries that pages
-	// cause. A page can request an arbitrary number of hosts.
+	// maxKinds is the maximum number of kinds per event and principal, within foldWindow, for entries
+	// other than calls. A page can request an arbitrary number of hosts.
 	maxKinds = 50
-	// maxCallKinds is the maximum number of kinds of calls that had no effect.
-	maxCallKinds = 2000
+	// maxCallKinds is the maximum number of kinds of calls that had no effect, and
+	// maxPrincipalCallKinds that of one principal with a name: its clients choose their names, and the
+	// hosts in the arguments.
+	maxCallKinds          = 2000
+	maxPrincipalCallKinds = 200
 )
 
 // folds reports whether repeated entries like e are counted instead of written: entries that a page
-// can cause without limit, and calls that had no effect. A call that acted before it failed is
-// always written, because a caller could make its calls fail on purpose.
+// can cause without limit, those about sessions, which a client can open again and again, and calls
+// that had no effect. A call that acted before it failed is always written, because a caller could make its calls fail on purpose.
 func folds(e Entry) bool {
 	switch e.Event {
-	case EventDenied, EventDownload:
+	case EventDenied, EventDownload, EventSession, EventOpened, EventClosed:
 		return true
 	case EventCall:
 		return e.Code != "" && e.Code != "OK" && !e.Acted || e.Tool == "chrome_status"
@@ -29,6 +32,10 @@ func folds(e Entry) bool {
 // counted together.
 func kindOf(e Entry) Entry {
 	e.Time, e.PID, e.DurationMS, e.Count, e.Bytes, e.Args = time.Time{}, 0, 0, 0, 0, ""
+	switch e.Event {
+	case EventSession, EventOpened, EventClosed:
+		e.Session = "" // new for each session
+	}
 	if e.Event == EventCall && (e.Code == "BAD_ARGS" || e.Code == "BACKPRESSURE") {
 		e.Tab, e.Origin = "", "" // those in the arguments, which can be arbitrary
 	}
@@ -40,9 +47,26 @@ func kindOf(e Entry) Entry {
 // other entries out of the log. The zero value is ready to use.
 type denialCounter struct {
 	kinds  map[Entry]*Entry // the value has the count
-	budget map[Event]int    // remaining number of kinds
-	others map[Event]*Entry // entries of kinds beyond the budget
+	budget map[share]int    // used number of kinds
+	others map[share]*Entry // entries of kinds beyond the budget
 	timer  *time.Timer
+}
+
+// A share identifies the entries that have a budget of kinds.
+type share struct {
+	event     Event
+	principal string
+}
+
+// maxKinds returns the budget.
+func (s share) maxKinds() int {
+	switch {
+	case s.event == EventCall && s.principal == "":
+		return maxCallKinds
+	case s.event == EventCall:
+		return maxPrincipalCallKinds
+	}
+	return maxKinds
 }
 
 // first reports whether e is the first entry of its kind and must be written. Otherwise it counts
@@ -51,24 +75,24 @@ func (f *denialCounter) first(e Entry, later func()) bool {
 	if f.timer == nil {
 		f.timer = time.AfterFunc(foldWindow, later)
 		f.kinds = make(map[Entry]*Entry)
-		f.budget = map[Event]int{EventCall: maxCallKinds, EventDenied: maxKinds, EventDownload: maxKinds}
-		f.others = make(map[Event]*Entry)
+		f.budget = make(map[share]int)
+		f.others = make(map[share]*Entry)
 	}
-	kind := kindOf(e)
+	kind, of := kindOf(e), share{e.Event, e.Principal}
 	known := f.kinds[kind]
 	switch {
 	case known != nil:
-	case f.budget[e.Event] > 0:
-		f.budget[e.Event]--
+	case f.budget[of] < of.maxKinds():
+		f.budget[of]++
 		f.kinds[kind] = &kind
 		return true
 	default:
-		if known = f.others[e.Event]; known == nil {
-			known = &Entry{Event: e.Event, Detail: "other denials"}
+		if known = f.others[of]; known == nil {
+			known = &Entry{Event: e.Event, Principal: e.Principal, Detail: "other entries"}
 			if e.Event == EventDenied {
-				known.Decision = Denied
+				known.Decision, known.Detail = Denied, "other denials"
 			}
-			f.others[e.Event] = known
+			f.others[of] = known
 		}
 	}
 	known.Count++

@@ -17,6 +17,8 @@ type Event string
 const (
 	EventStart        Event = "start"        // a log was opened
 	EventEnd          Event = "end"          // it was closed
+	EventOpened       Event = "opened"       // a session of a server was opened
+	EventClosed       Event = "closed"       // it was closed; Detail is the reason
 	EventSession      Event = "session"      // a client started a session
 	EventCall         Event = "call"         // a tool call has ended
 	EventDenied       Event = "denied"       // an access outside of a call was denied, such as a request of a page

@@ -348,3 +348,45 @@ func TestActionsAreNotFolded(t *testing.T) {
 		t.Errorf("downloads of %d bytes are in the log, want %d", sum, want)
 	}
 }
+
+// TestSessionsAreFolded checks that opening and closing sessions, each with calls that have no effect,
+// adds a limited number of lines to the log, and that entries of other principals are still written.
+func TestSessionsAreFolded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		l := open(t, path, nil)
+		for i := range 10_000 {
+			for _, name := range []string{"same", fmt.Sprint("x", i)} {
+				e := Entry{Session: fmt.Sprint(name, i), Name: name, Principal: "b", Client: name}
+				for _, event := range []Event{EventOpened, EventSession, EventCall, EventClosed} {
+					if e.Event, e.Tool, e.Code = event, "", ""; event == EventCall {
+						e.Tool, e.Code = "click", "POLICY_DENIED"
+					}
+					l.Record(e)
+				}
+			}
+		}
+		before := len(entries(t, path))
+		l.Record(Entry{Event: EventOpened, Name: "x", Principal: "a"})
+		l.Record(Entry{Event: EventCall, Tool: "click", Code: "POLICY_DENIED", Principal: "a"})
+		if list := entries(t, path); len(list) != before+2 || list[before].Principal != "a" {
+			t.Errorf("%d lines of another principal", len(list)-before)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		list := entries(t, path)
+		if n := len(list); n > 2*(3*maxKinds+maxPrincipalCallKinds+10) {
+			t.Errorf("%d lines", n)
+		}
+		opened := 0
+		for _, e := range list {
+			if e.Event == EventOpened && e.Principal == "b" {
+				opened += max(1, e.Count)
+			}
+		}
+		if opened != 20_000 {
+			t.Errorf("%d sessions were opened, want 20000", opened)
+		}
+	})
+}

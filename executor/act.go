@@ -16,6 +16,11 @@ const DefaultActionTimeout = 5 * time.Second
 // the action point. It returns ErrNotActionable, with the reason, if the element does not become
 // actionable in time. It may also return ErrSelectorNotFound or ErrRefExpired. A method reports
 // success only if the element received the event.
+//
+// A [Ref] is what the client last received for it: a role, a name, and the row, list item or dialog
+// that the element is in. If a page reuses the element for another thing, as a virtual list does, the
+// methods send nothing and return ErrRefExpired, with the old and the new name. If only the number in
+// its name changed, or its name got longer, they act and the note has the new name.
 type Actor interface {
 	// Click clicks the target.
 	Click(ctx context.Context, target Target, opts *ClickOptions) (*Action, error)
@@ -104,11 +109,12 @@ type ScrollOptions struct {
 
 // A ScrollResult is the scroll position after [Actor.Scroll], in CSS pixels.
 type ScrollResult struct {
-	OK       bool `json:"ok"`
-	X        int  `json:"x"`
-	Y        int  `json:"y"`
-	AtTop    bool `json:"atTop"`
-	AtBottom bool `json:"atBottom"`
+	OK       bool   `json:"ok"`
+	X        int    `json:"x"`
+	Y        int    `json:"y"`
+	AtTop    bool   `json:"atTop"`
+	AtBottom bool   `json:"atBottom"`
+	Note     string `json:"note,omitempty"` // as in [Snapshot]
 }
 
 // A Field is a form field and its new value: a string, a bool (for a checkbox or radio button) or a

@@ -21,6 +21,9 @@ type CallOptions struct {
 	OnSwitch      func(BackendSwitch)
 	OnSharedTab   func(SharedTab)
 	OnSentElement func(SentElement)
+	// OnDownload is called with each download of the session's tabs that has started or ended since
+	// the last result that reported it. The goroutine of the call calls it, after the operation.
+	OnDownload func(Download)
 }
 
 type callOptionsKey struct{}
@@ -41,6 +44,9 @@ func WithCallOptions(ctx context.Context, o CallOptions) context.Context {
 	}
 	if o.OnSentElement == nil {
 		o.OnSentElement = old.OnSentElement
+	}
+	if o.OnDownload == nil {
+		o.OnDownload = old.OnDownload
 	}
 	return context.WithValue(ctx, callOptionsKey{}, o)
 }

@@ -58,6 +58,7 @@ type Screenshot struct {
 	Height     int    `json:"height"`
 	Truncated  bool   `json:"truncated"`
 	FullHeight int    `json:"fullHeight,omitempty"` // of the complete page or element at the same scale, if Truncated
+	Note       string `json:"note,omitempty"`       // as in [Snapshot]
 }
 
 // DownloadOptions are the options of [Capturer.Download]. Exactly one of URL and Target must be

@@ -27,7 +27,7 @@ const (
 	ErrTargetGone            = errs.ErrTargetGone            // the tab closed or crashed during the call
 	ErrSessionEnded          = errs.ErrSessionEnded          // the session of a server ended before or during the call
 	ErrSelectorNotFound      = errs.ErrSelectorNotFound      // no element matches
-	ErrRefExpired            = errs.ErrRefExpired            // the ref's element or its document is gone
+	ErrRefExpired            = errs.ErrRefExpired            // the ref's element or its document is gone, or it is another thing
 	ErrNotActionable         = errs.ErrNotActionable         // found, but hidden, covered, moving, disabled or read-only
 	ErrDialogOpen            = errs.ErrDialogOpen            // a JavaScript dialog blocks the page
 	ErrTimeout               = errs.ErrTimeout               // the deadline passed

@@ -121,6 +121,7 @@ type PolicyStatus struct {
 	Eval         bool     `json:"eval"`
 	Downloads    bool     `json:"downloads"`
 	Uploads      bool     `json:"uploads"`
+	Clipboard    bool     `json:"-"`       // the user's clipboard, on all allowed sites
 	Storage      bool     `json:"storage"` // values and changes of cookies and web storage
 	State        bool     `json:"state"`   // state files
 	Subresources string   `json:"subresources,omitempty"`

@@ -30,6 +30,9 @@ const (
 	OpStorage  Operation = "storage"  // read or change the cookies and web storage of the document's site, or of the domain in Destination if that is different
 	OpState    Operation = "state"    // save or restore the cookies and web storage of the document's site, or of the site in Destination if that is set
 	OpCDP      Operation = "cdp"      // send a raw CDP command to the document
+	// OpClipboard is input to the document that copies, cuts or pastes in a browser with the user's
+	// clipboard. It is in addition to OpAct.
+	OpClipboard Operation = "clipboard"
 )
 
 // OriginOpaque is the effective origin of a document with an opaque origin: a data: URL, a
@@ -56,6 +59,27 @@ type Access struct {
 	// OpenedBySession is set for a tab that a session opened. Navigating it to an allowed URL, or
 	// closing it, is harmless regardless of the page that it shows.
 	OpenedBySession bool
+	// ErrorPage is set for an error page of the browser, such as a certificate warning. No gate can
+	// allow acting on it, see CheckErrorPage.
+	ErrorPage bool
+}
+
+// CheckErrorPage returns ErrPolicyDenied if the access acts on an error page of the browser. Such a
+// page can be read and left. Its buttons and keys accept a certificate or ignore another warning of
+// the browser, which protects a person, so only a person may use them. Backends deny it regardless
+// of the [Gate].
+func (a Access) CheckErrorPage() error {
+	switch a.Op {
+	case OpList, OpRead, OpNavigate, OpDismiss, OpDownload:
+		return nil
+	}
+	if !a.ErrorPage {
+		return nil
+	}
+	e := Errorf(ErrPolicyDenied, "Read the page for the reason, or load another URL with Page.Navigate.",
+		"the tab shows an error page or a warning of the browser, which can be read but not acted on: only a person can accept this")
+	e.Rule = "error-page"
+	return e
 }
 
 // GateFunc is a function that implements [Gate].

@@ -12,7 +12,7 @@ type WaitUntil string
 const (
 	UntilLoad             WaitUntil = "load"
 	UntilDOMContentLoaded WaitUntil = "domcontentloaded"
-	UntilNetworkIdle      WaitUntil = "networkidle" // load, and 500 ms without a pending request
+	UntilNetworkIdle      WaitUntil = "networkidle" // load, and 500 ms without a pending request other than WebSockets, event streams and media
 	UntilCommit           WaitUntil = "commit"      // the response arrived and the document was replaced
 )
 
@@ -25,7 +25,8 @@ const DefaultWaitTimeout = 10 * time.Second
 // Navigator is the part of a [Page] that navigates tabs.
 //
 // Navigate, Back, Forward and Reload return ErrNavigationFailed for a network error (the text
-// contains Chrome's net::ERR_ name), ErrPolicyDenied if the policy denies a redirect, ErrTimeout if
+// contains Chrome's net::ERR_ name), and Back, Forward and Reload, if the page would be requested by
+// sending a form again; the tab then shows the same page as before. They return ErrPolicyDenied if the policy denies a redirect, ErrTimeout if
 // opts.Until is not reached in time, and ErrDialogOpen if a beforeunload dialog blocks the page.
 type Navigator interface {
 	// Navigate loads url and returns when opts.Until is reached.
@@ -45,6 +46,9 @@ type Navigator interface {
 type NavigateOptions struct {
 	Until   WaitUntil     // default UntilLoad
 	Timeout time.Duration // default DefaultNavigateTimeout
+	// Resubmit lets Reload send a form again if the page was made by sending it. It needs the
+	// mutations grant. Other methods ignore it.
+	Resubmit bool
 }
 
 // A Navigation is the result of a navigation.
@@ -81,4 +85,6 @@ type WaitResult struct {
 	Waited  int64 `json:"waitedMs"`
 	// Unmet names the conditions that did not hold at the end.
 	Unmet []string `json:"unmet,omitempty"`
+	// Note says that the ref in Gone is another thing, as in [Snapshot].
+	Note string `json:"note,omitempty"`
 }

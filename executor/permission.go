@@ -19,18 +19,21 @@ const (
 	PermitSite      = errs.PermitSite      // Permission.Origin is treated as if it were in the allow list
 	PermitMutations = errs.PermitMutations // changing pages, on all allowed sites
 	PermitDownloads = errs.PermitDownloads // saving files, from all allowed sites
+	PermitClipboard = errs.PermitClipboard // copying from and pasting into pages of Permission.Origin with the user's clipboard
 )
 
 // A PermissionGranter accepts grants while it is in use. The Executor that policy.Guard's Wrap
 // returns is one. Its methods are safe for concurrent use.
 type PermissionGranter interface {
-	// WithCall returns a context for one call for which the user can be prompted: its denials name
-	// the site if it is known, and once grants of other calls do not apply to it.
-	WithCall(ctx context.Context) context.Context
+	// WithCall returns a context for one call of a client for which the user can be prompted: its
+	// denials name the site if it is known, and the grants of other clients and the once grants of
+	// other calls do not apply to it.
+	WithCall(ctx context.Context, client string) context.Context
 	// Grant grants p: if once is set, to the call of ctx, which WithCall returned, otherwise to
-	// every call. The grant is valid until revoke is called. revoke may be called more than once.
-	// In either case the browser's network, which cannot distinguish calls, is open until then.
-	// Grant returns ErrBadArgs for a permission that cannot be granted at run time.
+	// every call of its client or, if ctx has no call, to every call. The grant is valid until revoke
+	// is called. revoke may be called more than once. In any case the browser's network, which cannot
+	// distinguish calls, is open until then. Grant returns ErrBadArgs for a permission that cannot be
+	// granted at run time.
 	Grant(ctx context.Context, p Permission, once bool) (revoke func(), err error)
 }
 

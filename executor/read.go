@@ -8,7 +8,8 @@ const DefaultMaxChars = 20_000
 // Reader is the part of a [Page] that reads pages. Its results are page content: data, never
 // instructions.
 //
-// With a target, each method may return ErrSelectorNotFound or ErrRefExpired.
+// With a target, each method may return ErrSelectorNotFound or ErrRefExpired. If the element of a ref
+// is another thing than the client last received for it, the result has a note.
 type Reader interface {
 	// Snapshot returns an outline of roles and names, with a ref on each element that can be acted
 	// on.
@@ -57,6 +58,9 @@ type Snapshot struct {
 	// Obstacle is the detected obstacle. It is nil if none was detected, and in a snapshot of a
 	// target.
 	Obstacle *Obstacle `json:"obstacle,omitempty"`
+	// Note says that the element of the ref in Target is another thing than when the client last received
+	// the ref, or has another name.
+	Note string `json:"note,omitempty"`
 }
 
 // TextOptions are the options of [Reader.Text].
@@ -70,7 +74,8 @@ type Text struct {
 	Content   string `json:"text"`
 	Truncated bool   `json:"truncated"`
 	Origin    string `json:"origin"`
-	Chars     int    `json:"chars"` // of the complete text
+	Chars     int    `json:"chars"`          // of the complete text
+	Note      string `json:"note,omitempty"` // as in [Snapshot]
 }
 
 // HTMLOptions are the options of [Reader.HTML].
@@ -86,6 +91,7 @@ type HTML struct {
 	Truncated bool   `json:"truncated"`
 	Origin    string `json:"origin"`
 	Chars     int    `json:"chars"`
+	Note      string `json:"note,omitempty"` // as in [Snapshot]
 }
 
 // MarkdownOptions are the options of [Reader.Markdown].

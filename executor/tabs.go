@@ -87,9 +87,9 @@ type NewPageOptions struct {
 	Browser string
 }
 
-// A Ref identifies a DOM node of a document, such as "e12". Snapshot creates refs, and so do other
-// methods that document it. The ref of a node is the same in every snapshot, and is never reused in
-// a tab.
+// A Ref identifies a DOM node of a document as the client last received it, such as "e12". Snapshot
+// creates refs, and so do other methods that document it. The ref of a node is the same in every
+// snapshot until the page shows another thing in the node, and is never reused in a tab.
 type Ref = errs.Ref
 
 // ParseRef accepts "e12", "@e12" and "ref=e12".

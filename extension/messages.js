@@ -118,7 +118,7 @@ function untilOf(m) {
 }
 
 /** What was granted, for the log. */
-const KIND_LABELS = { site: 'a site', mutations: 'acting', downloads: 'downloads' };
+const KIND_LABELS = { site: 'a site', mutations: 'acting', downloads: 'downloads', clipboard: 'the clipboard' };
 
 /** @type {Record<Action, (b: Broker, m: any) => unknown>} */
 const ACTIONS = {

@@ -77,6 +77,15 @@ export const content = (params, s) => {
   if (why) throw new CommandError('POLICY_DENIED', why);
 };
 
+/** For input. An error page of the browser, such as a certificate warning, gets none, except for what
+ * has no effect without an earlier press: only a person may act on it. @type {Check} */
+const act = (params, s) => {
+  content(params, s);
+  if (s.url.startsWith('chrome-error:') && params.type !== 'mouseReleased' && params.type !== 'touchCancel') {
+    throw new CommandError('POLICY_DENIED', 'the tab shows an error page or a warning of the browser: only a person can accept this');
+  }
+};
+
 /** For a node and its descendants. With consent only, it may pierce frames deeper than the next
  * document, because further documents may be of denied sites. @type {Check} */
 const describeNode = (params, s) => {
@@ -389,11 +398,11 @@ const TABLE = {
   'Fetch.failRequest': allowAlways,
 
   'Input.cancelDragging': allowAlways,
-  'Input.dispatchKeyEvent': content,
-  'Input.dispatchMouseEvent': content,
-  'Input.dispatchTouchEvent': content,
-  'Input.imeSetComposition': content,
-  'Input.insertText': content,
+  'Input.dispatchKeyEvent': act,
+  'Input.dispatchMouseEvent': act,
+  'Input.dispatchTouchEvent': act,
+  'Input.imeSetComposition': act,
+  'Input.insertText': act,
 
   'Inspector.enable': allowAlways,
   'Inspector.disable': allowAlways,
@@ -503,7 +512,7 @@ export function redactResult(method, result, rules) {
  * Reports whether a method needs the document of an out-of-process frame.
  * @param {string} method
  */
-export const needsSite = (method) => Object.hasOwn(TABLE, method) && [content, describeNode, createIsolatedWorld].includes(TABLE[method]);
+export const needsSite = (method) => Object.hasOwn(TABLE, method) && [act, content, describeNode, createIsolatedWorld].includes(TABLE[method]);
 
 /** The allowed methods, for tests and documents. */
 export const METHOD_NAMES = Object.keys(TABLE);

@@ -6,7 +6,7 @@ import { Questions } from './questions.js';
  * What an agent lacks and the user can grant at run time. The server stores the
  * grants and sends the changed policy. Here the user is only prompted.
  *
- * @typedef {'site' | 'mutations' | 'downloads'} PermissionKind
+ * @typedef {'site' | 'mutations' | 'downloads' | 'clipboard'} PermissionKind
  * @typedef {'once' | 'session' | 'no'} PermissionAnswer
  */
 
@@ -35,7 +35,7 @@ import { Questions } from './questions.js';
  */
 
 /** @type {PermissionKind[]} */
-export const PROMPT_KINDS = ['site', 'mutations', 'downloads'];
+export const PROMPT_KINDS = ['site', 'mutations', 'downloads', 'clipboard'];
 
 /** How long a prompt is shown if no call waits for the answer, in ms. */
 const PROMPT_TTL_MS = 5 * 60_000;
@@ -57,7 +57,7 @@ const keyOf = (server, { client, kind, origin, tool, call }) => JSON.stringify([
  * @param {string} server its key
  * @param {PermissionRequest} what
  */
-const scopeOf = (server, { client, kind, origin }) => JSON.stringify([server, client, kind, kind === 'site' ? origin : '']);
+const scopeOf = (server, { client, kind, origin }) => JSON.stringify([server, client, kind, kind === 'site' || kind === 'clipboard' ? origin : '']);
 
 /**
  * The prompts of servers, and the answers that no call has received yet. The stored ones are never

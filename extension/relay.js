@@ -429,6 +429,8 @@ export class Relay {
    */
   learn(a, tree) {
     const frame = tree?.frame;
+    // Of an error page, chrome.tabs reports the URL that did not load.
+    if (frame?.id === a.top && a.documents === 0 && a.steps === 0 && String(frame.url).startsWith('chrome-error:')) a.url = String(frame.url);
     if (frame && frame.id !== a.top && !a.urls.has(frame.id)) a.urls.set(frame.id, String(frame.url));
     for (const child of tree?.childFrames ?? []) this.learn(a, child);
   }

@@ -264,6 +264,8 @@ export function promptText({ kind, tool }) {
       return { wants: [' wants to act on ', `${by}. It currently has read-only access.`], follows: `It could click, type and submit forms as you, in its tabs on all allowed sites. ${ends}` };
     case 'downloads':
       return { wants: [' wants to save a file from ', `${by}.`], follows: `It could save files into its download directory from all allowed sites. ${ends}` };
+    case 'clipboard':
+      return { wants: [' wants to copy or paste on ', `${by}.`], follows: `It could read and replace what is in your clipboard, on pages of this site. ${ends}` };
   }
   return {
     wants: [' wants to run scripts on ', '.'],

@@ -118,6 +118,7 @@ func (r scrollResult) render(t *text) {
 		where += ", at the bottom"
 	}
 	t.line("at x %d, y %d%s", r.X, r.Y, where)
+	t.note(r.Note)
 }
 
 type selectArgs struct {

@@ -94,14 +94,21 @@ func (a *auditor) consentEntry(ctx context.Context, tool string, tab executor.Ta
 	return e
 }
 
-// consent records a question to the user, or the answer, which is a decision.
+// The rules of the entries about answers.
+const (
+	ruleUser   = "user"
+	ruleClient = "client" // the client returned the answer; its user may not have seen the question
+)
+
+// consent records a question to the user, or the answer, which is a decision. Its rule is that of e,
+// or ruleUser.
 func (a *auditor) consent(e audit.Entry, decision, detail string) {
 	if a == nil {
 		return
 	}
 	e.Decision, e.Detail = decision, detail
-	if decision != "" {
-		e.Rule = "user"
+	if e.Rule = cmp.Or(e.Rule, ruleUser); decision == "" {
+		e.Rule = ""
 	}
 	a.to.Record(e)
 }

@@ -35,6 +35,7 @@ var goldenCalls = []struct{ tool, args string }{
 	{"forward", `{}`},
 	{"forward", `{"waitUntil":"networkidle"}`},
 	{"reload", `{"waitUntil":"networkidle"}`},
+	{"reload", `{"resubmit":true}`},
 	{"click", `{"ref":"e6"}`},
 	{"click", `{"selector":"role=button[name=\"Pay\"]","tabId":"cdp:b7:1","button":"right","clickCount":2,"modifiers":["Control","Shift"],"timeoutMs":2000.0}`},
 	{"type", `{"ref":"@e3","text":"ann@example.com","clear":true,"pressEnter":true,"keyEvents":true}`},

@@ -78,6 +78,7 @@ func (r screenshotResult) file(outputPath) (fileContent, bool) {
 }
 
 func (r screenshotResult) warnings(t *text) {
+	t.note(r.Note)
 	if !r.Truncated {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -79,6 +80,7 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 		OnSwitch:      func(sw executor.BackendSwitch) { notes = append(notes, sw.String()) },
 		OnSharedTab:   func(sh executor.SharedTab) { notes = append(notes, sharedNote(sh.Tab)) },
 		OnSentElement: func(e executor.SentElement) { notes = append(notes, sentNote(e)) },
+		OnDownload:    func(d executor.Download) { notes = append(notes, string(downloadText("download", d))) },
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -131,6 +133,7 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	if t.name != "chrome_status" { // the only tool that needs no browser
 		s.browserStarted.Store(true)
 	}
+	translateTexts(reflect.ValueOf(out))
 	if out, err = s.saveResult(file, out); err != nil {
 		return nil
 	}

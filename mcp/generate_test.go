@@ -95,6 +95,7 @@ var sharedArguments = map[string]string{
 	"maxChars":  "default 20000",
 	"modifiers": "pressed during the action",
 	"waitUntil": "default `load`",
+	"resubmit":  "if the page was made by sending a form: send it again",
 }
 
 func toolsDocument(t *testing.T) string {
@@ -223,7 +224,7 @@ var codeMeanings = map[executor.Code]string{
 	executor.ErrTargetGone:            "the tab was closed or crashed during the call",
 	executor.ErrSessionEnded:          "the session ended before or during the call; the text says why",
 	executor.ErrSelectorNotFound:      "nothing matches the selector",
-	executor.ErrRefExpired:            "the element or its document was removed: take a new snapshot",
+	executor.ErrRefExpired:            "the element or its document was removed, or the page shows another thing in it: take a new snapshot",
 	executor.ErrNotActionable:         "the element is hidden, covered, moving, disabled or read-only, or another element received the input",
 	executor.ErrDialogOpen:            "a JavaScript dialog blocks the page: answer it with `handle_dialog`",
 	executor.ErrTimeout:               "deadline exceeded; the text says what the call waited for",

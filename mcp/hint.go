@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -40,6 +41,31 @@ func (t *tool) hint(text string, retryable bool) string {
 		return "Try again."
 	}
 	return strings.TrimSpace(strings.Join(kept, ""))
+}
+
+// translateTexts replaces the Go names in the notes and reasons of a result, which contain hints, by
+// tools and flags.
+func translateTexts(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			translateTexts(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			translateTexts(v.Index(i))
+		}
+	case reflect.Struct:
+		for field, value := range v.Fields() {
+			switch {
+			case !field.IsExported():
+			case value.Kind() != reflect.String:
+				translateTexts(value)
+			case value.CanSet() && (field.Name == "Note" || field.Name == "Reason"):
+				value.SetString(hint.Translate(value.String()))
+			}
+		}
+	}
 }
 
 // lacksArgument reports whether a sentence names an argument of a tool, but neither t nor a tool

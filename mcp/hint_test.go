@@ -3,6 +3,7 @@ package mcp
 import (
 	"errors"
 	"log/slog"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -67,5 +68,18 @@ func TestHintsNameTools(t *testing.T) {
 				t.Errorf("%s: %q, want %q", tool.name, got, want)
 			}
 		}
+	}
+}
+
+// TestNotesNameTools checks that notes and reasons, which contain hints, name tools and flags, also in
+// structured results.
+func TestNotesNameTools(t *testing.T) {
+	out := actionResult{&executor.Action{Changes: executor.Changes{
+		Note:      "navigation denied by policy: allow it with Config.AllowDomains",
+		Downloads: []executor.Download{{Reason: "allow downloads with Config.Downloads"}},
+	}}}
+	translateTexts(reflect.ValueOf(out))
+	if got := out.Note + "; " + out.Downloads[0].Reason; got != "navigation denied by policy: allow it with --allow-domain; allow downloads with --enable-downloads" {
+		t.Error(got)
 	}
 }

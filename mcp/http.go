@@ -13,8 +13,9 @@ import (
 )
 
 // An HTTPSession is one session of a [Server] whose clients connect over MCP's streamable HTTP
-// transport, or call tools by plain HTTP requests. All its clients share the active tab, the refs,
-// the limits and what the user granted for the session. Its methods are safe for concurrent use.
+// transport, or call tools by plain HTTP requests. All its clients share the active tab, the refs
+// and the limits. What a user granted or denied applies to one MCP session; clients without one count as
+// one client, and those of plain HTTP requests as another. Its methods are safe for concurrent use.
 type HTTPSession struct {
 	stateful, stateless http.Handler
 	sessions            *mcpSessions
@@ -52,7 +53,7 @@ func (s *Server) OpenHTTP(ctx context.Context) (*HTTPSession, error) {
 			DisableLocalhostProtection: true, // the caller checks Host, which a reverse proxy may have set
 		})
 	}
-	sessions := &mcpSessions{protocol: srv, sessions: map[string]*mcpSession{}}
+	sessions := &mcpSessions{protocol: srv, ended: ses.prompter.forget, sessions: map[string]*mcpSession{}}
 	return &HTTPSession{
 		stateful: handler(false), stateless: handler(true),
 		sessions: sessions, ses: ses, server: s, life: life, cancel: cancel, closeSession: closeSession, limits: timing.Current().ProgramLimits,

@@ -20,7 +20,8 @@ const sessionIDHeader = "Mcp-Session-Id"
 // limit, a new one ends the one that was not used for the longest time.
 type mcpSessions struct {
 	protocol *sdk.Server
-	ending   sync.WaitGroup // MCP sessions at the limit
+	ended    func(id string) // called after the end of an MCP session, except for close
+	ending   sync.WaitGroup  // MCP sessions at the limit
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[string]*mcpSession
@@ -57,9 +58,12 @@ func (m *mcpSessions) serve(h http.Handler, w http.ResponseWriter, r *http.Reque
 	if session != nil {
 		defer func() {
 			m.mu.Lock()
-			defer m.mu.Unlock()
 			if session.requests--; r.Method == http.MethodDelete {
 				delete(m.sessions, id)
+			}
+			m.mu.Unlock()
+			if r.Method == http.MethodDelete {
+				m.ended(id)
 			}
 		}()
 	}
@@ -87,6 +91,7 @@ func (m *mcpSessions) open(h http.Handler, w http.ResponseWriter, r *http.Reques
 			if conn := m.find(oldest); conn != nil {
 				conn.Close() // after its running calls, if it disconnected during one
 			}
+			m.ended(oldest)
 		})
 	}
 	m.opening++

@@ -6,9 +6,11 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -226,5 +228,71 @@ func TestCallOfClosedSession(t *testing.T) {
 		if text := <-result; !strings.HasPrefix(text, "SESSION_ENDED: The session was closed before the call finished: a client closed it. Open the session again") {
 			t.Errorf("%s: %s", version, text)
 		}
+	}
+}
+
+// TestPromptsOfTwoClients checks that what a user allows or denies for one MCP session has no effect
+// on another one of the session, or on calls over plain HTTP, and ends with the MCP session.
+func TestPromptsOfTwoClients(t *testing.T) {
+	for _, answer := range []string{"once", "session", "no"} {
+		t.Run(answer, func(t *testing.T) {
+			h := newPromptFixture(t)
+			session, url := openHTTP(t, h.server)
+			hosts := make([]*sdk.ClientSession, 2)
+			prompted := make(chan int, 4)
+			replies := []chan string{make(chan string, 1), make(chan string, 1)}
+			for i := range hosts {
+				opts := h.user(func(context.Context) (*sdk.ElicitResult, error) {
+					prompted <- i
+					select {
+					case reply := <-replies[i]:
+						return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": reply}}, nil
+					case <-t.Context().Done():
+						return nil, t.Context().Err()
+					}
+				})
+				transport := &sdk.StreamableClientTransport{Endpoint: url, DisableStandaloneSSE: true, MaxRetries: -1}
+				var err error
+				hosts[i], err = sdk.NewClient(&sdk.Implementation{Name: "test"}, opts).Connect(t.Context(), transport, &sdk.ClientSessionOptions{ProtocolVersion: legacy})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer hosts[i].Close()
+			}
+			// Identical calls wait at the same time, each for its own user.
+			var calls sync.WaitGroup
+			failed := make([]bool, 2)
+			for i := range hosts {
+				calls.Go(func() { failed[i] = callTool(t, hosts[i], "navigate", shopCall).IsError })
+			}
+			if first, second := await.Receive(t, "a prompt", prompted), await.Receive(t, "another prompt", prompted); first == second {
+				t.Fatalf("both prompts were shown by client %d", first)
+			}
+			replies[0] <- answer
+			replies[1] <- "no"
+			calls.Wait()
+			if failed[0] != (answer == "no") || !failed[1] {
+				t.Errorf("the calls failed: %v", failed)
+			}
+			if res := callREST(t, session, "navigate", shopCall); res.status != http.StatusForbidden {
+				t.Errorf("over plain HTTP: %d", res.status)
+			}
+			if text := errorText(t, callTool(t, hosts[1], "navigate", shopCall)); !strings.Contains(text, "not prompted again") {
+				t.Error(text)
+			}
+			if answer != "session" {
+				return
+			}
+			if res := callTool(t, hosts[0], "navigate", shopCall); res.IsError {
+				t.Error(textOf(res))
+			}
+			if n := len(h.guard.Policy().Config().AllowDomains); n != 1 {
+				t.Errorf("%d sites are allowed in the network", n)
+			}
+			if err := hosts[0].Close(); err != nil {
+				t.Fatal(err)
+			}
+			await.Until(t, "the grant to end with the MCP session", func() bool { return len(h.guard.Policy().Config().AllowDomains) == 0 })
+		})
 	}
 }

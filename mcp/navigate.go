@@ -61,8 +61,13 @@ func (a historyArgs) forward(ctx context.Context, p executor.Page) (navigateResu
 	return navigateResult{nav, a.Tab}, err
 }
 
-func (a historyArgs) reload(ctx context.Context, p executor.Page) (navigateResult, error) {
-	nav, err := p.Reload(ctx, &executor.NavigateOptions{Until: a.Until})
+type reloadArgs struct {
+	historyArgs
+	Resubmit bool `json:"resubmit,omitempty"`
+}
+
+func (a reloadArgs) reload(ctx context.Context, p executor.Page) (navigateResult, error) {
+	nav, err := p.Reload(ctx, &executor.NavigateOptions{Until: a.Until, Resubmit: a.Resubmit})
 	return navigateResult{nav, a.Tab}, err
 }
 
@@ -139,6 +144,7 @@ type waitResult struct{ *executor.WaitResult }
 
 func (r waitResult) render(t *text) {
 	t.line("matched: %t after %d ms", r.Matched, r.Waited)
+	t.note(r.Note)
 	if r.Ref != "" {
 		t.line("ref %s", r.Ref)
 	}

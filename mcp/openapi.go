@@ -75,6 +75,7 @@ func OpenAPI(version string) json.RawMessage {
 	for _, method := range []string{"put", "delete"} {
 		addErrors(objectAt(doc.Paths, "/v1/sessions/{name}", method, "responses"))
 	}
+	addErrors(objectAt(doc.Paths, "/v1/sessions", "get", "responses"))
 	for _, set := range toolsets {
 		tag := "toolset " + string(set.name)
 		doc.Tags = append(doc.Tags, jsonObject{"name": tag, "description": set.desc})

@@ -121,14 +121,28 @@ func (r fileResult) MarshalJSON() ([]byte, error) {
 
 // An outputDir is the directory in which a session saves results. It is safe for concurrent use.
 type outputDir struct {
-	path string // empty means that results cannot be saved
-	max  int64  // bytes in total
+	path     string                          // empty means that results cannot be saved
+	max      int64                           // bytes in total
+	existing func() (bytes int64, files int) // Options.OutputUsed; may be nil
 
-	mu    sync.Mutex    // guards the fields below
-	dir   *download.Dir // nil until the first result is saved
-	used  int64
+	mu     sync.Mutex    // guards the fields below
+	dir    *download.Dir // nil until the first result is saved
+	used   fileCount     // includes saving
+	saving fileCount     // files that are being saved
+}
+
+// A fileCount is a number of files and their total size.
+type fileCount struct {
+	bytes int64
 	files int
 }
+
+func (c *fileCount) add(other fileCount) {
+	c.bytes += other.bytes
+	c.files += other.files
+}
+
+func (c *fileCount) remove(other fileCount) { c.add(fileCount{-other.bytes, -other.files}) }
 
 // open creates and opens the directory, and checks that only the user can access it and that the
 // quota is not used up.
@@ -138,7 +152,7 @@ func (o *outputDir) open() error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.used >= o.max || o.files >= maxOutputFiles {
+	if o.count(); o.used.bytes >= o.max || o.used.files >= maxOutputFiles {
 		return o.full()
 	}
 	if o.dir != nil {
@@ -157,8 +171,20 @@ func (o *outputDir) open() error {
 	return nil
 }
 
+// count counts the existing files, if these count. o.mu must be held.
+func (o *outputDir) count() {
+	if o.existing != nil {
+		o.used.bytes, o.used.files = o.existing()
+		o.used.add(o.saving)
+	}
+}
+
 // full returns the error of a file that exceeds the total. o.mu must be held.
 func (o *outputDir) full() error {
+	if o.existing != nil {
+		return executor.Errorf(executor.ErrBackpressure, "Omit file, and read less. The user can remove files, or allow more with Options.MaxOutputBytes.",
+			"the saved results of all sessions, such as those in %s, would exceed %s or %d files in total", o.path, byteCount(o.max), maxOutputFiles)
+	}
 	return executor.Errorf(executor.ErrBackpressure, "Omit file, and read less. A new session can save files again.",
 		"the saved results would exceed %s or %d files in total", byteCount(o.max), maxOutputFiles)
 }
@@ -170,9 +196,9 @@ func (o *outputDir) save(path outputPath, c fileContent) (f download.File, err e
 		return f, badArgs("Save less: name an element by selector or ref.", "result of %d bytes exceeds the limit of %d for a file", n, maxOutputFile)
 	}
 	o.mu.Lock()
-	if o.dir == nil {
+	if o.count(); o.dir == nil {
 		err = errors.New("the session has ended")
-	} else if n > o.max-o.used || o.files >= maxOutputFiles {
+	} else if n > o.max-o.used.bytes || o.used.files >= maxOutputFiles {
 		err = o.full()
 	}
 	if err != nil {
@@ -180,14 +206,16 @@ func (o *outputDir) save(path outputPath, c fileContent) (f download.File, err e
 		return f, err
 	}
 	dir := o.dir
-	o.used += n
-	o.files++
+	one := fileCount{n, 1}
+	o.used.add(one)
+	o.saving.add(one)
 	o.mu.Unlock()
-	if f, err = dir.SaveAt(string(path), c.ext, bytes.NewReader(c.data)); err != nil {
-		o.mu.Lock()
-		o.used -= n
-		o.files--
-		o.mu.Unlock()
+	f, err = dir.SaveAt(string(path), c.ext, bytes.NewReader(c.data))
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.saving.remove(one)
+	if err != nil {
+		o.used.remove(one)
 		return f, outputError(err, "saving the result")
 	}
 	return f, nil

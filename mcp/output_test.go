@@ -264,6 +264,40 @@ func TestOutputQuota(t *testing.T) {
 	}
 }
 
+// TestOutputQuotaOfExistingFiles checks that existing files count if the server counts them, and that
+// files can be saved again after some were removed.
+func TestOutputQuotaOfExistingFiles(t *testing.T) {
+	var rec recorder
+	var dir string
+	used := func() (bytes int64, files int) {
+		for _, name := range savedFiles(t, dir) {
+			if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
+				bytes += info.Size()
+				files++
+			}
+		}
+		return bytes, files
+	}
+	server := NewServer(canned(&rec), &Options{OutputDir: filepath.Join(t.TempDir(), "output"), MaxOutputBytes: 25, OutputUsed: used})
+	dir = server.opts.OutputDir
+	const html = `{"file":"page"}` // 12 bytes
+	for range 2 {
+		if res := callTool(t, connect(t, server, nil), "get_html", html); res.IsError {
+			t.Fatal(textOf(res))
+		}
+	}
+	want := "BACKPRESSURE: The saved results of all sessions, such as those in " + dir + ", would exceed 25 bytes or 10000 files in total."
+	if res := callTool(t, connect(t, server, nil), "get_html", html); !res.IsError || !strings.HasPrefix(textOf(res), want) {
+		t.Errorf("third file: %s, want %s", textOf(res), want)
+	}
+	if err := os.Remove(filepath.Join(dir, "page.html")); err != nil {
+		t.Fatal(err)
+	}
+	if res := callTool(t, connect(t, server, nil), "get_html", html); res.IsError {
+		t.Errorf("after a file was removed: %s", textOf(res))
+	}
+}
+
 // TestOutputQuotaConcurrent saves many files at the same time.
 func TestOutputQuotaConcurrent(t *testing.T) {
 	var rec recorder

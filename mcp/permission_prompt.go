@@ -2,19 +2,12 @@ package mcp
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -55,23 +48,31 @@ const (
 	answerTooMany promptResult = "too many prompts" // the user is not prompted
 )
 
-// A prompter prompts the user of one session for permissions that calls lack. A nil prompter never
-// prompts. It is safe for concurrent use.
+// A prompter prompts the users of one session for permissions that calls lack. Each client of the
+// session has its own prompts, grants and denials. A nil prompter never prompts. It is safe for
+// concurrent use.
 type prompter struct {
-	permit executor.PermissionGranter
-	popup  executor.PermissionPrompter // nil means elicitation only
-	audit  *auditor
-	slot   chan struct{} // occupied while an elicitation is shown: one at a time
-	life   context.Context
-	cancel context.CancelFunc
-	shown  sync.WaitGroup
+	session string // a random name; the first part of the names of the clients
+	permit  executor.PermissionGranter
+	popup   executor.PermissionPrompter // nil means elicitation only
+	audit   *auditor
+	life    context.Context
+	cancel  context.CancelFunc
+	shown   sync.WaitGroup
 
-	mu         sync.Mutex                               // guards the fields below
-	open       map[executor.Permission]*prompt          // prompts that wait for an answer
-	pending    map[string]*prompt                       // prompts that a repeated call answers, by id
-	denied     map[executor.Permission]bool             // permissions that the user denied
-	unanswered map[executor.Permission]unansweredPrompt // prompts without a valid answer
-	revokes    []func()                                 // revoke the session grants
+	mu         sync.Mutex                            // guards the fields below
+	slots      map[string]chan struct{}              // by client; occupied while an elicitation is shown: one at a time
+	open       map[clientPermission]*prompt          // prompts that wait for an answer
+	pending    map[string]*prompt                    // prompts that a repeated call answers, by id
+	denied     map[clientPermission]bool             // permissions that the user denied
+	unanswered map[clientPermission]unansweredPrompt // prompts without a valid answer
+	grants     map[clientPermission][]func()         // session grants; the functions revoke them
+}
+
+// A clientPermission is a permission that a client lacks, lacked or has.
+type clientPermission struct {
+	client string
+	executor.Permission
 }
 
 // An unansweredPrompt records a prompt that timed out or had an invalid reply.
@@ -80,11 +81,11 @@ type unansweredPrompt struct {
 	since  time.Time
 }
 
-func newPrompter(permit executor.PermissionGranter, popup executor.PermissionPrompter, record *auditor) *prompter {
+func newPrompter(session string, permit executor.PermissionGranter, popup executor.PermissionPrompter, record *auditor) *prompter {
 	a := &prompter{
-		permit: permit, popup: popup, audit: record, slot: make(chan struct{}, 1),
-		open: map[executor.Permission]*prompt{}, pending: map[string]*prompt{},
-		denied: map[executor.Permission]bool{}, unanswered: map[executor.Permission]unansweredPrompt{},
+		session: session, permit: permit, popup: popup, audit: record, slots: map[string]chan struct{}{},
+		open: map[clientPermission]*prompt{}, pending: map[string]*prompt{},
+		denied: map[clientPermission]bool{}, unanswered: map[clientPermission]unansweredPrompt{}, grants: map[clientPermission][]func(){},
 	}
 	a.life, a.cancel = context.WithCancel(context.Background())
 	return a
@@ -97,166 +98,54 @@ func (a *prompter) close() {
 	}
 	a.cancel()
 	a.shown.Wait()
+	a.revoke(func(clientPermission) bool { return true })
+}
+
+// revoke revokes the session grants that which selects.
+func (a *prompter) revoke(which func(clientPermission) bool) {
+	var revokes []func()
 	a.mu.Lock()
-	revokes := a.revokes
-	a.revokes = nil
+	for key, grants := range a.grants {
+		if which(key) {
+			delete(a.grants, key)
+			revokes = append(revokes, grants...)
+		}
+	}
 	a.mu.Unlock()
 	for _, revoke := range revokes {
 		revoke()
 	}
 }
 
-// A promptChannel describes how to prompt the user about one call.
-type promptChannel struct {
-	elicitationSupport                                      // zero if the extension popup shows the prompt
-	popup              bool                                 // the extension popup shows the prompt, not the client
-	results            map[executor.Permission]promptResult // answers that arrived with the call
+// clientOf returns the name of the client that made a call. Clients without an MCP session cannot be
+// distinguished: those of plain HTTP requests are one client, and the others of the session are one.
+func (a *prompter) clientOf(support elicitationSupport) string {
+	if support.conn == nil {
+		return a.session + " http"
+	}
+	return a.mcpClient(support.conn.ID())
 }
 
-type promptChannelKey struct{}
+// mcpClient returns the name of the client with an MCP session. The id may be empty.
+func (a *prompter) mcpClient(id string) string { return a.session + " mcp " + id }
 
-// begin returns a context for a call that contains its promptChannel, if the extension popup or the
-// client can show a prompt. It accepts the answers in params, which is nil for a call over plain HTTP.
-func (a *prompter) begin(ctx context.Context, t *tool, support elicitationSupport, params *sdk.CallToolParamsRaw) context.Context {
+// forget revokes the grants of an MCP session that has ended, and forgets what its user denied.
+func (a *prompter) forget(mcpSession string) {
 	if a == nil {
-		return ctx
+		return
 	}
-	by := &promptChannel{results: map[executor.Permission]promptResult{}}
-	switch {
-	case a.popup != nil && a.popup.Connected():
-		by.popup = true
-	case support.form:
-		by.elicitationSupport = support
-	default:
-		return a.permit.WithCall(ctx) // prevents the call from using the once grants of other calls
-	}
-	if params != nil {
-		for id, response := range params.InputResponses {
-			if p, res, ok := a.acceptReply(id, response, t, params.Arguments); ok {
-				by.results[p] = res
-			}
-		}
-	}
-	return context.WithValue(ctx, promptChannelKey{}, by)
-}
-
-// runWithConsent runs a call. If the call is denied and the user can grant the missing permission,
-// it prompts the user and then repeats the call. It repeats a call only if the call has not acted.
-func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, args any) (result, error) {
-	by, ok := ctx.Value(promptChannelKey{}).(*promptChannel)
-	if !ok {
-		return t.run(s, ctx, args)
-	}
-	ctx = s.prompter.permit.WithCall(ctx)
-	var revokes []func()
-	defer func() {
-		for _, revoke := range revokes {
-			revoke()
-		}
-	}()
-	permit := func(p executor.Permission) error {
-		revoke, err := s.prompter.permit.Grant(ctx, p, true)
-		if err == nil {
-			revokes = append(revokes, revoke)
-		}
-		return err
-	}
-	for p, res := range by.results {
-		if res == answerOnce {
-			if err := permit(p); err != nil {
-				return nil, err
-			}
-		}
-	}
-	for prompts := 0; ; prompts++ {
-		var acted atomic.Bool
-		out, err := t.run(s, executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: func(d executor.Decision) {
-			if d.Err == nil && (d.Access.Op == executor.OpAct || d.Access.Op == executor.OpUpload) {
-				acted.Store(true)
-			}
-			d.Report(ctx)
-		}}), args)
-		denied, ok := errors.AsType[*executor.Error](err)
-		if !ok || denied.Missing == nil || acted.Load() || prompts == maxPrompts || !s.audit.writes() {
-			return out, err
-		}
-		q := s.newPrompt(ctx, t, raw, args, *denied.Missing)
-		if q == nil {
-			return out, err
-		}
-		res, ok := by.results[q.missing]
-		if !ok {
-			if res, err = s.askUser(ctx, by, q); err != nil {
-				return nil, err
-			}
-		}
-		switch res {
-		case answerOnce:
-			if err := permit(q.missing); err != nil {
-				return nil, err
-			}
-		case answerSession: // already granted
-		default:
-			return nil, deniedAfterPrompt(denied, res)
-		}
-	}
-}
-
-// askUser prompts the user. Other calls may run while the call waits for the answer.
-func (s *toolSession) askUser(ctx context.Context, by *promptChannel, q *prompt) (promptResult, error) {
-	slot := callSlotOf(ctx)
-	slot.suspend()
-	res, err := s.prompter.ask(ctx, by, q)
-	if err == nil {
-		err = slot.enter(ctx)
-	}
-	return res, err
-}
-
-// deniedAfterPrompt returns the error of a call that is still denied after a prompt with result
-// res.
-func deniedAfterPrompt(denied *executor.Error, res promptResult) error {
-	e := *denied
-	e.Missing = nil
-	what, hint := "", ""
-	switch res {
-	case answerPending:
-		e.Code, e.Rule, e.Retryable = executor.ErrConsentRequired, "", true
-		what = "the user was prompted and has not answered yet"
-		hint = "Ask the user to open the chrome-mcp popup in Chrome's toolbar, then repeat this call. The user can allow it once while it waits."
-	case answerNo:
-		what, hint = "the user denied permission", "Continue without it; the user is not prompted again in this session."
-	case answerTooMany:
-		what, hint = "the user was not prompted: too many prompts were denied or not answered", "Continue without it."
-	case answerNone:
-		what = "the user dismissed the prompt"
-	case answerLate:
-		what = fmt.Sprintf("the user did not answer within %.0f seconds", promptTimeout.Seconds())
-	default:
-		what = "the client's answer to the prompt is not once, session or no"
-	}
-	e.Err = fmt.Errorf("%w; %s", denied.Err, what)
-	if hint != "" {
-		e.Hint = hint
-	}
-	return &e
-}
-
-// callHash returns the hash of a call of t with args in this session. Equal calls have equal hashes.
-func (s *toolSession) callHash(t *tool, args any) string {
-	text, err := json.Marshal(args)
-	if err != nil {
-		return rand.Text() // equals no other hash
-	}
-	hash := sha256.New()
-	fmt.Fprintf(hash, "%s %s ", s.client, t.name)
-	hash.Write(text)
-	return hex.EncodeToString(hash.Sum(nil))
+	client := a.mcpClient(mcpSession)
+	a.revoke(func(key clientPermission) bool { return key.client == client })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	maps.DeleteFunc(a.denied, func(key clientPermission, _ bool) bool { return key.client == client })
+	delete(a.slots, client)
 }
 
 // A prompt is a permission prompt for one call.
 type prompt struct {
 	id      string
+	client  string // from prompter.clientOf
 	missing executor.Permission
 	site    string // origin that the call concerns
 	message string
@@ -272,9 +161,12 @@ type prompt struct {
 	result  promptResult
 }
 
-// ask prompts the user, or waits for the result of an open prompt for the same permission. A once
-// answer to another call's prompt applies only if that call has the same tool, site and arguments;
-// otherwise ask prompts again. A session grant is in effect when ask returns.
+// key identifies the permission and the client that lacks it.
+func (q *prompt) key() clientPermission { return clientPermission{q.client, q.missing} }
+
+// ask prompts the user, or waits for the result of an open prompt of the client for the same
+// permission. A once answer to another call's prompt applies only if that call has the same tool, site
+// and arguments; otherwise ask prompts again. A session grant is in effect when ask returns.
 func (a *prompter) ask(ctx context.Context, by *promptChannel, q *prompt) (promptResult, error) {
 	for {
 		res, answered, err := a.askOnce(ctx, by, q)
@@ -287,16 +179,16 @@ func (a *prompter) ask(ctx context.Context, by *promptChannel, q *prompt) (promp
 // askOnce returns a result and the prompt that it belongs to, which may be another call's.
 func (a *prompter) askOnce(ctx context.Context, by *promptChannel, q *prompt) (promptResult, *prompt, error) {
 	a.mu.Lock()
-	if res, ok := a.suppressed(q.missing); ok {
+	if res, ok := a.suppressed(q.key()); ok {
 		a.mu.Unlock()
 		return res, q, nil
 	}
-	if other := a.open[q.missing]; other != nil && (!by.inputRequests || time.Since(other.since) < promptTimeout) {
+	if other := a.open[q.key()]; other != nil && (!by.inputRequests || time.Since(other.since) < promptTimeout) {
 		q = other
 	} else {
 		a.record(q, "", "asked")
 		q.since, q.done = time.Now(), make(chan struct{})
-		a.open[q.missing] = q
+		a.open[q.key()] = q
 		if by.inputRequests {
 			a.storePending(q)
 			a.mu.Unlock()
@@ -336,15 +228,25 @@ func (a *prompter) askOnce(ctx context.Context, by *promptChannel, q *prompt) (p
 
 // suppressed returns the result of a prompt for p without prompting, if the user denied p, did not
 // answer recently, or if there were too many prompts. a.mu must be held.
-func (a *prompter) suppressed(p executor.Permission) (res promptResult, ok bool) {
+func (a *prompter) suppressed(p clientPermission) (res promptResult, ok bool) {
 	if a.denied[p] {
 		return answerNo, true
 	}
-	maps.DeleteFunc(a.unanswered, func(_ executor.Permission, s unansweredPrompt) bool { return time.Since(s.since) >= repromptDelay })
+	maps.DeleteFunc(a.unanswered, func(_ clientPermission, s unansweredPrompt) bool { return time.Since(s.since) >= repromptDelay })
 	if s, ok := a.unanswered[p]; ok {
 		return s.result, true
 	}
-	return answerTooMany, len(a.denied) >= maxDenied || len(a.unanswered) >= maxUnanswered
+	return answerTooMany, countOf(a.denied, p.client) >= maxDenied || countOf(a.unanswered, p.client) >= maxUnanswered
+}
+
+// countOf returns the number of permissions of a client.
+func countOf[V any](all map[clientPermission]V, client string) (n int) {
+	for key := range all {
+		if key.client == client {
+			n++
+		}
+	}
+	return n
 }
 
 // storePending stores q until a repeated call answers it. It removes expired prompts and, at the
@@ -362,8 +264,8 @@ func (a *prompter) storePending(q *prompt) {
 // removeOpen removes q from the open prompts. The next call that lacks the permission prompts
 // again. a.mu must be held.
 func (a *prompter) removeOpen(q *prompt) {
-	if a.open[q.missing] == q {
-		delete(a.open, q.missing)
+	if a.open[q.key()] == q {
+		delete(a.open, q.key())
 	}
 }
 
@@ -379,9 +281,10 @@ func (a *prompter) show(ctx context.Context, by *promptChannel, q *prompt) promp
 		}
 		return promptResult(answer)
 	}
+	slot := a.slotOf(q.client)
 	select {
-	case a.slot <- struct{}{}:
-		defer func() { <-a.slot }()
+	case slot <- struct{}{}:
+		defer func() { <-slot }()
 	case <-ctx.Done():
 		return answerLate
 	}
@@ -397,12 +300,22 @@ func (a *prompter) show(ctx context.Context, by *promptChannel, q *prompt) promp
 	return parseElicitResult(res)
 }
 
+// slotOf returns the slot of a client.
+func (a *prompter) slotOf(client string) chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.slots[client] == nil {
+		a.slots[client] = make(chan struct{}, 1)
+	}
+	return a.slots[client]
+}
+
 // complete records the result of a prompt, applies it and wakes the waiting calls.
 func (a *prompter) complete(q *prompt, res promptResult) {
 	var revoke func()
 	if res == answerSession {
 		var err error
-		if revoke, err = a.permit.Grant(context.Background(), q.missing, false); err != nil {
+		if revoke, err = a.permit.Grant(a.permit.WithCall(context.Background(), q.client), q.missing, false); err != nil {
 			res = answerInvalid
 		}
 	}
@@ -415,11 +328,11 @@ func (a *prompter) complete(q *prompt, res promptResult) {
 	defer a.mu.Unlock()
 	switch res {
 	case answerSession:
-		a.revokes = append(a.revokes, revoke)
+		a.grants[q.key()] = append(a.grants[q.key()], revoke)
 	case answerNo:
-		a.denied[q.missing] = true
+		a.denied[q.key()] = true
 	case answerLate, answerInvalid:
-		a.unanswered[q.missing] = unansweredPrompt{res, time.Now()}
+		a.unanswered[q.key()] = unansweredPrompt{res, time.Now()}
 	}
 	a.removeOpen(q)
 	q.result = res

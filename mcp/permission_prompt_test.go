@@ -188,7 +188,7 @@ func TestOnceGrantLimitedToCall(t *testing.T) {
 func TestOnceGrantNotUsableInBatch(t *testing.T) {
 	h := newPromptFixture(t)
 	h.server.tools = allTools()
-	revoke, err := h.guard.Grant(h.guard.WithCall(t.Context()), executor.Permission{Kind: executor.PermitSite, Origin: "https://shop.example.com"}, true)
+	revoke, err := h.guard.Grant(h.guard.WithCall(t.Context(), ""), executor.Permission{Kind: executor.PermitSite, Origin: "https://shop.example.com"}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestOnceGrantNotUsableInBatch(t *testing.T) {
 // use the once grant of another client's call.
 func TestOnceGrantNotUsableWithoutElicitation(t *testing.T) {
 	h := newPromptFixture(t)
-	revoke, err := h.guard.Grant(h.guard.WithCall(t.Context()), executor.Permission{Kind: executor.PermitSite, Origin: "https://shop.example.com"}, true)
+	revoke, err := h.guard.Grant(h.guard.WithCall(t.Context(), ""), executor.Permission{Kind: executor.PermitSite, Origin: "https://shop.example.com"}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,7 +344,7 @@ func TestTooManyPrompts(t *testing.T) {
 // TestUnansweredPromptsBounded checks that the number of stored prompts is limited if a client
 // never repeats its calls.
 func TestUnansweredPromptsBounded(t *testing.T) {
-	a := newPrompter(nil, nil, nil)
+	a := newPrompter("", nil, nil, nil)
 	defer a.close()
 	for i := range 10 * maxPending {
 		p := executor.Permission{Kind: executor.PermitSite, Origin: fmt.Sprintf("https://shop%d.example.com", i)}

@@ -13,7 +13,7 @@ import (
 // newPrompt returns the prompt for a call that lacks the permission missing, or nil if the site is
 // unknown. The message is fixed text, except for the site and the allow list: neither the page nor
 // the other arguments of the call influence it.
-func (s *toolSession) newPrompt(ctx context.Context, t *tool, raw []byte, args any, missing executor.Permission) *prompt {
+func (s *toolSession) newPrompt(ctx context.Context, by *promptChannel, t *tool, raw []byte, args any, missing executor.Permission) *prompt {
 	site := missing.Origin
 	if site == "" {
 		if site = s.site(ctx, raw); site == "" {
@@ -25,8 +25,11 @@ func (s *toolSession) newPrompt(ctx context.Context, t *tool, raw []byte, args a
 		return nil
 	}
 	tab, _ := namedTabAndURL(raw)
-	q := &prompt{id: strings.ToLower(rand.Text()), missing: missing, site: site, tool: t, args: args, tab: executor.TabID(tab)}
+	q := &prompt{id: strings.ToLower(rand.Text()), client: by.client, missing: missing, site: site, tool: t, args: args, tab: executor.TabID(tab)}
 	q.entry = s.audit.consentEntry(ctx, t.name, q.tab, site)
+	if !by.popup {
+		q.entry.Rule = ruleClient
+	}
 	everywhere := "every public site"
 	if !policy.AllDomains {
 		everywhere = patternList(policy.AllowDomains)
@@ -58,6 +61,9 @@ func (s *toolSession) newPrompt(ctx context.Context, t *tool, raw []byte, args a
 	case executor.PermitDownloads:
 		b.WriteString("The agent wants to save a file from " + site + " (tool " + t.name + ").")
 		b.WriteString(" If you allow it, the agent can save files into its download directory from all allowed sites: " + everywhere + ".")
+	case executor.PermitClipboard:
+		b.WriteString("The agent wants to copy or paste on " + site + " (tool " + t.name + ").")
+		b.WriteString(" If you allow it, the agent can read and replace what is in your clipboard, with the keys of this site's pages.")
 	default:
 		return nil
 	}

@@ -96,6 +96,7 @@ func (r snapshotResult) pastEnd() bool {
 // renderPage adds lines about the page as a whole.
 func (r snapshotResult) renderPage(t *text) {
 	t.obstacle(r.Obstacle)
+	t.note(r.Note)
 	if r.MissingFrames > 0 {
 		t.line("missing: %s that could not be read in time; read a part of the page with ref or selector", plural(r.MissingFrames, "frame"))
 	}
@@ -143,6 +144,7 @@ func (a getTextArgs) run(ctx context.Context, p executor.Page) (textResult, erro
 type textResult struct{ *executor.Text }
 
 func (r textResult) render(t *text) {
+	t.note(r.Note)
 	t.content(r.Origin, r.Text.Content, "no text")
 	if r.Truncated {
 		t.line("truncated: %d characters in total; increase maxChars or pass selector or ref", r.Chars)
@@ -184,6 +186,7 @@ func (r htmlResult) file(outputPath) (fileContent, bool) {
 }
 
 func (r htmlResult) warnings(t *text) {
+	t.note(r.Note)
 	if r.Truncated {
 		t.line("truncated: %d characters in total; increase maxChars or pass selector or ref", r.Chars)
 	}

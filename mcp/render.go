@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/hint"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -213,12 +214,15 @@ func hasNoVisibleChange(c *executor.Changes) bool {
 }
 
 // download adds a line for a download.
-func (t *text) download(what own, d executor.Download) {
+func (t *text) download(what own, d executor.Download) { t.line("%s", downloadText(what, d)) }
+
+// downloadText describes a download.
+func downloadText(what own, d executor.Download) own {
 	why := own("")
 	if d.Reason != "" {
-		why = own(": " + oneLine(d.Reason))
+		why = own(": " + oneLine(hint.Translate(d.Reason)))
 	}
-	t.line("%s %s %s%s", what, own(cmp.Or(d.State, "running")), quote(cmp.Or(d.Path, d.SuggestedName), maxTitle), why)
+	return ownf("%s %s %s%s", what, own(cmp.Or(d.State, "running")), quote(cmp.Or(d.Path, d.SuggestedName), maxTitle), why)
 }
 
 // nonNil returns s, or an empty slice if s is nil, because JSON encodes nil as null.

@@ -341,7 +341,7 @@ func TestRESTPermissions(t *testing.T) {
 	popup := &fakePopup{answer: func(executor.PermissionPrompt) (executor.PromptAnswer, error) { return executor.AnswerOnce, nil }}
 	h.server.opts.Prompter = popup
 	session := openREST(t, h.server)
-	revoke, err := h.guard.Grant(h.guard.WithCall(t.Context()), executor.Permission{Kind: executor.PermitSite, Origin: "https://shop.example.com"}, true)
+	revoke, err := h.guard.Grant(h.guard.WithCall(t.Context(), ""), executor.Permission{Kind: executor.PermitSite, Origin: "https://shop.example.com"}, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func (s *toolSession) runScript(ctx context.Context, a scriptArgs) (scriptResult
 		raw, _ := res.StructuredContent.(json.RawMessage)
 		return raw, nil
 	}
-	res, err := script.Run(ctx, a.Script, names, call, script.Limits{Output: a.MaxChars})
+	res, err := script.Run(ctx, a.Script, names, call, script.Limits{Output: a.MaxChars, Principal: s.handovers.opts.Principal})
 	switch {
 	case errors.Is(err, script.ErrSyntax):
 		return scriptResult{}, badArgs("Nothing was done.", "script: %v", err)

@@ -79,6 +79,9 @@ func (r statusResult) render(t *text) {
 			t.line("blocked domains: %s", own(strings.Join(p.BlockDomains, " ")))
 		}
 		t.line("mutations: %t, eval: %t, downloads: %t, uploads: %t, storage: %t, state files: %t", p.Mutations, p.Eval, p.Downloads, p.Uploads, p.Storage, p.State)
+		if p.Clipboard {
+			t.line("the user's clipboard: true")
+		}
 		if p.Subresources != "" {
 			t.line("subresources: %s", own(p.Subresources))
 		}

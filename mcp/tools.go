@@ -16,16 +16,16 @@ var coreTools = []tool{
 	def("tab_select", navigates.idempotent(), (*toolSession).tabSelect, "Make a tab active, the default of every tabId. The browser's focus does not move."),
 	def("tab_new", navigates, (*toolSession).tabNew, "Open a tab and wait for it to load."),
 	onPage("tab_close", navigates.destructive().idempotent(), tabCloseArgs.run, "Close a tab. A tab that the user shared is detached instead."),
-	def("navigate", navigates.idempotent(), (*toolSession).navigate, "Load a URL in a tab and wait for it."),
-	onPage("back", navigates, historyArgs.back, "Go back in a tab's history."),
-	onPage("forward", navigates, historyArgs.forward, "Go forward in a tab's history."),
-	onPage("reload", navigates, historyArgs.reload, "Load the page again."),
+	def("navigate", navigates.idempotent(), (*toolSession).navigate, "Load a URL and wait for it."),
+	onPage("back", navigates, historyArgs.back, "Go back in the history."),
+	onPage("forward", navigates, historyArgs.forward, "Go forward in the history."),
+	onPage("reload", reloads, reloadArgs.reload, "Load the page again."),
 	onPage("click", mutates, clickArgs.run, "Click an element: ref from snapshot, or selector (CSS, text=Sign in, role=button[name=\"Save\"]). Waits until it can be clicked and reports what changed."),
 	onPage("type", mutates, typeArgs.run, "Type text into an element."),
 	onPage("press", mutates, pressArgs.run, "Press a key or chord."),
 	onPage("hover", mutates.nonDestructive().idempotent(), hoverArgs.run, "Move the pointer onto an element."),
 	onPage("scroll", navigates, scrollArgs.run, "Scroll an element into view, or the page to x, y or by deltas in CSS pixels."),
-	onPage("select_option", mutates.idempotent(), selectArgs.run, "Select the given options of a select element, and only those."),
+	onPage("select_option", mutates.idempotent(), selectArgs.run, "Select exactly the given options of a select element."),
 	onPage("snapshot", reads, snapshotArgs.run, "Outline of the page: roles, names, values, and a ref on each element to act on. Use it before acting."),
 	onPage("screenshot", reads, screenshotArgs.run, "Screenshot of the viewport, the full page or one element."),
 	onPage("get_text", reads, getTextArgs.run, "Rendered text of the page or an element."),
@@ -104,6 +104,7 @@ var (
 	reads     = kind{"R", hints{readOnly: true, idempotent: true, openWorld: true}}
 	waits     = kind{"R, E with expression", reads.hints}
 	navigates = kind{"N", hints{openWorld: true}}
+	reloads   = kind{"N, M with resubmit", navigates.hints}
 	mutates   = kind{"M", hints{destructive: true, openWorld: true}}
 	answers   = kind{"N, M to accept", hints{destructive: true, openWorld: true}}
 	emulates  = kind{"N, M with headers", navigates.hints}

@@ -28,6 +28,7 @@ type Config struct {
 	Mutations bool // allows clicking, typing and other actions that change pages
 	Eval      bool // allows the caller's JavaScript and raw CDP commands
 	Downloads bool // allows saving files
+	Clipboard bool // allows copying, cutting and pasting with the clipboard of the user's desktop
 	Storage   bool // allows changing cookies and web storage, and reading their values
 	// StateDir is the directory of state files. If it is set, saving and loading them is allowed.
 	StateDir string
@@ -63,6 +64,7 @@ func (c Config) Merge(other Config) Config {
 	c.Mutations = c.Mutations || other.Mutations
 	c.Eval = c.Eval || other.Eval
 	c.Downloads = c.Downloads || other.Downloads
+	c.Clipboard = c.Clipboard || other.Clipboard
 	c.Storage = c.Storage || other.Storage
 	c.StateDir = cmp.Or(other.StateDir, c.StateDir)
 	c.UploadsDir = cmp.Or(other.UploadsDir, c.UploadsDir)

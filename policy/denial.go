@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
@@ -101,6 +102,7 @@ const (
 	grantUploads
 	grantStorage
 	grantState
+	grantClipboard
 )
 
 // grants describe the grants.
@@ -123,15 +125,31 @@ var grants = map[grant]struct {
 		"The user can allow it with Config.Storage. Cookies and storage items can be listed without their values.", ""},
 	grantState: {"state", func(c *Config) bool { return c.StateDir != "" }, errors.New("state files are not enabled"),
 		"The user can allow saving and loading logins with Config.StateDir.", ""},
+	grantClipboard: {"clipboard", func(c *Config) bool { return c.Clipboard }, errors.New("copying and pasting with the user's clipboard is not enabled"),
+		"Read the text from the page, and enter it with Page.Type. The user can allow it with Config.Clipboard.", executor.PermitClipboard},
 }
 
 func (p *Policy) granted(g grant) bool { return p != nil && grants[g].has(&p.config) }
 
-func deniedGrant(g grant) error {
+func deniedGrant(g grant) *executor.Error {
 	missing := grants[g]
 	e := deny("no-grant:"+missing.name, missing.hint, "%w", missing.denial)
 	if missing.prompt != "" {
 		e.Missing = &executor.Permission{Kind: missing.prompt}
+	}
+	return e
+}
+
+// checkClipboard decides whether the user's clipboard may be used in a document of origin.
+func (p *Policy) checkClipboard(origin string) error {
+	if p.granted(grantClipboard) || slices.Contains(p.clipboard, origin) {
+		return nil
+	}
+	e := deniedGrant(grantClipboard)
+	if s, err := parseOrigin(origin); err == nil {
+		e.Missing.Origin = s.origin()
+	} else {
+		e.Missing = nil
 	}
 	return e
 }

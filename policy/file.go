@@ -18,8 +18,8 @@ const maxFile = 1 << 20
 
 // ParseFile reads a policy file: one JSON object with the keys allow_domains,
 // block_domains, all_domains, enable_mutations, enable_downloads,
-// enable_eval, enable_storage, state_dir, uploads_dir, subresources, subresource_domains and
-// allow_private. All keys are optional. The corresponding fields of [Config] describe them.
+// enable_eval, enable_storage, clipboard, state_dir, uploads_dir, subresources, subresource_domains
+// and allow_private. All keys are optional. The corresponding fields of [Config] describe them.
 //
 // Unknown keys, duplicate keys, values of a wrong type (including null) and invalid patterns are
 // errors, each with file, line and reason:
@@ -87,6 +87,7 @@ func (d *fileDecoder) config() (Config, error) {
 		"enable_mutations":    d.bool(&c.Mutations),
 		"enable_downloads":    d.bool(&c.Downloads),
 		"enable_eval":         d.bool(&c.Eval),
+		"clipboard":           d.bool(&c.Clipboard),
 		"enable_storage":      d.bool(&c.Storage),
 		"state_dir":           d.directory(&c.StateDir),
 		"uploads_dir":         d.directory(&c.UploadsDir),

@@ -17,8 +17,7 @@ import (
 // that callers use. Both are necessary: the gate knows the actual document of a tab, the wrapper
 // knows the arguments of the call.
 //
-// A Guard belongs to one client: the permissions that the user grants at run time ([Guard.Grant])
-// apply to all callers of the Guard.
+// The permissions that the user grants at run time ([Guard.Grant]) apply to the calls of one client.
 type Guard struct {
 	policy   *Policy // the configured policy
 	log      *slog.Logger
@@ -26,10 +25,11 @@ type Guard struct {
 	changed  func()         // called after each change of permitted, with changeMu held; may be nil
 	changeMu sync.Mutex
 
-	mu            sync.Mutex // guards permitted; serializes the changes of the policies below
-	permitted     []*runtimeGrant
-	sessionPolicy atomic.Pointer[Policy] // policy plus the session grants
-	widestPolicy  atomic.Pointer[Policy] // sessionPolicy plus all once grants
+	mu             sync.Mutex // guards permitted; serializes the changes of the policies below
+	permitted      []*runtimeGrant
+	sessionPolicy  atomic.Pointer[Policy]             // policy plus the grants of all clients
+	clientPolicies atomic.Pointer[map[string]*Policy] // sessionPolicy plus the grants of a client, if it has some
+	widestPolicy   atomic.Pointer[Policy]             // sessionPolicy plus all other grants
 }
 
 var _ executor.Gate = (*Guard)(nil)
@@ -56,11 +56,16 @@ func (g *Guard) Policy() *Policy { return g.widestPolicy.Load() }
 // dismissing its dialog and closing it (OpDismiss) are also allowed in a tab that the session
 // opened, and on an internal page, such as the error page of a denied document. A known destination
 // must be allowed in any case. OpEval and OpCDP need the eval grant, OpDownload the downloads
-// grant, OpUpload the uploads grant, OpStorage the storage grant and OpState the state grant.
+// grant, OpUpload the uploads grant, OpStorage the storage grant, OpState the state grant, and
+// OpClipboard the clipboard grant, which can be limited to the origin. Acting on an error page of
+// the browser is always denied, see executor.Access.CheckErrorPage.
 // [Guard.Wrap] checks the mutations grant, because an operation does not distinguish a scroll from
 // a click.
 func (g *Guard) Check(ctx context.Context, a executor.Access) error {
 	err := g.check(ctx, a)
+	if err == nil {
+		err = a.CheckErrorPage()
+	}
 	g.reportDecision(ctx, a, err)
 	if err != nil {
 		level := slog.LevelInfo
@@ -90,6 +95,11 @@ func (g *Guard) check(ctx context.Context, a executor.Access) error {
 	switch a.Op {
 	case executor.OpList, executor.OpRead, executor.OpAct, executor.OpEval, executor.OpCDP, executor.OpUpload:
 		return p.CheckOrigin(a.Origin, a.URL)
+	case executor.OpClipboard:
+		if err := p.CheckOrigin(a.Origin, a.URL); err != nil {
+			return err
+		}
+		return p.checkClipboard(a.Origin)
 	case executor.OpDismiss:
 		if leavable {
 			return nil

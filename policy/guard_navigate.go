@@ -32,7 +32,13 @@ func (p *guardedPage) Forward(ctx context.Context, opts *executor.NavigateOption
 	return p.x.navigateTo(ctx, "forward", p.tab, func() (*executor.Navigation, error) { return p.next.Forward(ctx, opts) })
 }
 
+// Reload needs the mutations grant to send a form again.
 func (p *guardedPage) Reload(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
+	if opts != nil && opts.Resubmit {
+		if err := p.x.checkCall(ctx, "reload", p.tab, grantMutations); err != nil {
+			return nil, err
+		}
+	}
 	return p.x.navigateTo(ctx, "reload", p.tab, func() (*executor.Navigation, error) { return p.next.Reload(ctx, opts) })
 }
 

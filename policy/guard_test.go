@@ -16,6 +16,32 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
+// TestGuardErrorPage checks that no grant allows acting on an error page of the browser.
+func TestGuardErrorPage(t *testing.T) {
+	g := NewGuard(mustNew(t, Config{AllowDomains: []string{"example.com"}, Mutations: true, Eval: true, Downloads: true, UploadsDir: "/u", Storage: true, StateDir: "/s"}), nil)
+	for _, op := range []executor.Operation{
+		executor.OpList, executor.OpRead, executor.OpNavigate, executor.OpDismiss, executor.OpDownload,
+		executor.OpAct, executor.OpEval, executor.OpCDP, executor.OpUpload, executor.OpStorage, executor.OpState,
+	} {
+		a := executor.Access{Op: op, URL: "https://example.com/", Origin: executor.OriginInternal, OpenedBySession: true}
+		if err := g.Check(t.Context(), a); err != nil {
+			t.Errorf("%s of a blank page: %v", op, err)
+		}
+		a.ErrorPage = true
+		err := g.Check(t.Context(), a)
+		switch op {
+		case executor.OpList, executor.OpRead, executor.OpNavigate, executor.OpDismiss, executor.OpDownload:
+			if err != nil {
+				t.Errorf("%s: %v", op, err)
+			}
+		default:
+			if e := denied(t, string(op), err); e.Rule != "error-page" {
+				t.Errorf("%s: rule %q", op, e.Rule)
+			}
+		}
+	}
+}
+
 func TestGuardCheck(t *testing.T) {
 	const good, bad = "https://example.com", "https://evil.com"
 	conf := Config{AllowDomains: []string{"example.com"}}
@@ -432,6 +458,10 @@ func TestWrapGrantsByArgument(t *testing.T) {
 	x := NewGuard(mustNew(t, Config{AllowDomains: []string{"example.com"}}), nil).Wrap(s)
 	_, err := pagetest.Of(x, "").HandleDialog(t.Context(), executor.DialogAnswer{Accept: true})
 	if e := denied(t, "accept", err); !strings.Contains(e.Hint, "Config.Mutations") {
+		t.Error(e.Hint)
+	}
+	_, err = pagetest.Of(x, "").Reload(t.Context(), &executor.NavigateOptions{Resubmit: true})
+	if e := denied(t, "resubmit", err); !strings.Contains(e.Hint, "Config.Mutations") {
 		t.Error(e.Hint)
 	}
 	_, err = pagetest.Of(x, "").WaitFor(t.Context(), executor.WaitCondition{Expression: "1"})

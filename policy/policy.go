@@ -22,6 +22,7 @@ type Policy struct {
 	block        []Pattern
 	load         []Pattern // SubresourceDomains
 	private      []netip.Prefix
+	clipboard    []string // origins of PermitClipboard
 	subresources Subresources
 	own          *ownPorts // nil in the zero value
 }
@@ -207,6 +208,7 @@ func (p *Policy) Status() *executor.PolicyStatus {
 		Eval:         p.config.Eval,
 		Downloads:    p.config.Downloads,
 		Uploads:      p.config.UploadsDir != "",
+		Clipboard:    p.config.Clipboard,
 		Storage:      p.config.Storage,
 		State:        p.config.StateDir != "",
 		Subresources: string(p.Subresources()),

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -15,18 +16,22 @@ import (
 type runtimeGrant struct {
 	executor.Permission
 	pattern Pattern     // for PermitSite
+	client  string      // to which it applies; empty means every client
 	call    *callGrants // the call of a once grant; nil means every call
 }
 
-// A callGrants identifies a call for which the user can be prompted. Its policy is the session
-// policy plus the once grants of the call, or nil if it has none.
-type callGrants struct{ policy atomic.Pointer[Policy] }
+// A callGrants identifies a call for which the user can be prompted. Its policy is that of its client
+// plus the once grants of the call, or nil if it has none.
+type callGrants struct {
+	client string
+	policy atomic.Pointer[Policy]
+}
 
 type callKey struct{}
 
 // WithCall implements executor.PermissionGranter.
-func (g *Guard) WithCall(ctx context.Context) context.Context {
-	return context.WithValue(ctx, callKey{}, &callGrants{})
+func (g *Guard) WithCall(ctx context.Context, client string) context.Context {
+	return context.WithValue(ctx, callKey{}, &callGrants{client: client})
 }
 
 func callOf(ctx context.Context) *callGrants {
@@ -47,6 +52,9 @@ func (g *Guard) policyForCall(ctx context.Context) *Policy {
 	if own := c.policy.Load(); own != nil {
 		return own
 	}
+	if clients := g.clientPolicies.Load(); clients != nil && (*clients)[c.client] != nil {
+		return (*clients)[c.client]
+	}
 	return g.sessionPolicy.Load()
 }
 
@@ -60,6 +68,8 @@ func (g *Guard) Grant(ctx context.Context, p executor.Permission, once bool) (re
 	added := &runtimeGrant{Permission: p}
 	if once {
 		added.call = callOf(ctx)
+	} else if c := callOf(ctx); c != nil {
+		added.client = c.client
 	}
 	if g.policy == nil || once && added.call == nil {
 		return nil, executor.Errorf(executor.ErrBadArgs, "", "permission %s has no subject", p.Kind)
@@ -77,6 +87,10 @@ func (g *Guard) Grant(ctx context.Context, p executor.Permission, once bool) (re
 			return nil, err
 		}
 	case executor.PermitMutations, executor.PermitDownloads:
+	case executor.PermitClipboard:
+		if _, err := parseOrigin(p.Origin); err != nil {
+			return nil, err
+		}
 	default:
 		return nil, executor.Errorf(executor.ErrBadArgs, "", "unknown permission %q", p.Kind)
 	}
@@ -111,19 +125,22 @@ func (g *Guard) AllowSite(u *URL) (revoke func(), err error) {
 func (g *Guard) change(change func()) {
 	g.mu.Lock()
 	change()
-	sessionPolicy := g.policy.withGrants(g.permitted, nil)
-	g.sessionPolicy.Store(sessionPolicy)
-	widest := sessionPolicy
-	done := map[*callGrants]bool{}
+	sessionPolicy := g.policy.withGrants(g.permitted, func(p *runtimeGrant) bool { return p.call == nil && p.client == "" })
+	clients := map[string]*Policy{}
 	for _, p := range g.permitted {
-		if p.call == nil || done[p.call] {
-			continue
+		if p.call == nil && p.client != "" && clients[p.client] == nil {
+			clients[p.client] = sessionPolicy.withGrants(g.permitted, func(other *runtimeGrant) bool { return other.call == nil && other.client == p.client })
 		}
-		done[p.call] = true
-		p.call.policy.Store(sessionPolicy.withGrants(g.permitted, p.call))
-		widest = widest.withGrants(g.permitted, p.call)
 	}
-	g.widestPolicy.Store(widest)
+	for _, p := range g.permitted {
+		if p.call != nil {
+			own := cmp.Or(clients[p.call.client], sessionPolicy)
+			p.call.policy.Store(own.withGrants(g.permitted, func(other *runtimeGrant) bool { return other.call == p.call }))
+		}
+	}
+	g.sessionPolicy.Store(sessionPolicy)
+	g.clientPolicies.Store(&clients)
+	g.widestPolicy.Store(sessionPolicy.withGrants(g.permitted, func(p *runtimeGrant) bool { return p.call != nil || p.client != "" }))
 	g.mu.Unlock()
 	if g.changed != nil {
 		g.changeMu.Lock() // otherwise the last call could read an outdated policy
@@ -132,12 +149,13 @@ func (g *Guard) change(change func()) {
 	}
 }
 
-// withGrants returns p extended by the once grants of c or, if c is nil, by the session grants.
-func (p *Policy) withGrants(permitted []*runtimeGrant, c *callGrants) *Policy {
+// withGrants returns p extended by the grants that applies selects.
+func (p *Policy) withGrants(permitted []*runtimeGrant, applies func(*runtimeGrant) bool) *Policy {
 	wide := *p
 	wide.allow, wide.config.AllowDomains = slices.Clip(p.allow), slices.Clip(p.config.AllowDomains)
+	wide.clipboard = slices.Clip(p.clipboard)
 	for _, extra := range permitted {
-		if extra.call != c {
+		if !applies(extra) {
 			continue
 		}
 		switch extra.Kind {
@@ -148,6 +166,8 @@ func (p *Policy) withGrants(permitted []*runtimeGrant, c *callGrants) *Policy {
 			wide.config.Mutations = true
 		case executor.PermitDownloads:
 			wide.config.Downloads = true
+		case executor.PermitClipboard:
+			wide.clipboard = append(wide.clipboard, extra.Origin)
 		}
 	}
 	return &wide
@@ -183,7 +203,9 @@ func (p *Policy) deniedAll(origin string) error {
 }
 
 // WithCall implements executor.PermissionGranter.
-func (x *guarded) WithCall(ctx context.Context) context.Context { return x.guard.WithCall(ctx) }
+func (x *guarded) WithCall(ctx context.Context, client string) context.Context {
+	return x.guard.WithCall(ctx, client)
+}
 
 // Grant implements executor.PermissionGranter.
 func (x *guarded) Grant(ctx context.Context, p executor.Permission, once bool) (func(), error) {

@@ -52,12 +52,12 @@ func TestSessionGrant(t *testing.T) {
 		changes := 0
 		g := guardTest{t, NewGuard(mustNew(t, conf), nil)}
 		g.OnChange(func() { changes++ })
-		ctx := g.WithCall(t.Context())
+		ctx := g.WithCall(t.Context(), "")
 		revoke, err := g.Grant(ctx, sitePermission(site), false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for what, ctx := range map[string]context.Context{"the call": ctx, "another call": g.WithCall(t.Context()), "no call": t.Context()} {
+		for what, ctx := range map[string]context.Context{"the call": ctx, "another call": g.WithCall(t.Context(), ""), "no call": t.Context()} {
 			g.reads(ctx, what, site, true)
 			for _, no := range []string{other, "http://asked.example.com", "https://asked.example.com:8443", "https://example.com"} {
 				g.reads(ctx, what, no, false)
@@ -81,17 +81,48 @@ func TestSessionGrant(t *testing.T) {
 	}
 }
 
+// TestClientGrant checks that the grant of a client applies to all its calls and to no other client's,
+// except in the network, which cannot distinguish clients.
+func TestClientGrant(t *testing.T) {
+	const site, once = "https://asked.example.com", "https://once.example.com"
+	g := guardTest{t, NewGuard(mustNew(t, Config{Subresources: SubresourcesSame}), nil)}
+	mine, other := g.WithCall(t.Context(), "a"), g.WithCall(t.Context(), "b")
+	revoke, err := g.Grant(mine, sitePermission(site), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	revokeOnce, err := g.Grant(mine, sitePermission(once), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := g.WithCall(t.Context(), "a")
+	g.reads(mine, "the call", site, true)
+	g.reads(mine, "the call", once, true)
+	g.reads(later, "a later call of the client", site, true)
+	g.reads(later, "a later call of the client", once, false)
+	for _, site := range []string{site, once} {
+		g.reads(other, "another client", site, false)
+		g.reads(g.WithCall(t.Context(), ""), "a client without a name", site, false)
+	}
+	g.loads("granted to a client", "asked.example.com", true)
+	revokeOnce()
+	g.reads(mine, "after the once grant", site, true)
+	revoke()
+	g.reads(mine, "revoked", site, false)
+	g.loads("revoked", "asked.example.com", false)
+}
+
 // TestOnceGrant checks that a once grant applies only to its call, except in the network, which
 // cannot distinguish calls.
 func TestOnceGrant(t *testing.T) {
 	const site = "https://asked.example.com"
 	g := guardTest{t, NewGuard(mustNew(t, Config{Subresources: SubresourcesSame}), nil)}
-	mine, others := g.WithCall(t.Context()), g.WithCall(t.Context())
+	mine, others := g.WithCall(t.Context(), ""), g.WithCall(t.Context(), "")
 	revoke, err := g.Grant(mine, sitePermission(site), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	late := g.WithCall(t.Context())
+	late := g.WithCall(t.Context(), "")
 	g.reads(mine, "the call", site, true)
 	g.reads(others, "another call", site, false)
 	g.reads(late, "a later call", site, false)
@@ -156,7 +187,7 @@ func TestGrantRejectsUngrantable(t *testing.T) {
 func TestMissingPermission(t *testing.T) {
 	for _, conf := range []Config{{BlockDomains: []string{"blocked.com"}}, {BlockDomains: []string{"blocked.com"}, AllowDomains: []string{"good.com"}}} {
 		g := NewGuard(mustNew(t, conf), nil)
-		ctx := g.WithCall(t.Context())
+		ctx := g.WithCall(t.Context(), "")
 		x := g.Wrap(&spy{})
 		for origin, want := range map[string]string{
 			"https://asked.example.com": "https://asked.example.com", "http://asked.example.com": "http://asked.example.com",

@@ -13,8 +13,10 @@ import (
 	"iter"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -23,21 +25,77 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/audit"
 )
 
-// openAudit opens the log of --audit-log and returns it with a function that closes it. A log that
-// is not writable is a usage error: the user wants a record and would not get one.
+// openAudit opens the log of --audit-log, or takes that of the server, and returns it with a function
+// that closes it. A log that is not writable is a usage error: the user wants a record and would not
+// get one.
 func (s *settings) openAudit(log *slog.Logger) (audit.Recorder, func(), error) {
 	if s.auditLog == "" {
 		return nil, func() {}, nil
 	}
-	record, err := audit.Open(s.auditLog, &audit.Options{Logger: log})
+	var record *audit.Log
+	var err error
+	release := func() {}
+	if s.auditLogs != nil {
+		record, err = s.auditLogs.open(s.auditLog)
+	} else if record, err = audit.Open(s.auditLog, &audit.Options{Logger: log}); err == nil {
+		release = func() { closeAudit(record, log) }
+	}
 	if err != nil {
 		return nil, nil, usagef("Name a file that you own, or a new file in an existing directory that you own.", "%s: %w", s.nameOf("audit-log"), err)
 	}
-	return record, func() {
-		if err := record.Close(); err != nil {
-			log.Error("audit log is incomplete", "error", err)
+	return record, release, nil
+}
+
+func closeAudit(record *audit.Log, log *slog.Logger) {
+	if err := record.Close(); err != nil {
+		log.Error("audit log is incomplete", "error", err)
+	}
+}
+
+// auditLogs are the audit logs of the sessions of a server. Each file is opened once: its repeated
+// entries are counted together, and only one Log rotates it.
+type auditLogs struct {
+	log *slog.Logger
+
+	mu  sync.Mutex            // guards all
+	all map[string]*audit.Log // by path
+}
+
+// open returns the log in the file at path. It returns an error if it is not writable.
+func (l *auditLogs) open(path string) (*audit.Log, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(dir, filepath.Base(path))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if record := l.all[path]; record != nil {
+		if err := audit.Check(path); err != nil {
+			return nil, err
 		}
-	}, nil
+		return record, record.Ready()
+	}
+	record, err := audit.Open(path, &audit.Options{Logger: l.log})
+	if err != nil {
+		return nil, err
+	}
+	if l.all == nil {
+		l.all = map[string]*audit.Log{}
+	}
+	l.all[path] = record
+	return record, nil
+}
+
+// close closes all logs.
+func (l *auditLogs) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, record := range l.all {
+		closeAudit(record, l.log)
+	}
 }
 
 // A namedRecorder adds the session of a server and its principal to each entry.

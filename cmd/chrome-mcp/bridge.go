@@ -14,6 +14,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/ownchrome"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
@@ -35,7 +36,7 @@ func newBridge(s *settings, guard *policy.Guard, log *slog.Logger) (*bridge.Serv
 		Version:      programVersion(),
 		Policy: func() bridge.Policy {
 			guard.Policy().AddOwnPort(bridgeServer.Port())
-			return wireRules(guard.Policy())
+			return ownchrome.Rules(guard.Policy())
 		},
 		Logger: log,
 	})
@@ -88,20 +89,6 @@ func ownPorts(data string) func() []int {
 			ports = append(ports, listening)
 		}
 		return slices.Concat(ports, dashboard.Ports(data)) // not kept: a login opens the page immediately
-	}
-}
-
-// wireRules returns the part of the policy that the extension enforces.
-func wireRules(rules *policy.Policy) bridge.Policy {
-	c := rules.Config()
-	return bridge.Policy{
-		Allow:        c.AllowDomains,
-		Block:        c.BlockDomains,
-		Subresources: string(c.Subresources),
-		Resources:    c.SubresourceDomains,
-		Private:      c.AllowPrivate,
-		UnsafeAll:    c.AllDomains,
-		OwnPorts:     c.OwnPorts,
 	}
 }
 

@@ -15,9 +15,11 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
+	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+	"github.com/chrome-mcp/chrome-mcp/ownchrome"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
@@ -183,7 +185,7 @@ func TestCommandsKeepSecrets(t *testing.T) {
 // and that the extension receives this rule.
 func TestPagesCannotReachBridge(t *testing.T) {
 	server, _, rules := openTestBridge(t)
-	w := wireRules(rules)
+	w := ownchrome.Rules(rules)
 	if !slices.Equal(w.OwnPorts, []int{server.Port()}) || !slices.Equal(w.Allow, []string{"example.com"}) || w.Subresources != "public" {
 		t.Errorf("rules %+v", w)
 	}
@@ -202,6 +204,29 @@ func TestPagesCannotReachBridge(t *testing.T) {
 	response.Body.Close()
 	if response.StatusCode != http.StatusForbidden {
 		t.Errorf("a page receives %s", response.Status)
+	}
+}
+
+// TestPagesCannotReachOtherProcesses checks that a second process of a data directory denies the port of
+// the first one, whatever its policy allows.
+func TestPagesCannotReachOtherProcesses(t *testing.T) {
+	first, s, _ := openTestBridge(t)
+	second, err := policy.New(policy.Config{AllowDomains: []string{"127.0.0.1", "localhost"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.AddOwnPorts(ownPorts(s.data))
+	for _, host := range []string{"127.0.0.1", "localhost"} {
+		url := "http://" + host + ":" + (&portFlag{true, first.Port()}).String() + "/"
+		if _, err := second.CheckURL(url); executor.CodeOf(err) != executor.ErrPolicyDenied {
+			t.Errorf("%s: %v", url, err)
+		}
+		if err := second.CheckHost("http", host, first.Port()); err == nil {
+			t.Errorf("pages can load from %s", url)
+		}
+	}
+	if !slices.Contains(ownchrome.Rules(second).OwnPorts, first.Port()) {
+		t.Error("the extension does not get the port")
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 	"github.com/chrome-mcp/chrome-mcp/internal/typo"
@@ -40,25 +40,6 @@ failed, also in a batch or a script: 3 unknown tool or invalid arguments, 4 deni
   chrome-mcp call read_as_markdown`,
 		ValidArgsFunction: completeCall,
 		RunE:              func(cmd *cobra.Command, words []string) error { return withExitCode(call(cmd, s, words)) },
-	}
-	s.addJSONFlag(cmd)
-	return cmd
-}
-
-func shellCommand(s *settings) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "shell [--json]",
-		Short: "call the tools that lines of stdin name",
-		Long: `Calls the tools that the lines of stdin name, one after another, in the session that
-call uses. A line is split into words like the line of a POSIX shell, with quotes and
-backslashes. help lists the tools, help TOOL the arguments of a tool, exit quits. With
---json each line of the output is a JSON object, also that of help. The exit code is
-that of call, for the last line that failed.`,
-		Example: `  navigate url=https://example.com
-  type selector="#street" text="Main Street 1"
-  click {"selector": "text=Sign in"}`,
-		Args: s.maxArgs(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return withExitCode(shell(cmd, s)) },
 	}
 	s.addJSONFlag(cmd)
 	return cmd
@@ -99,83 +80,14 @@ func call(cmd *cobra.Command, s *settings, words []string) error {
 			}
 			c = []string{c[0], string(text)}
 		}
-		if failed, err = t.call(cmd.Context(), c[0], c[1:]); failed != nil || err != nil {
+		if failed, err = t.call(cmd.Context(), c[0], c[1:]); err != nil {
+			failed, err = t.report(err)
+		}
+		if failed != nil || err != nil {
 			break
 		}
 	}
 	return t.finish(failed, err)
-}
-
-// shell calls, one after another, the tools that the lines of stdin name.
-func shell(cmd *cobra.Command, s *settings) error {
-	ctx, stdin, stderr := cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr()
-	t, err := startTerminal(cmd, s)
-	if err != nil {
-		return err
-	}
-	interactive := isTerminal(stdin)
-	prompt := func() {
-		if interactive {
-			fmt.Fprint(stderr, "chrome> ")
-		}
-	}
-	if interactive {
-		fmt.Fprintln(stderr, "Enter a tool and its arguments on each line, such as navigate url=https://example.com; help lists the tools, exit quits.")
-	}
-	// Read in a goroutine, so that an interrupt does not wait for the next line.
-	lines, scanned := make(chan string), make(chan error, 1)
-	go func() {
-		in := bufio.NewScanner(stdin)
-		in.Buffer(nil, maxArguments)
-		for in.Scan() {
-			select {
-			case lines <- in.Text():
-			case <-ctx.Done():
-				return
-			}
-		}
-		err := in.Err()
-		if errors.Is(err, bufio.ErrTooLong) {
-			err = tooLong()
-		}
-		scanned <- err
-	}()
-	var failed *toolFailure
-	for prompt(); ; prompt() {
-		select {
-		case line := <-lines:
-			name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-			switch {
-			case name == "" || strings.HasPrefix(name, "#"):
-				continue
-			case name == "exit" || name == "quit":
-				return t.finish(failed, nil)
-			case name == "help":
-				if err := t.help(strings.TrimSpace(rest)); err != nil {
-					return t.finish(failed, err)
-				}
-				continue
-			}
-			words, err := arguments(rest)
-			var bad *toolFailure
-			if err == nil {
-				bad, err = t.call(ctx, name, words)
-			}
-			if usage, ok := errors.AsType[*usageError](err); ok {
-				bad, err = &toolFailure{usage.exitCode()}, t.reject(usage)
-			}
-			if bad != nil {
-				failed = bad
-			}
-			if err != nil {
-				return t.finish(failed, err)
-			}
-		case err := <-scanned:
-			return t.finish(failed, err)
-		case <-ctx.Done():
-			return t.finish(failed, nil)
-		}
-	}
 }
 
 // reject reports a line of the shell that is not a valid call.
@@ -190,10 +102,29 @@ func (t *terminal) reject(usage *usageError) error {
 	})
 }
 
+// report prints an error of a call as a JSON line, with --json, and returns the failure. Without it, or
+// if the error has no code, report returns the error.
+func (t *terminal) report(err error) (*toolFailure, error) {
+	if !t.json {
+		return nil, err
+	}
+	if usage, ok := errors.AsType[*usageError](err); ok {
+		return &toolFailure{usage.exitCode()}, t.reject(usage)
+	}
+	remote, ok := errors.AsType[*remoteError](err)
+	if !ok || remote.code() == "" {
+		return nil, err
+	}
+	return &toolFailure{errclass.Of(remote.code()).Exit}, t.print(&sdk.CallToolResult{
+		IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: remote.Error()}}, Meta: sdk.Meta{metaError: remote.rpc.Data},
+	})
+}
+
 // A terminal is an MCP client for users and scripts.
 type terminal struct {
 	session        *sdk.ClientSession
 	name           string        // of the session of the server; empty with --no-server
+	note           string        // for the next result; may be empty
 	data           string        // directory
 	toolsets       []mcp.Toolset // of the session
 	json           bool
@@ -218,6 +149,9 @@ func startTerminal(cmd *cobra.Command, s *settings) (*terminal, error) {
 			return nil, err
 		}
 		t.name = s.session
+		if s.replacedSession {
+			t.note = fmt.Sprintf("session %s had other settings and no browser; it was opened again with those of this command", s.session)
+		}
 		url, web := client.MCP(s.session)
 		web.Transport = errorTransport{web.Transport}
 		transport = &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: web, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: -1}
@@ -308,7 +242,26 @@ func (t *terminal) call(ctx context.Context, name string, words []string) (*tool
 	}
 	t.explainDenial(res)
 	t.explainProfile(ctx, res)
+	t.addNote(res)
 	return failureOf(name, res), t.print(res)
+}
+
+// addNote adds the note of the terminal to a result, in its text and in _meta, as the server does.
+func (t *terminal) addNote(res *sdk.CallToolResult) {
+	note := t.note
+	if t.note = ""; note == "" {
+		return
+	}
+	if text, ok := res.Content[0].(*sdk.TextContent); ok {
+		text.Text += "\nnote: " + note
+	}
+	if earlier, ok := res.Meta[metaNote].(string); ok {
+		note = earlier + "; " + note
+	}
+	if res.Meta == nil {
+		res.Meta = sdk.Meta{}
+	}
+	res.Meta[metaNote] = note
 }
 
 // explainDenial adds to a denial that names a flag how to set the flag for a session that is open.
@@ -382,51 +335,4 @@ func (t *terminal) print(res *sdk.CallToolResult) error {
 		}
 	}
 	return nil
-}
-
-// help lists the tools, or the arguments of the named tool.
-func (t *terminal) help(name string) error {
-	if _, ok := t.tool(name); name != "" && !ok {
-		return t.reject(t.unknown(name))
-	}
-	if t.json {
-		return t.helpJSON(name)
-	}
-	for _, tool := range t.tools() {
-		switch name {
-		case "":
-			fmt.Fprintf(t.stdout, "%-17s %s\n", tool.Name, tool.Description)
-		case tool.Name:
-			fmt.Fprintf(t.stdout, "%s: %s\n", tool.Name, tool.Description)
-			schema := schemaOf(tool)
-			for _, property := range schema.names() {
-				p := schema.Properties[property]
-				kind, _ := p.Type.(string)
-				if slices.Contains(schema.Required, property) {
-					kind += ", required"
-				}
-				if p.Description != "" {
-					kind += ": " + p.Description
-				}
-				fmt.Fprintf(t.stdout, "  %-15s %s\n", property, kind)
-			}
-		}
-	}
-	return nil
-}
-
-// helpJSON prints the description and the schema of the tools, or of the named tool, as one line.
-func (t *terminal) helpJSON(name string) error {
-	type description struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		InputSchema json.RawMessage `json:"inputSchema"`
-	}
-	tools := []description{}
-	for _, tool := range t.tools() {
-		if name == "" || name == tool.Name {
-			tools = append(tools, description{tool.Name, tool.Description, tool.InputSchema})
-		}
-	}
-	return json.NewEncoder(t.stdout).Encode(map[string]any{"tools": tools})
 }

@@ -98,7 +98,7 @@ func startChatServer(data, installation string, settings server.Settings, log *s
 		dir: filepath.Join(data, chatsName), settings: settings, tokens: new(server.Tokens), served: make(chan error, 1),
 		agents: map[string]string{}, sessions: map[string]*serverSession{},
 		opener: &sessionOpener{
-			data: data, installation: installation, profiles: newProfileLeases(), dashboard: new(dashboardService),
+			data: data, installation: installation, profiles: newProfileLeases(), audits: &auditLogs{log: log}, dashboard: new(dashboardService),
 			board: new(dashboard.Board), desk: new(handover.Desk), log: log,
 		},
 	}
@@ -129,7 +129,9 @@ func (c *chatServer) principals() string { return filepath.Join(c.dir, "principa
 // Close closes all sessions.
 func (c *chatServer) Close() error {
 	c.stop()
-	return errors.Join(<-c.served, os.RemoveAll(c.principals()))
+	err := <-c.served
+	c.opener.audits.close()
+	return errors.Join(err, os.RemoveAll(c.principals()))
 }
 
 // openSession opens the session of a chat.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -156,7 +157,7 @@ func TestComposeExample(t *testing.T) {
 	if err != nil || !slices.Equal(command, []string{"serve"}) || e.server.Command[0] != "serve" {
 		t.Fatalf("command %q: %v", e.server.Command, err)
 	}
-	principals, _, err := (&listenFlags{tokenFile: e.tokens}).credentials(s, nil)
+	principals, _, err := (&listenFlags{tokenFile: e.tokens}).credentials(s, nil, slog.New(slog.DiscardHandler))
 	if err != nil || len(principals) != 1 {
 		t.Errorf("%d tokens, %v", len(principals), err)
 	}

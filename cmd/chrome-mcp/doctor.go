@@ -357,6 +357,7 @@ func (r *report) policy(s *settings, rules *policy.Policy) {
 	grant(status.Mutations, "click, type and fill in forms", "--enable-mutations")
 	grant(status.Downloads, "save files", "--enable-downloads")
 	grant(status.Storage, "read and change cookies, local and session storage", "--enable-storage")
+	grant(status.Clipboard, "copy and paste with your clipboard", "--clipboard")
 	grant(status.State, "save and load storage state files", "--state-dir")
 	grant(status.Uploads, "upload files", "--uploads-dir")
 	if status.Eval {

@@ -83,6 +83,8 @@ func open(s *settings, guard *policy.Guard, server *bridge.Server, log *slog.Log
 			MaxDownloadBytes: int64(s.maxDownload),
 			MaxDownloads:     s.maxDownloads,
 			MaxDownloadTotal: int64(s.maxDownloadTotal),
+			DownloadsDir:     s.dirs.downloads(s.data),
+			DownloadsUsed:    s.dirs.downloadsUsed(s.data),
 			Network:          options.Network,
 			Proxy:            s.proxy,
 			NoProxy:          s.noProxy,
@@ -249,6 +251,8 @@ func (s *settings) chromium(rules chromium.NetworkPolicy, log *slog.Logger) (chr
 		MaxDownloadBytes:     int64(s.maxDownload),
 		MaxDownloads:         s.maxDownloads,
 		MaxDownloadTotal:     int64(s.maxDownloadTotal),
+		DownloadsDir:         s.dirs.downloads(s.data),
+		DownloadsUsed:        s.dirs.downloadsUsed(s.data),
 		CDPClients:           s.servesCDP(),
 		Logger:               log,
 	}
@@ -264,7 +268,7 @@ func (s *settings) chromium(rules chromium.NetworkPolicy, log *slog.Logger) (chr
 	if !s.isolated {
 		options.Profile = s.profile
 	} else if s.cdpEndpoint == "" && !s.servesCDP() && s.httpCredentials == "" && len(s.acceptCertificates) == 0 { // these affect the whole browser
-		options.Pool = s.pool
+		options.Pool, options.Principal = s.pool, s.handover.Principal
 	}
 	if s.given("headless") {
 		options.Headless = &s.headless

@@ -22,6 +22,9 @@ const (
 // metaError is the key of the error in the _meta of a result.
 const metaError = "chrome-mcp/error"
 
+// metaNote is the key of a note in the _meta of a result.
+const metaNote = "chrome-mcp/note"
+
 // A toolFailure is a failure of a tool that was already reported to the user.
 type toolFailure struct{ exit int }
 

@@ -41,12 +41,13 @@ type settings struct {
 	policyFile, uploadsDir, serveDirectory string
 	stateDir, state                        string
 	allDomains, mutations, downloads, eval bool
-	storage                                bool
+	storage, clipboard                     bool
 	subresources, ask                      string
 	secrets                                secretNames
 	maxDownload, maxDownloadTotal          byteSize
-	maxResult                              byteSize
+	maxResult, maxOutputTotal              byteSize
 	maxDownloads, maxTabs, maxCalls        int
+	maxBrowsers                            int // of the server
 
 	// Browser.
 	browser, profile, cdpEndpoint, prefer, proxy, noProxy, data string
@@ -61,6 +62,7 @@ type settings struct {
 
 	// Server of call and shell.
 	session, connect string
+	replacedSession  bool   // opening the session closed one with other settings
 	connectToken     string // file
 	principalFile    string
 	connectHTTP      bool
@@ -69,7 +71,7 @@ type settings struct {
 	pool             *chromium.Pool                      // of the sessions with temporary profiles; nil outside of the server
 	observe          func(audit.Recorder) audit.Recorder // adds an observer to the audit log; may be nil
 	watched          *dashboard.BoardSession             // the session on the dashboard; nil for doctor
-	outputName       string                              // directory of the session in the output directory; empty without the server
+	dirs             sessionDirs                         // of downloads and saved results
 
 	// Tools, output and logging.
 	tools       toolsets
@@ -87,6 +89,7 @@ type settings struct {
 	wrapBackend  func(executor.Backend) executor.Backend                   // nil means no wrapper
 	wrapNamed    func(b executor.Backend, profile string) executor.Backend // wrapBackend for a named browser with a profile
 	files        *fileserver.Server                                        // of serveDirectory; set by openMCP
+	auditLogs    *auditLogs                                                // of the server
 	chatAgent    string                                                    // name of the agent, if the session is that of a chat
 	installation string                                                    // of the extension whose user has the chat
 	handover     mcp.HandoverOptions                                       // the questions of the server, and the names of the session
@@ -125,7 +128,7 @@ func define() (*settings, []flagGroup) {
 	s := &settings{
 		sources:     map[string]string{},
 		viewport:    viewport{1280, 720},
-		maxDownload: executor.DefaultMaxDownloadBytes, maxDownloadTotal: download.DefaultTotal, maxResult: mcp.DefaultMaxResultBytes,
+		maxDownload: executor.DefaultMaxDownloadBytes, maxDownloadTotal: download.DefaultTotal, maxResult: mcp.DefaultMaxResultBytes, maxOutputTotal: mcp.DefaultMaxOutputBytes,
 	}
 	var groups []flagGroup
 	group := func(title string) *pflag.FlagSet {
@@ -147,6 +150,7 @@ func define() (*settings, []flagGroup) {
 	fs.BoolVar(&s.mutations, "enable-mutations", false, "click, type, fill in forms, answer dialogs")
 	fs.BoolVar(&s.downloads, "enable-downloads", false, "allow downloads to the downloads directory in --data")
 	fs.BoolVar(&s.storage, "enable-storage", false, "allow reading and changing cookies and web storage")
+	fs.BoolVar(&s.clipboard, "clipboard", false, "let the agent read and replace your clipboard with copy, cut and paste keys")
 	fs.StringVar(&s.stateDir, "state-dir", "", "allow saving and loading storage state (cookies and local storage of allowed sites) in `DIR`")
 	fs.StringVar(&s.state, "state", "", "load the storage state `NAME`, a file in --state-dir, into each browser that the session starts")
 	fs.StringVar(&s.uploadsDir, "uploads-dir", "", "allow uploading files from `DIR`; also needs --enable-mutations")
@@ -163,6 +167,7 @@ func define() (*settings, []flagGroup) {
 	fs.Var(newNumber(&s.maxTabs, executor.DefaultMaxTabs), "max-tabs", "maximum number of open tabs per session, including popups")
 	fs.Var(newNumber(&s.maxCalls, mcp.DefaultCallsPerMinute), "max-calls", "maximum number of tool calls per minute")
 	fs.Var(&s.maxResult, "max-result", "maximum size of one tool result")
+	fs.Var(&s.maxOutputTotal, "max-output-total", "maximum total size of the results that a session saves in files")
 
 	fs = group("Browser")
 	fs.StringVar(&s.browser, "browser", "", "launch browser `NAME|PATH`: chrome, brave, edge, chromium, chrome-for-testing or a path (default: the first one found)")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -53,6 +54,9 @@ func (l *listenFlags) check(flags *pflag.FlagSet) error {
 	return nil
 }
 
+// maxTLSKey is the maximum size of the file with the key of a certificate, in bytes.
+const maxTLSKey = 1 << 20
+
 // certificate returns the certificate of --tls-cert and --tls-key, or nil without them.
 func (l *listenFlags) certificate() (*tls.Certificate, error) {
 	if l.cert == "" {
@@ -62,9 +66,12 @@ func (l *listenFlags) certificate() (*tls.Certificate, error) {
 	if err != nil {
 		return nil, usagef("Name a file with a certificate in PEM format.", "--tls-cert: %w", err)
 	}
-	key, err := os.ReadFile(l.key)
+	key, err := owneronly.ReadFile(l.key, maxTLSKey)
+	if errors.Is(err, owneronly.ErrMode) {
+		return nil, usagef("Run chmod 600 "+l.key+".", "--tls-key: %w", err)
+	}
 	if err != nil {
-		return nil, usagef("Name a file with the key of the certificate in PEM format.", "--tls-key: %w", err)
+		return nil, usagef("Name a file of yours with the key of the certificate in PEM format.", "--tls-key: %w", err)
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
@@ -112,20 +119,24 @@ type httpListener struct {
 
 // credentials returns the principals of the token file. Without one, it returns nil and the
 // principal whose token the server creates.
-func (l *listenFlags) credentials(s *settings, flags *pflag.FlagSet) ([]server.Credential, *server.Principal, error) {
+func (l *listenFlags) credentials(s *settings, flags *pflag.FlagSet, log *slog.Logger) ([]server.Credential, *server.Principal, error) {
 	if l.tokenFile == "" {
 		values, err := s.principalFlags(flags)
 		if err != nil {
 			return nil, nil, err
 		}
-		return nil, &server.Principal{Name: "http", Settings: values}, nil
+		return nil, &server.Principal{Name: "http", Settings: values, Metrics: true}, nil
 	}
 	entries, err := server.ReadTokenFile(l.tokenFile)
 	if err != nil {
 		return nil, nil, s.flagValueError("token-file", err)
 	}
 	var all []server.Credential
+	var silent []string // names of the tokens that do not set ask
 	for _, e := range entries {
+		if e.Settings["ask"] == nil {
+			silent = append(silent, e.Name)
+		}
 		values, err := s.principalSettings(e.Settings, e.Browsers)
 		if err != nil {
 			if usage, ok := errors.AsType[*usageError](err); ok {
@@ -133,7 +144,10 @@ func (l *listenFlags) credentials(s *settings, flags *pflag.FlagSet) ([]server.C
 			}
 			return nil, nil, err
 		}
-		all = append(all, server.Credential{Digest: e.Digest, Principal: &server.Principal{Name: e.Name, Settings: values, MaxSessions: e.MaxSessions}})
+		all = append(all, server.Credential{Digest: e.Digest, Principal: &server.Principal{Name: e.Name, Settings: values, MaxSessions: e.MaxSessions, Metrics: e.Metrics}})
+	}
+	if len(silent) > 0 {
+		log.Warn("clients are not prompted for missing permissions, because the settings of their tokens have no ask", "tokens", silent)
 	}
 	return all, nil, nil
 }

@@ -331,7 +331,8 @@ func TestServeErrors(t *testing.T) {
 		{"no port", []string{"--listen", "127.0.0.1"}, exitUsage, "not a host and port"},
 		{"no certificate", []string{"--listen", "127.0.0.1:0", "--tls-cert", "none.pem", "--tls-key", "none.pem"}, exitUsage, "--tls-cert: open none.pem"},
 		{"no key", []string{"--listen", "127.0.0.1:0", "--tls-cert", "listen_test.go", "--tls-key", "none.pem"}, exitUsage, "--tls-key: open none.pem"},
-		{"not a certificate", []string{"--listen", "127.0.0.1:0", "--tls-cert", "listen_test.go", "--tls-key", "listen_test.go"}, exitUsage, "--tls-cert listen_test.go, --tls-key listen_test.go: tls: failed"},
+		{"not a certificate", []string{"--listen", "127.0.0.1:0", "--tls-cert", "listen_test.go", "--tls-key", file(0o600, "")}, exitUsage, "tls: failed"},
+		{"key that others can read", []string{"--listen", "127.0.0.1:0", "--tls-cert", "listen_test.go", "--tls-key", file(0o644, "")}, exitUsage, "hint: Run chmod 600 "},
 		{"port out of range", []string{"--listen", "127.0.0.1:99999"}, exitUsage, `--listen: "127.0.0.1:99999": the port is not a number from 0 to 65535`},
 		{"pattern as public URL", []string{"--listen", "127.0.0.1:0", "--public-url", "https://*.example.com"}, exitUsage, `--public-url: "*.example.com" is not a host name`},
 		{"bad host of public URL", []string{"--listen", "127.0.0.1:0", "--public-url", "https://a_b..example.com"}, exitUsage, `--public-url: "a_b..example.com" is not a host name`},
@@ -389,12 +390,13 @@ func TestPrincipalSettings(t *testing.T) {
 		browsers []string
 		want     string
 	}{
-		{nil, nil, "map[--isolated:[true] --prefer:[cdp] --proxy:[http://proxy.example:3128] --secrets:[none]]"},
-		{server.Settings{"proxy": {"none"}, "isolated": {"true"}}, []string{"managed"}, "map[--isolated:[true] --prefer:[cdp] --secrets:[none]]"},
-		{server.Settings{"proxy": {"none"}, "profile": {"work"}}, []string{"profile"}, "map[--prefer:[cdp] --profile:[work] --secrets:[none]]"},
-		{server.Settings{"proxy": {"none"}}, []string{"extension"}, "map[--isolated:[true] --no-cdp-fallback:[true] --secrets:[none]]"},
-		{server.Settings{"proxy": {"none"}}, []string{"extension", "managed"}, "map[--isolated:[true] --secrets:[none]]"},
-		{server.Settings{"proxy": {"none"}, "cdp-endpoint": {"http://127.0.0.1:9222"}}, []string{"endpoint"}, "map[--cdp-endpoint:[http://127.0.0.1:9222] --prefer:[cdp] --secrets:[none]]"},
+		{nil, nil, "map[--ask:[never] --isolated:[true] --prefer:[cdp] --proxy:[http://proxy.example:3128] --secrets:[none]]"},
+		{server.Settings{"proxy": {"none"}, "isolated": {"true"}}, []string{"managed"}, "map[--ask:[never] --isolated:[true] --prefer:[cdp] --secrets:[none]]"},
+		{server.Settings{"proxy": {"none"}, "profile": {"work"}}, []string{"profile"}, "map[--ask:[never] --prefer:[cdp] --profile:[work] --secrets:[none]]"},
+		{server.Settings{"proxy": {"none"}}, []string{"extension"}, "map[--ask:[never] --isolated:[true] --no-cdp-fallback:[true] --secrets:[none]]"},
+		{server.Settings{"proxy": {"none"}}, []string{"extension", "managed"}, "map[--ask:[never] --isolated:[true] --secrets:[none]]"},
+		{server.Settings{"proxy": {"none"}, "ask": {"auto"}}, nil, "map[--ask:[auto] --isolated:[true] --prefer:[cdp] --secrets:[none]]"},
+		{server.Settings{"proxy": {"none"}, "cdp-endpoint": {"http://127.0.0.1:9222"}}, []string{"endpoint"}, "map[--ask:[never] --cdp-endpoint:[http://127.0.0.1:9222] --prefer:[cdp] --secrets:[none]]"},
 	} {
 		got, err := s.principalSettings(tt.given, tt.browsers)
 		if err != nil || fmt.Sprint(got) != tt.want {
@@ -409,7 +411,7 @@ func TestConnectURL(t *testing.T) {
 	needChromium(t)
 	web, user := newInternet(t), &person{}
 	c := newCommandLine(t)
-	url := c.serve(append(rootNeedsNoSandbox(), "--headless", "--proxy", web.URL, "--subresources=same")...)
+	url := c.serve(append(rootNeedsNoSandbox(), "--headless", "--ask", "auto", "--proxy", web.URL, "--subresources=same")...)
 	for _, version := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
 		t.Run(version, func(t *testing.T) {
 			progress := make(chan string, 100)

@@ -13,6 +13,15 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
+// TestLibraryRules runs the test of another module that the extension gets each field of a policy.
+func TestLibraryRules(t *testing.T) {
+	test := exec.CommandContext(await.Context(t), "go", "test", "-run", "^TestRules$", ".")
+	test.Dir = "../../examples/own-chrome"
+	if out, err := test.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // TestOwnChromeExample runs a program of another module that reads a page in the user's own Chrome
 // through the extension, with the user's cookies.
 func TestOwnChromeExample(t *testing.T) {

@@ -39,7 +39,7 @@ func pageTextRounds(site string) []pageTextRound {
 			{"tab_select", args{"tabId": "cdp:x:1"}, "STALE_TAB"}, {"get_text", args{"tabId": "cdp:x:1"}, "STALE_TAB"},
 		},
 		{ // events of the page
-			{"console_messages", nil, ""}, {"page_errors", nil, ""}, {"network_requests", nil, ""}, {"network_requests", args{"filter": "/api"}, ""}, {"network_requests", args{"id": "{request}", "body": true}, ""},
+			{"console_messages", nil, ""}, {"page_errors", nil, ""}, {"network_requests", nil, ""}, {"wait_for", args{"load": "networkidle"}, ""}, {"network_requests", args{"filter": "/api"}, ""}, {"network_requests", args{"id": "{request}", "body": true}, ""},
 			{"network_requests", args{"id": "none"}, "BAD_ARGS"},
 			{"resize", args{"width": 900, "height": 700}, ""}, {"emulate", args{"colorScheme": "dark"}, ""}, {"emulate", args{"locale": sentinel}, "?"},
 		},

@@ -42,6 +42,7 @@ func (s *settings) policy() (*policy.Policy, error) {
 		Mutations:    s.mutations,
 		Eval:         s.eval,
 		Downloads:    s.downloads,
+		Clipboard:    s.clipboard,
 		Storage:      s.storage,
 		StateDir:     s.stateDir,
 		UploadsDir:   s.uploadsDir,

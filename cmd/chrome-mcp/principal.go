@@ -73,6 +73,9 @@ func (s *settings) principalSettings(given server.Settings, browsers []string) (
 	if values["--secrets"] == nil {
 		values["--secrets"] = []string{"none"}
 	}
+	if values["--ask"] == nil { // the client that would answer is the one that the settings restrict
+		values["--ask"] = []string{"never"}
+	}
 	if err := s.checkSession(values); err != nil {
 		return nil, err
 	}

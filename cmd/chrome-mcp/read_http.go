@@ -183,7 +183,7 @@ func pageOf(ctx context.Context, pageURL string, res *http.Response) (*readPage,
 	if moves {
 		return nil, needsBrowser("it loads another page")
 	}
-	converted, err := readable.ConvertIn(ctx, kind, text, pageURL, readable.Options{})
+	converted, err := readable.ConvertIn(ctx, nil, kind, text, pageURL, readable.Options{})
 	if err != nil {
 		return nil, needsBrowser("it cannot be converted")
 	}

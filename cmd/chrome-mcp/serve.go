@@ -177,7 +177,9 @@ func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.L
 		Limit:          s.limit,
 		CallsPerMinute: s.maxCalls,
 		MaxResultBytes: int64(s.maxResult),
-		OutputDir:      filepath.Join(s.data, "output", s.outputName),
+		MaxOutputBytes: int64(s.maxOutputTotal),
+		OutputDir:      s.dirs.output(s.data),
+		OutputUsed:     s.dirs.outputUsed(s.data),
 		OnClient: func(name string) {
 			s.watched.AddClient(name)
 			select {

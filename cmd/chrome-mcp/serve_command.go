@@ -57,6 +57,7 @@ sessions have the flags of serve, or those of their token in --token-file.`,
 	cmd.Flags().DurationVar(&opts.IdleTimeout, "idle-timeout", 0, "with serve: stop after this time without requests, such as 1h; 0 means never")
 	cmd.Flags().DurationVar(&opts.SessionIdle, "session-idle", defaultSessionIdle, "with serve: close sessions without requests after this time, except those of call and shell; 0 means never")
 	cmd.Flags().DurationVar(&opts.SessionTTL, "session-ttl", 0, "with serve: close a session after this time, also while it is in use, such as 8h; 0 means never")
+	cmd.Flags().Var(newNumber(&s.maxBrowsers, chromium.DefaultMaxBrowsers), "max-browsers", "with serve: maximum number of browsers with temporary profiles; tokens share none")
 	listen.define(cmd.Flags())
 	cmd.AddCommand(
 		s.command("status", "print whether the server is running", printServerStatus),
@@ -80,7 +81,7 @@ func sessionsCommand(s *settings) *cobra.Command {
 
 // serverFlags are the flags that always have an effect on serve. Those of a session come from the
 // clients that open it, or from serve for clients over HTTP without a token file.
-var serverFlags = []string{"data", "idle-timeout", "session-idle", "session-ttl", "egress-address", "log-level", "log-file", "config"}
+var serverFlags = []string{"data", "idle-timeout", "session-idle", "session-ttl", "max-browsers", "egress-address", "log-level", "log-file", "config"}
 
 // checkServeFlags checks that the flags of serve have an effect.
 func checkServeFlags(s *settings, listen *listenFlags, flags *pflag.FlagSet) error {
@@ -127,13 +128,14 @@ func serveSessions(ctx context.Context, s *settings, opts server.Options, listen
 	defer l.Release() // last, when the browsers have exited
 	fmt.Fprintf(stderr, "chrome-mcp listens on %s; `chrome-mcp serve stop` stops it.\n", server.SocketPath(s.data))
 	listener.print(stderr, s.data)
-	pool := &chromium.Pool{Logger: log}
+	pool := &chromium.Pool{Logger: log, MaxBrowsers: s.maxBrowsers}
 	opener := &sessionOpener{
 		data:     s.data,
 		pool:     pool,
 		egress:   s.remoteEgress,
 		vault:    s.openVault(),
 		profiles: newProfileLeases(),
+		audits:   &auditLogs{log: log},
 		listener: listener,
 		board:    new(dashboard.Board),
 		desk:     new(handover.Desk),
@@ -149,6 +151,7 @@ func serveSessions(ctx context.Context, s *settings, opts server.Options, listen
 	opener.dashboard = startDashboard(s, kindServer, opener.board, opener.desk, 0, log)
 	err = server.New(opts).Serve(ctx, l)
 	opener.dashboard.stop()
+	opener.audits.close()
 	return errors.Join(err, runWithTimeout(timing.Current().ClosePool, pool.Close))
 }
 
@@ -172,7 +175,7 @@ func openListeners(ctx context.Context, s *settings, listen *listenFlags, flags 
 	if err != nil {
 		return nil, nil, err
 	}
-	tokens, own, err := listen.credentials(s, flags)
+	tokens, own, err := listen.credentials(s, flags, log)
 	if err != nil {
 		return nil, nil, err
 	}

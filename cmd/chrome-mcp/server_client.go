@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -52,7 +53,7 @@ func openServerSession(cmd *cobra.Command, s *settings, keep bool) (*server.Clie
 			"the running server has version %s, this program %s", st.Version, programVersion())
 	}
 	if err == nil {
-		err = client.OpenSession(ctx, s.session, values, keep)
+		s.replacedSession, err = client.OpenSession(ctx, s.session, values, keep)
 		if e, ok := errors.AsType[*executor.Error](err); ok && e.Code == executor.ErrBadArgs {
 			err = usagef(e.Hint, "%s", e.Message())
 		}
@@ -207,13 +208,18 @@ func printServerStatus(s *settings, stdout io.Writer) error {
 	return err
 }
 
-// stopServer stops the server and waits until it has closed its browsers.
+// stopServer stops the server, prints what it ended, and returns when its browsers have exited.
 func stopServer(s *settings, stdout io.Writer) error {
 	client := server.NewClient(server.SocketPath(s.data))
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), server.StopTimeout)
+	limit := timing.Current().EndSessions
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	st, err := client.Status(ctx)
+	var sessions []server.Info
+	if err == nil {
+		sessions, err = client.AllSessions(ctx)
+	}
 	if err == nil {
 		err = client.Stop(ctx)
 	}
@@ -225,7 +231,10 @@ func stopServer(s *settings, stdout io.Writer) error {
 		return err
 	}
 	if err := client.WaitStopped(ctx, st); err != nil {
-		return fmt.Errorf("the server is still running: %w", err)
+		return fmt.Errorf("the server is still stopping after %v: process %d, sessions: %s", limit, st.PID, cmp.Or(strings.Join(sessionNames(sessions), ", "), "none"))
+	}
+	for _, name := range sessionNames(sessions) {
+		fmt.Fprintf(stdout, "closed %s\n", name)
 	}
 	_, err = fmt.Fprintln(stdout, result)
 	return err
@@ -234,19 +243,32 @@ func stopServer(s *settings, stdout io.Writer) error {
 // noSessions is what sessions prints if there are none.
 const noSessions = "no open sessions; chrome-mcp call and shell open them"
 
+// sessionNames returns the names of sessions; those of tokens are SESSION@TOKEN.
+func sessionNames(all []server.Info) (names []string) {
+	for _, one := range all {
+		name := one.Name
+		if one.Principal != "" {
+			name += "@" + one.Principal
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
 // printSessions prints the open sessions, one per line.
 func printSessions(s *settings, stdout io.Writer) error {
 	client := server.NewClient(server.SocketPath(s.data))
 	defer client.Close()
-	sessions, err := client.Sessions(context.Background())
+	sessions, err := client.AllSessions(context.Background())
 	if errors.Is(err, server.ErrNotRunning) {
 		err = nil
 	}
 	if err == nil && len(sessions) == 0 {
 		_, err = fmt.Fprintln(stdout, noSessions)
 	}
-	for _, one := range sessions {
-		line := fmt.Sprintf("%-20s since %s, last used %s", one.Name, one.Started.Format(time.DateTime), one.Used.Format(time.DateTime))
+	names := sessionNames(sessions)
+	for i, one := range sessions {
+		line := fmt.Sprintf("%-20s since %s, last used %s", names[i], one.Started.Format(time.DateTime), one.Used.Format(time.DateTime))
 		if !one.Ends.IsZero() {
 			line += ", ends " + one.Ends.Format(time.DateTime)
 		}
@@ -257,38 +279,52 @@ func printSessions(s *settings, stdout io.Writer) error {
 	return err
 }
 
-// closeSessions closes the named sessions, or all.
+// closeSessions closes the named sessions, or all of the operating-system user. It prints which were
+// closed, and returns when their browsers have exited.
 func closeSessions(s *settings, all bool, names []string, stdout io.Writer) error {
 	if all == (len(names) > 0) {
 		return usagef("`chrome-mcp sessions list` lists them.", "name the sessions to close, or close --all")
 	}
 	client := server.NewClient(server.SocketPath(s.data))
 	defer client.Close()
-	ctx := context.Background()
+	limit := timing.Current().EndSessions
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
 	if all {
 		sessions, err := client.Sessions(ctx)
 		if err != nil && !errors.Is(err, server.ErrNotRunning) {
 			return err
 		}
-		for _, one := range sessions {
-			names = append(names, one.Name)
-		}
-		if len(names) == 0 {
+		if names = sessionNames(sessions); len(names) == 0 {
 			_, err := fmt.Fprintln(stdout, noSessions)
 			return err
 		}
 	}
-	for _, name := range names {
-		err := client.CloseSession(ctx, name)
-		if errors.Is(err, server.ErrNotRunning) || errors.Is(err, executor.ErrBadArgs) {
-			return usagef("`chrome-mcp sessions list` lists them.", "session %q not found", name)
-		}
-		if err == nil {
-			_, err = fmt.Fprintf(stdout, "closed %s\n", name)
-		}
-		if err != nil {
-			return err
+	failed := make([]error, len(names))
+	var closing sync.WaitGroup
+	for i, name := range names {
+		closing.Go(func() { failed[i] = client.CloseSession(ctx, name) })
+	}
+	closing.Wait()
+	var open []string // after the limit
+	var errs []error
+	for i, name := range names {
+		switch err := failed[i]; {
+		case err == nil:
+			fmt.Fprintf(stdout, "closed %s\n", name)
+		case errors.Is(err, context.DeadlineExceeded):
+			open = append(open, name)
+		case errors.Is(err, server.ErrNotRunning) || errors.Is(err, executor.ErrBadArgs):
+			errs = append(errs, usagef("`chrome-mcp sessions list` lists them.", "session %q not found", name))
+		default:
+			errs = append(errs, fmt.Errorf("session %s: %w", name, err))
 		}
 	}
-	return nil
+	if len(open) > 0 {
+		errs = append(errs, fmt.Errorf("still open after %v: %s", limit, strings.Join(open, ", ")))
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
 }

@@ -169,6 +169,27 @@ func TestTerminatedServer(t *testing.T) {
 	}
 }
 
+// TestSessionsCloseEndsBrowser checks that the browser of the last session with a temporary profile has
+// exited when sessions close returns.
+func TestSessionsCloseEndsBrowser(t *testing.T) {
+	needChromium(t)
+	address := openShop(t)
+	c := newCommandLine(t)
+	c.navigate(address)
+	browsers := func() []string {
+		return slices.DeleteFunc(processesWith(t, c.data), func(process string) bool { return strings.Contains(process, " serve ") })
+	}
+	if len(browsers()) == 0 {
+		t.Fatal("no browser is running")
+	}
+	if out, err := c.run("sessions", "close", "--all"); err != nil || out != "closed default\n" {
+		t.Errorf("sessions close: %v\n%s", err, out)
+	}
+	for _, process := range browsers() {
+		t.Errorf("sessions close left %s", process)
+	}
+}
+
 // TestServeStopWaitsForBrowsers checks that no browser is left when serve stop returns, and that a
 // server which starts at the same time waits until then.
 func TestServeStopWaitsForBrowsers(t *testing.T) {
@@ -193,7 +214,7 @@ func TestServeStopWaitsForBrowsers(t *testing.T) {
 		t.Errorf("the next server started before the end of %s", process)
 	}
 	c.navigate(address)
-	if out, err := c.run("serve", "stop"); err != nil || out != "stopped\n" {
+	if out, err := c.run("serve", "stop"); err != nil || !strings.HasPrefix(out, "closed ") || !strings.HasSuffix(out, "\nstopped\n") {
 		t.Errorf("serve stop: %v\n%s", err, out)
 	}
 	for _, process := range browsers() {

@@ -32,8 +32,10 @@ type serverSession struct {
 	stack    *executorStack
 	site     *siteRecorder // of a chat
 	closeAll func() error
+	pool     *chromium.Pool // may be nil
 
 	principal, name string
+	record          audit.Recorder // the audit log; may be nil
 	desk            *handover.Desk
 	ended           context.Context // done when the session is being closed
 	end             context.CancelFunc
@@ -116,7 +118,14 @@ func (s *serverSession) Close(reason string) error {
 	s.mu.Unlock()
 	err := s.HTTPSession.End(reason)
 	s.streams.Wait()
-	return errors.Join(err, s.closeAll())
+	err = errors.Join(err, s.closeAll())
+	if s.pool != nil {
+		s.pool.CloseUnused() // the session may have been the last one in its browser
+	}
+	if s.record != nil {
+		s.record.Record(audit.Entry{Event: audit.EventClosed, Detail: reason})
+	}
+	return err
 }
 
 // stoppedByUser is the reason in the errors of a session that the user stopped on the dashboard.
@@ -130,6 +139,7 @@ type sessionOpener struct {
 	egress       *chromium.RemoteEgress // may be nil
 	vault        *secrets.Vault         // may be nil
 	profiles     *profileLeases
+	audits       *auditLogs    // nil means that each session opens its own
 	listener     *httpListener // may be nil
 	board        *dashboard.Board
 	dashboard    *dashboardService
@@ -153,11 +163,9 @@ func (o *sessionOpener) openFor(r server.OpenRequest, chatAgent string) (*server
 		return nil, asBadSettings(err)
 	}
 	s.chatAgent, s.installation = chatAgent, o.installation
-	s.limit, s.pool, s.remoteEgress, s.vault = r.Limit, o.pool, o.egress, o.vault
+	s.limit, s.pool, s.remoteEgress, s.vault, s.auditLogs = r.Limit, o.pool, o.egress, o.vault, o.audits
 	s.handover = mcp.HandoverOptions{Questions: o.desk, Session: r.Name, Principal: r.Principal, Dashboard: o.dashboard.available}
-	if r.Principal != "" {
-		s.outputName += "@" + r.Principal // names of sessions have no @
-	}
+	s.dirs = sessionDirs{r.Name, r.Principal, r.Principal != "" && chatAgent == ""}
 	lease := o.profiles.lease(r.Principal, r.Name)
 	s.wrapBackend = lease.wrap(s)
 	s.wrapNamed = func(b executor.Backend, profile string) executor.Backend {
@@ -173,11 +181,12 @@ func (o *sessionOpener) openFor(r server.OpenRequest, chatAgent string) (*server
 			o.log.Warn("stopping a session failed", "session", r.Name, "principal", r.Principal, "error", err)
 		}
 	}})
+	var named audit.Recorder
 	s.observe = func(log audit.Recorder) audit.Recorder {
 		if log != nil {
-			log = namedRecorder{log, r.Name, r.Principal}
+			named = namedRecorder{log, r.Name, r.Principal}
 		}
-		return o.listener.record(log)
+		return o.listener.record(named)
 	}
 	site := new(siteRecorder)
 	if chatAgent != "" {
@@ -201,8 +210,12 @@ func (o *sessionOpener) openFor(r server.OpenRequest, chatAgent string) (*server
 	if err != nil {
 		return nil, errors.Join(err, closeAll())
 	}
-	one := &serverSession{HTTPSession: h, stack: stack, site: site, closeAll: closeAll, desk: o.desk, principal: r.Principal, name: r.Name}
+	one := &serverSession{HTTPSession: h, stack: stack, site: site, closeAll: closeAll, pool: o.pool, desk: o.desk, principal: r.Principal, name: r.Name}
 	one.ended, one.end = context.WithCancel(ctx)
+	if o.audits != nil && named != nil { // the log outlives the session
+		one.record = named
+		named.Record(audit.Entry{Event: audit.EventOpened})
+	}
 	return one, nil
 }
 
@@ -321,6 +334,5 @@ func sessionSettings(name, data string, values server.Settings) (*settings, erro
 		s.structured = true
 	}
 	s.closeTimeout = timing.Current().CloseTerminal
-	s.outputName = name
 	return s, nil
 }

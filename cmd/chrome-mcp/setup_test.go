@@ -83,7 +83,7 @@ func second[T any](_ T, err error) error { return err }
 // TestSetupWritesNoGrant passes each flag to setup, and checks that the entry has none that the
 // policy counts as a grant, except for --allow-domain.
 func TestSetupWritesNoGrant(t *testing.T) {
-	granted := []string{"policy", "allow-private", "unsafe-all-domains", "enable-mutations", "enable-downloads", "enable-storage", "state-dir",
+	granted := []string{"policy", "allow-private", "unsafe-all-domains", "enable-mutations", "enable-downloads", "enable-storage", "clipboard", "state-dir",
 		"uploads-dir", "serve-directory", "unsafe-enable-eval", "secrets", "cdp-listen", "attach-default-context", "cdp-endpoint"}
 	root, _ := newRoot(nil, nil)
 	for _, name := range granted {

@@ -15,10 +15,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	backend "github.com/chrome-mcp/chrome-mcp/executor/extension"
-	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/ownchrome"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
@@ -49,9 +47,9 @@ func main() {
 }
 
 // read opens a URL in a new tab of the user's Chrome and returns the page as Markdown. The policy
-// allows the site of the URL and nothing else.
-func read(ctx context.Context, data, rawURL string) (content string, err error) {
-	u, err := url.Parse(rawURL)
+// allows the site of the URL and nothing else, and the extension enforces it as well.
+func read(ctx context.Context, data, address string) (string, error) {
+	u, err := url.Parse(address)
 	if err != nil {
 		return "", err
 	}
@@ -59,42 +57,12 @@ func read(ctx context.Context, data, rawURL string) (content string, err error) 
 	if err != nil {
 		return "", err
 	}
-	guard := policy.NewGuard(rules, nil)
-
-	// The extension connects to the server and enforces the policy in the browser.
-	server, err := bridge.New(bridge.Options{
-		DataDir:     data,
-		ExtensionID: extension.ID(),
-		Name:        "own-chrome",
-		Policy: func() bridge.Policy {
-			c := guard.Policy().Config()
-			return bridge.Policy{Allow: c.AllowDomains, Subresources: string(c.Subresources), OwnPorts: c.OwnPorts}
-		},
-	})
+	chrome, err := ownchrome.Open(ctx, &ownchrome.Options{Policy: rules, Name: "own-chrome", DataDir: data})
 	if err != nil {
 		return "", err
 	}
-	if err := server.Start(); err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, server.Close()) }()
-	rules.AddOwnPort(server.Port()) // pages must not connect to the server
-	server.PolicyChanged()
-
-	browser := backend.New(backend.Options{Server: server, DataDir: data, Network: guard.Network()})
-	defer func() { err = errors.Join(err, browser.Close()) }()
-	if err := connected(ctx, browser); err != nil {
-		return "", err
-	}
-
-	// The guard is the gate of the session, and wraps it.
-	session, err := browser.NewSession(executor.SessionOptions{Gate: guard})
-	if err != nil {
-		return "", err
-	}
-	chrome := guard.Wrap(session)
-	defer func() { err = errors.Join(err, chrome.Close()) }()
-	page, _, err := chrome.NewPage(ctx, &executor.NewPageOptions{URL: rawURL})
+	defer chrome.Close()
+	page, _, err := chrome.NewPage(ctx, &executor.NewPageOptions{URL: address})
 	if err != nil {
 		return "", err
 	}
@@ -103,19 +71,4 @@ func read(ctx context.Context, data, rawURL string) (content string, err error) 
 		return "", err
 	}
 	return text.Content, nil
-}
-
-// connected waits until the extension has connected.
-func connected(ctx context.Context, browser *backend.Backend) error {
-	for {
-		changed := browser.Changed()
-		if browser.Connected() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return browser.DisconnectedError()
-		}
-	}
 }

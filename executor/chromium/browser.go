@@ -191,12 +191,16 @@ func (b *Backend) watch(r *instance) {
 	b.forgetInstance(r)
 	b.mu.Unlock()
 	gone := audit.Entry{Event: audit.EventDisconnected}
-	if unexpected {
+	evicted := r.evicted.Load()
+	switch {
+	case evicted != nil:
+		gone.Detail = evicted.Message()
+	case unexpected:
 		gone.Detail = "browser exited"
 	}
 	r.failTransfers()
 	b.record(gone)
-	if unexpected {
+	if unexpected && evicted == nil {
 		b.log.Warn("browser exited; the next call starts a new one", "error", r.conn.Err())
 	}
 	if err := r.release(); err != nil {
@@ -218,6 +222,9 @@ func (b *Backend) forgetInstance(r *instance) {
 	if b.instance == r {
 		b.instance = nil
 		b.lastExitErr, b.cleanupDone = r.conn.Err(), r.cleanupDone
+		if evicted := r.evicted.Load(); evicted != nil {
+			b.lastExitErr = evicted
+		}
 	}
 }
 

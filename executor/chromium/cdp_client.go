@@ -22,7 +22,7 @@ var _ executor.CDPBrowser = (*Backend)(nil)
 // A page that a client opens in the default browser context is a tab like any other. Pages in
 // browser contexts that a client creates belong to the client: sessions do not see them.
 //
-// Downloads are allowed if a session allows them. They are stored in DataDir/downloads, regardless of
+// Downloads are allowed if a session allows them. They are stored in Options.DownloadsDir, regardless of
 // the directory that a client sets, and filePath in Browser.downloadProgress names the file. If the
 // client set a directory that Playwright made below os.TempDir, and that only this user can access,
 // filePath names a copy there, whose name is the GUID.

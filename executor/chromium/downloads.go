@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/target"
@@ -29,9 +30,48 @@ func (r *instance) watchDownloads(ctx context.Context) error {
 	return err
 }
 
-// downloadBegan records a download, and cancels it unless a session that may see its tab allows the
-// download.
+// downloadBegan handles the start of a download. The event overtakes those of the page: a frame that
+// a script has just created, or that has just navigated, may not be known yet. Then the decision
+// waits. The browser reports the end of the download only to us, so its last state is stored.
 func (r *instance) downloadBegan(e cdpbrowser.EventDownloadWillBegin) {
+	if r.knowsDownloader(e) {
+		r.decideDownload(e)
+		return
+	}
+	r.mu.Lock()
+	r.undecided[e.GUID] = nil
+	r.mu.Unlock()
+	r.work.Go(func() {
+		for end := time.Now().Add(r.opts.timing.AttachTab); !r.knowsDownloader(e) && r.conn.Err() == nil && time.Now().Before(end); {
+			time.Sleep(downloaderInterval)
+		}
+		r.decideDownload(e)
+		r.mu.Lock()
+		last := r.undecided[e.GUID]
+		delete(r.undecided, e.GUID)
+		r.mu.Unlock()
+		if last != nil {
+			r.downloadProgressed(*last)
+		}
+	})
+}
+
+// downloaderInterval is how often an unknown frame is looked up.
+const downloaderInterval = 20 * time.Millisecond
+
+// knowsDownloader reports whether the document that started a download is known. Pages of CDP clients
+// are not, and in a pool an instance gets only downloads of its tabs.
+func (r *instance) knowsDownloader(e cdpbrowser.EventDownloadWillBegin) bool {
+	tab, frame := r.downloader(string(e.FrameID))
+	if tab == nil {
+		return r.opts.CDPClients
+	}
+	return tab.Page.KnowsDocument(frame)
+}
+
+// decideDownload records a download, and cancels it unless a session that may see its tab allows the
+// download.
+func (r *instance) decideDownload(e cdpbrowser.EventDownloadWillBegin) {
 	tab, frame := r.downloader(string(e.FrameID))
 	if tab == nil && r.opts.CDPClients {
 		r.clientDownloadStarted(e)
@@ -48,7 +88,7 @@ func (r *instance) downloadBegan(e cdpbrowser.EventDownloadWillBegin) {
 		r.cancel(e.GUID)
 		r.clients.downloadResult(e.GUID).set("", executor.ErrPolicyDenied)
 		if tab != nil {
-			r.browser.sessions.DenyDownload(tab, frame, e.SuggestedFilename)
+			r.browser.sessions.DenyDownload(tab, frame, e.SuggestedFilename, denied)
 		}
 		return
 	}
@@ -102,7 +142,13 @@ func (r *instance) cancel(guid string) {
 // downloadProgressed handles the progress of a download, and moves a complete file to the download
 // directory.
 func (r *instance) downloadProgressed(e cdpbrowser.EventDownloadProgress) {
-	if r.clientDownloadProgressed(e) {
+	r.mu.Lock()
+	_, undecided := r.undecided[e.GUID]
+	if undecided {
+		r.undecided[e.GUID] = &e
+	}
+	r.mu.Unlock()
+	if undecided || r.clientDownloadProgressed(e) {
 		return
 	}
 	r.mu.Lock()
@@ -146,7 +192,8 @@ func (r *instance) downloadProgressed(e cdpbrowser.EventDownloadProgress) {
 func (r *instance) hasTransfer(guid string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.transfers[guid] != nil
+	_, undecided := r.undecided[guid]
+	return undecided || r.transfers[guid] != nil
 }
 
 // failTransfers fails the downloads of a browser that has exited, because their files are

@@ -75,6 +75,10 @@ var proxyFeatures = []string{
 	"Prerender2",
 }
 
+// blinkSettings are the settings of the renderers. On Linux a click with the middle button pastes
+// what is selected anywhere: in another browser context, in a password field, or in another program.
+var blinkSettings = []string{"middleClickPasteAllowed=false"}
+
 // reservedSwitches are switches that control the connection to the browser and its profile. Callers
 // cannot set them.
 var reservedSwitches = []string{
@@ -167,6 +171,7 @@ func (o *Options) arguments(dir string, headless bool) ([]string, error) {
 		off = append(off, "BackForwardCache")
 	}
 
+	var settings []string
 	for _, arg := range o.ExtraArgs {
 		name, value, err := checkArgument(arg, o.ProxyServer != "")
 		switch {
@@ -175,11 +180,14 @@ func (o *Options) arguments(dir string, headless bool) ([]string, error) {
 		case name == "disable-features":
 			// Chromium uses only the last of several; ours must stay effective.
 			off = append(off, strings.Split(value, ",")...)
+		case name == "blink-settings":
+			settings = append(settings, strings.Split(value, ",")...) // here also only the last is used
 		default:
 			args = append(args, arg)
 		}
 	}
-	return append(args, "--disable-features="+strings.Join(off, ",")), nil
+	settings = append(settings, blinkSettings...)
+	return append(args, "--disable-features="+strings.Join(off, ","), "--blink-settings="+strings.Join(settings, ",")), nil
 }
 
 // proxyArguments returns the arguments of a browser whose network goes through the proxy at server,
@@ -210,6 +218,15 @@ func checkArgument(arg string, proxied bool) (name, value string, err error) {
 	}
 	if slices.Contains(reservedSwitches, name) {
 		return "", "", executor.Errorf(executor.ErrBadArgs, "Use the corresponding option, if there is one.", "browser argument --%s is set by the launch itself", name)
+	}
+	if name == "blink-settings" {
+		for setting := range strings.SplitSeq(value, ",") {
+			for _, ours := range blinkSettings {
+				if key, _, _ := strings.Cut(ours, "="); strings.EqualFold(key, strings.TrimSpace(strings.SplitN(setting, "=", 2)[0])) && setting != ours {
+					return "", "", executor.Errorf(executor.ErrBadArgs, "Remove the setting.", "browser argument --blink-settings changes %s, which must stay off", key)
+				}
+			}
+		}
 	}
 	if proxied {
 		if unsafe := unsafeUnderProxy(name, value); unsafe != "" {

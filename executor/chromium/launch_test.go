@@ -362,7 +362,7 @@ func TestProfileOfForeignBrowser(t *testing.T) {
 }
 
 func TestArgumentsUnderProxy(t *testing.T) {
-	o, err := Options{ProxyServer: "127.0.0.1:3128", DataDir: "/data", ExtraArgs: []string{"--disable-features=Mine,Yours", "--lang=nb"}}.withDefaults()
+	o, err := Options{ProxyServer: "127.0.0.1:3128", DataDir: "/data", ExtraArgs: []string{"--disable-features=Mine,Yours", "--lang=nb", "--blink-settings=imagesEnabled=false"}}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +375,7 @@ func TestArgumentsUnderProxy(t *testing.T) {
 		"--proxy-server=http://127.0.0.1:3128\n", "--proxy-bypass-list=<-loopback>\n",
 		"--webrtc-ip-handling-policy=disable_non_proxied_udp\n",
 		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1\n", "--disable-quic\n", "--lang=nb\n",
-		",Mine,Yours\n", "--user-data-dir=/data/p\n", "--remote-debugging-pipe\n",
+		",Mine,Yours\n", "--blink-settings=imagesEnabled=false,middleClickPasteAllowed=false\n", "--user-data-dir=/data/p\n", "--remote-debugging-pipe\n",
 	} {
 		if !strings.Contains(line, want) {
 			t.Errorf("no %q in %q", want, args)
@@ -389,7 +389,7 @@ func TestArgumentsUnderProxy(t *testing.T) {
 		"--winhttp-proxy-resolver", "--disable-site-isolation-trials", "--Disable-Web-Security", "--single-process",
 		"--disable-features=IsolateOrigins", "--disable-features=Mine,site-per-process", "--disable-features=Mine, *IsolateOrigins<Trial.Group:a/b",
 		"--ignore-certificate-errors", "--load-extension=/x", "--disable-extensions-except=/x", "--renderer-cmd-prefix=/x", "--force-fieldtrials=A/B",
-		"--remote-debugging-port=9222", "-user-data-dir=/x", "--User-Data-Dir=/x", "https://example.com/", "--", "-", "",
+		"--blink-settings=a=b,middleClickPasteAllowed=true", "--blink-settings=MiddleClickPasteAllowed", "--remote-debugging-port=9222", "-user-data-dir=/x", "--User-Data-Dir=/x", "https://example.com/", "--", "-", "",
 	} {
 		o.ExtraArgs = []string{rejected}
 		if _, err := o.arguments("/data/p", true); executor.CodeOf(err) != executor.ErrBadArgs {

@@ -57,6 +57,18 @@ func TestDeniedPaths(t *testing.T) {
 	leaktest.Paths(t, leaktest.Harness{Backend: "chromium", Start: startLeaky})
 }
 
+// TestOwnPorts checks that pages cannot reach the ports of the program.
+func TestOwnPorts(t *testing.T) {
+	for name, h := range leaky {
+		t.Run(name, func(t *testing.T) {
+			if name == "attached" { // shares most of its code with a managed browser
+				tier.Long(t)
+			}
+			leaktest.OwnPorts(t, h)
+		})
+	}
+}
+
 // startLeaky launches a browser for the leak tests.
 func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 	tier.Browser(t)

@@ -108,6 +108,9 @@ type Options struct {
 	// instead of a separate browser context.
 	AttachDefaultContext bool
 
+	// Principal is whose sessions the Backend serves. In a Pool, Backends of different principals
+	// share no browser.
+	Principal string
 	// CDPClients allows CDP clients to connect; see Backend.ConnectCDP. The documents of subframes
 	// are then checked like those of tabs, because clients can read all frames, and the
 	// back/forward cache is disabled. CDPClients excludes Pool, CDPEndpoint and Browserless.
@@ -131,6 +134,13 @@ type Options struct {
 	// during one browser instance. The defaults are 8 and 2 GiB.
 	MaxDownloads     int
 	MaxDownloadTotal int64
+
+	// DownloadsDir is the directory of downloads. Default: downloads in DataDir.
+	DownloadsDir string
+	// DownloadsUsed returns the total size and the number of the files that count toward
+	// MaxDownloadTotal: those in DownloadsDir, and possibly those of other sessions of the same
+	// client, open or not. nil means that only the files of one browser instance count.
+	DownloadsUsed func() (bytes int64, files int)
 
 	// Audit records each launch, attachment and exit of a browser, and each page download that has
 	// ended. nil means no audit log.
@@ -209,6 +219,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.Logger, o.timing = cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), cmp.Or(o.timing, timing.Current())
 	var err error
 	o.DataDir, err = dataDirectory(o.DataDir)
+	o.DownloadsDir = cmp.Or(o.DownloadsDir, filepath.Join(o.DataDir, "downloads"))
 	return o, err
 }
 

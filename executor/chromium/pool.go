@@ -1,7 +1,6 @@
 package chromium
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -20,7 +19,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
-	"github.com/chrome-mcp/chrome-mcp/internal/session"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
@@ -31,6 +29,9 @@ const (
 	// maxContextsCreated bounds the browser contexts that are created in one browser of a Pool.
 	// After that another browser is launched, so that what Chromium leaks does not accumulate.
 	maxContextsCreated = 200
+	// poolStorageQuota is how much each origin may store, in bytes. The contexts are off the record, so
+	// what their pages store is in the memory of the browser.
+	poolStorageQuota = 256 << 20
 	// poolIdleTimeout is the time that a browser of a Pool without contexts keeps running, so that
 	// the next session does not have to launch it.
 	poolIdleTimeout = 30 * time.Second
@@ -38,42 +39,54 @@ const (
 
 // A Pool runs launched browsers that several Backends share. Each [Backend] whose options name the
 // Pool has its own browser context, with separate cookies, storage, cache, permissions, downloads,
-// network policy and egress proxy. Backends that select the same program in the same way share a
-// browser. When a browser exits, the next call of each of its Backends continues in another one.
+// network policy and egress proxy. Backends of one principal that select the same program in the same
+// way share a browser. When a browser exits, the next call of each of its Backends continues in
+// another one.
 //
 // The methods of a Pool are safe for concurrent use. The zero value is an empty Pool.
 type Pool struct {
 	// Logger logs starts, exits and cleanup. nil discards. It must not change after the first use
 	// of the Pool.
 	Logger *slog.Logger
+	// MaxBrowsers is the maximum number of browsers. A Backend that needs another one waits until
+	// one exits or has no contexts; those whose principals have the fewest browsers come first. After
+	// 30 s its call returns ErrBackpressure. 0 means DefaultMaxBrowsers. It must not change after the
+	// first use of the Pool.
+	MaxBrowsers int
 
 	running sync.WaitGroup // one for each browser, until it and its profile are gone
 
 	mu       sync.Mutex // guards the fields below
 	browsers []*pooledBrowser
+	waiting  []*browserWaiter // in the order in which they arrived
+	changed  notify.Broadcast // the fields above
 	closed   bool
 	err      error // from removing profiles
+
+	run func(*pooledBrowser, context.Context, Options) // of a browser; tests change it, nil means pooledBrowser.run
 }
 
 // launchKey has the options that the Backends in one browser have in common.
 type launchKey struct {
-	browser, dataDir, extraArgs string
-	headless, noSandbox         bool
+	principal, browser, dataDir, extraArgs string
+	headless, noSandbox                    bool
 }
 
 // A pooledBrowser is a browser of a Pool.
 type pooledBrowser struct {
-	pool *Pool
-	key  launchKey
-	log  *slog.Logger
-	stop context.CancelFunc // cancels the start
-	work sync.WaitGroup
+	pool  *Pool
+	key   launchKey
+	flood floodWatch
+	log   *slog.Logger
+	stop  context.CancelFunc // cancels the start
+	work  sync.WaitGroup
 
 	started chan struct{} // closed when the fields below, or err, are set
 	proc    *process
 	conn    *cdpconn.Conn
 	port    *egress.Port
 	err     error
+	exited  chan struct{} // closed when the browser and its profile are gone
 
 	users   int         // instances that use the browser or wait for its start; guarded by pool.mu
 	created int         // instances that have used it; guarded by pool.mu
@@ -85,44 +98,17 @@ type pooledBrowser struct {
 }
 
 // acquire returns a browser for an instance with the given options. It launches one if all browsers
-// are full. The caller releases it.
+// of its principal are full. The caller releases it.
 func (p *Pool) acquire(ctx context.Context, opts Options) (*pooledBrowser, error) {
 	headless, err := opts.ownHeadless()
 	if err != nil {
 		return nil, err
 	}
-	key := launchKey{opts.Browser, opts.DataDir, strings.Join(opts.ExtraArgs, "\x00"), headless, opts.NoSandbox}
-	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		return nil, session.ErrClosed()
+	key := launchKey{opts.Principal, opts.Browser, opts.DataDir, strings.Join(opts.ExtraArgs, "\x00"), headless, opts.NoSandbox}
+	b, err := p.reserve(ctx, key, opts)
+	if err != nil {
+		return nil, err
 	}
-	i := slices.IndexFunc(p.browsers, func(b *pooledBrowser) bool {
-		return b.key == key && b.users < maxContexts && b.created < maxContextsCreated && !b.retired && !b.hasExited()
-	})
-	var b *pooledBrowser
-	if i >= 0 {
-		b = p.browsers[i]
-	} else {
-		b = &pooledBrowser{
-			pool: p, key: key, log: cmp.Or(p.Logger, slog.New(slog.DiscardHandler)), started: make(chan struct{}),
-			instances: map[string]*instance{},
-		}
-		p.browsers = append(p.browsers, b)
-		opts.Logger = b.log
-		start, stop := context.WithCancel(context.WithoutCancel(ctx))
-		b.stop = stop
-		p.running.Go(func() {
-			defer stop()
-			b.run(start, opts)
-		})
-	}
-	b.users++
-	b.created++
-	if b.idle != nil {
-		b.idle.Stop()
-	}
-	p.mu.Unlock()
 	select {
 	case <-b.started:
 		if err = b.err; err == nil {
@@ -147,6 +133,7 @@ func (b *pooledBrowser) leave() {
 	if b.users--; b.users == 0 && slices.Contains(b.pool.browsers, b) && !b.pool.closed {
 		b.idle = time.AfterFunc(poolIdleTimeout, b.endIfIdle)
 	}
+	b.pool.changed.Notify()
 }
 
 // retire prevents further instances from using the browser.
@@ -172,6 +159,7 @@ func (b *pooledBrowser) endIfIdle() {
 // forget removes the browser from its pool. pool.mu must be held.
 func (b *pooledBrowser) forget() {
 	b.pool.browsers = slices.DeleteFunc(b.pool.browsers, func(x *pooledBrowser) bool { return x == b })
+	b.pool.changed.Notify()
 }
 
 // run launches the browser, and cleans up after it has exited.
@@ -240,6 +228,7 @@ func (b *pooledBrowser) end() {
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	p.closed = true
+	p.changed.Notify()
 	browsers := slices.Clone(p.browsers)
 	for _, b := range browsers {
 		if b.idle != nil {
@@ -295,6 +284,7 @@ func (b *pooledBrowser) attached(s *cdpconn.Session, e target.EventAttachedToTar
 // documentPaused passes the request for a document of a tab to the instance of the tab. The
 // document of a subframe is a subresource, which the proxy checks.
 func (b *pooledBrowser) documentPaused(e fetch.EventRequestPaused) {
+	b.watchFlood()
 	id := target.ID(e.FrameID) // of the tab, if the frame is a top frame
 	for _, r := range b.all() {
 		if r.hasTarget(id) {
@@ -394,8 +384,8 @@ func (r *instance) joinPool(ctx context.Context) error {
 
 // leavePool disposes of the browser context, with its tabs.
 func (r *instance) leavePool() {
-	defer close(r.ended)
-	if r.context == "" {
+	defer r.endOnce.Do(func() { close(r.ended) })
+	if r.context == "" || r.evicted.Load() != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.DisposeContext)
@@ -408,12 +398,18 @@ func (r *instance) leavePool() {
 			err = errors.Join(err, context.Cause(ctx))
 		}
 	}
-	r.pooled.mu.Lock()
-	delete(r.pooled.instances, r.context)
-	r.pooled.mu.Unlock()
-	pinged, stop := context.WithTimeout(context.Background(), r.opts.timing.DisposeContext)
-	defer stop()
-	down := r.Ping(pinged) // the events before the reply have been handled
+	b := r.pooled
+	b.mu.Lock()
+	delete(b.instances, r.context)
+	shared := len(b.instances) > 0
+	b.mu.Unlock()
+	down := r.pingPool()
+	if down != nil && shared && r.conn.Err() == nil {
+		// The browser may respond again when it has closed the pages of this context.
+		b.retire()
+		r.dropTabs(executor.Errorf(executor.ErrTargetGone, "", "the session was closed"))
+		down = r.pingPool()
+	}
 	switch {
 	case r.conn.Err() != nil: // the browser has exited
 	case down != nil:
@@ -421,6 +417,13 @@ func (r *instance) leavePool() {
 		r.conn.Close()
 	case err != nil: // the browser ends with its other contexts
 		r.browser.log.Warn("the browser did not close a browser context", "error", err)
-		r.pooled.retire()
+		b.retire()
 	}
+}
+
+// pingPool checks that the browser responds. The events before the reply have been handled then.
+func (r *instance) pingPool() error {
+	ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.DisposeContext)
+	defer cancel()
+	return r.Ping(ctx)
 }

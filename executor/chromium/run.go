@@ -8,11 +8,12 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/target"
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -42,7 +43,9 @@ type instance struct {
 	remoteEgress *RemoteEgress // its port serves proxy; otherwise nil
 	replica      string        // the address that may be shown of the browserless server; otherwise empty
 	context      string        // the browser context that we use; empty means the default one
-	ended        chan struct{} // closed when close has disposed of a context in a pool's browser
+	ended        chan struct{} // closed when close or evict has disposed of a context in a pool's browser
+	endOnce      sync.Once
+	evicted      atomic.Pointer[executor.Error] // why evict closed the context, or nil
 	work         sync.WaitGroup
 	releaseOnce  sync.Once
 	cleanupDone  chan struct{}                 // closed when the cleanup after an unexpected exit is complete
@@ -71,6 +74,7 @@ type instance struct {
 	opening   int                        // calls of NewTab in progress; until they return, new tabs are not listed
 	lastRaw   int
 	transfers map[string]*session.Transfer
+	undecided map[string]*cdpbrowser.EventDownloadProgress // downloads of unknown frames, by GUID, and their last state
 
 	clientDownloads map[string]*clientDownload // by GUID
 }
@@ -88,12 +92,13 @@ func (b *Backend) connect(ctx context.Context) (*instance, error) {
 		id: strings.ToLower(rand.Text()[:4]), browser: b, opts: opts, cleanupDone: make(chan struct{}), ended: make(chan struct{}),
 		targets: make(map[target.ID]*session.Tab), attaching: make(map[target.ID]bool),
 		openers:   make(map[target.ID]*session.Tab),
-		transfers: make(map[string]*session.Transfer), clientDownloads: make(map[string]*clientDownload),
+		transfers: make(map[string]*session.Transfer), undecided: make(map[string]*cdpbrowser.EventDownloadProgress), clientDownloads: make(map[string]*clientDownload),
 		documentDenials: newCache[string, error](maxCachedDenials), clients: newCDPClients(),
 	}
 	r.quota = download.NewQuota(opts.MaxDownloads, opts.MaxDownloadTotal)
+	r.quota.CountExisting(opts.DownloadsDir, opts.DownloadsUsed)
 	r.files = sync.OnceValues(func() (*download.Dir, error) {
-		return download.OpenShared(filepath.Join(opts.DataDir, "downloads"), opts.MaxDownloadBytes, r.quota)
+		return download.OpenShared(opts.DownloadsDir, opts.MaxDownloadBytes, r.quota)
 	})
 	if opts.Pool != nil {
 		err = r.joinPool(ctx)

@@ -110,6 +110,11 @@ func (r *instance) await(ctx context.Context, done func() bool) error {
 		case <-changed:
 		case <-r.conn.Done():
 			return executor.Errorf(executor.ErrTargetGone, "Retry; the next call starts a new browser.", "browser exited")
+		case <-r.ended:
+			if evicted := r.evicted.Load(); evicted != nil {
+				return evicted
+			}
+			return session.ErrClosed()
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -166,7 +171,12 @@ func (r *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Optio
 	if !own {
 		setPermission = nil
 	}
+	var quota int64
+	if r.pooled != nil {
+		quota = poolStorageQuota
+	}
 	return page.Options{
+		StorageQuota:       quota,
 		Timing:             r.opts.timing,
 		SetPermission:      setPermission,
 		Logger:             r.opts.Logger,
@@ -180,6 +190,7 @@ func (r *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Optio
 		Shared:             !r.ownWindows(),
 		SecretGuard:        &r.secrets,
 		SharedBrowser:      r.pooled != nil || r.proc == nil && own, // others may use an attached browser
+		UserClipboard:      r.proc == nil || !r.proc.headless,
 		// The browser sends its response to a command in order with its events.
 		TabsKnown: func(ctx context.Context) error {
 			return r.conn.BrowserSession().Call(ctx, "Browser.getVersion", nil, nil)

@@ -34,7 +34,7 @@ const (
 	ErrTargetGone            Code = "TARGET_GONE"            // the tab closed or crashed during the call
 	ErrSessionEnded          Code = "SESSION_ENDED"          // the session of a server ended before or during the call
 	ErrSelectorNotFound      Code = "SELECTOR_NOT_FOUND"     // no element matches
-	ErrRefExpired            Code = "REF_EXPIRED"            // the ref's element or its document is gone
+	ErrRefExpired            Code = "REF_EXPIRED"            // the ref's element or its document is gone, or it is another thing
 	ErrNotActionable         Code = "NOT_ACTIONABLE"         // found, but hidden, covered, moving, disabled or read-only
 	ErrDialogOpen            Code = "DIALOG_OPEN"            // a JavaScript dialog blocks the page
 	ErrTimeout               Code = "TIMEOUT"                // the deadline passed
@@ -206,12 +206,13 @@ const (
 	PermitSite      PermissionKind = "site"      // Permission.Origin is treated as if it were in the allow list
 	PermitMutations PermissionKind = "mutations" // changing pages, on all allowed sites
 	PermitDownloads PermissionKind = "downloads" // saving files, from all allowed sites
+	PermitClipboard PermissionKind = "clipboard" // copying from and pasting into pages of Permission.Origin with the user's clipboard
 )
 
 // A Permission is something that a policy denies and the user can grant.
 type Permission struct {
 	Kind PermissionKind
-	// Origin is the site of PermitSite, as the browser serializes it: a scheme, an ASCII host (in
+	// Origin is the site of PermitSite or PermitClipboard, as the browser serializes it: a scheme, an ASCII host (in
 	// punycode if necessary), and the port unless it is the default port. It is empty for the other
 	// kinds.
 	Origin string

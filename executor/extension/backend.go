@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -62,8 +61,9 @@ func New(opts Options) *Backend {
 	b := &Backend{opts: opts, log: opts.Logger, timing: timing.Current()}
 	b.hub = &hub{backend: b}
 	b.quota = download.NewQuota(opts.MaxDownloads, opts.MaxDownloadTotal)
+	b.quota.CountExisting(opts.DownloadsDir, opts.DownloadsUsed)
 	b.files = sync.OnceValues(func() (*download.Dir, error) {
-		return download.OpenShared(filepath.Join(opts.DataDir, "downloads"), opts.MaxDownloadBytes, b.quota)
+		return download.OpenShared(opts.DownloadsDir, opts.MaxDownloadBytes, b.quota)
 	})
 	b.proxy = sync.OnceValues(b.startProxy)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -64,7 +64,7 @@ func blank(url string) bool { return url == "" || url == "about:blank" }
 // begin adds a download of a page. It ends it immediately if it is not allowed.
 func (in *installation) begin(t *session.Tab, d cdpbrowser.EventDownloadWillBegin) {
 	entry := &pendingDownload{url: d.URL}
-	if in.backend.sessions.MayDownload(t, string(d.FrameID), d.URL) == nil {
+	if denied := in.backend.sessions.MayDownload(t, string(d.FrameID), d.URL); denied == nil {
 		entry.transfer = t.AddTransfer(d.SuggestedFilename)
 		if share, err := in.backend.quota.Begin(); err != nil {
 			entry.cancel = true
@@ -75,7 +75,7 @@ func (in *installation) begin(t *session.Tab, d cdpbrowser.EventDownloadWillBegi
 		in.notifyDownload(entry.transfer)
 	} else {
 		entry.cancel = true
-		in.backend.sessions.DenyDownload(t, string(d.FrameID), d.SuggestedFilename)
+		in.backend.sessions.DenyDownload(t, string(d.FrameID), d.SuggestedFilename, denied)
 	}
 	in.mu.Lock()
 	in.files.begun = append(in.files.begun, entry)

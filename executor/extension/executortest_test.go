@@ -41,7 +41,7 @@ func newBackend(t testing.TB, server *bridge.Server, more ...func(*Options)) *Ba
 
 func harness(b *Backend, name string) executortest.Harness {
 	return executortest.Harness{
-		Name: name, UserAnswers: true, Exceptions: executortest.ExtensionExceptions,
+		Name: name, UserAnswers: true, UserClipboard: true, Exceptions: executortest.ExtensionExceptions,
 		NewSession: func(t *testing.T, opts executor.SessionOptions) executor.Executor {
 			s, err := b.NewSession(opts)
 			if err != nil {

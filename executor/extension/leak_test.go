@@ -34,6 +34,11 @@ func TestDeniedPaths(t *testing.T) {
 	leaktest.Paths(t, leaktest.Harness{Backend: "extension", Start: startLeakBrowser})
 }
 
+// TestOwnPorts checks that pages cannot reach the ports of the program.
+func TestOwnPorts(t *testing.T) {
+	leaktest.OwnPorts(t, leaktest.Harness{Backend: "extension", Start: startLeakBrowser})
+}
+
 // visitsPerUserVisit is the number of visits of an agent for each visit of the user.
 const visitsPerUserVisit = 10
 
@@ -75,7 +80,7 @@ func newLeakBrowser(t *testing.T, setup leaktest.Setup, prepare func(dir string)
 	rules := bridge.Policy{Allow: []string{"https://*.test:*", "http://*.test:*"}, Subresources: "public"}
 	if p := setup.Policy; p != nil {
 		c := p.Config()
-		rules = bridge.Policy{Allow: c.AllowDomains, Block: c.BlockDomains, Subresources: string(c.Subresources)}
+		rules = bridge.Policy{Allow: c.AllowDomains, Block: c.BlockDomains, Subresources: string(c.Subresources), OwnPorts: c.OwnPorts}
 	}
 	data := filepath.Join(t.TempDir(), "data")
 	server, err := bridge.New(bridge.Options{

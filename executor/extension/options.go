@@ -30,6 +30,13 @@ type Options struct {
 	MaxDownloads     int
 	MaxDownloadTotal int64
 
+	// DownloadsDir is the directory of downloads. Default: downloads in DataDir.
+	DownloadsDir string
+	// DownloadsUsed returns the total size and the number of the files that count toward
+	// MaxDownloadTotal: those in DownloadsDir, and possibly those of other sessions of the same
+	// client, open or not. nil means that only the files of this Backend count.
+	DownloadsUsed func() (bytes int64, files int)
+
 	// Network decides on each connection of a download by URL. If it is nil, only the sessions'
 	// gates decide.
 	Network executor.NetworkPolicy
@@ -63,5 +70,6 @@ func (o Options) withDefaults() Options {
 			o.DataDir = filepath.Join(home, ".chrome-mcp")
 		}
 	}
+	o.DownloadsDir = cmp.Or(o.DownloadsDir, filepath.Join(o.DataDir, "downloads"))
 	return o
 }

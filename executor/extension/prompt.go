@@ -16,6 +16,7 @@ var _ executor.PermissionPrompter = (*Backend)(nil)
 // consentKinds maps each kind of permission to the kind of its prompt on the wire.
 var consentKinds = map[executor.PermissionKind]string{
 	executor.PermitSite: wire.ConsentSite, executor.PermitMutations: wire.ConsentMutations, executor.PermitDownloads: wire.ConsentDownloads,
+	executor.PermitClipboard: wire.ConsentClipboard,
 }
 
 // Prompt prompts the user in the popup of the browser that has q's tab, or otherwise of the browser

@@ -57,6 +57,15 @@ test('commands are allowed or denied', async () => {
     ['allowed', 'Page.captureScreenshot', {}],
     ['POLICY_DENIED', 'Page.captureScreenshot', {}, { url: 'https://evil.example.com/' }],
     ['POLICY_DENIED', 'Input.dispatchMouseEvent', {}, { url: 'chrome://settings/' }],
+    ['allowed', 'Input.dispatchMouseEvent', {}, { child: true, site: 'https://www.example.com/' }],
+    ['POLICY_DENIED', 'Input.dispatchMouseEvent', {}, { child: true, site: 'https://evil.example.com/' }],
+    ['allowed', 'Page.captureScreenshot', {}, { url: 'chrome-error://chromewebdata/' }], // a certificate warning
+    ['POLICY_DENIED', 'Input.dispatchMouseEvent', { type: 'mousePressed' }, { url: 'chrome-error://chromewebdata/' }],
+    ['allowed', 'Input.dispatchMouseEvent', { type: 'mouseReleased' }, { url: 'chrome-error://chromewebdata/' }],
+    ['POLICY_DENIED', 'Input.dispatchKeyEvent', { type: 'char', text: 'thisisunsafe' }, { url: 'chrome-error://chromewebdata/' }],
+    ['POLICY_DENIED', 'Input.insertText', { text: 'thisisunsafe' }, { url: 'chrome-error://chromewebdata/' }],
+    ['POLICY_DENIED', 'Input.imeSetComposition', { text: 't' }, { url: 'chrome-error://chromewebdata/' }],
+    ['POLICY_DENIED', 'Input.dispatchTouchEvent', { type: 'touchStart' }, { url: 'chrome-error://chromewebdata/' }],
 
     ['allowed', 'Emulation.setUserAgentOverride', { userAgent: '' }, { url: 'https://evil.example.com/' }], // to undo it
     ['allowed', 'Network.emulateNetworkConditions', { offline: false }, { url: 'https://evil.example.com/' }],

@@ -132,7 +132,7 @@ test('prompts and answers that no call uses expire', async (t) => {
 });
 
 test('each kind states the consequences', () => {
-  for (const [kind, part] of [['site', 'not an allowed site (tool click)'], ['mutations', 'read-only access'], ['downloads', 'save a file'], ['eval', 'run scripts']]) {
+  for (const [kind, part] of [['site', 'not an allowed site (tool click)'], ['mutations', 'read-only access'], ['downloads', 'save a file'], ['clipboard', 'copy or paste'], ['eval', 'run scripts']]) {
     const { wants, follows } = promptText({ kind, tool: 'click' });
     assert.ok(wants.join('X').includes(part), `${kind}: ${wants}`);
     assert.ok(follows.length > 40);

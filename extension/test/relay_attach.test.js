@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { compile } from '../policy.js';
 import { Relay } from '../relay.js';
 import { SHORT_TIMEOUT_MS } from '../timeout.js';
 
@@ -73,4 +74,15 @@ test('a browser that does not respond does not block attach', async (t) => {
     t.mock.timers.tick(SHORT_TIMEOUT_MS);
   }
   await rejected;
+});
+
+test('a tab that shows an error page when it is attached gets no input', async () => {
+  const { attach, relay, connection } = setUp([null]);
+  await attach();
+  chrome.debugger.sendCommand = /** @type {any} */ (async (/** @type {any} */ _, /** @type {string} */ method) => (
+    method === 'Page.getFrameTree' ? { frameTree: { frame: { id: 'T7', url: 'chrome-error://chromewebdata/' } } } : {}));
+  const attachment = /** @type {any} */ (relay.attachmentOf(connection, 7));
+  attachment.rules = compile({ allow: ['example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] });
+  await relay.command(attachment, '', 'Page.getFrameTree', {}, SHORT_TIMEOUT_MS);
+  assert.throws(() => relay.command(attachment, '', 'Input.insertText', { text: 'thisisunsafe' }, SHORT_TIMEOUT_MS), (/** @type {any} */ e) => e.code === 'POLICY_DENIED');
 });

@@ -18,7 +18,7 @@ const module = "github.com/chrome-mcp/chrome-mcp"
 var layers = [][]string{
 	{"cmd/...", "examples/...", "npm"},
 	{"mcp/...", "internal/server", "internal/dashboard", "internal/sidepanel"},
-	{"relay", "internal/testing/cdpsuite"},
+	{"relay", "ownchrome", "internal/testing/cdpsuite"},
 	{"internal/leaktest/..."},
 	{"policy/..."},
 	{"internal/executortest/...", "internal/testing/userbrowser/..."},
@@ -31,7 +31,7 @@ var layers = [][]string{
 	{"internal/cdpconn/...", "internal/transcript", "internal/wire/...", "internal/hint", "internal/errclass", "internal/urlglob"},
 	{"executor/errs", "internal/notify", "internal/typo", "internal/pagetext", "internal/testing/testlog", "internal/processid"},
 	{"internal/fileserver"},
-	{"audit", "internal/hostconfig", "internal/child", "internal/filelock", "internal/connlimit", "internal/webp", "internal/nativemessage", "internal/testing/tier"},
+	{"audit", "internal/hostconfig", "internal/child", "internal/filelock", "internal/connlimit", "internal/keylimit", "internal/webp", "internal/nativemessage", "internal/testing/tier"},
 	{"internal/owneronly", "internal/lazyregexp", "internal/patherror", "internal/testing/await", "internal/testing/gotest", "internal/timing"},
 }
 
@@ -164,7 +164,7 @@ func TestDependencyBoundaries(t *testing.T) {
 		"github.com/spf13/pflag":                 {"cmd/chrome-mcp"},
 		"github.com/chromedp/chromedp": {
 			"cmd/...", "examples/...", "mcp/...", "executor/chromium/...", "executor/extension/...",
-			"internal/executortest", "bridge/...", "internal/...", "relay",
+			"internal/executortest", "bridge/...", "internal/...", "relay", "ownchrome",
 		},
 	}
 	for _, p := range list(t, module+"/...") {

@@ -252,6 +252,8 @@ func (c *Conn) event(msg *cdproto.Message) {
 	}
 	ev.Params = bytes.Clone(ev.Params)
 	switch ev.Method {
+	case "Page.frameNavigated", "Page.frameStartedLoading":
+		s.countNavigation()
 	case EventsDropped:
 		var d Dropped
 		if Unmarshal(msg.Params, &d) != nil || !isLog(d.Method) || d.Count < 1 || d.Count > maxLost {
@@ -339,6 +341,9 @@ func (c *Conn) drop(id target.SessionID) *Session {
 
 // goneError returns the error of a call on s after its target was closed or removed.
 func goneError(s *Session) error {
+	if reason := s.EndReason(); reason != nil {
+		return reason
+	}
 	if s.parent != nil && s.parent.parent != nil {
 		return errs.Errorf(errs.ErrTargetGone, "Take a snapshot to see the current page.", "the frame was detached")
 	}

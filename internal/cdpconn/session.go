@@ -44,8 +44,11 @@ type Session struct {
 	inOrder atomic.Bool        // replies wait for the events before them; see InOrder
 	budgets map[string]*budget // by method; used only by the connection's reading goroutine
 
-	mu   sync.Mutex           // guards subs
-	subs map[string][]*stream // by method; see Subscribe
+	navigations atomic.Int64 // see Navigations
+
+	mu     sync.Mutex           // guards the fields below
+	subs   map[string][]*stream // by method; see Subscribe
+	reason error                // of End
 }
 
 var _ cdp.Session = (*Session)(nil)
@@ -73,6 +76,39 @@ func (s *Session) Gone() <-chan struct{} { return s.gone }
 
 // Conn returns the connection that carries the session.
 func (s *Session) Conn() *Conn { return s.conn }
+
+// End ends the session and the sessions below it here, without the browser. Calls fail with reason.
+func (s *Session) End(reason error) {
+	s.mu.Lock()
+	s.reason = reason
+	s.mu.Unlock()
+	s.conn.drop(s.id)
+	s.markGone()
+}
+
+// EndReason returns the reason that was passed to End for the session or one above it, or nil.
+func (s *Session) EndReason() error {
+	for ; s != nil; s = s.parent {
+		s.mu.Lock()
+		reason := s.reason
+		s.mu.Unlock()
+		if reason != nil {
+			return reason
+		}
+	}
+	return nil
+}
+
+// Navigations returns how many navigations of frames the browser has reported to the session and to
+// those below it.
+func (s *Session) Navigations() int64 { return s.navigations.Load() }
+
+// countNavigation counts a navigation for the session and those above it.
+func (s *Session) countNavigation() {
+	for ; s != nil; s = s.parent {
+		s.navigations.Add(1)
+	}
+}
 
 // isBelow reports whether a is an ancestor of s.
 func (s *Session) isBelow(a *Session) bool {

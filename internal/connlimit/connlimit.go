@@ -5,7 +5,9 @@ package connlimit
 import (
 	"context"
 	"net"
+	"net/http"
 	"sync"
+	"time"
 )
 
 // A Listener limits the open connections of another listener. At the limit, a new connection closes
@@ -17,7 +19,7 @@ type Listener struct {
 	closed    chan struct{}
 	closeOnce sync.Once
 
-	mu      sync.Mutex // guards the fields below, and Conn.owner and Conn.closed
+	mu      sync.Mutex // guards the fields below, and those of Conn
 	unowned map[*Conn]struct{}
 	owned   map[any]map[*Conn]struct{}
 }
@@ -91,8 +93,9 @@ func (l *Listener) CloseConns(owner any) {
 type Conn struct {
 	net.Conn
 	listener *Listener
-	owner    any // nil means none; guarded by listener.mu
+	owner    any // nil means none; guarded by listener.mu, like the fields below
 	closed   bool
+	idle     *time.Timer // closes it; nil unless it has no owner and no request in progress
 }
 
 // NetConn returns the underlying connection.
@@ -105,6 +108,7 @@ func (c *Conn) Close() error {
 	first := !c.closed
 	c.remove()
 	c.closed = true
+	c.stopIdle()
 	l.mu.Unlock()
 	err := c.Conn.Close()
 	if first {
@@ -147,22 +151,56 @@ func (c *Conn) setOwner(owner any, limit int) bool {
 	return true
 }
 
+// CloseIdle returns a function for http.Server.ConnState. It closes each connection that has no owner
+// and, for the given time, no request in progress. The server's IdleTimeout can then be longer: it
+// is that of clients that have authenticated.
+func CloseIdle(after time.Duration) func(net.Conn, http.ConnState) {
+	return func(conn net.Conn, state http.ConnState) {
+		c := limited(conn)
+		if c == nil {
+			return
+		}
+		c.listener.mu.Lock()
+		defer c.listener.mu.Unlock()
+		c.stopIdle()
+		if state == http.StateIdle && c.owner == nil && !c.closed {
+			c.idle = time.AfterFunc(after, func() { _ = c.Close() })
+		}
+	}
+}
+
+// stopIdle stops the timer of CloseIdle. listener.mu must be held.
+func (c *Conn) stopIdle() {
+	if c.idle != nil {
+		c.idle.Stop()
+		c.idle = nil
+	}
+}
+
+// limited returns the Conn that is conn, or that is below the TLS connection conn, or nil.
+func limited(conn net.Conn) *Conn {
+	for {
+		switch c := conn.(type) {
+		case *Conn:
+			return c
+		case interface{ NetConn() net.Conn }:
+			conn = c.NetConn()
+		default:
+			return nil
+		}
+	}
+}
+
 // connKey is the context key of the Conn of a request.
 type connKey struct{}
 
 // WithConn returns a context for the requests of a connection of a Listener, or of a TLS connection
 // on one. It is for http.Server.ConnContext.
 func WithConn(ctx context.Context, conn net.Conn) context.Context {
-	for {
-		switch c := conn.(type) {
-		case *Conn:
-			return context.WithValue(ctx, connKey{}, c)
-		case interface{ NetConn() net.Conn }:
-			conn = c.NetConn()
-		default:
-			return ctx
-		}
+	if c := limited(conn); c != nil {
+		return context.WithValue(ctx, connKey{}, c)
 	}
+	return ctx
 }
 
 // SetOwner makes owner, which must be comparable and not nil, the owner of the connection of a

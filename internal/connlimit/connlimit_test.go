@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // open opens a connection and returns it with the end that the listener accepted, and the context
@@ -155,6 +157,54 @@ func TestCloseConns(t *testing.T) {
 	wantClosed(t, second)
 	wantOpen(t, first, firstConn)
 	wantOpen(t, third, thirdConn)
+}
+
+// An acceptor is a listener with one connection.
+type acceptor struct {
+	net.Listener
+	conn net.Conn
+}
+
+func (a acceptor) Accept() (net.Conn, error) { return a.conn, nil }
+
+// TestCloseIdle checks that a connection without an owner is closed when it had no request for the given
+// time, and one with an owner, or with a request in progress, is not.
+func TestCloseIdle(t *testing.T) {
+	for name, tt := range map[string]struct {
+		states []http.ConnState
+		owner  any
+		closed bool
+	}{
+		"idle":              {[]http.ConnState{http.StateActive, http.StateIdle}, nil, true},
+		"idle after others": {[]http.ConnState{http.StateActive, http.StateIdle, http.StateActive, http.StateIdle}, nil, true},
+		"request":           {[]http.ConnState{http.StateActive, http.StateIdle, http.StateActive}, nil, false},
+		"owner":             {[]http.ConnState{http.StateActive, http.StateIdle}, "a", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, server := net.Pipe()
+				defer client.Close()
+				conn, err := New(acceptor{conn: server}, 1).Accept()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				if tt.owner != nil {
+					SetOwner(WithConn(t.Context(), conn), tt.owner, 0)
+				}
+				hook := CloseIdle(time.Second)
+				for _, state := range tt.states {
+					hook(conn, state)
+					time.Sleep(time.Second / 2)
+				}
+				time.Sleep(time.Minute)
+				client.SetReadDeadline(time.Now().Add(time.Second))
+				if _, err := client.Read(make([]byte, 1)); (err == io.EOF) != tt.closed {
+					t.Errorf("reading: %v", err)
+				}
+			})
+		})
+	}
 }
 
 // TestHTTP2 checks that the requests of HTTP/2 know their connection.

@@ -3,43 +3,46 @@
 // the frame is drawn, so a screenshot can exclude its content only if the frame
 // draws none.
 //
-// Unlike visibility and display, opacity preserves the focus and scroll positions.
-// Elements in the top layer are not children of the root and are hidden
-// separately. An important declaration in a cascade layer overrides the page's
-// important declarations outside of layers. If the page has such a layer itself,
-// the style attribute overrides both.
+// With content-visibility, the root draws no descendants, not even those in the top layer,
+// in closed shadow roots, or that are added later. It has no effect on a table, so the
+// display is fixed. With opacity, the root does not draw itself. Unlike visibility, both
+// preserve the focus. The intrinsic size and scrollTo preserve the scroll position.
+//
+// An important declaration in a cascade layer overrides the page's important declarations
+// outside of layers. If the page has such a layer itself, the style attribute overrides
+// both.
 function hideContent() {
   globalThis.__cmShow?.();
-  const roots = [document];
-  // A shadow root has its own styles, dialogs and popovers, which outer styles do not
-  // reach. Custom elements may have a closed shadow root, which inherits.
-  const names = new Set();
-  const find = (root) => {
-    for (const e of root.querySelectorAll('*')) {
-      if (e.shadowRoot) { roots.push(e.shadowRoot); find(e.shadowRoot); }
-      else if (e.localName.includes('-')) names.add(CSS.escape(e.localName));
-    }
-  };
-  find(document);
-  const top = ':modal, :popover-open, :fullscreen';
-  const all = [':root', top, '::backdrop', '::view-transition'].join();
-  const closed = [...names].join();
-  const css = all + '{ opacity: 0 !important; transition: none !important; }'
-    + (closed && closed + '{ visibility: hidden !important; transition: none !important; }');
+  const root = document.documentElement;
+  const before = [scrollX, scrollY];
+  const scroller = document.scrollingElement;
+  const display = root ? getComputedStyle(root).display : 'block';
+  const values = [
+    ['display', ['block', 'flow-root', 'flex', 'grid', 'none'].includes(display) ? display : 'block'],
+    ['transition', 'none'], ['opacity', '0'], ['content-visibility', 'hidden'],
+    ['contain-intrinsic-size', scroller ? scroller.scrollWidth + 'px ' + scroller.scrollHeight + 'px' : 'none'],
+  ];
+  const declarations = values.map(([name, value]) => name + ': ' + value + ' !important;').join(' ');
+  const css = ':root {' + declarations + '} ::backdrop, ::view-transition { opacity: 0 !important; transition: none !important; }';
   const sheet = new CSSStyleSheet();
   sheet.replaceSync('@layer {' + css + '}' + css);
-  for (const root of roots) root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
-  const parts = () => [document.documentElement, ...roots.flatMap((root) => [...root.querySelectorAll(top)])].filter((e) => e);
-  const clear = (e) => getComputedStyle(e).opacity === '0';
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+  const clear = () => {
+    const root = document.documentElement;
+    if (root === null) return true;
+    const style = getComputedStyle(root);
+    if (style.opacity !== '0' || style.contentVisibility !== 'hidden') return false;
+    // Only HTML elements can be in the top layer.
+    return [...root.children].every((e) => !e.checkVisibility()) || document.getElementsByTagNameNS('http://www.w3.org/1999/xhtml', '*').length === 0;
+  };
   const inline = [];
-  for (const e of parts()) {
-    if (clear(e) || !e.style) continue;
-    for (const name of ['transition', 'opacity']) {
-      inline.push([e, name, e.style.getPropertyValue(name), e.style.getPropertyPriority(name)]);
-      e.style.setProperty(name, name === 'opacity' ? '0' : 'none', 'important');
+  if (root && root.style && !clear()) {
+    for (const [name, value] of values) {
+      inline.push([name, root.style.getPropertyValue(name), root.style.getPropertyPriority(name)]);
+      root.style.setProperty(name, value, 'important');
     }
   }
-  const hidden = () => roots[0].adoptedStyleSheets.includes(sheet) && parts().every(clear);
+  const hidden = () => document.adoptedStyleSheets.includes(sheet) && clear();
   const drawn = new Promise((resolve) => {
     // The second frame starts when the first was submitted, the third when it was drawn.
     let frames = 0;
@@ -53,11 +56,12 @@ function hideContent() {
     delete globalThis.__cmShow;
     delete globalThis.__cmDrawn;
     // A transition of the page must not fade its content in.
-    sheet.replaceSync([all, ...names].join() + '{ transition: none !important; }');
-    for (const [e, name, value, priority] of inline) if (name === 'opacity') e.style.setProperty(name, value, priority);
-    for (const e of parts()) clear(e);
-    for (const [e, name, value, priority] of inline) if (name !== 'opacity') e.style.setProperty(name, value, priority);
-    for (const root of roots) root.adoptedStyleSheets = root.adoptedStyleSheets.filter((s) => s !== sheet);
+    sheet.replaceSync(':root { transition: none !important; }');
+    for (const [name, value, priority] of inline) if (name !== 'transition') root.style.setProperty(name, value, priority);
+    clear();
+    for (const [name, value, priority] of inline) if (name === 'transition') root.style.setProperty(name, value, priority);
+    document.adoptedStyleSheets = document.adoptedStyleSheets.filter((s) => s !== sheet);
+    if (scrollX !== before[0] || scrollY !== before[1]) scrollTo({ left: before[0], top: before[1], behavior: 'instant' });
     return was;
   };
   Object.defineProperty(globalThis, '__cmShow', { configurable: true, value: show });

@@ -22,6 +22,8 @@ const maxFiles = 10_000
 type Quota struct {
 	parallel int
 	total    int64
+	dir      string                          // of existing
+	existing func() (bytes int64, files int) // nil unless existing files count
 
 	mu      sync.Mutex // guards the fields below
 	running int
@@ -41,6 +43,13 @@ func NewQuota(parallel int, total int64) *Quota {
 	return &Quota{parallel: parallel, total: total}
 }
 
+// CountExisting makes existing files count toward the limits: those of which used returns the total
+// size and the number, such as the ones in dir. Call it before the Quota is used. Nil means that no
+// existing files count.
+func (q *Quota) CountExisting(dir string, used func() (bytes int64, files int)) {
+	q.dir, q.existing = dir, used
+}
+
 // A Share is the part of a Quota that one running download uses.
 type Share struct {
 	quota *Quota
@@ -52,8 +61,16 @@ func (q *Quota) Begin() (*Share, error) {
 	if q == nil {
 		return nil, nil
 	}
+	var bytes int64
+	var files int
+	if q.existing != nil {
+		bytes, files = q.existing()
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.existing != nil {
+		q.used, q.files = bytes, files
+	}
 	if q.running >= q.parallel {
 		e := errs.Errorf(errs.ErrDownloadFailed, "Wait until one of them has finished, then try again. The user can allow more with Options.MaxDownloads.",
 			"%d downloads are already running", q.running)
@@ -64,6 +81,9 @@ func (q *Quota) Begin() (*Share, error) {
 		return nil, q.exhausted()
 	}
 	if q.files+q.running >= maxFiles {
+		if q.existing != nil {
+			return nil, q.exhausted()
+		}
 		return nil, errs.Errorf(errs.ErrDownloadFailed, "Ask the user to restart chrome-mcp, which resets the count.",
 			"%d files were downloaded, which is the limit", maxFiles)
 	}
@@ -82,6 +102,10 @@ func (q *Quota) Remaining() int64 {
 }
 
 func (q *Quota) exhausted() error {
+	if q.existing != nil {
+		return errs.Errorf(errs.ErrDownloadFailed, "The user can remove files, or allow more with Options.MaxDownloadTotal.",
+			"the downloads of all sessions, such as those in %s, would exceed %s or %d files in total", q.dir, sizeText(q.total), maxFiles)
+	}
 	return errs.Errorf(errs.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadTotal, or restart chrome-mcp.",
 		"the downloads would exceed %s in total", sizeText(q.total))
 }

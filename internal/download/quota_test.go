@@ -85,6 +85,28 @@ func TestQuotaParallel(t *testing.T) {
 	share.End(File{})
 }
 
+// TestQuotaOfExistingFiles checks that existing files count, and are counted again for each download.
+func TestQuotaOfExistingFiles(t *testing.T) {
+	var bytes int64
+	var files int
+	q := NewQuota(0, 100)
+	q.CountExisting("/files", func() (int64, int) { return bytes, files })
+	for _, tt := range []struct {
+		bytes int64
+		files int
+		fails bool
+	}{{99, 1, false}, {100, 1, true}, {0, maxFiles, true}, {0, maxFiles - 1, false}} {
+		bytes, files = tt.bytes, tt.files
+		share, err := q.Begin()
+		if tt.fails {
+			wantCode(t, err, errs.ErrDownloadFailed, "such as those in /files, would exceed 100 bytes or 10000 files")
+		} else if err != nil || q.Remaining() != 100-bytes {
+			t.Errorf("%d bytes, %d files: %v, %d bytes remain", bytes, files, err, q.Remaining())
+		}
+		share.End(File{})
+	}
+}
+
 // TestQuotaOfFiles starts empty downloads, one after another.
 func TestQuotaOfFiles(t *testing.T) {
 	q := NewQuota(0, 0)

@@ -23,6 +23,7 @@ func (s *suite) deniedPixels(t *testing.T) {
 	s.deniedKinds(t)
 	s.deniedTransition(t)
 	s.deniedRestored(t)
+	s.deniedTopLayer(t)
 	for _, m := range []struct {
 		name, mode string
 		thirds     int // minimum part of the screenshots that must succeed, in thirds
@@ -39,6 +40,14 @@ func (s *suite) deniedPixels(t *testing.T) {
 		{"into the viewport at random times", "late", 2, true},
 		{"into the viewport by scrolling", "scroll", 2, true},
 		{"into the viewport by an animation", "steps", 0, true}, // no script can read the animated position: denied while it is out of view
+		{"with a dialog in a closed shadow root, by frames and messages", "message&kind=dialog", 2, true},
+		{"with a dialog in the closed shadow root of a custom element", "message&kind=custom", 2, true},
+		{"with a popover in a closed shadow root", "message&kind=popover", 2, true},
+		{"with a visible popover in the closed shadow root of a custom element", "message&kind=visible", 2, true},
+		{"with a popover in a closed shadow root that reopens", "message&kind=reopened", 2, true},
+		{"with a popover in a new shadow root, by frames and messages", "message&kind=late", 2, false},
+		{"with a dialog in a closed shadow root, by scrolling", "scroll&kind=dialog", 2, true},
+		{"with a root that is a table", "message&kind=table", 2, true},
 		{"while it reloads repeatedly", "reload", 2, false},
 		{"on a pinch-zoomed page", "pinch", 2, true},
 	} {
@@ -146,6 +155,27 @@ func (s *suite) deniedTransition(t *testing.T) {
 		}
 		c.wantCode(err, executor.ErrPolicyDenied, "transition")
 		c.eval("transition.skipTransition(); 0", nil)
+	})
+}
+
+// deniedTopLayer tests a frame that shows a popover in a closed shadow root, and checks that hiding
+// changes neither its focus nor its scroll position.
+func (s *suite) deniedTopLayer(t *testing.T) {
+	s.gated(t, "denied frame keeps its focus and scroll position", "", func(c *testCase, k *keeper) {
+		c.openMoving(k, "still&kind=popover", 1)
+		const state = `Promise.all(frames.map((f) => new Promise((done) => {
+			addEventListener("message", (e) => { if (e.source === f.contentWindow) done(e.data.y + " " + e.data.field); });
+			f.contentWindow.postMessage("state", "*");
+		}))).then((states) => states.join())`
+		before := c.evalString(state)
+		for _, opts := range []*executor.ScreenshotOptions{nil, {FullPage: true}} {
+			if _, img := c.shot(opts); deniedFramePixels(img) > 0 {
+				c.Errorf("%d pixels of denied frames are visible", deniedFramePixels(img))
+			}
+		}
+		if after := c.evalString(state); after != before || before != "300 true,300 true" {
+			c.Errorf("the frames were at %q, and then at %q", before, after)
+		}
 	})
 }
 

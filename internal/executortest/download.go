@@ -40,6 +40,13 @@ func (c *testCase) wantSaved(d *executor.DownloadedFiles) {
 }
 
 func (s *suite) download(t *testing.T) {
+	s.page(t, "frame that a script creates", "download.html", func(c *testCase) {
+		c.eval(`const b = document.createElement("button"); b.id = "maker"; b.textContent = "Make"; document.body.append(b);
+			b.onclick = () => { const f = document.createElement("iframe"); f.hidden = true; f.src = "/file/made.txt"; document.body.append(f) }; 0`, nil)
+		for range 3 { // the download may start before the frame is known
+			c.fetch(executor.DownloadOptions{Target: css("#maker")})
+		}
+	})
 	s.page(t, "url", "download.html", func(c *testCase) {
 		d := c.fetch(executor.DownloadOptions{URL: c.path("/file/report.csv")})
 		if filepath.Base(d.Path) == "" || filepath.Ext(d.Path) != ".csv" {

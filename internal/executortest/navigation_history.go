@@ -109,12 +109,13 @@ func (s *suite) navigationHistory(t *testing.T) {
 		_, err = c.page().Forward(c.ctx, nil)
 		c.wantCode(err, executor.ErrNavigationFailed, "history")
 	})
-	s.page(t, "reload repeats POST", "navigation.html", func(c *testCase) {
+	s.page(t, "reload with resubmit repeats POST", "navigation.html", func(c *testCase) {
 		a := c.click(css("#submit"), nil)
 		if a.Title != "POST" {
 			c.Errorf("the click reports %+v", a.Changes)
 		}
-		nav := c.reload()
+		nav, err := c.page().Reload(c.ctx, &executor.NavigateOptions{Resubmit: true})
+		c.must(nav, err)
 		c.wantAt(nav, c.navigationURL("posted"), "POST", 200)
 		c.wantIn(c.snap(nil), `asked by POST with`, "sent")
 	})

@@ -13,6 +13,18 @@ import (
 // responses, and pages that show the request method.
 func (s *site) navigationRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("/travel/{case}/posted", serveMethod)
+	mux.HandleFunc("/travel/{case}/order", s.serveOrder)
+	mux.HandleFunc("GET /travel/{case}/live", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, "<!doctype html><title>Live</title><button onclick=\"this.textContent = 'Clicked'\">Press</button><p id=out></p>"+
+			"<script>new EventSource('stream').onmessage = (e) => { out.textContent = 'stream ' + e.data }</script>")
+	})
+	mux.HandleFunc("GET /travel/{case}/stream", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, "data: hello\n\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})
 	mux.HandleFunc("GET /travel/{case}/parts/{name}", s.serveParts)
 	mux.HandleFunc("/travel/{case}/attachment/{name}", s.serveAttachment)
 	mux.HandleFunc("GET /travel/{case}/reset", serveReset)

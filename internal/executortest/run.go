@@ -38,6 +38,9 @@ type Harness struct {
 	UserAnswers bool
 	// SharedClipboard reports that the backend rejects the keys of the clipboard.
 	SharedClipboard bool
+	// UserClipboard reports that the browser has the clipboard of its user, so that the gate decides
+	// on its keys.
+	UserClipboard bool
 	// Exceptions maps cases that the backend does not pass, "topic/case", to the reasons. There are
 	// at most MaxExceptions. They are skipped.
 	Exceptions map[string]string

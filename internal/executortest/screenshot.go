@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // shot takes a screenshot, decodes it and checks that its size matches the result.
@@ -94,6 +95,25 @@ func (s *suite) screenshot(t *testing.T) {
 		}
 		c.wantColor(img, 5, 5, blue)
 		c.wantColor(img, 295, 115, blue)
+	})
+	s.page(t, "hung page does not delay full pages of others", "tall.html", func(c *testCase) {
+		hung := c.tab
+		other := c.openURL(c.otherURL("tall.html")).ID // in another process
+		c.tab = hung
+		c.eval("addEventListener('resize', () => { report('resize', 'page'); for (;;); }); 0", nil)
+		blocked := make(chan error, 1)
+		go func() {
+			_, err := pagetest.Of(c.exec, hung).Screenshot(c.ctx, &executor.ScreenshotOptions{FullPage: true})
+			blocked <- err
+		}()
+		c.await("resize", "page")
+		c.must(pagetest.Of(c.exec, other).Screenshot(c.ctx, &executor.ScreenshotOptions{FullPage: true}))
+		select {
+		case err := <-blocked:
+			c.Errorf("the screenshot of the other page returned after that of the hung page: %v", err)
+		default:
+		}
+		c.wantCode(<-blocked, executor.ErrTimeout)
 	})
 	s.page(t, "full page", "screenshot.html", func(c *testCase) {
 		shot, img := c.shot(&executor.ScreenshotOptions{FullPage: true})

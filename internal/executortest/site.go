@@ -85,6 +85,7 @@ type caseSite struct {
 	reports []report
 	news    chan struct{} // closed and replaced at each report
 	held    map[string]*pendingResponse
+	orders  int // number of orders that serveOrder received
 }
 
 // A pendingResponse is a response that waits until the case releases it.

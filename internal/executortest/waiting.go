@@ -76,6 +76,20 @@ func (s *suite) waitFor(t *testing.T) {
 		_, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Load: "soon"})
 		c.wantCode(err, executor.ErrBadArgs)
 	})
+	s.page(t, "network is idle after leaving a page with a request in flight", "wait.html", func(c *testCase) {
+		c.eval(fmt.Sprintf(`fetch(%q, {mode: "no-cors", keepalive: true}); new Image().src = %q; 0`, c.heldURL("kept"), c.heldURL("image")), nil)
+		c.awaitRequest("kept")
+		c.awaitRequest("image")
+		c.goTo(c.url("second.html"), nil)
+		c.met(executor.WaitCondition{Load: executor.UntilNetworkIdle})
+	})
+	s.page(t, "network is idle while an EventSource is open", "second.html", func(c *testCase) {
+		opts := &executor.NavigateOptions{Until: executor.UntilNetworkIdle}
+		c.goTo(c.navigationURL("live"), opts)
+		c.met(executor.WaitCondition{Load: executor.UntilNetworkIdle, Text: "stream hello"})
+		c.wantIn(c.click(css("button"), nil).Diff, "Clicked")
+		c.must(c.page().Reload(c.ctx, opts))
+	})
 	s.page(t, "ref of a removed element", "wait.html", func(c *testCase) {
 		c.eval(`document.body.insertAdjacentHTML("beforeend", "<button id=new>New</button>")`, nil)
 		ref := c.ref("button", "New")

@@ -15,7 +15,7 @@ var consent = promises{
 			Test: "once applies to waiting calls and is not stored",
 		},
 		{
-			File: "mcp/permission_prompt.go",
+			File: "mcp/consent.go",
 			Old:  "	hash.Write(text)\n",
 			New:  "	_ = text\n",
 			Test: "TestCallHash",

@@ -18,6 +18,11 @@ var general = []Mutation{
 		"./policy", "TestOnceGrant",
 	},
 	{
+		"Prompts are only for a public site", "policy/runtime_grants.go",
+		`		added.client = c.client`, `		_ = c.client`,
+		"./policy", "TestClientGrant",
+	},
+	{
 		"Prompts are only for a public site", "mcp/permission_prompt.go",
 		`answered.site == q.site && reflect.DeepEqual(answered.args, q.args)`, `reflect.DeepEqual(q.args, q.args)`,
 		"./mcp", "TestOnceGrantLimitedToCall",
@@ -31,6 +36,26 @@ var general = []Mutation{
 		"Nothing fails open", "internal/egress/egress.go",
 		`var errNoPolicy = errors.New("no policy is set")`, `var errNoPolicy = errors.Join()`,
 		"./internal/egress", "TestNilPolicyDenies",
+	},
+	{
+		"No call acts on an error page or a warning", "executor/gate.go",
+		`	if !a.ErrorPage {`, `	if true {`,
+		"./policy", "TestGuardErrorPage",
+	},
+	{
+		"No call acts on an error page or a warning", "extension/methods.js",
+		`if (s.url.startsWith('chrome-error:') && params.type`, `if (false && params.type`,
+		"extension/test", "commands are allowed or denied",
+	},
+	{
+		"`reload`, `back`, `forward` and scripts that reload send a form again", "internal/page/resubmission.go",
+		`denied = !known || !n.history`, `denied = false`,
+		"./executor/chromium", "TestExecutor/.*/^resubmission$/reload_sends_a_form_again_only_with_resubmit",
+	},
+	{
+		"`reload`, `back`, `forward` and scripts that reload send a form again", "policy/guard_navigate.go",
+		`checkCall(ctx, "reload", p.tab, grantMutations)`, `checkCall(ctx, "reload", p.tab)`,
+		"./policy", "TestWrapGrantsByArgument",
 	},
 	{
 		"Every method that accesses a page", "policy/guard_page.go",

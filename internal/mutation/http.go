@@ -169,6 +169,12 @@ var serverHTTP = promises{
 			Package: "./internal/server", Test: "TestHTTPHalfOpenConnections",
 		},
 		{
+			File: "internal/server/http.go",
+			Old:  "connlimit.CloseIdle(headerTimeout)",
+			New:  "connlimit.CloseIdle(idleTimeout)",
+			Test: "TestHTTP2SlowClients",
+		},
+		{
 			File:    "internal/connlimit/connlimit.go",
 			Old:     "	if limit > 0 && len(l.owned[owner]) >= limit {\n",
 			New:     "	if limit < 0 {\n",

@@ -38,7 +38,7 @@ type promises map[string][]Mutation
 // List returns every mutation.
 func List() []Mutation {
 	all := slices.Concat(general, paths)
-	for _, list := range []promises{screenshots, input, extensionNetwork, attached, resources, pageText, consent, server, serverHTTP, cdpEndpoint, secrets, handovers, dashboard, sidePanel, commands} {
+	for _, list := range []promises{screenshots, input, extensionNetwork, attached, resources, pageText, consent, server, serverHTTP, tokens, cdpEndpoint, secrets, handovers, dashboard, sidePanel, commands} {
 		for _, promise := range slices.Sorted(maps.Keys(list)) {
 			for _, m := range list[promise] {
 				m.Promise = promise

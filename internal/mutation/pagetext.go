@@ -78,8 +78,18 @@ var pageText = promises{
 		},
 		{
 			File: "audit/denial_counter.go",
-			Old:  "case EventDenied, EventDownload:", New: "case EventDenied:",
+			Old:  "case EventDenied, EventDownload,", New: "case EventDenied,",
 			Test: "^TestDownloadsAndCallsAreFolded$",
+		},
+		{
+			File: "audit/denial_counter.go",
+			Old:  "EventDownload, EventSession, EventOpened, EventClosed:", New: "EventDownload:",
+			Test: "^TestSessionsAreFolded$",
+		},
+		{
+			File: "internal/server/openings.go",
+			Old:  "	return limit.Allow()\n", New: "	return limit != nil\n",
+			Test: "^TestOpeningsPerMinute$",
 		},
 	},
 	"Each call that acted has its own line": {

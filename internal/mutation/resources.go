@@ -58,7 +58,7 @@ var resources = promises{
 		},
 		{
 			File: "mcp/output.go",
-			Old:  "} else if n > o.max-o.used || o.files >= maxOutputFiles {", New: "} else if false {",
+			Old:  "} else if n > o.max-o.used.bytes || o.used.files >= maxOutputFiles {", New: "} else if false {",
 			Test: "^TestOutputQuota$",
 		},
 		{

@@ -42,6 +42,8 @@ type columns struct {
 	Customs    []int        `json:"customs"`
 	Clickables []int        `json:"clickables"`
 	Signs      jsonv2.Value `json:"signs"`
+	Record     int          `json:"at"`
+	Replaced   []int        `json:"replaced"`
 }
 
 // Decode builds a document from the JSON that the walk returned. key becomes the document's Key.
@@ -68,7 +70,7 @@ func Decode(data []byte, key string) (*Document, error) {
 		len(c.Kinds) != len(c.ExtraAt) || len(c.Extras) != len(c.ExtraAt) {
 		return nil, errors.New("outline: columns of different lengths")
 	}
-	doc := &Document{Key: key, URL: c.URL, Title: c.Title, InertNodes: max(c.Behind, 0), ClosedRootCandidates: c.Hosts, Customs: c.Customs, Clickables: c.Clickables, ObstacleSignals: c.Signs, byID: make(map[int]*Node, n), size: n}
+	doc := &Document{Key: key, URL: c.URL, Title: c.Title, InertNodes: max(c.Behind, 0), ClosedRootCandidates: c.Hosts, Customs: c.Customs, Clickables: c.Clickables, ObstacleSignals: c.Signs, Record: c.Record, Replaced: c.Replaced, byID: make(map[int]*Node, n), size: n}
 	nodes := make([]Node, n)
 	path := make([]*Node, 0, 32) // the last node at each depth
 	at := make([]int, 0, 32)     // and the depth of each in the walk

@@ -26,6 +26,7 @@ type Change struct {
 	Added   int
 	Removed int
 	Changed int
+	Omitted int // changes that Text does not contain because of MaxChars
 }
 
 // Empty reports whether nothing changed.
@@ -221,7 +222,7 @@ func (d *differ) report() Change {
 	}
 	c.Removed = len(removed)
 	d.writeRemoved(removed, w)
-	c.Text = w.text()
+	c.Text, c.Omitted = w.text(), w.more
 	return c
 }
 

@@ -57,7 +57,11 @@ type Document struct {
 	Customs []int
 	// Clickables are the ids of clickable elements whose descendants may have click listeners,
 	// which only the protocol can read.
-	Clickables      []int
+	Clickables []int
+	// Record is the number of the record in which the page scripts stored what the elements were.
+	Record int
+	// Replaced are the ids of elements that are other things than in the client's previous walk.
+	Replaced        []int
 	ObstacleSignals []byte // JSON of the signals that the walk collected for package obstacle
 	// UnreadFrames is the number of frames of the page that could not be read. The caller counts
 	// them.

@@ -119,7 +119,7 @@ func (v *View) checkActionability(ctx context.Context, el *element, opts actiona
 	if opts.Field {
 		script = "waitEditable"
 	}
-	if err := el.doc.call(ctx, &a, script, el.id, opts); err != nil {
+	if err := v.callShown(ctx, el, &a, script, el.id, opts); err != nil {
 		return nil, nil, err
 	}
 	if a.Problem == "click" {

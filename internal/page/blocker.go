@@ -367,8 +367,12 @@ func (b *inputBlocker) blockedDocuments() (list []*document) {
 }
 
 // startInput waits until input is blocked in denied documents and sends input. It does not wait for
-// the response. All input must use it.
+// the response. All input must use it. It returns ErrPolicyDenied, and sends nothing, if the page has
+// become an error page of the browser since the call was checked.
 func (v *View) startInput(ctx context.Context, method string, params any) (*cdpconn.Pending, error) {
+	if err := v.errorPageDenial(params); err != nil {
+		return nil, err
+	}
 	b := v.block(ctx)
 	if err := b.ready(ctx); err != nil {
 		return nil, err

@@ -62,12 +62,12 @@ func (v *View) act(ctx context.Context, target executor.Target, opts actOptions,
 	}
 	w := v.watch()
 	w.brief = opts.skipFrameWait
-	el.watch = w
+	el.watch, w.target = w, el.shown
 	defer w.end()
 	note, err := do(actx, el)
 	for target.Selector != "" && errors.As(err, new(detachedBeforeAction)) && actx.Err() == nil {
 		// The page replaced the element before the action started.
-		if el, err = v.waitForElement(actx, target, opts.timeout > 0); err == nil {
+		if el, err = v.waitForElement(actx, target, opts.timeout > 0); err == nil { // by a selector
 			note, err = do(actx, el)
 		}
 	}
@@ -95,6 +95,11 @@ func (v *View) clickElement(ctx context.Context, el *element, button executor.Bu
 		at, err := v.waitActionable(ctx, el, actionabilityOptions{})
 		if err != nil {
 			return "", err
+		}
+		if button == executor.ButtonMiddle {
+			if err := v.checkMiddleButton(ctx, at.x, at.y); err != nil {
+				return "", err
+			}
 		}
 		note, err = v.clickAt(ctx, el, at, button, count, modifiers, late)
 		switch {
@@ -148,13 +153,18 @@ func (v *View) clickAt(ctx context.Context, el *element, at *actionPoint, button
 		c.err = cmp.Or(c.err, err)
 		pending = append(pending, p)
 	}
+	el.shown.hover()
 	send(mouseEvent{Type: input.DispatchMouseEventTypeMouseMoved})
 	for n := 1; n <= count; n++ {
 		c.before = len(c.reported())
 		send(mouseEvent{Type: input.DispatchMouseEventTypeMousePressed, Button: button, Buttons: buttonBits[button], ClickCount: n})
 		send(mouseEvent{Type: input.DispatchMouseEventTypeMouseReleased, Button: button, ClickCount: n})
 		var done bool
-		if note, done, err = c.wait(ctx, pending, completionCriteria{last: last, times: n, more: n < count}); err != nil || done {
+		note, done, err = c.wait(ctx, pending, completionCriteria{last: last, times: n, more: n < count})
+		if !errors.Is(err, errInputBlocked) {
+			el.shown.act()
+		}
+		if err != nil || done {
 			return note, err
 		}
 		pending = nil
@@ -258,6 +268,7 @@ func (v *View) movePointerOnce(ctx context.Context, el *element, at *actionPoint
 		return err
 	}
 	defer c.end()
+	el.shown.hover()
 	var pending []*cdpconn.Pending
 	// Send two moves, because a move to the current position of the pointer has no effect.
 	for _, d := range []float64{1, 0} {

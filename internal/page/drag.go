@@ -60,6 +60,7 @@ func (v *View) drag(ctx context.Context, el, onto *element) (drop executor.DragO
 	if err != nil {
 		return "", err
 	}
+	onto.shown.act()
 	// A drag starts only after the pointer has moved a few pixels. The start may change the page.
 	for _, d := range []float64{2, 6} {
 		if err := v.movePressedPointer(ctx, at.x+d, at.y+d/2); err != nil {
@@ -152,6 +153,7 @@ func (v *View) pressDragSource(ctx context.Context, el *element) (*actionPoint, 
 		if err != nil {
 			return nil, err
 		}
+		el.shown.act()
 		pressed, err := v.startInput(ctx, input.CommandDispatchMouseEvent, v.tab.pressed.press(executor.ButtonLeft, at.x, at.y))
 		if err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/dom"
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -32,6 +33,10 @@ func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalO
 	if err != nil {
 		return nil, err
 	}
+	guarded, err := v.guardScript(ctx)
+	if err != nil {
+		return nil, err
+	}
 	dialogs, done := v.tab.answerDialogs()
 	defer done()
 	var remote *remoteObject
@@ -42,6 +47,9 @@ func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalO
 		remote, exception, err = v.evaluateOn(ctx, el, expression, !o.NoAwait)
 	}
 	res := &executor.EvalResult{Origin: d.origin, Dialogs: dialogs()}
+	if err := guarded(); err != nil {
+		return nil, err
+	}
 	switch {
 	case errors.Is(err, errDocumentDetached):
 		return nil, executor.Errorf(executor.ErrEvalFailed, "Take a snapshot to see where it is.", "the page navigated away before the expression had a value")
@@ -124,8 +132,15 @@ func (v *View) evaluateOn(ctx context.Context, el *element, expression string, a
 	d := el.doc
 	group, release := d.objectGroup(ctx)
 	defer release()
+	check, err := el.startShown(ctx, "isShown", el.id)
+	if err != nil {
+		return nil, nil, err
+	}
 	argument, err := d.mainObject(ctx, el.id, group)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := v.finishShown(ctx, check, nil); err != nil {
 		return nil, nil, err
 	}
 	if argument == "" {
@@ -375,7 +390,10 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 			return nil, executor.Errorf(executor.ErrBadArgs, "Pass parameters that can be encoded as JSON.", "parameters of %s: %w", method, err)
 		}
 	}
-	if err := v.checkRawCommand(method, raw); err != nil {
+	if err := certificateDenial(method); err != nil {
+		return nil, err
+	}
+	if err := v.checkRawCommand(ctx, d, method, raw); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, cdpconn.DefaultCallTimeout)
@@ -386,11 +404,18 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 	}
 	switch {
 	case slices.Contains(keyMethods, method):
-		if err := v.focusAllowed(ctx, nil); err != nil {
+		if err := v.focusAllowed(ctx, nil, false); err != nil {
 			return nil, err
 		}
 	case strings.HasPrefix(method, "Input."):
 		v.block(ctx).lock(ctx) // pointer, wheel and touch input may scroll
+	}
+	guarded := func() error { return nil }
+	if method == cdppage.CommandReload {
+		if guarded, err = v.guardScript(ctx); err != nil {
+			return nil, err
+		}
+		v.tab.reloadRequested(v.tab.main)
 	}
 	done := v.tab.trackRawInput(method, raw)
 	var p *cdpconn.Pending
@@ -407,6 +432,7 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 		err = v.unblock(ctx)
 	}
 	done(err)
+	err = cmp.Or(guarded(), err)
 	if err != nil && strings.HasPrefix(method, "Input.") && !errors.Is(err, executor.ErrDialogOpen) {
 		v.releaseButtons(ctx) // the caller may not send the rest
 	}

@@ -34,6 +34,7 @@ type extractedText struct {
 	Signs          jsonv2.Value `json:"signs"` // of obstacles
 	Marks          []markRow    `json:"marks"` // elements that have a mark in the parts
 	RemainingChars int          `json:"more"`  // number of characters after the parts
+	recordedWalk                // of these elements
 	text           string       // the parts, with the texts of the frames
 }
 
@@ -83,12 +84,16 @@ func (v *View) readFrom(ctx context.Context, root *element, docs []*document, sc
 	var r *extractedText
 	args := []any{root.id}
 	if marks != nil {
-		args = append(args, len(*marks))
+		args = append(args, len(*marks), v.refs.since(root.doc.world))
 	}
 	if err := root.doc.callWithClosedRoots(ctx, &r, script, args...); err != nil || r == nil {
 		return nil, err
 	}
+	if marks != nil {
+		v.refs.walk(root.doc.world, r.recordedWalk)
+	}
 	for _, m := range r.Marks {
+		m.At = r.At
 		*marks = append(*marks, markedElement{root.doc, m})
 	}
 	for _, p := range r.Parts {

@@ -24,7 +24,8 @@ type readBackState struct {
 	unconfirmedErr error
 	// rest says where the page moved the focus for the keys after the first ones. It is empty if
 	// the page did not move it.
-	rest string
+	rest      string
+	keyEvents bool // the text was sent by key presses
 }
 
 // readBack compares the value of a field with the value that it should have. first is the first
@@ -64,7 +65,7 @@ func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pend
 	if r.unconfirmedErr != nil && after.Value == before.Value {
 		return entryResult{}, r.unconfirmedErr
 	}
-	if hint := after.rejectionHint(want); hint != "" && before.Kind == "text" && r.rest == "" {
+	if hint := after.rejectionHint(want, r.keyEvents); hint != "" && before.Kind == "text" && r.rest == "" {
 		return entryResult{}, v.restoreValue(ctx, field, r, after, hint)
 	}
 	e := entryResult{kept: matchesText(got, want) && after.matches(r.want) && (r.cleared || after.Value != before.Value)}
@@ -86,12 +87,15 @@ func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pend
 
 // rejectionHint returns the hint for a text that the field does not accept: the field accepts only
 // numbers, contains a different number, or accepts fewer characters. Otherwise it returns "".
-func (f *fieldInfo) rejectionHint(want string) string {
+// keyEvents means that the text was sent by key presses, so the hint does not propose that.
+func (f *fieldInfo) rejectionHint(want string, keyEvents bool) string {
 	switch {
 	case want == "":
 		return ""
 	case f.Type == "number" && !f.matchesNumber(want):
 		return "Use a number with a decimal point and without separators."
+	case isTruncated(f, want) && keyEvents:
+		return "Use a shorter text, and type the rest into the next field."
 	case isTruncated(f, want):
 		return "Use a shorter text, or call Page.Type with TypeOptions.KeyEvents if the field passes the rest to the next one."
 	case f.Value != "" && !f.matchesNumber(want):

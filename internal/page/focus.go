@@ -9,8 +9,8 @@ import (
 // focusAllowed checks with the gate the document that has the focus, which receives keys. It
 // queries each document for its focused frame before it accesses that frame, so it never queries a
 // denied document. If c is not nil, focusAllowed also makes the document that has the focus report
-// keys to c.
-func (v *View) focusAllowed(ctx context.Context, c *hitTargetCheck) error {
+// keys to c. If clipboard is set, the keys copy, cut or paste.
+func (v *View) focusAllowed(ctx context.Context, c *hitTargetCheck, clipboard bool) error {
 	token := ""
 	if c != nil {
 		token = c.token
@@ -28,6 +28,9 @@ func (v *View) focusAllowed(ctx context.Context, c *hitTargetCheck) error {
 		if id == 0 {
 			if c != nil {
 				c.path, c.listens = []*document{d}, true
+			}
+			if clipboard {
+				return v.checkClipboard(ctx, d)
 			}
 			return nil
 		}

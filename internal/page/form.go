@@ -56,13 +56,13 @@ func (v *View) submit(ctx context.Context, w *changeTracker, o executor.FillOpti
 	if err != nil {
 		return "", false, err
 	}
-	el.watch, el.submits = w, true
+	el.watch, el.submits, w.target = w, true, el.shown
 	w.changed = true
-	if err := el.doc.call(ctx, nil, "leaveField", el.id); err != nil {
+	if err := v.callShown(ctx, el, nil, "leaveField", el.id); err != nil {
 		return "", false, v.mapDetached(ctx, el, err)
 	}
 	note, err = v.clickElement(ctx, el, executor.ButtonLeft, 1, 0)
-	return note, err == nil && !w.invalid, err
+	return joinNotes(el.shown.newName(), note), err == nil && !w.invalid, err
 }
 
 // fillError adds to err the field that it is about, or the submit button if name is empty, and the
@@ -93,6 +93,7 @@ func (v *View) fillOne(ctx context.Context, f executor.Field, o executor.FillOpt
 	if err != nil {
 		return "", err
 	}
+	defer func() { note = joinNotes(el.shown.newName(), note) }()
 	text, isText := f.Value.(string)
 	var unknown string
 	if isText {
@@ -191,7 +192,7 @@ func (v *View) chooseRadio(ctx context.Context, el, field *element, value string
 		Options  []string `json:"options"`
 		Total    int      `json:"total"`
 	}
-	if err := field.doc.call(ctx, &got, "pickRadio", field.id, value); err != nil {
+	if err := v.callShown(ctx, field, &got, "pickRadio", field.id, value); err != nil {
 		return v.mapDetached(ctx, el, err)
 	}
 	switch {
@@ -255,13 +256,14 @@ func (v *View) Scroll(ctx context.Context, o executor.ScrollOptions) (*executor.
 	if err != nil {
 		return nil, err
 	}
-	id := 0
+	id, changed := 0, func() string { return "" }
 	if !o.Target.IsZero() {
 		el, err := v.resolve(ctx, o.Target, executor.OpRead)
 		if err != nil {
 			return nil, err
 		}
 		d, id = el.doc, el.id
+		changed = v.startComparing(ctx, el)
 		defer v.revealFrames(ctx, d)
 	} else if o.X == nil && o.Y == nil && o.DeltaX == 0 && o.DeltaY == 0 {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Give deltaY to move by, y to move to, or a target to bring into view.", "nothing to scroll to")
@@ -273,7 +275,7 @@ func (v *View) Scroll(ctx context.Context, o executor.ScrollOptions) (*executor.
 	if got == nil {
 		return nil, v.refExpiredError(ctx, &element{doc: d, id: id, ref: o.Target.Ref})
 	}
-	got.OK = true
+	got.OK, got.Note = true, changed()
 	return got, nil
 }
 

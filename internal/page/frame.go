@@ -69,6 +69,14 @@ func (t *Tab) addFrameTree(s *cdpconn.Session, tree *cdppage.FrameTree) {
 // document before a call that waits for it has seen it.
 const maxPastLoaders = 16
 
+// isInitial reports whether f has loaded no document yet. A frame that a script creates starts with an
+// empty document, which has the origin of its parent, and which no event reports. If the response to
+// its first request is a download, it keeps that document. t.mu must be held.
+func (f *frame) isInitial(t *Tab) bool {
+	parent := t.frames[f.parent]
+	return f.id != t.main && f.loader == "" && f.world == nil && parent != nil && f.sess == parent.sess
+}
+
 func (f *frame) setDocument(d *cdp.Frame) {
 	if f.loader != "" && f.loader != d.LoaderID {
 		f.past = append(f.past, f.loader)
@@ -91,6 +99,7 @@ func (t *Tab) dropFrame(id cdp.FrameID) {
 		return
 	}
 	t.rememberPastDocument(t.frames[id])
+	t.inflight.forget(id)
 	delete(t.frames, id)
 	delete(t.started, id)
 	for child, f := range t.frames {
@@ -120,9 +129,13 @@ func (t *Tab) frameNavigated(s *cdpconn.Session, d *cdp.Frame, restored bool) {
 	f.reached = nil
 	f.setDocument(d)
 	if restored {
-		f.reached = map[string]bool{"DOMContentLoaded": true, "load": true, "networkIdle": true}
+		f.reached = map[string]bool{"DOMContentLoaded": true, "load": true}
 	}
 	t.documentArrived(f, restored)
+	t.inflight.forget(d.ID, d.LoaderID, t.started[d.ID].loader)
+	if d.ID == t.main {
+		t.inflight.forget("", d.LoaderID)
+	}
 	delete(t.started, d.ID)
 	if d.ID != t.main && !strings.HasPrefix(d.URL, "about:") {
 		t.loaded.Add(1)

@@ -8,12 +8,12 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// Back navigates to the previous entry of the tab's history.
+// Back navigates to the previous entry of the tab's history. It does not send a form again.
 func (v *View) Back(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
 	return v.history(ctx, -1, opts)
 }
 
-// Forward navigates to the next entry of the tab's history.
+// Forward navigates to the next entry of the tab's history. It does not send a form again.
 func (v *View) Forward(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
 	return v.history(ctx, 1, opts)
 }
@@ -35,10 +35,6 @@ func (v *View) history(ctx context.Context, step int, opts *executor.NavigateOpt
 		return nil, err
 	}
 	return v.navigateWith(ctx, opts, hostOf(destination), func(ctx context.Context) (*navigationResult, error) {
-		before := v.navigationState()
-		if err := v.command(ctx, "Page.navigateToHistoryEntry", map[string]any{"entryId": h.Entries[i].ID}, nil); err != nil {
-			return nil, err
-		}
-		return v.waitForCommit(ctx, before)
+		return v.loadAgain(ctx, false, cdppage.CommandNavigateToHistoryEntry, map[string]any{"entryId": h.Entries[i].ID})
 	})
 }

@@ -38,15 +38,16 @@ type hitTargetCheck struct {
 
 // hitTargetOptions are the Expected of js/hit_target_check.js. Durations are in milliseconds.
 type hitTargetOptions struct {
-	Types   []string    `json:"types"`
-	At      *[2]float64 `json:"at,omitempty"`
-	Presses int         `json:"presses,omitempty"`
-	Within  int64       `json:"within,omitempty"`
-	Late    int64       `json:"late,omitempty"`
-	Busy    int64       `json:"busy,omitempty"`
-	Submits bool        `json:"submits,omitempty"`
-	Text    int64       `json:"text,omitempty"`
-	Below   bool        `json:"below,omitempty"`
+	Types   []string     `json:"types"`
+	At      *[2]float64  `json:"at,omitempty"`
+	Presses int          `json:"presses,omitempty"`
+	Within  int64        `json:"within,omitempty"`
+	Late    int64        `json:"late,omitempty"`
+	Busy    int64        `json:"busy,omitempty"`
+	Submits bool         `json:"submits,omitempty"`
+	Text    int64        `json:"text,omitempty"`
+	Below   bool         `json:"below,omitempty"`
+	Shown   *shownTarget `json:"shown,omitempty"`
 }
 
 // errTargetMoved means that, before input was sent, the element was no longer at the point at which
@@ -62,8 +63,9 @@ type observedEvent struct {
 	Type    string        `json:"type"`
 	OK      bool          `json:"ok"`
 	By      *foundElement `json:"by"`
-	Blocked bool          `json:"held"` // the event was blocked, so it had no effect
-	Late    bool          `json:"late"` // it was blocked because it arrived too late
+	Blocked bool          `json:"held"`   // the event was blocked, so it had no effect
+	Late    bool          `json:"late"`   // it was blocked because it arrived too late
+	Change  *refChange    `json:"change"` // it was blocked because the element of a ref is in another item now
 	doc     *document
 }
 
@@ -81,30 +83,33 @@ func (v *View) startHitTargetCheck(ctx context.Context, el *element, at *actionP
 	}
 	c := v.newHitTargetCheck(el, path)
 	c.late = late
-	var pending []*cdpconn.Pending
+	pending := make([]shownCall, 0, len(path))
 	for _, d := range path {
 		want := hitTargetOptions{Types: types, Presses: presses, Late: late.Milliseconds(), Submits: el.submits}
 		if presses > 0 {
 			want.Within, want.Busy = v.tab.timing.Input.Milliseconds(), v.tab.timing.BusyPress.Milliseconds()
 		}
-		id := 0
+		id, in := 0, &element{doc: d}
 		switch {
 		case d == at.frame: // any element of the frame is accepted, because the frame is the content of the element
 		case d == el.doc:
-			id, want.At = el.id, &at.inner
+			id, in, want.At = el.id, el, &at.inner
+			if presses > 0 {
+				want.Shown = el.shown.target()
+			}
 		default:
 			want.Below = true
 		}
-		p, err := d.start(ctx, "startCheck", c.token, id, want)
+		p, err := in.startShown(ctx, "startCheck", c.token, id, want)
 		if err != nil {
 			c.end()
 			return nil, err
 		}
 		pending = append(pending, p)
 	}
-	for i, p := range pending {
+	for _, p := range pending {
 		var problem string
-		err := path[i].finish(ctx, p, &problem)
+		err := v.finishShown(ctx, p, &problem)
 		switch {
 		case err == nil && problem == "gone":
 			err = errDocumentDetached
@@ -307,6 +312,9 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 	reached, ended, other := summarize(got.Seen, want)
 	blocked := other != nil && other.Blocked // text was blocked, although its keys may have arrived
 	late := slices.ContainsFunc(got.Seen, func(e observedEvent) bool { return e.Late })
+	if at := slices.IndexFunc(got.Seen, func(e observedEvent) bool { return e.Change != nil }); at >= 0 {
+		return "", c.v.otherThingError(ctx, c.el.shown, got.Seen[at].Change)
+	}
 	switch {
 	case !blocked && ended, reached && got.interrupted:
 		return "", nil

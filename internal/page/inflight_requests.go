@@ -1,6 +1,7 @@
 package page
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -13,11 +14,18 @@ import (
 // inflightRequests counts the requests of a tab that are in flight. The zero value is ready to use.
 // It is safe for concurrent use.
 type inflightRequests struct {
-	mu      sync.Mutex                // guards the fields below
-	seq     int                       // sequence number of the newest request
-	ended   int                       // number of requests that have ended
-	pending map[network.RequestID]int // request id to sequence number
-	changed time.Time                 // when the last request started or ended
+	mu      sync.Mutex // guards the fields below
+	seq     int        // sequence number of the newest request
+	ended   int        // number of requests that have ended
+	pending map[network.RequestID]pendingRequest
+	changed time.Time // when the last request started or ended
+}
+
+// A pendingRequest is a request in flight and the document that it belongs to.
+type pendingRequest struct {
+	seq    int
+	frame  cdp.FrameID // may be empty
+	loader cdp.LoaderID
 }
 
 // A navigation is a pending navigation of a frame.
@@ -25,6 +33,13 @@ type navigation struct {
 	loader       cdp.LoaderID
 	sameDocument bool
 	again        bool // a step in the history or a reload
+	history      bool // a step in the history
+}
+
+// A documentRequest is a request for a top document.
+type documentRequest struct {
+	loader cdp.LoaderID
+	method string
 }
 
 // maxPending is the maximum number of requests that are tracked at the same time.
@@ -44,10 +59,10 @@ func (tr *inflightRequests) sent(e network.EventRequestWillBeSent) {
 	tr.seq++
 	tr.changed = time.Now()
 	if tr.pending == nil {
-		tr.pending = make(map[network.RequestID]int)
+		tr.pending = make(map[network.RequestID]pendingRequest)
 	}
 	if len(tr.pending) < maxPending {
-		tr.pending[e.RequestID] = tr.seq
+		tr.pending[e.RequestID] = pendingRequest{tr.seq, e.FrameID, e.LoaderID}
 	}
 }
 
@@ -61,11 +76,22 @@ func (tr *inflightRequests) done(id network.RequestID) {
 	}
 }
 
-// clear forgets the requests in flight.
+// clear forgets the requests in flight. Others may be in flight that are not known.
 func (tr *inflightRequests) clear() {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	clear(tr.pending)
+	tr.changed = time.Now()
+}
+
+// forget forgets the requests of documents of a frame that are gone, because the browser does not
+// report the end of all of them. keep are the loaders of the documents that remain.
+func (tr *inflightRequests) forget(frame cdp.FrameID, keep ...cdp.LoaderID) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	maps.DeleteFunc(tr.pending, func(_ network.RequestID, r pendingRequest) bool {
+		return r.frame == frame && (r.loader == "" || !slices.Contains(keep, r.loader))
+	})
 }
 
 // counts returns the sequence number of the newest request and the number of requests that have
@@ -76,11 +102,12 @@ func (tr *inflightRequests) counts() (seq, ended int) {
 	return tr.seq, tr.ended
 }
 
-// idle reports whether no request was in flight for d.
-func (tr *inflightRequests) idle(d time.Duration) bool {
+// idleIn returns after what time no request will have been in flight for d if none starts: at most 0
+// if none was. ok is false if a request is in flight.
+func (tr *inflightRequests) idleIn(d time.Duration) (left time.Duration, ok bool) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	return len(tr.pending) == 0 && time.Since(tr.changed) >= d
+	return d - time.Since(tr.changed), len(tr.pending) == 0
 }
 
 // since returns the number of requests in flight that started after request seq.
@@ -88,8 +115,8 @@ func (tr *inflightRequests) since(seq int) int {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	n := 0
-	for _, s := range tr.pending {
-		if s > seq {
+	for _, r := range tr.pending {
+		if r.seq > seq {
 			n++
 		}
 	}
@@ -109,14 +136,15 @@ func (t *Tab) navigationStarted(id cdp.FrameID, loader cdp.LoaderID, url, kind s
 		t.navigationsStarted++
 	}
 	again := kind != "differentDocument"
-	t.started[id] = navigation{loader: loader, sameDocument: same, again: again}
+	t.started[id] = navigation{loader: loader, sameDocument: same, again: again, history: isHistoryStep(kind)}
 }
 
 // A response describes the HTTP response of a top document.
 type response struct {
 	status int
-	pdf    bool // the browser shows it in its PDF viewer
-	proxy  bool // the egress proxy sent it, or its headers claim so
+	method string // of the request, after redirects
+	pdf    bool   // the browser shows it in its PDF viewer
+	proxy  bool   // the egress proxy sent it, or its headers claim so
 }
 
 // proxyHeaders are the headers that mark the egress proxy's own responses. See internal/egress.
@@ -124,6 +152,9 @@ var proxyHeaders = []string{"x-chrome-mcp-denied", "x-chrome-mcp-error"}
 
 func (t *Tab) responded(loader cdp.LoaderID, r *network.Response) {
 	res := response{status: int(r.Status), pdf: r.MimeType == "application/pdf"}
+	if t.requested.loader == loader {
+		res.method = t.requested.method
+	}
 	for name := range r.Headers {
 		res.proxy = res.proxy || slices.Contains(proxyHeaders, strings.ToLower(name))
 	}

@@ -2,11 +2,50 @@ package page
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
 )
+
+// TestRequestsOfGoneDocuments checks that the requests of a document end with it.
+func TestRequestsOfGoneDocuments(t *testing.T) {
+	tab := &Tab{main: "top", frames: map[cdp.FrameID]*frame{}, started: map[cdp.FrameID]navigation{}, status: map[cdp.LoaderID]response{}}
+	send := func(id network.RequestID, frame cdp.FrameID, loader cdp.LoaderID) {
+		tab.inflight.sent(network.EventRequestWillBeSent{RequestID: id, FrameID: frame, LoaderID: loader, Type: network.ResourceTypeFetch})
+	}
+	navigate := func(frame, parent cdp.FrameID, loader cdp.LoaderID) {
+		tab.frameNavigated(nil, &cdp.Frame{ID: frame, ParentID: parent, LoaderID: loader, URL: "https://example.com/"}, false)
+	}
+	want := func(ids ...network.RequestID) {
+		t.Helper()
+		if got := slices.Sorted(maps.Keys(tab.inflight.pending)); !slices.Equal(got, ids) {
+			t.Errorf("in flight: %q, want %q", got, ids)
+		}
+	}
+	navigate("top", "", "A")
+	navigate("child", "top", "a")
+	send("1", "top", "A")
+	send("2", "child", "a")
+	send("3", "", "A") // of a worker
+	want("1", "2", "3")
+	navigate("child", "top", "b")
+	want("1", "3")
+	send("4", "child", "b")
+	tab.dropFrame("child")
+	want("1", "3")
+	send("C", "top", "C") // a navigation that the document has started, before B is shown
+	tab.started["top"] = navigation{loader: "C"}
+	send("5", "top", "B")
+	navigate("top", "", "B")
+	want("5", "C")
+	navigate("top", "", "C")
+	want("C")
+	tab.inflight.done("C")
+	want()
+}
 
 // TestManyResponses checks that, of the documents that a page requests and that are never loaded,
 // only the last is stored in addition to the current document.

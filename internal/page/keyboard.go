@@ -18,8 +18,8 @@ import (
 func (v *View) Press(ctx context.Context, name string, opts *executor.PressOptions) (*executor.Action, error) {
 	o := *cmp.Or(opts, new(executor.PressOptions))
 	c, err := parseChord(name, o.Modifiers)
-	if err == nil {
-		err = v.checkClipboard(c)
+	if err == nil && v.tab.opts.SharedBrowser && c.usesClipboard() {
+		err = v.checkClipboard(ctx, nil) // it depends on no document
 	}
 	if err != nil {
 		return nil, err
@@ -39,10 +39,11 @@ func (v *View) Press(ctx context.Context, name string, opts *executor.PressOptio
 		if err != nil {
 			return nil, err
 		}
-		d, note = el.doc, el.note()
+		d, w.target = el.doc, el.shown
 		if err := v.focus(actx, el); err != nil {
 			return nil, err
 		}
+		note = el.note()
 	}
 	if err := v.pressChordChecked(actx, d, c); err != nil && !v.tab.detachedByHandover(err, w.handovers) {
 		return nil, err
@@ -58,12 +59,13 @@ func (v *View) focus(ctx context.Context, el *element) error {
 		return err
 	}
 	var focused *bool
-	if err := el.doc.call(ctx, &focused, "focus", el.id); err != nil {
+	if err := v.callShown(ctx, el, &focused, "focus", el.id); err != nil {
 		return v.mapDetached(ctx, el, err)
 	}
 	if focused == nil {
 		return v.refExpiredError(ctx, el)
 	}
+	el.shown.act()
 	if !*focused {
 		return &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("%s cannot be focused", v.describe(ctx, el)),
 			Hint: "Press the key without a target, or on an element that accepts keys."}
@@ -92,7 +94,7 @@ func selectAll() *chord {
 // insertText inserts text in one event, as an input method does. Like pressChord, it returns
 // ErrPolicyDenied if a denied document has the focus.
 func (v *View) insertText(ctx context.Context, d *document, text string) error {
-	if err := v.focusAllowed(ctx, nil); err != nil {
+	if err := v.focusAllowed(ctx, nil, false); err != nil {
 		return err
 	}
 	p, err := v.startInput(ctx, input.CommandInsertText, input.InsertTextParams{Text: text})
@@ -149,7 +151,7 @@ func (v *View) pressChord(ctx context.Context, d *document, c *chord) (stopped b
 func (v *View) pressChordWithCheck(ctx context.Context, d *document, c *chord, check *hitTargetCheck) (stopped bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Input)
 	defer cancel()
-	if err := v.focusAllowed(ctx, check); err != nil {
+	if err := v.focusAllowed(ctx, check, c.usesClipboard()); err != nil {
 		return true, ignoreInterruption(err)
 	}
 	var pending []*cdpconn.Pending

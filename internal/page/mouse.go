@@ -88,39 +88,48 @@ func (v *View) checkPoint(ctx context.Context, x, y float64) error {
 
 // checkPointNow is like checkPoint, without the wait: it denies a frame whose document is unknown.
 func (v *View) checkPointNow(ctx context.Context, x, y float64) error {
-	d, err := v.document(ctx, executor.OpAct)
+	_, _, err := v.documentAt(ctx, x, y)
+	return err
+}
+
+// documentAt checks with the gate each document that input at a point of the viewport passes
+// through. It returns the document that receives the input, and whether the element there is
+// editable.
+func (v *View) documentAt(ctx context.Context, x, y float64) (d *document, editable bool, err error) {
+	d, err = v.document(ctx, executor.OpAct)
 	if err != nil {
-		return err
+		return nil, false, err
 	}
 	for {
 		var at struct {
-			Width   float64 `json:"width"`
-			Height  float64 `json:"height"`
-			Outside bool    `json:"outside"`
-			Frame   int     `json:"frame"`
-			X       float64 `json:"x"`
-			Y       float64 `json:"y"`
+			Width    float64 `json:"width"`
+			Height   float64 `json:"height"`
+			Outside  bool    `json:"outside"`
+			Editable bool    `json:"editable"`
+			Frame    int     `json:"frame"`
+			X        float64 `json:"x"`
+			Y        float64 `json:"y"`
 		}
 		err := d.call(ctx, &at, "frameAtPoint", x, y, d.top())
 		if errors.Is(err, errDocumentDetached) {
-			return &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: err, Hint: "The page was navigating; try again."}
+			return nil, false, &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: err, Hint: "The page was navigating; try again."}
 		}
 		if err != nil {
-			return timeoutAs(err, "the page to return the element at the point")
+			return nil, false, timeoutAs(err, "the page to return the element at the point")
 		}
 		if at.Outside {
-			return executor.Errorf(executor.ErrBadArgs, "Scroll first, and take a screenshot to see where things are.",
+			return nil, false, executor.Errorf(executor.ErrBadArgs, "Scroll first, and take a screenshot to see where things are.",
 				"point %v, %v is outside the viewport (%v x %v CSS pixels)", x, y, at.Width, at.Height)
 		}
 		if at.Frame == 0 {
-			return nil
+			return d, at.Editable, nil
 		}
 		below := v.frameAt(ctx, d, at.Frame)
 		if below == nil {
-			return executor.Errorf(executor.ErrPolicyDenied, "Use a point outside of the frame.", "the frame at %v, %v is not ready", x, y)
+			return nil, false, executor.Errorf(executor.ErrPolicyDenied, "Use a point outside of the frame.", "the frame at %v, %v is not ready", x, y)
 		}
 		if err := v.check(ctx, below, executor.OpAct, ""); err != nil {
-			return err
+			return nil, false, err
 		}
 		v.tab.admit(ctx, below)
 		d, x, y = below, at.X, at.Y
@@ -151,6 +160,11 @@ func (v *View) mouse(ctx context.Context, o executor.MouseOptions) error {
 		return err
 	}
 	if o.Action != executor.MouseUp {
+		if o.Button == executor.ButtonMiddle {
+			if err := v.checkMiddleButton(ctx, o.X, o.Y); err != nil {
+				return err
+			}
+		}
 		err := v.input(ctx, input.CommandDispatchMouseEvent, v.tab.pressed.press(o.Button, o.X, o.Y))
 		if err != nil || o.Action == executor.MouseDown {
 			return err

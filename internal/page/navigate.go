@@ -76,7 +76,7 @@ func checkURL(raw string) error {
 	return nil
 }
 
-// Reload loads the document again.
+// Reload loads the document again. It does not send a form again, unless opts.Resubmit is set.
 func (v *View) Reload(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
 	ctx, cancel := navigateContext(ctx, opts)
 	defer cancel()
@@ -84,11 +84,7 @@ func (v *View) Reload(ctx context.Context, opts *executor.NavigateOptions) (*exe
 		return nil, err
 	}
 	return v.navigateWith(ctx, opts, "the page", func(ctx context.Context) (*navigationResult, error) {
-		before := v.navigationState()
-		if err := v.command(ctx, "Page.reload", nil, nil); err != nil {
-			return nil, err
-		}
-		return v.waitForCommit(ctx, before)
+		return v.loadAgain(ctx, opts != nil && opts.Resubmit, cdppage.CommandReload, nil)
 	})
 }
 
@@ -129,11 +125,15 @@ func (v *View) navigationState() navigationState {
 	return navigationState{loader: f.loader, sameDocument: f.sameDocumentNavigations}
 }
 
-// waitForCommit waits until a navigation of the top frame has committed since before.
+// waitForCommit waits until a navigation of the top frame has committed since before. It returns
+// ErrNavigationFailed if the tab's resubmissionGuard has failed it.
 func (v *View) waitForCommit(ctx context.Context, before navigationState) (*navigationResult, error) {
 	t := v.tab
 	var n navigationResult
 	err := t.awaitUnblocked(ctx, func() (bool, error) {
+		if err := t.resubmission.Load().error(); err != nil {
+			return false, err
+		}
 		f := t.frames[t.main]
 		if f.loader != before.loader && f.unreachable != "" {
 			n.loader, n.url, n.failure = f.loader, f.unreachable, t.lastNetError
@@ -363,10 +363,12 @@ func (v *View) stop() {
 }
 
 // lifecycleEvents maps each WaitUntil to the name of its Page.lifecycleEvent. UntilCommit has none.
+// UntilNetworkIdle has that of UntilLoad: networkIdle does not occur while an EventSource is open, and
+// only inflightRequests shows whether the network is idle now.
 var lifecycleEvents = map[executor.WaitUntil]string{
 	executor.UntilLoad:             "load",
 	executor.UntilDOMContentLoaded: "DOMContentLoaded",
-	executor.UntilNetworkIdle:      "networkIdle",
+	executor.UntilNetworkIdle:      "load",
 	executor.UntilCommit:           "",
 }
 
@@ -376,14 +378,29 @@ func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until 
 	event := lifecycleEvents[until]
 	t := v.tab
 	committed := false
-	return t.awaitUnblocked(ctx, func() (bool, error) {
-		f := t.frames[t.main]
-		committed = committed || f.loader == loader || slices.Contains(f.past, loader)
-		if !committed || f.world == nil {
-			return false, nil
+	for {
+		err := t.awaitUnblocked(ctx, func() (bool, error) {
+			f := t.frames[t.main]
+			committed = committed || f.loader == loader || slices.Contains(f.past, loader)
+			if !committed || f.world == nil {
+				return false, nil
+			}
+			return event == "" || f.reached[event], nil
+		})
+		if err != nil || until != executor.UntilNetworkIdle {
+			return err
 		}
-		return event == "" || f.reached[event], nil
-	})
+		left, none := t.inflight.idleIn(t.timing.NetworkIdle)
+		if none && left <= 0 {
+			return nil
+		}
+		if !none {
+			left = pollInterval
+		}
+		if err := t.sleepUnlessDialog(ctx, left); err != nil {
+			return err
+		}
+	}
 }
 
 // fillNavigation sets the URL and title of nav from the top document, if the gate allows reading

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	cdppage "github.com/chromedp/cdproto/page"
@@ -74,6 +75,7 @@ func (w *changeTracker) newTabs(ctx context.Context) (list []executor.Tab, note 
 	if !known {
 		want = max(want, len(list)-requested)
 	}
+	list = slices.DeleteFunc(list, func(tab executor.Tab) bool { return tab.ID == "" })
 	return list, blockedPopupsNote(now.opens - before.opens - want)
 }
 

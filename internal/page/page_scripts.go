@@ -89,6 +89,8 @@ type document struct {
 	main   string // CDP's unique id of the main world; may be empty
 	url    string
 	origin string
+	// errorPage means that the document is an error page of the browser, such as a certificate warning.
+	errorPage bool
 }
 
 // top reports whether d is the tab's top document.
@@ -107,14 +109,14 @@ func (t *Tab) documentOf(f *frame) *document {
 func (t *Tab) documentIn(f *frame, w *executionContext) *document {
 	d := &document{
 		tab: t, sess: f.sess, frame: f.id, parent: f.parent, loader: f.loader,
-		world: w.id, url: f.url, origin: w.origin,
+		world: w.id, url: f.url, origin: w.origin, errorPage: f.isErrorPage(),
 	}
 	if f.mainWorld != nil {
 		d.main = f.mainWorld.id
 	}
 	if f.id == t.main && d.origin == executor.OriginOpaque {
 		blank := t.blankIsOurs() && isBlank(f.url)
-		if blank || strings.HasPrefix(f.url, "chrome-error:") {
+		if blank || d.errorPage {
 			d.origin = executor.OriginInternal
 		}
 	}

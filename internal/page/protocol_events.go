@@ -24,7 +24,9 @@ func (t *Tab) consumeEvents() {
 		if err != nil {
 			t.mu.Lock()
 			if t.gone == nil {
-				t.gone = executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
+				if t.gone = t.sess.EndReason(); t.gone == nil {
+					t.gone = executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
+				}
 			}
 			t.isDetached = false
 			t.setDialog(nil)
@@ -74,6 +76,7 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 			restored := e.Type == cdppage.NavigationTypeBackForwardCacheRestore
 			t.frameNavigated(ev.Session, e.Frame, restored)
 			if e.Frame.ID == t.main {
+				t.limitStorage(ev.Session, e.Frame.SecurityOrigin)
 				url := e.Frame.URL + e.Frame.URLFragment
 				after = func() {
 					if restored {
@@ -110,6 +113,9 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 		on(ev, cdppage.FileChooserOpened, t.fileChoosers.add)
 	case "Page.frameRequestedNavigation":
 		on(ev, cdppage.FrameRequestedNavigation, func(e cdppage.EventFrameRequestedNavigation) {
+			if e.Reason == cdppage.ClientNavigationReasonReload {
+				t.reloadRequested(e.FrameID)
+			}
 			// This is the only event for a click with the middle button or with Control.
 			if e.Disposition == cdppage.ClientNavigationDispositionNewTab || e.Disposition == cdppage.ClientNavigationDispositionNewWindow {
 				t.popups.newTabURLs.add(e.URL)
@@ -134,7 +140,13 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 			t.navigationStarted(e.FrameID, e.LoaderID, e.URL, string(e.NavigationType))
 		})
 	case "Page.frameStoppedLoading":
-		on(ev, cdppage.FrameStoppedLoading, func(e cdppage.EventFrameStoppedLoading) { delete(t.started, e.FrameID) })
+		on(ev, cdppage.FrameStoppedLoading, func(e cdppage.EventFrameStoppedLoading) {
+			delete(t.started, e.FrameID)
+			if f := t.frames[e.FrameID]; f != nil {
+				// The end of the request of an out-of-process document may have been before we attached.
+				t.inflight.done(network.RequestID(f.loader))
+			}
+		})
 	case "Page.javascriptDialogOpening":
 		on(ev, cdppage.JavascriptDialogOpening, func(e cdppage.EventJavascriptDialogOpening) { after = t.dialogOpened(ev.Session, e) })
 	case "Page.javascriptDialogClosed":
@@ -164,6 +176,7 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 		on(ev, inspector.TargetCrashed, func(inspector.EventTargetCrashed) {
 			if ev.Session == t.sess {
 				t.crashed = true
+				t.inflight.clear()
 				t.setDialog(nil)
 				after = func() { t.emit(Event{Kind: executor.EventTabCrashed}) }
 			}
@@ -187,6 +200,7 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 			t.recording.update(func(l *activityLog) { t.recordSent(l, ev.Session, e) })
 			if e.Type == network.ResourceTypeDocument && e.FrameID == t.main && e.Request != nil {
 				t.lastDocumentURL = e.Request.URL
+				t.requested = documentRequest{e.LoaderID, e.Request.Method}
 			}
 		})
 	case "Network.responseReceived":
@@ -243,6 +257,7 @@ func (t *Tab) childAttached(ev cdpconn.Event, e target.EventAttachedToTarget) (a
 		t.frames[id] = f
 	}
 	t.rememberPastDocument(f)
+	t.inflight.forget(id, t.started[id].loader)
 	t.loaded.Add(1)
 	f.sess, f.world, f.mainWorld, f.loader, f.late = ev.Child, nil, nil, "", false
 	return func() {
@@ -263,6 +278,7 @@ func (t *Tab) childDetached(child *cdpconn.Session) {
 			// The frame may continue to exist in its parent's process. Its next navigation or world
 			// there shows whether it does.
 			t.rememberPastDocument(f)
+			t.inflight.forget(id, t.started[id].loader)
 			f.world, f.mainWorld = nil, nil
 			f.sess = t.sessionOf(f.parent)
 			if f.sess == nil || f.sess == child {

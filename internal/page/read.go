@@ -49,6 +49,7 @@ func (v *View) text(ctx context.Context, o executor.TextOptions) (*executor.Text
 	if err != nil {
 		return nil, err
 	}
+	changed := v.startComparing(ctx, root)
 	r, err := v.read(ctx, root, "textParts", "the page's text", func(before, frame, after string) string {
 		if frame = strings.TrimSpace(frame); frame == "" {
 			return before + after
@@ -59,7 +60,7 @@ func (v *View) text(ctx context.Context, o executor.TextOptions) (*executor.Text
 		return nil, err
 	}
 	text := strings.Trim(r.text, "\n ")
-	res := &executor.Text{Origin: root.doc.origin, Chars: utf8.RuneCountInString(text) + r.RemainingChars}
+	res := &executor.Text{Origin: root.doc.origin, Chars: utf8.RuneCountInString(text) + r.RemainingChars, Note: changed()}
 	res.Content, _ = cut(text, 0, o.MaxChars, v.wholeSpans)
 	res.Truncated = len(res.Content) < len(text) || r.RemainingChars > 0
 	return res, nil
@@ -133,13 +134,14 @@ func (v *View) html(ctx context.Context, o executor.HTMLOptions) (*executor.HTML
 		HTML string `json:"html"` // possibly truncated
 		More int    `json:"more"` // characters that were omitted
 	}
+	changed := v.startComparing(ctx, el)
 	if err := el.doc.callWithClosedRoots(ctx, &markup, "html", el.id, !o.Inner); err != nil {
 		return nil, timeoutAs(err, "the page's markup")
 	}
 	if markup == nil {
 		return nil, v.refExpiredError(ctx, el)
 	}
-	res := &executor.HTML{Origin: el.doc.origin, Chars: utf8.RuneCountInString(markup.HTML) + markup.More}
+	res := &executor.HTML{Origin: el.doc.origin, Chars: utf8.RuneCountInString(markup.HTML) + markup.More, Note: changed()}
 	res.Content, _ = cut(markup.HTML, 0, o.MaxChars, v.wholeSpans)
 	res.Truncated = len(res.Content) < len(markup.HTML) || markup.More > 0
 	return res, nil
@@ -169,7 +171,7 @@ func (v *View) markdown(ctx context.Context, o executor.MarkdownOptions) (*execu
 	d := root.doc
 	converting, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
-	r, err := readable.ConvertIn(converting, page.Type, page.text, d.url, opts)
+	r, err := readable.ConvertIn(converting, v.tab.sess.Conn(), page.Type, page.text, d.url, opts)
 	switch {
 	case ctx.Err() != nil && !errors.Is(err, context.DeadlineExceeded):
 		return nil, context.Cause(ctx)
@@ -270,13 +272,15 @@ func (v *View) links(ctx context.Context, o executor.LinksOptions) (*executor.Li
 		var list struct {
 			Links []linkRow `json:"links"`
 			More  bool      `json:"more"`
+			recordedWalk
 		}
-		if err := d.callWithClosedRoots(ctx, &list, "links", id); err != nil {
+		if err := d.callWithClosedRoots(ctx, &list, "links", id, v.refs.since(d.world)); err != nil {
 			if i > 0 && errors.Is(err, errDocumentDetached) {
 				continue
 			}
 			return nil, timeoutAs(err, "the page's links")
 		}
+		v.refs.walk(d.world, list.recordedWalk)
 		if more = more || list.More || budget <= 0; budget <= 0 {
 			break // a page may have any number of frames
 		}
@@ -291,7 +295,7 @@ func (v *View) links(ctx context.Context, o executor.LinksOptions) (*executor.Li
 			seen[l.href] = true
 			budget -= len(l.href) + len(l.text)
 			if res.Total++; len(res.Items) < limit {
-				res.Items = append(res.Items, executor.Link{Href: l.href, Text: l.text, Ref: v.refFor(d.world, l.id, refDescription{"link", l.text})})
+				res.Items = append(res.Items, executor.Link{Href: l.href, Text: l.text, Ref: v.refFor(d.world, l.id, refDescription{Role: "link", Name: l.text, At: list.At})})
 			}
 		}
 	}

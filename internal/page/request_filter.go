@@ -62,7 +62,7 @@ func (w *RequestFilter) command() command {
 		pattern["resourceType"] = network.ResourceTypeDocument
 	}
 	// The browser reports authentication only for intercepted requests.
-	return command{"Fetch.enable", map[string]any{"patterns": []any{pattern}, "handleAuthRequests": w.FromAttach}}
+	return command{"Fetch.enable", map[string]any{"patterns": []map[string]any{pattern}, "handleAuthRequests": w.FromAttach}}
 }
 
 // authRequired rejects a request for a user name and password, for which the browser would
@@ -75,16 +75,25 @@ func (t *Tab) authRequired(s *cdpconn.Session, e fetch.EventAuthRequired) {
 	}
 }
 
-// requestPaused continues or fails a paused request, as the request filter decides, and adds the
-// emulated headers. If the filter is not enabled and no header is emulated, another component
-// paused the request and answers it.
+// requestPaused continues or fails a paused request, as the request filter and the resubmission guard
+// decide, and adds the emulated headers. If none of these is in use, another component paused the
+// request and answers it.
 func (t *Tab) requestPaused(s *cdpconn.Session, e fetch.EventRequestPaused) {
-	filter, emulated := t.requestFilterEnabled(), t.emulation.get()
-	if !filter && len(emulated.headers) == 0 {
+	filter, emulated, guard := t.requestFilterEnabled(), t.emulation.get(), t.resubmission.Load()
+	if !filter && len(emulated.headers) == 0 && guard == nil {
 		return
 	}
 	document := e.ResourceType == network.ResourceTypeDocument && e.FrameID == t.main
 	method, params := "Fetch.continueRequest", map[string]any{"requestId": e.RequestID}
+	if guard != nil && document && guard.denies(e) {
+		// An aborted navigation does not replace the document, not even with an error page.
+		s.Start(context.Background(), "Fetch.failRequest", map[string]any{"requestId": e.RequestID, "errorReason": network.ErrorReasonAborted})
+		return
+	}
+	if isResponse(e) {
+		s.Start(context.Background(), method, params)
+		return
+	}
 	if headers := emulated.withHeaders(e); headers != nil {
 		params["headers"] = headers
 	}

@@ -23,6 +23,7 @@ type element struct {
 	doc            *document
 	id             int
 	ref            executor.Ref   // if the target was a ref
+	shown          *shownRef      // what the client last received for the ref
 	selector       string         // if the target was a selector
 	useFullTimeout bool           // wait until the caller's timeout for what is missing, such as an option
 	matches        int            // matches of the selector in all searched documents
@@ -69,7 +70,7 @@ func (v *View) resolve(ctx context.Context, target executor.Target, op executor.
 		return nil, &executor.Error{Code: executor.ErrSelectorNotFound, Retryable: true,
 			Err:        fmt.Errorf("nothing matches %s", target.Selector),
 			Hint:       "Take a snapshot and use a ref.",
-			Candidates: v.candidates(ctx, "", target.Selector),
+			Candidates: v.candidates(ctx, "", target.Selector, ""),
 		}
 	}
 	return el, nil
@@ -127,15 +128,14 @@ func (v *View) resolveRef(ctx context.Context, given executor.Ref, op executor.O
 	if err != nil {
 		return nil, err
 	}
-	v.mu.Lock()
-	n, known := v.refs[ref]
-	v.mu.Unlock()
+	n, l, known := v.refs.lookup(ref)
 	if !known {
 		return nil, v.refError(ctx, ref, "ref %s does not exist on this page")
 	}
 	for _, d := range v.tab.documents() {
 		if d.world == n.world {
-			return &element{doc: d, id: n.id, ref: ref, matches: 1}, v.checkFrame(ctx, d.frame, op, "")
+			el := &element{doc: d, id: n.id, ref: ref, matches: 1, shown: &shownRef{ref: ref, doc: d, id: n.id, at: l.At}}
+			return el, v.checkFrame(ctx, d.frame, op, "")
 		}
 	}
 	return nil, v.refError(ctx, ref, "ref %s belongs to a document that was unloaded")
@@ -154,11 +154,9 @@ func (v *View) refExpiredError(ctx context.Context, el *element) error {
 // refError returns an ErrRefExpired for a ref, with the elements that it possibly meant. format has
 // one verb, for the ref.
 func (v *View) refError(ctx context.Context, ref executor.Ref, format string) error {
-	v.mu.Lock()
-	label := v.labels[ref]
-	v.mu.Unlock()
+	_, label, _ := v.refs.lookup(ref)
 	e := executor.Errorf(executor.ErrRefExpired, "Take a new snapshot.", format, ref)
-	e.Candidates = v.candidates(ctx, label.Role, label.Name)
+	e.Candidates = v.candidates(ctx, label.Role, label.Name, "")
 	return e
 }
 
@@ -309,24 +307,26 @@ func (v *View) sameOrigin(ctx context.Context, top *document, op executor.Operat
 	return list
 }
 
-// note returns the note that several elements matched, or "".
+// note returns the note that several elements matched, or that the element of a ref has a new name,
+// or "".
 func (e *element) note() string {
 	if e.matches > 1 {
 		return fmt.Sprintf("%d elements match; the first visible one was used", e.matches)
 	}
-	return ""
+	return e.shown.newName()
 }
 
 // maxCandidates is the maximum number of candidates in an error.
 const maxCandidates = 5
 
 // candidates returns elements that the caller possibly meant by a role and name, or by the words of
-// a selector.
-func (v *View) candidates(ctx context.Context, role, text string) []executor.Candidate {
+// a selector. If elements with the role and name are in an item with the text item, it returns only
+// those; "" means any.
+func (v *View) candidates(ctx context.Context, role, text, item string) []executor.Candidate {
 	var list []executor.Candidate
 	for _, d := range v.allowed(ctx, executor.OpRead) {
 		var got []foundElement
-		if err := d.call(ctx, &got, "candidates", role, text, maxCandidates-len(list)); err != nil {
+		if err := d.call(ctx, &got, "candidates", role, text, maxCandidates-len(list), item); err != nil {
 			continue
 		}
 		for _, c := range got {
@@ -337,13 +337,6 @@ func (v *View) candidates(ctx context.Context, role, text string) []executor.Can
 		}
 	}
 	return list
-}
-
-// A refDescription is the role and name of an element as they were reported with its ref. It is
-// used to find the element again.
-type refDescription struct {
-	Role string `json:"role"`
-	Name string `json:"name"`
 }
 
 // A foundElement is an element that a page script found, with what is reported with its ref.

@@ -15,11 +15,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/webp"
 )
 
-// largeScreenshotLock is held while a screenshot of more than the viewport is taken. The browser
-// renders the complete area at the same time and has limited memory for that. With several such
-// screenshots at the same time, parts of them are blank.
-var largeScreenshotLock = make(chan struct{}, 1)
-
 // defaultQuality is the default quality of JPEG and WebP.
 const defaultQuality = 80
 
@@ -48,10 +43,12 @@ func (v *View) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions)
 		return nil, err
 	}
 	var el *element
+	changed := func() string { return "" }
 	if !o.Target.IsZero() {
 		if el, err = v.resolve(ctx, o.Target, executor.OpRead); err != nil {
 			return nil, err
 		}
+		changed = v.startComparing(ctx, el)
 		if err := v.scrollIntoView(ctx, el); err != nil {
 			return nil, err
 		}
@@ -60,6 +57,9 @@ func (v *View) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions)
 		shot, err := v.shoot(ctx, top, o, el)
 		if errors.Is(err, errFramesChanged) && top.current() && tries < maxShots {
 			continue
+		}
+		if err == nil {
+			shot.Note = changed()
 		}
 		return shot, err
 	}
@@ -291,12 +291,11 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 		return nil, timeoutAs(err, "the frames of the page")
 	}
 	if beyond {
-		select {
-		case largeScreenshotLock <- struct{}{}:
-			defer func() { <-largeScreenshotLock }()
-		case <-ctx.Done():
-			return nil, timeoutAs(ctx.Err(), "another full-page screenshot")
+		unlock, err := v.lockLargeScreenshots(ctx, top)
+		if err != nil {
+			return nil, err
 		}
+		defer unlock()
 	}
 	if err := v.captureHidden(ctx, hidden, func() error { return v.command(ctx, "Page.captureScreenshot", params, &res) }); err != nil {
 		return nil, timeoutAs(err, "the screenshot")

@@ -132,7 +132,7 @@ func (v *View) enterSecret(ctx context.Context, el *element, t *secretText, clea
 	}
 	opts := secretEntryOptions{Origin: el.doc.origin, Selectors: t.selectors(), Clear: clear}
 	var got *secretEntry
-	if err := el.doc.call(ctx, &got, "checkSecretField", el.id, opts); err != nil {
+	if err := v.callShown(ctx, el, &got, "checkSecretField", el.id, opts); err != nil {
 		return none, v.mapDetached(ctx, el, err)
 	}
 	if err := v.secretProblem(ctx, el, t, got); err != nil {
@@ -151,7 +151,7 @@ func (v *View) enterSecret(ctx context.Context, el *element, t *secretText, clea
 	defer cancel()
 	got = nil
 	// After an error of this call, the secret may be in the field: cancelSecret is not called.
-	err = el.doc.call(ctx, &got, "enterSecret", el.id, opts, text)
+	err = v.callShown(ctx, el, &got, "enterSecret", el.id, opts, text)
 	switch {
 	case errors.Is(err, executor.ErrDialogOpen):
 		return entryResult{kept: true, stopped: true}, nil // the page's handler of the input opened it

@@ -51,7 +51,7 @@ func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values 
 	for {
 		got = nil
 		wait := min(v.tab.timing.Selector, time.Until(deadline))
-		err := el.doc.call(asking, &got, "selectOptions", field.id, values, wait.Milliseconds())
+		err := v.callShown(asking, el, &got, "selectOptions", field.id, values, wait.Milliseconds())
 		switch {
 		case errors.Is(err, errDocumentDetached) || errors.Is(err, executor.ErrDialogOpen):
 			return values, "", nil // the page's change handler caused it, so the options were selected

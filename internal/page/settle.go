@@ -43,6 +43,9 @@ type changeTracker struct {
 	seen           prefetchedOutline // outline of that document
 	pendingQuiet   *cdpconn.Pending  // query that begin sent to doc; nil if it sent none
 	ended          int               // number of requests that had ended when the page was last queried
+	target         *shownRef         // the ref of the action's target; nil for a selector
+	targetChange   *refChange        // how its element has changed since
+	targetCompared bool              // targetChange is known
 }
 
 // watch starts to track changes. It does not wait.
@@ -188,20 +191,27 @@ func (w *changeTracker) begin(ctx context.Context) {
 
 // quietOptions is QuietOptions of js/settle.js. Durations are in milliseconds.
 type quietOptions struct {
-	Quiet   int64 `json:"quiet"`
-	Max     int64 `json:"max"`
-	Brief   bool  `json:"brief,omitempty"`
-	Plain   bool  `json:"plain,omitempty"`
-	Unseen  bool  `json:"unseen,omitempty"`
-	Outline bool  `json:"outline,omitempty"`
+	Quiet   int64        `json:"quiet"`
+	Max     int64        `json:"max"`
+	Brief   bool         `json:"brief,omitempty"`
+	Plain   bool         `json:"plain,omitempty"`
+	Unseen  bool         `json:"unseen,omitempty"`
+	Outline bool         `json:"outline,omitempty"`
+	Since   int          `json:"since,omitempty"`
+	Target  *shownTarget `json:"target,omitempty"`
 }
 
 // queryQuiet sends the query that the page answers when it is quiet, after limit at the latest.
 func (w *changeTracker) queryQuiet(ctx context.Context, d *document, limit time.Duration) (*cdpconn.Pending, error) {
 	_, w.ended = w.v.tab.inflight.counts()
-	return d.start(ctx, "waitForQuiet", w.token, quietOptions{
-		Quiet: w.v.tab.timing.Quiet.Milliseconds(), Max: limit.Milliseconds(), Brief: w.brief, Plain: w.plain, Unseen: w.v.after(ctx) == executor.AfterNone, Outline: w.v.reportsOutline(ctx),
-	})
+	o := quietOptions{
+		Quiet: w.v.tab.timing.Quiet.Milliseconds(), Max: limit.Milliseconds(), Brief: w.brief, Plain: w.plain, Unseen: w.v.after(ctx) == executor.AfterNone,
+		Outline: w.v.reportsOutline(ctx), Since: w.v.refs.since(d.world),
+	}
+	if s := w.target; s != nil && s.doc.world == d.world && !o.Outline {
+		o.Target = &shownTarget{s.id, s.at}
+	}
+	return d.start(ctx, "waitForQuiet", w.token, o)
 }
 
 // waitForQuiet waits for the navigations, requests and DOM mutations that the action caused.
@@ -225,6 +235,7 @@ func (w *changeTracker) waitForQuiet(ctx context.Context) error {
 			Title   string       `json:"title"`
 			Changed bool         `json:"changed"`
 			Outline jsonv2.Value `json:"outline"`
+			Target  *refChange   `json:"target"`
 		}
 		p := w.pendingQuiet
 		if w.pendingQuiet = nil; p == nil || d.world != w.doc.world {
@@ -241,6 +252,9 @@ func (w *changeTracker) waitForQuiet(ctx context.Context) error {
 			return err
 		}
 		w.quietContextID, w.newTitle, w.mutated = d.world, at.Title, w.mutated || at.Changed
+		if s := w.target; s != nil && s.doc.world == d.world && !w.v.reportsOutline(ctx) {
+			w.targetChange, w.targetCompared = at.Target, true
+		}
 		w.seen = prefetchedOutline{world: d.world, surveyed: at.Changed, raw: at.Outline}
 		busy, err := w.waitForRequests(ctx, limits.Settle-time.Since(start))
 		if err != nil {
@@ -369,5 +383,7 @@ func (w *changeTracker) fillChanges(ctx context.Context, c *executor.Changes) er
 		c.Title = title
 	}
 	w.v.tab.noteTitle(d.world, title)
-	return w.v.changes(ctx, d, c, w.mutated || moved || d.world != w.quietContextID, w.seen)
+	err = w.v.changes(ctx, d, c, w.mutated || moved || d.world != w.quietContextID, w.seen)
+	c.Note = joinNotes(c.Note, w.targetNote(ctx))
+	return err
 }

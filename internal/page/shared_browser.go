@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -10,7 +11,8 @@ import (
 
 // Chromium has one clipboard for all browser contexts, and some domains of CDP are not limited to
 // the context of the page. Clients that share a browser could exchange data through both, so
-// clipboard shortcuts and these domains are rejected there.
+// clipboard shortcuts and these domains are rejected there. A browser with a window, and one that
+// the user started, has the clipboard of the user's desktop. Shortcuts for it need a grant.
 
 // crossContextDomains are the CDP domains whose commands can access other browser contexts.
 var crossContextDomains = []string{"Browser", "Extensions", "Storage", "SystemInfo", "Target", "Tethering", "Tracing"}
@@ -30,24 +32,53 @@ func clipboardCommand(k key, bits int64) string {
 // clipboardKeys are the Windows virtual key codes of the keys in clipboardCommand.
 var clipboardKeys = []int64{'C', 'V', 'X', 45, 46} // Insert, Delete
 
-// checkClipboard returns ErrNotActionable for a clipboard shortcut in a shared browser.
-func (v *View) checkClipboard(c *chord) error {
+// usesClipboard reports whether a chord copies, cuts or pastes.
+func (c *chord) usesClipboard() bool {
 	bits, err := modifierBits(c.modifiers)
-	if err != nil {
-		return err
-	}
-	command := clipboardCommand(c.key, bits)
-	if command == "" || !v.tab.opts.SharedBrowser {
-		return nil
-	}
-	return executor.Errorf(executor.ErrNotActionable, "Read the text from the page, and enter it with Page.Type.",
-		"the shortcut to %s is not available: the sessions of this browser share one clipboard", command)
+	return err == nil && clipboardCommand(c.key, bits) != ""
 }
 
-// checkRawCommand returns ErrNotActionable for a raw CDP command that could access the browser
+// checkClipboard checks input to d that uses the clipboard. It returns ErrNotActionable in a shared
+// browser. With the clipboard of the user's desktop, the gate decides.
+func (v *View) checkClipboard(ctx context.Context, d *document) error {
+	switch {
+	case v.tab.opts.SharedBrowser:
+		return executor.Errorf(executor.ErrNotActionable, "Read the text from the page, and enter it with Page.Type.",
+			"copying, cutting and pasting is not available: the sessions of this browser share one clipboard")
+	case v.tab.opts.UserClipboard:
+		return v.check(ctx, d, executor.OpClipboard, "")
+	}
+	return nil
+}
+
+// checkMiddleButton checks a press of the middle button at a point of the viewport, which in an
+// editable element may paste what the user has selected. See also blockPaste.
+func (v *View) checkMiddleButton(ctx context.Context, x, y float64) error {
+	if !v.tab.opts.UserClipboard {
+		return nil
+	}
+	d, editable, err := v.documentAt(ctx, x, y)
+	if err != nil || !editable {
+		return err
+	}
+	return v.checkClipboard(ctx, d)
+}
+
+// checkRawCommand checks a raw CDP command for d that could use the clipboard, or access the browser
 // contexts of other clients in a shared browser.
-func (v *View) checkRawCommand(method string, params json.RawMessage) error {
+func (v *View) checkRawCommand(ctx context.Context, d *document, method string, params json.RawMessage) error {
 	domain, _, _ := strings.Cut(method, ".")
+	if v.tab.opts.SharedBrowser && slices.Contains(crossContextDomains, domain) {
+		return executor.Errorf(executor.ErrNotActionable, "Use Options.Profile, whose browser is not shared.", "%s can access other sessions of this browser", method)
+	}
+	if !rawInputUsesClipboard(method, params) {
+		return nil
+	}
+	return v.checkClipboard(ctx, d)
+}
+
+// rawInputUsesClipboard reports whether the parameters of a raw input command may copy, cut or paste.
+func rawInputUsesClipboard(method string, params json.RawMessage) bool {
 	var p struct {
 		Modifiers int64    `json:"modifiers"`
 		Code      string   `json:"code"`
@@ -57,14 +88,13 @@ func (v *View) checkRawCommand(method string, params json.RawMessage) error {
 		Button    string   `json:"button"`
 	}
 	_ = json.Unmarshal(params, &p) // the browser reports invalid parameters
-	switch {
-	case !v.tab.opts.SharedBrowser:
-	case slices.Contains(crossContextDomains, domain):
-		return executor.Errorf(executor.ErrNotActionable, "Use Options.Profile, whose browser is not shared.", "%s can access other sessions of this browser", method)
-	case method == "Input.dispatchKeyEvent" && (len(p.Commands) > 0 || p.Modifiers&(bitControl|bitMeta|bitShift) != 0 && (p.Code == "" || clipboardCommand(key{code: p.Code}, p.Modifiers) != "" || slices.Contains(clipboardKeys, p.Windows))):
-		return executor.Errorf(executor.ErrNotActionable, "Set code, and omit commands.", "the key event could use the clipboard, which the sessions of this browser share")
-	case method == "Input.dispatchMouseEvent" && p.Type != "mouseMoved" && p.Button == string(executor.ButtonMiddle):
-		return executor.Errorf(executor.ErrNotActionable, "Click with Page.Click.", "the middle button could paste what another session of this browser has selected")
+	switch method {
+	case "Input.dispatchKeyEvent":
+		modified := p.Modifiers&(bitControl|bitMeta|bitShift) != 0
+		return len(p.Commands) > 0 ||
+			modified && (p.Code == "" || clipboardCommand(key{code: p.Code}, p.Modifiers) != "" || slices.Contains(clipboardKeys, p.Windows))
+	case "Input.dispatchMouseEvent":
+		return p.Type != "mouseMoved" && p.Button == string(executor.ButtonMiddle)
 	}
-	return nil
+	return false
 }

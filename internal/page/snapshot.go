@@ -46,6 +46,7 @@ func (v *View) snapshot(ctx context.Context, o executor.SnapshotOptions) (*execu
 			return nil, err
 		}
 	}
+	changed := v.startComparing(ctx, root)
 	tree, err := v.outline(ctx, root, walkOptions{survey: true, chars: charsFor(o)})
 	if err != nil {
 		return nil, v.tab.readTimeoutAs(caller, err, "the page to be read")
@@ -65,7 +66,7 @@ func (v *View) snapshot(ctx context.Context, o executor.SnapshotOptions) (*execu
 	if err != nil {
 		return nil, err
 	}
-	s.Origin, s.Obstacle, s.MissingFrames = top.origin, obstacle, tree.UnreadFrames
+	s.Origin, s.Obstacle, s.MissingFrames, s.Note = top.origin, obstacle, tree.UnreadFrames, changed()
 	return s, nil
 }
 
@@ -158,14 +159,12 @@ func (v *View) rememberPart(at node, tree *outline.Document) {
 
 // refOf returns the ref of an outline's node. It assigns one if the node has none.
 func (v *View) refOf(n *outline.Node) string {
-	return string(v.refFor(n.Doc.Key, n.ID, refDescription{n.Role, n.Name}))
+	return string(v.refFor(n.Doc.Key, n.ID, refDescription{Role: n.Role, Name: n.Name, At: n.Doc.Record}))
 }
 
 // oldRef returns the ref of a node that may no longer exist, or "" if it had none.
 func (v *View) oldRef(n *outline.Node) string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return string(v.names[node{world: n.Doc.Key, id: n.ID}])
+	return string(v.refs.nameOf(node{world: n.Doc.Key, id: n.ID}))
 }
 
 // walkOptions selects what a walk of documents returns.
@@ -173,6 +172,7 @@ type walkOptions struct {
 	survey bool              // return obstacle signals, if the walk covers the complete page
 	chars  int               // maximum characters of one text; 0 means the walk's default
 	seen   prefetchedOutline // result of a walk that was made already
+	ours   bool              // the walk follows an action of this client
 }
 
 // A prefetchedOutline is the result of a walk that was requested together with another query.
@@ -208,7 +208,7 @@ func (v *View) outline(ctx context.Context, root *element, wo walkOptions) (*out
 	}
 	walks := make([]walk, 0, len(docs))
 	for _, d := range docs {
-		opts := map[string]any{"survey": wo.survey, "chars": wo.chars}
+		opts := map[string]any{"survey": wo.survey, "chars": wo.chars, "since": v.refs.since(d.world), "ours": wo.ours}
 		if d == root.doc && root.id != 0 {
 			opts["root"] = root.id
 		}
@@ -263,6 +263,7 @@ func (v *View) outline(ctx context.Context, root *element, wo walkOptions) (*out
 				n.Denied = true
 			}
 		}
+		v.refs.walk(w.doc.world, recordedWalk{tree.Record, tree.Replaced})
 		trees[w.doc.frame] = tree
 		if parent := trees[w.doc.parent]; parent != nil && w.doc != root.doc {
 			if id, err := w.doc.owner(ctx, parents[w.doc.parent]); err == nil {
@@ -334,7 +335,7 @@ func (v *View) changes(ctx context.Context, top *document, c *executor.Changes, 
 	if !v.reportsOutline(ctx) {
 		return nil
 	}
-	tree, err := v.outline(ctx, &element{doc: top}, walkOptions{survey: mutated, seen: seen})
+	tree, err := v.outline(ctx, &element{doc: top}, walkOptions{survey: mutated, seen: seen, ours: true})
 	if err != nil {
 		if errors.Is(err, errDocumentDetached) || errors.Is(err, executor.ErrDialogOpen) {
 			return nil // the page keeps changing: the next snapshot reports it
@@ -359,6 +360,19 @@ func (v *View) changes(ctx context.Context, top *document, c *executor.Changes, 
 	}
 	change := v.diff(before.tree, tree, 0)
 	c.Diff = change.Text
+	if change.Omitted == 0 {
+		v.reportWalks(tree)
+	}
 	c.Unchanged = change.Empty() && c.URL == "" && c.Title == "" && len(c.NewTabs)+len(c.Downloads)+len(c.Errors) == 0
 	return nil
+}
+
+// reportWalks records that the client receives all changes that a walk of the page found.
+func (v *View) reportWalks(tree *outline.Document) {
+	v.refs.report(tree.Key, tree.Record)
+	tree.Nodes(func(n *outline.Node) {
+		if n.Frame != nil {
+			v.refs.report(n.Frame.Key, n.Frame.Record)
+		}
+	})
 }

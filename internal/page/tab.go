@@ -65,6 +65,10 @@ type Options struct {
 	NoDialogs bool
 	// SharedBrowser means that the browser also has browser contexts of other clients.
 	SharedBrowser bool
+	// UserClipboard means that the clipboard of the browser is that of the user's desktop.
+	UserClipboard bool
+	// StorageQuota is how much each origin may store, in bytes. 0 means the quota of the browser.
+	StorageQuota int64
 	// NoWindow means that the browser has no window, so the user cannot act in the page.
 	NoWindow bool
 	// NoPrograms means that the browser opens no links in other programs.
@@ -127,6 +131,7 @@ type Tab struct {
 	handovers     eventLog[handover]         // navigations to other programs
 	autoClosed    eventLog[autoClosedDialog] // dialogs that were closed because the page was navigating
 	fileChoosers  eventLog[cdppage.EventFileChooserOpened]
+	resubmission  atomic.Pointer[resubmissionGuard] // nil while no call needs one
 
 	mu                 sync.Mutex // guards the fields below
 	frames             map[cdp.FrameID]*frame
@@ -140,6 +145,7 @@ type Tab struct {
 	scripts            map[string]bool              // isolated worlds, by CDP's unique id, that have the page scripts
 	started            map[cdp.FrameID]navigation   // pending navigations, by frame
 	status             map[cdp.LoaderID]response    // of the top document, and of the pending one
+	requested          documentRequest              // the last request for a top document
 	lastStatus         int                          // HTTP status of the last response to a request for a top document
 	pdf                bool                         // that response is for the browser's PDF viewer
 	innerPDF           bool                         // a frame has received a response for the PDF viewer since
@@ -149,9 +155,11 @@ type Tab struct {
 	lastDocumentURL    string                       // URL of the last request for a top document, after redirects
 	lastNetError       string                       // network error of the last document that failed to load
 
-	attaching  chan struct{} // holds a token while a call attaches to the target
-	isDetached bool          // the target is not attached; lastKnown describes it
-	detachErr  error         // why it was detached; nil before the first attachment
+	attaching    chan struct{}   // holds a token while a call attaches to the target
+	quotaOrigins map[string]bool // see limitStorage
+
+	isDetached bool  // the target is not attached; lastKnown describes it
+	detachErr  error // why it was detached; nil before the first attachment
 	lastKnown  lastKnownPage
 
 	beforeHandover lastKnownPage // the page of the tab when it was handed over last

@@ -203,7 +203,7 @@ func (v *View) enterText(ctx context.Context, el *element, at *actionPoint, c *h
 	if o.KeyEvents && len(at.path) == 1 {
 		rest = v.focusMovedNote(&field, c)
 	}
-	got, err := v.readBack(ctx, &field, first, readBackState{before: info, want: want, cleared: o.Clear, unconfirmedErr: err, rest: rest})
+	got, err := v.readBack(ctx, &field, first, readBackState{before: info, want: want, cleared: o.Clear, unconfirmedErr: err, rest: rest, keyEvents: o.KeyEvents})
 	if err == nil && got.note != "" {
 		got.note = joinNotes(got.note, rest)
 	}
@@ -235,7 +235,7 @@ func (v *View) beginEntry(ctx context.Context, field *element, focus *focusResul
 			}
 			pending = append(pending, p)
 		}
-		if err := field.doc.call(ctx, &focus, "beginEntry", field.id, c.entryStart(all)); err != nil {
+		if err := v.callShown(ctx, field, &focus, "beginEntry", field.id, c.entryStart(all)); err != nil {
 			return nil, v.mapDetached(ctx, field, err)
 		}
 		for i, p := range pending {
@@ -246,6 +246,9 @@ func (v *View) beginEntry(ctx context.Context, field *element, focus *focusResul
 	}
 	if focus == nil {
 		return nil, v.refExpiredError(ctx, field)
+	}
+	if focus.Focused {
+		field.shown.act()
 	}
 	switch {
 	case focus.Focused && !focus.Placed && !focus.Empty && !all:
@@ -397,7 +400,7 @@ func (v *View) setValue(ctx context.Context, el *element, value string) (entryRe
 		Set   string `json:"set"`
 		Value string `json:"value"`
 	}
-	if err := el.doc.call(ctx, &got, "setValue", el.id, value); err != nil {
+	if err := v.callShown(ctx, el, &got, "setValue", el.id, value); err != nil {
 		if errors.Is(err, executor.ErrDialogOpen) {
 			return entryResult{kept: true}, nil // the page's change handler opened it
 		}

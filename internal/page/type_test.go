@@ -1,6 +1,9 @@
 package page
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestMatchesText checks which texts count as the entered text in the page's own format, and which
 // have lost a part of it.
@@ -43,5 +46,16 @@ func TestFieldMatches(t *testing.T) {
 		if f := (&fieldInfo{Type: c.kind, Value: c.got}); f.matches(c.want) != c.matches {
 			t.Errorf("%s field with %q: matches(%q) = %t", c.kind, c.got, c.want, !c.matches)
 		}
+	}
+}
+
+// TestRejectionHint checks that no hint proposes what the call has just done.
+func TestRejectionHint(t *testing.T) {
+	f := &fieldInfo{Value: "1", Limit: 1}
+	if hint := f.rejectionHint("12", false); !strings.Contains(hint, "KeyEvents") {
+		t.Error(hint)
+	}
+	if hint := f.rejectionHint("12", true); hint == "" || strings.Contains(hint, "KeyEvents") {
+		t.Error(hint)
 	}
 }

@@ -56,7 +56,7 @@ func (v *View) upload(ctx context.Context, el *element, files []upload.File) err
 		return err
 	}
 	var in *fileInput
-	if err := el.doc.call(ctx, &in, "fileInput", el.id); errors.Is(err, errDocumentDetached) {
+	if err := v.callShown(ctx, el, &in, "fileInput", el.id); errors.Is(err, errDocumentDetached) {
 		return v.detachedBeforeActionError(ctx, el)
 	} else if err != nil {
 		return err

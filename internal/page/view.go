@@ -3,7 +3,6 @@ package page
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"sync"
 	"time"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/outline"
-	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // A View is one client's view of a [Tab]. Its methods are those of executor.Page. Apart from
@@ -22,14 +20,12 @@ type View struct {
 	tab  *Tab
 	opts ViewOptions
 
-	mu            sync.Mutex // guards the fields below
-	refs          map[executor.Ref]node
-	names         map[node]executor.Ref
-	labels        map[executor.Ref]refDescription // description that was reported with a ref; kept after its document is gone
-	next          int                             // number of the last ref
-	last          *lastSnapshot                   // what this client last received; nil before the first snapshot
-	parts         map[node]*outline.Document      // what it last received of single elements
-	consoleCursor int                             // number of the last console message that the client does not want to receive again
+	refs *refTable
+
+	mu            sync.Mutex                 // guards the fields below
+	last          *lastSnapshot              // what this client last received; nil before the first snapshot
+	parts         map[node]*outline.Document // what it last received of single elements
+	consoleCursor int                        // number of the last console message that the client does not want to receive again
 }
 
 // Downloads reports the downloads that the page of a tab starts.
@@ -55,7 +51,7 @@ type ViewOptions struct {
 	AfterAction executor.AfterAction
 	// NewTabs returns the tabs that this tab's page has opened since the last call. It waits until
 	// want of them were opened after start or ctx is done. Tabs that were opened before start have
-	// a note about that.
+	// a note about that. A tab that is closed again has no ID.
 	NewTabs   func(ctx context.Context, start time.Time, want int) []executor.Tab
 	Downloads Downloads // may be nil
 	// Consent asks the user, after the gate, whether scripts of the client may run in a document
@@ -78,7 +74,7 @@ func (t *Tab) NewView(opts ViewOptions) *View {
 			return executor.Errorf(executor.ErrPolicyDenied, "Set the session's Gate.", "the session has no policy, so everything is denied")
 		})
 	}
-	return &View{tab: t, opts: opts, refs: make(map[executor.Ref]node), names: make(map[node]executor.Ref), labels: make(map[executor.Ref]refDescription), parts: make(map[node]*outline.Document)}
+	return &View{tab: t, opts: opts, refs: newRefTable(), parts: make(map[node]*outline.Document)}
 }
 
 // Tab returns the tab of the view.
@@ -101,13 +97,16 @@ func (v *View) check(ctx context.Context, d *document, op executor.Operation, de
 func (v *View) checkGate(ctx context.Context, d *document, op executor.Operation, destination string) error {
 	access := executor.Access{
 		Tab: v.opts.ID, Document: string(d.loader), URL: d.url, Origin: d.origin,
-		Op: op, Destination: destination, OpenedBySession: v.tab.own.Load(),
+		Op: op, Destination: destination, OpenedBySession: v.tab.own.Load(), ErrorPage: d.errorPage,
 	}
 	if !d.top() {
 		access.Frame = string(d.frame)
 	}
 	err := v.opts.Gate.Check(ctx, access)
-	if err != nil && !errors.Is(err, executor.ErrPolicyDenied) && !errors.Is(err, executor.ErrConsentRequired) {
+	if err == nil {
+		return access.CheckErrorPage()
+	}
+	if !errors.Is(err, executor.ErrPolicyDenied) && !errors.Is(err, executor.ErrConsentRequired) {
 		// Any error of a gate is a denial.
 		return &executor.Error{Code: executor.ErrPolicyDenied, Err: err}
 	}
@@ -166,28 +165,11 @@ func (v *View) allowed(ctx context.Context, op executor.Operation) []*document {
 	return list
 }
 
-// refFor returns the ref of an element. It assigns a new one if the element has none.
+// refFor returns the ref of an element for a result that describes it as l. It assigns a new one if
+// the element has none.
 func (v *View) refFor(world string, id int, l refDescription) executor.Ref {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	n := node{world: world, id: id}
-	r, ok := v.names[n]
-	if !ok {
-		v.next++
-		r = executor.Ref(fmt.Sprintf("e%d", v.next))
-		v.names[n], v.refs[r] = r, n
-	}
-	l.Name = pagetext.Truncate(l.Name, maxLabelName)
-	v.labels[r] = l
-	return r
+	return v.refs.refFor(node{world: world, id: id}, l)
 }
-
-// maxLabelName is the maximum stored length of an element's name, in characters.
-const maxLabelName = 300
-
-// maxLabels is the number of stored descriptions above which those of documents that are gone are
-// dropped.
-const maxLabels = 5000
 
 // dropStaleRefs drops the refs of documents that are gone, so that a long-running client does not
 // store every element that it has ever received.
@@ -196,18 +178,10 @@ func (v *View) dropStaleRefs() {
 	for _, d := range v.tab.documents() {
 		alive[d.world] = true
 	}
+	v.refs.dropStale(alive)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	maps.DeleteFunc(v.parts, func(n node, _ *outline.Document) bool { return !alive[n.world] })
-	for n, r := range v.names {
-		if !alive[n.world] {
-			delete(v.names, n)
-			delete(v.refs, r)
-			if len(v.labels) > maxLabels {
-				delete(v.labels, r)
-			}
-		}
-	}
 }
 
 // Info returns the URL, title and origin of the top document if the gate allows it. title is empty
@@ -273,6 +247,9 @@ func (v *View) checkFrame(ctx context.Context, id cdp.FrameID, op executor.Opera
 	var path []*document
 	t.mu.Lock()
 	for f := t.frames[id]; f != nil; f = t.frames[f.parent] {
+		if f.isInitial(t) {
+			continue // its empty document belongs to the parent
+		}
 		d := t.documentOf(f)
 		if d == nil && f.id == t.main {
 			d = t.bestKnownDocument()
@@ -295,6 +272,18 @@ func (v *View) checkFrame(ctx context.Context, id cdp.FrameID, op executor.Opera
 		}
 	}
 	return nil
+}
+
+// KnowsDocument reports whether the document that a frame of the tab shows is known, so that a check
+// by the gate has a meaning.
+func (t *Tab) KnowsDocument(frame string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f := t.frames[cdp.FrameID(frame)]
+	for f != nil && f.isInitial(t) {
+		f = t.frames[f.parent]
+	}
+	return f != nil && (f.id == t.main || f.world != nil)
 }
 
 // CheckDownload checks with the gate whether a frame of the tab may download url.

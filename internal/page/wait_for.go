@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -53,13 +54,13 @@ func (v *View) WaitFor(ctx context.Context, cond executor.WaitCondition) (*execu
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case err == nil && len(w.unmet) == 0:
-			return &executor.WaitResult{Matched: true, Ref: w.ref, Waited: waited}, nil
+			return &executor.WaitResult{Matched: true, Ref: w.ref, Waited: waited, Note: v.startComparing(ctx, w.named)()}, nil
 		case err != nil && !errors.Is(err, errDocumentDetached) && limit.Err() == nil && !errors.Is(err, executor.ErrTimeout):
 			return nil, err
 		case errors.Is(err, cdpconn.ErrCallTimeout) && !w.responded && timeout >= v.tab.timing.HungPage:
 			return nil, timeoutAs(err, "the page to respond")
 		case limit.Err() != nil:
-			return &executor.WaitResult{Waited: waited, Unmet: w.unmet}, nil
+			return &executor.WaitResult{Waited: waited, Unmet: w.unmet, Note: v.startComparing(ctx, w.named)()}, nil
 		}
 		if err := w.change(limit); err != nil && ctx.Err() == nil && limit.Err() == nil && !errors.Is(err, errDocumentDetached) {
 			return nil, err
@@ -89,6 +90,7 @@ type waiter struct {
 	cond      executor.WaitCondition
 	url       *glob.Pattern
 	ref       executor.Ref
+	named     *element // of the ref in cond.Gone
 	consented string   // origin for which the user consented to run the expression
 	unmet     []string // all conditions until the page was first checked
 	responded bool     // the page has responded at least once
@@ -122,12 +124,12 @@ func (w *waiter) evaluate(ctx context.Context) error {
 		unmet = append(unmet, "load")
 	}
 	if w.cond.Selector != "" {
-		el, visible, err := w.match(ctx, w.cond.Selector)
+		el, found, err := w.match(ctx, w.cond.Selector)
 		if err != nil {
 			return err
 		}
-		if visible {
-			w.ref = v.refFor(el.doc.world, el.id, refDescription{})
+		if found != nil {
+			w.ref = v.refFor(el.doc.world, el.id, *found)
 		} else {
 			unmet = append(unmet, "selector")
 		}
@@ -173,8 +175,12 @@ func (w *waiter) evaluate(ctx context.Context) error {
 		if err := v.tab.openerGroup.beginScript(); err != nil {
 			return err
 		}
-		remote, exception, err := top.evaluate(ctx, "!!("+w.cond.Expression+"\n)", true)
+		guarded, err := v.guardScript(ctx)
 		if err != nil {
+			return err
+		}
+		remote, exception, err := top.evaluate(ctx, "!!("+w.cond.Expression+"\n)", true)
+		if err := cmp.Or(guarded(), err); err != nil {
 			return err
 		}
 		if exception != nil && isSyntaxError(exception) {
@@ -193,18 +199,24 @@ func (w *waiter) evaluate(ctx context.Context) error {
 func (t *Tab) hasReached(state executor.WaitUntil) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	event := lifecycleEvents[state]
-	return (event == "" || t.frames[t.main].reached[event]) && (state != executor.UntilNetworkIdle || t.inflight.idle(t.timing.NetworkIdle))
+	if event := lifecycleEvents[state]; event != "" && !t.frames[t.main].reached[event] {
+		return false
+	}
+	if state != executor.UntilNetworkIdle {
+		return true
+	}
+	left, none := t.inflight.idleIn(t.timing.NetworkIdle)
+	return none && left <= 0
 }
 
-// match returns a match of a selector, visible if there is one, and whether it is visible.
-func (w *waiter) match(ctx context.Context, selector string) (el *element, visible bool, err error) {
+// match returns a match of a selector, visible if there is one, and its description if it is visible.
+func (w *waiter) match(ctx context.Context, selector string) (el *element, found *refDescription, err error) {
 	el, err = w.v.query(ctx, selector, executor.OpRead)
 	if err != nil || el == nil {
-		return nil, false, err
+		return nil, nil, err
 	}
-	err = el.doc.call(ctx, &visible, "isShown", el.id)
-	return el, visible, err
+	err = el.doc.call(ctx, &found, "shownMatch", el.id)
+	return el, found, err
 }
 
 // gone reports whether no visible element matches cond.Gone.
@@ -217,12 +229,13 @@ func (w *waiter) gone(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
+		w.named = el
 		var visible bool
 		err = el.doc.call(ctx, &visible, "isShown", el.id)
 		return !visible, err
 	}
-	_, visible, err := w.match(ctx, w.cond.Gone)
-	return !visible, err
+	_, found, err := w.match(ctx, w.cond.Gone)
+	return found == nil, err
 }
 
 // change waits until the top document may have changed.

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/child"
+	"github.com/chrome-mcp/chrome-mcp/internal/keylimit"
 )
 
 // converterName is the name under which converter processes are registered.
@@ -28,35 +30,34 @@ type report struct {
 }
 
 const (
-	// maxConverters is the maximum number of concurrent conversions.
-	maxConverters = 4
+	// maxConverters is the maximum number of concurrent conversions for one browser.
+	maxConverters = 2
 	// convertMemory is the memory limit of a conversion, in bytes. The element tree
 	// of MaxBytes of markup fits, unless the markup consists only of tags.
 	convertMemory = 256 << 20
 )
 
-// converters has an element for each converter process.
-var converters = make(chan struct{}, maxConverters)
+// converters limits the converter processes, by browser: the pages of one do not make those of another
+// wait.
+var converters = keylimit.New[any](maxConverters)
 
 // ErrTooLarge means that the conversion of a page needs too much memory, or that
 // its markdown is too long.
-var ErrTooLarge = errors.New("the page is too large to convert")
+var ErrTooLarge error = errs.Errorf(errs.ErrBackpressure, "Read a part of it with Page.Snapshot, or its text with Page.Text.", "the page is too large to convert")
 
 // ConvertIn is [ConvertAs] in a process that is killed when ctx is done. Pages can
 // make the libraries run for hours or use all memory, and a goroutine cannot be
-// stopped.
-func ConvertIn(ctx context.Context, contentType, text, pageURL string, opts Options) (Result, error) {
-	return convertIn(ctx, converterName, job{contentType, text, pageURL, opts})
+// stopped. browser identifies the browser of the page, which has a limited number of processes.
+func ConvertIn(ctx context.Context, browser any, contentType, text, pageURL string, opts Options) (Result, error) {
+	return convertIn(ctx, browser, converterName, job{contentType, text, pageURL, opts})
 }
 
 // convertIn runs a job in a process registered under name.
-func convertIn(ctx context.Context, name string, j job) (Result, error) {
-	select {
-	case converters <- struct{}{}:
-		defer func() { <-converters }()
-	case <-ctx.Done():
-		return Result{}, context.Cause(ctx)
+func convertIn(ctx context.Context, browser any, name string, j job) (Result, error) {
+	if err := converters.Acquire(ctx, browser); err != nil {
+		return Result{}, err
 	}
+	defer converters.Release(browser)
 	p, err := child.Start(name)
 	if err != nil {
 		return Result{}, fmt.Errorf("converter: %w", err)

@@ -3,12 +3,14 @@ package readable
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/shirou/gopsutil/v4/process"
 
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/child"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
@@ -25,7 +27,7 @@ func TestConvertIn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := ConvertIn(t.Context(), contentType, text, "http://a.example/", Options{})
+		got, err := ConvertIn(t.Context(), nil, contentType, text, "http://a.example/", Options{})
 		if err != nil || got != want {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
@@ -80,7 +82,7 @@ func TestConvertInEnds(t *testing.T) {
 	} {
 		ctx, end := start(t.Context())
 		err := interrupt(t, end, func() error {
-			_, err := convertIn(ctx, endlessName, job{Text: "x"})
+			_, err := convertIn(ctx, nil, endlessName, job{Text: "x"})
 			return err
 		})
 		if !errors.Is(err, want) {
@@ -96,9 +98,16 @@ func TestConvertInEnds(t *testing.T) {
 // an error.
 func TestConvertInMemory(t *testing.T) {
 	tier.Slow(t)
-	_, err := ConvertIn(t.Context(), "", "<table>"+strings.Repeat("<tr><td colspan=1000>x</td></tr>", 200_000), "", Options{WholePage: true})
+	_, err := ConvertIn(t.Context(), nil, "", "<table>"+strings.Repeat("<tr><td colspan=1000>x</td></tr>", 200_000), "", Options{WholePage: true})
 	if !errors.Is(err, ErrTooLarge) {
 		t.Error(err)
+	}
+}
+
+// TestTooLargeCode checks that a page that is too large is not reported as an internal error.
+func TestTooLargeCode(t *testing.T) {
+	if code := errs.CodeOf(fmt.Errorf("convert: %w", ErrTooLarge)); code != errs.ErrBackpressure {
+		t.Errorf("code %s", code)
 	}
 }
 
@@ -106,7 +115,7 @@ func TestConvertInMemory(t *testing.T) {
 func TestBrackets(t *testing.T) {
 	for _, text := range []string{strings.Repeat("[", testlog.FloodLength()), strings.Repeat("![", testlog.FloodLength()), strings.Repeat("`", testlog.FloodLength())} {
 		for _, contentType := range []string{"", "text/css"} {
-			if _, err := ConvertIn(await.Context(t), contentType, text, "", Options{WholePage: true}); err != nil {
+			if _, err := ConvertIn(await.Context(t), nil, contentType, text, "", Options{WholePage: true}); err != nil {
 				t.Errorf("%q in %q: %v", text[:2], contentType, err)
 			}
 		}
@@ -125,7 +134,7 @@ func TestFloods(t *testing.T) {
 	testlog.Floods(t, func(text string) {
 		ctx, pass := await.Deadline(t.Context())
 		_ = interrupt(t, pass, func() error {
-			_, err := ConvertIn(ctx, "", text, "http://a.example/", Options{})
+			_, err := ConvertIn(ctx, nil, "", text, "http://a.example/", Options{})
 			return err
 		})
 		_ = tidy(text)

@@ -32,6 +32,9 @@ type Limits struct {
 	// Output is the maximum size of the printed output and of the returned value, in bytes each.
 	// Default 20000.
 	Output int
+	// Principal is whose scripts count together: the scripts of one do not make those of another
+	// wait.
+	Principal string
 }
 
 // The defaults of [Limits].
@@ -43,9 +46,10 @@ const (
 
 func (l Limits) withDefaults() Limits {
 	return Limits{
-		Compute: cmp.Or(l.Compute, DefaultCompute),
-		Memory:  cmp.Or(l.Memory, DefaultMemory),
-		Output:  cmp.Or(l.Output, DefaultOutput),
+		Compute:   cmp.Or(l.Compute, DefaultCompute),
+		Memory:    cmp.Or(l.Memory, DefaultMemory),
+		Output:    cmp.Or(l.Output, DefaultOutput),
+		Principal: l.Principal,
 	}
 }
 
@@ -76,19 +80,12 @@ type Result struct {
 var (
 	// ErrSyntax means that the source is not valid JavaScript.
 	ErrSyntax = errors.New("invalid JavaScript")
-	// ErrBusy means that the maximum number of scripts is running.
-	ErrBusy = fmt.Errorf("%d scripts are running already", maxEngines)
+	// ErrBusy means that the maximum number of scripts of the principal is running.
+	ErrBusy = errors.New("too many scripts are running already")
 )
 
 // maxCalls is the maximum number of calls of one script.
 const maxCalls = 500
-
-// maxEngines is the maximum number of concurrent scripts. Each has an engine
-// process, which may use its memory limit and one CPU.
-const maxEngines = 4
-
-// engines has an element for each engine process.
-var engines = make(chan struct{}, maxEngines)
 
 // Run runs source, the body of an async function, to its end. names are the
 // functions that source can use in addition to print; each calls call.
@@ -103,17 +100,16 @@ func Run(ctx context.Context, source string, names []string, call Call, limits L
 	if ctx.Err() != nil {
 		return &Result{}, context.Cause(ctx)
 	}
-	select {
-	case engines <- struct{}{}:
-		defer func() { <-engines }()
-	default:
+	slot := newSlot(limits.Principal)
+	if slot == nil {
 		return nil, ErrBusy
 	}
+	defer slot.release()
 	p, err := child.Start(engineName)
 	if err != nil {
 		return nil, fmt.Errorf("script engine: %w", err)
 	}
-	r := &execution{limits: limits, process: p}
+	r := &execution{limits: limits, process: p, slot: slot}
 	err = r.serve(ctx, call, child.NewMessage("start", startData{source, names, limits.Memory, limits.Output}))
 	p.End()
 	if !r.ended && err == nil {
@@ -133,6 +129,7 @@ type engineProcess interface {
 type execution struct {
 	limits  Limits
 	process engineProcess
+	slot    *slot
 
 	timedOut bool // it exceeded Limits.Compute
 	done     bool // it returned or threw, or is not a script
@@ -180,7 +177,11 @@ func (r *execution) serve(ctx context.Context, call Call, start *child.Message) 
 			if err = json.Unmarshal(m.Data, &c); err != nil {
 				return err
 			}
+			r.slot.pause()
 			answer := r.answer(ctx, call, c.Name, json.RawMessage(c.Args))
+			if r.slot.resume(ctx) != nil {
+				return nil
+			}
 			if err = r.process.Send(child.NewMessage("answer", answer)); errors.Is(err, child.ErrTooLong) {
 				err = r.process.Send(child.NewMessage("answer", failure(fmt.Errorf("the result of %s: %w", c.Name, err))))
 			}

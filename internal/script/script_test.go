@@ -210,8 +210,8 @@ func TestEndlessSteps(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var started, all sync.WaitGroup
-	started.Add(maxEngines)
-	for range maxEngines {
+	started.Add(maxComputing)
+	for range maxComputing {
 		all.Go(func() {
 			once := sync.OnceFunc(started.Done)
 			res, err := Run(ctx, "start();"+source, []string{"call", "start"}, func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
@@ -228,10 +228,10 @@ func TestEndlessSteps(t *testing.T) {
 		})
 	}
 	started.Wait()
+	awaitComputing(t, maxComputing)
 	if _, err := Run(t.Context(), "return 1", nil, call, Limits{}); !errors.Is(err, ErrBusy) {
-		t.Errorf("Run beyond maxEngines: %v", err)
+		t.Errorf("Run beyond maxComputing: %v", err)
 	}
-	awaitComputing(t, maxEngines)
 	cancel()
 	all.Wait()
 	noProcess(t)

@@ -103,16 +103,22 @@ func (c *Client) WaitStopped(ctx context.Context, st Status) error {
 	return err
 }
 
-// Sessions returns the open sessions, sorted by name.
+// Sessions returns the open sessions of the operating-system user, sorted by name.
 func (c *Client) Sessions(ctx context.Context) (infos []Info, err error) {
 	err = c.do(ctx, http.MethodGet, "/v1/sessions", nil, &infos)
 	return infos, err
 }
 
+// AllSessions returns the open sessions, also those of tokens, sorted by token and name.
+func (c *Client) AllSessions(ctx context.Context) (infos []Info, err error) {
+	err = c.do(ctx, http.MethodGet, "/v1/sessions?all=true", nil, &infos)
+	return infos, err
+}
+
 // OpenSession opens a session. If it is open with other settings and is in use or has a browser,
-// OpenSession returns an error that names the differences; otherwise it replaces the session. With
-// keep, the session has no idle timeout, also if it is already open.
-func (c *Client) OpenSession(ctx context.Context, name string, s Settings, keep bool) error {
+// OpenSession returns an error that names the differences; otherwise it replaces the session, and
+// reports that. With keep, the session has no idle timeout, also if it is already open.
+func (c *Client) OpenSession(ctx context.Context, name string, s Settings, keep bool) (replaced bool, err error) {
 	if s == nil {
 		s = Settings{}
 	}
@@ -120,10 +126,11 @@ func (c *Client) OpenSession(ctx context.Context, name string, s Settings, keep 
 	if keep {
 		path += "?keep=true"
 	}
-	return c.do(ctx, http.MethodPut, path, s, nil)
+	header, err := c.send(ctx, http.MethodPut, path, s, nil)
+	return err == nil && header.Get(ReplacedHeader) != "", err
 }
 
-// CloseSession closes a session and its browser.
+// CloseSession closes a session and its browser. SESSION@TOKEN is the name of one of a token.
 func (c *Client) CloseSession(ctx context.Context, name string) error {
 	return c.do(ctx, http.MethodDelete, "/v1/sessions/"+url.PathEscape(name), nil, nil)
 }
@@ -205,17 +212,23 @@ func ParseError(body []byte) (text string, raw json.RawMessage, ok bool) {
 
 // do sends a request and decodes the response into result, which may be nil.
 func (c *Client) do(ctx context.Context, method, path string, body, result any) error {
+	_, err := c.send(ctx, method, path, body, result)
+	return err
+}
+
+// send is do. It also returns the header of the response.
+func (c *Client) send(ctx context.Context, method, path string, body, result any) (http.Header, error) {
 	var content io.Reader
 	if body != nil {
 		data, err := json.Marshal(body)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		content = bytes.NewReader(data)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, base+path, content)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c.authorize(req)
 	resp, err := c.http.Do(req)
@@ -223,14 +236,14 @@ func (c *Client) do(ctx context.Context, method, path string, body, result any) 
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err // without the URL, which is not a real one
 		}
-		return err
+		return nil, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= 400 {
-		return responseError(resp)
+		return nil, responseError(resp)
 	}
 	if result == nil {
-		return nil
+		return resp.Header, nil
 	}
-	return json.NewDecoder(resp.Body).Decode(result)
+	return resp.Header, json.NewDecoder(resp.Body).Decode(result)
 }

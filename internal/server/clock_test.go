@@ -79,7 +79,7 @@ func openIdle(t *testing.T, opts Options, seconds int64, keep bool) (*Server, *d
 		return ses, nil
 	}
 	s = New(opts)
-	if err := s.open(t.Context(), localUser, clientID{}, "a", nil, false); err != nil {
+	if _, err := s.open(t.Context(), localUser, clientID{}, "a", nil, false); err != nil {
 		t.Fatal(err)
 	}
 	await.Until(t, "an idle session", func() bool {

@@ -70,7 +70,7 @@ func TestClosingSessionWaitEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(withPrincipal(t.Context(), ann), time.Minute)
 		defer cancel()
 		start := time.Now()
-		if err := h.server.open(ctx, ann, clientID{}, "a", nil, false); err != context.DeadlineExceeded || time.Since(start) != time.Minute {
+		if _, err := h.server.open(ctx, ann, clientID{}, "a", nil, false); err != context.DeadlineExceeded || time.Since(start) != time.Minute {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 		close(h.ending)
@@ -133,7 +133,7 @@ func (failingSession) Close(string) error { return errFailing }
 func TestCloseErrors(t *testing.T) {
 	s := New(Options{Open: func(OpenRequest) (Session, error) { return failingSession{}, nil }})
 	for _, name := range []string{"a", "b"} {
-		if err := s.open(t.Context(), localUser, clientID{}, name, nil, false); err != nil {
+		if _, err := s.open(t.Context(), localUser, clientID{}, name, nil, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -143,7 +143,8 @@ func TestCloseErrors(t *testing.T) {
 	if err := s.closeAll(t.Context()); !errors.Is(err, errFailing) {
 		t.Error(err)
 	}
-	wantError(t, s.open(t.Context(), localUser, clientID{}, "a", nil, false), errs.ErrNoBackend, "the server is stopping")
+	_, err := s.open(t.Context(), localUser, clientID{}, "a", nil, false)
+	wantError(t, err, errs.ErrNoBackend, "the server is stopping")
 }
 
 // TestIdleTimerAndUse checks that an idle timer which fires when a request begins or has just ended

@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// maxEnded bounds the sessions whose end a server remembers.
+	// maxEnded bounds the sessions whose end a server remembers. At the limit, it forgets one of the
+	// principal that has the most.
 	maxEnded = 256
 	// maxClients bounds the clients of a session that each learn about its end.
 	maxClients = 256
@@ -87,10 +88,22 @@ func (e *endedSessions) add(key sessionKey, reason string, users clients) {
 		}
 		*e = slices.Delete(*e, i, i+1)
 	}
-	if len(*e) == maxEnded {
-		*e = slices.Delete(*e, 0, 1)
-	}
 	*e = append(*e, ended)
+	if len(*e) > maxEnded {
+		e.forgetOne()
+	}
+}
+
+// forgetOne removes the oldest session of the principal that has the most.
+func (e *endedSessions) forgetOne() {
+	count, most := map[string]int{}, ""
+	for _, ses := range *e {
+		if count[ses.key.principal]++; count[ses.key.principal] > count[most] {
+			most = ses.key.principal
+		}
+	}
+	i := slices.IndexFunc(*e, func(ses *endedSession) bool { return ses.key.principal == most })
+	*e = slices.Delete(*e, i, i+1)
 }
 
 // reopen marks a session as open again.

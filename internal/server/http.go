@@ -24,9 +24,11 @@ const (
 	// maxPrincipalConnections bounds the open connections of one principal. A stream of messages
 	// needs one.
 	maxPrincipalConnections = 128
-	// headerTimeout is the time in which the header of a request must arrive.
+	// headerTimeout is the time in which the header of a request must arrive. A connection that has not
+	// sent a token and has no request in progress is closed after the same time.
 	headerTimeout = 10 * time.Second
-	// idleTimeout is the time after which a connection without requests is closed.
+	// idleTimeout is the time after which a connection without requests is closed if it has sent a
+	// token.
 	idleTimeout = 2 * time.Minute
 	// maxHeader bounds the header of a request, in bytes.
 	maxHeader = 64 << 10
@@ -101,7 +103,11 @@ func ListenHTTP(opts HTTPOptions) (*HTTPListener, error) {
 		return nil, errs.Errorf(errs.ErrBadArgs, "Set HTTPOptions.Certificate or HTTPOptions.BehindProxy, or use a loopback address.",
 			"%s can be reached from other machines, and without TLS they could read the tokens", opts.Address)
 	}
-	l, err := net.ListenTCP("tcp", addr)
+	network := "tcp"
+	if addr.IP.To4() != nil {
+		network = "tcp4" // "tcp" would also listen on [::] for 0.0.0.0
+	}
+	l, err := net.ListenTCP(network, addr)
 	if err != nil {
 		return nil, errs.Errorf(errs.ErrLaunchFailed, "Use another port, or stop the program that uses it.", "cannot listen on %s: %w", opts.Address, reasonOf(err))
 	}
@@ -141,6 +147,7 @@ func (h *HTTPListener) start(s *Server) (serve func() error) {
 		MaxHeaderBytes:    maxHeader,
 		TLSConfig:         h.tls,
 		ConnContext:       connlimit.WithConn,
+		ConnState:         connlimit.CloseIdle(headerTimeout),
 		ErrorLog:          slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
 	}
 	l := connlimit.New(h.listener, h.connections())
@@ -198,6 +205,10 @@ func (h *HTTPListener) handler(s *Server) http.Handler {
 			h.readyz(w, r)
 			return
 		case "/metrics":
+			if !p.Metrics {
+				h.reject(w, r, "metrics", http.StatusForbidden, errs.Errorf(errs.ErrPolicyDenied, `Add "metrics": true to its entry in the token file.`, "the token does not give access to the metrics"))
+				return
+			}
 			h.opts.Metrics.write(w, s.openSessions())
 			return
 		}

@@ -30,7 +30,7 @@ func startHTTP(t *testing.T, opts Options, http HTTPOptions) (*fixture, string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener.AddTokens(Credential{sha256.Sum256([]byte(testToken)), &Principal{Name: "ci", Settings: Settings{"--headless": {"true"}}}})
+	listener.AddTokens(Credential{sha256.Sum256([]byte(testToken)), &Principal{Name: "ci", Settings: Settings{"--headless": {"true"}}, Metrics: true}})
 	opts.HTTP = listener
 	return start(t, opts), listener.URL()
 }

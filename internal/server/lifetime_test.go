@@ -180,6 +180,31 @@ func TestPrincipalsSeeOnlyTheirSessions(t *testing.T) {
 	}
 }
 
+// TestSessionsOfTokens checks that only the operating-system user can list and close the sessions of
+// other principals.
+func TestSessionsOfTokens(t *testing.T) {
+	h := newHarness(t, Options{})
+	for _, p := range []*Principal{ann, bob} {
+		h.want(204, "", p, "PUT", "/v1/sessions/shop")
+	}
+	h.want(204, "", localUser, "PUT", "/v1/sessions/mine")
+	h.want(200, `{"name":"shop","principal":"bob"`, localUser, "GET", "/v1/sessions?all=true")
+	for _, path := range []string{"/v1/sessions", "/v1/sessions?all=false"} {
+		if _, body, _ := h.send(localUser, "GET", path, ""); strings.Contains(body, "shop") || !strings.Contains(body, "mine") {
+			t.Errorf("%s: %s", path, body)
+		}
+	}
+	if _, body, _ := h.send(ann, "GET", "/v1/sessions?all=true", ""); strings.Contains(body, "bob") || strings.Contains(body, "mine") || !strings.Contains(body, "shop") {
+		t.Errorf("of a token: %s", body)
+	}
+	h.want(400, "unknown query parameter", ann, "GET", "/v1/sessions?al=true")
+	h.want(404, "not found", ann, "DELETE", "/v1/sessions/shop@bob")
+	h.want(204, "", localUser, "DELETE", "/v1/sessions/shop@bob")
+	h.want(404, "not found", localUser, "DELETE", "/v1/sessions/shop@bob")
+	h.want(404, "not found", localUser, "DELETE", "/v1/sessions/shop")
+	h.wantClosed("bob/shop")
+}
+
 // TestPrincipalSettings checks that a principal cannot choose the settings of its sessions.
 func TestPrincipalSettings(t *testing.T) {
 	h := newHarness(t, Options{})
@@ -200,6 +225,12 @@ func TestPrincipalSettings(t *testing.T) {
 		t.Errorf("the settings are %v", ses.settings)
 	}
 	h.want(400, "invalid session name", ann, "PUT", "/v1/sessions/..x")
+	// The names of settings are quoted, which can be anything.
+	_, body, _ := h.send(ann, "PUT", "/v1/sessions/q", `{"--no-such\n\u001b[31m": ["x"], "--no-other": ["y"]}`)
+	var failed failure
+	if err := json.Unmarshal([]byte(body), &failed); err != nil || failed.Error.Message != `the token sets "--no-such\n\x1b[31m", --no-other to other values` {
+		t.Errorf("%q, %v", failed.Error.Message, err)
+	}
 	h.want(404, "not found", ann, "POST", "/mcp", SessionHeader, "..x")
 }
 
@@ -233,7 +264,7 @@ func TestIdleSession(t *testing.T) {
 		time.Sleep(idle - time.Second)
 		h.want(200, "/a", localUser, "POST", "/mcp", SessionHeader, "a")
 		time.Sleep(idle - time.Second)
-		if infos := h.server.list(localUser); len(infos) != 2 || time.Until(infos[0].Ends) != time.Second || !infos[1].Ends.IsZero() {
+		if infos := h.server.list(localUser, false); len(infos) != 2 || time.Until(infos[0].Ends) != time.Second || !infos[1].Ends.IsZero() {
 			t.Errorf("sessions %+v", infos)
 		}
 
@@ -251,7 +282,7 @@ func TestIdleSession(t *testing.T) {
 		}
 		close(h.hold)
 		<-done
-		if infos := h.server.list(localUser); !infos[0].Ends.IsZero() {
+		if infos := h.server.list(localUser, false); !infos[0].Ends.IsZero() {
 			t.Errorf("a session in use ends %v", infos[0].Ends)
 		}
 		time.Sleep(3 * idle)
@@ -288,7 +319,7 @@ func TestEndedSessionOpensAgain(t *testing.T) {
 			t.Helper()
 			time.Sleep(time.Minute + 1)
 			synctest.Wait()
-			if len(h.server.list(ann)) != 0 {
+			if len(h.server.list(ann, false)) != 0 {
 				t.Fatal("the session is open")
 			}
 		}
@@ -357,7 +388,7 @@ func TestSessionTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t, Options{SessionTTL: time.Hour})
 		h.want(200, "bob/default", bob, "POST", "/mcp")
-		if infos := h.server.list(bob); time.Until(infos[0].Ends) != time.Hour {
+		if infos := h.server.list(bob, false); time.Until(infos[0].Ends) != time.Hour {
 			t.Errorf("ends %v", infos[0].Ends)
 		}
 		release, err := h.limits["bob/default"](t.Context())
@@ -370,23 +401,6 @@ func TestSessionTTL(t *testing.T) {
 		release()
 		h.want(404, "it reached its maximum lifetime of 1h0m0s", bob, "POST", "/mcp", call...)
 	})
-}
-
-// TestEndedSessionsAreBounded checks that a server forgets the sessions that ended long ago.
-func TestEndedSessionsAreBounded(t *testing.T) {
-	h := newHarness(t, Options{})
-	for i := range maxEnded + 1 {
-		path := fmt.Sprint("/v1/sessions/s", i)
-		h.want(204, "", localUser, "PUT", path)
-		h.want(204, "", localUser, "DELETE", path)
-	}
-	var ended failure
-	for name, want := range map[string]errs.Code{"s0": errs.ErrBadArgs, "s1": errs.ErrSessionEnded} {
-		_, body, _ := h.send(localUser, "POST", "/v1/sessions/"+name+"/stream", "")
-		if err := json.Unmarshal([]byte(body), &ended); err != nil || ended.Error.Code != want {
-			t.Errorf("%s: %s, %v, want %s", name, body, err, want)
-		}
-	}
 }
 
 // TestInvalidBodyOpensNoSession checks that a request which is not a JSON-RPC message opens no

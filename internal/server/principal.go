@@ -16,6 +16,8 @@ type Principal struct {
 	Settings Settings
 	// MaxSessions limits the open sessions of the principal. 0 means 16.
 	MaxSessions int
+	// Metrics allows the principal to read the metrics, which count the calls of all principals.
+	Metrics bool
 
 	local bool // its clients connect to the Unix socket
 }

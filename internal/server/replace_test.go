@@ -31,8 +31,13 @@ func TestReplaceSession(t *testing.T) {
 			settings = append(settings, r.Settings)
 			return blankSession{fakeSession{r.Name, &closed}, &started}, nil
 		}})
+		replaced := 0
 		open := func(settings Settings) error {
-			return s.open(t.Context(), localUser, clientID{}, "work", settings, false)
+			did, err := s.open(t.Context(), localUser, clientID{}, "work", settings, false)
+			if did {
+				replaced++
+			}
+			return err
 		}
 		first, second := Settings{"--headless": {"true"}}, Settings{"--allow-domain": {"example.com"}, "--enable-mutations": {"true"}}
 		for _, settings := range []Settings{first, nil, second, second} {
@@ -40,8 +45,8 @@ func TestReplaceSession(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if len(settings) != 2 || closed.Load() != 1 || len(settings[1]) != 2 {
-			t.Fatalf("opened with %v, closed %d", settings, closed.Load())
+		if len(settings) != 2 || closed.Load() != 1 || replaced != 1 || len(settings[1]) != 2 {
+			t.Fatalf("opened with %v, closed %d, reported %d", settings, closed.Load(), replaced)
 		}
 		// use uses the session until its end is called.
 		use := func() (end func()) {

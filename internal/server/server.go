@@ -7,10 +7,12 @@
 //
 //	GET    /v1/server                         the server's version and process
 //	POST   /v1/server/stop                    stop the server
-//	GET    /v1/sessions                       the open sessions
+//	GET    /v1/sessions                       the open sessions; on the Unix socket with ?all=true, also
+//	                                          those of tokens
 //	PUT    /v1/sessions/{name}                open a session, or check its settings; with ?keep=true,
 //	                                          without an idle timeout
-//	DELETE /v1/sessions/{name}                close a session
+//	DELETE /v1/sessions/{name}                close a session; on the Unix socket, SESSION@TOKEN closes one
+//	                                          of a token
 //	POST   /v1/sessions/{name}/stream         upgrade to MCP's stdio transport
 //	POST   /v1/sessions/{name}/tools/{tool}   call a tool
 //	GET    /v1/tools                          the tools of all sessions
@@ -27,13 +29,11 @@
 package server
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -50,6 +50,9 @@ import (
 
 // SessionHeader names the session of an MCP request.
 const SessionHeader = "Chrome-MCP-Session"
+
+// ReplacedHeader is set in the response to a PUT request that replaced a session with other settings.
+const ReplacedHeader = "Chrome-MCP-Replaced"
 
 // DefaultSession is the name of the session of clients that name none.
 const DefaultSession = "default"
@@ -142,6 +145,7 @@ type Server struct {
 	mu       sync.Mutex // guards the fields below
 	sessions map[sessionKey]*session
 	ended    endedSessions
+	openings openings
 	requests int         // in progress, and running calls
 	idle     *time.Timer // nil without an IdleTimeout
 	closed   bool
@@ -150,7 +154,7 @@ type Server struct {
 // Status describes a running server.
 type Status struct {
 	Version  string    `json:"version"`
-	PID      int       `json:"pid"`
+	PID      int       `json:"pid,omitempty"` // 0 for clients with a token
 	Started  time.Time `json:"started"`
 	Sessions int       `json:"sessions"`      // open sessions of the caller's principal
 	URL      string    `json:"url,omitempty"` // of Options.HTTP
@@ -236,7 +240,13 @@ func (s *Server) handler() http.Handler {
 		s.stop()
 	}))
 	mux.HandleFunc("GET /v1/sessions", func(w http.ResponseWriter, r *http.Request) {
-		reply(w, http.StatusOK, s.list(principalOf(r.Context())))
+		query, err := boolParameters(r.URL.RawQuery, "all")
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		p := principalOf(r.Context())
+		reply(w, http.StatusOK, s.list(p, query["all"] && p == localUser))
 	})
 	mux.HandleFunc("PUT /v1/sessions/{name}", s.putSession)
 	mux.HandleFunc("DELETE /v1/sessions/{name}", func(w http.ResponseWriter, r *http.Request) {
@@ -286,7 +296,10 @@ func (s *Server) finish() {
 
 // status returns the state of the server, with the number of sessions of p.
 func (s *Server) status(p *Principal) Status {
-	st := Status{Version: s.opts.Version, PID: os.Getpid(), Started: s.started, Sessions: len(s.list(p))}
+	st := Status{Version: s.opts.Version, Started: s.started, Sessions: len(s.list(p, false))}
+	if p == localUser {
+		st.PID = os.Getpid()
+	}
 	if s.opts.HTTP != nil {
 		st.URL = s.opts.HTTP.URL()
 	}
@@ -306,19 +319,21 @@ func (s *Server) openSessions() int {
 	return n
 }
 
-// list returns the sessions of p, sorted by name.
-func (s *Server) list(p *Principal) []Info {
+// list returns the sessions of p or, with all, of all principals, sorted by principal and name.
+func (s *Server) list(p *Principal, all bool) []Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	infos := []Info{}
 	for key, ses := range s.sessions {
-		if key.principal == p.Name && !ses.closing {
+		if (all || key.principal == p.Name) && !ses.closing {
 			info := ses.info
 			info.Ends = s.ends(ses)
 			infos = append(infos, info)
 		}
 	}
-	slices.SortFunc(infos, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(infos, func(a, b Info) int {
+		return cmp.Or(strings.Compare(a.Principal, b.Principal), strings.Compare(a.Name, b.Name))
+	})
 	return infos
 }
 
@@ -409,50 +424,16 @@ func (s *Server) putSession(w http.ResponseWriter, r *http.Request) {
 	if err == nil && s.opts.CheckSettings != nil {
 		err = s.opts.CheckSettings(settings)
 	}
+	replaced := false
 	if err == nil {
-		err = s.open(r.Context(), principalOf(r.Context()), clientOf(r), r.PathValue("name"), settings, query["keep"])
+		replaced, err = s.open(r.Context(), principalOf(r.Context()), clientOf(r), r.PathValue("name"), settings, query["keep"])
 	}
 	if err != nil {
 		fail(w, err)
 		return
 	}
+	if replaced {
+		w.Header().Set(ReplacedHeader, "true")
+	}
 	w.WriteHeader(http.StatusNoContent)
-}
-
-// streamProtocol is the name of MCP's stdio transport in the header Upgrade.
-const streamProtocol = "mcp-stdio"
-
-// serveStream serves MCP's stdio transport on the connection of a request.
-func (s *Server) serveStream(ses *session, w http.ResponseWriter, _ *http.Request) error {
-	conn, buffered, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", streamProtocol)
-	if err == nil {
-		err = ses.ServeStream(&Stream{conn, buffered.Reader})
-	}
-	if err != nil {
-		conn.Close()
-		s.log.Warn("client disconnected", "session", ses.key.name, "error", err)
-	}
-	return nil
-}
-
-// A Stream is a connection to a session over MCP's stdio transport.
-type Stream struct {
-	net.Conn
-	in *bufio.Reader // may have read more than the headers of the upgrade
-}
-
-// Read implements net.Conn.
-func (s *Stream) Read(p []byte) (int, error) { return s.in.Read(p) }
-
-// CloseWrite ends the output, but not the input. After the requests of a client, the server sends its
-// last response and closes the stream.
-func (s *Stream) CloseWrite() error {
-	if half, ok := s.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return errors.ErrUnsupported
 }

@@ -62,6 +62,12 @@ type fixture struct {
 	ended          chan error // result of Serve
 }
 
+// OpenSession is Client.OpenSession without its first result.
+func (f *fixture) OpenSession(ctx context.Context, name string, s Settings, keep bool) error {
+	_, err := f.Client.OpenSession(ctx, name, s, keep)
+	return err
+}
+
 func start(t *testing.T, opts Options) *fixture {
 	t.Helper()
 	dir := shortDir(t)

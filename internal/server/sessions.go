@@ -16,9 +16,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
-// Settings are the settings of a session: the values of each flag by which a client opened it.
-type Settings map[string][]string
-
 // A session is an open session, or one that is being opened or closed.
 type session struct {
 	key      sessionKey
@@ -46,9 +43,11 @@ type sessionKey struct{ principal, name string }
 
 // Info describes a session.
 type Info struct {
-	Name    string    `json:"name"`
-	Started time.Time `json:"started"`
-	Used    time.Time `json:"used"` // when the last request began
+	Name string `json:"name"`
+	// Principal is the name of its token. It is empty for the sessions of the operating-system user.
+	Principal string    `json:"principal,omitempty"`
+	Started   time.Time `json:"started"`
+	Used      time.Time `json:"used"` // when the last request began
 	// Ends is when the server closes the session if no further request arrives. It is zero if no
 	// limit applies, as for a session in use without a TTL.
 	Ends time.Time `json:"ends,omitzero"`
@@ -67,14 +66,15 @@ func CheckName(name string) error {
 
 // open opens a session, or checks that the open session of that name has the given settings. If it
 // has others, and is not in use and has no browser, another one replaces it. Concurrent calls for
-// one name open it once. With keep, the session has no idle timeout.
-func (s *Server) open(ctx context.Context, p *Principal, client clientID, name string, settings Settings, keep bool) error {
+// one name open it once. With keep, the session has no idle timeout. open reports whether it replaced
+// a session.
+func (s *Server) open(ctx context.Context, p *Principal, client clientID, name string, settings Settings, keep bool) (replaced bool, err error) {
 	if err := CheckName(name); err != nil {
-		return err
+		return false, err
 	}
 	if p.Settings != nil {
 		if flags := p.Settings.differences(settings); len(flags) > 0 {
-			return errs.Errorf(errs.ErrBadArgs, "Omit them.", "the token sets %s to other values", strings.Join(flags, ", "))
+			return false, errs.Errorf(errs.ErrBadArgs, "Omit them.", "the token sets %s to other values", strings.Join(quoteSettings(flags), ", "))
 		}
 		settings, keep = p.Settings, false
 	}
@@ -84,17 +84,18 @@ func (s *Server) open(ctx context.Context, p *Principal, client clientID, name s
 		ses, err := s.openLocked(ctx, p, name, settings)
 		s.mu.Unlock()
 		if err != nil {
-			return err
+			return false, err
 		}
 		<-ses.ready
 		if ses.err != nil {
-			return ses.err
+			return false, ses.err
 		}
 		if err := ses.settings.check(name, settings); err != nil {
 			if s.replace(ctx, ses) {
+				replaced = true
 				continue
 			}
-			return err
+			return false, err
 		}
 		if keep {
 			s.mu.Lock()
@@ -102,13 +103,14 @@ func (s *Server) open(ctx context.Context, p *Principal, client clientID, name s
 			s.updateIdleTimer(ses)
 			s.mu.Unlock()
 		}
-		return nil
+		return replaced, nil
 	}
 }
 
 // Open opens a session of a principal with settings before its first client connects.
 func (s *Server) Open(ctx context.Context, p *Principal, name string) error {
-	return s.open(ctx, p, clientID{}, name, p.Settings, false)
+	_, err := s.open(ctx, p, clientID{}, name, p.Settings, false)
+	return err
 }
 
 // replace closes a session so that another one with other settings can replace it. It reports
@@ -182,7 +184,7 @@ func (s *Server) openLocked(ctx context.Context, p *Principal, name string, sett
 		return nil, err
 	}
 	now := time.Now()
-	ses := &session{key: key, info: Info{Name: name, Started: now, Used: now}, settings: settings, ready: make(chan struct{}), gone: make(chan struct{})}
+	ses := &session{key: key, info: Info{Name: name, Principal: p.Name, Started: now, Used: now}, settings: settings, ready: make(chan struct{}), gone: make(chan struct{})}
 	s.sessions[key] = ses
 	s.ended.reopen(key)
 	s.beginUse(ses)
@@ -235,43 +237,12 @@ func (s *Server) checkSessions(p *Principal) error {
 		err := errs.Errorf(errs.ErrBackpressure, "Try again later.", "%d sessions are open, the maximum of the server", s.opts.MaxSessions)
 		err.Retryable = true
 		return err
+	case !s.openings.allow(p):
+		err := errs.Errorf(errs.ErrBackpressure, "Use an open session, or try again in a few seconds.", "the token has opened too many sessions; it can open %d a minute", openingsPerMinute)
+		err.Retryable = true
+		return err
 	}
 	return nil
-}
-
-// privateSettings are the settings whose values can contain tokens and passwords.
-var privateSettings = []string{"--cdp-endpoint", "--proxy", "browsers"}
-
-// check returns an error that names the differences between the settings s of the open session and
-// those of a later client.
-func (s Settings) check(name string, later Settings) error {
-	var all []string
-	for _, flag := range s.differences(later) {
-		if slices.Contains(privateSettings, flag) {
-			all = append(all, flag+" differs")
-			continue
-		}
-		has := "unset"
-		if values, ok := s[flag]; ok {
-			has = fmt.Sprintf("%q", values)
-		}
-		all = append(all, fmt.Sprintf("%s is %s there, not %q", flag, has, later[flag]))
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return errs.Errorf(errs.ErrBadArgs, fmt.Sprintf("Omit them on the command line, restore them in the configuration file, close the session with `Client.CloseSession %s`, or use another session.", name),
-		"session %q was opened with other settings: %s", name, strings.Join(all, "; "))
-}
-
-// differences returns the flags that later sets to other values than s, sorted.
-func (s Settings) differences(later Settings) (flags []string) {
-	for _, flag := range slices.Sorted(maps.Keys(later)) {
-		if !slices.Equal(s[flag], later[flag]) {
-			flags = append(flags, flag)
-		}
-	}
-	return flags
 }
 
 // A sessionUse says whether a request opens its session, if that is a session of a principal with
@@ -338,11 +309,15 @@ func (s *Server) use(ctx context.Context, client clientID, name string, use sess
 	return ses, release, nil
 }
 
-// Close closes a session of p. The errors of running calls give the reason. It returns ErrBadArgs if
-// the session is not open.
+// Close closes a session of p. The errors of running calls give the reason. The operating-system user
+// can also close those of tokens, by SESSION@TOKEN. Close returns ErrBadArgs if the session is not open.
 func (s *Server) Close(p *Principal, name, reason string) error {
+	key := sessionKey{p.Name, name}
+	if of, token, ok := strings.Cut(name, "@"); ok && p == localUser {
+		key = sessionKey{token, of} // names of sessions have no @
+	}
 	s.mu.Lock()
-	ses := s.sessions[sessionKey{p.Name, name}]
+	ses := s.sessions[key]
 	s.mu.Unlock()
 	if ses == nil {
 		return errUnknown(name)

@@ -3,16 +3,22 @@ package server
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/typo"
 )
+
+// Settings are the settings of a session: the values of each flag by which a client opened it.
+type Settings map[string][]string
 
 // maxSettings bounds the body of a request that opens a session, in bytes.
 const maxSettings = 1 << 20
@@ -68,4 +74,59 @@ func boolParameters(query string, names ...string) (map[string]bool, error) {
 		result[name] = given[name][0] == "true"
 	}
 	return result, nil
+}
+
+// privateSettings are the settings whose values can contain tokens and passwords.
+var privateSettings = []string{"--cdp-endpoint", "--proxy", "browsers"}
+
+// check returns an error that names the differences between the settings s of the open session and
+// those of a later client.
+func (s Settings) check(name string, later Settings) error {
+	var all []string
+	for _, flag := range s.differences(later) {
+		if slices.Contains(privateSettings, flag) {
+			all = append(all, flag+" differs")
+			continue
+		}
+		has := "unset"
+		if values, ok := s[flag]; ok {
+			has = fmt.Sprintf("%q", values)
+		}
+		all = append(all, fmt.Sprintf("%s is %s there, not %q", quoteSetting(flag), has, later[flag]))
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return errs.Errorf(errs.ErrBadArgs, fmt.Sprintf("Omit them on the command line, restore them in the configuration file, close the session with `Client.CloseSession %s`, or use another session.", name),
+		"session %q was opened with other settings: %s", name, strings.Join(all, "; "))
+}
+
+// settingName matches the names that settings have.
+var settingName = lazyregexp.New(`^[a-z_-]{1,40}$`)
+
+// quoteSetting returns the name of a setting for an error. It quotes what is not the name of one,
+// because a client can send anything, and the error may be printed on a terminal.
+func quoteSetting(name string) string {
+	if settingName().MatchString(name) {
+		return name
+	}
+	return short(name)
+}
+
+func quoteSettings(names []string) []string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = quoteSetting(name)
+	}
+	return quoted
+}
+
+// differences returns the flags that later sets to other values than s, sorted.
+func (s Settings) differences(later Settings) (flags []string) {
+	for _, flag := range slices.Sorted(maps.Keys(later)) {
+		if !slices.Equal(s[flag], later[flag]) {
+			flags = append(flags, flag)
+		}
+	}
+	return flags
 }

@@ -2,10 +2,12 @@ package server
 
 import (
 	"bufio"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,11 +17,18 @@ import (
 // servePipe serves an HTTP listener on in-memory connections until the end of the test. closed
 // receives the time when the server closes a connection.
 func servePipe(t *testing.T) (l *pipeListener, closed <-chan time.Time) {
+	return servePipeTLS(t, nil)
+}
+
+// servePipeTLS is servePipe with TLS, unless config is nil.
+func servePipeTLS(t *testing.T, config *tls.Config) (l *pipeListener, closed <-chan time.Time) {
 	listener, l := listenPipe(t)
+	listener.tls = config
 	serve := listener.start(New(Options{Open: func(r OpenRequest) (Session, error) { return endlessSession{failed: make(chan error, 1)}, nil }}))
 	times := make(chan time.Time, 4*maxConnections)
-	listener.web.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateClosed {
+	serverState := listener.web.ConnState
+	listener.web.ConnState = func(conn net.Conn, state http.ConnState) {
+		if serverState(conn, state); state == http.StateClosed {
 			times <- time.Now()
 		}
 	}
@@ -98,6 +107,27 @@ func TestHTTPSlowClients(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestHTTP2SlowClients checks that an HTTP/2 connection that sends no request is closed as early as
+// one of HTTP/1.
+func TestHTTP2SlowClients(t *testing.T) {
+	site := httptest.NewTLSServer(http.NotFoundHandler()) // has a certificate
+	site.Close()
+	roots := site.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	synctest.Test(t, func(t *testing.T) {
+		l, closed := servePipeTLS(t, &tls.Config{Certificates: site.TLS.Certificates, NextProtos: []string{"h2"}})
+		client := tls.Client(l.dial(), &tls.Config{RootCAs: roots, ServerName: "example.com", NextProtos: []string{"h2"}})
+		defer client.Close()
+		begin := time.Now()
+		go io.Copy(io.Discard, client)
+		if _, err := io.WriteString(client, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil { // with empty SETTINGS
+			t.Fatal(err)
+		}
+		if took := (<-closed).Sub(begin); took < headerTimeout || took > headerTimeout+time.Second {
+			t.Errorf("closed after %v, want %v", took, headerTimeout)
+		}
+	})
 }
 
 // ready requests /readyz on a connection and returns the status of the response.

@@ -29,6 +29,8 @@ type TokenEntry struct {
 	Settings Settings
 	// MaxSessions is 0 if the file does not set it.
 	MaxSessions int
+	// Metrics is Principal.Metrics.
+	Metrics bool
 	// Browsers is nil if the file does not set it.
 	Browsers []string
 	// Line is the line of the file at which the entry begins.
@@ -86,7 +88,7 @@ func parseToken(raw json.RawMessage) (e TokenEntry, err error) {
 	var token, sum string
 	var settings json.RawMessage
 	at, err := decodeObject(raw, map[string]any{
-		"name": &e.Name, "token": &token, "sha256": &sum, "settings": &settings, "maxSessions": &e.MaxSessions, "browsers": &e.Browsers,
+		"name": &e.Name, "token": &token, "sha256": &sum, "settings": &settings, "maxSessions": &e.MaxSessions, "metrics": &e.Metrics, "browsers": &e.Browsers,
 	})
 	switch {
 	case err != nil:

@@ -14,7 +14,7 @@ func TestTokenFile(t *testing.T) {
 	sum := sha256.Sum256([]byte("another token of the ci, with text"))
 	path := filepath.Join(t.TempDir(), "tokens.json")
 	text := fmt.Sprintf(`{"tokens": [
-		{"name": "ci", "token": %q, "settings": {"allow-domain": ["example.com"], "enable-mutations": ["true"]}, "maxSessions": 4, "browsers": ["managed"]},
+		{"name": "ci", "token": %q, "settings": {"allow-domain": ["example.com"], "enable-mutations": ["true"]}, "maxSessions": 4, "metrics": true, "browsers": ["managed"]},
 		{"name": "other", "sha256": %q}]}`, testToken, strings.ToUpper(hex.EncodeToString(sum[:])))
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func TestTokenFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []TokenEntry{
-		{"ci", sha256.Sum256([]byte(testToken)), Settings{"allow-domain": {"example.com"}, "enable-mutations": {"true"}}, 4, []string{"managed"}, 2},
+		{"ci", sha256.Sum256([]byte(testToken)), Settings{"allow-domain": {"example.com"}, "enable-mutations": {"true"}}, 4, true, []string{"managed"}, 2},
 		{Name: "other", Digest: sum, Line: 3},
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -45,17 +46,21 @@ func (r *Registry) mayDownload(owner *Session, check func(*Session) error) error
 	return why
 }
 
-// DenyDownload adds a transfer that was denied. It has a name only if all sessions that are notified
-// of the tab's events may read the frame that started it: the page controls the name.
-func (r *Registry) DenyDownload(t *Tab, frame, name string) {
-	owner := t.Owner()
+// DenyDownload adds a transfer that was denied, and why. It has a name and a reason only if all
+// sessions that are notified of the tab's events may read the frame that started it: the page
+// controls both.
+func (r *Registry) DenyDownload(t *Tab, frame, name string, why error) {
+	owner, readable := t.Owner(), true
 	r.Each(func(s *Session) {
-		if (owner == nil || owner == s) && !s.CanRead(context.Background(), t, frame) {
-			name = ""
-		}
+		readable = readable && (owner != nil && owner != s || s.CanRead(context.Background(), t, frame))
 	})
-	t.AddTransfer(name).End(download.File{}, executor.Errorf(executor.ErrPolicyDenied,
-		"The user can allow downloads with Config.Downloads.", "the page's download was denied"))
+	denied := executor.Errorf(executor.ErrPolicyDenied, "", "the page's download was denied")
+	if e, ok := errors.AsType[*executor.Error](why); ok && readable {
+		denied = executor.Errorf(executor.ErrPolicyDenied, e.Hint, "the page's download was denied: %s", e.Message())
+	} else {
+		name = ""
+	}
+	t.AddTransfer(name).End(download.File{}, denied)
 }
 
 // OpenTab returns the tab that open opens in the browser b. If ctx is done first, the tab is closed

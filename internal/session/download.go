@@ -150,6 +150,9 @@ func (d downloads) News(ctx context.Context, begun, want int) page.DownloadNews 
 	return d.tab.newDownloads(d.kind, begun)
 }
 
+// now returns the changes since the last call.
+func (d downloads) now() page.DownloadNews { return d.tab.newDownloads(d.kind, d.Started()) }
+
 // Limits of the downloads of one tab. A page can start any number.
 const (
 	maxReported  = 10  // in one result

@@ -35,6 +35,7 @@ func (p *tabPage) ID() executor.TabID { return p.tab }
 func onTab[T any](ctx context.Context, p *tabPage, op string, limit time.Duration, call func(*page.View) (T, error)) (T, error) {
 	var zero T
 	s, id := p.session, p.tab
+	defer s.reportDownloads(ctx)
 	b, t, err := s.locate(ctx, id)
 	if err != nil {
 		return zero, executor.Wrap(op, id, asExecutorError(err))

@@ -142,6 +142,7 @@ func (s *Session) Status(ctx context.Context) executor.Status {
 	st := s.host.Status(ctx)
 	if b := s.host.Current(); b != nil {
 		s.noticeShared(ctx, b)
+		s.reportDownloads(ctx)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

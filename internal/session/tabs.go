@@ -345,6 +345,10 @@ func (s *Session) openedBy(ctx context.Context, t *Tab, start time.Time, want in
 	var fresh []executor.Tab
 	for _, o := range opened {
 		o.Page.WaitForInitialNavigation(ctx)
+		if notify.IsClosed(o.Page.Gone()) { // the browser closes a tab whose first response is a download
+			fresh = append(fresh, executor.Tab{})
+			continue
+		}
 		tab := s.describe(ctx, b, o)
 		if o.Page.OpenedAt().Before(start) {
 			tab.Note = strings.TrimSuffix(noteOpenedEarlier+"; "+tab.Note, "; ")
@@ -407,6 +411,7 @@ func (s *Session) Tabs(ctx context.Context) ([]executor.Tab, error) {
 		return []executor.Tab{}, nil
 	}
 	s.noticeShared(ctx, b)
+	defer s.reportDownloads(ctx)
 	if slices.ContainsFunc(b.Tabs(), func(t *Tab) bool { return t.ShareSequence > 0 }) {
 		_, _ = s.activeTab(ctx, b) // so that the list shows which tab the next call refers to
 	}
@@ -415,6 +420,7 @@ func (s *Session) Tabs(ctx context.Context) ([]executor.Tab, error) {
 
 // SelectTab makes a tab the active one.
 func (s *Session) SelectTab(ctx context.Context, id executor.TabID) (*executor.Tab, error) {
+	defer s.reportDownloads(ctx)
 	b, t, err := s.locate(ctx, id)
 	if err != nil {
 		return nil, executor.Wrap("select tab", id, asExecutorError(err))

@@ -46,6 +46,9 @@ type PageLimits struct {
 	// PendingInput is how long documents stay blocked after an input was sent that the browser does
 	// not confirm.
 	PendingInput time.Duration
+	// ResizedPage is how long a page may take to respond while the browser resizes it for a screenshot,
+	// before others no longer wait for it.
+	ResizedPage time.Duration
 	// Hide bounds hiding the denied frames of a screenshot, and separately drawing them hidden.
 	Hide time.Duration
 
@@ -127,6 +130,7 @@ func defaultPageLimits() PageLimits {
 		Drop:           2 * time.Second,
 		PasteBlock:     500 * time.Millisecond,
 		PasteRelease:   time.Second,
+		ResizedPage:    time.Second,
 		Upload:         60 * time.Second,
 
 		Block:        2 * time.Second,

@@ -36,6 +36,9 @@ type ProgramLimits struct {
 	StartServer time.Duration
 	// ClosePool is the time that the browsers of the sessions of a server have to exit at the end.
 	ClosePool time.Duration
+	// EndSessions is how long the commands that end a server or sessions wait until the browsers have
+	// exited.
+	EndSessions time.Duration
 	// ServerDrain is the time that running calls have to finish when a server stops.
 	ServerDrain time.Duration
 	// CloseSessions is the time that the sessions of a server have to close after that. A session
@@ -67,6 +70,7 @@ func defaultProgramLimits() ProgramLimits {
 
 		StartServer:      10 * time.Second,
 		ClosePool:        8 * time.Second,
+		EndSessions:      10 * time.Second,
 		ServerDrain:      2 * time.Second,
 		CloseSessions:    15 * time.Second,
 		CloseConnections: 500 * time.Millisecond,

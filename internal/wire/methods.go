@@ -206,6 +206,7 @@ const (
 	ConsentSite      = "site"      // use a site that the policy does not allow
 	ConsentMutations = "mutations" // change pages
 	ConsentDownloads = "downloads" // save files
+	ConsentClipboard = "clipboard" // use the user's clipboard in pages of a site
 )
 
 // A PromptParams is a prompt for the user. Calls share a prompt only if all

@@ -13,6 +13,7 @@ import { named } from './hit_target_check.js';
 import { isPositionStable, waitForLayout } from './mutations.js';
 import { query } from './query.js';
 import { isScroller } from './scroll.js';
+import { recordElement } from './shown_elements.js';
 /** @import { EntryStart } from './text_entry.js' */
 
 /**
@@ -25,7 +26,7 @@ import { isScroller } from './scroll.js';
  *   x and y are in the document's viewport. pinch is the offset of the visual viewport on a
  *   pinch-zoomed page. moved: the element moved or was scrolled during the call. frame is the id of
  *   the iframe element at the point, or 0.
- * @typedef {{problem: string, by?: {id: number, role: string, name: string}, detail?: string, busy?: boolean}} ActionabilityFailure
+ * @typedef {{problem: string, by?: {id: number, role: string, name: string, at: number, since: number}, detail?: string, busy?: boolean}} ActionabilityFailure
  *   busy: something in progress may resolve the failure
  */
 
@@ -183,7 +184,8 @@ function describeInterceptor(cover, el) {
   }
   const [role, name] = roleAndName(best);
   const [role2, name2] = name ? [role, name] : roleAndName(cover);
-  return { id: idOf(name ? best : cover), role: name ? role : role2 || role, name: name || name2 || excerpt(best) };
+  const by = name ? best : cover;
+  return { id: idOf(by), role: name ? role : role2 || role, name: name || name2 || excerpt(best), ...recordElement(by) };
 }
 
 /**

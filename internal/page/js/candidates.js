@@ -4,6 +4,7 @@
 import { shown } from './action_points.js';
 import { roleAndName } from './actionability.js';
 import { allIn, attributeOf, idOf } from './dom.js';
+import { isInItem, recordElement } from './shown_elements.js';
 
 /**
  * candidates returns elements that the caller may have intended: those with the same role
@@ -11,10 +12,12 @@ import { allIn, attributeOf, idOf } from './dom.js';
  * @param {string} role
  * @param {string} text
  * @param {number} limit
+ * @param {string} item the text of the item that the element was in, or ''. If elements in such an
+ *   item have the role and name, it returns only those
  */
-export const candidates = (role, text, limit) => {
+export const candidates = (role, text, limit, item) => {
   const words = new Set(text.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter((w) => w.length > 2 && !noise.has(w)));
-  /** @type {{score: number, id: number, role: string, name: string}[]} */
+  /** @type {{score: number, el: Element, role: string, name: string}[]} */
   const found = [];
   const list = allIn(document, 'a[href], button, input, select, textarea, summary, [role], [tabindex], [contenteditable]');
   for (const el of [...list].slice(0, 3000)) {
@@ -24,8 +27,10 @@ export const candidates = (role, text, limit) => {
     let score = role && r === role ? 1 : 0;
     if (role && name === text && score) score += 10;
     for (const w of words) if (own.has(w)) score += 2;
-    if (score > (role ? 1 : 0)) found.push({ score, id: idOf(el), role: r, name: name.slice(0, 80) });
+    if (score > (role ? 1 : 0)) found.push({ score, el, role: r, name: name.slice(0, 80) });
   }
-  return found.sort((a, b) => b.score - a.score).slice(0, limit).map(({ id, role, name }) => ({ id, role, name }));
+  found.sort((a, b) => b.score - a.score);
+  const there = item === '' ? [] : found.filter(({ el, score }) => score > 10 && isInItem(el, item));
+  return (there.length ? there : found).slice(0, limit).map(({ el, role, name }) => ({ id: idOf(el), role, name, ...recordElement(el) }));
 };
 const noise = new Set(['text', 'role', 'label', 'placeholder', 'alt', 'title', 'testid', 'xpath', 'visible', 'true', 'name', 'button', 'input', 'div', 'span', 'type', 'class', 'nth', 'child', 'not', 'has']);

@@ -4,6 +4,7 @@
 
 import { elementAt, isFrame } from './actionability.js';
 import { idOf } from './dom.js';
+import { fieldKind } from './fields.js';
 import { pinch, pointInFrame } from './frame_coordinates.js';
 import { addListener, removeListener, report } from './hit_target_check.js';
 
@@ -54,9 +55,12 @@ export const endDrag = (token) => {
   drags.delete(token);
 };
 
+/** The kinds of fields into which the middle mouse button pastes. */
+const editableKinds = new Set(['text', 'value', 'editable']);
+
 /**
  * frameAtPoint returns the iframe at a point of this document's viewport, and the point in the
- * iframe's viewport.
+ * iframe's viewport. Otherwise it returns whether the element at the point is editable.
  * @param {number} x
  * @param {number} y
  * @param {boolean} top whether the point is in the visual viewport of the top document, which may
@@ -64,15 +68,15 @@ export const endDrag = (token) => {
  */
 export const frameAtPoint = (x, y, top) => {
   const { width, height } = top && visualViewport ? visualViewport : { width: innerWidth, height: innerHeight };
-  if (top && (x < 0 || y < 0 || x >= width || y >= height)) return { width, height, outside: true, frame: 0, x: 0, y: 0 };
+  if (top && (x < 0 || y < 0 || x >= width || y >= height)) return { width, height, outside: true, editable: false, frame: 0, x: 0, y: 0 };
   const [dx, dy] = top ? pinch() : [0, 0];
   const el = elementAt(x + dx, y + dy);
-  if (!isFrame(el)) return { width, height, outside: false, frame: 0, x: 0, y: 0 };
+  if (!isFrame(el)) return { width, height, outside: false, editable: !!el && editableKinds.has(fieldKind(el)), frame: 0, x: 0, y: 0 };
   // The mapping from the frame's viewport to this one is affine. Invert it.
   const frame = /** @type {HTMLElement} */ (el);
   const [ox, oy] = pointInFrame(frame, 0, 0);
   const [ax, ay] = pointInFrame(frame, 1, 0);
   const [bx, by] = pointInFrame(frame, 0, 1);
   const inner = new DOMMatrix([ax - ox, ay - oy, bx - ox, by - oy, ox, oy]).inverse().transformPoint({ x: x + dx, y: y + dy });
-  return { width, height, outside: false, frame: idOf(frame), x: inner.x, y: inner.y };
+  return { width, height, outside: false, editable: false, frame: idOf(frame), x: inner.x, y: inner.y };
 };

@@ -7,7 +7,9 @@ import { elementAt, excerpt, isHitFor, roleAndName } from './actionability.js';
 import { after } from './animations.js';
 import { byId, closedRoots, closestTo, focusedElement, idOf, isConnectedOf, matchesCSS, rootOf, typeOfNode } from './dom.js';
 import { pageScheduledWork } from './settle.js';
+import { changeOf, recordElement } from './shown_elements.js';
 import { collectInvalid, formOf } from './submit.js';
+/** @import { Change } from './shown_elements.js' */
 /** @import { InvalidField } from './submit.js' */
 
 /**
@@ -46,6 +48,8 @@ const MAX_AGE_MS = 35_000;
  * @property {number} [late] how many ms after it was sent the first press may arrive. A later press
  *   is blocked whatever its target: a dialog may have stopped the page, and the press was reported
  *   as not done
+ * @property {{id: number, at: number}} [shown] the element of a ref and the number of its record. The
+ *   first press is blocked if the element is in another item now
  * @property {boolean} [submits] the press is expected to submit a form, whatever the element is
  * @property {number} [text] for how many ms keys and text for other elements are blocked at most.
  *   The block ends when the first text has reached the element: then the page may move the focus
@@ -103,6 +107,8 @@ export function listen(token, el, want) {
   let presses = want.presses || 0;
   let blocking = false; // the current press
   let late = false; // it arrived too late
+  /** @type {Change | null} */
+  let replaced = null; // the change since the element was shown, for which the press is blocked
   /** @type {Departure} */
   let released = ''; // the element's departure when the button was released
   const left = () => (el && want.at ? released || departure(el, want.at) : el && !isConnectedOf(el) ? 'removed' : '');
@@ -121,9 +127,11 @@ export function listen(token, el, want) {
     if (e.type === 'pointerdown') {
       // timeStamp is when it was sent, however long the page was busy since.
       late = presses > 0 && performance.now() - e.timeStamp > ((presses === want.presses && want.late) || want.busy || 0);
-      blocking = presses-- > 0 && (late || (!forTarget && e.timeStamp < until));
+      const change = forTarget && want.shown && presses > 0 && presses === want.presses ? changeOf(want.shown.id, want.shown.at) : null;
+      replaced = change?.item ? change : null;
+      blocking = presses-- > 0 && (late || !!replaced || (!forTarget && e.timeStamp < until));
     }
-    const ok = forTarget && !(blocking && late);
+    const ok = forTarget && !(blocking && (late || replaced));
     const pressed = pressTypes.includes(e.type) && !byKey(e);
     const held = (blocking && pressed) || (blockingText && !ok && performance.now() < expiry && entryTypes.includes(e.type));
     if (held) {
@@ -133,7 +141,7 @@ export function listen(token, el, want) {
       if (e.type === 'pointerup') after(0, () => (blocking = false));
     }
     if (!observed) return;
-    const record = { token, type: e.type, ok, by: forTarget || !inner ? undefined : named(inner), held, late: held && late };
+    const record = { token, type: e.type, ok, by: forTarget || !inner ? undefined : named(inner), held, late: held && late, change: (held && replaced) || undefined };
     seen.push(record);
     report(record);
   };
@@ -194,7 +202,7 @@ function innermost(hit, e) {
 /** @param {Element} el */
 export function named(el) {
   const [role, name] = roleAndName(el);
-  return { id: idOf(el), role, name: name || excerpt(el) };
+  return { id: idOf(el), role, name: name || excerpt(el), ...recordElement(el) };
 }
 
 /**

@@ -24,6 +24,7 @@ import { checkSecretField, enterSecret } from './secret_entry.js';
 import { secretFields } from './secret_fields.js';
 import { listOption, pickRadio, putBack, selectOptions, setValue } from './select_options.js';
 import { startTracking, stopTracking, title, waitForQuiet } from './settle.js';
+import { asShown, changeOf } from './shown_elements.js';
 import { snapshot } from './snapshot.js';
 import { allItems, removeItems, setItem, setItems, storedItems } from './storage.js';
 import { leaveField } from './submit.js';
@@ -32,17 +33,19 @@ import { describe, html, links, main, text, textParts } from './text_extraction.
 import { discardFiles, fileInput, receiveFileChunk, setInputFiles } from './upload.js';
 import { firstInDocumentOrder } from './tree_order.js';
 import { viewport } from './viewport.js';
-import { hasText, isShown, nextChange, painted } from './wait_conditions.js';
+import { hasText, isShown, nextChange, painted, shownMatch } from './wait_conditions.js';
 
 const api = {
   addClosedRoot,
   addListening,
   allItems,
+  asShown: (/** @type {string} */ name, /** @type {number} */ id, /** @type {number} */ at, /** @type {boolean} */ itemOnly, /** @type {any[]} */ ...args) => asShown(/** @type {any} */ (api)[name], name, id, at, itemOnly, args),
   beginEntry,
   blockPaste,
   box,
   byId,
   candidates,
+  changeOf,
   checkSecretField,
   closedCandidates,
   describe,
@@ -95,6 +98,7 @@ const api = {
   setItem,
   setItems,
   setValue,
+  shownMatch,
   snapshot,
   startCheck,
   startTracking,

@@ -7,6 +7,7 @@ import { roleOf } from './aria_roles.js';
 import { INTERACTIVE } from './aria_states.js';
 import { attributeOf, baseOf, bodyOf, byId, childrenOf, collapse, DEEPEST, descend, elements, elementWithId, firstChildOf, firstIn, flatChildren, getter, hasAttribute, idOf, innerOf, nextSiblingOf, shadowOf, tagOf, textIn, topOf, typeOfNode, withCaches } from './dom.js';
 import { isShown, surveyObstacles } from './obstacle_signals.js';
+import { recordDocument } from './shown_elements.js';
 import { isOutOfView, startOf } from './text_extraction.js';
 import { styleOf } from './visibility.js';
 
@@ -44,12 +45,15 @@ const MAX_MARKUP = 4 << 20;
  * controls are elements with this attribute that contain their role and name.
  * @param {number} id 0 for the complete page
  * @param {number} [first] the number of the first mark; without it, there are none
- * @returns {{parts: (string | number)[], type: string, signs: object | null, marks?: [number, string, string][]} | null}
- *   null if the element no longer exists; a mark has the id, role and name of an element
+ * @param {number} [since] as in recordWalk
+ * @returns {{parts: (string | number)[], type: string, signs: object | null, marks?: [number, string, string][], at?: number, replaced?: number[]} | null}
+ *   null if the element no longer exists; a mark has the id, role and name of an element. With marks,
+ *   at and replaced are the result of recordWalk
  */
-export function readable(id, first = -1) {
+export function readable(id, first = -1, since = 0) {
   const el = id ? byId(id) : window === top ? topOf(document) : bodyOf(document);
   if (!el) return id ? null : { parts: [], type: 'text/html', signs: null };
+  const recorded = first >= 0 ? recordDocument(since) : null;
   return withCaches(() => {
     const type = typeOf(document);
     const whole = !id || el === bodyOf(document);
@@ -57,7 +61,7 @@ export function readable(id, first = -1) {
     if (source !== null) return { parts: [startOf(source, MAX_MARKUP)], type, signs: null };
     const m = new Markup(first);
     m.element(el);
-    return { parts: m.result(), type: 'text/html', signs: whole ? surveyObstacles() : null, marks: m.marks };
+    return { parts: m.result(), type: 'text/html', signs: whole ? surveyObstacles() : null, marks: m.marks, ...recorded };
   });
 }
 

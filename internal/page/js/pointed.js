@@ -4,6 +4,7 @@
 import { excerpt, roleAndName } from './actionability.js';
 import { byId, closestTo, focusedElement, idOf, isConnectedOf, parentElementOf, topOf, typeOfNode } from './dom.js';
 import { isMasked } from './secret_fields.js';
+import { recordElement } from './shown_elements.js';
 
 /**
  * takePointed returns the id of the target of the last trusted contextmenu event, the text that was
@@ -34,5 +35,5 @@ export const pointedLabel = (id) => {
   const control = closestTo(el, 'a[href], button, [role=button], [role=link]');
   let [role, name] = roleAndName(el);
   if (!name && control) [role, name] = roleAndName(control);
-  return { role, name: name || (isMasked(el) ? '' : excerpt(el)) };
+  return { role, name: name || (isMasked(el) ? '' : excerpt(el)), ...recordElement(el) };
 };

@@ -8,6 +8,7 @@ import { isDisabled, roleAndName } from './actionability.js';
 import { allIn, attributeOf, byId, closestTo, collapse, dispatch, documents, elementsNamed, giveFocus, idOf, matchesCSS, parentElementOf, rootOf, textIn } from './dom.js';
 import { fieldOf, textOfField } from './fields.js';
 import { isMasked } from './secret_fields.js';
+import { recordElement } from './shown_elements.js';
 
 /**
  * native returns the browser's own setter of a property. A framework that
@@ -194,7 +195,7 @@ export function listOption(id, wanted) {
     for (const option of allIn(list, '[role=option], [role=menuitemradio], [role=treeitem]')) {
       if (!shown(option)) continue;
       const [role, name] = roleAndName(option);
-      if (plain(name) === plain(wanted) || attributeOf(option, 'data-value') === wanted) return { id: idOf(option), role, name };
+      if (plain(name) === plain(wanted) || attributeOf(option, 'data-value') === wanted) return { id: idOf(option), role, name, ...recordElement(option) };
     }
   }
   return null;

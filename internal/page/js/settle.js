@@ -1,6 +1,7 @@
 // @ts-check
 // Waits for the document to be quiet after an action.
 
+import { changeOf } from './shown_elements.js';
 import { snapshot } from './snapshot.js';
 import { nextFrame, schedulerState, task } from './animations.js';
 import { markQuiet } from './mutations.js';
@@ -62,6 +63,9 @@ export function pageScheduledWork() {
  * @property {boolean} [unseen] the page is not displayed: do not wait for a frame unless the page
  *   requested frames or timers
  * @property {boolean} [outline] also return a snapshot
+ * @property {number} [since] of the snapshot
+ * @property {{id: number, at: number}} [target] without a snapshot: also return how the element with
+ *   this id differs from its record
  */
 
 /**
@@ -71,7 +75,7 @@ export function pageScheduledWork() {
  * @param {string} token
  * @param {QuietOptions} opts
  */
-export const waitForQuiet = async (token, { quiet, max, brief, plain, unseen, outline }) => {
+export const waitForQuiet = async (token, { quiet, max, brief, plain, unseen, outline, since, target }) => {
   const start = performance.now();
   const m = trackers.get(token);
   if (m && (brief || plain || unseen)) {
@@ -98,9 +102,9 @@ export const waitForQuiet = async (token, { quiet, max, brief, plain, unseen, ou
   /** @type {unknown} */
   let seen;
   try {
-    if (outline) seen = snapshot({ survey: changed });
+    if (outline) seen = snapshot({ survey: changed, since, ours: true });
   } catch { /* the caller requests the snapshot separately, and gets the error then */ }
-  return { title: title(), changed, outline: seen };
+  return { title: title(), changed, outline: seen, target: target && !outline ? changeOf(target.id, target.at) : null };
 };
 
 /** stopTracking stops what startTracking started. @param {string} token */

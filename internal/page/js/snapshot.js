@@ -21,6 +21,8 @@
 //   customs  ids of custom elements whose internals may have a role, see internals.js
 //   clickables  ids of clickable elements whose descendants may have click listeners, see listeners.js
 //   signs  signals of an obstacle (obstacle_signals.js), for the complete page only
+//   at     number of the record of what the elements were (shown_elements.js)
+//   replaced  ids of elements that are other things than in the client's previous walk
 //
 // The Go side of this format is Decode in package outline.
 
@@ -28,15 +30,19 @@ import { descriptionOf, nameOf, referencedText, shownText } from './accessible_n
 import { ARIA_ROLES, roleOf, tableOf } from './aria_roles.js';
 import { F, flagsOf, INTERACTIVE, isModal, levelOf, linkTarget, MASK, optionsOf, valueOf } from './aria_states.js';
 import { EMPTY_HOSTS, isCandidate, MAX_CANDIDATES } from './closed_shadow_roots.js';
-import { activeDescendant, anyShadow, attributeOf, bodyOf, boxOf, byId, childrenOf, clientHeightOf, clientWidthOf, collapse, containsNode, countOf, DEEPEST, descend, elementsNamed, firstChildOf, firstElementOf, firstIn, flatChildren, focusedElement, hasAttribute, hasAttributes, hasSemanticAttribute, idOf, isIn, isRendered, matchesCSS, nextSiblingOf, parentElementOf, shadowOf, tagOf, textIn, titleOf, topOf, typeOfNode, withCaches } from './dom.js';
+import { activeDescendant, anyShadow, attributeOf, bodyOf, boxOf, byId, childrenOf, clientHeightOf, clientWidthOf, collapse, containsNode, countOf, DEEPEST, descend, elementsNamed, firstChildOf, firstElementOf, firstIn, flatChildren, flatParent, focusedElement, hasAttribute, hasAttributes, hasSemanticAttribute, idOf, isIn, isRendered, matchesCSS, nextSiblingOf, parentElementOf, shadowOf, tagOf, textIn, titleOf, topOf, typeOfNode, withCaches } from './dom.js';
 import { isInternalsCandidate, MAX_INTERNALS } from './internals.js';
+import { addNode, comparedName, kindOf, newItem } from './items.js';
 import { FAR, isClipped, isLowContrast, isShrunk, replacesImage, showsText } from './invisible_text.js';
 import { isNestedClickable, MAX_CLICKABLES, mayContainClickables } from './listeners.js';
 import { dropInertNodes } from './modal_dialog.js';
 import { surveyObstacles } from './obstacle_signals.js';
+import { itemsAround, newShown, recordWalk } from './shown_elements.js';
 import { startOf } from './text_extraction.js';
 import { generated, hidesSubtree, isEditingHost, isHidden, isRenderedAround, mayGenerate, mayScroll, styleOf, UNFADED } from './visibility.js';
 /** @import { Root } from './dom.js' */
+/** @import { Item } from './items.js' */
+/** @import { Shown } from './shown_elements.js' */
 
 /** Roles that get a line only if the element has a name. */
 const UNNAMED_DROPPED = new Set('generic none group label legend caption rowgroup document article img figure form region search math object embed application complementary canvas presentation'.split(' '));
@@ -87,14 +93,18 @@ const { imul } = Math;
 
 /**
  * snapshot walks the document, or one element of it.
- * @param {{root?: number, survey?: boolean, chars?: number}} [opts] chars is the maximum number of
- *   characters of one text
+ * @param {{root?: number, survey?: boolean, chars?: number, since?: number, ours?: boolean}} [opts] chars
+ *   is the maximum number of characters of one text. since and ours are as in recordWalk
  * @returns {object} the columns described above, or {error}
  */
 export function snapshot(opts) {
   const from = opts?.root ? byId(opts.root) : bodyOf(document) || topOf(document);
   if (!from) return { error: opts?.root ? 'gone' : 'empty' };
-  return withCaches(() => new Walk(opts?.chars || MAX_CHARS).run(from, !opts?.root, !!opts?.survey));
+  return withCaches(() => {
+    const walk = new Walk(opts?.chars || MAX_CHARS);
+    const result = walk.run(from, !opts?.root, !!opts?.survey);
+    return { ...result, ...recordWalk(walk, !opts?.root, opts?.since || 0, !!opts?.ours) };
+  });
 }
 
 /**
@@ -178,6 +188,21 @@ export class Walk {
     this.deep = 0;
     /** Whether childrenFlat, not visit, walks the children of an element. */
     this.flat = false;
+    /** The item, and the dialog or tab panel, that is being walked. @type {Item | null} */
+    this.item = null;
+    /** @type {Item | null} */
+    this.box = null;
+    /** Those of the current run of text. @type {Item | null} */
+    this.textItem = null;
+    /** @type {Item | null} */
+    this.textBox = null;
+    /** @type {{el: Element, item: Item}[]} */ this.items = [];
+    /** What the elements are that can be a target. @type {Shown[]} */
+    this.shown = [];
+    /** Reports whether the walk may end. @type {(() => boolean) | null} */
+    this.stop = null;
+    /** The only item whose content is walked. @type {Element | null} */
+    this.outer = null;
   }
 
   /**
@@ -188,6 +213,11 @@ export class Walk {
   run(from, whole, survey) {
     this.collectOwned(document);
     this.body = whole ? from : null;
+    const above = whole ? null : flatParent(from);
+    if (above) {
+      [this.item, this.box] = itemsAround(above);
+      for (const item of [this.item, this.box]) if (item) item.done = true;
+    }
     this.visit(from, 0, { pointer: false, quiet: false, unseen: false, clipped: false, away: false });
     this.flush();
     const behind = whole ? dropInertNodes(this) : 0;
@@ -236,6 +266,11 @@ export class Walk {
     this.f.push(flags);
     this.i.push(id);
     this.n.push(name.length > MIN_CHARS ? this.piece(this.n.length, 'n', name) : name);
+    if (name !== '') {
+      const item = this.item || this.box;
+      if (item) addNode(item, role, name);
+    }
+    if (id) this.shown.push(newShown(id, role, name, this.item, this.box));
     return this.d.length - 1;
   }
 
@@ -286,7 +321,13 @@ export class Walk {
     if (this.text === '') return;
     const s = collapse(this.text);
     this.text = '';
-    if (s !== '') this.emit('text', this.textDepth, this.textFlags, 0, s);
+    if (s === '') return;
+    const { item, box } = this;
+    this.item = this.textItem; // the item may have ended, or another one begun, since
+    this.box = this.textBox;
+    this.emit('text', this.textDepth, this.textFlags, 0, s);
+    this.item = item;
+    this.box = box;
   }
 
   /**
@@ -332,6 +373,8 @@ export class Walk {
       }
       this.textDepth = depth;
       this.textFlags = flags;
+      this.textItem = this.item;
+      this.textBox = this.box;
     }
     this.text += s;
   }
@@ -383,6 +426,8 @@ export class Walk {
       this.children(el, depth, { ...around, unseen: true });
       return;
     }
+    const kind = kindOf(el, tag, role, semantic);
+    if (kind && this.outer && this.outer !== el) return;
     const interactive = INTERACTIVE.has(role);
     // In an element with a pointer cursor or an interactive element, a pointer cursor has no
     // further meaning.
@@ -416,8 +461,12 @@ export class Walk {
     }
 
     if (this.text !== '') this.breakText(cs.display);
+    const { item, box } = this;
+    if (kind) this.enterItem(el, kind, role);
     this.emitElement(el, tag, role, depth, inner, around, interactive, clicks, scrolls, editable);
     if (this.text !== '') this.breakText(cs.display);
+    this.item = item;
+    this.box = box;
     if (role === 'dialog' || role === 'alertdialog' || (tag === 'dialog' && matchesCSS(el, ':modal'))) {
       if (isModal(el)) {
         this.flush();
@@ -428,6 +477,19 @@ export class Walk {
       this.flush();
       this.tops.push({ el, start, end: this.d.length });
     }
+  }
+
+  /**
+   * enterItem starts the item of an element.
+   * @param {Element} el
+   * @param {'item' | 'titled'} kind
+   * @param {string} role
+   */
+  enterItem(el, kind, role) {
+    const item = newItem(el, kind === 'titled', role);
+    this.items.push({ el, item });
+    if (kind === 'titled') this.box = item;
+    this.item = kind === 'titled' ? null : item;
   }
 
   /**
@@ -606,6 +668,7 @@ export class Walk {
     if (clicks && this.clickables.length < MAX_CLICKABLES && mayContainClickables(el)) this.clickables.push(idOf(el));
     this.flush();
     const at = this.emit(shown, depth, flags, target || role === 'canvas' ? idOf(el) : 0, name);
+    if (role === 'link' && this.item) this.shown[this.shown.length - 1].href = attributeOf(el, 'href') || '';
     this.extras(at, el, tag, role, name);
     if (ATOMS.has(tag) || editable) return;
     if (NAME_COVERS_CONTENT.has(role) && name !== '' && role !== 'separator') {
@@ -654,6 +717,7 @@ export class Walk {
     const s = parts.join(' ');
     if (s.length > 300) return;
     this.n[at] = s;
+    this.shown[this.shown.length - 1].name = comparedName(s); // the nodes in it are no targets
     this.truncate(at + 1);
   }
 
@@ -841,6 +905,7 @@ export class Walk {
    * @param {boolean} silent
    */
   child(node, el, depth, around, silent) {
+    if (this.stop !== null && this.stop()) return;
     // Only for a form can this be something other than a number.
     const type = node.nodeType;
     if (type !== 3 && type !== 8) {

@@ -9,6 +9,7 @@ import { selectCSS } from './css_selectors.js';
 import { allIn, attributeOf, baseOf, bodyOf, boxOf, byId, closestTo, collapse, DEEPEST, descend, firstChildOf, firstIn, flatChildren, hasAttribute, idOf, implementationOf, innerOf, isRendered, matchesCSS, nextSiblingOf, outerOf, previousOf, rootOf, scrollingOf, scrollLeftOf, scrollTopOf, shadowOf, tagOf, textIn, topOf, typeOfNode, withCaches } from './dom.js';
 import { isShown } from './obstacle_signals.js';
 import { isMasked } from './secret_fields.js';
+import { recordDocument, recordElement } from './shown_elements.js';
 import { everyElement, shadowHosts } from './tree_order.js';
 import { hidesText, isEditingHost, isHidden, isSeen, NEVER_SHOWN, styleOf } from './visibility.js';
 
@@ -16,21 +17,22 @@ import { hidesText, isEditingHost, isHidden, isSeen, NEVER_SHOWN, styleOf } from
  * describe returns the role and name of an element for messages. An element with a generic role is
  * named by its text, or by its tag and id.
  * @param {number} id
- * @returns {{role: string, name: string, hidden: boolean} | null} null if the element no longer
- *   exists
+ * @returns {{role: string, name: string, hidden: boolean, at: number, since: number} | null} at and since are
+ *   as in recordElement; null if the element no longer exists
  */
 export function describe(id) {
   const el = byId(id);
   if (!el) return null;
+  const recorded = recordElement(el);
   return withCaches(() => {
     let role = roleOf(el);
     const name = nameOf(el, role);
     if (role === 'generic' && isEditingHost(el)) role = 'textbox';
     if (!name && (role === 'generic' || role === 'none')) {
       const id = attributeOf(el, 'id');
-      return { role: 'element', name: clip(excerpt(el) || tagOf(el) + (id ? `#${id}` : ''), 200), hidden: isHidden(el) };
+      return { role: 'element', name: clip(excerpt(el) || tagOf(el) + (id ? `#${id}` : ''), 200), hidden: isHidden(el), ...recorded };
     }
-    return { role, name: clip(name, 200), hidden: isHidden(el) };
+    return { role, name: clip(name, 200), hidden: isHidden(el), ...recorded };
   });
 }
 
@@ -368,12 +370,14 @@ function imageOfArea(area) {
  * links lists the visible links in an element, or in the complete document
  * for 0, in document order. It stops after MAX_TEXT characters.
  * @param {number} id
- * @returns {{links: [string, string, number][], more: boolean} | null} absolute URL, text, id; null
- *   if the element no longer exists
+ * @param {number} since as in recordWalk
+ * @returns {{links: [string, string, number][], more: boolean, at: number, replaced?: number[]} | null}
+ *   absolute URL, text, id, and the result of recordWalk; null if the element no longer exists
  */
-export function links(id) {
+export function links(id, since) {
   const from = id ? byId(id) : null;
   if (id && !from) return null;
+  const recorded = recordDocument(since);
   return withCaches(() => {
     /** @type {[string, string, number][]} */
     const out = [];
@@ -400,7 +404,7 @@ export function links(id) {
       if (shadow) scan(everyElement(shadow));
     }
     scan(everyElement(from || document));
-    return { links: out, more: size > MAX_TEXT };
+    return { links: out, more: size > MAX_TEXT, ...recorded };
   });
 }
 

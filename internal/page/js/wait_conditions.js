@@ -3,8 +3,10 @@
 
 import { text } from './text_extraction.js';
 import { boxesOf, labelBoxes, shown } from './action_points.js';
+import { roleAndName } from './actionability.js';
 import { after, nextFrame, onFrame } from './animations.js';
 import { byId, collapse } from './dom.js';
+import { recordElement } from './shown_elements.js';
 
 /**
  * nextChange resolves after the next change of the document, or after ms.
@@ -38,6 +40,17 @@ export const hasText = (a, b) => {
 export const isShown = (id) => {
   const el = byId(id);
   return !!el && shown(el) && (boxesOf(el).length > 0 || labelBoxes(el).length > 0);
+};
+
+/**
+ * shownMatch returns the role and name of an element if it is visible, or null.
+ * @param {number} id
+ */
+export const shownMatch = (id) => {
+  const el = byId(id);
+  if (!el || !isShown(id)) return null;
+  const [role, name] = roleAndName(el);
+  return { role, name, ...recordElement(el) };
 };
 
 /** Whether painted has already waited. An empty document is never painted. */

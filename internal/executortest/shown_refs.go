@@ -1,0 +1,236 @@
+package executortest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+)
+
+// A refShape is a change of an element between the snapshot with its ref and the action on the ref.
+type refShape struct {
+	shape      string // a key of shapes in testdata/refs.html
+	role, name string // of the element in the snapshot
+	click      string // button that the case clicks before, instead of a change by the page
+	changes    bool   // the page makes the change of the shape
+	does       string // what the element reports when it is clicked
+	now        string // its name afterwards, in the note or the error
+}
+
+// sameThings are the shapes after which a ref still acts, otherThings those after which it does not.
+var (
+	sameThings = []refShape{
+		{shape: "toggle", role: "button", name: "Mute", click: "Mute", does: "Mute"},
+		{shape: "sending", role: "button", name: "Send", click: "Send", does: "Send"},
+		{shape: "counter", role: "button", name: "Inbox (5)", changes: true, does: "Inbox (5)", now: "Inbox (6)"},
+		{shape: "expanded", role: "button", name: "Details", click: "Details", does: "Details"},
+		{shape: "sorted", role: "button", name: "City", click: "City", does: "City"},
+		{shape: "clock", role: "button", name: "Snooze", changes: true, does: "Snooze"},
+		{shape: "badge", role: "button", name: "Cart", changes: true, does: "Cart", now: "Cart 2 items"},
+		{shape: "language", role: "button", name: "Store", click: "Deutsch", does: "Store"},
+		{shape: "uploading", role: "button", name: "Upload", changes: true, does: "Upload", now: "Uploading…"},
+		{shape: "item", role: "button", name: "Gift wrap", click: "Order", does: "Gift wrap"},
+		{shape: "hovered", role: "button", name: "Open", does: "Open"},
+		{shape: "moved", role: "button", name: "Up", changes: true, does: "Up"},
+		{shape: "written", role: "button", name: "Caf\u00e9 bill", changes: true, does: "Caf\u00e9 bill"},
+	}
+	otherThings = []refShape{
+		{shape: "recycled", role: "button", name: "Delete account 3", changes: true, now: `button "Delete account 53" in "Account 53"`},
+		{shape: "equal", role: "button", name: "Ban", changes: true, now: `button "Ban" in "Xenia"`},
+		{shape: "numbered", role: "button", name: "Pay", changes: true, now: `button "Pay" in "Invoice 4"`},
+		{shape: "unlisted", role: "button", name: "Close ticket 3", changes: true, now: `button "Close ticket 6"`},
+		{shape: "dialog", role: "button", name: "Confirm", changes: true, now: `button "Confirm" in "Erase Bob?"`},
+		{shape: "carousel", role: "button", name: "Buy", changes: true, now: `button "Buy" in "Toaster"`},
+		{shape: "panel", role: "button", name: "Reset", changes: true, now: `button "Reset" in "Security"`},
+		{shape: "options", role: "option", name: "Bergen", changes: true, now: `option "Lyon"`},
+		{shape: "unkeyed", role: "button", name: "Remove", changes: true, now: `button "Remove" in "Ben"`},
+		{shape: "paged", role: "button", name: "Refund", changes: true, now: `button "Refund" in "Chair"`},
+		{shape: "role", role: "button", name: "Help", changes: true, now: `link "Help"`},
+		{shape: "link", role: "link", name: "Read more", changes: true, now: `link "Read more"`},
+		{shape: "position", role: "button", name: "Play", changes: true, now: `button "Play" in "Song"`},
+		{shape: "renamed", role: "button", name: "Follow", changes: true, now: `button "Block"`},
+		{shape: "pointed", role: "button", name: "Edit", now: `button "Edit" in "Second row"`},
+	}
+)
+
+// prepare makes the change of a shape in the page of the case, or clicks what makes it.
+func (c *testCase) prepare(x refShape, snapshot string) {
+	c.Helper()
+	switch {
+	case x.click != "":
+		c.click(byRef(c.refIn(snapshot, "button", x.click)), nil)
+	case x.changes:
+		c.eval("change("+quote(x.shape)+"); 0", nil)
+	}
+	c.eval("log.length = 0", nil)
+}
+
+// wantOther checks that an action on a ref fails because its element is another thing, and that the
+// page received no click.
+func (c *testCase) wantOther(err error, ref executor.Ref, x refShape) {
+	c.Helper()
+	c.wantCode(err, executor.ErrRefExpired, string(ref), x.role+` "`+x.name+`"`, x.now, "nothing was sent")
+	var log []string
+	c.eval("log.map((r) => r.id)", &log)
+	if len(log) > 0 {
+		c.Errorf("%s: the page received %q", x.shape, log)
+	}
+}
+
+func (s *suite) shownRefs(t *testing.T) {
+	s.page(t, "elements that change and are the same things", "refs.html", func(c *testCase) {
+		text := c.snap(nil)
+		for _, x := range sameThings {
+			ref := c.refIn(text, x.role, x.name)
+			c.prepare(x, text)
+			a, err := c.page().Click(c.ctx, byRef(ref), &executor.ClickOptions{Timeout: await.HangLimit})
+			if err != nil {
+				c.Errorf("%s: %v", x.shape, err)
+				continue
+			}
+			c.wantReported("did " + x.does)
+			if x.now != "" && !strings.Contains(a.Note, string(ref)+` is now button "`+x.now+`"`) {
+				c.Errorf("%s: note %q, want the new name", x.shape, a.Note)
+			}
+		}
+	})
+	s.page(t, "elements that a page reuses for other things", "refs.html", func(c *testCase) {
+		text := c.snap(nil)
+		for _, x := range otherThings {
+			ref := c.refIn(text, x.role, x.name)
+			c.prepare(x, text)
+			_, err := c.page().Click(c.ctx, byRef(ref), nil)
+			c.wantOther(err, ref, x)
+		}
+	})
+	s.page(t, "no call that acts sends anything", "refs.html", func(c *testCase) {
+		text := c.snap(nil)
+		x := refShape{shape: "fields", role: "textbox", name: "Comment", changes: true, now: `textbox "Comment" in "Kim"`}
+		ref, plan, mail := c.refIn(text, "textbox", "Comment"), c.refIn(text, "combobox", "Plan"), c.refIn(text, "button", "Mail")
+		other := c.refIn(text, "button", "Follow")
+		c.prepare(x, text)
+		p, ctx := c.page(), c.ctx
+		for _, err := range []error{
+			errOf(p.Click(ctx, byRef(ref), nil)),
+			errOf(p.Type(ctx, byRef(ref), "text", nil)),
+			errOf(p.Type(ctx, byRef(ref), "text", &executor.TypeOptions{Clear: true, KeyEvents: true})),
+			errOf(p.Press(ctx, "a", &executor.PressOptions{Target: byRef(ref)})),
+			errOf(p.Hover(ctx, byRef(ref), nil)),
+			errOf(p.FillForm(ctx, []executor.Field{{Target: byRef(ref), Value: "text"}}, nil)),
+			errOf(p.Drag(ctx, byRef(ref), byRef(other), nil)),
+			errOf(p.Drag(ctx, byRef(other), byRef(ref), nil)),
+			errOf(p.Eval(ctx, "(el) => { log.push({id: 'eval'}); }", &executor.EvalOptions{Target: byRef(ref)})),
+		} {
+			c.wantOther(err, ref, x)
+		}
+		x.role, x.name, x.now = "combobox", "Plan", `combobox "Plan" in "Kim"`
+		c.wantOther(errOf(p.SelectOption(ctx, byRef(plan), []string{"Paid"}, nil)), plan, x)
+		err := errOf(p.FillForm(ctx, []executor.Field{{Target: css("#fields input"), Value: "x"}}, &executor.FillOptions{Submit: byRef(mail)}))
+		c.wantCode(err, executor.ErrRefExpired, string(mail), `button "Mail" in "Kim"`, "nothing was sent")
+		var clicks int
+		c.eval("log.filter((r) => r.id === 'Mail').length", &clicks)
+		if clicks > 0 {
+			c.Error("the submit button was clicked")
+		}
+	})
+	s.page(t, "other things have new refs, also in diffs and as candidates", "refs.html", func(c *testCase) {
+		text := c.snap(nil)
+		x := otherThings[0]
+		ref := c.refIn(text, x.role, x.name)
+		c.prepare(x, text)
+		_, err := c.page().Click(c.ctx, byRef(ref), nil)
+		c.wantOther(err, ref, x)
+		for _, o := range err.(*executor.Error).Candidates {
+			if o.Ref == ref {
+				c.Errorf("the candidate %+v has the old ref", o)
+			}
+		}
+		again := c.snap(nil)
+		now := c.refIn(again, "button", "Delete account 53")
+		if now == ref {
+			c.Errorf("the snapshot shows another account with ref %s", ref)
+		}
+		c.wantOther(errOf(c.page().Click(c.ctx, byRef(ref), nil)), ref, x)
+		c.click(byRef(now), nil)
+		c.wantReported("did delete 3")
+		c.prepare(refShape{shape: "equal", changes: true}, "")
+		c.wantIn(c.snap(&executor.SnapshotOptions{Diff: true}), "Xenia")
+		if ref := c.refIn(again, "button", "Ban"); c.ref("button", "Ban") == ref {
+			c.Errorf("the row of Xenia still has ref %s", ref)
+		}
+	})
+	s.page(t, "the row that an element moved to is the first candidate", "refs.html", func(c *testCase) {
+		text := c.snap(nil)
+		ref := c.refIn(text, "button", "Remove")
+		c.eval(`const spans = document.querySelectorAll("#unkeyed span"); spans[0].textContent = "Ben"; spans[1].textContent = "Anna"; 0`, nil)
+		_, err := c.page().Click(c.ctx, byRef(ref), nil)
+		c.wantCode(err, executor.ErrRefExpired, `in "Anna"`, `in "Ben"`)
+		list := err.(*executor.Error).Candidates
+		if len(list) != 1 {
+			c.Fatalf("candidates %+v, want only the one in the row of Anna", list)
+		}
+		c.click(byRef(list[0].Ref), nil)
+		c.wantReported("did Remove 1")
+	})
+	s.page(t, "without a diff the result has the new name", "refs.html", func(c *testCase) {
+		ref := c.ref("button", "Mute")
+		ctx := executor.WithCallOptions(c.ctx, executor.CallOptions{AfterAction: executor.AfterNone})
+		for _, name := range []string{"Unmute", "Mute"} {
+			a, err := c.page().Click(ctx, byRef(ref), nil)
+			if err != nil {
+				c.Fatal(err)
+			}
+			if want := string(ref) + ` is now button "` + name + `"`; a.Note != want || a.Diff != "" {
+				c.Errorf("note %q and diff %q, want the note %q only", a.Note, a.Diff, want)
+			}
+		}
+	})
+	s.page(t, "reading and waiting calls have a note", "refs.html", func(c *testCase) {
+		text := c.snap(nil)
+		x := otherThings[1]
+		ref := c.refIn(text, x.role, x.name)
+		c.prepare(x, text)
+		notes := map[string]string{}
+		if r, err := c.page().Text(c.ctx, &executor.TextOptions{Target: byRef(ref)}); err == nil {
+			notes["text"] = r.Note
+		}
+		if r, err := c.page().HTML(c.ctx, &executor.HTMLOptions{Target: byRef(ref)}); err == nil {
+			notes["HTML"] = r.Note
+		}
+		if r, err := c.page().Screenshot(c.ctx, &executor.ScreenshotOptions{Target: byRef(ref)}); err == nil {
+			notes["screenshot"] = r.Note
+		}
+		if r, err := c.page().Scroll(c.ctx, executor.ScrollOptions{Target: byRef(ref)}); err == nil {
+			notes["scroll"] = r.Note
+		}
+		c.eval(`document.querySelector("#equal button").hidden = true; 0`, nil)
+		notes["wait"] = c.met(executor.WaitCondition{Gone: string(ref)}).Note
+		c.eval(`document.querySelector("#equal button").hidden = false; 0`, nil)
+		if r, err := c.page().Snapshot(c.ctx, &executor.SnapshotOptions{Target: byRef(ref)}); err == nil {
+			notes["snapshot"] = r.Note
+		}
+		for _, call := range []string{"text", "HTML", "screenshot", "scroll", "wait", "snapshot"} {
+			if !strings.HasPrefix(notes[call], string(ref)+` was button "Ban" in "Alice" and is now button`) {
+				c.Errorf("note of %s: %q", call, notes[call])
+			}
+		}
+		c.wantOther(errOf(c.page().Click(c.ctx, byRef(ref), nil)), ref, x) // a note does not make the ref usable
+	})
+	s.page(t, "in frames of this site and of another", "second.html", func(c *testCase) {
+		for _, url := range []string{c.url("refs.html"), c.otherURL("refs.html")} {
+			c.eval("new Promise((done) => { const f = document.createElement('iframe'); f.onload = () => done(0); f.width = f.height = 700; f.src = "+quote(url)+"; document.body.replaceChildren(f); })", nil)
+			text := c.snapWith(`button "Delete account 3"`)
+			same, other := c.refIn(text, "button", "Cart"), c.refIn(text, "button", "Delete account 3")
+			c.eval("for (const shape of ['badge', 'recycled']) document.querySelector('iframe').contentWindow.postMessage(shape, '*'); 0", nil)
+			c.await("changed", "badge")
+			c.await("changed", "recycled")
+			_, err := c.page().Click(c.ctx, byRef(other), nil)
+			c.wantCode(err, executor.ErrRefExpired, string(other), `button "Delete account 53" in "Account 53"`)
+			if a := c.click(byRef(same), nil); !strings.Contains(a.Note, `button "Cart 2 items"`) {
+				c.Errorf("note %q, want the new name", a.Note)
+			}
+			c.await("did", "Cart")
+		}
+	})
+}

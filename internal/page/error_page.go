@@ -1,0 +1,40 @@
+package page
+
+import (
+	"strings"
+
+	"github.com/chromedp/cdproto/input"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// An error page of the browser can be read and left, and never acted on. The pages that warn about a
+// certificate, about http and about a dangerous site are error pages: a click or a typed word on one
+// of them can turn off the protection of a person for all later tabs.
+
+// isErrorPage reports whether the document of f is an error page of the browser. Tab.mu must be held.
+func (f *frame) isErrorPage() bool {
+	return f.unreachable != "" || strings.HasPrefix(f.url, "chrome-error:")
+}
+
+// errorPageDenial returns ErrPolicyDenied for input to an error page of the browser, except for the
+// release of a button, which has no effect without the press.
+func (v *View) errorPageDenial(params any) error {
+	if e, ok := params.(mouseEvent); ok && e.Type == input.DispatchMouseEventTypeMouseReleased {
+		return nil
+	}
+	t := v.tab
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return executor.Access{Op: executor.OpAct, ErrorPage: t.frames[t.main].isErrorPage()}.CheckErrorPage()
+}
+
+// certificateDenial returns ErrPolicyDenied for a raw CDP command that makes the browser accept
+// certificates, as the button of the warning does.
+func certificateDenial(method string) error {
+	if !strings.HasPrefix(method, "Security.") || !strings.Contains(method, "Certificate") {
+		return nil
+	}
+	return executor.Errorf(executor.ErrPolicyDenied, "Ask the user, or use a server whose certificate the browser accepts.",
+		"%s makes the browser accept certificates: only a person can accept this", method)
+}

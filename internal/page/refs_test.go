@@ -1,0 +1,49 @@
+package page
+
+import (
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// TestRefTable checks that a ref keeps what its client last received for it, and that the node of a
+// ref that was released has a new ref.
+func TestRefTable(t *testing.T) {
+	table := newRefTable()
+	n := node{world: "w", id: 7}
+	shownAt := func(r executor.Ref, want int) {
+		t.Helper()
+		if _, l, known := table.lookup(r); !known || l.At != want {
+			t.Errorf("%s is known %v with record %d, want %d", r, known, l.At, want)
+		}
+	}
+	first := table.refFor(n, refDescription{Role: "button", Name: "Mute", At: 3})
+	shownAt(first, 3)
+	if r := table.refFor(n, refDescription{Role: "button", Name: "Unmute", At: 5}); r != first {
+		t.Errorf("the node has ref %s, had %s", r, first)
+	}
+	shownAt(first, 5)
+	table.walk("w", recordedWalk{At: 8})
+	shownAt(first, 5) // the result of the walk possibly did not contain the element
+	table.report("w", 8)
+	shownAt(first, 8)
+	table.walk("w", recordedWalk{9, []int{7}})
+	table.report("w", 9)
+	shownAt(first, 8) // it was released before
+	second := table.refFor(n, refDescription{Role: "button", Name: "Ban", At: 9})
+	if second == first {
+		t.Errorf("the node still has ref %s", first)
+	}
+	shownAt(second, 9)
+	if table.since("w") != 9 || table.nameOf(n) != second || table.knownAt(first) != 0 {
+		t.Errorf("since %d, ref %s, known %d", table.since("w"), table.nameOf(n), table.knownAt(first))
+	}
+	third := table.refFor(n, refDescription{Role: "button", Name: "Ban", At: 12, Since: 11})
+	if third == second {
+		t.Errorf("the node has ref %s, which was received before it became another thing", third)
+	}
+	table.dropStale(map[string]bool{})
+	if _, l, known := table.lookup(third); known || l.Name != "Ban" {
+		t.Errorf("after the document: known %v, %+v", known, l)
+	}
+}

@@ -1,0 +1,199 @@
+package page
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
+	cdppage "github.com/chromedp/cdproto/page"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// The top document may be the result of a form that was sent by POST. A reload sends the form again,
+// and a step in the history does if the browser finds no response in a cache. Only the browser knows
+// which request it makes, so requests for documents are paused while a call could cause one.
+
+// A resubmissionGuard fails the requests by which the top frame of a tab would load again what was
+// made by sending a form. The current document stays.
+type resubmissionGuard struct {
+	tab     *Tab
+	before  navigationState
+	hint    string // of its error
+	denied  atomic.Bool
+	decided atomic.Bool // a request for the top document was paused
+	reloads atomic.Bool // a script requested a reload
+}
+
+// The hints of a resubmissionGuard. The page of a history entry can only be loaded again when it is
+// shown.
+const (
+	hintResubmit = "Stay on the page. To send the form again, use Page.Reload with NavigateOptions.Resubmit."
+	hintHistory  = "Stay on the page, or load another one with Page.Navigate."
+)
+
+// documentPatterns pause the requests for documents, and their responses: only the response shows
+// that no cache has a page of the history.
+var documentPatterns = []map[string]any{
+	{"urlPattern": "*", "resourceType": network.ResourceTypeDocument, "requestStage": "Request"},
+	{"urlPattern": "*", "resourceType": network.ResourceTypeDocument, "requestStage": "Response"},
+}
+
+// guardResubmission installs a guard until its end is called. Another client may intercept the
+// requests of the tab. Then it returns an error, unless the document is known to be made by GET, and
+// a nil guard otherwise.
+func (v *View) guardResubmission(ctx context.Context, hint string) (*resubmissionGuard, error) {
+	t := v.tab
+	g := &resubmissionGuard{tab: t, before: v.navigationState(), hint: hint}
+	t.resubmission.Store(g)
+	c := t.interception(true)
+	if err := v.command(ctx, c.method, c.params, nil); err != nil {
+		g.end(ctx)
+		if executor.CodeOf(err) == executor.ErrCDP && t.madeByGET() {
+			return nil, nil
+		}
+		return nil, err
+	}
+	return g, nil
+}
+
+// end removes the guard.
+func (g *resubmissionGuard) end(ctx context.Context) {
+	if g == nil {
+		return
+	}
+	g.tab.resubmission.Store(nil)
+	c := g.tab.interception(false)
+	_, _ = g.tab.sess.Start(context.WithoutCancel(ctx), c.method, c.params)
+}
+
+// error returns ErrNavigationFailed if the guard has failed a request.
+func (g *resubmissionGuard) error() error {
+	if g == nil || !g.denied.Load() {
+		return nil
+	}
+	return executor.Errorf(executor.ErrNavigationFailed, g.hint, "this page was made by sending a form; loading it again sends it again")
+}
+
+// interception returns the command that pauses the requests of the page that its components need
+// paused. guarded means that a resubmissionGuard is one of them.
+func (t *Tab) interception(guarded bool) command {
+	c := t.emulation.get().interception()
+	if t.requestFilterEnabled() {
+		c = t.opts.RequestFilter.command()
+	}
+	if !guarded {
+		return c
+	}
+	params, _ := c.params.(map[string]any)
+	patterns, _ := params["patterns"].([]map[string]any)
+	return command{"Fetch.enable", map[string]any{
+		"patterns": append(slices.Clone(patterns), documentPatterns...), "handleAuthRequests": params["handleAuthRequests"] == true,
+	}}
+}
+
+// isResponse reports whether a request was paused at its response.
+func isResponse(e fetch.EventRequestPaused) bool {
+	return e.ResponseErrorReason != "" || e.ResponseStatusCode != 0
+}
+
+// denies decides on a paused request for the top document.
+func (g *resubmissionGuard) denies(e fetch.EventRequestPaused) bool {
+	t := g.tab
+	if e.Request == nil {
+		return false
+	}
+	t.mu.Lock()
+	n, known := t.started[t.main]
+	t.mu.Unlock()
+	known = known && string(n.loader) == string(e.NetworkID)
+	denied := false
+	switch {
+	case e.Request.Method != "POST":
+	case known && !n.again: // a form that the page itself sends
+	case isResponse(e):
+		denied = e.ResponseErrorReason != ""
+	default:
+		// The browser takes the page of a history entry only from a cache if it was made by POST.
+		denied = !known || !n.history
+	}
+	g.decided.Store(true)
+	g.denied.Store(g.denied.Load() || denied)
+	t.changed.Notify()
+	return denied
+}
+
+// madeByGET reports whether the top document is known to be the result of a GET request.
+func (t *Tab) madeByGET() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f := t.frames[t.main]
+	return t.status[f.loader].method == "GET" || isBlank(f.url)
+}
+
+// loadAgain runs a command that loads a page again, and waits until the page has committed. It
+// returns ErrNavigationFailed if that would send a form again, unless resubmit is set.
+func (v *View) loadAgain(ctx context.Context, resubmit bool, method string, params any) (*navigationResult, error) {
+	before := v.navigationState()
+	if !resubmit {
+		hint := hintHistory
+		if method == cdppage.CommandReload {
+			hint = hintResubmit
+		}
+		g, err := v.guardResubmission(ctx, hint)
+		if err != nil {
+			return nil, err
+		}
+		defer g.end(ctx)
+	}
+	if err := v.command(ctx, method, params, nil); err != nil {
+		return nil, err
+	}
+	n, err := v.waitForCommit(ctx, before)
+	if ctx.Err() != nil {
+		v.stop() // before the guard ends
+	}
+	return n, err
+}
+
+// guardScript is called before a script of the client runs, and done after it. The script may reload
+// the page. done returns ErrNavigationFailed if that would have sent a form again.
+func (v *View) guardScript(ctx context.Context) (done func() error, err error) {
+	t := v.tab
+	if t.madeByGET() {
+		return func() error { return nil }, nil
+	}
+	g, err := v.guardResubmission(ctx, hintResubmit)
+	if executor.CodeOf(err) == executor.ErrCDP { // another client intercepts the requests: a script needs a grant anyway
+		g, err = nil, nil
+	}
+	if err != nil || g == nil {
+		return func() error { return nil }, err
+	}
+	return func() error {
+		defer g.end(ctx)
+		if !g.reloads.Load() {
+			return nil
+		}
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.timing.ErrorPage)
+		defer cancel()
+		_ = t.await(limit, func() (bool, error) { // the request follows
+			return g.decided.Load() || t.dialogs.open.Load() != nil || t.frames[t.main].loader != g.before.loader, nil
+		})
+		return g.error()
+	}, nil
+}
+
+// reloadRequested records that a script requested a reload of a frame.
+func (t *Tab) reloadRequested(id cdp.FrameID) {
+	if g := t.resubmission.Load(); g != nil && id == t.main {
+		g.reloads.Store(true)
+	}
+}
+
+// isHistoryStep reports whether a type of navigation is a step in the history.
+func isHistoryStep(kind string) bool { return strings.HasPrefix(kind, "history") }

@@ -1,0 +1,42 @@
+package session
+
+import (
+	"context"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// reportDownloads passes the downloads of the session's tabs that have started or ended since the
+// last result to the observer in ctx, if there is one. It is called at the end of every call, so that
+// a file that arrives late is reported by the next result of any kind. Tabs with a running call are
+// skipped: that call reports them.
+func (s *Session) reportDownloads(ctx context.Context) {
+	report, b := executor.CallOptionsOf(ctx).OnDownload, s.host.Current()
+	if report == nil || b == nil {
+		return
+	}
+	for _, t := range b.Tabs() {
+		if !t.servesLast(s) || t.Page.Busy() || !t.hasTransfers() || s.view(t).Check(ctx, executor.OpList, "") != nil {
+			continue
+		}
+		news := downloads{t, s.host.Kind()}.now()
+		for _, d := range append(news.Started, news.Earlier...) {
+			report(d)
+		}
+	}
+}
+
+// servesLast reports whether the tab belongs to s or, without an owner, was last used by s.
+func (t *Tab) servesLast(s *Session) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	owner := t.Owner()
+	return owner == s || owner == nil && t.user == s
+}
+
+// hasTransfers reports whether the tab has transfers whose end was not reported.
+func (t *Tab) hasTransfers() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.transfers) > 0
+}
