@@ -19,7 +19,7 @@ func TestNames(t *testing.T) {
 	methods := map[string]reflect.Type{"Executor": reflect.TypeFor[executor.Executor](), "Page": reflect.TypeFor[executor.Page](),
 		"Client": reflect.TypeFor[*server.Client]()}
 	structs := map[string]reflect.Type{
-		"Config": reflect.TypeFor[policy.Config](), "Options": reflect.TypeFor[chromium.Options](), "ManagerOptions": reflect.TypeFor[executor.ManagerOptions](),
+		"Config": reflect.TypeFor[policy.Config](), "Options": reflect.TypeFor[chromium.Options](), "Pool": reflect.TypeFor[chromium.Pool](), "ManagerOptions": reflect.TypeFor[executor.ManagerOptions](),
 		"SessionOptions": reflect.TypeFor[executor.SessionOptions](), "TypeOptions": reflect.TypeFor[executor.TypeOptions](),
 		"HTTPOptions": reflect.TypeFor[server.HTTPOptions](), "NavigateOptions": reflect.TypeFor[executor.NavigateOptions](),
 	}

@@ -58,6 +58,21 @@ var general = []Mutation{
 		"./policy", "TestWrapGrantsByArgument",
 	},
 	{
+		"The user's clipboard is used only with the clipboard grant", "policy/guard.go",
+		`		return p.checkClipboard(a.Origin)`, `		return nil`,
+		"./policy", "TestClipboard",
+	},
+	{
+		"The user's clipboard is used only with the clipboard grant", "policy/denial.go",
+		`slices.Contains(p.clipboard, origin) {`, `len(slices.Clone(p.clipboard)) > 0 {`,
+		"./policy", "TestClipboard",
+	},
+	{
+		"The user's clipboard is used only with the clipboard grant", "executor/chromium/launch_flags.go",
+		`middleClickPasteAllowed=false`, `middleClickPasteAllowed=true`,
+		"./executor/chromium", "TestArgumentsUnderProxy",
+	},
+	{
 		"Every method that accesses a page", "policy/guard_page.go",
 		`	if err := p.x.checkCall(ctx, "cdp", p.tab, grantEval); err != nil {`, `	if err := p.x.checkCall(ctx, "cdp", p.tab); err != nil {`,
 		"./policy", "TestEveryMethodIsGuarded",

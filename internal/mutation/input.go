@@ -10,7 +10,7 @@ var input = promises{
 		},
 		{
 			File:    "internal/page/keyboard.go",
-			Old:     "	if err := v.focusAllowed(ctx, check); err != nil {\n		return true, ignoreInterruption(err)\n	}\n",
+			Old:     "	if err := v.focusAllowed(ctx, check, c.usesClipboard()); err != nil {\n		return true, ignoreInterruption(err)\n	}\n",
 			New:     "",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/denied_input$/the_focus_moves_to_a_denied_frame_while_keys_are_typed",
 		},

@@ -44,8 +44,8 @@ var server = promises{
 		},
 		{
 			File:    "internal/page/shared_browser.go",
-			Old:     `v.tab.opts.SharedBrowser && c.usesClipboard() {`,
-			New:     `false && c.usesClipboard() {`,
+			Old:     "	case v.tab.opts.SharedBrowser:\n",
+			New:     "	case false:\n",
 			Package: "./executor/chromium", Test: "TestPoolIsolatesBackends",
 		},
 		{
@@ -62,9 +62,45 @@ var server = promises{
 		},
 		{
 			File: "executor/chromium/pool.go",
-			Old:  "		r.pooled.retire()\n",
-			New:  "",
+			Old:  "did not close a browser context\", \"error\", err)\n		b.retire()\n",
+			New:  "did not close a browser context\", \"error\", err)\n",
 			Test: "TestPoolRetiresBrowser",
+		},
+	},
+	"Tokens share no browser with each other or with the user.": {
+		{
+			File: "executor/chromium/pool.go",
+			Old:  "launchKey{opts.Principal, ",
+			New:  "launchKey{\"\", ",
+			Test: "TestPoolQueue$",
+		},
+		{
+			File: "executor/chromium/pool_flood.go",
+			Old:  "	if 2*largest > total {\n",
+			New:  "	if total > 0 {\n",
+			Test: "TestMostActive",
+		},
+	},
+	"Scripts, conversions and full-page screenshots of one principal do not make those of others wait.": {
+		{
+			File: "internal/script/slots.go",
+			Old:  "func newSlot(principal string) *slot {\n",
+			New:  "func newSlot(principal string) *slot {\n	principal = \"\"\n",
+			Test: "TestSlots",
+		},
+		{
+			File: "internal/keylimit/keylimit.go",
+			Old:  "	defer l.mu.Unlock()\n	e := l.keys[k]\n",
+			New:  "	defer l.mu.Unlock()\n	e := l.keys[k]\n	for _, e = range l.keys {\n	}\n",
+			Test: "TestLimit",
+		},
+	},
+	"An origin stores at most 256 MiB in a shared browser": {
+		{
+			File:    "internal/page/storage_quota.go",
+			Old:     "	if t.opts.StorageQuota == 0 || ",
+			New:     "	if t.opts.StorageQuota >= 0 || ",
+			Package: "./executor/chromium", Test: "TestPoolStorage",
 		},
 	},
 	"A client of the server finds only the sessions of its principal": {

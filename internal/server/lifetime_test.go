@@ -228,7 +228,7 @@ func TestPrincipalSettings(t *testing.T) {
 	// The names of settings are quoted, which can be anything.
 	_, body, _ := h.send(ann, "PUT", "/v1/sessions/q", `{"--no-such\n\u001b[31m": ["x"], "--no-other": ["y"]}`)
 	var failed failure
-	if err := json.Unmarshal([]byte(body), &failed); err != nil || failed.Error.Message != `the token sets "--no-such\n\x1b[31m", --no-other to other values` {
+	if err := json.Unmarshal([]byte(body), &failed); err != nil || failed.Error.Message != `the token sets --no-other, "--no-such\n\x1b[31m" to other values` {
 		t.Errorf("%q, %v", failed.Error.Message, err)
 	}
 	h.want(404, "not found", ann, "POST", "/mcp", SessionHeader, "..x")
