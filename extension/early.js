@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"89bc3a993f43a545001cc7fd4da51f1fc43971513ecf2326fa53bb4d11ce7d51",
+	"2008e46736ffb00835c3e2ac11c658c785174dbd57256cb46cfb4d94dbd6ba97",
 ]);

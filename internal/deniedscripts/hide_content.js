@@ -5,8 +5,9 @@
 //
 // With content-visibility, the root draws no descendants, not even those in the top layer,
 // in closed shadow roots, or that are added later. It has no effect on a table, so the
-// display is fixed. With opacity, the root does not draw itself. Unlike visibility, both
-// preserve the focus. The intrinsic size and scrollTo preserve the scroll position.
+// display is fixed. With opacity, the root does not draw itself. The intrinsic size and
+// scrollTo preserve the scroll position. The element with the focus loses it, and gets it
+// back unless another frame has it then.
 //
 // An important declaration in a cascade layer overrides the page's important declarations
 // outside of layers. If the page has such a layer itself, the style attribute overrides
@@ -15,6 +16,8 @@ function hideContent() {
   globalThis.__cmShow?.();
   const root = document.documentElement;
   const before = [scrollX, scrollY];
+  let focused = document.activeElement;
+  while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
   const scroller = document.scrollingElement;
   const display = root ? getComputedStyle(root).display : 'block';
   const values = [
@@ -62,6 +65,7 @@ function hideContent() {
     for (const [name, value, priority] of inline) if (name === 'transition') root.style.setProperty(name, value, priority);
     document.adoptedStyleSheets = document.adoptedStyleSheets.filter((s) => s !== sheet);
     if (scrollX !== before[0] || scrollY !== before[1]) scrollTo({ left: before[0], top: before[1], behavior: 'instant' });
+    if (focused instanceof HTMLElement && document.hasFocus()) HTMLElement.prototype.focus.call(focused, { preventScroll: true });
     return was;
   };
   Object.defineProperty(globalThis, '__cmShow', { configurable: true, value: show });

@@ -87,6 +87,7 @@ func (s *suite) waitFor(t *testing.T) {
 		opts := &executor.NavigateOptions{Until: executor.UntilNetworkIdle}
 		c.goTo(c.navigationURL("live"), opts)
 		c.met(executor.WaitCondition{Load: executor.UntilNetworkIdle, Text: "stream hello"})
+		c.snap(nil)
 		c.wantIn(c.click(css("button"), nil).Diff, "Clicked")
 		c.must(c.page().Reload(c.ctx, opts))
 	})

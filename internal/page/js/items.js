@@ -227,8 +227,8 @@ export function markMoved(items) {
     return change === 'other' || (change === 'digits' && known.some((o) => o.before !== before && o.like === like));
   });
   for (const { item, before } of changed) {
-    const [was] = linesOf(before, ''), [is] = linesOf(item, '');
-    const shares = [...is].some((s) => /\p{L}/u.test(s) && was.has(s));
+    const [was, is] = [before, item].map((i) => new Set([...linesOf(i, '')[0]].flatMap((line) => line.split(' '))));
+    const shares = [...is].some((word) => /\p{L}/u.test(word) && was.has(word));
     const elsewhere = known.some((o) => o.before !== before && itemChange(o.before, '', { ...item, position: o.before.position, key: o.before.key }, '') === '');
     item.moved = changed.length > 1 || before.position !== item.position || before.key !== item.key || !shares || elsewhere;
   }
