@@ -33,8 +33,9 @@ func startServer(t *testing.T, o Options) *server {
 	}
 	spec, err := json.Marshal(struct {
 		Options
-		CDPHeaders  any `json:"CDPHeaders,omitempty"`  // a function has no JSON
-		Browserless any `json:"Browserless,omitempty"` // has one
+		CDPHeaders    any `json:"CDPHeaders,omitempty"`    // a function has no JSON
+		Browserless   any `json:"Browserless,omitempty"`   // has one
+		DownloadsUsed any `json:"DownloadsUsed,omitempty"` // a function
 	}{Options: o})
 	if err != nil {
 		t.Fatal(err)
