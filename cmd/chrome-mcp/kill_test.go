@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,6 +60,27 @@ func TestSIGKILLLeavesNoBrowser(t *testing.T) {
 	}
 }
 
+// TestClosedStdout checks that a host that reads no more does not end the program by a signal: it
+// still closes its browser and removes its profile.
+func TestClosedStdout(t *testing.T) {
+	needChromium(t)
+	address := openShop(t)
+	data := t.TempDir()
+	server := startServer(t, data, address)
+	server.navigate(address)
+	server.stdout.Close()
+	fmt.Fprintln(server.stdin, `{"jsonrpc":"2.0","id":3,"method":"ping"}`) // the response cannot be written
+	server.stdin.Close()
+	server.cmd.Wait()
+	if server.cmd.ProcessState.ExitCode() < 0 {
+		t.Errorf("the program ended by a signal: %v", server.cmd.ProcessState)
+	}
+	waitGone(t, data)
+	if got := profiles(t, data); len(got) > 0 {
+		t.Errorf("the program left %q", got)
+	}
+}
+
 // TestLongExitTime measures the time from the end of stdin, or a signal, to the exit of the program and
 // its browser during a call whose page does not respond.
 func TestLongExitTime(t *testing.T) {
@@ -96,7 +118,8 @@ type runningServer struct {
 		Write([]byte) (int, error)
 		Close() error
 	}
-	out *bufio.Scanner
+	stdout io.Closer
+	out    *bufio.Scanner
 }
 
 func startServer(t *testing.T, data, address string) *runningServer {
@@ -116,7 +139,7 @@ func startServer(t *testing.T, data, address string) *runningServer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.cmd.Process.Kill(); s.cmd.Wait() })
-	s.stdin, s.out = stdin, bufio.NewScanner(stdout)
+	s.stdin, s.stdout, s.out = stdin, stdout, bufio.NewScanner(stdout)
 	s.out.Buffer(nil, 1<<20)
 	s.request(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`, `"chrome-mcp"`)
 	fmt.Fprintln(stdin, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
