@@ -26,6 +26,7 @@ var managedOnly = map[string]string{
 	"Emulation.setCPUThrottlingRate": "other tabs may share the process",
 	"Emulation.setLocaleOverride":    "other tabs may share the process",
 	"Emulation.setTimezoneOverride":  "other tabs may share the process",
+	"Storage.overrideQuotaForOrigin": "it is for shared browsers, which store everything in memory",
 }
 
 // TestCommandTable finds the commands in the source of internal/page. One that is
