@@ -448,8 +448,8 @@ func TestConnectURL(t *testing.T) {
 			s.end(t)
 		})
 	}
-	if out, err := c.run("sessions"); err != nil || strings.Contains(out, "of-") {
-		t.Errorf("sessions of another principal: %v\n%s", err, out)
+	if out, err := c.run("sessions"); err != nil || !strings.Contains(out, "of-2025-06-18@http ") {
+		t.Errorf("sessions, with those of the token: %v\n%s", err, out)
 	}
 }
 

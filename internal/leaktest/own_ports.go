@@ -23,14 +23,14 @@ func OwnPorts(t *testing.T, h Harness) {
 	tier.Browser(t)
 	own, control := newPortServer(t), newPortServer(t)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
 		switch r.URL.Path {
 		case "/to":
 			http.Redirect(w, r, r.URL.Query().Get("url"), http.StatusFound)
 		case "/routes":
+			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprintf(w, ownPortRoutes, control.port, own.port)
 		default:
-			fmt.Fprint(w, "<title>target</title>")
+			respond(w, r)
 		}
 	}))
 	t.Cleanup(site.Close)
@@ -56,6 +56,7 @@ func OwnPorts(t *testing.T, h Harness) {
 		t.Fatal(err)
 	}
 	_, routes, _ := strings.Cut(text.Content, "all tried:")
+	routes, _, _ = strings.Cut(routes, "\n") // the text of the frames follows
 	for route := range strings.FieldsSeq(routes) {
 		await.Until(t, "the route "+route+" to an allowed port", func() bool { return control.received(route) })
 	}
