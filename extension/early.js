@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"2008e46736ffb00835c3e2ac11c658c785174dbd57256cb46cfb4d94dbd6ba97",
+	"f7004d65866a43877aab9718d2a9c7de68063407892a2950b00636e40634d92a",
 ]);

@@ -57,7 +57,7 @@ sessions have the flags of serve, or those of their token in --token-file.`,
 	cmd.Flags().DurationVar(&opts.IdleTimeout, "idle-timeout", 0, "with serve: stop after this time without requests, such as 1h; 0 means never")
 	cmd.Flags().DurationVar(&opts.SessionIdle, "session-idle", defaultSessionIdle, "with serve: close sessions without requests after this time, except those of call and shell; 0 means never")
 	cmd.Flags().DurationVar(&opts.SessionTTL, "session-ttl", 0, "with serve: close a session after this time, also while it is in use, such as 8h; 0 means never")
-	cmd.Flags().Var(newNumber(&s.maxBrowsers, chromium.DefaultMaxBrowsers), "max-browsers", "with serve: maximum number of browsers with temporary profiles; tokens share none")
+	cmd.Flags().Var(newNumber(&s.maxBrowsers, chromium.DefaultMaxBrowsers), "max-browsers", "with serve: maximum number of shared browsers; tokens share none")
 	listen.define(cmd.Flags())
 	cmd.AddCommand(
 		s.command("status", "print whether the server is running", printServerStatus),

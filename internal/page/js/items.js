@@ -120,6 +120,9 @@ export function withoutDigits(s) {
   return foldText(s).replace(/\p{Nd}+(?:[.,:’' ]?\p{Nd}+)*/gu, '#');
 }
 
+/** Arrows, bullets, ellipses, check marks and other symbols that show a state. */
+const STATE_MARKS = /[\u2190-\u21ff\u2022\u00b7\u00d7\u2026\u25a0-\u27bf\u2b00-\u2bff\ufe0f]+|\.\.\./g;
+
 /**
  * wordsOf returns the words and numbers of a text, without the marks around them that show a state,
  * such as an arrow. A text without words is returned as it is.
@@ -127,7 +130,7 @@ export function withoutDigits(s) {
  */
 function wordsOf(s) {
   const folded = foldText(s);
-  return folded.replace(/[^\p{L}\p{M}\p{N}]+/gu, ' ').trim() || folded;
+  return collapse(folded.replace(STATE_MARKS, ' ')).trim() || folded;
 }
 
 /**
@@ -197,7 +200,7 @@ export function itemChange(old, oldName, now, name) {
   const [texts, controls] = linesOf(old, oldName), [nowTexts, nowControls] = linesOf(now, name);
   const same = (/** @type {(s: string) => string} */ fold) => {
     const [a, b, c, d] = [texts, nowTexts, controls, nowControls].map((set) => new Set([...set].map(fold)));
-    if (isCut(old) || isCut(now)) return [...a].filter((s) => b.has(s)).length * 2 >= Math.min(a.size, b.size);
+    if (isCut(old) || isCut(now)) return [...a][0] === [...b][0] && [...a].filter((s) => b.has(s)).length * 2 >= Math.min(a.size, b.size);
     return (a.size === 0) === (b.size === 0) && continues(a, b) && continues(c, d);
   };
   return same((s) => s) ? '' : same(withoutDigits) ? 'digits' : 'other';
