@@ -120,7 +120,7 @@ func (s *serverSession) Close(reason string) error {
 	s.streams.Wait()
 	err = errors.Join(err, s.closeAll())
 	if s.pool != nil {
-		s.pool.CloseUnused() // the session may have been the last one in its browser
+		s.pool.CloseUnused(s.principal) // the session may have been the last one in its browser
 	}
 	if s.record != nil {
 		s.record.Record(audit.Entry{Event: audit.EventClosed, Detail: reason})

@@ -16,6 +16,9 @@ const (
 	floodPing = 5 * time.Second
 	// floodPause is the time between two checks.
 	floodPause = time.Second
+	// minFlood is how many navigations a browser context must have made in the meantime to be closed. A
+	// page with 200 frames makes 400, because each counts when it starts and when it commits.
+	minFlood = 500
 )
 
 // A floodWatch limits the checks of a browser to one at a time.
@@ -36,7 +39,7 @@ func (b *pooledBrowser) watchFlood() {
 		defer cancel()
 		err := b.conn.BrowserSession().Call(ctx, "Browser.getVersion", nil, nil)
 		if errors.Is(err, cdpconn.ErrCallTimeout) {
-			if r := mostActive(before, b.navigations()); r != nil {
+			if r := mostActive(before, b.navigations(), minFlood); r != nil {
 				r.evict()
 			}
 			return
@@ -60,9 +63,9 @@ func (b *pooledBrowser) navigations() map[*instance]int64 {
 	return counts
 }
 
-// mostActive returns the key of more than half of the increases from before to after, or the zero
-// value if there is none. A key that is new counts from 0.
-func mostActive[K comparable](before, after map[K]int64) (most K) {
+// mostActive returns the key of more than half of the increases from before to after, and of at least
+// atLeast, or the zero value if there is none. A key that is new counts from 0.
+func mostActive[K comparable](before, after map[K]int64, atLeast int64) (most K) {
 	var total, largest int64
 	for k, n := range after {
 		n = max(n-before[k], 0) // tabs that were closed no longer count
@@ -71,7 +74,7 @@ func mostActive[K comparable](before, after map[K]int64) (most K) {
 			most, largest = k, n
 		}
 	}
-	if 2*largest > total {
+	if 2*largest > total && largest >= atLeast {
 		return most
 	}
 	var none K

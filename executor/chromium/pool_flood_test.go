@@ -26,10 +26,11 @@ func TestMostActive(t *testing.T) {
 		{"most", map[string]int64{"a": 900, "b": 1}, map[string]int64{"a": 902, "b": 9}, "b"},
 		{"half", map[string]int64{"a": 0, "b": 0}, map[string]int64{"a": 5, "b": 5}, ""},
 		{"most of three", nil, map[string]int64{"a": 2, "b": 5, "c": 2}, "b"},
-		{"closed tabs", map[string]int64{"a": 50, "b": 0}, map[string]int64{"a": 10, "b": 1}, "b"},
+		{"few", map[string]int64{"a": 7}, map[string]int64{"a": 8}, ""},
+		{"closed tabs", map[string]int64{"a": 50, "b": 0}, map[string]int64{"a": 10, "b": 2}, "b"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := mostActive(tt.before, tt.after); got != tt.want {
+			if got := mostActive(tt.before, tt.after, 2); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

@@ -76,6 +76,20 @@ func (s *suite) resubmission(t *testing.T) {
 		c.wantCode(err, executor.ErrNavigationFailed, again)
 		c.wantOrders(1, "Order 1")
 	})
+	s.page(t, "reload that a beforeunload dialog delays sends no form again", "second.html", func(c *testCase) {
+		order(c, "")
+		c.eval("onbeforeunload = (e) => e.preventDefault(); 0", nil)
+		c.click(css("h1"), nil) // Chrome asks only for pages that the user has used
+		_, err := c.page().Reload(c.ctx, nil)
+		c.wantCode(err, executor.ErrDialogOpen)
+		_, err = c.page().HandleDialog(c.ctx, executor.DialogAnswer{Accept: true})
+		c.wantCode(err, executor.ErrNavigationFailed, again)
+		c.wantOrders(1, "Order 1")
+		_, err = c.page().Reload(c.ctx, &executor.NavigateOptions{Resubmit: true})
+		c.wantCode(err, executor.ErrDialogOpen)
+		c.must(c.page().HandleDialog(c.ctx, executor.DialogAnswer{Accept: true}))
+		c.wantOrders(2, "Order 2")
+	})
 	s.page(t, "back sends no form again", "second.html", func(c *testCase) {
 		order(c, "")
 		c.goTo(c.url("second.html"), nil)

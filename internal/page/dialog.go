@@ -25,9 +25,10 @@ type openDialog struct {
 	executor.Dialog
 	sess        *cdpconn.Session
 	frame       cdp.FrameID
-	consecutive int    // number of dialogs that opened before it; see maxConsecutiveDialogs
-	early       bool   // it opened before we attached; see enabledUnlessBlocked
-	url         string // of the page, for an early dialog
+	consecutive int         // number of dialogs that opened before it; see maxConsecutiveDialogs
+	early       bool        // it opened before we attached; see enabledUnlessBlocked
+	resubmit    atomic.Bool // the client has requested that the form of the page is sent again
+	url         string      // of the page, for an early dialog
 }
 
 // dialogs is the state of the JavaScript dialogs of a tab. The zero value is ready to use. It is
@@ -308,6 +309,11 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 		answer = func() error { return t.dismissEarly(ctx, d, a.Accept) }
 	}
 	closed := func() (bool, error) { return t.dialogs.open.Load() != d, nil }
+	guard, err := v.guardLeaving(ctx, d, a)
+	if err != nil {
+		return nil, err
+	}
+	defer guard.end(ctx)
 	if err := answer(); err != nil {
 		limit, cancel := context.WithTimeout(ctx, t.timing.DialogClosed)
 		defer cancel()
@@ -316,13 +322,16 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 		}
 		return nil, err
 	}
-	err := t.await(ctx, closed)
+	err = t.await(ctx, closed)
 	t.dialogs.answered(time.Now())
 	if err != nil {
 		return nil, timeoutAs(err, "the dialog to close")
 	}
 	if t.opts.Attach != nil {
 		t.EnsureAttached(ctx) // on error, no changes are known that could be returned
+	}
+	if err := guard.await(ctx); err != nil {
+		return nil, err
 	}
 	res := &executor.DialogResult{Type: d.Type, Message: redacted.Message, Handled: true}
 	res.Changes, err = w.settle(ctx)

@@ -151,6 +151,9 @@ func (v *View) loadAgain(ctx context.Context, resubmit bool, method string, para
 		defer g.end(ctx)
 	}
 	if err := v.command(ctx, method, params, nil); err != nil {
+		if d := v.tab.dialogs.open.Load(); d != nil && resubmit {
+			d.resubmit.Store(true)
+		}
 		return nil, err
 	}
 	n, err := v.waitForCommit(ctx, before)
@@ -179,13 +182,39 @@ func (v *View) guardScript(ctx context.Context) (done func() error, err error) {
 		if !g.reloads.Load() {
 			return nil
 		}
-		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.timing.ErrorPage)
-		defer cancel()
-		_ = t.await(limit, func() (bool, error) { // the request follows
-			return g.decided.Load() || t.dialogs.open.Load() != nil || t.frames[t.main].loader != g.before.loader, nil
-		})
-		return g.error()
+		return g.await(ctx)
 	}, nil
+}
+
+// await waits for the request that follows a reload, and returns the error of the guard.
+func (g *resubmissionGuard) await(ctx context.Context) error {
+	if g == nil {
+		return nil
+	}
+	t := g.tab
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.timing.ErrorPage)
+	defer cancel()
+	_ = t.await(limit, func() (bool, error) {
+		return g.decided.Load() || t.dialogs.open.Load() != nil || t.frames[t.main].loader != g.before.loader, nil
+	})
+	return g.error()
+}
+
+// guardLeaving is called before the answer to a dialog that delays leaving the page: the page may be
+// left because it is loaded again. It returns nil if no guard is needed.
+func (v *View) guardLeaving(ctx context.Context, d *openDialog, a executor.DialogAnswer) (*resubmissionGuard, error) {
+	t := v.tab
+	if d.Type != executor.DialogBeforeUnload || !a.Accept || d.resubmit.Load() || t.madeByGET() {
+		return nil, nil
+	}
+	g := &resubmissionGuard{tab: t, before: v.navigationState(), hint: hintResubmit}
+	t.resubmission.Store(g)
+	c := t.interception(true)
+	if err := t.sess.Call(ctx, c.method, c.params, nil); err != nil {
+		g.end(ctx)
+		return nil, err
+	}
+	return g, nil
 }
 
 // reloadRequested records that a script requested a reload of a frame.
