@@ -66,7 +66,10 @@ type prompter struct {
 	pending    map[string]*prompt                    // prompts that a repeated call answers, by id
 	denied     map[clientPermission]bool             // permissions that the user denied
 	unanswered map[clientPermission]unansweredPrompt // prompts without a valid answer
-	grants     map[clientPermission][]func()         // session grants; the functions revoke them
+	// forgotten has what the user denied to clients whose MCP session has ended, and when it ended: a
+	// client that initializes MCP again does not prompt for the same at once.
+	forgotten map[executor.Permission]time.Time
+	grants    map[clientPermission][]func() // session grants; the functions revoke them
 }
 
 // A clientPermission is a permission that a client lacks, lacked or has.
@@ -86,6 +89,7 @@ func newPrompter(session string, permit executor.PermissionGranter, popup execut
 		session: session, permit: permit, popup: popup, audit: record, slots: map[string]chan struct{}{},
 		open: map[clientPermission]*prompt{}, pending: map[string]*prompt{},
 		denied: map[clientPermission]bool{}, unanswered: map[clientPermission]unansweredPrompt{}, grants: map[clientPermission][]func(){},
+		forgotten: map[executor.Permission]time.Time{},
 	}
 	a.life, a.cancel = context.WithCancel(context.Background())
 	return a
@@ -138,7 +142,13 @@ func (a *prompter) forget(mcpSession string) {
 	a.revoke(func(key clientPermission) bool { return key.client == client })
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	maps.DeleteFunc(a.denied, func(key clientPermission, _ bool) bool { return key.client == client })
+	maps.DeleteFunc(a.denied, func(key clientPermission, _ bool) bool {
+		if key.client != client {
+			return false
+		}
+		a.forgotten[key.Permission] = time.Now()
+		return true
+	})
 	delete(a.slots, client)
 }
 
@@ -226,17 +236,18 @@ func (a *prompter) askOnce(ctx context.Context, by *promptChannel, q *prompt) (p
 	return "", q, context.Cause(ctx)
 }
 
-// suppressed returns the result of a prompt for p without prompting, if the user denied p, did not
-// answer recently, or if there were too many prompts. a.mu must be held.
+// suppressed returns the result of a prompt for p without prompting, if the user denied p to the client
+// or recently to one that has left, did not answer recently, or if there were too many prompts. a.mu must be held.
 func (a *prompter) suppressed(p clientPermission) (res promptResult, ok bool) {
-	if a.denied[p] {
+	maps.DeleteFunc(a.forgotten, func(_ executor.Permission, since time.Time) bool { return time.Since(since) >= repromptDelay })
+	if _, ok := a.forgotten[p.Permission]; ok || a.denied[p] {
 		return answerNo, true
 	}
 	maps.DeleteFunc(a.unanswered, func(_ clientPermission, s unansweredPrompt) bool { return time.Since(s.since) >= repromptDelay })
 	if s, ok := a.unanswered[p]; ok {
 		return s.result, true
 	}
-	return answerTooMany, countOf(a.denied, p.client) >= maxDenied || countOf(a.unanswered, p.client) >= maxUnanswered
+	return answerTooMany, countOf(a.denied, p.client)+len(a.forgotten) >= maxDenied || countOf(a.unanswered, p.client) >= maxUnanswered
 }
 
 // countOf returns the number of permissions of a client.

@@ -467,3 +467,30 @@ func TestCallHash(t *testing.T) {
 		t.Errorf("calls with unknown arguments have the same hash %q", hash)
 	}
 }
+
+// TestForgottenDenials checks that a client that initializes MCP again does not prompt at once for what
+// the user has denied.
+func TestForgottenDenials(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newPrompter("s", nil, nil, nil)
+		defer a.close()
+		p := executor.Permission{Kind: executor.PermitSite, Origin: "https://a.test"}
+		a.denied[clientPermission{a.mcpClient("1"), p}] = true
+		a.forget("1")
+		again := func() promptResult {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if res, ok := a.suppressed(clientPermission{a.mcpClient("2"), p}); ok {
+				return res
+			}
+			return ""
+		}
+		if got := again(); got != answerNo {
+			t.Errorf("after the end of its MCP session: %q", got)
+		}
+		time.Sleep(repromptDelay)
+		if got := again(); got != "" {
+			t.Errorf("after repromptDelay: %q", got)
+		}
+	})
+}
