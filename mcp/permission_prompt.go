@@ -67,7 +67,7 @@ type prompter struct {
 	denied     map[clientPermission]bool             // permissions that the user denied
 	unanswered map[clientPermission]unansweredPrompt // prompts without a valid answer
 	// forgotten has what the user denied to clients whose MCP session has ended, and when it ended: a
-	// client that initializes MCP again does not prompt for the same at once.
+	// client that initializes MCP again does not prompt for the same immediately.
 	forgotten map[executor.Permission]time.Time
 	grants    map[clientPermission][]func() // session grants; the functions revoke them
 }

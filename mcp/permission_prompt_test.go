@@ -468,8 +468,8 @@ func TestCallHash(t *testing.T) {
 	}
 }
 
-// TestForgottenDenials checks that a client that initializes MCP again does not prompt at once for what
-// the user has denied.
+// TestForgottenDenials checks that a client that initializes MCP again does not prompt immediately
+// for what the user has denied.
 func TestForgottenDenials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newPrompter("s", nil, nil, nil)

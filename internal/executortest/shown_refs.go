@@ -31,6 +31,7 @@ var (
 		{shape: "language", role: "button", name: "Store", click: "Deutsch", does: "Store"},
 		{shape: "uploading", role: "button", name: "Upload", changes: true, does: "Upload", now: "Uploading…"},
 		{shape: "item", role: "button", name: "Gift wrap", click: "Order", does: "Gift wrap"},
+		{shape: "keyed", role: "button", name: "Cancel", changes: true, does: "Cancel"},
 		{shape: "hovered", role: "button", name: "Open", does: "Open"},
 		{shape: "moved", role: "button", name: "Up", changes: true, does: "Up"},
 		{shape: "written", role: "button", name: "Caf\u00e9 bill", changes: true, does: "Caf\u00e9 bill"},

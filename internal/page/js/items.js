@@ -198,6 +198,8 @@ export function itemChange(old, oldName, now, name) {
   if (sameItem(old, now) && oldName === name) return '';
   if ((old?.position ?? '') !== (now?.position ?? '') || (old?.key ?? '') !== (now?.key ?? '')) return 'other';
   const [texts, controls] = linesOf(old, oldName), [nowTexts, nowControls] = linesOf(now, name);
+  // A row with an equal key and title is the same, whatever the states in its other cells are.
+  if (old && now && old.key === now.key && /(^| )data-/.test(now.key) && [...texts][0] === [...nowTexts][0]) return '';
   const same = (/** @type {(s: string) => string} */ fold) => {
     const [a, b, c, d] = [texts, nowTexts, controls, nowControls].map((set) => new Set([...set].map(fold)));
     if (isCut(old) || isCut(now)) return [...a][0] === [...b][0] && [...a].filter((s) => b.has(s)).length * 2 >= Math.min(a.size, b.size);
