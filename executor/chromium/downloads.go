@@ -12,6 +12,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
 
@@ -39,10 +40,17 @@ func (r *instance) downloadBegan(e cdpbrowser.EventDownloadWillBegin) {
 		return
 	}
 	r.mu.Lock()
-	r.undecided[e.GUID] = nil
+	waits := len(r.undecided) < maxUndecided
+	if waits {
+		r.undecided[e.GUID] = nil
+	}
 	r.mu.Unlock()
+	if !waits {
+		r.decideDownload(e)
+		return
+	}
 	r.work.Go(func() {
-		for end := time.Now().Add(r.opts.timing.AttachTab); !r.knowsDownloader(e) && r.conn.Err() == nil && time.Now().Before(end); {
+		for end := time.Now().Add(r.opts.timing.AttachTab); !r.knowsDownloader(e) && r.conn.Err() == nil && !notify.IsClosed(r.ended) && time.Now().Before(end); {
 			time.Sleep(downloaderInterval)
 		}
 		r.decideDownload(e)
@@ -56,8 +64,12 @@ func (r *instance) downloadBegan(e cdpbrowser.EventDownloadWillBegin) {
 	})
 }
 
-// downloaderInterval is how often an unknown frame is looked up.
-const downloaderInterval = 20 * time.Millisecond
+const (
+	// downloaderInterval is how often an unknown frame is looked up.
+	downloaderInterval = 20 * time.Millisecond
+	// maxUndecided is how many downloads may wait for a decision: their files already arrive.
+	maxUndecided = 8
+)
 
 // knowsDownloader reports whether the document that started a download is known. Pages of CDP clients
 // are not, and in a pool an instance gets only downloads of its tabs.
@@ -142,12 +154,17 @@ func (r *instance) cancel(guid string) {
 // downloadProgressed handles the progress of a download, and moves a complete file to the download
 // directory.
 func (r *instance) downloadProgressed(e cdpbrowser.EventDownloadProgress) {
+	limit := float64(min(r.opts.MaxDownloadBytes, r.quota.Remaining()))
 	r.mu.Lock()
-	_, undecided := r.undecided[e.GUID]
-	if undecided {
+	last, undecided := r.undecided[e.GUID]
+	exceeds := last != nil && last.ReceivedBytes > limit // canceled, and reported as too large later
+	if undecided && !exceeds {
 		r.undecided[e.GUID] = &e
 	}
 	r.mu.Unlock()
+	if undecided && !exceeds && e.ReceivedBytes > limit {
+		r.cancel(e.GUID)
+	}
 	if undecided || r.clientDownloadProgressed(e) {
 		return
 	}
