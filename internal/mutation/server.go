@@ -76,7 +76,7 @@ var server = promises{
 		},
 		{
 			File: "executor/chromium/pool_flood.go",
-			Old:  "	if 2*largest > total {\n",
+			Old:  "	if 2*largest > total && largest >= atLeast {\n",
 			New:  "	if total > 0 {\n",
 			Test: "TestMostActive",
 		},

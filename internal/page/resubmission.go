@@ -150,13 +150,14 @@ func (v *View) loadAgain(ctx context.Context, resubmit bool, method string, para
 		}
 		defer g.end(ctx)
 	}
-	if err := v.command(ctx, method, params, nil); err != nil {
-		if d := v.tab.dialogs.open.Load(); d != nil && resubmit {
-			d.resubmit.Store(true)
-		}
-		return nil, err
+	var n *navigationResult
+	err := v.command(ctx, method, params, nil)
+	if err == nil {
+		n, err = v.waitForCommit(ctx, before)
 	}
-	n, err := v.waitForCommit(ctx, before)
+	if d := v.tab.dialogs.open.Load(); d != nil && resubmit {
+		d.resubmit.Store(true)
+	}
 	if ctx.Err() != nil {
 		v.stop() // before the guard ends
 	}
