@@ -28,6 +28,7 @@ func (s *suite) errorPages(t *testing.T) {
 		url := c.untrustedSite()
 		_, err := c.page().Navigate(c.ctx, url, nil)
 		c.wantCode(err, executor.ErrNavigationFailed, "certificate")
+		c.met(executor.WaitCondition{Text: "Advanced"}) // a script of the warning writes its text
 		c.wantIn(c.snap(nil), "Advanced")
 		for name, act := range sorted(map[string]func() error{
 			"click":        func() error { return errOf(c.page().Click(c.ctx, css("#details-button"), nil)) },
