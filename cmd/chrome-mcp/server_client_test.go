@@ -72,6 +72,11 @@ func (c *commandLine) navigate(address string) {
 	}
 }
 
+// browsers returns the processes of the browsers of the running server.
+func (c *commandLine) browsers(t *testing.T) []string {
+	return slices.DeleteFunc(processesWith(t, c.data), func(process string) bool { return strings.Contains(process, " serve ") })
+}
+
 var serverProcess = regexp.MustCompile(`process ([0-9]+),`)
 
 // server returns the process of the running server.
@@ -176,16 +181,13 @@ func TestSessionsCloseEndsBrowser(t *testing.T) {
 	address := openShop(t)
 	c := newCommandLine(t)
 	c.navigate(address)
-	browsers := func() []string {
-		return slices.DeleteFunc(processesWith(t, c.data), func(process string) bool { return strings.Contains(process, " serve ") })
-	}
-	if len(browsers()) == 0 {
+	if len(c.browsers(t)) == 0 {
 		t.Fatal("no browser is running")
 	}
 	if out, err := c.run("sessions", "close", "--all"); err != nil || out != "closed default\n" {
 		t.Errorf("sessions close: %v\n%s", err, out)
 	}
-	for _, process := range browsers() {
+	for _, process := range c.browsers(t) {
 		t.Errorf("sessions close left %s", process)
 	}
 }
@@ -197,10 +199,7 @@ func TestServeStopWaitsForBrowsers(t *testing.T) {
 	address := openShop(t)
 	c := newCommandLine(t)
 	c.navigate(address)
-	browsers := func() []string {
-		return slices.DeleteFunc(processesWith(t, c.data), func(process string) bool { return strings.Contains(process, " serve ") })
-	}
-	if len(browsers()) == 0 {
+	if len(c.browsers(t)) == 0 {
 		t.Fatal("no browser is running")
 	}
 	if err := c.server().Signal(syscall.SIGTERM); err != nil {
@@ -210,14 +209,14 @@ func TestServeStopWaitsForBrowsers(t *testing.T) {
 	if out, err := c.run("call", "chrome_status", "--prefer", "cdp", "--session", "status"); err != nil {
 		t.Errorf("call: %v\n%s", err, out)
 	}
-	for _, process := range browsers() {
+	for _, process := range c.browsers(t) {
 		t.Errorf("the next server started before the end of %s", process)
 	}
 	c.navigate(address)
 	if out, err := c.run("serve", "stop"); err != nil || !strings.HasPrefix(out, "closed ") || !strings.HasSuffix(out, "\nstopped\n") {
 		t.Errorf("serve stop: %v\n%s", err, out)
 	}
-	for _, process := range browsers() {
+	for _, process := range c.browsers(t) {
 		t.Errorf("serve stop left %s", process)
 	}
 }

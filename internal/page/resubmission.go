@@ -47,15 +47,21 @@ var documentPatterns = []map[string]any{
 // requests of the tab. Then it returns an error, unless the document is known to be made by GET, and
 // a nil guard otherwise.
 func (v *View) guardResubmission(ctx context.Context, hint string) (*resubmissionGuard, error) {
+	g, err := v.installGuard(ctx, hint, v.command)
+	if executor.CodeOf(err) == executor.ErrCDP && v.tab.madeByGET() {
+		return nil, nil
+	}
+	return g, err
+}
+
+// installGuard installs a guard with send, which sends a command and waits for the response.
+func (v *View) installGuard(ctx context.Context, hint string, send func(ctx context.Context, method string, params, result any) error) (*resubmissionGuard, error) {
 	t := v.tab
 	g := &resubmissionGuard{tab: t, before: v.navigationState(), hint: hint}
 	t.resubmission.Store(g)
 	c := t.interception(true)
-	if err := v.command(ctx, c.method, c.params, nil); err != nil {
+	if err := send(ctx, c.method, c.params, nil); err != nil {
 		g.end(ctx)
-		if executor.CodeOf(err) == executor.ErrCDP && t.madeByGET() {
-			return nil, nil
-		}
 		return nil, err
 	}
 	return g, nil
@@ -204,18 +210,10 @@ func (g *resubmissionGuard) await(ctx context.Context) error {
 // guardLeaving is called before the answer to a dialog that delays leaving the page: the page may be
 // left because it is loaded again. It returns nil if no guard is needed.
 func (v *View) guardLeaving(ctx context.Context, d *openDialog, a executor.DialogAnswer) (*resubmissionGuard, error) {
-	t := v.tab
-	if d.Type != executor.DialogBeforeUnload || !a.Accept || d.resubmit.Load() || t.madeByGET() {
+	if d.Type != executor.DialogBeforeUnload || !a.Accept || d.resubmit.Load() || v.tab.madeByGET() {
 		return nil, nil
 	}
-	g := &resubmissionGuard{tab: t, before: v.navigationState(), hint: hintResubmit}
-	t.resubmission.Store(g)
-	c := t.interception(true)
-	if err := t.sess.Call(ctx, c.method, c.params, nil); err != nil {
-		g.end(ctx)
-		return nil, err
-	}
-	return g, nil
+	return v.installGuard(ctx, hintResubmit, v.tab.sess.Call) // View.command does not wait while a dialog is open
 }
 
 // reloadRequested records that a script requested a reload of a frame.
