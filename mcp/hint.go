@@ -52,6 +52,9 @@ func translateTexts(v reflect.Value) {
 			translateTexts(v.Elem())
 		}
 	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return // the bytes of a file, of which there can be millions
+		}
 		for i := range v.Len() {
 			translateTexts(v.Index(i))
 		}

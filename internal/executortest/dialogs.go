@@ -1,6 +1,7 @@
 package executortest
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -51,6 +52,24 @@ func (s *suite) dialogs(t *testing.T) {
 		c.answer(executor.DialogConfirm, "third", accept)
 		c.click(css("#retitle"), nil)
 		if res := c.answer(executor.DialogAlert, "retitle", accept); res.Title != "Retitled" {
+			c.Errorf("the title changed, but the answer reports %+v", *res)
+		}
+	})
+	s.page(t, "title after the answer, which another call reads first", "dialogs.html", func(c *testCase) {
+		c.eval(fmt.Sprintf("document.querySelector('#retitle').onclick = () => { alert('retitle'); document.title = 'Retitled'; fetch('/held/%s/slow'); }; 0", c.id), nil)
+		c.click(css("#retitle"), nil)
+		answered := make(chan *executor.DialogResult, 1)
+		go func() {
+			res, err := c.page().HandleDialog(c.ctx, accept)
+			if err != nil {
+				c.Error(err)
+			}
+			answered <- res
+		}()
+		c.awaitRequest("slow") // the answer waits for the response
+		c.must(c.exec.Tabs(c.ctx))
+		c.release("slow")
+		if res := <-answered; res != nil && res.Title != "Retitled" {
 			c.Errorf("the title changed, but the answer reports %+v", *res)
 		}
 	})

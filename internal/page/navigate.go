@@ -29,10 +29,13 @@ func (d *document) title(ctx context.Context) (string, error) {
 	return s, err
 }
 
+// A notedTitle is the title of the document that has a world with the given id.
+type notedTitle struct{ world, text string }
+
 // noteTitle stores the title of the top document, which has the world with the given id.
 func (t *Tab) noteTitle(world, title string) {
 	t.mu.Lock()
-	t.title.world, t.title.text = world, title
+	t.title = notedTitle{world, title}
 	t.mu.Unlock()
 }
 
@@ -291,6 +294,8 @@ func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOpti
 		nav.URL, nav.HTTPStatus, nav.Note = v.failedURL(n), http.StatusUnauthorized, noteAuth
 		nav.Obstacle = v.tab.responseObstacle(nav.URL, "", nav.HTTPStatus)
 		return nav, nil
+	case n.failure == netErrAborted: // it has no error page
+		return nil, v.redirected(n, v.navigationError(ctx, n))
 	case n.failure != "":
 		v.waitForErrorPage(ctx, n.loader)
 		return nil, v.redirected(n, v.navigationError(ctx, n))
@@ -406,7 +411,7 @@ func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until 
 // fillNavigation sets the URL and title of nav from the top document, if the gate allows reading
 // it.
 func (v *View) fillNavigation(ctx context.Context, nav *executor.Navigation) error {
-	late := time.After(v.tab.timing.Title)
+	late := time.After(v.tab.timing.World)
 	for {
 		changed := v.tab.changed.Changed()
 		d, err := v.document(ctx, executor.OpRead)

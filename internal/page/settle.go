@@ -21,6 +21,7 @@ type changeTracker struct {
 	start          time.Time
 	doc            *document        // the top document before; nil if there was none
 	title          *cdpconn.Pending // query for the title of doc before; nil if it was not queried
+	lastTitle      notedTitle       // title that was last read before
 	loader         cdp.LoaderID
 	url            string
 	seq            int // sequence number of the newest request before
@@ -55,7 +56,7 @@ func (v *View) watch() *changeTracker {
 	t.mu.Lock()
 	f := t.frames[t.main]
 	w.doc = t.documentOf(f)
-	w.loader, w.url = f.loader, f.url
+	w.loader, w.url, w.lastTitle = f.loader, f.url, t.title
 	w.navigations = t.navigationsStarted
 	w.seq, _ = t.inflight.counts()
 	w.errCount, w.autoClosed, w.handovers = t.errors.count(), t.autoClosed.count(), t.handovers.count()
@@ -341,9 +342,7 @@ func (w *changeTracker) titleBefore(ctx context.Context) (title string, known bo
 		return "", false
 	}
 	if w.title == nil {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		return t.title.text, t.title.world == w.doc.world
+		return w.lastTitle.text, w.lastTitle.world == w.doc.world
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.timing.EarlierTitle)
 	defer cancel()

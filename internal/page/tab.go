@@ -140,20 +140,20 @@ type Tab struct {
 	pastDocumentsStart int         // how many of pastDocuments are older than the current top document
 	gone               error       // why the tab is gone; nil while it exists
 	crashed            bool
-	navigatedBefore    bool                         // a call has navigated it before
-	shown              bool                         // the top frame has had a non-blank document
-	scripts            map[string]bool              // isolated worlds, by CDP's unique id, that have the page scripts
-	started            map[cdp.FrameID]navigation   // pending navigations, by frame
-	status             map[cdp.LoaderID]response    // of the top document, and of the pending one
-	requested          documentRequest              // the last request for a top document
-	lastStatus         int                          // HTTP status of the last response to a request for a top document
-	pdf                bool                         // that response is for the browser's PDF viewer
-	innerPDF           bool                         // a frame has received a response for the PDF viewer since
-	navigationsStarted int                          // cross-document navigations of the top frame that started
-	first              string                       // first URL of the tab
-	title              struct{ world, text string } // of the top document, when it was last read
-	lastDocumentURL    string                       // URL of the last request for a top document, after redirects
-	lastNetError       string                       // network error of the last document that failed to load
+	navigatedBefore    bool                       // a call has navigated it before
+	shown              bool                       // the top frame has had a non-blank document
+	scripts            map[string]bool            // isolated worlds, by CDP's unique id, that have the page scripts
+	started            map[cdp.FrameID]navigation // pending navigations, by frame
+	status             map[cdp.LoaderID]response  // of the top document, and of the pending one
+	requested          documentRequest            // the last request for a top document
+	lastStatus         int                        // HTTP status of the last response to a request for a top document
+	pdf                bool                       // that response is for the browser's PDF viewer
+	innerPDF           bool                       // a frame has received a response for the PDF viewer since
+	navigationsStarted int                        // cross-document navigations of the top frame that started
+	first              string                     // first URL of the tab
+	title              notedTitle                 // of the top document, when it was last read
+	lastDocumentURL    string                     // URL of the last request for a top document, after redirects
+	lastNetError       string                     // network error of the last document that failed to load
 
 	attaching    chan struct{}   // holds a token while a call attaches to the target
 	quotaOrigins map[string]bool // see limitStorage
