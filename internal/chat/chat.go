@@ -33,8 +33,8 @@ type Options struct {
 	OnEvent func(Event)
 	Logger  *slog.Logger // nil discards
 
-	initializeTimeout         time.Duration // 0 means the constant initializeTimeout
-	burstBytes, burstMessages int           // 0 means the constants
+	initializeTimeout time.Duration // 0 means the constant initializeTimeout
+	flood             floodLimits   // zero means defaultFloodLimits
 }
 
 // An MCPServer is the command of an MCP server on standard input and output, which the agent
@@ -176,8 +176,7 @@ func start(ctx context.Context, o Options) (*Chat, error) {
 			"starting agent %s: %w", o.Agent.Name, err)
 	}
 	fail := func(err error) { c.end.set(c.failure(err)) }
-	c.in = newIncoming(c.process.stdout, c.log, fail)
-	c.in.limit(cmp.Or(o.burstBytes, burstBytes), cmp.Or(o.burstMessages, burstMessages))
+	c.in = newIncoming(c.process.stdout, cmp.Or(o.flood, defaultFloodLimits), c.log, fail)
 	c.out = newOutgoing(c.process.stdin, fail)
 	c.conn = acp.NewConnection(c.handle, c.out, c.in)
 	c.conn.SetLogger(c.log)

@@ -747,7 +747,7 @@ func TestFaults(t *testing.T) {
 			r := newRecorder(t)
 			o := options(t, r)
 			if strings.HasPrefix(name, "flood") {
-				o.burstBytes, o.burstMessages = 512<<10, 1_000
+				o.flood = floodLimits{burstBytes: 512 << 10, burstMessages: 1_000} // on a slow machine, an agent may never exceed a rate
 			}
 			c := startChat(t, o)
 			other := startChat(t, options(t, newRecorder(t)))
@@ -785,14 +785,16 @@ func TestFaults(t *testing.T) {
 func TestManyToolUpdates(t *testing.T) {
 	r := newRecorder(t)
 	c := startChat(t, options(t, r))
-	start := time.Now()
-	prompt(t, c, "tool t read Reading", "repeat 100000 update t in_progress part #", "update t completed all")
-	if r.events != 100_002 {
+	n := 2 * maxTools
+	if tier.LongEnabled() {
+		n = 100 * maxTools
+	}
+	prompt(t, c, "tool t read Reading", fmt.Sprintf("repeat %d update t in_progress part #", n), "update t completed all")
+	if r.events != n+2 {
 		t.Errorf("%d events", r.events)
 	}
 	expect(t, r, `tool: t read "Reading" completed  "all"`+"\n")
-	t.Logf("took %v", time.Since(start))
-	prompt(t, c, "repeat 5000 tool t# read Reading", "update t0 completed forgotten")
+	prompt(t, c, fmt.Sprintf("repeat %d tool t# read Reading", maxTools+100), "update t0 completed forgotten")
 	if n := len(c.entries.tools); n != maxTools || len(c.entries.order) != maxTools {
 		t.Errorf("%d tool calls in memory", n)
 	}

@@ -15,17 +15,23 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits of what an agent sends. A session that is loaded repeats its history, so a short burst is
-// large. Beyond it, the rates are several times those of the fastest models.
+// Limits of what an agent sends.
 const (
-	maxLine       = 9 << 20 // bytes; results of our MCP server have at most 8 MiB
-	burstBytes    = 64 << 20
-	bytesPerSec   = 1 << 20
-	burstMessages = 150_000
-	messagesPerS  = 2_000
-	maxRequests   = 64  // that are not yet answered
-	maxInvalid    = 100 // lines without a message between them
+	maxLine     = 9 << 20 // bytes; results of our MCP server have at most 8 MiB
+	maxRequests = 64      // that are not yet answered
+	maxInvalid  = 100     // lines without a message between them
 )
+
+// floodLimits are the numbers of bytes and messages that an agent may send in a burst, and per second
+// after it.
+type floodLimits struct {
+	burstBytes, burstMessages int
+	bytes, messages           rate.Limit
+}
+
+// defaultFloodLimits allow a large burst, because a session that is loaded repeats its history. The
+// rates are several times those of the fastest models.
+var defaultFloodLimits = floodLimits{burstBytes: 64 << 20, burstMessages: 150_000, bytes: 1 << 20, messages: 2_000}
 
 // drainTimeout bounds the wait for the last messages of an agent that exited.
 const drainTimeout = time.Second
@@ -55,20 +61,15 @@ type incoming struct {
 	ended chan struct{} // closed at the end of source
 }
 
-func newIncoming(source io.ReadCloser, log *slog.Logger, fail func(error)) *incoming {
+func newIncoming(source io.ReadCloser, flood floodLimits, log *slog.Logger, fail func(error)) *incoming {
 	in := &incoming{
 		source: source, lines: bufio.NewReaderSize(source, 64<<10), log: log, fail: fail,
+		bytes: rate.NewLimiter(flood.bytes, flood.burstBytes), messages: rate.NewLimiter(flood.messages, flood.burstMessages),
 		ready: make(chan struct{}),
 		ended: make(chan struct{}),
 	}
 	in.changed = sync.NewCond(&in.mu)
 	return in
-}
-
-// limit sets how much an agent may send in a burst.
-func (in *incoming) limit(bytes, messages int) {
-	in.bytes = rate.NewLimiter(bytesPerSec, bytes)
-	in.messages = rate.NewLimiter(messagesPerS, messages)
 }
 
 // start lets the connection read.
