@@ -295,7 +295,9 @@ func TestLive(t *testing.T) {
 	})
 
 	step("the worker is killed", func(t *testing.T) {
+		mark := c.mark()
 		b.popup(t, func(click func(selector, text string)) { click("#share", "Share this tab") })
+		c.await(t, mark, "tab_shared", named(wire.EventTabShared, tab))
 		c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tab}, &wire.Tab{})
 		running := c.start(wire.MethodCDP, command(tab, "Runtime.evaluate", map[string]any{"expression": "new Promise(() => {})", "awaitPromise": true}))
 		c.cdp(t, tab, "Page.getLayoutMetrics", nil)

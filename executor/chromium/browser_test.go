@@ -21,6 +21,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // pages serves a few pages. Requests below /held/ are blocked until the test ends.
@@ -177,7 +178,9 @@ func TestConcurrentCallsShareOneLaunch(t *testing.T) {
 // tab can navigate away.
 func TestHungPageCanBeLeft(t *testing.T) {
 	srv, ctx := pages(t), await.Context(t)
-	s := newSession(t, newBrowser(t, testOptions(t)))
+	o := testOptions(t)
+	o.timing.PageLimits = timing.Default().PageLimits // the page is expected to exceed them
+	s := newSession(t, newBrowser(t, o))
 	if _, err := s.Navigate(ctx, srv.URL+"/hangs", nil); err != nil {
 		t.Fatal(err)
 	}

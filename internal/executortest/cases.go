@@ -132,7 +132,7 @@ const (
 // slowTopics are the topics of the part Slow. Their cases mainly test code that all backends share.
 var slowTopics = []string{
 	"snapshot", "click", "click_targets", "selectors", "refs", "type", "press", "hover", "scroll", "select_option", "fill_form", "eval", "read",
-	"drag", "mouse", "native_dialogs", "wait_for", "console", "requests", "denied_input", "denied_pixels", "denied_pointer", "screenshot_formats",
+	"shown_refs", "emulation", "drag", "mouse", "native_dialogs", "wait_for", "console", "requests", "denied_input", "denied_pixels", "denied_pointer", "screenshot_formats",
 }
 
 // has reports whether the part includes a topic.

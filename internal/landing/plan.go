@@ -27,6 +27,9 @@ const raceCases = "^TestExecutor$/./^(concurrency|dialogs)$"
 // timeout ends a test binary that hangs, with the stacks of its goroutines.
 const timeout = "-timeout=20m"
 
+// uncached also runs tests that have passed: the browser, on which they depend, may have changed.
+const uncached = "-count=1"
+
 // plan divides the packages that match the patterns into runs. The packages that drive browsers take
 // turns (see package tier), so that more of them start than there are cores.
 func plan(patterns []string) ([]testRun, error) {
@@ -49,12 +52,15 @@ func plan(patterns []string) ([]testRun, error) {
 		}
 		return found
 	}
+	if slices.Equal(patterns, []string{"./..."}) {
+		pick([]string{"internal/archtest"}) // make check runs it
+	}
 	browsers, serial := pick(browserPackages), pick(gotest.Serial)
-	runs := []testRun{{[]string{timeout, "-p=2"}, serial}, {[]string{timeout, "-p=2"}, all}, {[]string{timeout, "-p=4"}, browsers}}
+	runs := []testRun{{[]string{timeout, "-p=2"}, serial}, {[]string{timeout, "-p=2"}, all}, {[]string{timeout, "-p=4", uncached}, browsers}}
 	if hasCompiler() {
 		runs[1].flags = append(runs[1].flags, "-race")
 		if slices.Contains(browsers, module+"executor/chromium") {
-			runs = append(runs, testRun{[]string{timeout, "-race", "-run=" + raceCases}, []string{module + "executor/chromium"}})
+			runs = append(runs, testRun{[]string{timeout, uncached, "-race", "-run=" + raceCases}, []string{module + "executor/chromium"}})
 		}
 	}
 	return slices.DeleteFunc(runs, func(r testRun) bool { return len(r.packages) == 0 }), nil
