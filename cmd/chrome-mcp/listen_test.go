@@ -446,10 +446,10 @@ func TestConnectURL(t *testing.T) {
 				s.call(t, "get_text", nil, "This is")
 			}
 			s.end(t)
+			if out, err := c.run("sessions"); err != nil || !strings.Contains(out, "of-"+version+"@http ") {
+				t.Errorf("sessions, with those of the token: %v\n%s", err, out)
+			}
 		})
-	}
-	if out, err := c.run("sessions"); err != nil || !strings.Contains(out, "of-2025-06-18@http ") {
-		t.Errorf("sessions, with those of the token: %v\n%s", err, out)
 	}
 }
 

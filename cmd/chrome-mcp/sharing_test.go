@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/steps"
 )
 
 // TestSharing shares tabs in the popup for a time, until the machine is idle and until stopped, and
@@ -30,9 +31,7 @@ func TestSharing(t *testing.T) {
 		{"until the machine is idle", (*endToEnd).shareUntilIdle},
 		{"several tabs and none is active", (*endToEnd).shareSeveral},
 	} {
-		if !t.Run(step.name, func(t *testing.T) { step.work(e, t) }) {
-			t.FailNow()
-		}
+		steps.Run(t, step.name, func(t *testing.T) { step.work(e, t) })
 	}
 }
 
