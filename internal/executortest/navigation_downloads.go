@@ -182,8 +182,8 @@ func (s *suite) navigationDownloads(t *testing.T) {
 		c.wantCode(err, executor.ErrDownloadFailed)
 	})
 	s.page(t, "download exceeds its timeout", "navigation-downloads.html", func(c *testCase) {
-		c.timesOut(900*time.Millisecond, "still running", func(timeout time.Duration) error {
-			return errOf(c.page().Download(c.ctx, executor.DownloadOptions{Target: css("#slow"), Timeout: timeout}))
+		c.timesOut("still running", func(timeout time.Duration) error {
+			return errOf(c.page().Download(c.ctx, executor.DownloadOptions{Target: css("#slow"), Timeout: 20 * timeout})) // it starts until then
 		})
 		_, err := c.page().Download(c.ctx, executor.DownloadOptions{URL: c.navigationURL("attachment/slow.csv?hold=slow"), Timeout: 300 * time.Millisecond})
 		c.wantCode(err, executor.ErrTimeout)

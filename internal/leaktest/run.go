@@ -86,7 +86,7 @@ const parallelRoutes = 6
 
 // controlTimeout bounds the wait for a route to fire without enforcement, unless the published results
 // say that it does. A route that does not fire takes the full time.
-const controlTimeout = 8 * time.Second
+const controlTimeout = await.HangLimit / 8
 
 type runner struct {
 	h      Harness
