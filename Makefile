@@ -122,7 +122,7 @@ mutation: modules browser node ## remove each protection that SECURITY.md promis
 fuzz: ## run each fuzz target
 	@$(DEEP) -only '^fuzz/$(ONLY)'
 
-check: check-go check-generate check-js check-workflows check-vulns ## formatting, vet, staticcheck, generated files, imports, words, JavaScript, workflows, known vulnerabilities
+check: check-go check-generate check-js check-workflows check-vulns ## formatting, vet, staticcheck, generated files, imports, words, JavaScript, workflows, known vulnerabilities if vuln.go.dev can be reached
 	@$(TOOK)
 
 check-go: modules

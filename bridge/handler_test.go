@@ -16,7 +16,7 @@ import (
 // TestAllowedOriginsAndHosts checks the Origin and Host headers that can connect. A page can make a
 // browser dial the server under any name, but cannot choose these headers.
 func TestAllowedOriginsAndHosts(t *testing.T) {
-	s, dir, log := start(t)
+	s, dir, _ := start(t)
 	extension := connect(t, s, "real", wire.KeyToken, token(t, s, dir))
 	extension.answer(echo)
 	conn := waitConn(t, s, "real")
@@ -61,6 +61,16 @@ func TestAllowedOriginsAndHosts(t *testing.T) {
 			}
 			checkWorks(t, conn)
 		})
+	}
+}
+
+// TestPageWarning checks that a log has one warning about pages, without text of theirs.
+func TestPageWarning(t *testing.T) {
+	s, _, log := start(t)
+	for _, origin := range []string{"http://evil.example", "https://evil.example"} {
+		if _, _, err := dialAs(t, s.Port(), "", http.Header{"Origin": {origin}}); err == nil {
+			t.Errorf("%s dialed", origin)
+		}
 	}
 	if n := strings.Count(log.String(), "level=WARN msg=\"the Origin header is that of a page"); n != 1 {
 		t.Errorf("%d warnings about pages, want 1", n)

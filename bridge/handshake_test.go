@@ -206,9 +206,19 @@ func TestBadInput(t *testing.T) {
 			}
 		})
 	}
-	if n := strings.Count(log.String(), "invalid proof"); n == 0 {
-		t.Error("the rejection is not logged")
+}
+
+// TestProofWarning checks that a log has one warning about invalid proofs, and the others at another
+// level.
+func TestProofWarning(t *testing.T) {
+	s, dir, log := start(t)
+	for range 2 {
+		c := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "stranger", kind: wire.KeyToken, key: token(t, s, dir)}
+		c.challenge()
+		c.send(&wire.Proof{MAC: c.tr.ClientMAC(wire.NewKey())})
+		c.wantRejected(wire.ReasonBadProof)
 	}
+	await.Until(t, "the log of the rejections", func() bool { return strings.Count(log.String(), "connection rejected: invalid proof") == 2 })
 	if n := strings.Count(log.String(), "level=WARN msg=\"connection rejected: invalid proof"); n != 1 {
 		t.Errorf("%d warnings about invalid proofs, want 1", n)
 	}

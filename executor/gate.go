@@ -65,7 +65,7 @@ type Access struct {
 }
 
 // CheckErrorPage returns ErrPolicyDenied if the access acts on an error page of the browser. Such a
-// page can be read and left. Its buttons and keys accept a certificate or ignore another warning of
+// page can be left, and read unless the browser prevents that. Its buttons and keys accept a certificate or ignore another warning of
 // the browser, which protects a person, so only a person may use them. Backends deny it regardless
 // of the [Gate].
 func (a Access) CheckErrorPage() error {
@@ -76,8 +76,8 @@ func (a Access) CheckErrorPage() error {
 	if !a.ErrorPage {
 		return nil
 	}
-	e := Errorf(ErrPolicyDenied, "Read the page for the reason, or load another URL with Page.Navigate.",
-		"the tab shows an error page or a warning of the browser, which can be read but not acted on: only a person can accept this")
+	e := Errorf(ErrPolicyDenied, "Load another URL with Page.Navigate, or ask the user to look at the tab.",
+		"the tab shows an error page or a warning of the browser, and no call acts on it: only a person can accept this")
 	e.Rule = "error-page"
 	return e
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
@@ -66,7 +67,7 @@ func nativeHost(path string) {
 			}
 			last = read()
 			write(`{"v":1,"servers":` + last + `}`)
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(await.MaxPoll):
 			if now := read(); now != last {
 				last = now
 				write(`{"v":1,"changed":true}`)

@@ -44,17 +44,17 @@ const bigChat = 10_000
 func chatHost(servers string) {
 	now := time.Now().UnixMilli()
 	h := &fakeChats{servers: servers, answers: map[string]chan string{}}
-	stored := func(id, title, site, agent string, ago time.Duration) *fakeChat {
-		c := &fakeChat{ID: id, Title: title, Site: site, Agent: agent, Created: now, Updated: now - ago.Milliseconds()}
+	stored := func(id, title, site, agent string, minutes int64) *fakeChat {
+		c := &fakeChat{ID: id, Title: title, Site: site, Agent: agent, Created: now, Updated: now - minutes*60_000}
 		h.chats = append(h.chats, c)
 		return c
 	}
-	stored("hotel", "Which of these hotels has a quiet room?", "hotels.example", "claude-code", 40*time.Minute).entries = []object{
+	stored("hotel", "Which of these hotels has a quiet room?", "hotels.example", "claude-code", 40).entries = []object{
 		{"seq": 1, "at": now, "kind": "user", "text": "Which of these hotels has a quiet room?"},
 		{"seq": 2, "at": now, "kind": "agent", "text": "The **Garden Hotel**: its rooms 12 to 18 face the courtyard."},
 	}
-	stored("order", "Summarize order 1042", "shop.example", "gemini", 26*time.Hour)
-	big := stored("big", "A long chat", "shop.example", "codex", 80*time.Hour)
+	stored("order", "Summarize order 1042", "shop.example", "gemini", 26*60)
+	big := stored("big", "A long chat", "shop.example", "codex", 80*60)
 	for i := 1; i <= bigChat; i++ {
 		e := object{"seq": i, "at": now, "kind": "agent", "text": fmt.Sprintf("Message %d with **bold** text, `code` and a list:\n\n- one\n- two\n\n> %s", i, strings.Repeat("words and ", i%30))}
 		switch i % 5 {

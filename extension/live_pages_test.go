@@ -12,13 +12,13 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/steps"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
 // TestPages uses the popup and the options page as users do, in one browser. Each step
 // depends on the state that the previous ones left.
 func TestPages(t *testing.T) {
-	root := t
 	web := newSite(t)
 	origin := func(host string) string { return strings.TrimSuffix(web.at(host, ""), "/") }
 	policy := wire.Policy{Allow: []string{origin("a.test"), origin("b.test")}, Subresources: "public"}
@@ -29,12 +29,6 @@ func TestPages(t *testing.T) {
 	page := b.Find(t, "page", "about:blank")
 	server := newServer(t, "claude", policy)
 	var c *fakeConn
-	step := func(name string, work func(t *testing.T)) {
-		t.Helper()
-		if !root.Run(name, work) {
-			root.FailNow()
-		}
-	}
 	tabOf := func(t *testing.T, host string) (id int) {
 		t.Helper()
 		await.Until(t, "a tab of "+host, func() bool {
@@ -48,7 +42,7 @@ func TestPages(t *testing.T) {
 		return c.start(wire.MethodConsent, wire.PromptParams{Kind: "eval", Origin: origin(host), Call: "1"})
 	}
 
-	step("first run", func(t *testing.T) {
+	steps.Run(t, "first run", func(t *testing.T) {
 		b.GoTo(t, page.ID, "chrome://version/")
 		b.Popup(t, func(s string) {
 			b.shows(t, s, "#setup-title", "Two steps to get started")
@@ -65,7 +59,7 @@ func TestPages(t *testing.T) {
 		})
 	})
 
-	step("connected", func(t *testing.T) {
+	steps.Run(t, "connected", func(t *testing.T) {
 		b.installHost()
 		b.run(server)
 		// The title tries to change the writing direction.
@@ -84,7 +78,7 @@ func TestPages(t *testing.T) {
 		})
 	})
 
-	step("share and keep", func(t *testing.T) {
+	steps.Run(t, "share and keep", func(t *testing.T) {
 		mark := c.mark()
 		b.Popup(t, func(s string) {
 			b.tick(t, s, "#keep")
@@ -103,7 +97,7 @@ func TestPages(t *testing.T) {
 		}
 	})
 
-	step("what a tab is doing", func(t *testing.T) {
+	steps.Run(t, "what a tab is doing", func(t *testing.T) {
 		tab := tabOf(t, "a.test")
 		c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tab}, &wire.Tab{})
 		c.cdp(t, tab, "Page.reload", nil)
@@ -113,7 +107,7 @@ func TestPages(t *testing.T) {
 		})
 	})
 
-	step("a tab that an agent opened is not listed as shared", func(t *testing.T) {
+	steps.Run(t, "a tab that an agent opened is not listed as shared", func(t *testing.T) {
 		var own wire.Tab
 		c.call(t, wire.MethodTabNew, wire.Empty{}, &own)
 		c.cdp(t, own.TabID, "Page.navigate", map[string]any{"url": web.at("b.test", "/own?title=Own")})
@@ -132,7 +126,7 @@ func TestPages(t *testing.T) {
 		c.call(t, wire.MethodTabClose, wire.TabRef{TabID: own.TabID}, &wire.TabClosed{})
 	})
 
-	step("a page that cannot be driven", func(t *testing.T) {
+	steps.Run(t, "a page that cannot be driven", func(t *testing.T) {
 		b.GoTo(t, page.ID, "chrome://version/")
 		b.Popup(t, func(s string) {
 			b.shows(t, s, "#tabs .bad", "belong to the browser")
@@ -146,7 +140,7 @@ func TestPages(t *testing.T) {
 		c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tabOf(t, "a.test")}, &wire.Tab{})
 	})
 
-	step("scripts once", func(t *testing.T) {
+	steps.Run(t, "scripts once", func(t *testing.T) {
 		tab := tabOf(t, "a.test")
 		evaluate := command(tab, "Runtime.evaluate", map[string]any{"expression": "40 + 2"})
 		pending := ask(t, "a.test")
@@ -169,7 +163,7 @@ func TestPages(t *testing.T) {
 		}
 	})
 
-	step("a double click answers one question", func(t *testing.T) {
+	steps.Run(t, "a double click answers one question", func(t *testing.T) {
 		pending := []<-chan answer{ask(t, "a.test"), ask(t, "b.test")}
 		b.Popup(t, func(s string) {
 			b.holds(t, s, "document.querySelectorAll('#questions button:enabled').length === 6")
@@ -212,7 +206,7 @@ func TestPages(t *testing.T) {
 		})
 	})
 
-	step("scripts denied", func(t *testing.T) {
+	steps.Run(t, "scripts denied", func(t *testing.T) {
 		pending := ask(t, "b.test")
 		b.popup(t, func(click func(selector, text string)) { click("#questions button", "No") })
 		if a := <-pending; a.err != nil || !strings.Contains(string(a.data), "false") {
@@ -220,7 +214,7 @@ func TestPages(t *testing.T) {
 		}
 	})
 
-	step("stop one, stop all", func(t *testing.T) {
+	steps.Run(t, "stop one, stop all", func(t *testing.T) {
 		first := tabOf(t, "a.test")
 		var made struct {
 			TargetID string `json:"targetId"`
@@ -250,7 +244,7 @@ func TestPages(t *testing.T) {
 		b.Send("", "Target.closeTarget", map[string]any{"targetId": made.TargetID})
 	})
 
-	step("how it ended", func(t *testing.T) {
+	steps.Run(t, "how it ended", func(t *testing.T) {
 		mark := c.mark()
 		b.Call(t, "", "Target.activateTarget", map[string]any{"targetId": page.ID}, nil)
 		b.popup(t, func(click func(selector, text string)) { click("#share", "Share this tab") })
@@ -264,7 +258,7 @@ func TestPages(t *testing.T) {
 		})
 	})
 
-	step("options", func(t *testing.T) {
+	steps.Run(t, "options", func(t *testing.T) {
 		downloads := t.TempDir()
 		b.Call(t, "", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": downloads}, nil)
 		var opened struct {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/steps"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -23,20 +24,13 @@ func (b *browser) badge(t *testing.T, text, title string) {
 // TestStates tests states that other tests do not reach: of the badge, of the driver of a
 // tab, of the window for agents' tabs, and of tabs that cannot be driven.
 func TestStates(t *testing.T) {
-	root := t
 	web := newSite(t)
 	policy := wire.Policy{Allow: []string{strings.TrimSuffix(web.at("a.test", ""), "/")}, Subresources: "public"}
 	b := start(t)
 	page := b.Find(t, "page", "about:blank")
-	step := func(name string, work func(t *testing.T)) {
-		t.Helper()
-		if !root.Run(name, work) {
-			root.FailNow()
-		}
-	}
 	var tab int
 
-	step("the badge of a rejected connection", func(t *testing.T) {
+	steps.Run(t, "the badge of a rejected connection", func(t *testing.T) {
 		refusing := newServer(t, "refusing", policy)
 		refusing.mu.Lock()
 		refusing.refuse = "this server accepts no browsers today"
@@ -49,7 +43,7 @@ func TestStates(t *testing.T) {
 
 	claude, zed := newServer(t, "claude", policy), newServer(t, "zed", policy)
 	var c, z *fakeConn
-	step("the badge while connecting", func(t *testing.T) {
+	steps.Run(t, "the badge while connecting", func(t *testing.T) {
 		hold := make(chan struct{})
 		claude.mu.Lock()
 		claude.hold = hold
@@ -61,7 +55,7 @@ func TestStates(t *testing.T) {
 		b.badge(t, "", "no tab is shared")
 	})
 
-	step("the user selects the driver of a tab", func(t *testing.T) {
+	steps.Run(t, "the user selects the driver of a tab", func(t *testing.T) {
 		b.GoTo(t, page.ID, web.at("a.test", "/one?title=First"))
 		b.run(claude, zed)
 		z = zed.next(t)
@@ -85,7 +79,7 @@ func TestStates(t *testing.T) {
 		z.cdp(t, tab, "Page.reload", nil)
 	})
 
-	step("a window for the tabs of agents", func(t *testing.T) {
+	steps.Run(t, "a window for the tabs of agents", func(t *testing.T) {
 		var opened struct {
 			TargetID string `json:"targetId"`
 		}
@@ -111,7 +105,7 @@ func TestStates(t *testing.T) {
 		}
 	})
 
-	step("a tab is not driven without network rules", func(t *testing.T) {
+	steps.Run(t, "a tab is not driven without network rules", func(t *testing.T) {
 		z.call(t, wire.MethodTabRelease, wire.TabRef{TabID: tab}, nil)
 		b.Worker(t, `{
 			globalThis.kept = chrome.declarativeNetRequest.updateSessionRules;
@@ -128,7 +122,7 @@ func TestStates(t *testing.T) {
 		z.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tab}, &wire.Tab{})
 	})
 
-	step("Cancel in the debugging bar", func(t *testing.T) {
+	steps.Run(t, "Cancel in the debugging bar", func(t *testing.T) {
 		mark := z.mark()
 		b.Worker(t, fmt.Sprintf("chrome.debugger.onDetach.dispatch({ tabId: %d }, 'canceled_by_user')", tab), nil)
 		z.await(t, mark, "tab_unshared debugger", unshared(tab, "debugger"))

@@ -11,13 +11,13 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/steps"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
 // TestLive runs the actions of users in one browser. Each step depends on the state that
 // the previous ones left.
 func TestLive(t *testing.T) {
-	root := t
 	web := newSite(t)
 	policy := wire.Policy{
 		Allow:        []string{fmt.Sprintf("http://a.test:%d", web.port()), fmt.Sprintf("http://b.test:%d", web.port())},
@@ -31,20 +31,14 @@ func TestLive(t *testing.T) {
 	server := newServer(t, "claude", policy)
 	b.run(server)
 	var c *fakeConn
-	step := func(name string, work func(t *testing.T)) {
-		t.Helper()
-		if !root.Run(name, work) {
-			root.FailNow()
-		}
-	}
 
-	step("native pairing", func(t *testing.T) {
+	steps.Run(t, "native pairing", func(t *testing.T) {
 		c = server.next(t)
 		c.call(t, wire.MethodPing, wire.Empty{}, &wire.Empty{})
 	})
 
 	tab := 0
-	step("a tab that is not shared", func(t *testing.T) {
+	steps.Run(t, "a tab that is not shared", func(t *testing.T) {
 		var list wire.TabsList
 		c.call(t, wire.MethodTabsList, wire.Empty{}, &list)
 		if len(list.Tabs) != 0 {
@@ -57,7 +51,7 @@ func TestLive(t *testing.T) {
 		c.refused(t, "BAD_ARGS", wire.MethodTabAttach, map[string]any{"tabId": "1"})
 	})
 
-	step("share by popup", func(t *testing.T) {
+	steps.Run(t, "share by popup", func(t *testing.T) {
 		mark := c.mark()
 		b.popup(t, func(click func(selector, text string)) { click("#share", "Share this tab") })
 		e := c.await(t, mark, "tab_shared", named(wire.EventTabShared, tab))
@@ -75,7 +69,7 @@ func TestLive(t *testing.T) {
 		})
 	})
 
-	step("relay", func(t *testing.T) {
+	steps.Run(t, "relay", func(t *testing.T) {
 		c.refused(t, "DETACHED", wire.MethodCDP, command(tab, "Page.enable", nil))
 		var attached wire.Tab
 		c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tab}, &attached)
@@ -99,7 +93,7 @@ func TestLive(t *testing.T) {
 		}
 	})
 
-	step("denied commands", func(t *testing.T) {
+	steps.Run(t, "denied commands", func(t *testing.T) {
 		for method, params := range map[string]map[string]any{
 			"Network.getAllCookies":                 nil,
 			"Storage.getCookies":                    nil,
@@ -120,7 +114,7 @@ func TestLive(t *testing.T) {
 		c.cdp(t, tab, "Network.getCookies", map[string]any{"urls": []string{web.at("a.test", "/")}})
 	})
 
-	step("consent", func(t *testing.T) {
+	steps.Run(t, "consent", func(t *testing.T) {
 		evaluate := command(tab, "Runtime.evaluate", map[string]any{"expression": "window.mine = 40 + 2"})
 		c.refused(t, "CONSENT_REQUIRED", wire.MethodCDP, evaluate)
 		origin := strings.TrimSuffix(web.at("a.test", ""), "/")
@@ -137,7 +131,7 @@ func TestLive(t *testing.T) {
 		}
 	})
 
-	step("commands keep their order", func(t *testing.T) {
+	steps.Run(t, "commands keep their order", func(t *testing.T) {
 		world := isolated(t, c, tab)
 		var answers []<-chan answer
 		for i := range 200 {
@@ -158,7 +152,7 @@ func TestLive(t *testing.T) {
 		}
 	})
 
-	step("network rules", func(t *testing.T) {
+	steps.Run(t, "network rules", func(t *testing.T) {
 		visits := 0
 		home := func() {
 			t.Helper()
@@ -219,7 +213,7 @@ func TestLive(t *testing.T) {
 		b.Worker(t, fmt.Sprintf("chrome.tabs.query({}).then((tabs) => chrome.tabs.remove(tabs.map((t) => t.id).filter((id) => id !== %d)))", tab), nil)
 	})
 
-	step("pages that cannot be driven", func(t *testing.T) {
+	steps.Run(t, "pages that cannot be driven", func(t *testing.T) {
 		mark := c.mark()
 		b.WithSession(t, page.ID, func(session string) {
 			b.Call(t, session, "Page.navigate", map[string]any{"url": "chrome://version/"}, nil)
@@ -237,7 +231,7 @@ func TestLive(t *testing.T) {
 		c.call(t, wire.MethodTabAttach, wire.TabRef{TabID: tab}, &wire.Tab{})
 	})
 
-	step("own tabs", func(t *testing.T) {
+	steps.Run(t, "own tabs", func(t *testing.T) {
 		var own wire.Tab
 		c.call(t, wire.MethodTabNew, wire.Empty{}, &own)
 		if own.Active || !own.Own || own.TargetID == "" {
@@ -254,7 +248,7 @@ func TestLive(t *testing.T) {
 		c.await(t, mark, "tab_unshared closed", unshared(own.TabID, "closed"))
 	})
 
-	step("unshared during a call", func(t *testing.T) {
+	steps.Run(t, "unshared during a call", func(t *testing.T) {
 		mark := c.mark()
 		running := c.start(wire.MethodCDP, command(tab, "Runtime.evaluate", map[string]any{"expression": "new Promise(() => {})", "awaitPromise": true}))
 		c.cdp(t, tab, "Page.getLayoutMetrics", nil) // it runs
@@ -272,7 +266,7 @@ func TestLive(t *testing.T) {
 		})
 	})
 
-	step("dragged out of the group", func(t *testing.T) {
+	steps.Run(t, "dragged out of the group", func(t *testing.T) {
 		mark := c.mark()
 		b.Worker(t, "chrome.commands.onCommand.dispatch('share-tab')", nil)
 		c.await(t, mark, "tab_shared", named(wire.EventTabShared, tab))
@@ -286,7 +280,7 @@ func TestLive(t *testing.T) {
 		c.await(t, mark, "tab_unshared moved", unshared(tab, "moved"))
 	})
 
-	step("the screen is locked", func(t *testing.T) {
+	steps.Run(t, "the screen is locked", func(t *testing.T) {
 		mark := c.mark()
 		b.Worker(t, "chrome.commands.onCommand.dispatch('share-tab')", nil)
 		c.await(t, mark, "tab_shared", named(wire.EventTabShared, tab))
@@ -294,7 +288,7 @@ func TestLive(t *testing.T) {
 		c.await(t, mark, "tab_unshared locked", unshared(tab, "locked"))
 	})
 
-	step("the worker is killed", func(t *testing.T) {
+	steps.Run(t, "the worker is killed", func(t *testing.T) {
 		mark := c.mark()
 		b.popup(t, func(click func(selector, text string)) { click("#share", "Share this tab") })
 		c.await(t, mark, "tab_shared", named(wire.EventTabShared, tab))
@@ -319,10 +313,10 @@ func TestLive(t *testing.T) {
 		isolated(t, c, tab)
 	})
 
-	step("the server restarts on another port", func(t *testing.T) {
+	steps.Run(t, "the server restarts on another port", func(t *testing.T) {
 		instance := c.instance
 		server.stop()
-		next := newServer(root, "claude", policy)
+		next := newServer(t, "claude", policy)
 		b.run(next)
 		c = next.next(t)
 		if c.instance != instance {
@@ -331,8 +325,8 @@ func TestLive(t *testing.T) {
 		server = next
 	})
 
-	step("two servers", func(t *testing.T) {
-		other := newServer(root, "other", policy)
+	steps.Run(t, "two servers", func(t *testing.T) {
+		other := newServer(t, "other", policy)
 		b.run(server, other)
 		o := other.next(t)
 		attach := func(c, loses *fakeConn) {
@@ -360,8 +354,8 @@ func TestLive(t *testing.T) {
 		o.call(t, wire.MethodTabRelease, wire.TabRef{TabID: tab}, &wire.Empty{})
 	})
 
-	step("options page and pairing string", func(t *testing.T) {
-		remote := newServer(root, "paired", policy)
+	steps.Run(t, "options page and pairing string", func(t *testing.T) {
+		remote := newServer(t, "paired", policy)
 		secret := wire.NewKey()
 		remote.keys = map[string][]byte{wire.KeyPairing: secret}
 		var opened struct {
@@ -393,7 +387,7 @@ func TestLive(t *testing.T) {
 			p.call(t, wire.MethodPing, wire.Empty{}, &wire.Empty{})
 			// It reports a server that nothing else lists, and that no alarm finds.
 			b.Worker(t, withoutAlarms, nil)
-			second := newServerAt(root, "second", policy, usualPort(t))
+			second := newServerAt(t, "second", policy, usualPort(t))
 			second.keys = map[string][]byte{wire.KeyPaired: remote.own}
 			if err := p.send(&wire.ServersChange{}); err != nil {
 				t.Fatal(err)

@@ -38,6 +38,13 @@ const READ_COMMANDS = /^(Accessibility|DOM|Runtime)\.|^Page\.(captureScreenshot|
  * that of another program. */
 const PENDING_URL_ERROR = /^Cannot access contents of url "(?!https?:|file:)/;
 
+/** The error of all commands while the browser shows a warning in the tab, such as one about a
+ * certificate: Chrome does not let extensions attach to it. */
+const WARNING_ERROR = /^Cannot attach to this target/;
+
+/** What is the case then. */
+const WARNING = 'the tab shows a warning of the browser, such as one about a certificate, and Chrome lets no extension read or use it';
+
 /** How long to wait before a rejected command is sent again, in ms. */
 const RESEND_PAUSE = 20;
 
@@ -376,7 +383,7 @@ export class Relay {
     const { steps } = a;
     try {
       const target = sessionId === '' ? { tabId: a.tabId } : { tabId: a.tabId, sessionId };
-      const result = await withTimeout(timeoutMs, this.sendToBrowser(a, target, method, params, Date.now() + timeoutMs), method) ?? {};
+      const result = await withTimeout(timeoutMs, this.sendToBrowser(a, target, method, params, Date.now() + timeoutMs, client), method) ?? {};
       if (!a.closing) {
         // pushState may have changed the URL before the page was read.
         const why = a.steps !== steps && READ_COMMANDS.test(method) ? decide(a.rules, a.url) : null;
@@ -401,14 +408,16 @@ export class Relay {
    * @param {string} method
    * @param {Record<string, any>} params
    * @param {number} end when the caller stops waiting, in ms since 1970
+   * @param {string} client id of the CDP client, "" for tools
    */
-  async sendToBrowser(a, target, method, params, end) {
+  async sendToBrowser(a, target, method, params, end, client) {
     const { documents, steps, rules } = a;
     const isUnchanged = () => this.attachments.get(a.tabId) === a && !a.closing
       && a.documents === documents && a.steps === steps && a.rules === rules;
     try {
       return await chrome.debugger.sendCommand(target, method, params);
     } catch (e) {
+      if (WARNING_ERROR.test(message(e))) return leaveWarning(a, method, params, client);
       if (!PENDING_URL_ERROR.test(message(e))) throw e;
     }
     const last = Math.min(end, Date.now() + timing.patience.pendingURL) - RESEND_PAUSE;
@@ -791,11 +800,29 @@ async function resend(target, method, params, last, isUnchanged) {
   }
 }
 
+/**
+ * Navigates a tab in which the browser shows a warning. The result names no document, as that of a
+ * navigation within a document: tools wait for the event, and CDP clients would not.
+ *
+ * @param {Attachment} a
+ * @param {string} method
+ * @param {Record<string, any>} params
+ * @param {string} client id of the CDP client, "" for tools
+ */
+async function leaveWarning(a, method, params, client) {
+  if (method !== 'Page.navigate' || client !== '') {
+    throw new CommandError('POLICY_DENIED', `${WARNING}: ${client === '' ? 'navigate to another URL' : 'close the tab'}, or ask the user, as only a person can accept this`);
+  }
+  await chrome.tabs.update(a.tabId, { url: String(params.url) });
+  return { frameId: a.top };
+}
+
 /** @param {number} tabId @param {string} text */
 function attachError(tabId, text) {
   if (/no tab with given id/i.test(text)) return new CommandError('TAB_NOT_FOUND', `tab ${tabId} not found`);
   if (/gallery/i.test(text)) return new CommandError('POLICY_DENIED', "the browser's web store cannot be driven: open another page in the tab");
   if (/file/i.test(text)) return new CommandError('POLICY_DENIED', 'local files cannot be driven: open a web page in the tab');
+  if (WARNING_ERROR.test(text)) return new CommandError('POLICY_DENIED', `${WARNING}: ask the user to leave it, or open another tab`);
   if (/cannot (access|attach)/i.test(text)) return new CommandError('POLICY_DENIED', 'the tab shows an internal page of the browser, which cannot be driven: open a web page in it');
   return new CommandError('INTERNAL', `attaching the debugger: ${text}`);
 }

@@ -246,18 +246,15 @@ func TestSessionGrantEndsWithSession(t *testing.T) {
 	yes := func(context.Context) (*sdk.ElicitResult, error) {
 		return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "session"}}, nil
 	}
-	t.Run("first", func(t *testing.T) {
-		cs := connectAs(t, h.server, h.user(yes), legacy)
-		for range 2 {
-			if res := callTool(t, cs, "navigate", shopCall); res.IsError {
-				t.Error(errorText(t, res))
-			}
+	first := connectAs(t, h.server, h.user(yes), legacy)
+	for range 2 {
+		if res := callTool(t, first, "navigate", shopCall); res.IsError {
+			t.Error(errorText(t, res))
 		}
-	})
-	t.Run("second", func(t *testing.T) {
-		cs := connectAs(t, h.server, nil, legacy)
-		errorText(t, callTool(t, cs, "navigate", shopCall))
-	})
+	}
+	first.Close()
+	second := connectAs(t, h.server, nil, legacy)
+	errorText(t, callTool(t, second, "navigate", shopCall))
 	if h.prompts.Load() != 1 || h.navigations.Load() != 2 {
 		t.Errorf("%d prompts, %d navigations", h.prompts.Load(), h.navigations.Load())
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/steps"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -52,9 +53,7 @@ func TestEndToEnd(t *testing.T) {
 		{"stop and SIGHUP", (*endToEnd).stopAndReconnect},
 		{"the end", (*endToEnd).end},
 	} {
-		if !t.Run(step.name, func(t *testing.T) { step.work(e, t) }) {
-			t.FailNow()
-		}
+		steps.Run(t, step.name, func(t *testing.T) { step.work(e, t) })
 		e.guardSecrets(t)
 	}
 }

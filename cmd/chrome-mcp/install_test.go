@@ -278,7 +278,7 @@ func TestDoctorFix(t *testing.T) {
 	if err := os.MkdirAll(profile, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chtimes(profile, time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+	if err := os.Chtimes(profile, time.Time{}, time.Now().AddDate(0, 0, -1)); err != nil {
 		t.Fatal(err)
 	}
 	for _, socket := range []string{server.SocketPath(data), filepath.Join(data, "dashboard", "1")} {

@@ -51,7 +51,7 @@ func TestSecretAttacks(t *testing.T) {
 	https := strings.Replace(s.site.URL, "http://", "https://", 1)
 	s.set("tls.password", testPassword, "--origin", https)
 	s.site.page("/login", loginForm+reports)
-	for _, attack := range []struct {
+	attacks := []struct {
 		name string
 		run  func(*secretsTest, *testing.T)
 	}{
@@ -74,14 +74,17 @@ func TestSecretAttacks(t *testing.T) {
 		{"clipboard", (*secretsTest).clipboard},
 		{"guesses by selector", (*secretsTest).selectorGuesses},
 		{"wide permissions", (*secretsTest).widePermissions},
-	} {
+	}
+	ran := 0
+	for _, attack := range attacks {
 		t.Run(attack.name, func(t *testing.T) {
+			ran++
 			s.t = t
 			attack.run(s, t)
 		})
 	}
 	s.t = t
-	if !t.Failed() && len(s.attacks) < minAttacks {
+	if !t.Failed() && ran == len(attacks) && len(s.attacks) < minAttacks {
 		t.Errorf("%d attacks, want at least %d: %v", len(s.attacks), minAttacks, slices.Sorted(maps.Keys(s.attacks)))
 	}
 	log, err := os.ReadFile(s.auditLog())
@@ -89,7 +92,7 @@ func TestSecretAttacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.wantNothing("the audit log", string(log))
-	if !strings.Contains(string(log), `"rule":"secret:shop"`) {
+	if ran == len(attacks) && !strings.Contains(string(log), `"rule":"secret:shop"`) {
 		t.Error("the audit log does not have the rule of the denials")
 	}
 	// Only the site of the secret has received it.

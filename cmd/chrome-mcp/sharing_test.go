@@ -6,9 +6,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/steps"
 )
 
 // TestSharing shares tabs in the popup for a time, until the machine is idle and until stopped, and
@@ -30,9 +30,7 @@ func TestSharing(t *testing.T) {
 		{"until the machine is idle", (*endToEnd).shareUntilIdle},
 		{"several tabs and none is active", (*endToEnd).shareSeveral},
 	} {
-		if !t.Run(step.name, func(t *testing.T) { step.work(e, t) }) {
-			t.FailNow()
-		}
+		steps.Run(t, step.name, func(t *testing.T) { step.work(e, t) })
 	}
 }
 
@@ -48,12 +46,11 @@ func (e *endToEnd) shareUntil(t *testing.T, until, line string) {
 	})
 }
 
-// expires returns when the sharing of the only shared tab ends.
-func (e *endToEnd) expires(t *testing.T) time.Time {
+// expires returns when the sharing of the only shared tab ends, in ms since 1970.
+func (e *endToEnd) expires(t *testing.T) (ms int64) {
 	t.Helper()
-	var ms int64
 	e.browser.Worker(t, "chrome.storage.session.get('tabs').then((g) => Object.values(g.tabs.tabs)[0].expires)", &ms)
-	return time.UnixMilli(ms)
+	return ms
 }
 
 func (e *endToEnd) shareForTime(t *testing.T) {
@@ -66,7 +63,7 @@ func (e *endToEnd) shareForTime(t *testing.T) {
 	b.Worker(t, "{ const now = Date.now; Date.now = () => now() + 10 * 60_000; }", nil)
 	before := e.expires(t)
 	e.server.call(t, "get_text", nil, "Lamps of walnut")
-	await.Until(t, "the call to renew the time", func() bool { return e.expires(t).Sub(before) > 9*time.Minute })
+	await.Until(t, "the call to renew the time", func() bool { return e.expires(t)-before > 9*60_000 })
 
 	// The time outlives the worker, whose clock was 10 minutes fast. The right clock does not extend it.
 	b.KillWorker(t)

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/examples/shop"
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -63,7 +62,7 @@ func browse(t *testing.T) executor.Executor {
 
 // keep saves the screenshot and the outline of the active tab.
 func keep(t *testing.T, chrome executor.Executor) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second) // the context of the test is already canceled
+	ctx, cancel := context.WithTimeout(context.Background(), executor.DefaultNavigateTimeout) // the context of the test is already canceled
 	defer cancel()
 	write := func(extension string, data []byte, err error) {
 		name := strings.ReplaceAll(t.Name(), "/", "-") + extension

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
@@ -188,9 +187,7 @@ func TestHungPageCanBeLeft(t *testing.T) {
 	if err != nil || !strings.Contains(a.Note, "busy") { // the page received the click
 		t.Errorf("the click that hangs the page: %+v, %v", a, err)
 	}
-	hurry, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	_, err = pagetest.Of(s, "").Text(hurry, nil)
+	_, err = pagetest.Of(s, "").Text(await.Expiring(t), nil)
 	wantCode(t, err, executor.ErrTimeout)
 	nav, err := s.Navigate(ctx, srv.URL+"/after", nil)
 	if err != nil || nav.Title != "after" {

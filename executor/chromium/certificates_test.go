@@ -34,7 +34,7 @@ func selfSigned(t *testing.T, end time.Time) tls.Certificate {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: end.Add(-48 * time.Hour), NotAfter: end,
+		SerialNumber: big.NewInt(1), NotBefore: end.AddDate(0, 0, -2), NotAfter: end,
 		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
@@ -75,9 +75,9 @@ func httpsSite(t *testing.T, certificate tls.Certificate) (port string) {
 // TestAcceptCertificates checks that a launched browser accepts the certificates of exactly the
 // servers that its options name.
 func TestAcceptCertificates(t *testing.T) {
-	shared := selfSigned(t, time.Now().Add(24*time.Hour))
+	shared := selfSigned(t, time.Now().AddDate(0, 0, 1))
 	named, other := httpsSite(t, shared), httpsSite(t, shared)
-	expired := httpsSite(t, selfSigned(t, time.Now().Add(-24*time.Hour)))
+	expired := httpsSite(t, selfSigned(t, time.Now().AddDate(0, 0, -1)))
 	accepted := []string{"127.0.0.1" + named, "wrong.example" + other, "localhost" + expired}
 	rejected := map[string]string{
 		"localhost" + named:         "net::ERR_CERT_AUTHORITY_INVALID", // another host with the same certificate

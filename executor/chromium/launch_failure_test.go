@@ -83,15 +83,13 @@ func TestLaunchOfNonBrowserTimesOut(t *testing.T) {
 	o.Isolated = true
 	// A child process also keeps the pipe and the output open.
 	o.Browser = fakeBrowser(t, "echo hello >&2; sleep 600 & sleep 600")
-	limit := 300 * time.Millisecond
-	o.timing.Launch = limit
+	o.timing.Launch = 300 * time.Millisecond
 	_, err := launch(t.Context(), o)
-	for err != nil && !strings.Contains(err.Error(), "hello") && limit < await.HangLimit { // it had no time to print that
-		limit *= 2
-		o.timing.Launch = limit
+	for err != nil && !strings.Contains(err.Error(), "hello") && o.timing.Launch < await.HangLimit { // it had no time to print that
+		o.timing.Launch *= 2
 		_, err = launch(t.Context(), o)
 	}
-	wantFailure(t, o.DataDir, err, fmt.Sprintf("did not answer within %v: hello", limit), "Chromium-based")
+	wantFailure(t, o.DataDir, err, fmt.Sprintf("did not answer within %v: hello", o.timing.Launch), "Chromium-based")
 	if out, _ := exec.Command("ps", "-eo", "stat=,args=").Output(); strings.Contains(string(out), o.DataDir) {
 		t.Errorf("processes are left:\n%s", out)
 	}

@@ -257,7 +257,7 @@ func TestNamedProfilePersists(t *testing.T) {
 	// A data: URL has no storage. A cookie proves that Chromium used the profile again.
 	p := mustLaunch(t, o)
 	call(t, p.transport, "", "Storage.setCookies", obj{"cookies": []obj{{
-		"name": "k", "value": "v", "url": "https://kept.test/", "expires": float64(time.Now().Add(time.Hour).Unix()),
+		"name": "k", "value": "v", "url": "https://kept.test/", "expires": float64(time.Now().AddDate(0, 0, 1).Unix()),
 	}}}, nil)
 	if err := p.close(t.Context()); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -70,7 +69,7 @@ func TestMain(m *testing.M) {
 // none, because helper processes need time to notice that their browser has exited.
 func processesNaming(text string) []string {
 	var left []string
-	for deadline := time.Now().Add(await.HangLimit); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	await.Poll(func() bool {
 		out, _ := exec.Command("ps", "-eo", "pid=,args=").Output()
 		left = nil
 		for line := range strings.Lines(string(out)) {
@@ -78,10 +77,8 @@ func processesNaming(text string) []string {
 				left = append(left, strings.TrimSpace(line))
 			}
 		}
-		if len(left) == 0 {
-			break
-		}
-	}
+		return len(left) == 0
+	})
 	return left
 }
 

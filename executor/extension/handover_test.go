@@ -1,7 +1,6 @@
 package extension
 
 import (
-	"context"
 	"errors"
 	"strconv"
 	"testing"
@@ -46,7 +45,7 @@ func TestHandoverInChrome(t *testing.T) {
 	}
 	inHandover := func(t *testing.T, id executor.TabID) {
 		t.Helper()
-		if _, err := pagetest.Of(env.s, id).Text(limited(t, 50*time.Millisecond), nil); !errors.Is(err, executor.ErrTimeout) {
+		if _, err := pagetest.Of(env.s, id).Text(await.Expiring(t), nil); !errors.Is(err, executor.ErrTimeout) {
 			t.Errorf("reading a page that is handed over to the user: %v", err)
 		}
 	}
@@ -60,7 +59,7 @@ func TestHandoverInChrome(t *testing.T) {
 		if !p.conn.HandedOver(raw.ID) || !p.conn.HandedOver("worker") {
 			t.Error("HandedOver does not report that a page is handed over to the user")
 		}
-		if _, err := pagetest.Of(env.s, id).HandOver(limited(t, 50*time.Millisecond)); !errors.Is(err, executor.ErrTimeout) {
+		if _, err := pagetest.Of(env.s, id).HandOver(await.Expiring(t)); !errors.Is(err, executor.ErrTimeout) {
 			t.Errorf("a second handover: %v", err)
 		}
 		u.WithSession(t, raw.ID, func(session string) {
@@ -143,11 +142,4 @@ func TestHandoverInChrome(t *testing.T) {
 			t.Errorf("the question after Chrome was closed: %v", err)
 		}
 	})
-}
-
-// limited returns a context that ends after d.
-func limited(t *testing.T, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
 }

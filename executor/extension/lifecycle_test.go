@@ -17,6 +17,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/steps"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -112,7 +113,7 @@ func TestLifecycle(t *testing.T) {
 	second := fake.openAsUser(web.URL + "/second")
 	awaitTabs(t, b, 2)
 
-	t.Run("listing tabs does not attach the debugger", func(t *testing.T) {
+	steps.Run(t, "listing tabs does not attach the debugger", func(t *testing.T) {
 		tabs, err := s.Tabs(ctx)
 		if err != nil || len(tabs) != 2 || tabs[0].URL != web.URL+"/first" {
 			t.Fatalf("tabs %+v, %v", tabs, err)
@@ -127,7 +128,7 @@ func TestLifecycle(t *testing.T) {
 			}
 		})
 	})
-	t.Run("a selected tab is the default tab", func(t *testing.T) {
+	steps.Run(t, "a selected tab is the default tab", func(t *testing.T) {
 		_, err := pagetest.Of(s, "").Text(ctx, nil)
 		wantCode(t, err, executor.ErrTabNotFound, "no tab is active")
 		tabs, _ := s.Tabs(ctx)
@@ -159,7 +160,7 @@ func TestLifecycle(t *testing.T) {
 		}
 		return executor.Ref(m[1])
 	}
-	t.Run("refs stay valid after detach", func(t *testing.T) {
+	steps.Run(t, "refs stay valid after detach", func(t *testing.T) {
 		ref := refOf(t)
 		release := func() {
 			fake.withTab(second, func(dt *fakeTab) { fake.release(dt, "idle") })
@@ -188,7 +189,7 @@ func TestLifecycle(t *testing.T) {
 		"replaced_with_devtools": {executor.ErrDevToolsOpen, "close DevTools"},
 		"target_closed":          {executor.ErrDetached, "cannot be debugged"},
 	} {
-		t.Run("debugger detached during a call: "+reason, func(t *testing.T) {
+		steps.Run(t, "debugger detached during a call: "+reason, func(t *testing.T) {
 			done := navigate(ctx, s, id, web.URL+"/hangs")
 			select {
 			case <-hung:
@@ -203,7 +204,7 @@ func TestLifecycle(t *testing.T) {
 			}
 		})
 	}
-	t.Run("disconnected during a call", func(t *testing.T) {
+	steps.Run(t, "disconnected during a call", func(t *testing.T) {
 		if _, err := pagetest.Of(s, id).Navigate(ctx, web.URL+"/second", nil); err != nil {
 			t.Fatal(err)
 		}
@@ -243,7 +244,7 @@ func TestLifecycle(t *testing.T) {
 			t.Errorf("click on a ref from before the disconnect: %+v, %v", a, err)
 		}
 	})
-	t.Run("closing a user's tab releases it", func(t *testing.T) {
+	steps.Run(t, "closing a user's tab releases it", func(t *testing.T) {
 		closed, err := pagetest.Of(s, tabs[0].ID).Close(ctx)
 		if err != nil || closed.Closed || !closed.Released {
 			t.Fatalf("closing the user's tab: %+v, %v", closed, err)
@@ -259,7 +260,7 @@ func TestLifecycle(t *testing.T) {
 			t.Fatalf("closing the session's tab: %+v, %v", closed, err)
 		}
 	})
-	t.Run("tab closed during tab events", func(t *testing.T) {
+	steps.Run(t, "tab closed during tab events", func(t *testing.T) {
 		// For the race detector: nothing synchronizes these events with the calls below.
 		stop, stopped := make(chan struct{}), make(chan struct{})
 		go func() {
@@ -293,7 +294,7 @@ func TestLifecycle(t *testing.T) {
 		awaitTabs(t, b, before)
 	})
 
-	t.Run("script consent", func(t *testing.T) {
+	steps.Run(t, "script consent", func(t *testing.T) {
 		granted, answered := false, false
 		fake.mu.Lock()
 		fake.consent = func(string) (bool, bool) { return granted, answered }
@@ -312,7 +313,7 @@ func TestLifecycle(t *testing.T) {
 			t.Errorf("eval with consent: %+v, %v", res, err)
 		}
 	})
-	t.Run("permission prompt", func(t *testing.T) {
+	steps.Run(t, "permission prompt", func(t *testing.T) {
 		q := executor.PermissionPrompt{Permission: executor.Permission{Kind: executor.PermitSite, Origin: "https://example.com"}, Site: "https://example.com", Tool: "navigate", Tab: id}
 		for _, c := range []struct {
 			granted, answered bool
@@ -342,7 +343,7 @@ func TestLifecycle(t *testing.T) {
 		wantCode(t, err, executor.ErrBadArgs, "eval")
 	})
 	for _, reason := range wire.UnsharedReasons() {
-		t.Run("unshared during a call: "+reason, func(t *testing.T) {
+		steps.Run(t, "unshared during a call: "+reason, func(t *testing.T) {
 			n := fake.openAsUser(web.URL + "/third")
 			awaitTabs(t, b, 2)
 			list, err := s.Tabs(ctx)
@@ -363,7 +364,7 @@ func TestLifecycle(t *testing.T) {
 			wantCode(t, err, executor.ErrTabNotFound)
 		})
 	}
-	t.Run("audit log", func(t *testing.T) {
+	steps.Run(t, "audit log", func(t *testing.T) {
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}

@@ -22,6 +22,7 @@ import (
 	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/steps"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -185,26 +186,13 @@ func (env *testEnv) waitReconnected(before *bridge.Conn) {
 func TestReconnect(t *testing.T) {
 	env := newTestEnv(t, nil, userBrowserOptions{})
 	u := env.u
-	root := t
-	step := func(name string, work func(t *testing.T)) {
-		t.Helper()
-		ok := root.Run(name, func(t *testing.T) {
-			env.t, u.t = t, t
-			work(t)
-		})
-		env.t, u.t = root, root
-		if !ok {
-			root.FailNow()
-		}
-	}
-
-	step("worker is killed while idle", func(t *testing.T) {
+	steps.Run(t, "worker is killed while idle", func(t *testing.T) {
 		before := env.server.Instances()[0]
 		u.killWorker() // no tab event restarts it, only the alarm
 		env.waitReconnected(before)
 	})
 	tab, id := env.share("/shared")
-	step("worker is killed between calls", func(t *testing.T) {
+	steps.Run(t, "worker is killed between calls", func(t *testing.T) {
 		waitForPage(t, env.s, id, "/shared")
 		before := env.server.Instances()[0]
 		u.killWorker()
@@ -214,7 +202,7 @@ func TestReconnect(t *testing.T) {
 			t.Error("the instance id changed")
 		}
 	})
-	step("worker is killed during a call", func(t *testing.T) {
+	steps.Run(t, "worker is killed during a call", func(t *testing.T) {
 		before := env.server.Instances()[0]
 		done := env.startHungNavigation(id)
 		u.killWorker()
@@ -231,7 +219,7 @@ func TestReconnect(t *testing.T) {
 		}
 		waitForPage(t, env.s, id, "/shared")
 	})
-	step("user stops sharing during a call", func(t *testing.T) {
+	steps.Run(t, "user stops sharing during a call", func(t *testing.T) {
 		done := env.startHungNavigation(id)
 		u.toggle(tab)
 		wantCode(t, await.Receive(t, "the end of the call", done), executor.ErrDetached, "the user stopped sharing")
@@ -241,7 +229,7 @@ func TestReconnect(t *testing.T) {
 		tab, id = env.share("/again")
 		waitForPage(t, env.s, id, "/again")
 	})
-	step("handshake file is deleted", func(t *testing.T) {
+	steps.Run(t, "handshake file is deleted", func(t *testing.T) {
 		before := env.server.Instances()[0]
 		done := env.startHungNavigation(id)
 		if n, err := bridge.Stop(u.data); n != 1 || err != nil {
@@ -266,7 +254,7 @@ func TestReconnect(t *testing.T) {
 		}
 		waitForPage(t, env.s, id, "/again")
 	})
-	step("token is rotated", func(t *testing.T) {
+	steps.Run(t, "token is rotated", func(t *testing.T) {
 		before := env.server.Instances()[0]
 		if err := env.server.Rotate(); err != nil {
 			t.Fatal(err)
@@ -275,7 +263,7 @@ func TestReconnect(t *testing.T) {
 		env.waitReconnected(before)
 		waitForPage(t, env.s, id, "/again")
 	})
-	step("two servers", func(t *testing.T) {
+	steps.Run(t, "two servers", func(t *testing.T) {
 		one := env.server.Instances()[0]
 		second := startServer(t, u.data, "second", nil)
 		b, s := newClient(t, second)
@@ -321,7 +309,7 @@ func TestReconnect(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	step("server is killed", func(t *testing.T) {
+	steps.Run(t, "server is killed", func(t *testing.T) {
 		first := startServerProcess(t, u.data, env.site.URL+"/child")
 		if got := first.readLine(); got != "read" {
 			t.Fatalf("the server printed %q", got)
@@ -337,7 +325,7 @@ func TestReconnect(t *testing.T) {
 		}
 		waitForPage(t, env.s, id, "/again") // the server of this process is not affected
 	})
-	step("two browsers", func(t *testing.T) {
+	steps.Run(t, "two browsers", func(t *testing.T) {
 		other := newUserBrowser(t, u.data, userBrowserOptions{})
 		theirs := other.open(env.site.URL + "/other-browser")
 		await.Until(t, "the second browser to connect", func() bool { return len(env.server.Instances()) == 2 })
@@ -357,7 +345,7 @@ func TestReconnect(t *testing.T) {
 		}
 		waitForPage(t, env.s, id, "/again")
 	})
-	step("browser is killed", func(t *testing.T) {
+	steps.Run(t, "browser is killed", func(t *testing.T) {
 		if why := u.act("keep", map[string]any{"origin": env.site.URL, "on": true}); why != "" {
 			t.Fatal(why)
 		}

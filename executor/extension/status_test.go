@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
@@ -63,7 +62,7 @@ func TestPing(t *testing.T) {
 	instance, peer := server.Pipe("one")
 	await.Until(t, "the extension to connect", b.Connected)
 	// The extension does not respond to pings.
-	if err := b.Ping(limited(t, 50*time.Millisecond)); err == nil {
+	if err := b.Ping(await.Expiring(t)); err == nil {
 		t.Error("no error although the extension did not respond")
 	}
 	if err := send(peer, &wire.Ping{TS: 1}); err != nil {

@@ -20,6 +20,7 @@ import (
 	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/steps"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -89,8 +90,7 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 		}
 	}
 
-	t.Run("page dials the port", func(t *testing.T) {
-		env.t, u.t = t, t
+	steps.Run(t, "page dials the port", func(t *testing.T) {
 		u.open(env.site.URL + "/hostile")
 		page := u.target("page", "/hostile")
 		var got []string
@@ -122,8 +122,7 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 		}
 		checkUnaffected(t)
 	})
-	t.Run("another extension", func(t *testing.T) {
-		env.t, u.t = t, t
+	steps.Run(t, "another extension", func(t *testing.T) {
 		var got []string
 		u.evalInOther(fmt.Sprintf(socketAttempts, port), &got)
 		checkRejected(t, got)
@@ -161,8 +160,7 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 		u.evalInOther("chrome.declarativeNetRequest.updateSessionRules({removeRuleIds: [1]}).then(() => [])", &forged)
 		checkUnaffected(t)
 	})
-	t.Run("another program on the port", func(t *testing.T) {
-		env.t, u.t = t, t
+	steps.Run(t, "another program on the port", func(t *testing.T) {
 		fake := startFakeServer(t)
 		decoy, err := bridge.New(bridge.Options{DataDir: u.data, ExtensionID: extfiles.ID(), Name: "decoy"})
 		if err != nil {
@@ -192,7 +190,7 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 		}
 		checkUnaffected(t)
 	})
-	t.Run("log", func(t *testing.T) {
+	steps.Run(t, "log", func(t *testing.T) {
 		text := log.String()
 		if n := strings.Count(text, "level=WARN msg=\"the Origin header is that of a page or of another extension\""); n != 1 {
 			t.Errorf("%d warnings about untrusted clients, want 1:\n%s", n, text)
@@ -203,8 +201,7 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 			}
 		}
 	})
-	t.Run("another debugger", func(t *testing.T) {
-		env.t, u.t = t, t
+	steps.Run(t, "another debugger", func(t *testing.T) {
 		// The browser allows both debuggers and isolates them from each other.
 		both, busy := env.share("/busy")
 		attach := "chrome.debugger.%stach({tabId: %d}%s).then(() => '')"
@@ -214,8 +211,7 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 		waitForPage(t, env.s, busy, "/busy")
 		checkUnaffected(t)
 	})
-	t.Run("pages that cannot be shared", func(t *testing.T) {
-		env.t, u.t = t, t
+	steps.Run(t, "pages that cannot be shared", func(t *testing.T) {
 		for url, text := range map[string]string{
 			"chrome://version/":                   "belong to the browser",
 			"file:///etc/passwd":                  "local files",

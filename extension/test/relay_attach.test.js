@@ -86,3 +86,32 @@ test('a tab that shows an error page when it is attached gets no input', async (
   await relay.command(attachment, '', 'Page.getFrameTree', {}, SHORT_TIMEOUT_MS);
   assert.throws(() => relay.command(attachment, '', 'Input.insertText', { text: 'thisisunsafe' }, SHORT_TIMEOUT_MS), (/** @type {any} */ e) => e.code === 'POLICY_DENIED');
 });
+
+test('a warning of the browser is left by a navigation, and nothing else', async () => {
+  const { attach, relay, connection } = setUp([null]);
+  await attach();
+  chrome.debugger.sendCommand = /** @type {any} */ (async () => {
+    throw new Error('Cannot attach to this target.');
+  });
+  /** @type {any[]} */
+  const opened = [];
+  chrome.tabs.update = /** @type {any} */ (async (/** @type {number} */ id, /** @type {any} */ change) => {
+    opened.push([id, change]);
+  });
+  const attachment = /** @type {any} */ (relay.attachmentOf(connection, 7));
+  attachment.rules = compile({ allow: ['example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] });
+  relay.delegate.doing = () => {};
+  const command = (/** @type {string} */ method, params = {}, client = '') => (async () => relay.command(attachment, '', method, params, SHORT_TIMEOUT_MS, client))();
+  for (const [client, advice] of [['', /warning of the browser.*: navigate to another URL/], ['c1', /warning of the browser.*: close the tab/]]) {
+    await assert.rejects(command('Page.reload', {}, String(client)), (/** @type {any} */ e) => e.code === 'POLICY_DENIED' && /** @type {RegExp} */ (advice).test(e.message));
+  }
+  await assert.rejects(command('Page.navigate', { url: 'https://other.test/' }), /other\.test/);
+  assert.deepEqual(opened, []);
+  assert.deepEqual(await command('Page.navigate', { url: 'https://example.com/next' }), { frameId: 'T7' });
+  assert.deepEqual(opened, [[7, { url: 'https://example.com/next' }]]);
+});
+
+test('attaching to a warning of the browser fails with its reason', async () => {
+  const { attach } = setUp(['Cannot attach to this target.']);
+  await assert.rejects(attach(), /warning of the browser.*: ask the user to leave it, or open another tab/);
+});

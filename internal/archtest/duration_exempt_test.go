@@ -29,16 +29,63 @@ func (c *durationChecker) index(file *sourceFile) {
 			for _, name := range names {
 				c.declared[objectKey(file.info.Defs[name])] = d
 			}
-			ast.Inspect(node, func(n ast.Node) bool {
-				if id, ok := n.(*ast.Ident); ok {
-					if key := objectKey(file.info.Uses[id]); key != "" {
-						c.uses[key] = append(c.uses[key], d)
-					}
-				}
-				return true
-			})
+			c.indexUses(file.info, node, d)
 		}
 	}
+}
+
+// deepUser is the declaration of what runs in long tests only.
+var deepUser = &declaration{exempt: true}
+
+// indexUses records that user uses the objects that node refers to.
+func (c *durationChecker) indexUses(info *types.Info, node ast.Node, user *declaration) {
+	ast.PreorderStack(node, nil, func(n ast.Node, stack []ast.Node) bool {
+		if user != deepUser && isDeep(info, n, stack) {
+			c.indexUses(info, n, deepUser)
+			return false
+		}
+		if id, ok := n.(*ast.Ident); ok {
+			if key := objectKey(info.Uses[id]); key != "" {
+				c.uses[key] = append(c.uses[key], user)
+			}
+		}
+		return true
+	})
+}
+
+// isDeep reports whether node, whose parents are on the stack, runs only if tier.LongEnabled returns
+// true, or is passed to a method of the result of a method named long.
+func isDeep(info *types.Info, node ast.Node, stack []ast.Node) bool {
+	if len(stack) == 0 {
+		return false
+	}
+	switch parent := stack[len(stack)-1].(type) {
+	case *ast.IfStmt:
+		return node == parent.Body && requiresLong(info, parent.Cond)
+	case *ast.BinaryExpr:
+		return parent.Op == token.LAND && node == parent.Y && requiresLong(info, parent.X)
+	case *ast.CallExpr:
+		if method, ok := parent.Fun.(*ast.SelectorExpr); ok && node != method {
+			if suite, ok := method.X.(*ast.CallExpr); ok {
+				f, ok := callee(info, suite).(*types.Func)
+				return ok && f.Name() == "long"
+			}
+		}
+	}
+	return false
+}
+
+// requiresLong reports whether a condition is true only if tier.LongEnabled returns true.
+func requiresLong(info *types.Info, cond ast.Expr) bool {
+	switch cond := cond.(type) {
+	case *ast.ParenExpr:
+		return requiresLong(info, cond.X)
+	case *ast.BinaryExpr:
+		return cond.Op == token.LAND && (requiresLong(info, cond.X) || requiresLong(info, cond.Y))
+	case *ast.CallExpr:
+		return isFunc(callee(info, cond), module+"/internal/testing/tier", "LongEnabled")
+	}
+	return false
 }
 
 // declarations returns the parts of a declaration that are used separately, and the names that they

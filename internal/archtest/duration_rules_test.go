@@ -19,7 +19,7 @@ type durationVisitor struct {
 func (v *durationVisitor) check(node ast.Node) {
 	ast.PreorderStack(node, nil, func(n ast.Node, stack []ast.Node) bool {
 		v.stack = stack
-		if v.isExempt(n) {
+		if v.isExempt(n) || isDeep(v.file.info, n, stack) {
 			return false
 		}
 		switch n := n.(type) {
@@ -97,7 +97,7 @@ func (v *durationVisitor) isAllowed(expr ast.Expr) bool {
 			if comparison, _ := isOrder(p.Op); comparison {
 				return v.comparesMeasured(p) // and is a lower bound, or the walk stops before
 			}
-			if (p.Op == token.QUO || p.Op == token.REM) && child == p.Y {
+			if (p.Op == token.QUO || p.Op == token.REM) && child == p.Y || p.Op == token.MUL && isInteger(child) {
 				return true
 			}
 		case *ast.CallExpr:
@@ -122,6 +122,9 @@ func (v *durationVisitor) isAllowed(expr ast.Expr) bool {
 				return false
 			}
 		case *ast.AssignStmt:
+			if p.Tok == token.MUL_ASSIGN && isInteger(child) {
+				return true
+			}
 			i := slices.IndexFunc(p.Rhs, func(e ast.Expr) bool { return e == child })
 			return i >= 0 && i < len(p.Lhs) && v.inProduct(assigned(info, p.Lhs[i]))
 		default:
@@ -130,6 +133,12 @@ func (v *durationVisitor) isAllowed(expr ast.Expr) bool {
 		child = parent
 	}
 	return false
+}
+
+// isInteger reports whether node is an integer, such as a factor.
+func isInteger(node ast.Node) bool {
+	lit, ok := node.(*ast.BasicLit)
+	return ok && lit.Kind == token.INT
 }
 
 // comparesMeasured reports whether a side of a comparison is a number and a measured time.

@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,23 +16,6 @@ import (
 
 	"golang.org/x/tools/go/packages"
 )
-
-// unchecked lists the packages with findings of TestDurations, and their number. It only shrinks.
-var unchecked = map[string]int{
-	"cmd/chrome-mcp":           5,
-	"examples/ci":              1,
-	"executor/chromium":        11,
-	"executor/extension":       3,
-	"extension":                4,
-	"internal/deeptest":        1,
-	"internal/executortest":    34,
-	"internal/leaktest":        3,
-	"internal/page":            5,
-	"internal/timing":          2,
-	"internal/testing/gotest":  2,
-	"internal/testing/testlog": 2,
-	"internal/testing/tier":    2,
-}
 
 // durationsFixture is a package with all kinds of durations in tests.
 const durationsFixture = "internal/archtest/testdata/durations"
@@ -55,7 +37,10 @@ const durationsFixture = "internal/archtest/testdata/durations"
 //     a function whose comment contains the word synctest, such as a method of an interface,
 //   - a declared function named Benchmark…,
 //   - a function that calls tier.Long, or another such function, in
-//     a statement of its body that is not nested in another one, and
+//     a statement of its body that is not nested in another one,
+//   - what runs only if tier.LongEnabled returns true: the body of an if statement, and what follows
+//     it in a condition,
+//   - an argument of a method of the result of a method named long, such as a deep case of a suite, and
 //   - a function, variable, constant or type that is used, and only in such functions.
 //
 // A duration is also allowed
@@ -64,35 +49,13 @@ const durationsFixture = "internal/archtest/testdata/durations"
 //     a slice or value of a variable that the product declares, also in a sum or product, or added to
 //     a time,
 //   - as the other side of a lower bound,
-//   - as a unit: a divisor, and the argument of Round and Truncate.
+//   - as a unit: a divisor, and the argument of Round and Truncate, and
+//   - as a factor: an integer that a duration is multiplied by.
 func TestDurations(t *testing.T) {
-	counts := map[string]int{}
-	var lines []string
 	for _, f := range durations(t) {
-		dir := filepath.ToSlash(filepath.Dir(f.file))
-		if dir == durationsFixture {
-			continue
+		if filepath.ToSlash(filepath.Dir(f.file)) != durationsFixture {
+			t.Error(f)
 		}
-		counts[dir]++
-		if unchecked[dir] == 0 || testing.Verbose() {
-			lines = append(lines, f.String())
-		}
-	}
-	for dir := range unchecked {
-		counts[dir] += 0
-	}
-	for _, dir := range slices.Sorted(maps.Keys(counts)) {
-		switch got, want := counts[dir], unchecked[dir]; {
-		case want == 0:
-			t.Errorf("%s: %d findings", dir, got)
-		case got > want:
-			t.Errorf("%s: %d findings, %d more than in unchecked; run with -v to see them", dir, got, got-want)
-		case got < want:
-			t.Errorf("%s: %d findings; lower its number in unchecked from %d", dir, got, want)
-		}
-	}
-	for _, line := range lines {
-		t.Log(line)
 	}
 }
 
@@ -144,7 +107,8 @@ func durations(t *testing.T) []durationFinding {
 	return found
 }
 
-var loadDurations = sync.OnceValues(func() ([]durationFinding, error) {
+// loadTests returns a checker with the test files of the module and the fixture. It has found nothing.
+var loadTests = sync.OnceValues(func() (*durationChecker, error) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		return nil, err
@@ -164,6 +128,14 @@ var loadDurations = sync.OnceValues(func() ([]durationFinding, error) {
 				c.files = append(c.files, &sourceFile{file, name, p.TypesInfo})
 			}
 		}
+	}
+	return c, nil
+})
+
+var loadDurations = sync.OnceValues(func() ([]durationFinding, error) {
+	c, err := loadTests()
+	if err != nil {
+		return nil, err
 	}
 	for _, file := range c.files {
 		c.index(file)
@@ -186,9 +158,13 @@ var suites = regexp.MustCompile(`^internal/(executortest|leaktest|testing)(/|$)`
 // awaitDir is the directory of the package that waits for all tests.
 const awaitDir = "internal/testing/await"
 
-// isTest reports whether a file, relative to the root, is part of tests and not of the product.
+// testTools is the directory of a package that runs tests, and that none of them uses.
+const testTools = "internal/testing/gotest"
+
+// isTest reports whether a file, relative to the root, is part of tests and not of the product or of
+// the programs that run tests.
 func isTest(name string) bool {
-	return strings.HasSuffix(name, "_test.go") || suites.MatchString(name)
+	return strings.HasSuffix(name, "_test.go") || suites.MatchString(name) && !strings.HasPrefix(name, testTools+"/")
 }
 
 // A sourceFile is a file to check.

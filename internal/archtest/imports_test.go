@@ -32,7 +32,7 @@ var layers = [][]string{
 	{"executor/errs", "internal/notify", "internal/typo", "internal/pagetext", "internal/testing/testlog", "internal/processid"},
 	{"internal/fileserver"},
 	{"audit", "internal/hostconfig", "internal/child", "internal/filelock", "internal/connlimit", "internal/keylimit", "internal/webp", "internal/nativemessage", "internal/testing/tier"},
-	{"internal/owneronly", "internal/lazyregexp", "internal/patherror", "internal/testing/await", "internal/testing/gotest", "internal/timing"},
+	{"internal/owneronly", "internal/lazyregexp", "internal/patherror", "internal/testing/await", "internal/testing/gotest", "internal/testing/steps", "internal/timing"},
 }
 
 // exempt packages contain tests or generators, and belong to no layer.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
@@ -234,12 +235,12 @@ func TestLimit(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	go func() {
-		for ctx.Err() == nil {
-			if data, _ := os.ReadFile("bin/ran"); strings.Contains(string(data), "TestHangs") {
-				cancel(fmt.Errorf("the limit is reached"))
-			}
-			time.Sleep(10 * time.Millisecond)
+		for ctx.Err() == nil && !await.Poll(func() bool {
+			data, _ := os.ReadFile("bin/ran")
+			return strings.Contains(string(data), "TestHangs") || ctx.Err() != nil
+		}) {
 		}
+		cancel(fmt.Errorf("the limit is reached"))
 	}()
 	c := config{shard: shard{1, 1}}
 	if err := c.run(ctx, &f.out); err != nil {

@@ -60,6 +60,21 @@ func (s *suite) errorPages(t *testing.T) {
 		_, err = c.page().Navigate(c.ctx, url, nil)
 		c.wantCode(err, executor.ErrNavigationFailed)
 	})
+	s.page(t, "certificate warning is left by navigating, not acted on", "second.html", func(c *testCase) {
+		url := c.untrustedSite()
+		_, err := c.page().Navigate(c.ctx, url, nil)
+		c.wantCode(err, executor.ErrNavigationFailed, "certificate")
+		_, err = c.page().Press(c.ctx, "Enter", nil)
+		c.wantCode(err, executor.ErrPolicyDenied, "only a person can accept this")
+		_, err = c.page().Reload(c.ctx, nil)
+		if code := executor.CodeOf(err); code != executor.ErrNavigationFailed && (code != executor.ErrPolicyDenied || !strings.Contains(err.Error(), "navigate to another URL")) {
+			c.Errorf("reload: %v", err)
+		}
+		_, err = c.page().Navigate(c.ctx, url, nil)
+		c.wantCode(err, executor.ErrNavigationFailed, "certificate")
+		c.goTo(c.url("second.html"), nil)
+		c.click(css("h1"), nil)
+	})
 	s.page(t, "page that could not be loaded is read and left, not acted on", "second.html", func(c *testCase) {
 		_, err := c.page().Navigate(c.ctx, c.navigationURL("reset"), nil)
 		c.wantCode(err, executor.ErrNavigationFailed)

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
@@ -31,7 +30,7 @@ func (s *suite) handover(t *testing.T) {
 			"another session":   func(ctx context.Context) error { return errOf(pagetest.Of(other, c.tab).HTML(ctx, nil)) },
 		} {
 			c.Log(name)
-			c.pastDeadline(50*time.Millisecond, "the page is handed over to the user", call)
+			c.pastDeadline("the page is handed over to the user", call)
 		}
 		waiting := make(chan string, 1)
 		go func() {
@@ -125,7 +124,7 @@ func (s *suite) handover(t *testing.T) {
 			r.send();
 		}); 0`, nil)
 		c.duringHandover("hang", "typed", "code")
-		c.pastDeadline(100*time.Millisecond, "not masked yet", func(ctx context.Context) error { return errOf(c.page().Text(ctx, nil)) })
+		c.pastDeadline("not masked yet", func(ctx context.Context) error { return errOf(c.page().Text(ctx, nil)) })
 		c.release("continue")
 		c.wantMasked("831942")
 	})
@@ -350,7 +349,7 @@ func (s *suite) handover(t *testing.T) {
 		case <-c.ctx.Done():
 			c.Fatal("the tab did not close")
 		}
-		c.pastDeadline(50*time.Millisecond, "the page is handed over to the user", func(ctx context.Context) error { return errOf(c.page().Text(ctx, nil)) })
+		c.pastDeadline("the page is handed over to the user", func(ctx context.Context) error { return errOf(c.page().Text(ctx, nil)) })
 		h.End()
 		c.wantMasked("831942")
 	})

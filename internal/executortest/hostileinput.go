@@ -163,9 +163,6 @@ func unreleased(c *testCase, k *keeper) {
 // attemptTimeout is the average time limit of an attempt on a busy machine.
 const attemptTimeout = 4 * time.Second
 
-// aimTimeout is the time limit of the wait for a covered target.
-const aimTimeout = 300 * time.Millisecond
-
 // compose sends a composition of an input method.
 func compose(c *testCase) error {
 	_, err := c.page().CDP(c.ctx, "Input.imeSetComposition", map[string]any{"text": "pin", "selectionStart": 3, "selectionEnd": 3})
@@ -176,7 +173,7 @@ func compose(c *testCase) error {
 }
 
 func clickButton(c *testCase) error {
-	return errOf(c.page().Click(c.ctx, css("#b"), &executor.ClickOptions{Timeout: aimTimeout}))
+	return errOf(c.page().Click(c.ctx, css("#b"), &executor.ClickOptions{Timeout: 300 * time.Millisecond}))
 }
 
 // releasedAfterDenial presses a button and touches the page by raw commands. The

@@ -55,7 +55,7 @@ func (s *suite) navigate(t *testing.T) {
 		nav := c.goTo(c.url("pending-image.html"), &executor.NavigateOptions{Until: executor.UntilDOMContentLoaded})
 		c.wantAt(nav, c.url("pending-image.html"), "Held image", 200) // the image is still loading
 		c.awaitRequest("image")
-		c.timesOut(500*time.Millisecond, "load of", func(timeout time.Duration) error {
+		c.timesOut("load of", func(timeout time.Duration) error {
 			return errOf(c.page().Navigate(c.ctx, c.url("pending-image.html"), &executor.NavigateOptions{Timeout: timeout}))
 		})
 		c.release("image")

@@ -15,19 +15,34 @@ import (
 )
 
 // downloaded performs actions until one has reported the end of the download of name, and returns
-// what it reported. A download that starts during a later action is reported by that action.
+// what it reported.
 func (c *testCase) downloaded(first []executor.Download, name string) executor.Download {
 	c.Helper()
+	return c.reported(first, func(d executor.Download) bool { return d.SuggestedName == name && d.State != "running" }) // whatever its file name is
+}
+
+// running performs actions until one has reported that the download of name is running. On a slow
+// machine, the action that started it has returned before.
+func (c *testCase) running(first []executor.Download, name string) {
+	c.Helper()
+	d := c.reported(first, func(d executor.Download) bool { return d.SuggestedName == name })
+	if d.State != "running" || d.Path != "" {
+		c.Fatalf("reported %+v", d)
+	}
+}
+
+// reported performs actions until one has reported a download for which is returns true. A download
+// that starts during a later action is reported by that action.
+func (c *testCase) reported(first []executor.Download, is func(executor.Download) bool) executor.Download {
+	c.Helper()
 	for reported := first; c.ctx.Err() == nil; {
-		for _, d := range reported {
-			if d.SuggestedName == name && d.State != "running" { // whatever its file name is
-				return d
-			}
+		if i := slices.IndexFunc(reported, is); i >= 0 {
+			return reported[i]
 		}
 		a := c.click(css("h1"), nil)
 		reported = slices.Concat(a.EarlierDownloads, a.Downloads)
 	}
-	c.Fatalf("no action reported the end of %s; first there were %+v", name, first)
+	c.Fatalf("no action reported the download; first there were %+v", first)
 	return executor.Download{}
 }
 
@@ -125,10 +140,7 @@ func (s *suite) navigationDownloads(t *testing.T) {
 	})
 	for id, name := range sorted(map[string]string{"slow": "slow.csv", "endless": "unknown.csv"}) {
 		s.watched(t, "reported as running, later as completed: "+id, "navigation-downloads.html", func(c *testCase, next func(executor.EventKind) executor.Event) {
-			a := c.click(css("#"+id), nil)
-			if len(a.Downloads) != 1 || a.Downloads[0].State != "running" || a.Downloads[0].SuggestedName != name || a.Downloads[0].Path != "" {
-				c.Fatalf("the click reports %+v", a.Downloads)
-			}
+			c.running(c.click(css("#"+id), nil).Downloads, name)
 			if a := c.click(css("h1"), nil); len(a.Downloads)+len(a.EarlierDownloads) != 0 {
 				c.Errorf("reported again while running: %+v", a)
 			}
@@ -138,9 +150,7 @@ func (s *suite) navigationDownloads(t *testing.T) {
 		})
 	}
 	s.watched(t, "each action reports the downloads that it started", "navigation-downloads.html", func(c *testCase, next func(executor.EventKind) executor.Event) {
-		if a := c.click(css("#slow"), nil); len(a.Downloads) != 1 {
-			c.Fatalf("the click reports %+v", a.Downloads)
-		}
+		c.running(c.click(css("#slow"), nil).Downloads, "slow.csv")
 		for _, name := range []string{"nav-a.csv", "nav-b.csv", "nav-c.csv"} {
 			nav := c.goTo(c.navigationURL("attachment/"+name), nil)
 			now, _, _ := strings.Cut(nav.Note, "an earlier ") // possibly the end of the previous one
@@ -166,10 +176,7 @@ func (s *suite) navigationDownloads(t *testing.T) {
 		}
 	})
 	s.watched(t, "interrupted download is reported and its file removed", "navigation-downloads.html", func(c *testCase, next func(executor.EventKind) executor.Event) {
-		a := c.click(css("#cut"), nil)
-		if len(a.Downloads) != 1 || a.Downloads[0].State != "running" {
-			c.Fatalf("the click reports %+v", a.Downloads)
-		}
+		c.running(c.click(css("#cut"), nil).Downloads, "cut.csv")
 		c.release("cut")
 		awaitDownload(next, "cut.csv")
 		d := c.downloaded(nil, "cut.csv")
@@ -182,8 +189,8 @@ func (s *suite) navigationDownloads(t *testing.T) {
 		c.wantCode(err, executor.ErrDownloadFailed)
 	})
 	s.page(t, "download exceeds its timeout", "navigation-downloads.html", func(c *testCase) {
-		c.timesOut(900*time.Millisecond, "still running", func(timeout time.Duration) error {
-			return errOf(c.page().Download(c.ctx, executor.DownloadOptions{Target: css("#slow"), Timeout: timeout}))
+		c.timesOut("still running", func(timeout time.Duration) error {
+			return errOf(c.page().Download(c.ctx, executor.DownloadOptions{Target: css("#slow"), Timeout: 20 * timeout})) // it starts until then
 		})
 		_, err := c.page().Download(c.ctx, executor.DownloadOptions{URL: c.navigationURL("attachment/slow.csv?hold=slow"), Timeout: 300 * time.Millisecond})
 		c.wantCode(err, executor.ErrTimeout)

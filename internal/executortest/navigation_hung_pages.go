@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
@@ -97,9 +97,7 @@ func (s *suite) hungPages(t *testing.T) {
 			},
 		}
 		for name, call := range sorted(calls) {
-			ctx, cancel := context.WithTimeout(c.ctx, 60*time.Millisecond)
-			c.wantEnded(name, call(ctx))
-			cancel()
+			c.wantEnded(name, call(await.Expiring(c)))
 		}
 		if got := c.listed(c.tab); got.URL != c.url("navigation-spin.html") {
 			c.Errorf("listed %+v", got)
@@ -114,16 +112,11 @@ func (s *suite) hungPages(t *testing.T) {
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			c.Errorf("error %v, want one that is context.Canceled", err)
 		}
-		ctx, cancel = context.WithTimeout(c.ctx, 300*time.Millisecond)
-		defer cancel()
-		_, err := c.page().Reload(ctx, nil)
+		_, err := c.page().Reload(await.Expiring(c), nil)
 		c.wantEnded("reload", err)
 	})
 	s.page(t, "endless expression ends at the deadline", "navigation-stuck.html", func(c *testCase) {
-		ctx, cancel := context.WithTimeout(c.ctx, time.Second)
-		defer cancel()
-		_, err := c.page().Eval(ctx, "for (;;);", nil)
-		c.wantCode(err, executor.ErrTimeout)
+		c.loopsForever()
 		c.wantValue("document.title", "Travel stuck")
 	})
 	s.page(t, "crash ends pending calls, page can be reloaded", "tabs.html", func(c *testCase) {
@@ -137,9 +130,8 @@ func (s *suite) hungPages(t *testing.T) {
 			done <- errOf(c.page().WaitFor(c.ctx, executor.WaitCondition{Expression: `(window.asked ??= (report("asked", "crash"), 1)) && false`, Timeout: neverTimeout}))
 		}()
 		c.await("asked", "crash")
-		ctx, cancel := context.WithTimeout(c.ctx, 3*time.Second)
-		defer cancel()
-		pagetest.Of(c.exec, popup[0].ID).CDP(ctx, "Page.crash", nil) // whether it returns or not
+		_, err := pagetest.Of(c.exec, popup[0].ID).CDP(c.ctx, "Page.crash", nil)
+		c.wantCode(err, executor.ErrTargetGone)
 		c.wantCode(<-done, executor.ErrTargetGone, "crash")
 		nav := c.reload()
 		c.wantAt(nav, c.url("tabs.html"), "Tabs", 200)

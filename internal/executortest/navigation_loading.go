@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 func (s *suite) navigationLoading(t *testing.T) {
@@ -19,7 +21,7 @@ func (s *suite) navigationLoading(t *testing.T) {
 		}
 		c.wantIn(c.snap(nil), "the first part") // the received part is readable
 		for _, u := range []executor.WaitUntil{executor.UntilDOMContentLoaded, executor.UntilLoad, executor.UntilNetworkIdle} {
-			_, err := c.page().Navigate(c.ctx, c.navigationURL("parts/rest"), until(u, 300*time.Millisecond))
+			_, err := c.page().Navigate(c.ctx, c.navigationURL("parts/rest"), &executor.NavigateOptions{Until: u, Timeout: 300 * time.Millisecond})
 			c.wantCode(err, executor.ErrTimeout)
 		}
 		c.wantIn(c.snap(nil), "the first part")
@@ -38,7 +40,9 @@ func (s *suite) navigationLoading(t *testing.T) {
 		c.wantIn(c.snap(nil), "the part that came")
 		c.click(css("button"), nil)
 		c.wantValue("document.querySelector('button').textContent", "clicked")
-		c.quick(css("button"), 700*time.Millisecond)
+		if tier.LongEnabled() {
+			c.quick(css("button"), 700*time.Millisecond)
+		}
 		if nav := c.goTo(c.url("second.html"), nil); nav.Note != "" {
 			c.Errorf("the next page's note: %q", nav.Note)
 		}
@@ -53,11 +57,13 @@ func (s *suite) navigationLoading(t *testing.T) {
 		c.wantIn(typed.Diff, "Ann")
 		c.wantNotIn(typed.Note, "busy")
 		c.wantIn(c.click(css("summary"), nil).Diff, "what is in it")
-		c.quick(css("input[type=checkbox]"), 700*time.Millisecond)
+		if tier.LongEnabled() {
+			c.quick(css("input[type=checkbox]"), 700*time.Millisecond)
+		}
 	})
 	s.page(t, "slow server: each waitUntil ends at its timeout", "navigation.html", func(c *testCase) {
 		for _, u := range []executor.WaitUntil{executor.UntilCommit, executor.UntilDOMContentLoaded, executor.UntilLoad, executor.UntilNetworkIdle} {
-			_, err := c.page().Navigate(c.ctx, c.heldURL("late"), until(u, 250*time.Millisecond))
+			_, err := c.page().Navigate(c.ctx, c.heldURL("late"), until(u, await.Soon))
 			c.wantCode(err, executor.ErrTimeout)
 			c.wantValue("document.title", "Travel") // the old page still works
 		}
@@ -66,7 +72,7 @@ func (s *suite) navigationLoading(t *testing.T) {
 	})
 	s.page(t, "polling page loads but never reaches networkidle", "second.html", func(c *testCase) {
 		c.goTo(c.url("navigation-poll.html"), nil)
-		c.timesOut(700*time.Millisecond, "networkidle of", func(timeout time.Duration) error {
+		c.timesOut("networkidle of", func(timeout time.Duration) error {
 			return errOf(c.page().Navigate(c.ctx, c.url("navigation-poll.html"), until(executor.UntilNetworkIdle, timeout)))
 		})
 		c.click(css("p"), nil)

@@ -74,7 +74,7 @@ func (s *suite) cookies(t *testing.T) {
 		c.wantSent("pay", "")
 	})
 	s.keeps(t, "attributes are listed, value only on request", func(c *testCase, k *keeper) {
-		expires := time.Now().Add(time.Hour).Unix()
+		expires := time.Now().AddDate(0, 0, 1).Unix()
 		c.setCookie(executor.Cookie{Name: "full", Value: "s3cr3t", Domain: c.shopDomain(), Path: "/p", Expires: expires, HTTPOnly: true, Secure: true, SameSite: executor.SameSiteNone})
 		want := executor.Cookie{Name: "full", Bytes: 6, Domain: "." + c.shopDomain(), Path: "/p", Expires: expires, HTTPOnly: true, Secure: true, SameSite: executor.SameSiteNone}
 		list := c.cookies(nil)

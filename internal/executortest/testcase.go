@@ -129,9 +129,9 @@ func (c *testCase) metIn(tab executor.TabID, cond executor.WaitCondition) *execu
 
 // timesOut makes a call with a timeout, and with longer and longer ones while the machine is too slow:
 // until the call fails with ErrTimeout and an error that contains part.
-func (c *testCase) timesOut(timeout time.Duration, part string, call func(timeout time.Duration) error) {
+func (c *testCase) timesOut(part string, call func(timeout time.Duration) error) {
 	c.Helper()
-	for ; ; timeout *= 2 {
+	for timeout := await.Soon; ; timeout *= 2 {
 		err := call(timeout)
 		if err == nil || timeout > await.HangLimit || errors.Is(err, executor.ErrTimeout) && strings.Contains(err.Error(), part) {
 			c.wantCode(err, executor.ErrTimeout, part)
@@ -141,13 +141,22 @@ func (c *testCase) timesOut(timeout time.Duration, part string, call func(timeou
 }
 
 // pastDeadline is timesOut for a call whose context has the deadline.
-func (c *testCase) pastDeadline(timeout time.Duration, part string, call func(ctx context.Context) error) {
+func (c *testCase) pastDeadline(part string, call func(ctx context.Context) error) {
 	c.Helper()
-	c.timesOut(timeout, part, func(timeout time.Duration) error {
+	c.timesOut(part, func(timeout time.Duration) error {
 		ctx, cancel := context.WithTimeout(c.ctx, timeout)
 		defer cancel()
 		return call(ctx)
 	})
+}
+
+// loopsForever evaluates an endless loop, which the deadline of the call ends.
+func (c *testCase) loopsForever() {
+	c.Helper()
+	ctx, cancel := context.WithTimeout(c.ctx, 20*await.Soon) // the loop starts until then, unless the machine is slow
+	defer cancel()
+	_, err := c.page().Eval(ctx, "for (;;);", nil)
+	c.wantCode(err, executor.ErrTimeout)
 }
 
 // evalString is eval for an expression whose value is a string.

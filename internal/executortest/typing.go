@@ -71,9 +71,8 @@ func (s *suite) typing(t *testing.T) {
 		c.wantValue("document.querySelector('#name').value", "abc")
 	})
 	s.page(t, "delay between characters", "type.html", func(c *testCase) {
-		const delay = 100 * time.Millisecond
 		c.eval("window.times = []; document.querySelector('#name').addEventListener('keydown', (e) => times.push(e.timeStamp)); 0", nil)
-		a := c.typeInto("#name", "ab😀c", &executor.TypeOptions{Delay: delay})
+		a := c.typeInto("#name", "ab😀c", &executor.TypeOptions{Delay: 100 * time.Millisecond})
 		if a.Note != "" {
 			c.Errorf("note %q", a.Note)
 		}
@@ -95,12 +94,12 @@ func (s *suite) typing(t *testing.T) {
 		})
 	}
 	s.page(t, "delay that is too long", "type.html", func(c *testCase) {
-		for _, delay := range []time.Duration{-time.Second, 16 * time.Second} {
-			_, err := c.page().Type(c.ctx, css("#name"), "abc", &executor.TypeOptions{Delay: delay})
+		for _, opts := range []executor.TypeOptions{{Delay: -time.Second}, {Delay: 16 * time.Second}} {
+			_, err := c.page().Type(c.ctx, css("#name"), "abc", &opts)
 			c.wantCode(err, executor.ErrBadArgs, "delay")
 		}
 		c.wantValue("document.querySelector('#name').value", "")
-		c.pastDeadline(3*time.Second, "1 of 3 characters were typed", func(ctx context.Context) error {
+		c.pastDeadline("1 of 3 characters were typed", func(ctx context.Context) error {
 			return errOf(c.page().Type(ctx, css("#name"), "abc", &executor.TypeOptions{Delay: 15 * time.Second, Clear: true}))
 		})
 		c.wantValue("document.querySelector('#name').value", "a")

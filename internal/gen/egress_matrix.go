@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/leaktest"
@@ -84,8 +85,14 @@ func tables() (string, error) {
 	}
 	var untried []string
 	for _, r := range leaktest.Routes() {
-		if r.Untried() != "" {
+		fires := slices.ContainsFunc(leaktest.Backends, func(backend string) bool {
+			return told[backend][r.Name][leaktest.NoEnforcement] == "fires"
+		})
+		switch {
+		case r.Untried() != "":
 			untried = append(untried, r.Name+": "+r.Untried())
+		case !fires:
+			untried = append(untried, r.Name+": it does not fire without a policy")
 		}
 	}
 	writeList(&b, "Not tested in any browser", untried)

@@ -91,7 +91,7 @@ func (s *site) certify(t testing.TB) {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "leaktest"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(9 * 24 * time.Hour),
+		NotBefore: time.Now().AddDate(0, 0, -1), NotAfter: time.Now().AddDate(0, 0, 9),
 		DNSNames:    []string{homeHost, allyHost, deniedHost, otherHost, belowHost, "*" + dnsSuffix},
 		IPAddresses: []net.IP{net.ParseIP(privateIP)},
 		KeyUsage:    x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},

@@ -2,6 +2,7 @@ package page
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -9,18 +10,19 @@ import (
 
 // TestConsecutiveDialogs checks that only dialogs that open directly after an answer are counted.
 func TestConsecutiveDialogs(t *testing.T) {
-	var d dialogs
-	now := time.Now()
-	for i, c := range []struct {
-		after time.Duration // since the previous answer
-		want  int
-	}{{time.Hour, 0}, {time.Millisecond, 1}, {time.Second, 2}, {time.Second + 1, 0}, {0, 1}} {
-		now = now.Add(c.after)
-		if got := d.opened(now, time.Second); got != c.want {
-			t.Errorf("dialog %d: %d consecutive dialogs before it, want %d", i, got, c.want)
+	synctest.Test(t, func(t *testing.T) {
+		var d dialogs
+		for i, c := range []struct {
+			after time.Duration // since the previous answer
+			want  int
+		}{{time.Hour, 0}, {time.Millisecond, 1}, {time.Second, 2}, {time.Second + 1, 0}, {0, 1}} {
+			time.Sleep(c.after)
+			if got := d.opened(time.Now(), time.Second); got != c.want {
+				t.Errorf("dialog %d: %d consecutive dialogs before it, want %d", i, got, c.want)
+			}
+			d.answered(time.Now())
 		}
-		d.answered(now)
-	}
+	})
 }
 
 func TestAutomaticAnswer(t *testing.T) {

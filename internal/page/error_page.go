@@ -8,7 +8,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// An error page of the browser can be read and left, and never acted on. The pages that warn about a
+// An error page of the browser can be left, and read unless the browser prevents that: Chrome lets no
+// extension read its warnings. No call acts on an error page. The pages that warn about a
 // certificate, about http and about a dangerous site are error pages: a click or a typed word on one
 // of them can turn off the protection of a person for all later tabs.
 

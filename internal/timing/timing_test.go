@@ -42,7 +42,7 @@ func TestDefault(t *testing.T) {
 	if d.PausedPopup >= d.AttachTab {
 		t.Errorf("PausedPopup is %v and AttachTab %v", d.PausedPopup, d.AttachTab)
 	}
-	if total := d.Drain + d.CancelCalls + d.CloseBrowser; total >= 3*time.Second {
+	if total := d.Drain + d.CancelCalls + d.CloseBrowser; total.Seconds() >= 3 {
 		t.Errorf("the program takes %v to exit", total)
 	}
 }

@@ -14,11 +14,14 @@ import (
 // failed. No result of a test depends on its value.
 const HangLimit = time.Minute
 
-// minPoll and maxPoll are the times between the first and between later calls of the condition of
-// Until. A condition that takes long to be met must not keep a CPU busy.
+// Soon is the timeout of a call that ends for no other reason, so that the test expects its expiry.
+const Soon = 50 * time.Millisecond
+
+// minPoll and MaxPoll are the times between the first and between later calls of the condition of
+// Poll. A condition that takes long to be met must not keep a CPU busy.
 const (
 	minPoll = 2 * time.Millisecond
-	maxPoll = 50 * time.Millisecond
+	MaxPoll = 50 * time.Millisecond
 )
 
 // Context returns a context that is canceled at the end of the test, or after HangLimit.
@@ -29,16 +32,33 @@ func Context(t testing.TB) context.Context {
 	return ctx
 }
 
+// Expiring returns a context whose deadline passes after Soon.
+func Expiring(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), Soon)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// Poll polls until ok returns true. It returns false after HangLimit. It is for code without a
+// testing.TB; tests use Until.
+func Poll(ok func() bool) bool {
+	deadline := time.Now().Add(HangLimit)
+	for pause := minPoll; !ok(); pause = min(2*pause, MaxPoll) {
+		if time.Now().After(deadline) {
+			return false
+		}
+		time.Sleep(pause)
+	}
+	return true
+}
+
 // Until polls until ok returns true. It is for states that no event announces. It fails the test with
 // what after HangLimit.
 func Until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(HangLimit)
-	for pause := minPoll; !ok(); pause = min(2*pause, maxPoll) {
-		if time.Now().After(deadline) {
-			t.Fatalf("timed out waiting for %s", what)
-		}
-		time.Sleep(pause)
+	if !Poll(ok) {
+		t.Fatalf("timed out waiting for %s", what)
 	}
 }
 

@@ -15,21 +15,17 @@ import (
 
 const (
 	floodLength = 1_000_000
-	floodTime   = 2 * time.Second // of deep tests
 	floodMemory = 64 << 20
 )
 
 // FloodLength returns the number of repetitions in a text of [Floods]: a million in deep tests without
 // the race detector, which makes code ten times slower, and otherwise a tenth of that.
 func FloodLength() int {
-	if allFloods() {
+	if tier.LongEnabled() && !RaceEnabled {
 		return floodLength
 	}
 	return floodLength / 10
 }
-
-// allFloods reports whether to use all texts in full length, and to limit the time.
-func allFloods() bool { return tier.LongEnabled() && !RaceEnabled }
 
 // floods are the texts that Floods repeats.
 var floods = append(strings.Split("!\"#$%&'()*+,-./0:;<=>?@[\\]^_`a{|}~ \t\n\r\x00\x01\x07\x1b\x7f", ""),
@@ -48,8 +44,8 @@ var fewFloods = []string{"a", "[", "<", "\"", "\\", "%", "..", "*.", "&#", "\n",
 func Floods(t *testing.T, f func(text string)) {
 	t.Helper()
 	units, length, limit := fewFloods, FloodLength(), await.HangLimit
-	if allFloods() {
-		units, limit = floods, floodTime
+	if tier.LongEnabled() && !RaceEnabled {
+		units, limit = floods, 2*time.Second
 	}
 	for _, unit := range units {
 		text := strings.Repeat(unit, length)
@@ -82,5 +78,5 @@ func processorTime(t *testing.T) time.Duration {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return time.Duration((times.User+times.System)*float64(time.Second)) + childrenTime(t)
+	return time.Duration((times.User+times.System)*1e9) + childrenTime(t)
 }

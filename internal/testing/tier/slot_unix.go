@@ -10,7 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // maxBrowsers is the number of test processes on this machine that may use browsers at the same time:
@@ -24,9 +25,6 @@ var slotDir = filepath.Join(os.TempDir(), fmt.Sprintf("chrome-mcp-tests-%d", os.
 // slotVariable is set in the environment of a process that has a slot, for the test processes that its
 // tests start: they use the slot of their parent.
 const slotVariable = "TEST_BROWSER_SLOT"
-
-// slotPoll is the interval at which the slots of other processes are checked.
-const slotPoll = 20 * time.Millisecond
 
 // slot is what the tests of this process share, because a test that waits for its turn among the
 // parallel tests of its process must not prevent these from running.
@@ -69,16 +67,28 @@ func lockSlot() (*os.File, error) {
 	if err := os.MkdirAll(slotDir, 0o700); err != nil {
 		return nil, err
 	}
-	for ; ; time.Sleep(slotPoll) {
-		for i := range maxBrowsers {
-			f, err := os.OpenFile(filepath.Join(slotDir, fmt.Sprintf("browser-%d", i)), os.O_CREATE|os.O_RDWR, 0o600)
-			if err != nil {
-				return nil, err
-			}
-			if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
-				return f, nil
-			}
-			f.Close()
-		}
+	var free *os.File
+	var err error
+	for free == nil && err == nil { // other processes may run for longer than HangLimit
+		await.Poll(func() bool {
+			free, err = freeSlot()
+			return free != nil || err != nil
+		})
 	}
+	return free, err
+}
+
+// freeSlot returns a file that no other process had locked, or nil.
+func freeSlot() (*os.File, error) {
+	for i := range maxBrowsers {
+		f, err := os.OpenFile(filepath.Join(slotDir, fmt.Sprintf("browser-%d", i)), os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+			return f, nil
+		}
+		f.Close()
+	}
+	return nil, nil
 }

@@ -32,6 +32,7 @@ func TestLiterals(t *testing.T) {
 	wait(2 * cdpconn.DefaultCallTimeout)           // a multiple of a timeout of the product
 	wait(cdpconn.DefaultCallTimeout - time.Second) // want duration cdpconn.DefaultCallTimeout - time.Second
 	wait(0 * time.Second)                          // zero
+	wait(2 * limits[0])                            // a factor
 	wait(time.Duration(len(limits)) * time.Second) // want duration time.Second
 	wait(await.HangLimit)                          // the limit of all tests
 	_ = result{timeout: time.Second}               // want duration time.Second
@@ -180,6 +181,34 @@ func TestLongCases(t *testing.T) {
 func skip(t *testing.T) {
 	tier.Long(t)
 }
+
+func TestIfLong(t *testing.T) {
+	start := time.Now()
+	if tier.LongEnabled() && len(limits) > 0 {
+		wait(deepLimit)
+		wait(time.Second)
+	} else {
+		wait(time.Second) // want duration time.Second
+	}
+	if tier.LongEnabled() || len(limits) > 0 {
+		wait(time.Second) // want duration time.Second
+	}
+	if tier.LongEnabled() && time.Since(start) > time.Second {
+		t.Error("slow")
+	}
+	var s suite
+	s.long().run(t, func() { wait(deepLimit + time.Second) })
+	s.run(t, func() { wait(time.Second) }) // want duration time.Second
+}
+
+// deepLimit is used by deep tests only.
+const deepLimit = time.Minute
+
+type suite struct{}
+
+func (s suite) long() suite { return s }
+
+func (suite) run(*testing.T, func()) {}
 
 func BenchmarkWait(b *testing.B) {
 	wait(time.Second)
