@@ -126,7 +126,7 @@ func (r *instance) clientDownloadProgressed(e cdpbrowser.EventDownloadProgress) 
 	case cdpbrowser.DownloadProgressStateCanceled:
 		r.clientDownloadEnded(e.GUID, d, download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the download was interrupted"))
 	default:
-		if limit := float64(min(r.opts.MaxDownloadBytes, r.quota.Remaining())); e.ReceivedBytes > limit || e.TotalBytes > limit {
+		if limit := r.downloadLimit(); e.ReceivedBytes > limit || e.TotalBytes > limit {
 			r.cancel(e.GUID)
 		}
 	}

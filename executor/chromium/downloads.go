@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"time"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/target"
@@ -31,45 +30,22 @@ func (r *instance) watchDownloads(ctx context.Context) error {
 	return err
 }
 
-// downloadBegan handles the start of a download. The event overtakes those of the page: a frame that
-// a script has just created, or that has just navigated, may not be known yet. Then the decision
-// waits. The browser reports the end of the download only to us, so its last state is stored.
+// downloadBegan handles the start of a download.
 func (r *instance) downloadBegan(e cdpbrowser.EventDownloadWillBegin) {
-	if r.knowsDownloader(e) {
-		r.decideDownload(e)
-		return
-	}
-	r.mu.Lock()
-	waits := len(r.undecided) < maxUndecided
-	if waits {
-		r.undecided[e.GUID] = nil
-	}
-	r.mu.Unlock()
-	if !waits {
+	if r.knowsDownloader(e) || !r.undecided.add(e.GUID) {
 		r.decideDownload(e)
 		return
 	}
 	r.work.Go(func() {
-		for end := time.Now().Add(r.opts.timing.AttachTab); !r.knowsDownloader(e) && r.conn.Err() == nil && !notify.IsClosed(r.ended) && time.Now().Before(end); {
-			time.Sleep(downloaderInterval)
-		}
+		awaitDownloader(r.opts.timing.AttachTab, func() bool {
+			return r.knowsDownloader(e) || r.conn.Err() != nil || notify.IsClosed(r.ended)
+		})
 		r.decideDownload(e)
-		r.mu.Lock()
-		last := r.undecided[e.GUID]
-		delete(r.undecided, e.GUID)
-		r.mu.Unlock()
-		if last != nil {
+		if last := r.undecided.remove(e.GUID); last != nil {
 			r.downloadProgressed(*last)
 		}
 	})
 }
-
-const (
-	// downloaderInterval is how often an unknown frame is looked up.
-	downloaderInterval = 20 * time.Millisecond
-	// maxUndecided is how many downloads may wait for a decision: their files already arrive.
-	maxUndecided = 8
-)
 
 // knowsDownloader reports whether the document that started a download is known. Pages of CDP clients
 // are not, and in a pool an instance gets only downloads of its tabs.
@@ -154,18 +130,7 @@ func (r *instance) cancel(guid string) {
 // downloadProgressed handles the progress of a download, and moves a complete file to the download
 // directory.
 func (r *instance) downloadProgressed(e cdpbrowser.EventDownloadProgress) {
-	limit := float64(min(r.opts.MaxDownloadBytes, r.quota.Remaining()))
-	r.mu.Lock()
-	last, undecided := r.undecided[e.GUID]
-	exceeds := last != nil && last.ReceivedBytes > limit // canceled, and reported as too large later
-	if undecided && !exceeds {
-		r.undecided[e.GUID] = &e
-	}
-	r.mu.Unlock()
-	if undecided && !exceeds && e.ReceivedBytes > limit {
-		r.cancel(e.GUID)
-	}
-	if undecided || r.clientDownloadProgressed(e) {
+	if r.undecided.progressed(e, r.downloadLimit(), r.cancel) || r.clientDownloadProgressed(e) {
 		return
 	}
 	r.mu.Lock()
@@ -209,8 +174,12 @@ func (r *instance) downloadProgressed(e cdpbrowser.EventDownloadProgress) {
 func (r *instance) hasTransfer(guid string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, undecided := r.undecided[guid]
-	return undecided || r.transfers[guid] != nil
+	return r.undecided.has(guid) || r.transfers[guid] != nil
+}
+
+// downloadLimit returns how many bytes a download may have.
+func (r *instance) downloadLimit() float64 {
+	return float64(min(r.opts.MaxDownloadBytes, r.quota.Remaining()))
 }
 
 // failTransfers fails the downloads of a browser that has exited, because their files are
