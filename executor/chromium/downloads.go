@@ -148,7 +148,7 @@ func (r *instance) downloadProgressed(e cdpbrowser.EventDownloadProgress) {
 	switch e.State {
 	case cdpbrowser.DownloadProgressStateCompleted:
 		r.work.Go(func() {
-			f, err := r.moveToDownloads(e.GUID, tr.Name, int64(e.ReceivedBytes))
+			f, err := r.moveToDownloads(e.GUID, tr.Name, int64(e.ReceivedBytes), tr.Share)
 			r.clients.downloadResult(e.GUID).set(f.Path, err)
 			tr.End(f, err)
 			r.notifyDownload(tr)
@@ -157,17 +157,28 @@ func (r *instance) downloadProgressed(e cdpbrowser.EventDownloadProgress) {
 		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the download of %q was interrupted", tr.Name))
 		r.notifyDownload(tr)
 	default:
-		limit := r.opts.MaxDownloadBytes
-		if left := r.quota.Remaining(); e.ReceivedBytes > float64(left) || e.TotalBytes > float64(left) {
-			tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadTotal.",
-				"%q would exceed the total download limit", tr.Name))
+		if err := checkProgress(tr.Name, e, r.opts.MaxDownloadBytes, tr.Share); err != nil {
+			tr.End(download.File{}, err)
 			r.cancel(e.GUID)
-		} else if e.ReceivedBytes > float64(limit) || e.TotalBytes > float64(limit) {
-			tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadBytes.",
-				"%q is larger than %d MB", tr.Name, limit>>20))
-			r.cancel(e.GUID)
+			r.mu.Lock()
+			delete(r.transfers, e.GUID) // if it is complete now, its file is removed
+			r.mu.Unlock()
+			r.notifyDownload(tr)
 		}
 	}
+}
+
+// checkProgress returns an error if a download is larger than limit, or than its share allows.
+func checkProgress(name string, e cdpbrowser.EventDownloadProgress, limit int64, share *download.Share) error {
+	switch {
+	case e.TotalBytes > float64(share.Remaining()), share.Grow(int64(e.ReceivedBytes)) != nil:
+		return executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadTotal.",
+			"%q would exceed the total download limit", name)
+	case e.ReceivedBytes > float64(limit) || e.TotalBytes > float64(limit):
+		return executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadBytes.",
+			"%q is larger than %d MB", name, limit>>20)
+	}
+	return nil
 }
 
 // hasTransfer reports whether a download of the instance is in progress.
@@ -218,7 +229,7 @@ func (r *instance) unlink(guid string) {
 
 // moveToDownloads moves a file to the download directory. written is the number of bytes that the
 // browser reports; a smaller file is incomplete and results in an error.
-func (r *instance) moveToDownloads(guid, name string, written int64) (download.File, error) {
+func (r *instance) moveToDownloads(guid, name string, written int64, share *download.Share) (download.File, error) {
 	dir, staging, err := r.staging()
 	if err != nil {
 		return download.File{}, err
@@ -229,7 +240,7 @@ func (r *instance) moveToDownloads(guid, name string, written int64) (download.F
 		return download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Check free disk space and retry.",
 			"%q is incomplete: %d of %d bytes", name, info.Size(), written)
 	}
-	f, err := dir.Adopt(file, name)
+	f, err := dir.Adopt(file, name, share)
 	if err != nil && !errors.Is(err, executor.ErrDownloadFailed) {
 		err = executor.Errorf(executor.ErrDownloadFailed, "Check the download directory.", "saving %q: %w", name, err)
 	}

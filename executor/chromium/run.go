@@ -95,7 +95,7 @@ func (b *Backend) connect(ctx context.Context) (*instance, error) {
 		documentDenials: newCache[string, error](maxCachedDenials), clients: newCDPClients(),
 	}
 	r.quota = download.NewQuota(opts.MaxDownloads, opts.MaxDownloadTotal)
-	r.quota.CountExisting(opts.DownloadsDir, opts.DownloadsUsed)
+	r.quota.ShareUsage(opts.DownloadsDir, opts.DownloadsUsage)
 	r.files = sync.OnceValues(func() (*download.Dir, error) {
 		return download.OpenShared(opts.DownloadsDir, opts.MaxDownloadBytes, r.quota)
 	})
