@@ -54,3 +54,16 @@ type PDF struct {
 	Bytes   int64       `json:"bytes"`
 	Pages   int         `json:"pages,omitempty"` // 0 if unknown
 }
+
+// A FileUsage counts files that sessions save, so that a limit applies to all of them together. Its
+// methods must be safe for concurrent use.
+type FileUsage interface {
+	// Reserve reserves space for files that are about to be written, or for more bytes of one. It returns
+	// false, and reserves nothing, if all files together, with those that are being written, would exceed
+	// maxBytes or maxFiles. To reserve nothing reports whether the files are within the limits.
+	Reserve(bytes int64, files int, maxBytes int64, maxFiles int) bool
+	// Release ends a reservation. keptBytes and keptFiles are those of it that were saved.
+	Release(bytes int64, files int, keptBytes int64, keptFiles int)
+	// Used returns the total of the files that were saved and of the reservations.
+	Used() (bytes int64, files int)
+}

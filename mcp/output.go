@@ -18,7 +18,7 @@ const (
 	// maxOutputFile is the maximum size of one saved result, in bytes. Page text has fewer
 	// characters than bytes, so this is also the limit of characters without maxChars.
 	maxOutputFile = 64 << 20
-	// maxOutputFiles limits the saved results of a session, because empty files use disk space too.
+	// maxOutputFiles limits the saved results, because empty files use disk space too.
 	maxOutputFiles = 10_000
 )
 
@@ -121,28 +121,23 @@ func (r fileResult) MarshalJSON() ([]byte, error) {
 
 // An outputDir is the directory in which a session saves results. It is safe for concurrent use.
 type outputDir struct {
-	path     string                          // empty means that results cannot be saved
-	max      int64                           // bytes in total
-	existing func() (bytes int64, files int) // Options.OutputUsed; may be nil
+	path   string // empty means that results cannot be saved
+	max    int64  // bytes in total
+	usage  executor.FileUsage
+	shared bool // usage is that of Options
 
-	mu     sync.Mutex    // guards the fields below
-	dir    *download.Dir // nil until the first result is saved
-	used   fileCount     // includes saving
-	saving fileCount     // files that are being saved
+	mu  sync.Mutex    // guards dir
+	dir *download.Dir // nil until the first result is saved
 }
 
-// A fileCount is a number of files and their total size.
-type fileCount struct {
-	bytes int64
-	files int
+// newOutputDir returns the directory for a new session.
+func newOutputDir(opts *Options) *outputDir {
+	o := &outputDir{path: opts.OutputDir, max: opts.MaxOutputBytes, usage: opts.OutputUsage, shared: opts.OutputUsage != nil}
+	if !o.shared {
+		o.usage = new(download.Usage)
+	}
+	return o
 }
-
-func (c *fileCount) add(other fileCount) {
-	c.bytes += other.bytes
-	c.files += other.files
-}
-
-func (c *fileCount) remove(other fileCount) { c.add(fileCount{-other.bytes, -other.files}) }
 
 // open creates and opens the directory, and checks that only the user can access it and that the
 // quota is not used up.
@@ -152,7 +147,7 @@ func (o *outputDir) open() error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.count(); o.used.bytes >= o.max || o.used.files >= maxOutputFiles {
+	if !o.usage.Reserve(0, 0, o.max-1, maxOutputFiles-1) {
 		return o.full()
 	}
 	if o.dir != nil {
@@ -171,17 +166,9 @@ func (o *outputDir) open() error {
 	return nil
 }
 
-// count counts the existing files, if these count. o.mu must be held.
-func (o *outputDir) count() {
-	if o.existing != nil {
-		o.used.bytes, o.used.files = o.existing()
-		o.used.add(o.saving)
-	}
-}
-
-// full returns the error of a file that exceeds the total. o.mu must be held.
+// full returns the error of a file that exceeds the total.
 func (o *outputDir) full() error {
-	if o.existing != nil {
+	if o.shared {
 		return executor.Errorf(executor.ErrBackpressure, "Omit file, and read less. The user can remove files, or allow more with Options.MaxOutputBytes.",
 			"the saved results of all sessions, such as those in %s, would exceed %s or %d files in total", o.path, byteCount(o.max), maxOutputFiles)
 	}
@@ -196,28 +183,19 @@ func (o *outputDir) save(path outputPath, c fileContent) (f download.File, err e
 		return f, badArgs("Save less: name an element by selector or ref.", "result of %d bytes exceeds the limit of %d for a file", n, maxOutputFile)
 	}
 	o.mu.Lock()
-	if o.count(); o.dir == nil {
-		err = errors.New("the session has ended")
-	} else if n > o.max-o.used.bytes || o.used.files >= maxOutputFiles {
-		err = o.full()
-	}
-	if err != nil {
-		o.mu.Unlock()
-		return f, err
-	}
 	dir := o.dir
-	one := fileCount{n, 1}
-	o.used.add(one)
-	o.saving.add(one)
 	o.mu.Unlock()
-	f, err = dir.SaveAt(string(path), c.ext, bytes.NewReader(c.data))
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.saving.remove(one)
-	if err != nil {
-		o.used.remove(one)
+	if dir == nil {
+		return f, errors.New("the session has ended")
+	}
+	if !o.usage.Reserve(n, 1, o.max, maxOutputFiles) {
+		return f, o.full()
+	}
+	if f, err = dir.SaveAt(string(path), c.ext, bytes.NewReader(c.data)); err != nil {
+		o.usage.Release(n, 1, 0, 0)
 		return f, outputError(err, "saving the result")
 	}
+	o.usage.Release(n, 1, n, 1)
 	return f, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -269,16 +270,16 @@ func TestOutputQuota(t *testing.T) {
 func TestOutputQuotaOfExistingFiles(t *testing.T) {
 	var rec recorder
 	var dir string
-	used := func() (bytes int64, files int) {
+	usage := download.NewUsage(func() (e download.Existing) {
 		for _, name := range savedFiles(t, dir) {
 			if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
-				bytes += info.Size()
-				files++
+				e.Bytes += info.Size()
+				e.Files++
 			}
 		}
-		return bytes, files
-	}
-	server := NewServer(canned(&rec), &Options{OutputDir: filepath.Join(t.TempDir(), "output"), MaxOutputBytes: 25, OutputUsed: used})
+		return e
+	})
+	server := NewServer(canned(&rec), &Options{OutputDir: filepath.Join(t.TempDir(), "output"), MaxOutputBytes: 25, OutputUsage: usage})
 	dir = server.opts.OutputDir
 	const html = `{"file":"page"}` // 12 bytes
 	for range 2 {
@@ -295,6 +296,25 @@ func TestOutputQuotaOfExistingFiles(t *testing.T) {
 	}
 	if res := callTool(t, connect(t, server, nil), "get_html", html); res.IsError {
 		t.Errorf("after a file was removed: %s", textOf(res))
+	}
+}
+
+// TestOutputQuotaOfParallelSessions checks that a file that another session is saving counts, although
+// it does not exist yet.
+func TestOutputQuotaOfParallelSessions(t *testing.T) {
+	var rec recorder
+	usage := download.NewUsage(func() download.Existing { return download.Existing{} })
+	server := NewServer(canned(&rec), &Options{OutputDir: filepath.Join(t.TempDir(), "output"), MaxOutputBytes: 25, OutputUsage: usage})
+	const html = `{"file":"page"}` // 12 bytes
+	if !usage.Reserve(14, 1, 25, 2) {
+		t.Fatal("the quota is used up")
+	}
+	if res := callTool(t, connect(t, server, nil), "get_html", html); !res.IsError || !strings.Contains(textOf(res), "would exceed 25 bytes") {
+		t.Errorf("during the save of another session: %s", textOf(res))
+	}
+	usage.Release(14, 1, 0, 0)
+	if res := callTool(t, connect(t, server, nil), "get_html", html); res.IsError {
+		t.Errorf("after the save of another session failed: %s", textOf(res))
 	}
 }
 

@@ -75,10 +75,10 @@ type Options struct {
 	// call whose file would exceed it fails with BACKPRESSURE and leaves no file. One file has at
 	// most 64 MiB. 0 means DefaultMaxOutputBytes.
 	MaxOutputBytes int64
-	// OutputUsed returns the total size and the number of the files that count toward MaxOutputBytes:
-	// those in OutputDir, and possibly those of other sessions of the same client, open or not. It is
-	// called before each save. Nil means that only the files that the session has saved count.
-	OutputUsed func() (bytes int64, files int)
+	// OutputUsage counts the files that count toward MaxOutputBytes: those in OutputDir, and possibly
+	// those of other sessions of the same client, open or not. Nil means that only the files that the
+	// session has saved count.
+	OutputUsage executor.FileUsage
 	// Audit records every call, for example an *audit.Log. While it is not ready, calls that act
 	// are denied. The rules in its entries are those that the executor reports, see
 	// executor.CallOptions. Nil disables auditing.
@@ -219,7 +219,7 @@ func (s *Server) session(ex executor.Executor) *toolSession {
 		fence:  newFence(s.opts.Nonce),
 		audit:  newAuditor(s.opts.Audit),
 		calls:  newCallLimit(s.opts.CallsPerMinute),
-		output: &outputDir{path: s.opts.OutputDir, max: s.opts.MaxOutputBytes, existing: s.opts.OutputUsed},
+		output: newOutputDir(&s.opts),
 		client: rand.Text(),
 		lost:   s.lost,
 	}

@@ -84,7 +84,7 @@ func open(s *settings, guard *policy.Guard, server *bridge.Server, log *slog.Log
 			MaxDownloads:     s.maxDownloads,
 			MaxDownloadTotal: int64(s.maxDownloadTotal),
 			DownloadsDir:     s.dirs.downloads(s.data),
-			DownloadsUsed:    s.dirs.downloadsUsed(s.data),
+			DownloadsUsage:   s.dirs.downloadsUsage(s.data),
 			Network:          options.Network,
 			Proxy:            s.proxy,
 			NoProxy:          s.noProxy,
@@ -252,7 +252,7 @@ func (s *settings) chromium(rules chromium.NetworkPolicy, log *slog.Logger) (chr
 		MaxDownloads:         s.maxDownloads,
 		MaxDownloadTotal:     int64(s.maxDownloadTotal),
 		DownloadsDir:         s.dirs.downloads(s.data),
-		DownloadsUsed:        s.dirs.downloadsUsed(s.data),
+		DownloadsUsage:       s.dirs.downloadsUsage(s.data),
 		CDPClients:           s.servesCDP(),
 		Logger:               log,
 	}

@@ -179,7 +179,7 @@ func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.L
 		MaxResultBytes: int64(s.maxResult),
 		MaxOutputBytes: int64(s.maxOutputTotal),
 		OutputDir:      s.dirs.output(s.data),
-		OutputUsed:     s.dirs.outputUsed(s.data),
+		OutputUsage:    s.dirs.outputUsage(s.data),
 		OnClient: func(name string) {
 			s.watched.AddClient(name)
 			select {

@@ -139,6 +139,7 @@ type sessionOpener struct {
 	egress       *chromium.RemoteEgress // may be nil
 	vault        *secrets.Vault         // may be nil
 	profiles     *profileLeases
+	usages       fileUsages
 	audits       *auditLogs    // nil means that each session opens its own
 	listener     *httpListener // may be nil
 	board        *dashboard.Board
@@ -165,7 +166,7 @@ func (o *sessionOpener) openFor(r server.OpenRequest, chatAgent string) (*server
 	s.chatAgent, s.installation = chatAgent, o.installation
 	s.limit, s.pool, s.remoteEgress, s.vault, s.auditLogs = r.Limit, o.pool, o.egress, o.vault, o.audits
 	s.handover = mcp.HandoverOptions{Questions: o.desk, Session: r.Name, Principal: r.Principal, Dashboard: o.dashboard.available}
-	s.dirs = sessionDirs{r.Name, r.Principal, r.Principal != "" && chatAgent == ""}
+	s.dirs = sessionDirs{r.Name, r.Principal, r.Principal != "" && chatAgent == "", &o.usages}
 	lease := o.profiles.lease(r.Principal, r.Name)
 	s.wrapBackend = lease.wrap(s)
 	s.wrapNamed = func(b executor.Backend, profile string) executor.Backend {

@@ -8,6 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/download"
 )
 
 // The subdirectories of the data directory with files of sessions.
@@ -20,7 +24,64 @@ const (
 // of a session without a server.
 type sessionDirs struct {
 	name, principal string
-	token           bool // the principal is a client with a token, not a chat
+	token           bool        // the principal is a client with a token, not a chat
+	usages          *fileUsages // of the server
+}
+
+// fileUsages count the files of the clients with tokens, each over all its sessions. The methods are
+// safe for concurrent use. The zero value is that of a server without sessions.
+type fileUsages struct {
+	mu     sync.Mutex                 // guards counts
+	counts map[string]*download.Usage // by parent of the directories, and end of their names
+}
+
+// of returns the usage of the directories in parent whose names end with owner. It is the same for each
+// call.
+func (f *fileUsages) of(parent, owner string) *download.Usage {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key := filepath.Join(parent, owner)
+	u := f.counts[key]
+	if u == nil {
+		if f.counts == nil {
+			f.counts = make(map[string]*download.Usage)
+		}
+		u = download.NewUsage(func() download.Existing { return countFiles(parent, owner) })
+		f.counts[key] = u
+	}
+	return u
+}
+
+// countFiles counts the files and directories in the directories in parent whose names end with owner.
+func countFiles(parent, owner string) (e download.Existing) {
+	all, err := os.ReadDir(parent)
+	if err != nil {
+		return e // no session has saved files
+	}
+	for _, dir := range all {
+		if !strings.HasSuffix(dir.Name(), owner) {
+			continue
+		}
+		root := filepath.Join(parent, dir.Name())
+		_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || path == root {
+				return nil // not readable, or just removed
+			}
+			var size int64
+			if info, err := entry.Info(); err == nil && !entry.IsDir() {
+				size = info.Size()
+			}
+			if download.IsUnfinished(strings.TrimPrefix(path, root+string(filepath.Separator))) {
+				e.UnfinishedBytes += size
+				e.UnfinishedFiles++
+			} else {
+				e.Bytes += size
+				e.Files++ // directories use the disk, too
+			}
+			return nil
+		})
+	}
+	return e
 }
 
 // output returns the directory for saved results.
@@ -37,44 +98,22 @@ func (d sessionDirs) downloads(data string) string {
 	return filepath.Join(data, downloadsName, d.base())
 }
 
-// outputUsed and downloadsUsed return functions that count the files and directories of all sessions of
-// the principal, also of those that are closed. They return nil if the principal is not a client with a
-// token: the files of others are limited for each session.
-func (d sessionDirs) outputUsed(data string) func() (bytes int64, files int) {
-	return d.used(filepath.Join(data, outputName))
+// outputUsage and downloadsUsage count the files of all sessions of the principal, also of those that
+// are closed. They are nil if the principal is not a client with a token: the files of others are
+// limited for each session.
+func (d sessionDirs) outputUsage(data string) executor.FileUsage {
+	return d.usage(filepath.Join(data, outputName))
 }
 
-func (d sessionDirs) downloadsUsed(data string) func() (bytes int64, files int) {
-	return d.used(filepath.Join(data, downloadsName))
+func (d sessionDirs) downloadsUsage(data string) executor.FileUsage {
+	return d.usage(filepath.Join(data, downloadsName))
 }
 
-func (d sessionDirs) used(parent string) func() (bytes int64, files int) {
+func (d sessionDirs) usage(parent string) executor.FileUsage {
 	if !d.token {
 		return nil
 	}
-	return func() (bytes int64, files int) {
-		all, err := os.ReadDir(parent)
-		if err != nil {
-			return 0, 0 // no session has saved files
-		}
-		for _, dir := range all {
-			if !strings.HasSuffix(dir.Name(), d.owner()) {
-				continue
-			}
-			root := filepath.Join(parent, dir.Name())
-			_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-				if err != nil || path == root {
-					return nil // not readable, or just removed
-				}
-				files++ // directories use the disk, too
-				if info, err := e.Info(); err == nil && !e.IsDir() {
-					bytes += info.Size()
-				}
-				return nil
-			})
-		}
-		return bytes, files
-	}
+	return d.usages.of(parent, d.owner())
 }
 
 // base returns the name of the directory of the session.

@@ -40,23 +40,38 @@ func TestFilesOfPrincipal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	used := sessionDirs{"a", "ann", true}.outputUsed(data)
+	var usages fileUsages
+	dirs := func(name, principal string, token bool) sessionDirs {
+		return sessionDirs{name, principal, token, &usages}
+	}
+	used := func() (bytes int64, files int) {
+		u := dirs("a", "ann", true).outputUsage(data)
+		if !u.Reserve(0, 0, 1<<20, 1<<20) { // counts
+			t.Fatal("too many files")
+		}
+		return u.Used()
+	}
 	if bytes, files := used(); bytes != 0 || files != 0 {
 		t.Errorf("without files: %d bytes, %d files", bytes, files)
 	}
-	write(sessionDirs{"a", "ann", true}.output(data), "one")
-	write(sessionDirs{"B", "ann", true}.output(data), "deep/two")
-	write(sessionDirs{"a", "joann", true}.output(data), "x")
-	write(sessionDirs{"a", "Ann", true}.output(data), "x")
-	write(sessionDirs{"ann", "", false}.output(data), "x")
-	write(sessionDirs{"a", "ann", true}.downloads(data), "x")
-	if bytes, files := used(); bytes != 20 || files != 3 { // with a directory
-		t.Errorf("%d bytes, %d files, want 20 and 3", bytes, files)
+	write(dirs("a", "ann", true).output(data), "one")
+	write(dirs("B", "ann", true).output(data), "deep/two")
+	write(dirs("a", "joann", true).output(data), "x")
+	write(dirs("a", "Ann", true).output(data), "x")
+	write(dirs("ann", "", false).output(data), "x")
+	write(dirs("a", "ann", true).downloads(data), "x")
+	write(dirs("a", "ann", true).output(data), "deep/.partial-x")
+	write(dirs("a", "ann", true).output(data), ".staging/guid")
+	if bytes, files := used(); bytes != 40 || files != 7 { // with directories; no reservation is for the unfinished files
+		t.Errorf("%d bytes, %d files, want 40 and 7", bytes, files)
 	}
-	if used := (sessionDirs{"a", "chat", false}).outputUsed(data); used != nil {
+	if u := dirs("a", "chat", false).outputUsage(data); u != nil {
 		t.Error("the files of a chat are counted")
 	}
-	if a, b := (sessionDirs{"a", "ann", true}).downloads(data), (sessionDirs{"a", "bob", true}).downloads(data); a == b {
+	if a, b := dirs("a", "ann", true).outputUsage(data), dirs("b", "ann", true).outputUsage(data); a != b {
+		t.Error("two sessions of a principal have separate limits")
+	}
+	if a, b := dirs("a", "ann", true).downloads(data), dirs("a", "bob", true).downloads(data); a == b {
 		t.Errorf("the downloads of two principals are in %s", a)
 	}
 }

@@ -120,13 +120,13 @@ func (r *instance) clientDownloadProgressed(e cdpbrowser.EventDownloadProgress) 
 	switch e.State {
 	case cdpbrowser.DownloadProgressStateCompleted:
 		r.work.Go(func() {
-			f, err := r.moveToDownloads(e.GUID, d.name, int64(e.ReceivedBytes))
+			f, err := r.moveToDownloads(e.GUID, d.name, int64(e.ReceivedBytes), d.share)
 			r.clientDownloadEnded(e.GUID, d, f, err)
 		})
 	case cdpbrowser.DownloadProgressStateCanceled:
 		r.clientDownloadEnded(e.GUID, d, download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the download was interrupted"))
 	default:
-		if limit := float64(min(r.opts.MaxDownloadBytes, r.quota.Remaining())); e.ReceivedBytes > limit || e.TotalBytes > limit {
+		if checkProgress(d.name, e, r.opts.MaxDownloadBytes, d.share) != nil {
 			r.cancel(e.GUID)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"time"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/target"
@@ -31,45 +30,22 @@ func (r *instance) watchDownloads(ctx context.Context) error {
 	return err
 }
 
-// downloadBegan handles the start of a download. The event overtakes those of the page: a frame that
-// a script has just created, or that has just navigated, may not be known yet. Then the decision
-// waits. The browser reports the end of the download only to us, so its last state is stored.
+// downloadBegan handles the start of a download.
 func (r *instance) downloadBegan(e cdpbrowser.EventDownloadWillBegin) {
-	if r.knowsDownloader(e) {
-		r.decideDownload(e)
-		return
-	}
-	r.mu.Lock()
-	waits := len(r.undecided) < maxUndecided
-	if waits {
-		r.undecided[e.GUID] = nil
-	}
-	r.mu.Unlock()
-	if !waits {
+	if r.knowsDownloader(e) || !r.undecided.add(e.GUID) {
 		r.decideDownload(e)
 		return
 	}
 	r.work.Go(func() {
-		for end := time.Now().Add(r.opts.timing.AttachTab); !r.knowsDownloader(e) && r.conn.Err() == nil && !notify.IsClosed(r.ended) && time.Now().Before(end); {
-			time.Sleep(downloaderInterval)
-		}
+		awaitDownloader(r.opts.timing.AttachTab, func() bool {
+			return r.knowsDownloader(e) || r.conn.Err() != nil || notify.IsClosed(r.ended)
+		})
 		r.decideDownload(e)
-		r.mu.Lock()
-		last := r.undecided[e.GUID]
-		delete(r.undecided, e.GUID)
-		r.mu.Unlock()
-		if last != nil {
+		if last := r.undecided.remove(e.GUID); last != nil {
 			r.downloadProgressed(*last)
 		}
 	})
 }
-
-const (
-	// downloaderInterval is how often an unknown frame is looked up.
-	downloaderInterval = 20 * time.Millisecond
-	// maxUndecided is how many downloads may wait for a decision: their files already arrive.
-	maxUndecided = 8
-)
 
 // knowsDownloader reports whether the document that started a download is known. Pages of CDP clients
 // are not, and in a pool an instance gets only downloads of its tabs.
@@ -154,18 +130,7 @@ func (r *instance) cancel(guid string) {
 // downloadProgressed handles the progress of a download, and moves a complete file to the download
 // directory.
 func (r *instance) downloadProgressed(e cdpbrowser.EventDownloadProgress) {
-	limit := float64(min(r.opts.MaxDownloadBytes, r.quota.Remaining()))
-	r.mu.Lock()
-	last, undecided := r.undecided[e.GUID]
-	exceeds := last != nil && last.ReceivedBytes > limit // canceled, and reported as too large later
-	if undecided && !exceeds {
-		r.undecided[e.GUID] = &e
-	}
-	r.mu.Unlock()
-	if undecided && !exceeds && e.ReceivedBytes > limit {
-		r.cancel(e.GUID)
-	}
-	if undecided || r.clientDownloadProgressed(e) {
+	if r.undecided.progressed(e, r.downloadLimit(), r.cancel) || r.clientDownloadProgressed(e) {
 		return
 	}
 	r.mu.Lock()
@@ -183,7 +148,7 @@ func (r *instance) downloadProgressed(e cdpbrowser.EventDownloadProgress) {
 	switch e.State {
 	case cdpbrowser.DownloadProgressStateCompleted:
 		r.work.Go(func() {
-			f, err := r.moveToDownloads(e.GUID, tr.Name, int64(e.ReceivedBytes))
+			f, err := r.moveToDownloads(e.GUID, tr.Name, int64(e.ReceivedBytes), tr.Share)
 			r.clients.downloadResult(e.GUID).set(f.Path, err)
 			tr.End(f, err)
 			r.notifyDownload(tr)
@@ -192,25 +157,40 @@ func (r *instance) downloadProgressed(e cdpbrowser.EventDownloadProgress) {
 		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the download of %q was interrupted", tr.Name))
 		r.notifyDownload(tr)
 	default:
-		limit := r.opts.MaxDownloadBytes
-		if left := r.quota.Remaining(); e.ReceivedBytes > float64(left) || e.TotalBytes > float64(left) {
-			tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadTotal.",
-				"%q would exceed the total download limit", tr.Name))
+		if err := checkProgress(tr.Name, e, r.opts.MaxDownloadBytes, tr.Share); err != nil {
+			tr.End(download.File{}, err)
 			r.cancel(e.GUID)
-		} else if e.ReceivedBytes > float64(limit) || e.TotalBytes > float64(limit) {
-			tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadBytes.",
-				"%q is larger than %d MB", tr.Name, limit>>20))
-			r.cancel(e.GUID)
+			r.mu.Lock()
+			delete(r.transfers, e.GUID) // if it is complete now, its file is removed
+			r.mu.Unlock()
+			r.notifyDownload(tr)
 		}
 	}
+}
+
+// checkProgress returns an error if a download is larger than limit, or than its share allows.
+func checkProgress(name string, e cdpbrowser.EventDownloadProgress, limit int64, share *download.Share) error {
+	switch {
+	case e.TotalBytes > float64(share.Remaining()), share.Grow(int64(e.ReceivedBytes)) != nil:
+		return executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadTotal.",
+			"%q would exceed the total download limit", name)
+	case e.ReceivedBytes > float64(limit) || e.TotalBytes > float64(limit):
+		return executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadBytes.",
+			"%q is larger than %d MB", name, limit>>20)
+	}
+	return nil
 }
 
 // hasTransfer reports whether a download of the instance is in progress.
 func (r *instance) hasTransfer(guid string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, undecided := r.undecided[guid]
-	return undecided || r.transfers[guid] != nil
+	return r.undecided.has(guid) || r.transfers[guid] != nil
+}
+
+// downloadLimit returns how many bytes a download may have.
+func (r *instance) downloadLimit() float64 {
+	return float64(min(r.opts.MaxDownloadBytes, r.quota.Remaining()))
 }
 
 // failTransfers fails the downloads of a browser that has exited, because their files are
@@ -249,7 +229,7 @@ func (r *instance) unlink(guid string) {
 
 // moveToDownloads moves a file to the download directory. written is the number of bytes that the
 // browser reports; a smaller file is incomplete and results in an error.
-func (r *instance) moveToDownloads(guid, name string, written int64) (download.File, error) {
+func (r *instance) moveToDownloads(guid, name string, written int64, share *download.Share) (download.File, error) {
 	dir, staging, err := r.staging()
 	if err != nil {
 		return download.File{}, err
@@ -260,7 +240,7 @@ func (r *instance) moveToDownloads(guid, name string, written int64) (download.F
 		return download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Check free disk space and retry.",
 			"%q is incomplete: %d of %d bytes", name, info.Size(), written)
 	}
-	f, err := dir.Adopt(file, name)
+	f, err := dir.Adopt(file, name, share)
 	if err != nil && !errors.Is(err, executor.ErrDownloadFailed) {
 		err = executor.Errorf(executor.ErrDownloadFailed, "Check the download directory.", "saving %q: %w", name, err)
 	}

@@ -137,10 +137,10 @@ type Options struct {
 
 	// DownloadsDir is the directory of downloads. Default: downloads in DataDir.
 	DownloadsDir string
-	// DownloadsUsed returns the total size and the number of the files that count toward
-	// MaxDownloadTotal: those in DownloadsDir, and possibly those of other sessions of the same
-	// client, open or not. nil means that only the files of one browser instance count.
-	DownloadsUsed func() (bytes int64, files int)
+	// DownloadsUsage counts the files that count toward MaxDownloadTotal: those in DownloadsDir, and
+	// possibly those of other sessions of the same client, open or not. nil means that only the files of
+	// one browser instance count.
+	DownloadsUsage executor.FileUsage
 
 	// Audit records each launch, attachment and exit of a browser, and each page download that has
 	// ended. nil means no audit log.

@@ -93,6 +93,8 @@ type pooledBrowser struct {
 	retired bool        // accepts no further instances; guarded by pool.mu
 	idle    *time.Timer // ends the browser after poolIdleTimeout without users; guarded by pool.mu
 
+	undecided undecidedDownloads
+
 	mu        sync.Mutex           // guards instances
 	instances map[string]*instance // by browser context
 }
@@ -316,36 +318,6 @@ func (b *pooledBrowser) documentPaused(e fetch.EventRequestPaused) {
 			s.Start(ctx, "Fetch.failRequest", map[string]any{"requestId": e.RequestID, "errorReason": network.ErrorReasonBlockedByClient})
 		}
 	})
-}
-
-// downloadBegan passes a download to the instance whose tab started it. A download that no
-// tab started is canceled.
-func (b *pooledBrowser) downloadBegan(e browser.EventDownloadWillBegin) {
-	instances := b.all()
-	for _, r := range instances {
-		if tab, _ := r.downloader(string(e.FrameID)); tab != nil {
-			r.downloadBegan(e)
-			return
-		}
-	}
-	for _, r := range instances {
-		r.cancel(e.GUID) // the event does not name its context
-	}
-}
-
-// downloadProgressed passes the progress of a download to the instance that it belongs to. Without
-// one, it was denied.
-func (b *pooledBrowser) downloadProgressed(e browser.EventDownloadProgress) {
-	instances := b.all()
-	for _, r := range instances {
-		if r.hasTransfer(e.GUID) {
-			r.downloadProgressed(e)
-			return
-		}
-	}
-	for _, r := range instances {
-		r.downloadProgressed(e) // discards the file
-	}
 }
 
 // all returns the instances in the browser.

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/target"
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -51,6 +50,7 @@ type instance struct {
 	cleanupDone  chan struct{}                 // closed when the cleanup after an unexpected exit is complete
 	files        func() (*download.Dir, error) // the download directory, created at first use
 	quota        *download.Quota               // for all downloads together
+	undecided    undecidedDownloads
 	// documentDenials has, by host:port, why the latest documents of each host were denied, because the
 	// browser only reports that they were blocked. When a document of the host is allowed, possibly at
 	// another path, it is removed.
@@ -74,7 +74,6 @@ type instance struct {
 	opening   int                        // calls of NewTab in progress; until they return, new tabs are not listed
 	lastRaw   int
 	transfers map[string]*session.Transfer
-	undecided map[string]*cdpbrowser.EventDownloadProgress // downloads of unknown frames, by GUID, and their last state
 
 	clientDownloads map[string]*clientDownload // by GUID
 }
@@ -92,11 +91,11 @@ func (b *Backend) connect(ctx context.Context) (*instance, error) {
 		id: strings.ToLower(rand.Text()[:4]), browser: b, opts: opts, cleanupDone: make(chan struct{}), ended: make(chan struct{}),
 		targets: make(map[target.ID]*session.Tab), attaching: make(map[target.ID]bool),
 		openers:   make(map[target.ID]*session.Tab),
-		transfers: make(map[string]*session.Transfer), undecided: make(map[string]*cdpbrowser.EventDownloadProgress), clientDownloads: make(map[string]*clientDownload),
+		transfers: make(map[string]*session.Transfer), clientDownloads: make(map[string]*clientDownload),
 		documentDenials: newCache[string, error](maxCachedDenials), clients: newCDPClients(),
 	}
 	r.quota = download.NewQuota(opts.MaxDownloads, opts.MaxDownloadTotal)
-	r.quota.CountExisting(opts.DownloadsDir, opts.DownloadsUsed)
+	r.quota.ShareUsage(opts.DownloadsDir, opts.DownloadsUsage)
 	r.files = sync.OnceValues(func() (*download.Dir, error) {
 		return download.OpenShared(opts.DownloadsDir, opts.MaxDownloadBytes, r.quota)
 	})

@@ -33,9 +33,8 @@ func startServer(t *testing.T, o Options) *server {
 	}
 	spec, err := json.Marshal(struct {
 		Options
-		CDPHeaders    any `json:"CDPHeaders,omitempty"`    // a function has no JSON
-		Browserless   any `json:"Browserless,omitempty"`   // has one
-		DownloadsUsed any `json:"DownloadsUsed,omitempty"` // a function
+		CDPHeaders  any `json:"CDPHeaders,omitempty"`  // a function has no JSON
+		Browserless any `json:"Browserless,omitempty"` // has one
 	}{Options: o})
 	if err != nil {
 		t.Fatal(err)

@@ -61,7 +61,7 @@ func New(opts Options) *Backend {
 	b := &Backend{opts: opts, log: opts.Logger, timing: timing.Current()}
 	b.hub = &hub{backend: b}
 	b.quota = download.NewQuota(opts.MaxDownloads, opts.MaxDownloadTotal)
-	b.quota.CountExisting(opts.DownloadsDir, opts.DownloadsUsed)
+	b.quota.ShareUsage(opts.DownloadsDir, opts.DownloadsUsage)
 	b.files = sync.OnceValues(func() (*download.Dir, error) {
 		return download.OpenShared(opts.DownloadsDir, opts.MaxDownloadBytes, b.quota)
 	})

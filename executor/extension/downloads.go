@@ -160,7 +160,7 @@ func (in *installation) progress(entry *pendingDownload, w wire.Download) {
 		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadBytes.",
 			"%q is larger than %d MB", tr.Name, limit>>20))
 		in.cancel(w.ID)
-	case w.Bytes > in.backend.quota.Remaining():
+	case tr.Share.Grow(w.Bytes) != nil:
 		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadTotal.",
 			"%q would exceed the total download limit", tr.Name))
 		in.cancel(w.ID)

@@ -32,10 +32,10 @@ type Options struct {
 
 	// DownloadsDir is the directory of downloads. Default: downloads in DataDir.
 	DownloadsDir string
-	// DownloadsUsed returns the total size and the number of the files that count toward
-	// MaxDownloadTotal: those in DownloadsDir, and possibly those of other sessions of the same
-	// client, open or not. nil means that only the files of this Backend count.
-	DownloadsUsed func() (bytes int64, files int)
+	// DownloadsUsage counts the files that count toward MaxDownloadTotal: those in DownloadsDir, and
+	// possibly those of other sessions of the same client, open or not. nil means that only the files of
+	// this Backend count.
+	DownloadsUsage executor.FileUsage
 
 	// Network decides on each connection of a download by URL. If it is nil, only the sessions'
 	// gates decide.

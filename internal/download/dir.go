@@ -144,15 +144,13 @@ func (d *Dir) Staging() (string, error) {
 	return filepath.Join(d.path, stagingName), nil
 }
 
-// checkSize returns an error if a file of n bytes is too large.
-func (d *Dir) checkSize(n int64) error {
-	switch {
-	case n > d.max:
-		return errs.Errorf(errs.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadBytes.", "file is larger than %s", sizeText(d.max))
-	case n > d.all.Remaining():
-		return d.all.exhausted()
+// checkSize returns an error if a file of n bytes is larger than maxBytes or than the share allows. It
+// reserves space for it.
+func checkSize(n, maxBytes int64, share *Share) error {
+	if n > maxBytes {
+		return errs.Errorf(errs.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadBytes.", "file is larger than %s", sizeText(maxBytes))
 	}
-	return nil
+	return share.Grow(n)
 }
 
 // sizeText formats a size as the user wrote it: in MB if it is a multiple of 2^20 or 10^6 bytes,

@@ -81,13 +81,13 @@ func (d *Dir) Fetch(ctx context.Context, req Request) (File, Response, error) {
 		return File{}, Response{}, err
 	}
 	defer res.Body.Close()
-	if err := d.checkSize(res.ContentLength); err != nil {
+	if err := checkSize(res.ContentLength, d.max, share); err != nil {
 		return File{}, Response{}, err
 	}
 	info := Response{URL: hop.String(), MIMEType: mimeType(res.Header.Get("Content-Type"))}
 	name := cmp.Or(clean(req.Name), dispositionName(res.Header.Get("Content-Disposition")))
 	info.SuggestedName = CleanName(name, info.MIMEType, info.URL)
-	file, err = d.Save(info.SuggestedName, &lengthCheckedReader{ctx, res.Body, res.ContentLength})
+	file, err = d.save(info.SuggestedName, &lengthCheckedReader{ctx, res.Body, res.ContentLength}, share)
 	if err != nil {
 		return File{}, Response{}, fetchError(ctx, hop, err)
 	}

@@ -87,23 +87,102 @@ func TestQuotaParallel(t *testing.T) {
 
 // TestQuotaOfExistingFiles checks that existing files count, and are counted again for each download.
 func TestQuotaOfExistingFiles(t *testing.T) {
-	var bytes int64
-	var files int
+	var existing Existing
 	q := NewQuota(0, 100)
-	q.CountExisting("/files", func() (int64, int) { return bytes, files })
+	q.ShareUsage("/files", NewUsage(func() Existing { return existing }))
 	for _, tt := range []struct {
 		bytes int64
 		files int
 		fails bool
 	}{{99, 1, false}, {100, 1, true}, {0, maxFiles, true}, {0, maxFiles - 1, false}} {
-		bytes, files = tt.bytes, tt.files
+		existing = Existing{Bytes: tt.bytes, Files: tt.files}
 		share, err := q.Begin()
 		if tt.fails {
 			wantCode(t, err, errs.ErrDownloadFailed, "such as those in /files, would exceed 100 bytes or 10000 files")
-		} else if err != nil || q.Remaining() != 100-bytes {
-			t.Errorf("%d bytes, %d files: %v, %d bytes remain", bytes, files, err, q.Remaining())
+		} else if err != nil || share.Remaining() != 100-tt.bytes {
+			t.Errorf("%d bytes, %d files: %v, %d bytes remain", tt.bytes, tt.files, err, share.Remaining())
 		}
 		share.End(File{})
+	}
+}
+
+// TestQuotasWithOneUsage downloads with two quotas that share a usage, as two sessions of one client do.
+// What arrives counts for both immediately.
+func TestQuotasWithOneUsage(t *testing.T) {
+	var existing Existing
+	usage := NewUsage(func() Existing { return existing })
+	one, two := NewQuota(0, 100), NewQuota(0, 100)
+	one.ShareUsage("/one", usage)
+	two.ShareUsage("/two", usage)
+	a, err := one.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := two.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Grow(60); err != nil {
+		t.Fatal(err)
+	}
+	existing = Existing{UnfinishedBytes: 60, UnfinishedFiles: 1} // the same bytes on the disk
+	wantCode(t, b.Grow(41), errs.ErrDownloadFailed, "such as those in /two, would exceed 100 bytes")
+	if err := b.Grow(40); err != nil || b.Remaining() != 40 || one.Remaining() != 0 {
+		t.Errorf("the second download: %v, %d and %d bytes remain", err, b.Remaining(), one.Remaining())
+	}
+	if _, err := one.Begin(); err == nil {
+		t.Error("a third download began")
+	}
+	existing = Existing{Bytes: 60, Files: 1}
+	a.End(File{Path: "/one/a", Bytes: 60})
+	wantCode(t, b.Grow(41), errs.ErrDownloadFailed, "100 bytes")
+	existing = Existing{}
+	if err := b.Grow(100); err != nil {
+		t.Errorf("after the first file was removed: %v", err)
+	}
+	b.End(File{})
+	wantCode(t, b.Grow(1), errs.ErrDownloadFailed, "100 bytes")
+	if bytes, files := usage.Used(); bytes != 0 || files != 0 {
+		t.Errorf("at the end, %d bytes and %d files are in use", bytes, files)
+	}
+	existing = Existing{UnfinishedBytes: 100, UnfinishedFiles: 1} // of a program that was killed
+	if _, err := one.Begin(); err == nil {
+		t.Error("an unfinished file of another program does not count")
+	}
+}
+
+// TestQuotaOfParallelFetches downloads two files at the same time whose lengths are unknown and that
+// exceed the total only together.
+func TestQuotaOfParallelFetches(t *testing.T) {
+	began, goOn := make(chan struct{}), make(chan struct{})
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, strings.Repeat("x", 100))
+		w.(http.Flusher).Flush()
+		began <- struct{}{}
+		<-goOn
+		io.WriteString(w, strings.Repeat("x", 100))
+	}))
+	defer site.Close()
+	usage := new(Usage)
+	done := make(chan error, 2)
+	for range 2 {
+		d := open(t, testLimit)
+		d.all = NewQuota(0, 300)
+		d.all.ShareUsage(d.Path(), usage)
+		go func() { done <- fetchErr(t.Context(), d, request(t, site.URL)) }()
+	}
+	<-began
+	<-began
+	close(goOn)
+	failed := 0
+	for range 2 {
+		if err := <-done; err != nil {
+			wantCode(t, err, errs.ErrDownloadFailed, "would exceed 300 bytes")
+			failed++
+		}
+	}
+	if bytes, files := usage.Used(); failed != 1 || bytes != 200 || files != 1 {
+		t.Errorf("%d downloads failed, %d files of %d bytes in total", failed, files, bytes)
 	}
 }
 

@@ -32,13 +32,24 @@ type File struct {
 // It returns ErrDownloadFailed if r fails or is larger than the limit, or if the file cannot be
 // written. The error wraps the error of r.
 func (d *Dir) Save(name string, r io.Reader) (File, error) {
+	share, err := d.all.Begin()
+	if err != nil {
+		return File{}, err
+	}
+	f, err := d.save(name, r, share)
+	share.End(f)
+	return f, err
+}
+
+// save is Save for a download that has begun.
+func (d *Dir) save(name string, r io.Reader, share *Share) (File, error) {
 	partial := partialPrefix + rand.Text()
 	f, err := d.root.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return File{}, saveError(err)
 	}
 	defer d.root.Remove(partial) // does not exist after success
-	if err := d.fill(f, r); err != nil {
+	if err := d.fill(f, r, share); err != nil {
 		f.Close()
 		return File{}, err
 	}
@@ -49,54 +60,47 @@ func (d *Dir) Save(name string, r io.Reader) (File, error) {
 	return d.moveToFreeName(partial, name, info)
 }
 
-// SaveGenerated is like Save for a file that this program generates. It counts as a download. If
-// name does not have the extension ext, SaveGenerated appends it.
+// SaveGenerated is like Save for a file that this program generates. If name does not have the
+// extension ext, SaveGenerated appends it.
 func (d *Dir) SaveGenerated(name, ext string, r io.Reader) (File, error) {
-	share, err := d.all.Begin()
-	if err != nil {
-		return File{}, err
-	}
-	var f File
-	defer func() { share.End(f) }()
 	if name = cmp.Or(clean(name), "page"); !strings.EqualFold(filepath.Ext(name), ext) {
 		name += ext
 	}
-	f, err = d.Save(name, r)
-	return f, err
+	return d.Save(name, r)
 }
 
-// fill copies r to f, up to the limit.
-func (d *Dir) fill(f *os.File, r io.Reader) error {
-	limit := min(d.max, d.all.Remaining())
-	src := &source{r: io.LimitReader(r, limit)}
+// fill copies r to f, up to the limits.
+func (d *Dir) fill(f *os.File, r io.Reader, share *Share) error {
+	src := &source{r: r, max: d.max, share: share}
 	n, err := io.Copy(f, src)
 	switch {
+	case src.limit != nil:
+		return src.limit
 	case src.err != nil:
 		return incompleteError(src.err, n)
 	case err != nil:
 		return saveError(err)
-	case n < limit:
-		return nil
-	}
-	// Exactly limit bytes are allowed, so check for more.
-	switch m, err := io.ReadFull(r, make([]byte, 1)); {
-	case m > 0:
-		return d.checkSize(n + 1)
-	case err != io.EOF:
-		return incompleteError(err, n)
 	}
 	return nil
 }
 
-// A source stores the error of its reader, because io.Copy does not distinguish it from the
-// writer's.
+// A source reserves space for what it reads. It stores its errors, because io.Copy does not distinguish
+// them from the writer's.
 type source struct {
-	r   io.Reader
-	err error
+	r     io.Reader
+	max   int64 // bytes
+	share *Share
+	n     int64 // bytes read
+	limit error // they exceed a limit
+	err   error // of r
 }
 
 func (s *source) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
+	s.n += int64(n)
+	if s.limit = checkSize(s.n, s.max, s.share); s.limit != nil {
+		return 0, s.limit
+	}
 	if err != nil && err != io.EOF {
 		s.err = err
 	}
@@ -108,9 +112,10 @@ func (s *source) Read(p []byte) (int, error) {
 // Adopt removes it from path even if it fails, but does not touch a path outside the staging
 // directory.
 //
-// It returns ErrDownloadFailed if the file does not exist, is not a regular file (symbolic links
-// are not followed), or is larger than the limit.
-func (d *Dir) Adopt(path, name string) (File, error) {
+// share is the share of the download in the quota of d, or nil if it has none. Adopt returns
+// ErrDownloadFailed if the file does not exist, is not a regular file (symbolic links are not
+// followed), or is larger than a limit.
+func (d *Dir) Adopt(path, name string, share *Share) (File, error) {
 	if filepath.Dir(filepath.Clean(path)) != filepath.Join(d.path, stagingName) {
 		return File{}, errs.Errorf(errs.ErrDownloadFailed, "", "the browser wrote outside its staging directory")
 	}
@@ -124,7 +129,7 @@ func (d *Dir) Adopt(path, name string) (File, error) {
 	if err != nil {
 		return File{}, saveError(err)
 	}
-	if err := d.checkSize(info.Size()); err != nil {
+	if err := checkSize(info.Size(), d.max, share); err != nil {
 		return File{}, err
 	}
 	return d.moveToFreeName(staged, name, info)

@@ -273,7 +273,7 @@ func TestAdopt(t *testing.T) {
 		if _, err := d.Save("a.sh.download", strings.NewReader("first")); err != nil {
 			t.Fatal(err)
 		}
-		f, err := d.Adopt(stage(t, d, "guid-1", "second"), "x/a.sh")
+		f, err := d.Adopt(stage(t, d, "guid-1", "second"), "x/a.sh", nil)
 		if want := (File{Path: filepath.Join(d.Path(), "a.sh (1).download"), Name: "a.sh (1).download", Bytes: 6}); err != nil || f != want {
 			t.Fatalf("Adopt = %+v, %v, want %+v", f, err, want)
 		}
@@ -281,7 +281,7 @@ func TestAdopt(t *testing.T) {
 		if info, err := os.Stat(f.Path); runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o600) {
 			t.Errorf("mode %v, %v", info.Mode(), err)
 		}
-		wantCode(t, errOf(d.Adopt(stage(t, d, "guid-2", "eleven byte"), "b.txt")), errs.ErrDownloadFailed, "larger than 10 bytes")
+		wantCode(t, errOf(d.Adopt(stage(t, d, "guid-2", "eleven byte"), "b.txt", nil)), errs.ErrDownloadFailed, "larger than 10 bytes")
 		wantFiles(t, d, "a.sh.download", "a.sh (1).download")
 	}
 }
@@ -309,7 +309,7 @@ func TestAdoptRejects(t *testing.T) {
 		filepath.Join(staging, "in"):    "not a regular file",
 		filepath.Join(staging, "never"): "saving the file",
 	} {
-		wantCode(t, errOf(d.Adopt(path, "a.txt")), errs.ErrDownloadFailed, why)
+		wantCode(t, errOf(d.Adopt(path, "a.txt", nil)), errs.ErrDownloadFailed, why)
 	}
 	wantFiles(t, d, "beside") // only the links were removed, not their targets
 	wantContent(t, outside, "mine")
@@ -325,7 +325,7 @@ func TestStagingReplacedByLink(t *testing.T) {
 	}
 	symlink(t, elsewhere, filepath.Join(d.Path(), stagingName))
 	wantCode(t, errOf(d.Staging()), errs.ErrDownloadFailed, "symbolic link")
-	wantCode(t, errOf(d.Adopt(filepath.Join(d.Path(), stagingName, "file"), "a")), errs.ErrDownloadFailed, "symbolic link")
+	wantCode(t, errOf(d.Adopt(filepath.Join(d.Path(), stagingName, "file"), "a", nil)), errs.ErrDownloadFailed, "symbolic link")
 	wantContent(t, path, "mine")
 }
 
@@ -336,7 +336,7 @@ func TestClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantCode(t, errOf(d.Save("a", strings.NewReader("a"))), errs.ErrDownloadFailed, "closed")
-	wantCode(t, errOf(d.Adopt(path, "a")), errs.ErrDownloadFailed, "closed")
+	wantCode(t, errOf(d.Adopt(path, "a", nil)), errs.ErrDownloadFailed, "closed")
 }
 
 // TestSweep checks that Open removes old partial files of killed processes, and no other files.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"image"
 	"image/color"
 	"image/jpeg"
@@ -122,6 +123,32 @@ func (s *suite) screenshot(t *testing.T) {
 			c.Errorf("the screenshot of the hung page: %v", err)
 		}
 	})
+	s.page(t, "full page of a page that is replaced by one that is hung", "tall.html", func(c *testCase) {
+		c.eval("addEventListener('resize', () => location.assign('navigation-spin.html?in=parse')); 0", nil)
+		_, err := c.page().Screenshot(c.ctx, &executor.ScreenshotOptions{FullPage: true})
+		c.wantCode(err, executor.ErrTargetGone) // the hung page is not waited for
+	})
+	for what, resize := range sorted(map[string]string{
+		"frame": "frame.src = denied",
+		"page":  "location.assign(denied)",
+	}) {
+		s.gated(t, "denied "+what+" that commits during the screenshot", "tall.html", func(c *testCase, k *keeper) {
+			k.deny(func(a executor.Access) bool { return a.Origin != c.origin() && a.Origin != executor.OriginInternal })
+			c.eval(fmt.Sprintf(`const frame = document.createElement("iframe"), denied = %q;
+				document.body.prepend(frame);
+				addEventListener("resize", () => { %s }, { once: true }); 0`, c.otherURL("deniedinner.html"), resize), nil)
+			shot, err := c.page().Screenshot(c.ctx, &executor.ScreenshotOptions{FullPage: true})
+			if err != nil {
+				if code := executor.CodeOf(err); code != executor.ErrPolicyDenied && code != executor.ErrTargetGone {
+					c.Error(err)
+				}
+				return
+			}
+			if n := deniedFramePixels(c.decode(shot)); n > 0 {
+				c.Errorf("%d pixels of a denied document are visible", n)
+			}
+		})
+	}
 	s.page(t, "full page", "screenshot.html", func(c *testCase) {
 		shot, img := c.shot(&executor.ScreenshotOptions{FullPage: true})
 		if shot.Width != 1280 || shot.Height != 3000 || shot.Truncated {

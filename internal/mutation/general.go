@@ -232,8 +232,8 @@ var general = []Mutation{
 		"./internal/download", "TestExecutableDownloadsRenamed",
 	},
 	{
-		"Downloads stay in their directory", "internal/download/save.go",
-		`	limit := min(d.max, d.all.Remaining())`, `	limit := int64(1 << 40)`,
+		"Downloads stay in their directory", "internal/download/dir.go",
+		`	if n > maxBytes {`, `	if false {`,
 		"./internal/download", "TestSaveSizeLimit",
 	},
 	{

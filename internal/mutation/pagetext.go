@@ -61,7 +61,7 @@ var pageText = promises{
 		},
 		{
 			File: "internal/download/quota.go",
-			Old:  "if q.files+q.running >= maxFiles {", New: "if false {",
+			Old:  "if !q.usage.Reserve(1, 1, q.total, maxFiles) {", New: "if !q.usage.Reserve(1, 1, q.total, 1<<30) {",
 			Test: "^TestQuotaOfFiles$",
 		},
 	},

@@ -58,7 +58,7 @@ var resources = promises{
 		},
 		{
 			File: "mcp/output.go",
-			Old:  "} else if n > o.max-o.used.bytes || o.used.files >= maxOutputFiles {", New: "} else if false {",
+			Old:  "if !o.usage.Reserve(n, 1, o.max, maxOutputFiles) {", New: "if !o.usage.Reserve(n, 1, 1<<40, maxOutputFiles) {",
 			Test: "^TestOutputQuota$",
 		},
 		{

@@ -12,20 +12,26 @@ var tokens = promises{
 	"The files that all sessions of a token save": {
 		{
 			File: "mcp/output.go",
-			Old:  "		o.used.bytes, o.used.files = o.existing()\n",
-			New:  "		o.used = fileCount{}\n",
-			Test: "TestOutputQuotaOfExistingFiles",
+			Old:  "	if !o.shared {\n",
+			New:  "	if true {\n",
+			Test: "TestOutputQuotaOfExistingFiles|TestOutputQuotaOfParallelSessions",
+		},
+		{
+			File: "internal/download/usage.go",
+			Old:  "		u.count()\n",
+			New:  "		_ = u.count\n",
+			Test: "TestQuotaOfExistingFiles|TestQuotasWithOneUsage",
 		},
 		{
 			File: "internal/download/quota.go",
-			Old:  "		q.used, q.files = bytes, files\n",
-			New:  "		_, _ = bytes, files\n",
-			Test: "TestQuotaOfExistingFiles",
+			Old:  "	if s.ended || !s.quota.usage.Reserve(n-s.reserved, 0, s.quota.total, maxFiles) {\n",
+			New:  "	if n > s.quota.total {\n",
+			Test: "TestQuotasWithOneUsage|TestQuotaOfParallelFetches",
 		},
 		{
 			File: "cmd/chrome-mcp/session_dirs.go",
-			Old:  "if !strings.HasSuffix(dir.Name(), d.owner()) {",
-			New:  "if dir.Name() != d.base() {",
+			Old:  "if !strings.HasSuffix(dir.Name(), owner) {",
+			New:  "if dir.Name() != owner {",
 			Test: "TestFilesOfPrincipal",
 		},
 		{

@@ -290,14 +290,15 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 	if err := v.awaitPaint(ctx); err != nil {
 		return nil, timeoutAs(err, "the frames of the page")
 	}
-	if beyond {
-		unlock, err := v.lockLargeScreenshots(ctx, top)
-		if err != nil {
-			return nil, err
-		}
-		defer unlock()
+	take := func(ctx context.Context) error {
+		return v.captureHidden(ctx, hidden, func() error { return v.command(ctx, "Page.captureScreenshot", params, &res) })
 	}
-	if err := v.captureHidden(ctx, hidden, func() error { return v.command(ctx, "Page.captureScreenshot", params, &res) }); err != nil {
+	if beyond {
+		err = v.captureLarge(ctx, top, take)
+	} else {
+		err = take(ctx)
+	}
+	if err != nil {
 		return nil, timeoutAs(err, "the screenshot")
 	}
 	if v.tab.hasRemovedFrames() {

@@ -2,6 +2,8 @@ package page
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
@@ -13,33 +15,50 @@ import (
 // the same time, parts of them are blank.
 var largeScreenshots = keylimit.New[*cdpconn.Conn](1)
 
-// lockLargeScreenshots waits until no other screenshot of more than the viewport is taken in the
-// browser, and reserves that until unlock. The browser resizes the page for the screenshot, and waits
-// for the page to handle that. While the page does not respond, others need not wait for it.
-func (v *View) lockLargeScreenshots(ctx context.Context, top *document) (unlock func(), err error) {
+// captureLarge waits until no other screenshot of more than the viewport is taken in the browser, and
+// then calls capture, which takes one of the document top. The browser resizes the page for it, and waits
+// for the page to handle that. While the page does not respond, others need not wait for it. If another
+// document replaces top, the browser may never reply: then captureLarge cancels the context of capture
+// and returns errFramesChanged.
+func (v *View) captureLarge(ctx context.Context, top *document, capture func(ctx context.Context) error) error {
 	conn := v.tab.sess.Conn()
 	if err := largeScreenshots.Acquire(ctx, conn); err != nil {
-		return nil, timeoutAs(err, "another full-page screenshot")
+		return timeoutAs(err, "another full-page screenshot")
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	hung := make(chan bool, 1)
-	go func() {
-		late := v.awaitHung(ctx, top)
-		if late {
-			largeScreenshots.Release(conn)
+	release := sync.OnceFunc(func() { largeScreenshots.Release(conn) })
+	defer release()
+	ctx, cancel := context.WithCancelCause(ctx)
+	var watches sync.WaitGroup
+	watches.Go(func() {
+		if v.awaitHung(ctx, top) {
+			release()
 		}
-		hung <- late
-	}()
-	return func() {
-		cancel()
-		if !<-hung {
-			largeScreenshots.Release(conn)
+	})
+	watches.Go(func() {
+		if top.awaitReplaced(ctx) == nil {
+			cancel(errFramesChanged)
 		}
-	}, nil
+	})
+	err := capture(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errFramesChanged) {
+		err = errFramesChanged
+	}
+	cancel(nil)
+	watches.Wait()
+	return err
+}
+
+// awaitReplaced waits until another document has replaced d in its frame.
+func (d *document) awaitReplaced(ctx context.Context) error {
+	t := d.tab
+	return t.await(ctx, func() (bool, error) {
+		f := t.frames[d.frame]
+		return f == nil || f.world == nil || f.world.id != d.world, nil
+	})
 }
 
 // awaitHung waits until the page does not respond for Timing.ResizedPage, and then returns true. It
-// returns false if ctx is done before or the page is gone.
+// returns false if ctx is done before or the document is gone.
 func (v *View) awaitHung(ctx context.Context, top *document) bool {
 	for {
 		select {

@@ -1,0 +1,82 @@
+package chromium
+
+import (
+	"github.com/chromedp/cdproto/browser"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
+)
+
+// downloadBegan passes a download to the instance whose tab started it. While the frame that started
+// it is unknown, the download waits for a decision. A download that no tab started is canceled.
+func (b *pooledBrowser) downloadBegan(e browser.EventDownloadWillBegin) {
+	if r := b.downloader(e); r != nil {
+		r.downloadBegan(e)
+		return
+	}
+	if !b.undecided.add(e.GUID) {
+		b.cancelDownload(e.GUID)
+		return
+	}
+	b.work.Go(func() {
+		awaitDownloader(timing.Current().AttachTab, func() bool { return b.downloader(e) != nil || b.conn.Err() != nil })
+		if r := b.downloader(e); r != nil && b.startWork(r) {
+			defer r.work.Done()
+			r.downloadBegan(e)
+		} else {
+			b.cancelDownload(e.GUID)
+		}
+		if last := b.undecided.remove(e.GUID); last != nil {
+			b.downloadProgressed(*last)
+		}
+	})
+}
+
+// downloader returns the instance whose tab started a download, or nil if it is unknown.
+func (b *pooledBrowser) downloader(e browser.EventDownloadWillBegin) *instance {
+	for _, r := range b.all() {
+		if tab, _ := r.downloader(string(e.FrameID)); tab != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// startWork adds one to r.work, unless r leaves the browser.
+func (b *pooledBrowser) startWork(r *instance) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.instances[r.context] != r {
+		return false
+	}
+	r.work.Add(1)
+	return true
+}
+
+// cancelDownload cancels a download of any instance, because the events do not name the context.
+func (b *pooledBrowser) cancelDownload(guid string) {
+	for _, r := range b.all() {
+		r.cancel(guid)
+	}
+}
+
+// downloadProgressed passes the progress of a download to the instance that it belongs to. Without
+// one, it was denied.
+func (b *pooledBrowser) downloadProgressed(e browser.EventDownloadProgress) {
+	instances := b.all()
+	var limit float64
+	for _, r := range instances {
+		limit = max(limit, r.downloadLimit())
+	}
+	if b.undecided.progressed(e, limit, b.cancelDownload) {
+		return
+	}
+	for _, r := range instances {
+		if r.hasTransfer(e.GUID) {
+			r.downloadProgressed(e)
+			return
+		}
+	}
+	for _, r := range instances {
+		r.downloadProgressed(e) // discards the file
+	}
+}
