@@ -161,14 +161,17 @@ type Changes struct {
 	// since the previous result.
 	EarlierDownloads []Download `json:"earlierDownloads,omitempty"`
 	// MoreDownloads is the number of downloads that are in neither list.
-	MoreDownloads int       `json:"moreDownloads,omitempty"`
-	Errors        []string  `json:"pageErrors,omitempty"` // uncaught page errors
-	Pending       int       `json:"pending,omitempty"`    // requests of the action that are still running
-	Diff          string    `json:"diff,omitempty"`       // changes since this client's last snapshot: [+] added, [~] changed, [-] removed
-	Snapshot      string    `json:"snapshot,omitempty"`   // full snapshot, with AfterSnapshot
-	Unchanged     bool      `json:"unchanged,omitempty"`  // nothing visible changed
-	Obstacle      *Obstacle `json:"obstacle,omitempty"`   // new obstacle since the page was last read
-	Note          string    `json:"note,omitempty"`       // such as "3 elements match; the first visible one was used"
+	MoreDownloads int      `json:"moreDownloads,omitempty"`
+	Errors        []string `json:"pageErrors,omitempty"` // uncaught page errors
+	Pending       int      `json:"pending,omitempty"`    // requests of the action that are still running
+	Diff          string   `json:"diff,omitempty"`       // changes since this client's last snapshot: [+] added, [~] changed, [-] removed
+	Snapshot      string   `json:"snapshot,omitempty"`   // full snapshot, with AfterSnapshot
+	Unchanged     bool     `json:"unchanged,omitempty"`  // nothing visible changed, except possibly the focus
+	// Focused is the element to which the focus moved, if Unchanged. It is empty if the outline no
+	// longer has an element with the focus, and nil if the focus did not move.
+	Focused  *Candidate `json:"focused,omitempty"`
+	Obstacle *Obstacle  `json:"obstacle,omitempty"` // new obstacle since the page was last read
+	Note     string     `json:"note,omitempty"`     // such as "3 elements match; the first visible one was used"
 }
 
 // AfterAction selects what an action reports about the page.

@@ -2,12 +2,13 @@ package executor
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
 // Capturer is the part of a [Page] that takes screenshots and downloads files.
 type Capturer interface {
-	// Screenshot takes a screenshot of the viewport, the full page or one element.
+	// Screenshot takes a screenshot of the viewport, the full page, one element or a part of the page.
 	Screenshot(ctx context.Context, opts *ScreenshotOptions) (*Screenshot, error)
 	// Download fetches a URL with the cookies of the tab's page, or clicks a target that starts a
 	// download, and waits until the file is complete. A click may start several downloads; it then
@@ -25,7 +26,7 @@ const (
 	FormatWebP ImageFormat = "webp"
 )
 
-// The maximum size of a screenshot of a full page or an element, in CSS pixels. The width is
+// The maximum size of a screenshot of a full page, an element or a clip, in CSS pixels. The width is
 // limited first, then the height, so that a wide screenshot is cut at the bottom. In FormatWebP the
 // width and the height are at most 16,383.
 const (
@@ -34,19 +35,33 @@ const (
 	MaxScreenshotArea   = 25_000_000
 )
 
-// ScreenshotOptions are the options of [Capturer.Screenshot]. Target and FullPage exclude each
-// other.
+// A Clip is a part of a page: a rectangle in CSS pixels, relative to the upper left corner of the page,
+// however far it is scrolled. Its JSON form is the array [x, y, width, height].
+type Clip struct{ X, Y, Width, Height float64 }
+
+// MarshalJSON implements json.Marshaler.
+func (c Clip) MarshalJSON() ([]byte, error) {
+	return json.Marshal([4]float64{c.X, c.Y, c.Width, c.Height})
+}
+
+// ScreenshotOptions are the options of [Capturer.Screenshot]. Target excludes FullPage and Clip.
 type ScreenshotOptions struct {
 	Target   Target
 	FullPage bool
-	Format   ImageFormat
+	// Clip is the part of the page that the image shows. What is outside the page is omitted. Nil means
+	// the viewport, or what FullPage and Target say.
+	Clip   *Clip
+	Format ImageFormat
 	// Quality is 1 to 100, for FormatJPEG and FormatWebP. 0 means 80. A WebP image that shows labels
 	// or a denied frame, or of a page with browser zoom, is lossless whatever its quality.
 	Quality int
 	// MaxWidth scales the image down, never up, so that it has at most this width in pixels. 0 means
 	// no limit.
 	MaxWidth int
-	Labels   bool // draw each visible ref on its element
+	// MaxHeight cuts the image at the bottom, so that it has at most this height in pixels. 0 means no
+	// limit.
+	MaxHeight int
+	Labels    bool // draw each visible ref on its element
 }
 
 // A Screenshot is an encoded image. Width and Height are in pixels of the image, which are CSS
@@ -58,7 +73,11 @@ type Screenshot struct {
 	Height     int    `json:"height"`
 	Truncated  bool   `json:"truncated"`
 	FullHeight int    `json:"fullHeight,omitempty"` // of the complete page or element at the same scale, if Truncated
-	Note       string `json:"note,omitempty"`       // as in [Snapshot]
+	// NextClip is what is below the image, if it was cut there. A screenshot with this Clip, and the same
+	// MaxWidth, shows it or the next part of it.
+	NextClip *Clip   `json:"nextClip,omitempty"`
+	Scale    float64 `json:"scale,omitempty"` // pixels of the image per CSS pixel, if MaxWidth scaled it down
+	Note     string  `json:"note,omitempty"`  // as in [Snapshot]
 }
 
 // DownloadOptions are the options of [Capturer.Download]. Exactly one of URL and Target must be

@@ -80,9 +80,12 @@ type Text struct {
 
 // HTMLOptions are the options of [Reader.HTML].
 type HTMLOptions struct {
-	Target   Target
-	Inner    bool // only the children, not the element itself
-	MaxChars int  // default DefaultMaxChars
+	Target Target
+	Inner  bool // only the children, not the element itself
+	// ShortenData shortens data: URLs, and the coordinates of SVG shapes, to their start and their size.
+	ShortenData bool
+	MaxChars    int // default DefaultMaxChars
+	Offset      int // characters to skip, to read on
 }
 
 // HTML is the result of [Reader.HTML].
@@ -90,8 +93,10 @@ type HTML struct {
 	Content   string `json:"html"`
 	Truncated bool   `json:"truncated"`
 	Origin    string `json:"origin"`
-	Chars     int    `json:"chars"`
-	Note      string `json:"note,omitempty"` // as in [Snapshot]
+	Chars     int    `json:"chars"`                // of the complete markup
+	Offset    int    `json:"nextOffset,omitempty"` // as in [Markdown]
+	Shortened int    `json:"shortened,omitempty"`  // number of values that ShortenData shortened, in the complete markup
+	Note      string `json:"note,omitempty"`       // as in [Snapshot]
 }
 
 // MarkdownOptions are the options of [Reader.Markdown].

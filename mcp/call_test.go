@@ -52,6 +52,7 @@ var goldenCalls = []struct{ tool, args string }{
 	{"screenshot", `{"fullPage":true,"format":"jpeg","quality":60,"labels":true}`},
 	{"get_text", `{"selector":"main","maxChars":10}`},
 	{"get_html", `{"outer":false}`},
+	{"get_html", `{"maxChars":10,"offset":20}`},
 	{"eval", `{"expression":"1+1","awaitPromise":false}`},
 	{"eval", `{"expression":"(e) => e.value","ref":"e3"}`},
 	{"eval", `{"expression":"throw"}`},

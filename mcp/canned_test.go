@@ -108,6 +108,9 @@ func canned(r *recorder) *fake {
 		},
 		html: func(_ context.Context, tab executor.TabID, o *executor.HTMLOptions) (*executor.HTML, error) {
 			r.note("HTML", tab, o)
+			if o.Offset > 0 {
+				return &executor.HTML{Content: "lo</p>", Origin: "https://shop.example", Chars: 90, Truncated: true, Offset: o.Offset + o.MaxChars, Shortened: 3}, nil
+			}
 			return &executor.HTML{Content: "<p>Hello</p>", Origin: "https://shop.example", Chars: 12}, nil
 		},
 		markdown: func(_ context.Context, tab executor.TabID, o *executor.MarkdownOptions) (*executor.Markdown, error) {

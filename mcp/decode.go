@@ -78,12 +78,12 @@ func badArgs(hint, format string, args ...any) error {
 
 // decode sets v, the field of p, from raw. Its errors begin with "must".
 func (p *param) decode(raw json.RawMessage, v reflect.Value) error {
-	if c, ok := v.Addr().Interface().(customArg); ok {
-		return c.decodeArg(raw)
-	}
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
 		v = v.Elem()
+	}
+	if c, ok := v.Addr().Interface().(customArg); ok {
+		return c.decodeArg(raw)
 	}
 	switch v.Kind() {
 	case reflect.String:

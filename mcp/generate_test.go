@@ -93,6 +93,7 @@ var sharedArguments = map[string]string{
 	"ref":       "from `snapshot`, such as `e12`",
 	"timeoutMs": "default 5000 for actions, 30000 for navigation, 120000 for `run_script`",
 	"maxChars":  "default 20000",
+	"offset":    "characters to skip",
 	"modifiers": "pressed during the action",
 	"waitUntil": "default `load`",
 	"resubmit":  "if the page was made by sending a form: send it again",

@@ -58,7 +58,7 @@ func sizeOf(res *sdk.CallToolResult) (n int64) {
 		case *sdk.TextContent:
 			n += int64(len(c.Text))
 		case *sdk.ImageContent:
-			n += int64(len(c.Data)+2) / 3 * 4 // sent as base64
+			n += base64Size(c.Data)
 		}
 	}
 	raw, _ := res.StructuredContent.(json.RawMessage)

@@ -73,9 +73,9 @@ func TestResultsInFiles(t *testing.T) {
 		{"snapshot", `{"file":"a/b/page.md"}`, "a/b/page.md", outline, "62 bytes, 2 lines", unlimited, "elements", "text"},
 		{"snapshot", `{"file":"page","maxChars":100}`, "page.txt", outline,
 			"62 bytes, 2 lines\ntruncated: 88 of 90 lines omitted; continue with offset 2, or narrow it with ref, selector or find", `"MaxChars":100`, "nextOffset", "text"},
-		{"screenshot", `{"file":"shots/one"}`, "shots/one.png", "picture", "7 bytes, 1280 x 16384 pixels\ntruncated: the page is 20000 pixels high", `"Format":""`, "width", ""},
-		{"screenshot", `{"file":"one.WebP","quality":50}`, "one.WebP", "picture", "7 bytes, 1280 x 16384 pixels\ntruncated: the page is 20000 pixels high", `"Format":"webp","Quality":50`, "height", ""},
-		{"screenshot", `{"file":"one.PNG","format":"png","maxWidth":640}`, "one.PNG", "picture", "7 bytes, 1280 x 16384 pixels\ntruncated: the page is 20000 pixels high", `"Format":"png","Quality":0,"MaxWidth":640`, "mimeType", ""},
+		{"screenshot", `{"file":"shots/one"}`, "shots/one.png", "picture", "7 bytes, 1280 x 16384 pixels\ntruncated: the viewport is 20000 pixels high", `"Format":""`, "width", ""},
+		{"screenshot", `{"file":"one.WebP","quality":50}`, "one.WebP", "picture", "7 bytes, 1280 x 16384 pixels\ntruncated: the viewport is 20000 pixels high", `"Format":"webp","Quality":50`, "height", ""},
+		{"screenshot", `{"file":"one.PNG","format":"png","maxWidth":640}`, "one.PNG", "picture", "7 bytes, 1280 x 16384 pixels\ntruncated: the viewport is 20000 pixels high", `"Format":"png","Quality":0,"MaxWidth":640`, "mimeType", ""},
 		{"get_html", `{"file":"page"}`, "page.html", "<p>Hello</p>", "12 bytes", unlimited, "chars", "html"},
 		{"get_html", `{"file":"page.exe"}`, "page.exe.download", "<p>Hello</p>", "12 bytes", unlimited, "origin", "html"},
 		{"read_as_markdown", `{"file":"page"}`, "page.md", "# Hello\n\nText.",
@@ -363,7 +363,7 @@ func TestFileInBatchAndScript(t *testing.T) {
 	var rec recorder
 	cs, dir := connectWithOutput(t, canned(&rec), Options{})
 	res := callTool(t, cs, "batch", `{"calls":[{"tool":"screenshot","args":{"file":"one"}},{"tool":"get_html","args":{"file":"two"}}]}`)
-	want := fmt.Sprintf("2 of 2 calls succeeded\n1. screenshot: saved %q, 7 bytes, 1280 x 16384 pixels\ntruncated: the page is 20000 pixels high\n2. get_html: saved %q, 12 bytes",
+	want := fmt.Sprintf("2 of 2 calls succeeded\n1. screenshot: saved %q, 7 bytes, 1280 x 16384 pixels\ntruncated: the viewport is 20000 pixels high\n2. get_html: saved %q, 12 bytes",
 		filepath.Join(dir, "one.png"), filepath.Join(dir, "two.html"))
 	if res.IsError || textOf(res) != want || len(res.Content) != 1 {
 		t.Errorf("batch: %d blocks: %s, want %s", len(res.Content), textOf(res), want)

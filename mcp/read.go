@@ -165,30 +165,46 @@ type getHTMLArgs struct {
 	Outer *bool `json:"outer,omitempty" jsonschema:"default true"`
 	tabArg
 	maxCharsArg
+	offsetArg
 	fileArg
 }
 
 func (a getHTMLArgs) run(ctx context.Context, p executor.Page) (htmlResult, error) {
-	opts := &executor.HTMLOptions{Target: a.target(), Inner: a.Outer != nil && !*a.Outer, MaxChars: a.textLimit(a.MaxChars)}
-	res, err := p.HTML(ctx, opts)
-	return htmlResult{res}, err
+	res, err := p.HTML(ctx, &executor.HTMLOptions{
+		Target: a.target(), Inner: a.Outer != nil && !*a.Outer, ShortenData: a.File == "",
+		MaxChars: a.textLimit(a.MaxChars), Offset: a.Offset,
+	})
+	return htmlResult{res, a}, err
 }
 
-type htmlResult struct{ *executor.HTML }
+// htmlResult is markup and the arguments of the call.
+type htmlResult struct {
+	*executor.HTML
+	args getHTMLArgs
+}
 
 func (r htmlResult) render(t *text) {
+	if t.pastEnd(r.args.offsetArg, r.Chars) {
+		return
+	}
 	t.content(r.Origin, r.HTML.Content, "no HTML")
 	r.warnings(t)
 }
 
 func (r htmlResult) file(outputPath) (fileContent, bool) {
-	return pageFile(r.HTML.Content, ".html", "html"), true
+	return pageFile(r.HTML.Content, ".html", "html"), !r.args.pastEnd(r.Chars)
 }
 
 func (r htmlResult) warnings(t *text) {
 	t.note(r.Note)
-	if r.Truncated {
-		t.line("truncated: %d characters in total; increase maxChars or pass selector or ref", r.Chars)
+	if r.Shortened > 0 {
+		t.line("shortened: %s (data: URLs, coordinates of drawings), which file saves complete", plural(r.Shortened, "value"))
+	}
+	switch {
+	case r.Offset > 0:
+		t.line("truncated: %d characters in total; continue with offset %d, or pass selector or ref", r.Chars, r.Offset)
+	case r.Truncated:
+		t.line("truncated: %d characters in total; pass selector or ref", r.Chars)
 	}
 }
 
@@ -196,7 +212,7 @@ type markdownArgs struct {
 	Selector string `json:"selector,omitempty" jsonschema:"body for the whole page"`
 	tabArg
 	maxCharsArg
-	Offset int `json:"offset,omitempty" min:"0" unit:"characters" jsonschema:"characters to skip"`
+	offsetArg
 	fileArg
 	Refs bool `json:"refs,omitempty" jsonschema:"refs of links, buttons, fields"`
 }
@@ -218,8 +234,7 @@ func (r markdownResult) render(t *text) {
 	if r.Title != "" {
 		t.line("title %s", quote(r.Title, maxTitle))
 	}
-	if r.pastEnd() {
-		t.line("offset %d is past the end (%s in total)", r.args.Offset, plural(r.Chars, "character"))
+	if t.pastEnd(r.args.offsetArg, r.Chars) {
 		return
 	}
 	t.content(r.Origin, r.Markdown.Content, "no text")
@@ -227,16 +242,13 @@ func (r markdownResult) render(t *text) {
 }
 
 func (r markdownResult) file(outputPath) (fileContent, bool) {
-	return pageFile(r.Markdown.Content, ".md", "markdown"), !r.pastEnd()
+	return pageFile(r.Markdown.Content, ".md", "markdown"), !r.args.pastEnd(r.Chars)
 }
 
 func (r markdownResult) warnings(t *text) {
 	t.obstacle(r.Obstacle)
 	r.renderExtent(t)
 }
-
-// pastEnd reports whether the markdown has no character at the argument offset.
-func (r markdownResult) pastEnd() bool { return r.args.Offset > 0 && r.args.Offset >= r.Chars }
 
 // renderExtent adds lines about the part of the page that the markdown contains.
 func (r markdownResult) renderExtent(t *text) {

@@ -179,3 +179,27 @@ func TestObstacleIsOneLine(t *testing.T) {
 		}
 	}
 }
+
+// TestHTMLData checks that get_html shortens data, and that a file has it complete.
+func TestHTMLData(t *testing.T) {
+	var opts executor.HTMLOptions
+	ex := &fake{html: func(_ context.Context, _ executor.TabID, o *executor.HTMLOptions) (*executor.HTML, error) {
+		opts = *o
+		h := &executor.HTML{Content: "<p>", Origin: "https://a.test", Chars: 90}
+		if o.ShortenData {
+			h.Shortened = 1
+		}
+		return h, nil
+	}}
+	cs, _ := connectWithOutput(t, ex, Options{})
+	got := textOf(callTool(t, cs, "get_html", `{}`))
+	if !opts.ShortenData || !strings.Contains(got, "shortened: 1 value (data: URLs, coordinates of drawings), which file saves complete") {
+		t.Errorf("%+v: %s", opts, got)
+	}
+	if got := textOf(callTool(t, cs, "get_html", `{"file":"a"}`)); opts.ShortenData || strings.Contains(got, "shortened") {
+		t.Errorf("file: %+v: %s", opts, got)
+	}
+	if got, want := textOf(callTool(t, cs, "get_html", `{"offset":90}`)), "offset 90 is past the end (90 characters in total)"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

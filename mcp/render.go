@@ -196,7 +196,7 @@ func (t *text) changes(c *executor.Changes) {
 	}
 	t.obstacle(c.Obstacle)
 	if c.Unchanged {
-		t.line("no visible change")
+		t.line("no visible change%s", movedFocus(c.Focused))
 	}
 	if c.Diff != "" {
 		t.page(c.Origin, c.Diff)
@@ -204,6 +204,19 @@ func (t *text) changes(c *executor.Changes) {
 	if c.Snapshot != "" {
 		t.page(c.Origin, c.Snapshot)
 	}
+}
+
+// movedFocus returns the end of a line about the element to which the focus moved, if it did.
+func movedFocus(to *executor.Candidate) own {
+	switch {
+	case to == nil:
+		return ""
+	case to.Role == "":
+		return " except the focus, which no element has now"
+	case to.Ref == "":
+		return ownf(" except the focus, now on %s %s", roleOf(to.Role), quote(to.Name, maxName))
+	}
+	return ownf(" except the focus, now on %s %s [ref=%s]", roleOf(to.Role), quote(to.Name, maxName), to.Ref)
 }
 
 // hasNoVisibleChange reports whether c does not say what an action changed, for example because

@@ -130,7 +130,7 @@ func (p *param) enumSchema() string {
 
 // omittedFields are the result fields that output schemas omit: those that many tools share, and
 // those that are rarely set.
-var omittedFields = []string{"note", "obstacle", "origin", "truncated", "browser", "browsers", "cdpClients", "cut", "detail", "dialogs", "displaced", "filesUrl", "fullHeight", "missingFrames", "more", "others", "released", "suggestedName", "unsearched", "wholePage"}
+var omittedFields = []string{"note", "obstacle", "origin", "truncated", "browser", "browsers", "cdpClients", "cut", "detail", "dialogs", "displaced", "filesUrl", "fullHeight", "index", "mimeType", "missingFrames", "more", "nextClip", "omitted", "others", "released", "scale", "shortened", "suggestedName", "unsearched", "wholePage"}
 
 // outputSchema returns the JSON schema of result type t: its top-level fields and their types. It
 // omits omittedFields, path and bytes of a saved result, and the page changes of actions. They would

@@ -67,6 +67,11 @@ type Options struct {
 	// MaxResultBytes is the maximum size of one result, including images. 0 means
 	// DefaultMaxResultBytes.
 	MaxResultBytes int64
+	// MaxImage is the maximum width and height of an image in a result, in pixels: models reject larger
+	// ones, with the complete conversation. A screenshot that is wider is scaled down; a higher one is
+	// cut at the bottom. An image has at most 5 MiB in base64, too. Saved files have neither limit. 0
+	// means DefaultMaxImage.
+	MaxImage int
 	// OutputDir is the directory in which a session saves results for which a call names a file. It
 	// is created with the first file, with mode 0700. Sessions may share it. Empty means that calls
 	// that name a file fail with BAD_ARGS.
@@ -115,6 +120,7 @@ type Options struct {
 const (
 	DefaultCallsPerMinute = 1200
 	DefaultMaxResultBytes = 8 << 20
+	DefaultMaxImage       = 1920
 	DefaultMaxOutputBytes = 256 << 20
 )
 
@@ -150,6 +156,9 @@ func newServer(open func(context.Context) (executor.Executor, error), owns bool,
 	s.tools = toolsOf(s.opts.Tools)
 	if s.opts.MaxResultBytes <= 0 {
 		s.opts.MaxResultBytes = DefaultMaxResultBytes
+	}
+	if s.opts.MaxImage <= 0 {
+		s.opts.MaxImage = DefaultMaxImage
 	}
 	if s.opts.MaxOutputBytes <= 0 {
 		s.opts.MaxOutputBytes = DefaultMaxOutputBytes

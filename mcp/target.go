@@ -54,3 +54,21 @@ func (t timeoutArg) timeout() time.Duration { return time.Duration(t.TimeoutMS) 
 type maxCharsArg struct {
 	MaxChars int `json:"maxChars,omitempty" min:"1" max:"1000000" unit:"characters"`
 }
+
+// offsetArg is the number of characters of page text to skip, to read on.
+type offsetArg struct {
+	Offset int `json:"offset,omitempty" min:"0" unit:"characters"`
+}
+
+// pastEnd reports whether a text of so many characters has none at the offset.
+func (a offsetArg) pastEnd(chars int) bool { return a.Offset > 0 && a.Offset >= chars }
+
+// pastEnd adds a line if a text of so many characters has none at the offset. It reports whether it
+// does.
+func (t *text) pastEnd(a offsetArg, chars int) bool {
+	past := a.pastEnd(chars)
+	if past {
+		t.line("offset %d is past the end (%s in total)", a.Offset, plural(chars, "character"))
+	}
+	return past
+}

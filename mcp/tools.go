@@ -27,7 +27,7 @@ var coreTools = []tool{
 	onPage("scroll", navigates, scrollArgs.run, "Scroll an element into view, or the page to x, y or by deltas in CSS pixels."),
 	onPage("select_option", mutates.idempotent(), selectArgs.run, "Select exactly the given options of a select element."),
 	onPage("snapshot", reads, snapshotArgs.run, "Outline of the page: roles, names, values, and a ref on each element to act on. Use it before acting."),
-	onPage("screenshot", reads, screenshotArgs.run, "Screenshot of the viewport, the full page or one element."),
+	def("screenshot", reads, (*toolSession).screenshot, "Screenshot of the viewport, the full page or one element."),
 	onPage("get_text", reads, getTextArgs.run, "Rendered text of the page or an element."),
 	onPage("get_html", reads, getHTMLArgs.run, "HTML of the page or an element."),
 	onPage("eval", evaluates, evalArgs.run, "Run JavaScript in the page. Requires the eval grant."),

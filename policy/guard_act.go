@@ -82,7 +82,7 @@ func (x *guarded) redactChanges(ctx context.Context, c executor.Changes) executo
 	movedOut := c.URL != "" && x.isHidden(ctx, c.URL)
 	if movedOut || x.guard.policyForCall(ctx).checkOriginOnly(c.Origin) != nil {
 		c.URL, c.Title, c.Origin = executor.DeniedURL, "", ""
-		c.Diff, c.Snapshot, c.Errors, c.Unchanged = "", "", nil, false
+		c.Diff, c.Snapshot, c.Errors, c.Unchanged, c.Focused = "", "", nil, false, nil
 		c.Downloads = withoutNames(c.Downloads)
 		if c.Dialog != nil {
 			c.Dialog = &executor.Dialog{Type: c.Dialog.Type}

@@ -542,14 +542,15 @@ func TestWrapResults(t *testing.T) {
 
 	s.changes = executor.Changes{URL: bad, Title: "secret", Origin: "https://evil.com", Dialog: &executor.Dialog{Type: "alert", Message: "secret"},
 		Downloads: []executor.Download{{Path: "/d/secret", SuggestedName: "secret", Reason: "evil", State: "running"}},
-		NewTabs:   s.tabs, Errors: []string{"secret"}, Diff: "secret", Snapshot: "secret", Note: "3 elements match"}
+		NewTabs:   s.tabs, Errors: []string{"secret"}, Diff: "secret", Snapshot: "secret", Note: "3 elements match",
+		Unchanged: true, Focused: &executor.Candidate{Name: "secret"}}
 	a, _ := pagetest.Of(x, "").Click(t.Context(), executor.Target{}, nil)
 	sel, _ := pagetest.Of(x, "").SelectOption(t.Context(), executor.Target{}, nil, nil)
 	fill, _ := pagetest.Of(x, "").FillForm(t.Context(), nil, nil)
 	dlg, _ := pagetest.Of(x, "").HandleDialog(t.Context(), executor.DialogAnswer{Accept: true})
 	for _, c := range []executor.Changes{a.Changes, sel.Changes, fill.Changes, dlg.Changes} {
 		if c.URL != executor.DeniedURL || c.Title+c.Origin+c.Diff+c.Snapshot+c.Dialog.Message != "" || c.Dialog.Type != "alert" ||
-			c.Errors != nil || c.Note == "" || c.NewTabs[0].Title != "" || c.NewTabs[1].Title != "ok" {
+			c.Errors != nil || c.Unchanged || c.Focused != nil || c.Note == "" || c.NewTabs[0].Title != "" || c.NewTabs[1].Title != "ok" {
 			t.Errorf("got %+v", c)
 		}
 	}

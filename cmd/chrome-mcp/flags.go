@@ -46,7 +46,8 @@ type settings struct {
 	secrets                                secretNames
 	maxDownload, maxDownloadTotal          byteSize
 	maxResult, maxOutputTotal              byteSize
-	maxDownloads, maxTabs, maxCalls        int
+	maxDownloads, maxTabs                  int
+	maxCalls, maxImage                     int
 	maxBrowsers                            int // of the server
 
 	// Browser.
@@ -167,6 +168,7 @@ func define() (*settings, []flagGroup) {
 	fs.Var(newNumber(&s.maxTabs, executor.DefaultMaxTabs), "max-tabs", "maximum number of open tabs per session, including popups")
 	fs.Var(newNumber(&s.maxCalls, mcp.DefaultCallsPerMinute), "max-calls", "maximum number of tool calls per minute")
 	fs.Var(&s.maxResult, "max-result", "maximum size of one tool result")
+	fs.Var(newNumber(&s.maxImage, mcp.DefaultMaxImage), "max-image", "scale and cut images in results to `PX` pixels a side; saved files have no such limit")
 	fs.Var(&s.maxOutputTotal, "max-output-total", "maximum total size of the results that a session saves in files")
 
 	fs = group("Browser")

@@ -156,7 +156,7 @@ func TestREST(t *testing.T) {
 	address := restSite(t)
 	line := newCommandLine(t)
 	c := newRESTClient(t, line)
-	c.checkStatus(c.send(http.MethodPut, "/v1/sessions/shop", "--json", sessionSettingsJSON(t, address, "--enable-mutations")), http.StatusNoContent, "open")
+	c.checkStatus(c.send(http.MethodPut, "/v1/sessions/shop", "--json", sessionSettingsJSON(t, address, "--enable-mutations", "--max-image=640")), http.StatusNoContent, "open")
 
 	if r := c.call(http.StatusOK, "navigate", `{"url":"`+address+`/"}`); !strings.Contains(r.Text, "Counter") || !strings.Contains(string(r.Result), `"title":"Counter"`) {
 		t.Errorf("navigate: %s", r.body)
@@ -171,7 +171,7 @@ func TestREST(t *testing.T) {
 	if r := c.call(http.StatusOK, "click", ref); !strings.Contains(r.Text, "Clicked 1") {
 		t.Errorf("click: %s", r.body)
 	}
-	if r := c.call(http.StatusOK, "screenshot", `{}`); len(r.Images) != 1 || !bytes.HasPrefix(r.Images[0].Data, []byte("\x89PNG")) {
+	if r := c.call(http.StatusOK, "screenshot", `{}`); len(r.Images) != 1 || !bytes.HasPrefix(r.Images[0].Data, []byte("\x89PNG")) || !strings.Contains(r.Text, "640 x 360 pixels\nscaled to 0.5: it shows 1280 CSS pixels in width") {
 		t.Errorf("screenshot: %.200s", r.body)
 	}
 	// A command in the same session has the same active tab and the same refs.

@@ -177,6 +177,7 @@ func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.L
 		Limit:          s.limit,
 		CallsPerMinute: s.maxCalls,
 		MaxResultBytes: int64(s.maxResult),
+		MaxImage:       s.maxImage,
 		MaxOutputBytes: int64(s.maxOutputTotal),
 		OutputDir:      s.dirs.output(s.data),
 		OutputUsage:    s.dirs.outputUsage(s.data),

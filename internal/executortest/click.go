@@ -1,11 +1,13 @@
 package executortest
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 func (s *suite) click(t *testing.T) {
@@ -47,6 +49,19 @@ func (s *suite) click(t *testing.T) {
 	})
 	s.page(t, "hidden", "click.html", func(c *testCase) {
 		c.blocked("hidden", "visible")
+	})
+	s.page(t, "option of a closed list is not waited for", "actionability-controls.html", func(c *testCase) {
+		for _, disabled := range []string{"folded", "closed"} {
+			c.eval(disabled+".disabled = true; fetch('"+c.heldURL(disabled)+"'); 0", nil)
+			c.awaitRequest(disabled) // an action waits for its element as long as a request is pending
+			clicked := make(chan error, 1)
+			go func() {
+				_, err := c.page().Click(context.WithoutCancel(c.ctx), css("#folded"), &executor.ClickOptions{Timeout: 2 * await.HangLimit})
+				clicked <- err
+			}()
+			c.wantCode(await.Receive(c, "the result of the click", clicked), executor.ErrNotActionable, "collapsed list")
+			c.release(disabled)
+		}
 	})
 	s.page(t, "moving, then stable", "click.html", func(c *testCase) {
 		c.eval("run(400)", nil)

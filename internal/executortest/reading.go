@@ -245,6 +245,55 @@ func (s *suite) read(t *testing.T) {
 		_, err := c.page().HTML(c.ctx, &executor.HTMLOptions{Target: css("#nosuch")})
 		c.wantCode(err, executor.ErrSelectorNotFound)
 	})
+	s.page(t, "html in parts", "read.html", func(c *testCase) {
+		complete, parts := c.markup(&executor.HTMLOptions{MaxChars: 1 << 20}), ""
+		if complete.Truncated || complete.Offset != 0 {
+			c.Errorf("complete: Truncated = %v, Offset = %d", complete.Truncated, complete.Offset)
+		}
+		size := complete.Chars/3 + 1
+		for offset, more := 0, true; more; {
+			part := c.markup(&executor.HTMLOptions{MaxChars: size, Offset: offset})
+			parts, offset, more = parts+part.Content, part.Offset, part.Truncated
+			if part.Chars != complete.Chars || more != (offset > 0) {
+				c.Fatalf("Chars = %d of %d, Truncated = %v, Offset = %d", part.Chars, complete.Chars, more, offset)
+			}
+		}
+		if parts != complete.Content {
+			c.Errorf("the parts are\n%s\nwant\n%s", parts, complete.Content)
+		}
+		if past := c.markup(&executor.HTMLOptions{Offset: complete.Chars}); past.Content != "" || past.Truncated {
+			c.Errorf("past the end: %+v", past)
+		}
+	})
+	s.page(t, "html without data", "read.html", func(c *testCase) {
+		c.eval(`{
+			const data = "QUJD".repeat(13000), text = encodeURIComponent("<svg>").repeat(20);
+			document.body.innerHTML = "<img alt=Chart><a download=r.csv>Save</a><p>After</p><svg><path></path><polygon points='0,0 1,1'></polygon></svg><div></div><style></style>" +
+				"<template><img></template><p title='data:text/plain,short'></p>";
+			const [img] = document.images;
+			img.src = "data:image/png;base64," + data;
+			img.srcset = "data:image/png;base64," + data + " 1x, /second.png 2x";
+			img.dataset.json = JSON.stringify({ a: "data:image/gif;base64," + data, b: 2 });
+			document.querySelector("a").href = "data:text/csv;charset=utf-8," + "a,b c\n".repeat(100);
+			document.querySelector("path").setAttribute("d", "M0 0" + " l1 1".repeat(40000));
+			document.querySelector("div").style.background = "red url(\"data:image/png;base64," + data + "\") no-repeat";
+			document.querySelector("style").textContent = "p { background: url(data:image/png;base64," + data + ") } a { background: url('data:image/svg+xml;utf8,<svg a=\"b c\">" + text + "') }";
+			document.querySelector("template").content.firstChild.src = "data:;base64," + data;
+		}; 0`, nil)
+		whole := c.markup(&executor.HTMLOptions{MaxChars: 1 << 20})
+		if whole.Chars < 500_000 || whole.Shortened != 0 {
+			c.Errorf("complete: %d characters, Shortened = %d", whole.Chars, whole.Shortened)
+		}
+		got := c.markup(&executor.HTMLOptions{Target: css("body"), ShortenData: true})
+		c.wantIn(got.Content, `src="data:image/png… (52 kB)"`, `srcset="data:image/png… (52 kB) 1x, /second.png 2x"`,
+			`{&quot;a&quot;:&quot;data:image/gif… (52 kB)&quot;,&quot;b&quot;:2}`, `href="data:text/csv… (`, `<p>After</p>`,
+			`d="M0 0 l1 1 l1 1 l1 1 … (200 kB)"`, `points="0,0 1,1"`, `url(&quot;data:image/png… (52 kB)&quot;)`,
+			`url(data:image/png… (52 kB))`, `url('data:image/svg+xml… (`, `<template><img src="data:… (52 kB)"></template>`, `title="data:text/plain,short"`)
+		if got.Truncated || got.Chars > 2000 || got.Shortened != 9 {
+			c.Errorf("%d characters, Truncated = %v, Shortened = %d, want 9", got.Chars, got.Truncated, got.Shortened)
+		}
+		c.wantValue("document.images[0].src.length", "52022")
+	})
 	s.page(t, "markdown", "read.html", func(c *testCase) {
 		md := c.markdown(nil)
 		c.wantIn(md.Content, "## By night", "[map of the coast]("+c.url("second.html")+")", "| Year | Ships |", "```go\nfunc main() {}\n```", "A link to code")

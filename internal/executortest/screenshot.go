@@ -9,6 +9,7 @@ import (
 	"image/color"
 	"image/jpeg"
 	"image/png"
+	"math"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -164,6 +165,51 @@ func (s *suite) screenshot(t *testing.T) {
 			c.Errorf("height %d, Truncated = %v, FullHeight = %d", shot.Height, shot.Truncated, shot.FullHeight)
 		}
 	})
+	s.page(t, "part of the page", "screenshot.html", func(c *testCase) {
+		c.eval("scrollTo(0, 700); 0", nil)
+		shot, img := c.shot(&executor.ScreenshotOptions{Clip: &executor.Clip{X: 90.5, Y: 40, Width: 220, Height: 120}})
+		if shot.Width != 221 || shot.Height != 120 || shot.Truncated {
+			c.Errorf("%d×%d, Truncated = %v, want 221×120", shot.Width, shot.Height, shot.Truncated)
+		}
+		c.wantColor(img, 5, 5, white)
+		c.wantColor(img, 12, 12, red)
+		shot, _ = c.shot(&executor.ScreenshotOptions{Clip: &executor.Clip{X: -50, Y: 2900, Width: 5000, Height: 5000}})
+		if shot.Width != 1280 || shot.Height != 100 || shot.Truncated || shot.NextClip != nil {
+			c.Errorf("%d×%d, Truncated = %v, NextClip = %v, want 1280×100", shot.Width, shot.Height, shot.Truncated, shot.NextClip)
+		}
+		c.wantValue("innerWidth + 'x' + innerHeight + ' ' + scrollY", "1280x720 700")
+	})
+	s.page(t, "maximum height", "screenshot.html", func(c *testCase) {
+		shot, img := c.shot(&executor.ScreenshotOptions{FullPage: true, MaxHeight: 1920})
+		c.wantTruncated(shot, 1280, 1920, 3000)
+		c.wantColor(img, 200, 100, red)
+		if want := (executor.Clip{Y: 1920, Width: 1280, Height: 1080}); shot.NextClip == nil || *shot.NextClip != want {
+			c.Fatalf("NextClip is %v, want %v", shot.NextClip, want)
+		}
+		next, img := c.shot(&executor.ScreenshotOptions{Clip: shot.NextClip, MaxHeight: 1920})
+		if next.Width != 1280 || next.Height != 1080 || next.Truncated || next.NextClip != nil {
+			c.Errorf("the next part: %d×%d, Truncated = %v, NextClip = %v, want 1280×1080", next.Width, next.Height, next.Truncated, next.NextClip)
+		}
+		c.wantColor(img, 100, 140, blue)
+		c.wantColor(img, 100, 70, white)
+		shot, img = c.shot(&executor.ScreenshotOptions{Target: css("#below"), MaxWidth: 150, MaxHeight: 31}) // scaled to a half
+		c.wantTruncated(shot, 150, 30, 60)
+		c.wantColor(img, 145, 25, blue)
+		if want := (executor.Clip{Y: 2060, Width: 300, Height: 60}); shot.NextClip == nil || *shot.NextClip != want || shot.Scale != 0.5 {
+			c.Errorf("element: Scale = %v, NextClip = %v, want 0.5 and %v", shot.Scale, shot.NextClip, want)
+		}
+		shot, _ = c.shot(&executor.ScreenshotOptions{MaxHeight: 720})
+		if shot.Height != 720 || shot.Truncated || shot.Scale != 0 {
+			c.Errorf("viewport: height %d, Truncated = %v, Scale = %v", shot.Height, shot.Truncated, shot.Scale)
+		}
+	})
+	s.page(t, "below the maximum height of the complete page", "tall.html", func(c *testCase) {
+		shot, img := c.shot(&executor.ScreenshotOptions{Clip: &executor.Clip{Y: 19_000, Width: 1280, Height: 5000}})
+		if shot.Width != 1280 || shot.Height != 1000 || shot.Truncated {
+			c.Errorf("%d×%d, Truncated = %v, want 1280×1000", shot.Width, shot.Height, shot.Truncated)
+		}
+		c.wantColor(img, 600, 990, blue)
+	})
 	s.page(t, "labels are not visible to the page", "screenshot.html", func(c *testCase) {
 		c.snap(nil)
 		before := c.evalString("document.documentElement.outerHTML")
@@ -198,6 +244,8 @@ func (s *suite) screenshot(t *testing.T) {
 	s.page(t, "bad arguments", "screenshot.html", func(c *testCase) {
 		for _, opts := range []executor.ScreenshotOptions{
 			{Target: css("#red"), FullPage: true}, {Format: "gif"}, {Format: executor.FormatJPEG, Quality: 101}, {Quality: -1, Format: executor.FormatJPEG},
+			{MaxHeight: -1}, {Target: css("#red"), Clip: &executor.Clip{Width: 10, Height: 10}}, {Clip: &executor.Clip{}},
+			{Clip: &executor.Clip{X: 1280, Width: 10, Height: 10}}, {Clip: &executor.Clip{Y: 3000, Width: 10, Height: 10}}, {Clip: &executor.Clip{Y: math.NaN(), Width: 10, Height: 10}},
 		} {
 			_, err := c.page().Screenshot(c.ctx, &opts)
 			c.wantCode(err, executor.ErrBadArgs)

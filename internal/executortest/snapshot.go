@@ -120,12 +120,17 @@ func (s *suite) snapshot(t *testing.T) {
 	})
 	s.page(t, "no visible change", "click.html", func(c *testCase) {
 		c.snap(nil)
-		if a := c.click(css("#plain"), nil); a.Diff != "" && !a.Unchanged {
-			// The focus moved to the button, which may be reported; nothing else may.
-			c.wantIn(a.Diff, "Plain")
+		a := c.click(css("#plain"), nil)
+		ref := c.refIn(c.snap(nil), "button", "Plain")
+		if want := (executor.Candidate{Role: "button", Name: "Plain", Ref: ref}); !a.Unchanged || a.Diff != "" || a.Focused == nil || *a.Focused != want {
+			c.Errorf("first click: Unchanged = %v, Diff = %q, Focused = %v, want %v", a.Unchanged, a.Diff, a.Focused, want)
 		}
-		if a := c.click(css("#plain"), nil); !a.Unchanged || a.Diff != "" {
-			c.Errorf("Unchanged = %v, Diff = %q", a.Unchanged, a.Diff)
+		if a := c.click(css("#plain"), nil); !a.Unchanged || a.Diff != "" || a.Focused != nil {
+			c.Errorf("second click: Unchanged = %v, Diff = %q, Focused = %v", a.Unchanged, a.Diff, a.Focused)
+		}
+		c.eval("addEventListener('keydown', () => plain.blur()); 0", nil)
+		if a, err := c.page().Press(c.ctx, "x", nil); err != nil || !a.Unchanged || a.Focused == nil || *a.Focused != (executor.Candidate{}) {
+			c.Errorf("blur: %+v, %v, want that the focus left", a, err)
 		}
 	})
 	s.pageWith(t, "after action none", "click.html", executor.SessionOptions{Gate: executor.AllowAll, AfterAction: executor.AfterNone}, func(c *testCase) {

@@ -2,6 +2,7 @@ package executortest
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -194,6 +195,19 @@ func (s *suite) tabs(t *testing.T) {
 		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_")
 		if !c.listed(c.tab).Active {
 			c.Error("a tab that did not open became active")
+		}
+	})
+	s.page(t, "next call reports that the first page did not load", "tabs.html", func(c *testCase) {
+		other := c.session(executor.SessionOptions{Gate: executor.AllowAll})
+		_, err := other.Navigate(c.ctx, "http://127.0.0.1:1/", nil)
+		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_")
+		_, err = pagetest.Of(other, "").Text(c.ctx, nil)
+		c.wantCode(err, executor.ErrTabNotFound, "its page did not load", "net::ERR_")
+		p, _, err := other.NewPage(c.ctx, &executor.NewPageOptions{URL: c.url("popup.html")})
+		c.must(p, err)
+		c.must(p.Close(c.ctx))
+		if _, err = pagetest.Of(other, "").Text(c.ctx, nil); err == nil || strings.Contains(err.Error(), "did not load") {
+			c.Errorf("after a page that loaded: %v", err)
 		}
 	})
 }

@@ -208,6 +208,16 @@ func (d *Document) Part(key string, id int) *Document {
 	return part
 }
 
+// Focused returns the node that has the focus, in the innermost document that has it, or nil.
+func (d *Document) Focused() (n *Node) {
+	d.Nodes(func(at *Node) {
+		if at.Has(Focused) {
+			n = at
+		}
+	})
+	return n
+}
+
 // Nodes calls visit with every node of d and of the documents grafted into it, in document order.
 func (d *Document) Nodes(visit func(*Node)) { walk(d.Roots, visit) }
 

@@ -94,7 +94,7 @@ func (v *View) waitActionable(ctx context.Context, el *element, opts actionabili
 			quiet = time.Now()
 		}
 		again := problem.retry && time.Since(quiet) < limits.Actionability
-		if !again && v.tab.inflight.since(0) > 0 && v.pause(ctx) {
+		if !again && problem.Problem != optionOfClosedList && v.tab.inflight.since(0) > 0 && v.pause(ctx) {
 			again = true
 			opts.Patience, opts.Again = limits.RequestActionability.Milliseconds(), true
 		}
@@ -103,6 +103,10 @@ func (v *View) waitActionable(ctx context.Context, el *element, opts actionabili
 		}
 	}
 }
+
+// optionOfClosedList is the failure of an option whose list shows only its selected option. Nothing in
+// progress in the page resolves it.
+const optionOfClosedList = "folded"
 
 // An actionabilityFailure is the reason why an element is not actionable.
 type actionabilityFailure struct {
@@ -202,7 +206,7 @@ func (v *View) notActionable(ctx context.Context, el *element, o *actionabilityF
 	case "clipped":
 		what = fmt.Sprintf("is clipped: %s receives the pointer events", v.describeInterceptor(ctx, o))
 		hint = "Open or scroll its container, or act on the container."
-	case "folded":
+	case optionOfClosedList:
 		what, hint = "is in a collapsed list", "Choose it with Page.SelectOption on the list."
 	case "disabled":
 		what, hint = "is disabled", "Another field may have to be filled or another option chosen first."

@@ -131,19 +131,20 @@ func (v *View) html(ctx context.Context, o executor.HTMLOptions) (*executor.HTML
 		return nil, err
 	}
 	var markup *struct {
-		HTML string `json:"html"` // possibly truncated
-		More int    `json:"more"` // characters that were omitted
+		HTML      string `json:"html"` // possibly truncated
+		More      int    `json:"more"` // characters that were omitted
+		Shortened int    `json:"shortened"`
 	}
 	changed := v.startComparing(ctx, el)
-	if err := el.doc.callWithClosedRoots(ctx, &markup, "html", el.id, !o.Inner); err != nil {
+	if err := el.doc.callWithClosedRoots(ctx, &markup, "html", el.id, !o.Inner, o.ShortenData); err != nil {
 		return nil, timeoutAs(err, "the page's markup")
 	}
 	if markup == nil {
 		return nil, v.refExpiredError(ctx, el)
 	}
-	res := &executor.HTML{Origin: el.doc.origin, Chars: utf8.RuneCountInString(markup.HTML) + markup.More, Note: changed()}
-	res.Content, _ = cut(markup.HTML, 0, o.MaxChars, v.wholeSpans)
-	res.Truncated = len(res.Content) < len(markup.HTML) || markup.More > 0
+	res := &executor.HTML{Origin: el.doc.origin, Chars: utf8.RuneCountInString(markup.HTML) + markup.More, Shortened: markup.Shortened, Note: changed()}
+	res.Content, res.Offset = cut(markup.HTML, o.Offset, o.MaxChars, v.wholeSpans)
+	res.Truncated = res.Offset != 0 || markup.More > 0
 	return res, nil
 }
 

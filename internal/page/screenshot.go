@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math"
 	"slices"
 
 	cdppage "github.com/chromedp/cdproto/page"
@@ -21,20 +20,11 @@ const defaultQuality = 80
 // A box is a rectangle in CSS pixels.
 type box struct{ x, y, w, h float64 }
 
-// Screenshot takes a screenshot of the viewport, the complete page or one element.
+// Screenshot takes a screenshot of the viewport, the complete page, one element or a part of the page.
 func (v *View) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions) (*executor.Screenshot, error) {
 	o := *cmp.Or(opts, new(executor.ScreenshotOptions))
-	if o.FullPage && !o.Target.IsZero() {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Give only one of them.", "both target and fullPage given")
-	}
-	if !slices.Contains([]executor.ImageFormat{"", executor.FormatPNG, executor.FormatJPEG, executor.FormatWebP}, o.Format) {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Use png, jpeg or webp.", "format %q is unknown", string(o.Format))
-	}
-	if o.Quality < 0 || o.Quality > 100 {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Use 1 to 100.", "quality %d is out of range", o.Quality)
-	}
-	if o.MaxWidth < 0 {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Use a positive number of pixels.", "maximum width %d is negative", o.MaxWidth)
+	if err := checkScreenshot(o); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
@@ -65,6 +55,26 @@ func (v *View) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions)
 	}
 }
 
+// checkScreenshot returns an error for options that are invalid or contradict each other.
+func checkScreenshot(o executor.ScreenshotOptions) error {
+	formats := []executor.ImageFormat{"", executor.FormatPNG, executor.FormatJPEG, executor.FormatWebP}
+	switch {
+	case o.FullPage && !o.Target.IsZero():
+		return executor.Errorf(executor.ErrBadArgs, "Give only one of them.", "both target and fullPage given")
+	case o.Clip != nil && !o.Target.IsZero():
+		return executor.Errorf(executor.ErrBadArgs, "Give only one of them.", "both target and clip given")
+	case !slices.Contains(formats, o.Format):
+		return executor.Errorf(executor.ErrBadArgs, "Use png, jpeg or webp.", "format %q is unknown", string(o.Format))
+	case o.Quality < 0 || o.Quality > 100:
+		return executor.Errorf(executor.ErrBadArgs, "Use 1 to 100.", "quality %d is out of range", o.Quality)
+	case o.MaxWidth < 0:
+		return executor.Errorf(executor.ErrBadArgs, "Use a positive number of pixels.", "maximum width %d is negative", o.MaxWidth)
+	case o.MaxHeight < 0:
+		return executor.Errorf(executor.ErrBadArgs, "Use a positive number of pixels.", "maximum height %d is negative", o.MaxHeight)
+	}
+	return nil
+}
+
 // maxShots is the maximum number of attempts to take a screenshot while frames navigate.
 const maxShots = 3
 
@@ -83,12 +93,14 @@ func (v *View) shoot(ctx context.Context, top *document, o executor.ScreenshotOp
 		return nil, err
 	}
 	clip := full
-	if el != nil || o.FullPage {
+	if el != nil || o.FullPage || o.Clip != nil {
 		clip = full.bounded()
 	}
 	if o.Format == executor.FormatWebP {
 		clip.w, clip.h = min(clip.w, webp.MaxSize), min(clip.h, webp.MaxSize)
 	}
+	scale := clip.scaleFor(o.MaxWidth)
+	clip = clip.cutAt(o.MaxHeight, scale)
 	shot, err := v.capture(ctx, top, o, clip, m.CSSVisualViewport)
 	if err != nil {
 		return nil, err
@@ -99,7 +111,14 @@ func (v *View) shoot(ctx context.Context, top *document, o executor.ScreenshotOp
 		return nil, errFramesChanged
 	}
 	if clip != full {
-		shot.Truncated, shot.FullHeight = true, int(full.h*clip.scaleFor(o.MaxWidth))
+		shot.Truncated, shot.FullHeight = true, int(full.h*scale)
+	}
+	if clip.h < full.h {
+		next := box{clip.x, clip.y + clip.h, full.w, full.h - clip.h}.roundedOut()
+		shot.NextClip = &executor.Clip{X: next.x, Y: next.y, Width: next.w, Height: next.h}
+	}
+	if scale != 1 {
+		shot.Scale = scale
 	}
 	return shot, nil
 }
@@ -135,9 +154,7 @@ func (v *View) clip(ctx context.Context, o executor.ScreenshotOptions, el *eleme
 		if err != nil {
 			return box{}, err
 		}
-		// Round outward to complete pixels, so that the screenshot includes the element's edges.
-		x, y := math.Floor(b.x), math.Floor(b.y)
-		b = box{x, y, math.Ceil(b.x+b.w) - x, math.Ceil(b.y+b.h) - y}
+		b = b.roundedOut()
 		// The user cannot scroll to areas to the left of or above the page, and the browser takes
 		// no screenshot that starts there.
 		if out := min(0, content.X, view.PageX) - b.x; out > 0 {
@@ -150,21 +167,18 @@ func (v *View) clip(ctx context.Context, o executor.ScreenshotOptions, el *eleme
 			return box{}, executor.Errorf(executor.ErrNotActionable, "Take a screenshot of its container.", "%s is outside the page", v.describe(ctx, el))
 		}
 		return b, nil
+	case o.Clip != nil:
+		page := box{content.X, content.Y, content.Width, content.Height}
+		b := box{o.Clip.X, o.Clip.Y, o.Clip.Width, o.Clip.Height}.roundedOut().within(page)
+		if !(b.w >= 1 && b.h >= 1) { // or not a number
+			return box{}, executor.Errorf(executor.ErrBadArgs, "Choose a part of the page, or take a screenshot of the full page.",
+				"clip is outside the page, which is %v x %v CSS pixels", page.w, page.h)
+		}
+		return b, nil
 	case o.FullPage:
 		return box{0, 0, content.Width, content.Height}, nil
 	}
 	return box{view.PageX, view.PageY, view.ClientWidth, view.ClientHeight}, nil
-}
-
-// bounded returns b reduced to the maximum size of a screenshot. A larger one would take the
-// browser too long, or all of its memory.
-func (b box) bounded() box {
-	b.w = min(b.w, executor.MaxScreenshotWidth)
-	b.h = min(b.h, executor.MaxScreenshotHeight)
-	if b.w*b.h > executor.MaxScreenshotArea {
-		b.h = math.Floor(executor.MaxScreenshotArea / b.w)
-	}
-	return b
 }
 
 // boxOf returns the box of an element in page coordinates. Viewport coordinates would not work,

@@ -13,6 +13,43 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/webp"
 )
 
+// roundedOut returns the smallest box of complete pixels that contains b, so that a screenshot
+// includes the edges of an element.
+func (b box) roundedOut() box {
+	x, y := math.Floor(b.x), math.Floor(b.y)
+	return box{x, y, math.Ceil(b.x+b.w) - x, math.Ceil(b.y+b.h) - y}
+}
+
+// within returns the part of b that is in page. It is empty if they do not overlap.
+func (b box) within(page box) box {
+	x, y := max(b.x, page.x), max(b.y, page.y)
+	return box{x, y, max(0, min(b.x+b.w, page.x+page.w)-x), max(0, min(b.y+b.h, page.y+page.h)-y)}
+}
+
+// bounded returns b reduced to the maximum size of a screenshot. A larger one would take the
+// browser too long, or all of its memory.
+func (b box) bounded() box {
+	b.w = min(b.w, executor.MaxScreenshotWidth)
+	b.h = min(b.h, executor.MaxScreenshotHeight)
+	if b.w*b.h > executor.MaxScreenshotArea {
+		b.h = math.Floor(executor.MaxScreenshotArea / b.w)
+	}
+	return b
+}
+
+// cutAt returns b cut at the bottom, at a complete CSS pixel, so that its image of the given scale is
+// at most maxHeight pixels high.
+func (b box) cutAt(maxHeight int, scale float64) box {
+	if limit := float64(maxHeight); maxHeight > 0 && math.Ceil(b.h*scale) > limit {
+		// A scaled image may be one pixel higher, because the browser rounds up.
+		if scale != 1 {
+			limit -= 1
+		}
+		b.h = max(1, math.Floor(limit/scale))
+	}
+	return b
+}
+
 // scaleFor returns the factor, at most 1, by which b must be scaled to be at most maxWidth wide.
 func (b box) scaleFor(maxWidth int) float64 {
 	if maxWidth <= 0 || b.w <= float64(maxWidth) {

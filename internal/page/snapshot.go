@@ -11,6 +11,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/outline"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // lastSnapshot is the outline of the complete page that a client last received.
@@ -364,8 +365,34 @@ func (v *View) changes(ctx context.Context, top *document, c *executor.Changes, 
 		v.reportWalks(tree)
 	}
 	c.Unchanged = change.Empty() && c.URL == "" && c.Title == "" && len(c.NewTabs)+len(c.Downloads)+len(c.Errors) == 0
+	if c.Unchanged {
+		c.Focused = v.movedFocus(before.tree, tree)
+	}
 	return nil
 }
+
+// movedFocus returns the element to which the focus moved from one outline to the next, as in
+// executor.Changes.
+func (v *View) movedFocus(before, now *outline.Document) *executor.Candidate {
+	was, is := before.Focused(), now.Focused()
+	switch {
+	case is == nil && was == nil:
+		return nil
+	case is == nil:
+		return &executor.Candidate{}
+	case was != nil && was.Doc.Key == is.Doc.Key && was.ID == is.ID:
+		return nil
+	}
+	focused := &executor.Candidate{Role: is.Role, Name: pagetext.Truncate(is.Name, maxFocusedName)}
+	if is.ID != 0 {
+		focused.Ref = executor.Ref(v.refOf(is))
+	}
+	return focused
+}
+
+// maxFocusedName is the maximum length of the name of the element to which the focus moved, in
+// characters.
+const maxFocusedName = 200
 
 // reportWalks records that the client receives all changes that a walk of the page found.
 func (v *View) reportWalks(tree *outline.Document) {

@@ -55,6 +55,7 @@ func (s *Session) open(ctx context.Context, url string, inactive bool, opts *exe
 	}
 	if err != nil && !dialogOpen {
 		closeUnused(ctx, b, t, s.timing.CloseTabs, s.log)
+		s.setFailedLoad(b, err)
 		return nil, nil, withoutTab(err)
 	}
 	if !inactive {
@@ -69,6 +70,29 @@ func (s *Session) open(ctx context.Context, url string, inactive bool, opts *exe
 		info.Note = cmp.Or(nav.Note, info.Note)
 	}
 	return &info, nav, nil
+}
+
+// setFailedLoad stores the error of a load whose tab was closed, if the client has no other tab, so that
+// the next call can report why.
+func (s *Session) setFailedLoad(b BrowserInstance, err error) {
+	if s.owned(b) > 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failedLoad = err
+}
+
+// whyClosed returns the end of a message that no tab is open, if the only tab of the client was closed
+// because its page did not load.
+func (s *Session) whyClosed() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := errors.AsType[*executor.Error](s.failedLoad)
+	if !ok {
+		return ""
+	}
+	return ": the tab for the last page was closed, because its page did not load (" + e.Message() + ")"
 }
 
 // withoutTab returns the error of a load whose tab was closed. Its hint does not refer to the page,

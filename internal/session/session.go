@@ -93,6 +93,9 @@ type Session struct {
 	mu     sync.Mutex // guards the fields below
 	active executor.TabID
 	chose  bool // the client has opened or selected a tab
+	// failedLoad is the error of the last tab that the client opened, if it was closed because its page did
+	// not load, and the client has chosen no tab since.
+	failedLoad error
 	// noticed is when the newest tab that noticeShared has seen was shared, or when the session
 	// started.
 	noticed time.Time

@@ -137,7 +137,7 @@ func (s *Session) noticeShared(ctx context.Context, b BrowserInstance) {
 // choose makes a tab active that the client has opened or selected.
 func (s *Session) choose(b BrowserInstance, t *Tab) {
 	s.mu.Lock()
-	s.active, s.chose = s.id(b, t), true
+	s.active, s.chose, s.failedLoad = s.id(b, t), true, nil
 	s.mu.Unlock()
 }
 
@@ -204,12 +204,12 @@ func (s *Session) soleTab(ctx context.Context, b BrowserInstance, active executo
 			"no tab is shared with this agent: another agent drives the shared tabs")
 	case s.host.Kind() == executor.BackendExtension:
 		return nil, executor.Errorf(executor.ErrTabNotFound,
-			hintOpenTab+" Or ask the user to share one with the chrome-mcp button in Chrome's toolbar.", "no tab is shared%s", s.inBrowser())
+			hintOpenTab+" Or ask the user to share one with the chrome-mcp button in Chrome's toolbar.", "no tab is shared%s%s", s.inBrowser(), s.whyClosed())
 	case isFromEarlierInstance(b, active):
 		return nil, executor.Errorf(executor.ErrTabNotFound, hintOpenTab,
 			"the browser exited with its tabs and was restarted; no tab is open")
 	}
-	return nil, executor.Errorf(executor.ErrTabNotFound, hintOpenTab, "no tab is open%s", s.inBrowser())
+	return nil, executor.Errorf(executor.ErrTabNotFound, hintOpenTab, "no tab is open%s%s", s.inBrowser(), s.whyClosed())
 }
 
 // inBrowser returns the end of a message about the browser if it has a name.

@@ -108,17 +108,15 @@ function isInert(el) {
  * @returns {{point: [number, number], box: DOMRect, hit: Element | null} | ActionabilityFailure}
  */
 function checkActionability(el, opts) {
+  let boxes = boxesOf(el);
+  if (!boxes.length && tagOf(el) === 'option' && closestTo(el, 'select')) return { problem: 'folded' };
   if (isDisabled(el)) return { problem: 'disabled' };
   if (opts.editable) {
     const why = notEditable(el);
     if (why) return { problem: why };
   }
-  let boxes = boxesOf(el);
   const labels = labelBoxes(el);
-  if (!boxes.length && !labels.length) {
-    if (tagOf(el) === 'option' && closestTo(el, 'select')) return { problem: 'folded' };
-    return { problem: rectsOf(el).length ? 'hidden' : 'no box' };
-  }
+  if (!boxes.length && !labels.length) return { problem: rectsOf(el).length ? 'hidden' : 'no box' };
   if (opts.hit === false && isInert(el)) return { problem: 'inert' };
   boxes = boxes.concat(labels);
   if (opts.hit === false) {
@@ -334,7 +332,7 @@ export async function waitActionable(id, opts) {
         scrolled = justScrolled = true;
         continue;
       }
-      if (now - start > opts.timeout) return found;
+      if (now - start > opts.timeout || found.problem === 'folded') return found; // the browser never shows it
       cover = found.by ? byId(found.by.id) : null;
       if (inProgress(el, found)) lastChange = now;
       if (now - Math.max(lastChange, start) > opts.patience) return found;

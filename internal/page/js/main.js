@@ -26,10 +26,11 @@ import { listOption, pickRadio, putBack, selectOptions, setValue } from './selec
 import { startTracking, stopTracking, title, waitForQuiet } from './settle.js';
 import { asShown, changeOf } from './shown_elements.js';
 import { snapshot } from './snapshot.js';
+import { html } from './source_markup.js';
 import { allItems, removeItems, setItem, setItems, storedItems } from './storage.js';
 import { leaveField } from './submit.js';
 import { beginEntry, entryFocus, focusedField, prefill } from './text_entry.js';
-import { describe, html, links, main, text, textParts } from './text_extraction.js';
+import { describe, links, main, text, textParts } from './text_extraction.js';
 import { discardFiles, fileInput, receiveFileChunk, setInputFiles } from './upload.js';
 import { firstInDocumentOrder } from './tree_order.js';
 import { viewport } from './viewport.js';

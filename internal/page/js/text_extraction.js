@@ -4,13 +4,13 @@
 import { nameOf, shownText } from './accessible_names.js';
 import { excerpt } from './actionability.js';
 import { roleOf } from './aria_roles.js';
-import { clip, MASK, valueOf } from './aria_states.js';
+import { clip, valueOf } from './aria_states.js';
 import { selectCSS } from './css_selectors.js';
-import { allIn, attributeOf, baseOf, bodyOf, boxOf, byId, closestTo, collapse, DEEPEST, descend, firstChildOf, firstIn, flatChildren, hasAttribute, idOf, implementationOf, innerOf, isRendered, matchesCSS, nextSiblingOf, outerOf, previousOf, rootOf, scrollingOf, scrollLeftOf, scrollTopOf, shadowOf, tagOf, textIn, topOf, typeOfNode, withCaches } from './dom.js';
+import { attributeOf, baseOf, bodyOf, boxOf, byId, closestTo, collapse, DEEPEST, descend, firstChildOf, firstIn, flatChildren, hasAttribute, idOf, isRendered, previousOf, rootOf, scrollingOf, scrollLeftOf, scrollTopOf, shadowOf, tagOf, textIn, topOf, typeOfNode, withCaches } from './dom.js';
 import { isShown } from './obstacle_signals.js';
 import { isMasked } from './secret_fields.js';
 import { recordDocument, recordElement } from './shown_elements.js';
-import { everyElement, shadowHosts } from './tree_order.js';
+import { everyElement } from './tree_order.js';
 import { hidesText, isEditingHost, isHidden, isSeen, NEVER_SHOWN, styleOf } from './visibility.js';
 
 /**
@@ -50,7 +50,7 @@ export function text(id) {
 /**
  * The maximum number of characters of text or markup of a document. Further ones are only counted.
  */
-const MAX_TEXT = 2 << 20;
+export const MAX_TEXT = 2 << 20;
 
 /**
  * textParts is text, split at the frames, whose ids are between the parts.
@@ -283,77 +283,6 @@ export function isOutOfView(el, cs) {
   // Pages scroll to the right and down only.
   const root = scrollingOf(document);
   return r.right + (root ? scrollLeftOf(root) : 0) <= 0 && cs.direction !== 'rtl' || r.bottom + (root ? scrollTopOf(root) : 0) <= 0;
-}
-
-/**
- * html returns the markup of an element, or of the complete document for 0,
- * including its shadow roots as templates. It excludes typed values, and
- * masks secrets in the page's markup.
- * @param {number} id
- * @param {boolean} outer whether to include the element itself
- * @returns {{html: string, more: number} | null} null if the element no longer exists
- */
-export function html(id, outer) {
-  const el = id ? byId(id) : topOf(document);
-  if (!el) return id ? null : { html: '', more: 0 };
-  return withCaches(() => {
-    const all = htmlOf(el, outer);
-    const kept = startOf(all, MAX_TEXT);
-    return { html: kept, more: all.length - kept.length };
-  });
-}
-
-/**
- * writesSecret reports whether the markup of a field contains its value and the value is secret.
- * @param {Element} el
- */
-function writesSecret(el) {
-  return matchesCSS(el, WRITTEN_VALUES) && isMasked(el) && (tagOf(el) === 'select' || (tagOf(el) === 'textarea' ? textIn(el) : attributeOf(el, 'value')) !== '');
-}
-
-/** Fields whose markup contains their value. */
-const WRITTEN_VALUES = 'input[value], textarea, select:has(option[selected])';
-
-/** @param {Element} el @param {boolean} outer */
-function htmlOf(el, outer) {
-  const copies = shadowOf(el) || shadowHosts(el).length > 0 || writesSecret(el) || [...allIn(el, WRITTEN_VALUES)].some(writesSecret);
-  if (!copies) return outer ? outerOf(el) : innerOf(el);
-  // Copy into a separate document, so that nothing is loaded or run and the page notices nothing.
-  const inert = implementationOf(document).createHTMLDocument('');
-  /** @type {ShadowRoot[]} */
-  const roots = [];
-  /**
-   * The nodes still to fill, each with the node whose children are copied.
-   * @type {[Node, Node][]}
-   */
-  const pending = [];
-  /** Copies of selects whose selection is secret. @type {Element[]} */
-  const secretSelects = [];
-  /** @param {Element} from */
-  const copy = (from) => {
-    const to = /** @type {Element} */ (inert.importNode(from, tagOf(from) === 'template'));
-    const secret = writesSecret(from);
-    if (secret && tagOf(from) === 'input') to.setAttribute('value', MASK);
-    const root = shadowOf(from);
-    if (root) {
-      const made = to.attachShadow({ mode: root.mode, delegatesFocus: root.delegatesFocus });
-      roots.push(made);
-      pending.push([made, root]);
-    }
-    if (secret && tagOf(from) === 'textarea') to.textContent = MASK;
-    else if (tagOf(from) !== 'template') pending.push([to, from]);
-    if (secret && tagOf(from) === 'select') secretSelects.push(to);
-    return to;
-  };
-  const made = copy(el);
-  for (let next = pending.pop(); next; next = pending.pop()) {
-    const [to, from] = next;
-    for (let n = firstChildOf(from); n; n = nextSiblingOf(n)) to.appendChild(typeOfNode(n) === 1 ? copy(/** @type {Element} */ (n)) : inert.importNode(n));
-  }
-  for (const list of secretSelects) for (const o of list.querySelectorAll('option')) o.removeAttribute('selected');
-  const within = outer ? inert.createElement('div') : made;
-  if (outer) within.appendChild(made);
-  return /** @type {any} */ (within).getHTML({ shadowRoots: roots });
 }
 
 /**
