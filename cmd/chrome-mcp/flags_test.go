@@ -327,3 +327,17 @@ func TestSizes(t *testing.T) {
 		}
 	}
 }
+
+// TestFlagsOfServing checks that the flags of serving are accepted without copying them to each other
+// command: an MCP host starts many programs, and the copies are most of what a start allocates.
+func TestFlagsOfServing(t *testing.T) {
+	root, _ := newRoot([]string{"--headless"}, nil)
+	if err := misplaced(root, "headless"); err != nil {
+		t.Error(err)
+	}
+	for _, c := range root.Commands() {
+		if c.Flags().Lookup("headless") != nil {
+			t.Errorf("%s has a copy of the flags", c.Name())
+		}
+	}
+}
