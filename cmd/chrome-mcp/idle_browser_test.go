@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,20 +25,31 @@ func TestIdleBrowserTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const after = 10 * time.Minute
 		start := time.Now()
+		var mu sync.Mutex // guards the variables below
 		var closed []time.Duration
 		var during func(context.Context) // runs while the browsers are being closed
+		set := func(f func(context.Context)) {
+			mu.Lock()
+			during = f
+			mu.Unlock()
+		}
 		b := newIdleBrowser(noObserver{}, after, func(ctx context.Context, d time.Duration) {
 			if d != after {
 				t.Errorf("close is called with %v", d)
 			}
+			mu.Lock()
 			closed = append(closed, time.Since(start))
-			if during != nil {
-				during(ctx)
+			f := during
+			mu.Unlock()
+			if f != nil {
+				f(ctx)
 			}
 		})
 		wants := func(what string, want ...time.Duration) {
 			t.Helper()
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			if fmt.Sprint(closed) != fmt.Sprint(want) {
 				t.Errorf("%s: closed at %v, want %v", what, closed, want)
 			}
@@ -54,26 +66,26 @@ func TestIdleBrowserTimer(t *testing.T) {
 		time.Sleep(25 * time.Minute)
 		wants("calls have ended", 2*time.Hour+18*time.Minute, 2*time.Hour+28*time.Minute)
 
-		during = func(ctx context.Context) {
+		set(func(ctx context.Context) {
 			ended := b.CallStarted(mcp.Call{})
 			if ctx.Err() == nil {
 				t.Error("a call has started, and the browser is still being closed")
 			}
 			ended(mcp.CallOutcome{})
-		}
+		})
 		time.Sleep(9 * time.Minute)
 		wants("a call starts during close", 2*time.Hour+38*time.Minute)
 
 		stopping := make(chan struct{})
-		during = func(ctx context.Context) { <-ctx.Done(); close(stopping) }
-		time.Sleep(5 * time.Minute)
+		set(func(ctx context.Context) { <-ctx.Done(); close(stopping) })
+		time.Sleep(7 * time.Minute)
 		b.stop()
 		select {
 		case <-stopping:
 		default:
 			t.Error("stop did not wait")
 		}
-		closed = nil
+		wants("it is being stopped", 2*time.Hour+48*time.Minute)
 		b.CallStarted(mcp.Call{})(mcp.CallOutcome{})
 		time.Sleep(time.Hour)
 		wants("it is stopped")

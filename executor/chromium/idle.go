@@ -40,7 +40,9 @@ func (b *Backend) CloseIdle(ctx context.Context, after time.Duration) bool {
 	if r.opts.Isolated {
 		cookies, err := r.AllCookies(ctx)
 		if err != nil {
-			b.log.Warn("an idle browser stays open: its cookies cannot be read", "error", err)
+			if ctx.Err() == nil {
+				b.log.Warn("an idle browser stays open: its cookies cannot be read", "error", err)
+			}
 			return false
 		}
 		cookies = slices.DeleteFunc(cookies, func(c statefile.Cookie) bool { return c.Expires > 0 })
