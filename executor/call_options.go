@@ -24,6 +24,9 @@ type CallOptions struct {
 	// OnDownload is called with each download of the session's tabs that has started or ended since
 	// the last result that reported it. The goroutine of the call calls it, after the operation.
 	OnDownload func(Download)
+	// OnIdleClose is called if the browser of the session was closed because no call used it. The
+	// goroutine of the call calls it; the call returns ErrTargetGone.
+	OnIdleClose func(IdleClose)
 }
 
 type callOptionsKey struct{}
@@ -47,6 +50,9 @@ func WithCallOptions(ctx context.Context, o CallOptions) context.Context {
 	}
 	if o.OnDownload == nil {
 		o.OnDownload = old.OnDownload
+	}
+	if o.OnIdleClose == nil {
+		o.OnIdleClose = old.OnIdleClose
 	}
 	return context.WithValue(ctx, callOptionsKey{}, o)
 }

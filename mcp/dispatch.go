@@ -81,6 +81,7 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 		OnSharedTab:   func(sh executor.SharedTab) { notes = append(notes, sharedNote(sh.Tab)) },
 		OnSentElement: func(e executor.SentElement) { notes = append(notes, sentNote(e)) },
 		OnDownload:    func(d executor.Download) { notes = append(notes, string(downloadText("download", d))) },
+		OnIdleClose:   func(c executor.IdleClose) { notes = append(notes, idleCloseNotes(c)...) },
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -171,6 +172,19 @@ func sentNote(e executor.SentElement) string {
 		what += ", with the selected text " + quote(e.Selection, maxSelection)
 	}
 	return string(what)
+}
+
+// idleCloseNotes returns the note about the tabs of a browser that was closed because no call used it,
+// if their URLs are known.
+func idleCloseNotes(c executor.IdleClose) []string {
+	if len(c.URLs) == 0 {
+		return nil
+	}
+	urls := make([]string, len(c.URLs))
+	for i, u := range c.URLs {
+		urls[i] = string(quote(u, maxURL))
+	}
+	return []string{"the closed tabs showed " + strings.Join(urls, ", ")}
 }
 
 // metaNote is the key of a note in a result's _meta, for programs that do not parse the text.

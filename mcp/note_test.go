@@ -65,6 +65,26 @@ func TestSharedTabReported(t *testing.T) {
 	}
 }
 
+// TestIdleCloseReported checks that the call after its browser was closed fails, with a note about the
+// tabs, in which URLs are quoted.
+func TestIdleCloseReported(t *testing.T) {
+	closed := executor.IdleClose{After: time.Hour}
+	c := connect(t, NewServer(&fake{
+		listTabs: func(ctx context.Context) ([]executor.Tab, error) {
+			return nil, closed.Report(ctx, "Call Executor.NewPage.")
+		},
+	}, nil), nil)
+	const failed = "TARGET_GONE: The browser was closed after 1h0m0s without calls, with its tabs. Call tab_new."
+	if res := callTool(t, c, "tabs_list", ""); !res.IsError || textOf(res) != failed {
+		t.Errorf("no tabs: %q", textOf(res))
+	}
+	closed.URLs = []string{"https://a.test/", `https://b.test/"; ignore`}
+	const note = "\nnote: the closed tabs showed \"https://a.test/\", \"https://b.test/\\\"; ignore\""
+	if res := callTool(t, c, "tabs_list", ""); !res.IsError || textOf(res) != failed+note {
+		t.Errorf("two tabs: %q", textOf(res))
+	}
+}
+
 // TestSentElementReported checks that the result of a call has a note about the elements that the
 // user has sent, in which page text is quoted.
 func TestSentElementReported(t *testing.T) {

@@ -1,8 +1,10 @@
 package policy
 
+import "sync"
+
 // builtinBlocks lists the hosts that no policy allows. Schemes need no list: only http and https
 // are allowed.
-var builtinBlocks = func() (out []builtinBlock) {
+var builtinBlocks = sync.OnceValue(func() (out []builtinBlock) {
 	for _, b := range []struct{ pattern, what string }{
 		{"chromewebstore.google.com", "a browser's extension store"},
 		{"chrome.google.com/webstore", "a browser's extension store"},
@@ -21,7 +23,7 @@ var builtinBlocks = func() (out []builtinBlock) {
 		out = append(out, builtinBlock{p, b.what})
 	}
 	return out
-}()
+})
 
 type builtinBlock struct {
 	pattern Pattern
@@ -35,7 +37,7 @@ func builtin(s site, matchIfPathUnknown bool) error {
 		}
 		return nil
 	}
-	for _, b := range builtinBlocks {
+	for _, b := range builtinBlocks() {
 		if b.pattern.denies(s, matchIfPathUnknown) {
 			return deniedBuiltin(s.host, b.what)
 		}

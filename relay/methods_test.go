@@ -49,16 +49,16 @@ func TestTableComplete(t *testing.T) {
 	known := map[string]bool{}
 	for _, d := range domains() {
 		known[d.name] = true
-		if _, ok := domainRules[d.name]; !ok {
+		if _, ok := domainRules()[d.name]; !ok {
 			t.Errorf("domain %s has no rule", d.name)
 		}
 	}
-	for name := range domainRules {
+	for name := range domainRules() {
 		if !known[name] {
 			t.Errorf("the rule for domain %s matches no command", name)
 		}
 	}
-	for name := range methodRules {
+	for name := range methodRules() {
 		if table()[name] == nil {
 			t.Errorf("the rule for %s matches no command", name)
 		}

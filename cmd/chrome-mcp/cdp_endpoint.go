@@ -57,6 +57,8 @@ func (s *settings) listenersUnused(flags *pflag.FlagSet, where string) error {
 			"--cdp-listen has no effect %s", where)
 	case given("egress-address"):
 		return usagef("Pass it to `chrome-mcp serve`, or to the chrome-mcp that an MCP host starts.", "--egress-address has no effect %s", where)
+	case given("idle-browser"):
+		return usagef("Pass it to the chrome-mcp that an MCP host starts. In the server, `serve --session-idle` closes sessions with their browsers.", "--idle-browser has no effect %s", where)
 	}
 	return nil
 }

@@ -178,6 +178,9 @@ func (s *settings) booleanHint(word string) string {
 
 // misplaced returns the error about a flag that belongs to other commands than cmd, or nil.
 func misplaced(cmd *cobra.Command, flag string) error {
+	if cmd.Root().PersistentFlags().Lookup(flag) != nil { // of all commands
+		return nil
+	}
 	var names []string
 	for _, c := range cmd.Root().Commands() {
 		if c.LocalNonPersistentFlags().Lookup(flag) != nil {

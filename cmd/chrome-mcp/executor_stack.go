@@ -26,11 +26,13 @@ type executorStack struct {
 	executor.PermissionGranter
 	guard     *policy.Guard // of Executor
 	browser   *chromium.Backend
-	extension *extension.Backend  // nil without a bridge
-	bridge    *bridge.Server      // nil if no extension can connect
-	cdp       *cdpEndpoint        // nil if no CDP client can connect
-	named     []*chromium.Backend // of the named browsers that are open; grows until the Executor is closed
-	filesURL  string              // of the served directory; empty means none
+	extension *extension.Backend // nil without a bridge
+	bridge    *bridge.Server     // nil if no extension can connect
+	cdp       *cdpEndpoint       // nil if no CDP client can connect
+	filesURL  string             // of the served directory; empty means none
+
+	mu    sync.Mutex          // guards named
+	named []*chromium.Backend // of the named browsers that are open; grows until the Executor is closed
 }
 
 // open builds the executor stack: a guard around the default browser, which is a manager of
@@ -147,7 +149,9 @@ func (o *browserOpener) openChromium(b *namedBrowser, options chromium.Options) 
 	options.Audit = o.record
 	options.Logger = o.log.With("browser", b.Name)
 	backend := chromium.New(options)
+	o.stack.mu.Lock()
 	o.stack.named = append(o.stack.named, backend)
+	o.stack.mu.Unlock()
 	var cdp executor.Backend = backend
 	if b.Profile != "" && o.settings.wrapNamed != nil {
 		cdp = o.settings.wrapNamed(cdp, b.Profile)
@@ -219,9 +223,25 @@ func (b *executorStack) Close() error {
 	return errors.Join(clients, session, browsers, extension, server)
 }
 
-// closeBrowsers closes the default browser and the named ones, except for that of the extension.
+// browsers returns the backends of the default browser and of the named ones, except for that of the
+// extension.
+func (b *executorStack) browsers() []*chromium.Backend {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]*chromium.Backend{b.browser}, b.named...)
+}
+
+// closeIdle closes the browsers that have not been used for the time after; see
+// chromium.Backend.CloseIdle.
+func (b *executorStack) closeIdle(ctx context.Context, after time.Duration) {
+	for _, browser := range b.browsers() {
+		browser.CloseIdle(ctx, after)
+	}
+}
+
+// closeBrowsers closes the browsers.
 func (b *executorStack) closeBrowsers() error {
-	all := append([]*chromium.Backend{b.browser}, b.named...)
+	all := b.browsers()
 	errs := make([]error, len(all))
 	var closing sync.WaitGroup
 	for i, browser := range all {

@@ -56,6 +56,7 @@ type settings struct {
 	httpCredentials                                             string // file
 	attachDefaultContext, noCDPFallback                         bool
 	cdpListen, cdpClients, egressAddress                        string
+	idleBrowser                                                 time.Duration // 0 means never
 	viewport                                                    viewport
 	browserArgs, acceptCertificates                             []string
 	port                                                        portFlag
@@ -182,6 +183,7 @@ func define() (*settings, []flagGroup) {
 	fs.StringVar(&s.proxy, "proxy", "", "upstream HTTP proxy `URL`, or none (default: HTTPS_PROXY or HTTP_PROXY, except for NO_PROXY hosts)")
 	fs.StringVar(&s.httpCredentials, "http-credentials", "", "JSON `FILE` with user names and passwords for HTTP authentication, by origin; mode 0600")
 	fs.Var(checkedList{&s.acceptCertificates, addCertificateHost}, "accept-certificate", "accept an untrusted certificate of `HOST[:PORT]` (default port 443) in a managed browser; repeatable")
+	fs.DurationVar(&s.idleBrowser, "idle-browser", 0, "close a headless browser after `DURATION` without calls, such as 30m (default: never)")
 	fs.StringVar(&s.cdpEndpoint, "cdp-endpoint", "", "attach to a browser at its DevTools `URL`, or to auto, chrome, edge, brave or chromium; it is never closed")
 	fs.BoolVar(&s.attachDefaultContext, "attach-default-context", false, "with --cdp-endpoint: use the default browser context, with its tabs and logins")
 	fs.StringVar(&s.egressAddress, "egress-address", "", "`ADDRESS` at which browsers of browserless reach the egress proxy, such as 10.0.0.5:3129")
@@ -358,6 +360,9 @@ func (s *settings) complete() error {
 	}
 	if err := s.checkCDPListen(); err != nil {
 		return err
+	}
+	if s.idleBrowser < 0 {
+		return usagef("Set a duration such as 30m, or 0 for never.", "%s: %v is negative", s.nameOf("idle-browser"), s.idleBrowser)
 	}
 	if s.egressAddress != "" {
 		var err error

@@ -132,7 +132,7 @@ func TestPolicyDirectories(t *testing.T) {
 // TestEveryFlagHasAVariable sets each flag by its variable and checks the effect.
 func TestEveryFlagHasAVariable(t *testing.T) {
 	values := map[string]string{
-		"bool": "true", "stringArray": "10.0.0.0/8", "string": "word", "WxH": "640x480", "LEVEL": "info", "PORT": "4711", "N": "7", "SIZE": "1MB",
+		"bool": "true", "stringArray": "10.0.0.0/8", "string": "word", "WxH": "640x480", "LEVEL": "info", "PORT": "4711", "N": "7", "SIZE": "1MB", "duration": "30m",
 		"subresources": "list", "prefer": "cdp", "after-action": "none", "ask": "never", "tools": "all",
 		"cdp-endpoint": "http://127.0.0.1:9222", "attach-default-context": "",
 		"cdp-listen": "127.0.0.1:0", "egress-address": "10.0.0.5:3129", "cdp-clients": "single", "browser-arg": "--mute-audio", "accept-certificate": "shop.example", "secrets": "none", "config": "none",
@@ -324,6 +324,20 @@ func TestSizes(t *testing.T) {
 		var size byteSize
 		if err := size.Set(text); err != nil || size != want {
 			t.Errorf("%s: %d, %v; want %d", text, size, err, want)
+		}
+	}
+}
+
+// TestFlagsOfServing checks that the flags of serving are accepted without copying them to each other
+// command: an MCP host starts many programs, and the copies are most of what a start allocates.
+func TestFlagsOfServing(t *testing.T) {
+	root, _ := newRoot([]string{"--headless"}, nil)
+	if err := misplaced(root, "headless"); err != nil {
+		t.Error(err)
+	}
+	for _, c := range root.Commands() {
+		if c.Flags().Lookup("headless") != nil {
+			t.Errorf("%s has a copy of the flags", c.Name())
 		}
 	}
 }

@@ -26,7 +26,7 @@ var browserOfSetting = map[string]string{
 }
 
 // notOfSession are the flags that are not settings of a session.
-var notOfSession = []string{"data", "session", "connect", "connect-token-file", "unsafe-connect-http", "principal-file", "no-server", "cdp-listen", "egress-address", "log-level", "log-file", "config"}
+var notOfSession = []string{"data", "session", "connect", "connect-token-file", "unsafe-connect-http", "principal-file", "no-server", "cdp-listen", "egress-address", "idle-browser", "log-level", "log-file", "config"}
 
 // principalSettings returns the settings for the sessions of a token, by flag with dashes. given
 // are those in the token file, by flag without dashes. It returns an error if they select a browser

@@ -159,6 +159,12 @@ func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.L
 	if b.extension != nil {
 		popup, handover.Prompter = b.extension, b.extension
 	}
+	var calls mcp.CallObserver = watchedCalls{s.watched}
+	stopIdle := func() {}
+	if s.idleBrowser > 0 {
+		idle := newIdleBrowser(calls, s.idleBrowser, b.closeIdle)
+		calls, stopIdle = idle, idle.stop
+	}
 	server = mcp.NewServer(b, &mcp.Options{
 		Version:             programVersion(),
 		Tools:               s.tools,
@@ -171,7 +177,7 @@ func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.L
 		Secrets:             s.sessionSecrets(),
 		Mask:                s.sessionVault().Mask,
 		Withhold:            s.sessionVault().Withhold,
-		Observer:            watchedCalls{s.watched},
+		Observer:            calls,
 		Handover:            &handover,
 
 		Limit:          s.limit,
@@ -194,7 +200,10 @@ func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.L
 		s.watched.Close()
 		cancel()
 		background.Wait()
-		err := runWithTimeout(cmp.Or(s.closeTimeout, timing.Current().CloseBrowser), b.Close)
+		err := runWithTimeout(cmp.Or(s.closeTimeout, timing.Current().CloseBrowser), func() error {
+			stopIdle()
+			return b.Close()
+		})
 		if errors.Is(err, errCloseTimeout) {
 			log.Warn("browser shutdown timed out; it exits with this process", "error", err)
 			err = nil // the shutdown itself succeeded

@@ -99,6 +99,9 @@ func checkServeFlags(s *settings, listen *listenFlags, flags *pflag.FlagSet) err
 			if f.Name == "cdp-listen" || f.Name == "cdp-clients" && listen.tokenFile == "" {
 				hint = "Set --listen and --cdp-clients; CDP clients then use the address of --listen."
 			}
+			if f.Name == "idle-browser" {
+				hint = "Use --session-idle, which closes sessions with their browsers."
+			}
 			err = usagef(hint, "--%s has no effect on serve", f.Name)
 		}
 	})

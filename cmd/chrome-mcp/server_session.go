@@ -241,7 +241,7 @@ func (s *settings) forServer(flags *pflag.FlagSet) (server.Settings, error) {
 	var err error
 	flags.Visit(func(f *pflag.Flag) {
 		switch f.Name {
-		case "data", "session", "connect", "connect-token-file", "unsafe-connect-http", "principal-file", "no-server", "cdp-listen", "egress-address", "json", "structured", "tools", "log-level", "log-file", "config", "proxy":
+		case "data", "session", "connect", "connect-token-file", "unsafe-connect-http", "principal-file", "no-server", "cdp-listen", "egress-address", "idle-browser", "json", "structured", "tools", "log-level", "log-file", "config", "proxy":
 			return // those of the client, of the server, or the same for all sessions
 		}
 		set := []string{f.Value.String()}

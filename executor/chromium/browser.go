@@ -34,12 +34,14 @@ type Backend struct {
 	log      *slog.Logger
 	sessions session.Registry
 
-	mu          sync.Mutex    // guards the fields below
-	instance    *instance     // nil if no browser is running
-	starting    *start        // nil if no browser is starting
-	lastErr     error         // why the last start failed
-	lastExitErr error         // why the last instance exited; reset by a successful start
-	cleanupDone chan struct{} // closed when the cleanup after that instance is complete
+	mu          sync.Mutex                               // guards the fields below
+	instance    *instance                                // nil if no browser is running
+	starting    *start                                   // nil if no browser is starting
+	lastErr     error                                    // why the last start failed
+	lastExitErr error                                    // why the last instance exited; reset by a successful start
+	cleanupDone chan struct{}                            // closed when the cleanup after that instance is complete
+	closedIdle  map[*session.Session]*executor.IdleClose // what sessions had open when CloseIdle closed the browser, until ClosedIdle returns it
+	kept        *keptState                               // what the next browser continues with; nil means nothing
 	closed      bool
 }
 
@@ -84,11 +86,16 @@ func (b sessionProvider) AttachesToRunning() bool {
 
 // Current implements session.BrowserProvider.
 func (b sessionProvider) Current() session.BrowserInstance {
+	if r := b.running(); r != nil {
+		return r
+	}
+	return nil
+}
+
+// running returns the running browser, or nil.
+func (b *Backend) running() *instance {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.instance == nil {
-		return nil
-	}
 	return b.instance
 }
 
@@ -147,12 +154,12 @@ func (b sessionProvider) acquire(ctx context.Context) (session.BrowserInstance, 
 // startBrowser starts a browser for st.
 func (b *Backend) startBrowser(ctx context.Context, st *start) {
 	b.mu.Lock()
-	cleanup := b.cleanupDone
+	cleanup, kept := b.cleanupDone, b.kept
 	b.mu.Unlock()
 	if cleanup != nil {
 		<-cleanup // the old browser uses the profile until then
 	}
-	r, err := b.connect(ctx)
+	r, err := b.connect(ctx, kept)
 	b.mu.Lock()
 	if err == nil && b.closed {
 		err = session.ErrClosed()
@@ -162,7 +169,7 @@ func (b *Backend) startBrowser(ctx context.Context, st *start) {
 		b.lastErr = err
 	}
 	if err == nil {
-		b.instance, b.lastExitErr = r, nil
+		b.instance, b.lastExitErr, b.kept = r, nil, nil
 	}
 	b.mu.Unlock()
 	if err != nil && r != nil {
@@ -248,6 +255,9 @@ func (b *Backend) Status(context.Context) executor.Status {
 		s.Detail = "the browser is starting"
 	case b.lastExitErr != nil:
 		s.Ready, s.Detail = true, "browser exited; the next call starts a new one"
+		if e, ok := errors.AsType[*executor.Error](b.lastExitErr); ok {
+			s.Detail = e.Message()
+		}
 	case b.opts.Browserless != nil:
 		s.Ready, s.Detail = true, "the first call that needs a browser launches one on browserless"
 	case b.opts.CDPEndpoint != "":
@@ -282,5 +292,5 @@ func (b *Backend) Close() error {
 		err = r.close()
 	}
 	b.sessions.CloseAll()
-	return err
+	return errors.Join(err, b.discardKept())
 }

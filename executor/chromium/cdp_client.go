@@ -50,6 +50,7 @@ func (b *Backend) ConnectCDP(ctx context.Context, opts *executor.CDPOptions) (ex
 		return nil, err
 	}
 	c := &cdpClient{instance: r, client: client, disposed: make(chan string), ended: make(chan struct{})}
+	r.cdpClients.Add(1)
 	r.work.Go(c.run)
 	return c, nil
 }
@@ -136,6 +137,7 @@ func (c *cdpClient) Close() error {
 func (c *cdpClient) run() {
 	defer close(c.ended)
 	r := c.instance
+	defer r.cdpClients.Add(-1)
 	closing, stop := context.WithCancel(context.Background())
 	var closers sync.WaitGroup
 	for done := false; !done; {

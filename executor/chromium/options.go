@@ -151,6 +151,8 @@ type Options struct {
 
 	certificateKey string // hash of the key that a launched browser trusts; see egress.Proxy.CertificateKey
 
+	profile *profile // temporary profile that CloseIdle kept; nil means another one
+
 	resolver egress.Resolver // of the egress proxy; nil means the system's resolver
 
 	timing timing.Timing // zero means timing.Current()

@@ -35,6 +35,7 @@ const (
 type profile struct {
 	dir       string
 	temporary bool
+	kept      bool // for the next browser of the Backend; release does not remove it
 	lock      *os.File
 	record    lockRecord
 	socket    string // socket path of a browser that was asked to exit
@@ -55,6 +56,9 @@ func temporaryDir(dataDir string) string { return filepath.Join(dataDir, "tmp") 
 // ErrLaunchFailed, with the process id, if another browser uses the profile. o must have its
 // defaults set.
 func acquireProfile(ctx context.Context, o *Options) (*profile, error) {
+	if o.profile != nil {
+		return o.profile, nil
+	}
 	if o.Isolated {
 		return newTemporaryProfile(o.DataDir)
 	}
@@ -177,10 +181,14 @@ func (p *profile) overwrite(b []byte) error {
 // unlock releases the profile without changing it.
 func (p *profile) unlock() { _ = p.lock.Close() }
 
-// release releases the profile after its browser has exited. It removes a temporary profile, and
-// clears the record of a named profile.
+// release releases the profile after its browser has exited. It removes a temporary profile, unless it
+// is kept, and clears the record of a named profile.
 func (p *profile) release(ctx context.Context) error {
 	removeSocket(cmp.Or(p.socket, socketOf(p.dir)))
+	if p.kept {
+		p.socket = ""
+		return p.writeLockRecord(processID{})
+	}
 	if !p.temporary {
 		err := p.overwrite(nil)
 		return errors.Join(err, p.lock.Close())

@@ -44,7 +44,9 @@ type instance struct {
 	context      string        // the browser context that we use; empty means the default one
 	ended        chan struct{} // closed when close or evict has disposed of a context in a pool's browser
 	endOnce      sync.Once
-	evicted      atomic.Pointer[executor.Error] // why evict closed the context, or nil
+	evicted      atomic.Pointer[executor.Error] // why evict closed the context or CloseIdle the browser, or nil
+	cdpClients   atomic.Int32                   // number of connected CDP clients
+	continues    bool                           // on the profile of a browser that CloseIdle closed; set before the browser is used
 	work         sync.WaitGroup
 	releaseOnce  sync.Once
 	cleanupDone  chan struct{}                 // closed when the cleanup after an unexpected exit is complete
@@ -80,9 +82,9 @@ type instance struct {
 
 var _ session.BrowserInstance = (*instance)(nil)
 
-// connect launches a browser or attaches to one, and prepares it. After an error, no process or
-// connection remains.
-func (b *Backend) connect(ctx context.Context) (*instance, error) {
+// connect launches a browser or attaches to one, and prepares it. A launched browser continues with
+// kept unless it is nil. After an error, no process or connection remains.
+func (b *Backend) connect(ctx context.Context, kept *keptState) (*instance, error) {
 	opts, err := b.opts.withDefaults()
 	if err != nil {
 		return nil, err
@@ -99,6 +101,9 @@ func (b *Backend) connect(ctx context.Context) (*instance, error) {
 	r.files = sync.OnceValues(func() (*download.Dir, error) {
 		return download.OpenShared(opts.DownloadsDir, opts.MaxDownloadBytes, r.quota)
 	})
+	if kept != nil {
+		opts.profile = kept.profile
+	}
 	if opts.Pool != nil {
 		err = r.joinPool(ctx)
 	} else {
@@ -107,6 +112,9 @@ func (b *Backend) connect(ctx context.Context) (*instance, error) {
 	if err != nil {
 		r.close()
 		return nil, err
+	}
+	if kept != nil {
+		r.restoreKept(ctx, kept)
 	}
 	if limits := r.unenforced(); limits != "" {
 		b.log.Warn("policy is only partly enforced in the browser", "limits", limits)
@@ -166,7 +174,7 @@ func (r *instance) connectAlone(ctx context.Context, opts Options) error {
 		}
 	} else {
 		unset := r.browser.opts // launch sets the defaults
-		unset.ProxyServer = opts.ProxyServer
+		unset.ProxyServer, unset.profile = opts.ProxyServer, opts.profile
 		if r.proxy != nil {
 			unset.certificateKey = r.proxy.CertificateKey()
 		}
@@ -307,41 +315,6 @@ func (r *instance) local() bool {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
-}
-
-// describe describes the browser in a few words.
-func (r *instance) describe() string {
-	if r.proc == nil {
-		detail := "attached to " + r.version.Product
-		if r.replica != "" {
-			detail = "launched " + r.version.Product + " on browserless at " + r.replica
-		}
-		if limits := r.unenforced(); limits != "" {
-			detail += "; " + limits
-		}
-		return detail
-	}
-	how := "headed"
-	if r.proc.headless {
-		how = "headless"
-	}
-	if r.pooled != nil {
-		how += ", in a context of a shared browser"
-	}
-	return fmt.Sprintf("launched %s, %s, pid %d", r.version.Product, how, r.proc.pid)
-}
-
-// unenforced describes what bypasses the network policy in an attached browser. It returns "" for a
-// browser that we launched, and for one of browserless whose arguments select our proxy.
-func (r *instance) unenforced() string {
-	if r.proc != nil || r.opts.Network == nil || r.remoteEgress != nil {
-		return ""
-	}
-	const webRTC = "WebRTC bypasses the policy, unless the browser was started with --webrtc-ip-handling-policy=disable_non_proxied_udp"
-	if r.filtered() {
-		return webRTC
-	}
-	return "its network is not filtered: the policy applies only to requests that CDP reports; " + webRTC
 }
 
 // ID implements session.BrowserInstance.

@@ -223,6 +223,9 @@ func (v *View) autoClosedNote(ctx context.Context, count int) string {
 // dialogErrorPattern matches the error of an openDialog.
 var dialogErrorPattern = lazyregexp.New(`an? \w+ dialog is open and blocks the page`)
 
+// HasDialog reports whether a dialog blocks the page.
+func (t *Tab) HasDialog() bool { return t.dialogs.open.Load() != nil }
+
 // AsClientError converts an error of a call on the tab to an error for the client. The error for an
 // open dialog contains the text of the dialog if the client may read it. The rest of the error,
 // such as the fields that were filled, is retained.

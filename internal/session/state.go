@@ -149,6 +149,9 @@ func (s *Session) loadInitialState(ctx context.Context, b BrowserInstance) error
 		return nil
 	case s.initial.browser == b:
 		return nil
+	case s.initial.browser != nil && continues(b):
+		s.initial.browser = b
+		return nil // the state was loaded earlier, and pages may have changed it
 	}
 	res, err := s.loadState(ctx, s.opts.State, func(context.Context) (BrowserInstance, error) { return b, nil })
 	if err != nil {

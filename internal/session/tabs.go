@@ -400,6 +400,9 @@ func (s *Session) Tabs(ctx context.Context) ([]executor.Tab, error) {
 	if err := s.alive(); err != nil {
 		return nil, executor.Wrap("list tabs", "", err)
 	}
+	if err := s.closedIdle(ctx); err != nil {
+		return nil, executor.Wrap("list tabs", "", err)
+	}
 	b := s.host.Current()
 	if b == nil && s.host.AttachesToRunning() {
 		var err error

@@ -1,0 +1,129 @@
+package chromium
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/session"
+	"github.com/chrome-mcp/chrome-mcp/internal/statefile"
+)
+
+var (
+	_ session.IdleCloser = sessionProvider{}
+	_ session.Continuer  = (*instance)(nil)
+)
+
+// A keptState is what remains of a browser with a temporary profile that CloseIdle closed. The next
+// browser continues with it.
+type keptState struct {
+	profile *profile
+	cookies []statefile.Cookie // session cookies, which the profile does not contain
+}
+
+// CloseIdle closes the browser because no call has used it for the time after, and reports whether it
+// did. It closes only a headless browser that the Backend has launched, outside of a Pool, and not
+// while a call, a download, a dialog, a handover or a CDP client needs it. No tab is opened again: the
+// next call of each session that had tabs returns ErrTargetGone, and its observer gets their URLs; see
+// executor.CallOptions.OnIdleClose. The next browser continues with the cookies and the storage of a
+// temporary profile.
+//
+// The caller cancels ctx before a call starts. Before CloseIdle closes the browser, it returns false
+// when ctx is done.
+func (b *Backend) CloseIdle(ctx context.Context, after time.Duration) bool {
+	r := b.running()
+	if r == nil || !r.closesIdle() {
+		return false
+	}
+	var kept *keptState
+	if r.opts.Isolated {
+		cookies, err := r.AllCookies(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				b.log.Warn("an idle browser stays open: its cookies cannot be read", "error", err)
+			}
+			return false
+		}
+		cookies = slices.DeleteFunc(cookies, func(c statefile.Cookie) bool { return c.Expires > 0 })
+		kept = &keptState{r.proc.profile, cookies}
+	}
+	closed := make(map[*session.Session]*executor.IdleClose)
+	listing, cancel := context.WithTimeout(ctx, r.opts.timing.SharedTitles)
+	b.sessions.Each(func(s *session.Session) {
+		if c := s.BeforeIdleClose(listing, r); c != nil {
+			c.After = after
+			closed[s] = c
+		}
+	})
+	cancel()
+	b.mu.Lock()
+	if ctx.Err() != nil || b.closed || b.instance != r || !r.closesIdle() {
+		b.mu.Unlock()
+		return false
+	}
+	r.evicted.Store(executor.Errorf(executor.ErrTargetGone, "", "the browser was closed after %v without calls", after))
+	if kept != nil {
+		kept.profile.kept = true
+		b.kept = kept
+	}
+	b.closedIdle = closed
+	b.forgetInstance(r)
+	b.mu.Unlock()
+	b.log.Info("closing the browser: no call has used it", "after", after)
+	if err := r.close(); err != nil {
+		b.log.Warn("cleanup failed", "error", err)
+	}
+	return true
+}
+
+// closesIdle reports whether CloseIdle may close the browser.
+func (r *instance) closesIdle() bool {
+	if r.proc == nil || !r.proc.headless || r.pooled != nil || r.cdpClients.Load() > 0 {
+		return false
+	}
+	r.mu.Lock()
+	needed := len(r.transfers) + len(r.undecided) + len(r.clientDownloads) + len(r.attaching) + r.opening
+	r.mu.Unlock()
+	return needed == 0 && !slices.ContainsFunc(r.Tabs(), func(t *session.Tab) bool {
+		return t.Page.Busy() || t.Page.HandedOver() || t.Page.HasDialog()
+	})
+}
+
+// ClosedIdle implements session.IdleCloser.
+func (b sessionProvider) ClosedIdle(s *session.Session) *executor.IdleClose {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.closedIdle[s]
+	delete(b.closedIdle, s)
+	return c
+}
+
+// Continues implements session.Continuer.
+func (r *instance) Continues() bool { return r.continues }
+
+// restoreKept lets the browser of r, which has just started, continue with what CloseIdle kept.
+func (r *instance) restoreKept(ctx context.Context, kept *keptState) {
+	if r.AddCookies(ctx, kept.cookies) != nil { // if the browser rejects one, it sets none
+		for _, c := range kept.cookies {
+			if err := r.AddCookies(ctx, []statefile.Cookie{c}); err != nil {
+				r.browser.log.Warn("a session cookie of the closed browser was not restored", "domain", c.Domain, "error", err)
+			}
+		}
+	}
+	kept.profile.kept, r.continues = false, true
+}
+
+// discardKept removes the temporary profile that no browser uses. It is called when the Backend is
+// closed and its browsers have exited.
+func (b *Backend) discardKept() error {
+	b.mu.Lock()
+	kept := b.kept
+	b.kept = nil
+	b.mu.Unlock()
+	if kept == nil {
+		return nil
+	}
+	kept.profile.kept = false
+	return kept.profile.release(context.Background())
+}

@@ -1,0 +1,57 @@
+package session
+
+import (
+	"context"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// An IdleCloser is a BrowserProvider that closes a browser that no call uses.
+type IdleCloser interface {
+	// ClosedIdle returns what s had open in the browser that was closed, or nil. It returns it only
+	// once.
+	ClosedIdle(s *Session) *executor.IdleClose
+}
+
+// A Continuer is a BrowserInstance that may continue on the profile of a browser that was closed
+// because no call used it.
+type Continuer interface {
+	// Continues reports whether it does.
+	Continues() bool
+}
+
+func continues(b BrowserInstance) bool {
+	c, ok := b.(Continuer)
+	return ok && c.Continues()
+}
+
+// closedIdle returns the error of the first call after the browser with tabs of the session was
+// closed because no call used it.
+func (s *Session) closedIdle(ctx context.Context) error {
+	if closer, ok := s.host.(IdleCloser); ok {
+		if c := closer.ClosedIdle(s); c != nil {
+			return c.Report(ctx, hintOpenTab)
+		}
+	}
+	return nil
+}
+
+// BeforeIdleClose returns, for a browser that is about to be closed, the tabs of the session and of
+// no session, or nil if there are none.
+func (s *Session) BeforeIdleClose(ctx context.Context, b BrowserInstance) *executor.IdleClose {
+	c := new(executor.IdleClose)
+	open := false
+	for _, t := range b.Tabs() {
+		if owner := t.Owner(); owner != nil && owner != s {
+			continue
+		}
+		open = true
+		if url := s.describe(ctx, b, t).URL; url != executor.DeniedURL && url != "about:blank" {
+			c.URLs = append(c.URLs, url)
+		}
+	}
+	if !open || s.alive() != nil {
+		return nil
+	}
+	return c
+}
