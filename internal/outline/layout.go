@@ -82,8 +82,8 @@ func (l *liner) lay(doc *Document) []line {
 	page := line{parent: -1}
 	var head strings.Builder
 	head.WriteString("page ")
-	quote(&head, l.piece(&page, Clean(doc.Title), longOf(doc.long, 'n'), maxName).text)
-	if u := Clean(doc.URL); u != "" {
+	quote(&head, l.piece(&page, pagetext.Clean(doc.Title), longOf(doc.long, 'n'), maxName).text)
+	if u := pagetext.Clean(doc.URL); u != "" {
 		head.WriteByte(' ')
 		head.WriteString(l.piece(&page, strings.ReplaceAll(u, " ", "%20"), longOf(doc.long, 'u'), maxURL).text)
 	}
@@ -239,7 +239,7 @@ func (l *liner) inside(n *Node, depth, parent int) {
 
 // isTransparent reports whether n is meaningless structure, which its children replace.
 func (n *Node) isTransparent() bool {
-	if n.ID != 0 || Clean(n.Name) != "" || n.Value != "" || n.Description != "" {
+	if n.ID != 0 || pagetext.Clean(n.Name) != "" || n.Value != "" || n.Description != "" {
 		return false
 	}
 	switch n.Role {
@@ -297,16 +297,16 @@ func (n *Node) cells() (string, bool) {
 // print sets the parts of the line of n before and after its ref. text is the text of a node that
 // contains nothing else.
 func (l *liner) print(ln *line, n *Node, text string) {
-	role := Clean(n.Role)
+	role := pagetext.Clean(n.Role)
 	var b strings.Builder
 	if n.Role == "text" {
-		shown := l.piece(ln, Clean(n.Name), longOf(n.long, 'n'), maxText)
+		shown := l.piece(ln, pagetext.Clean(n.Name), longOf(n.long, 'n'), maxText)
 		b.WriteString(role + shown.mark() + ": ")
 		plain(&b, shown.text)
 		ln.head = b.String()
 		return
 	}
-	name := l.piece(ln, Clean(n.Name), longOf(n.long, 'n'), maxName)
+	name := l.piece(ln, pagetext.Clean(n.Name), longOf(n.long, 'n'), maxName)
 	b.Grow(len(role) + len(name.text) + stateReserve)
 	b.WriteString(role)
 	if name.text != "" {
@@ -321,7 +321,7 @@ func (l *liner) print(ln *line, n *Node, text string) {
 	}
 	value := l.piece(ln, cleanLines(n.Value), longOf(n.long, 'v'), maxValue)
 	if value.text == "" {
-		value = l.piece(ln, Clean(text), n.longText(), maxText)
+		value = l.piece(ln, pagetext.Clean(text), n.longText(), maxText)
 	}
 	if value.text != "" {
 		b.WriteString(value.mark() + ": ")
@@ -348,7 +348,7 @@ func (n *Node) longText() (sum long) {
 func (l *liner) printOptions(ln *line, n *Node) {
 	options := strings.Split(n.Options, "\n")
 	for i, o := range options {
-		options[i] = Clean(o)
+		options[i] = pagetext.Clean(o)
 	}
 	var b strings.Builder
 	b.WriteString("options: ")
@@ -404,7 +404,7 @@ func (l *liner) printStates(ln *line, n *Node, b *strings.Builder) {
 	if n.Flags&Scrollable != 0 && n.Role != "scrollable" {
 		b.WriteString(" [scrollable]")
 	}
-	switch current := Clean(n.Current); current {
+	switch current := pagetext.Clean(n.Current); current {
 	case "":
 	case "page", "step", "location", "date", "time":
 		b.WriteString(" [current=" + current + "]")
@@ -412,14 +412,14 @@ func (l *liner) printStates(ln *line, n *Node, b *strings.Builder) {
 		b.WriteString(" [current]")
 	}
 	if n.Type != "" {
-		b.WriteString(" [type=" + Clean(n.Type) + "]")
+		b.WriteString(" [type=" + pagetext.Clean(n.Type) + "]")
 	}
 	for _, a := range [...]struct {
 		name  string
 		kind  byte
 		limit int
 	}{{"placeholder", 'p', maxPlaceholder}, {"description", 'd', maxDescription}, {"url", 'u', maxTarget}} {
-		v := Clean(*n.piece(a.kind))
+		v := pagetext.Clean(*n.piece(a.kind))
 		if v == "" {
 			continue
 		}

@@ -4,6 +4,7 @@
 
 import { INTERACTIVE } from './aria_states.js';
 import { attributeOf, collapse, elements, hasAttribute, hasAttributes } from './dom.js';
+import { foldText } from './same_text.js';
 
 /** Roles of items. */
 const ITEM_ROLES = new Set('row listitem option treeitem article tab menuitem menuitemcheckbox menuitemradio'.split(' '));
@@ -103,16 +104,6 @@ export const comparedName = (name) => (name.length > MAX_NAME ? name.slice(0, MA
  */
 export function sameItem(a, b) {
   return a === b || (!!a && !!b && a.text === b.text && a.position === b.position && a.key === b.key);
-}
-
-/**
- * foldText returns a text in the form in which equal texts are equal strings: composed, without soft
- * hyphens and zero-width characters, and with white space collapsed.
- * @param {string} s
- */
-export function foldText(s) {
-  if (/^[\x20-\x7e]*$/.test(s)) return collapse(s);
-  return collapse(s.normalize('NFC').replace(/[\u00ad\u200b-\u200d\u2060\ufeff]/g, '').replace(/\s/g, ' '));
 }
 
 /** withoutDigits replaces each number in a text with #. @param {string} s */

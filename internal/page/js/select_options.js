@@ -7,6 +7,7 @@ import { shown } from './action_points.js';
 import { isDisabled, roleAndName } from './actionability.js';
 import { allIn, attributeOf, byId, closestTo, collapse, dispatch, documents, elementsNamed, giveFocus, idOf, matchesCSS, parentElementOf, rootOf, textIn } from './dom.js';
 import { fieldOf, textOfField } from './fields.js';
+import { foldCase, foldText } from './same_text.js';
 import { isMasked } from './secret_fields.js';
 import { recordElement } from './shown_elements.js';
 
@@ -69,11 +70,6 @@ export function setValue(id, value) {
   return { ok: true, type: el.type, masked: isMasked(el), value: el.value, set: got };
 }
 
-/** plain normalizes the case and white space of a label. @param {string} s */
-function plain(s) {
-  return collapse(s).toLowerCase();
-}
-
 /**
  * choice finds an option or radio button by its value, its label, or its label in another case.
  * @template {Element} T
@@ -84,7 +80,7 @@ function plain(s) {
  * @returns {{el?: T, disabled?: boolean}}
  */
 function choice(list, wanted, value, label) {
-  const tests = [(/** @type {T} */ x) => value(x) === wanted, (/** @type {T} */ x) => collapse(label(x)) === collapse(wanted), (/** @type {T} */ x) => plain(label(x)) === plain(wanted)];
+  const tests = [(/** @type {T} */ x) => value(x) === wanted, (/** @type {T} */ x) => foldText(label(x)) === foldText(wanted), (/** @type {T} */ x) => foldCase(label(x)) === foldCase(wanted)];
   for (const test of tests) {
     const el = list.find((x) => test(x) && !isDisabled(x));
     if (el) return { el };
@@ -195,7 +191,7 @@ export function listOption(id, wanted) {
     for (const option of allIn(list, '[role=option], [role=menuitemradio], [role=treeitem]')) {
       if (!shown(option)) continue;
       const [role, name] = roleAndName(option);
-      if (plain(name) === plain(wanted) || attributeOf(option, 'data-value') === wanted) return { id: idOf(option), role, name, ...recordElement(option) };
+      if (foldCase(name) === foldCase(wanted) || attributeOf(option, 'data-value') === wanted) return { id: idOf(option), role, name, ...recordElement(option) };
     }
   }
   return null;

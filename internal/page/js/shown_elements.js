@@ -8,7 +8,8 @@ import { roleAndName } from './actionability.js';
 import { roleOf } from './aria_roles.js';
 import { INTERACTIVE } from './aria_states.js';
 import { attributeOf, bodyOf, byId, flatParent, hasSemanticAttribute, idOf, nodes, parentElementOf, tagOf, topOf, withCaches } from './dom.js';
-import { comparedName, foldText, isComplete, itemChange, kindOf, likeText, markMoved, sameItem, titleOfItem, withoutDigits } from './items.js';
+import { comparedName, isComplete, itemChange, kindOf, likeText, markMoved, sameItem, titleOfItem, withoutDigits } from './items.js';
+import { foldText } from './same_text.js';
 import { Walk } from './snapshot.js';
 import { styleOf } from './visibility.js';
 /** @import { Item } from './items.js' */
