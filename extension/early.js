@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"4fb12b1321306ec5c37f1e79da0c26d4ecd3213f08c095b42c97b8d7676807c9",
+	"4026d61de1bb13a17435bd832cdde5c6ebce2c8a8ee36a2646643d87ed37f2e3",
 ]);

@@ -55,7 +55,7 @@ func found(lines []line, match func(string) []int) func(i int) bool {
 	keep := make([]bool, len(lines))
 	for i := 1; i < len(lines); i++ {
 		ln := &lines[i]
-		keep[i] = !ln.note && (match(ln.head+ln.tail) != nil || ln.whole != "" && match(ln.whole) != nil ||
+		keep[i] = !ln.note && (ln.found || match(ln.head+ln.tail) != nil || ln.whole != "" && match(ln.whole) != nil ||
 			strings.Contains(ln.head, `\`) && match(unescape.Replace(ln.head)) != nil)
 	}
 	matches := slices.Clone(keep)

@@ -16,7 +16,6 @@ const (
 	maxName        = 300
 	maxText        = 2000
 	maxValue       = 500
-	maxOptions     = 400
 	maxDescription = 200
 	maxPlaceholder = 100
 	maxTarget      = 100 // of a link
@@ -38,6 +37,7 @@ type line struct {
 	unknown bool     // part of the text is not known
 	whole   string   // complete text of these pieces, to the extent that it is known, for Find
 	rest    string   // distinguishes these pieces from others with the same start
+	found   bool     // options in it match Find
 }
 
 // An excess describes a piece of text that is longer than its line shows.
@@ -71,6 +71,7 @@ func (l *line) inViewport() bool { return l.node != nil && l.node.Has(InViewport
 type liner struct {
 	lines           []line
 	interactiveOnly bool
+	part            bool               // of a page, which was requested
 	factor          int                // multiple of the default length at which text is truncated
 	most            int                // maximum length of a piece, in characters; 0 is the default length
 	match           func(string) []int // finds the part of a long text to show; nil shows the start
@@ -342,42 +343,6 @@ func (n *Node) longText() (sum long) {
 		}
 	}
 	return sum
-}
-
-// printOptions adds the options of n to its line: as many as fit, and the number of the others.
-func (l *liner) printOptions(ln *line, n *Node) {
-	options := strings.Split(n.Options, "\n")
-	for i, o := range options {
-		options[i] = pagetext.Clean(o)
-	}
-	var b strings.Builder
-	b.WriteString("options: ")
-	all := strings.Join(options, " | ")
-	p := l.piece(ln, all, longOf(n.long, 'o'), maxOptions)
-	shown := p.text
-	switch {
-	case shown == all:
-	case p.from > 0:
-		b.WriteString("… ")
-	default:
-		// Complete options only, and the number of the others.
-		k, size := 1, utf8.RuneCountInString(options[0])
-		for k < len(options) && size+3+utf8.RuneCountInString(options[k]) <= maxOptions*l.factor {
-			size += 3 + utf8.RuneCountInString(options[k])
-			k++
-		}
-		shown = strings.Join(options[:k], " | ")
-		if k == 1 {
-			shown = shorten(shown, maxOptions*l.factor)
-		}
-		if k < len(options) {
-			shown += " | … " + strconv.Itoa(len(options)-k) + " more"
-		} else if k > 1 {
-			shown += " | …"
-		}
-	}
-	plain(&b, shown)
-	ln.head = b.String()
 }
 
 // stateReserve is the space for the quotes and states of most lines.

@@ -12,7 +12,7 @@
 //   roles  the roles that occur
 //   xi, xk, xv  values that few nodes have: node, kind (one letter of the string xk), value. Kinds:
 //          v value, l level, u URL, p placeholder, d description, c current,
-//          t type, o options of a select
+//          t type, o options of a select, m the number of them if there are many
 //   ci, ck, cr, ch  texts that are longer than MAX_CHARS characters or were truncated: node (-1 is the
 //          document), kind (n name or text, and as in xk; of the document n title, u URL), the number
 //          of characters that were not sent, hash of the complete text
@@ -767,6 +767,8 @@ export class Walk {
       const type = /** @type {HTMLInputElement} */ (el).type;
       if (/^(password|file|time|month|week|datetime-local)$/.test(type)) this.extra(at, 't', type);
     } else if (tag === 'select') {
+      const { length } = /** @type {HTMLSelectElement} */ (el).options;
+      if (length > 10) this.extra(at, 'm', String(length));
       this.extra(at, 'o', optionsOf(/** @type {HTMLSelectElement} */ (el)));
     }
   }
