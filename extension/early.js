@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"4026d61de1bb13a17435bd832cdde5c6ebce2c8a8ee36a2646643d87ed37f2e3",
+	"382e0bef190afadbdf72b2a0fabd28771059db53ac5db9cda3cd22f46cb824a0",
 ]);

@@ -158,7 +158,7 @@ func (t *maskTable) add(v *maskedValue) {
 	folded := Fold(v.value)
 	forms := []string{folded, norm.NFC.String(folded), norm.NFD.String(folded)}
 	if shown := Fold(pagetext.Clean(v.value)); utf8.RuneCountInString(shown) >= partLength {
-		forms = append(forms, shown) // in an outline
+		gramsOf(&t.plain, len(shown)).add(shown, of|complete) // in an outline
 	}
 	if strings.Contains(folded, " ") {
 		forms = append(forms, strings.ReplaceAll(folded, " ", "+")) // of a form's data

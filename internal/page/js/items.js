@@ -28,7 +28,6 @@ const MAX_NAME = 300;
  * @property {string} position
  * @property {string} key
  * @property {boolean} [done] its text is complete, although it is walked
- * @property {boolean} [moved] in the walk that found it, its element was another item before
  * @property {Item} [same] the equal item of an earlier walk
  */
 
@@ -211,21 +210,24 @@ export function likeText(text) {
 }
 
 /**
- * markMoved marks the items whose element showed another item before an action, as in a list whose
- * elements are reused. An item whose own text the action changed is not marked: it is the only one of
- * its list, and has a part of its text still.
- * @param {{item: Item, before: Item | null}[]} items the items of a list
+ * movedItems returns the items of a list whose element showed another item before an action, as in a
+ * list whose elements are reused. An item whose own text the action changed is not one: it is the only
+ * one of its list, and has a part of its text still.
+ * @param {{item: Item, before: Item | null}[]} items the items of the list
+ * @returns {Item[]}
  */
-export function markMoved(items) {
-  const known = items.flatMap(({ item, before }) => (before ? [{ item, before, like: likeText(before.text) }] : []));
+export function movedItems(items) {
+  const known = items.flatMap(({ item, before }) => (before ? [{ item, before, like: '' }] : []));
+  if (known.every(({ item, before }) => sameItem(before, item))) return [];
+  for (const k of known) k.like = likeText(k.before.text);
   const changed = known.filter(({ item, before, like }) => {
     const change = itemChange(before, '', item, '');
     return change === 'other' || (change === 'digits' && known.some((o) => o.before !== before && o.like === like));
   });
-  for (const { item, before } of changed) {
+  return changed.flatMap(({ item, before }) => {
     const [was, is] = [before, item].map((i) => new Set([...linesOf(i, '')[0]].flatMap((line) => line.split(' '))));
     const shares = [...is].some((word) => /\p{L}/u.test(word) && was.has(word));
     const elsewhere = known.some((o) => o.before !== before && itemChange(o.before, '', { ...item, position: o.before.position, key: o.before.key }, '') === '');
-    item.moved = changed.length > 1 || before.position !== item.position || before.key !== item.key || !shares || elsewhere;
-  }
+    return changed.length > 1 || before.position !== item.position || before.key !== item.key || !shares || elsewhere ? [item] : [];
+  });
 }

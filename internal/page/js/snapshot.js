@@ -103,7 +103,7 @@ export function snapshot(opts) {
   return withCaches(() => {
     const walk = new Walk(opts?.chars || MAX_CHARS);
     const result = walk.run(from, !opts?.root, !!opts?.survey);
-    return { ...result, ...recordWalk(walk, !opts?.root, opts?.since || 0, !!opts?.ours) };
+    return { ...result, ...recordWalk(walk, opts?.since || 0, !!opts?.ours) };
   });
 }
 
