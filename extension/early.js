@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"382e0bef190afadbdf72b2a0fabd28771059db53ac5db9cda3cd22f46cb824a0",
+	"856737e62732c667695843ce85e1e52fe10d0ae07a72aee165c7e3d26f1d28a9",
 ]);

@@ -14,7 +14,7 @@ const TITLED_ROLES = new Set('dialog alertdialog tabpanel'.split(' '));
 const TITLE_ROLES = new Set('heading dialog alertdialog tabpanel'.split(' '));
 
 /** The number of characters of an item's text that are compared. */
-const MAX_TEXT = 300;
+export const MAX_TEXT = 300;
 /** The number of characters of a name that are compared. */
 const MAX_NAME = 300;
 
@@ -27,6 +27,7 @@ const MAX_NAME = 300;
  * @property {string} text
  * @property {string} position
  * @property {string} key
+ * @property {boolean} [plain] it has no role (plain_rows.js)
  * @property {boolean} [done] its text is complete, although it is walked
  * @property {Item} [same] the equal item of an earlier walk
  */

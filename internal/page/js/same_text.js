@@ -6,6 +6,8 @@
 
 /** Text that foldText does not change. */
 const FOLDED = /^(?:[!-~]+(?: [!-~]+)*)?$/;
+/** Text in which only white space may change. */
+const PRINTED = /^[\t-\r -~]*$/;
 /** Terminal escape sequences. */
 const ESCAPES = /\x1b\[(?:[ -?]{0,62}[@-~])?|\x9b(?:[ -?]{0,63}[@-~])?|\x1b\](?:[^\x07\x1b]{0,254}[\x07\x1b])?/g;
 /** Characters that draw nothing or change how others are drawn, except white space. */
@@ -19,8 +21,8 @@ const WHITE_SPACE = /[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\
  */
 export function foldText(s) {
   if (FOLDED.test(s)) return s;
-  const shown = s.replace(ESCAPES, '').replace(INVISIBLE, '').replace(WHITE_SPACE, ' ').normalize('NFC');
-  return shown.replace(/^ | $/g, '');
+  const shown = PRINTED.test(s) ? s : s.replace(ESCAPES, '').replace(INVISIBLE, '').normalize('NFC');
+  return shown.replace(WHITE_SPACE, ' ').replace(/^ | $/g, '');
 }
 
 /**

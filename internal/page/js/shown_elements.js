@@ -9,8 +9,9 @@ import { roleOf } from './aria_roles.js';
 import { INTERACTIVE } from './aria_states.js';
 import { attributeOf, bodyOf, byId, flatParent, hasSemanticAttribute, idOf, nodes, parentElementOf, tagOf, topOf, withCaches } from './dom.js';
 import { follow, isNumbered, oldest, recordAt, recordItem } from './item_history.js';
-import { comparedName, isComplete, itemChange, kindOf, movedItems, sameItem, titleOfItem, withoutDigits } from './items.js';
+import { comparedName, isComplete, itemChange, kindOf, MAX_TEXT, movedItems, sameItem, titleOfItem, withoutDigits } from './items.js';
 import { foldText } from './same_text.js';
+import { readRow, rowOf } from './plain_rows.js';
 import { Walk } from './snapshot.js';
 import { styleOf } from './visibility.js';
 /** @import { Item } from './items.js' */
@@ -189,10 +190,12 @@ function difference(old, now, uses) {
  * @param {Shown} now
  */
 function itemDiffers(old, now) {
+  const newRow = !old.item && !!now.item?.plain; // it was the only one with its name
   if (old.item !== null && now.item !== null && old.href !== now.href) return true;
   if (!old.box !== !now.box) return true;
   const box = itemChange(old.box, '', now.box, '');
   if (box === 'other' || (box === 'digits' && now.box?.asks)) return true; // the title of a tab panel may have a counter
+  if (newRow) return false;
   switch (itemChange(old.item, old.name, now.item, now.name)) {
     case 'other': return true;
     case 'digits': return isNumbered(old.item);
@@ -224,7 +227,9 @@ function includesName(name, part) {
  */
 function describeNow(el) {
   const id = idOf(el);
-  const [item, box] = itemsAround(el);
+  const [around, box] = itemsAround(el);
+  const row = around ? null : rowOf(el);
+  const item = row ? readPlainRow(row) : around;
   const walk = walkPart(el, (w) => w.d.length > 200);
   const node = walk.shown.find((v) => v.id === id);
   if (node) return { ...node, item, box, href: item && node.role === 'link' ? attributeOf(el, 'href') || '' : '' };
@@ -257,6 +262,13 @@ export function itemsAround(el) {
 function readItem(el) {
   const walk = walkPart(el, (w) => w.items.length > 0 && isComplete(w.items[0].item), el);
   return walk.items[0]?.item || null;
+}
+
+/** readPlainRow reads a row without a role. @param {Element} row */
+export function readPlainRow(row) {
+  let nodes = 0;
+  const walk = walkPart(row, (w) => w.n.length !== nodes && (nodes = w.n.length, w.n.join('').length > 2 * MAX_TEXT), row);
+  return readRow(walk, row, 0, null);
 }
 
 /**
@@ -375,6 +387,7 @@ export async function asShown(call, name, id, at, itemOnly, args) {
 export function isInItem(el, text) {
   return withCaches(() => {
     const [item, box] = itemsAround(el);
-    return foldText(titleOfItem(item || box)) === foldText(text);
+    const row = item ? null : rowOf(el);
+    return foldText(titleOfItem(row ? readPlainRow(row) : item || box)) === foldText(text);
   });
 }
