@@ -19,6 +19,17 @@ const MAX_LEVELS = 25;
  * @type {WeakMap<Element, Element>}
  */
 const rows = new WeakMap();
+/** Whether an element has a row. */
+let hasRows = false;
+
+/**
+ * A Use is an element with a role and name.
+ * @typedef {object} Use
+ * @property {Shown} shown
+ * @property {Element | null} row
+ * @property {Element | null} limit the largest element around it without the one before
+ * @property {Use | null} last of the first use: the last use
+ */
 
 /** @param {Element} el */
 const parentOf = (el) => (anyShadow ? flatParent(el) : parentElementOf(el));
@@ -49,31 +60,34 @@ export function rowOf(el) {
  * @param {Element} from the element that was walked
  */
 export function addRows(walk, from) {
-  /** @type {Map<string, {shown: Shown, el: Element, row: Element | null}[]>} */
-  const named = new Map();
-  const free = [];
+  /** The first use of each role and name. @type {Map<string, Use>} */
+  const first = new Map();
+  /** @type {Set<Use>} */
+  const uses = new Set();
   for (const shown of walk.shown) {
     if (shown.item) continue;
-    const el = nodes.get(shown.id)?.deref();
-    if (!el) continue;
-    const use = { shown, el, row: /** @type {Element | null} */ (null) };
-    const key = `${shown.role}\n${shown.name}`, same = named.get(key);
-    if (same) same.push(use);
-    else named.set(key, [use]);
-    free.push(use);
+    const key = `${shown.role}\n${shown.name}`, same = first.get(key);
+    /** @type {Use} */
+    const use = { shown, row: null, limit: null, last: null };
+    if (!same) first.set(key, use);
+    else if (same.shown.box === shown.box) {
+      separate(same.last || same, use);
+      same.last = use;
+      uses.add(same).add(use);
+    }
+    if (hasRows) uses.add(use);
   }
-  for (const same of named.values()) {
-    for (let k = 1; k < same.length; k++) if (same[k - 1].shown.box === same[k].shown.box) separate(same[k - 1], same[k]);
-  }
+  if (!uses.size) return;
   /** @type {Map<Element, Item>} */
   const items = new Map();
-  /** @type {Map<number, number> | null} */
-  let indexes = null;
-  for (const { shown, el, row } of free) {
+  const indexes = new Map(walk.i.map((id, k) => [id, k]));
+  for (const { shown, row } of uses) {
+    const el = nodes.get(shown.id)?.deref();
+    if (!el) continue;
     if (row) rows.set(el, row);
     const at = row || rowOf(el);
     if (!at) continue;
-    indexes ||= new Map(walk.i.map((id, k) => [id, k]));
+    hasRows = true;
     let item = items.get(at);
     if (!item) {
       // A walk of a part of the row has only a part of its text.
@@ -89,13 +103,15 @@ export function addRows(walk, from) {
 /**
  * separate sets the rows of two elements with the same role and name, if they are in siblings that look
  * like each other. An element between two others is in the smaller one of its rows.
- * @param {{el: Element, row: Element | null}} a
- * @param {{el: Element, row: Element | null}} b the next one in document order
+ * @param {Use} a
+ * @param {Use} b the next one in document order
  */
 function separate(a, b) {
-  let rowA = a.el, rowB = b.el;
+  const [elA, elB] = [a, b].map(({ shown }) => nodes.get(shown.id)?.deref());
+  if (!elA || !elB) return;
+  let rowA = elA, rowB = elB;
   let around = parentOf(rowB);
-  for (let n = 0; around && !contains(around, a.el); n++) {
+  for (let n = 0; around && !contains(around, elA); n++) {
     if (n === MAX_LEVELS) return;
     rowB = around;
     around = parentOf(rowB);
@@ -105,9 +121,10 @@ function separate(a, b) {
     if (!outer || n === MAX_LEVELS) return;
     rowA = outer;
   }
-  if (rowA === a.el || rowB === b.el || !areAlike(rowA, rowB)) return;
-  if (!a.row || contains(a.row, rowA)) a.row = rowA;
-  b.row = rowB;
+  const alike = rowA !== elA && rowB !== elB && areAlike(rowA, rowB);
+  if (!a.limit || contains(a.limit, rowA)) a.row = alike ? rowA : a.limit === rowA ? a.row : null;
+  b.limit = rowB;
+  b.row = alike ? rowB : null;
 }
 
 /**
