@@ -26,7 +26,7 @@ func (s *suite) selectors(t *testing.T) {
 		c.wantMatches([][2]string{
 			{"text=Café crème", "cafe"}, {`text="Café crème"`, "cafe"}, {"text=/^Café cr/", "cafe"}, {`role=button[name="Café crème"]`, "cafe"},
 			{`button:has-text("café")`, "cafe"}, {`:text-is("Donaudampfschiff")`, "ship"}, {"text=donaudampfschiff", "ship"}, {`text="Add to cart"`, "add"},
-			{`role=button[name="STRASSE"]`, "icon"}, {"text=straße", "icon"}, {"label=Prénom", "name"}, {"placeholder=Renée", "name"}, {`alt="Un été"`, "picture"},
+			{`role=button[name="STRASSE"]`, "icon"}, {"text=straße", "icon"}, {"label=Prénom", "name"}, {"placeholder=Renée", "name"}, {`alt="Un été"`, "summer"},
 			{"text=Cafe\u0301 CRE\u0300ME", "cafe"}, {"text=\"Do\u00adnaudampfschiff\"", "ship"},
 		})
 		c.met(executor.WaitCondition{Text: "résumé de la pièce"})
