@@ -4,7 +4,7 @@
 // element is the largest element around it that has no other one with its role and name, if its
 // sibling with the next one looks like it.
 
-import { anyShadow, attributeOf, containsNode, flatParent, nodes, parentElementOf, tagOf } from './dom.js';
+import { anyShadow, attributeOf, containsNode, flatParent, nodes, parentElementOf, rootOf, tagOf } from './dom.js';
 import { addNode, isComplete, newItem } from './items.js';
 import { readPlainRow } from './shown_elements.js';
 /** @import { Item } from './items.js' */
@@ -40,7 +40,8 @@ const parentOf = (el) => (anyShadow ? flatParent(el) : parentElementOf(el));
  * @param {Element} el
  */
 function contains(outer, el) {
-  if (!anyShadow) return containsNode(outer, el);
+  if (containsNode(outer, el)) return true;
+  if (!anyShadow || rootOf(outer) === rootOf(el)) return false;
   for (let at = /** @type {Element | null} */ (el); at; at = flatParent(at)) if (at === outer) return true;
   return false;
 }
