@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"e3f1559f62d3be2fc03528cae9f9729d954beb27a1c581f286c4f3f89d88967d",
+	"589c5934f98e33e02419d0a345d532660b55637003cfe36046b2dd44ff92917f",
 ]);
