@@ -30,8 +30,9 @@ func (s *suite) selectors(t *testing.T) {
 			{"text=Cafe\u0301 CRE\u0300ME", "cafe"}, {"text=\"Do\u00adnaudampfschiff\"", "ship"},
 		})
 		c.met(executor.WaitCondition{Text: "résumé de la pièce"})
-		c.wantIn(c.snap(nil), `textbox "Passwort": `) // a secret by its label
-		c.wantNotIn(c.snap(nil), "secret42")
+		text := c.snap(nil)
+		c.wantIn(text, `textbox "Passwort" [ref=`, ": ••••") // a secret by its label
+		c.wantNotIn(text, "secret42")
 		for find, line := range map[string]string{
 			"résumé de": "text: Le résumé de la pièce", "/Cafe\u0301/": "button \"Café crème\"", "Donaudampf": `button "Donaudampfschiff"`,
 			"add\u00a0to cart": `button "Add to cart"`, "straße": `button "STRASSE"`, `Say "yes"`: `button "Say \"yes\""`,
