@@ -34,7 +34,7 @@ type SnapshotOptions struct {
 	Target          Target // only this element and its descendants
 	InteractiveOnly bool   // only elements that can be acted on
 	Depth           int    // levels below the root; 0 means no limit
-	Find            string // only lines that contain this text, or match this /regex/ (RE2), with their ancestors and the rest of their row
+	Find            string // only lines and options that contain this text, ignoring case, or match this /regex/ (RE2), with their ancestors and the rest of their row
 	Diff            bool   // only the changes since this client's last snapshot
 	MaxChars        int    // default DefaultMaxChars
 	Offset          int    // lines to skip, to read on

@@ -83,7 +83,7 @@ func (r *instance) closesIdle() bool {
 		return false
 	}
 	r.mu.Lock()
-	needed := len(r.transfers) + len(r.undecided) + len(r.clientDownloads) + len(r.attaching) + r.opening
+	needed := len(r.transfers) + r.undecided.count() + len(r.clientDownloads) + len(r.attaching) + r.opening
 	r.mu.Unlock()
 	return needed == 0 && !slices.ContainsFunc(r.Tabs(), func(t *session.Tab) bool {
 		return t.Page.Busy() || t.Page.HandedOver() || t.Page.HasDialog()

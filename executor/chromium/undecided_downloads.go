@@ -38,6 +38,13 @@ func (u *undecidedDownloads) add(guid string) bool {
 	return true
 }
 
+// count returns the number of downloads that wait for a decision.
+func (u *undecidedDownloads) count() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return len(u.last)
+}
+
 // has reports whether a download waits for a decision.
 func (u *undecidedDownloads) has(guid string) bool {
 	u.mu.Lock()

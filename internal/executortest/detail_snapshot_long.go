@@ -28,7 +28,7 @@ func (s *suite) snapshotLong(t *testing.T) {
 	})
 	s.page(t, "long texts are complete if the budget allows", page, func(c *testCase) {
 		snap := take(c, executor.SnapshotOptions{MaxChars: 100_000})
-		c.wantIn(snap.Text, "CLAUSEX", "line 399", "VALUEX", "NAMEX", "Land 299", "after599", "sir299", "more59")
+		c.wantIn(snap.Text, "CLAUSEX", "line 399", "VALUEX", "NAMEX", "Land 9 | … 290 more", "after599", "sir299", "more59")
 		if snap.Cut != 0 || snap.Truncated {
 			c.Errorf("cut %d, truncated %v although everything is shown", snap.Cut, snap.Truncated)
 		}
@@ -39,6 +39,11 @@ func (s *suite) snapshotLong(t *testing.T) {
 		}
 		if snap := take(c, executor.SnapshotOptions{Target: css("#terms")}); len(snap.Text) < 15_000 || snap.Cut != 1 {
 			c.Errorf("cut %d, %d bytes with the default limit, which should be used up", snap.Cut, len(snap.Text))
+		}
+	})
+	s.page(t, "options of a list that is the target", page, func(c *testCase) {
+		if snap := take(c, executor.SnapshotOptions{Target: css("#lands")}); !strings.HasSuffix(snap.Text, " | Land 298 | Land 299\n") {
+			c.Errorf("not all options:\n%s", snap.Text)
 		}
 	})
 	s.page(t, "find searches complete texts and shows the matching part", page+"?words=3000", func(c *testCase) {

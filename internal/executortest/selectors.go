@@ -22,6 +22,32 @@ func (s *suite) selectors(t *testing.T) {
 			{`role=button[name=/^s.*t$/i]`, "send"}, {`role=heading[name=/[F/]loor/]`, "floor-name"},
 		})
 	})
+	s.page(t, "texts that a user cannot distinguish", "same-text.html", func(c *testCase) {
+		c.wantMatches([][2]string{
+			{"text=Café crème", "cafe"}, {`text="Café crème"`, "cafe"}, {"text=/^Café cr/", "cafe"}, {`role=button[name="Café crème"]`, "cafe"},
+			{`button:has-text("café")`, "cafe"}, {`:text-is("Donaudampfschiff")`, "ship"}, {"text=donaudampfschiff", "ship"}, {`text="Add to cart"`, "add"},
+			{`role=button[name="STRASSE"]`, "icon"}, {"text=straße", "icon"}, {"label=Prénom", "name"}, {"placeholder=Renée", "name"}, {`alt="Un été"`, "summer"},
+			{"text=Cafe\u0301 CRE\u0300ME", "cafe"}, {"text=\"Do\u00adnaudampfschiff\"", "ship"},
+		})
+		c.met(executor.WaitCondition{Text: "résumé de la pièce"})
+		text := c.snap(nil)
+		c.wantIn(text, `textbox "Passwort" [ref=`, ": ••••") // a secret by its label
+		c.wantNotIn(text, "secret42")
+		for find, line := range map[string]string{
+			"résumé de": "text: Le résumé de la pièce", "/Cafe\u0301/": "button \"Café crème\"", "Donaudampf": `button "Donaudampfschiff"`,
+			"add\u00a0to cart": `button "Add to cart"`, "straße": `button "STRASSE"`, `Say "yes"`: `button "Say \"yes\""`,
+		} {
+			c.wantIn(c.snap(&executor.SnapshotOptions{Find: find}), line)
+		}
+		if sel, err := c.page().SelectOption(c.ctx, css("#city"), []string{"Orléans Sud"}, nil); err != nil || sel.Selected[0] != "2" {
+			c.Errorf("select: %+v, %v", sel, err)
+		}
+		for _, field := range []string{"#name", "#notes"} {
+			if a, err := c.page().Type(c.ctx, css(field), "Café", nil); err != nil || a.Note != "" {
+				c.Errorf("type into %s: %+v, %v; want no note", field, a, err)
+			}
+		}
+	})
 	s.page(t, "CSS and XPath", "selectors.html", func(c *testCase) {
 		c.wantMatches([][2]string{
 			{`.card:has-text("on  sale") > button`, "buy-floor"}, {`.card:not(:has-text("sale")) button`, "buy-desk"}, {`section:has(h2:text("floor"))`, "floor"},

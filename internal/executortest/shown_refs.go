@@ -6,6 +6,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
 // A refShape is a change of an element between the snapshot with its ref and the action on the ref.
@@ -34,6 +35,11 @@ var (
 		{shape: "keyed", role: "button", name: "Cancel", changes: true, does: "Cancel"},
 		{shape: "hovered", role: "button", name: "Open", does: "Open"},
 		{shape: "moved", role: "button", name: "Up", changes: true, does: "Up"},
+		{shape: "plainRest", role: "button", name: "Invite", changes: true, does: "Invite"},
+		{shape: "plainFirst", role: "button", name: "Restore", changes: true, does: "Restore"},
+		{shape: "plainState", role: "button", name: "Pin", changes: true, does: "Pin"},
+		{shape: "sections", role: "button", name: "Seek", changes: true, does: "Seek"},
+		{shape: "lengthy", role: "button", name: "Renew", changes: true, does: "Renew"},
 		{shape: "written", role: "button", name: "Caf\u00e9 bill", changes: true, does: "Caf\u00e9 bill"},
 	}
 	otherThings = []refShape{
@@ -50,6 +56,11 @@ var (
 		{shape: "role", role: "button", name: "Help", changes: true, now: `link "Help"`},
 		{shape: "link", role: "link", name: "Read more", changes: true, now: `link "Read more"`},
 		{shape: "position", role: "button", name: "Play", changes: true, now: `button "Play" in "Song"`},
+		{shape: "plain", role: "button", name: "Evict", changes: true, now: `button "Evict" in "Tom"`},
+		{shape: "plainNumbers", role: "button", name: "Unlock", changes: true, now: `button "Unlock" in "Cell 4"`},
+		{shape: "plainSorted", role: "button", name: "Visit", changes: true, now: `button "Visit" in "Delhi"`},
+		{shape: "plainKeys", role: "button", name: "Track", changes: true, now: `button "Track" in "Order"`},
+		{shape: "long", role: "button", name: "Suspend", changes: true, now: `button "Suspend" in "Xaver, The agreement`},
 		{shape: "renamed", role: "button", name: "Follow", changes: true, now: `button "Block"`},
 		{shape: "pointed", role: "button", name: "Edit", now: `button "Edit" in "Second row"`},
 	}
@@ -173,6 +184,22 @@ func (s *suite) shownRefs(t *testing.T) {
 		}
 		c.click(byRef(list[0].Ref), nil)
 		c.wantReported("did Remove 1")
+	})
+	s.page(t, "what another session received does not count", "refs.html", func(c *testCase) {
+		other := c.session(executor.SessionOptions{Gate: executor.AllowAll})
+		text := c.snap(nil)
+		equal, numbered := otherThings[1], otherThings[2]
+		ref, pay, toggle := c.refIn(text, "button", equal.name), c.refIn(text, "button", numbered.name), c.refIn(text, "button", "Mute")
+		c.prepare(equal, text)
+		c.prepare(numbered, text)
+		c.eval("document.querySelectorAll('#numbered li + li').forEach((el) => el.remove()); 0", nil)
+		if _, err := pagetest.Of(other, c.tab).Snapshot(c.ctx, nil); err != nil {
+			c.Fatal(err)
+		}
+		c.wantOther(errOf(c.page().Click(c.ctx, byRef(pay), nil)), pay, numbered) // its list had several items
+		c.click(byRef(toggle), nil)
+		c.eval("log.length = 0", nil)
+		c.wantOther(errOf(c.page().Click(c.ctx, byRef(ref), nil)), ref, equal) // the click changed no list
 	})
 	s.page(t, "without a diff the result has the new name", "refs.html", func(c *testCase) {
 		ref := c.ref("button", "Mute")

@@ -5,9 +5,11 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// Phrases of obstacle pages, in lower case, with white space collapsed and straight apostrophes, in
+// Phrases of obstacle pages, as pagetext.FoldCase returns them and with straight apostrophes, in
 // English, German, French, Spanish, Italian, Dutch, Portuguese and Japanese.
 var (
 	// checkTitles are the beginnings of titles of pages that check the browser automatically.
@@ -93,12 +95,10 @@ var (
 	}
 )
 
-var apostrophes = strings.NewReplacer("\u2019", "'", "\u2018", "'", "\u00a0", " ")
+var apostrophes = strings.NewReplacer("\u2019", "'", "\u2018", "'")
 
 // normal returns s in the form of the phrases.
-func normal(s string) string {
-	return strings.Join(strings.Fields(strings.ToLower(apostrophes.Replace(s))), " ")
-}
+func normal(s string) string { return pagetext.FoldCase(apostrophes.Replace(s)) }
 
 // has reports whether s, in normal form, contains one of the phrases. A Latin phrase must start at
 // a word boundary, but need not end at one: "cookie" is in "cookies", "sign in" is not in "design

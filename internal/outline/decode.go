@@ -119,9 +119,14 @@ func Decode(data []byte, key string) (*Document, error) {
 }
 
 func (n *Node) setExtra(kind byte, value string) {
-	if kind == 'l' {
+	switch kind {
+	case 'l':
 		n.Level, _ = strconv.Atoi(value)
-	} else if s := n.piece(kind); s != nil {
-		*s = value
+	case 'm':
+		n.OptionCount, _ = strconv.Atoi(value)
+	default:
+		if s := n.piece(kind); s != nil {
+			*s = value
+		}
 	}
 }

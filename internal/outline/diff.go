@@ -290,7 +290,7 @@ const maxNear = 200
 // near returns the line now such that its long text shows the part that differs from the line
 // before, to the extent that both are known.
 func (d *differ) near(now, before *line) *line {
-	if len(now.head)+len(now.tail) <= maxNear {
+	if len(now.head)+len(now.tail) <= maxNear && now.rest == "" {
 		return now
 	}
 	was := d.relayout(before, nil).whole

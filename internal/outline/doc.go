@@ -134,6 +134,7 @@ type Node struct {
 	Current     string // of aria-current
 	Type        string // of an input whose role does not identify it
 	Options     string // of a select, one per line
+	OptionCount int    // of a select with many
 	Level       int
 	Flags       Flags
 	Children    []*Node

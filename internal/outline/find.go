@@ -4,7 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
@@ -24,24 +25,20 @@ func matcher(find string) (func(string) []int, error) {
 			if flags := find[end+1:]; flags != "" {
 				expr = "(?" + flags + ")" + expr
 			}
-			re, err := regexp.Compile(expr)
+			re, err := regexp.Compile(norm.NFC.String(expr))
 			if err != nil {
 				return nil, err
 			}
 			return re.FindStringIndex, nil
 		}
 	}
-	want := strings.ToLower(Clean(find))
+	want := pagetext.FoldCase(find)
 	return func(s string) []int {
-		lower := strings.ToLower(s)
-		at := strings.Index(lower, want)
-		if at < 0 {
+		start, end := pagetext.Index(s, want)
+		if start < 0 {
 			return nil
 		}
-		if len(lower) != len(s) { // the lower-case form of some letter has a different size
-			return []int{len(pagetext.First(s, utf8.RuneCountInString(lower[:at]))), len(pagetext.First(s, utf8.RuneCountInString(lower[:at+len(want)])))}
-		}
-		return []int{at, at + len(want)}
+		return []int{start, end}
 	}, nil
 }
 
@@ -57,7 +54,9 @@ const (
 func found(lines []line, match func(string) []int) func(i int) bool {
 	keep := make([]bool, len(lines))
 	for i := 1; i < len(lines); i++ {
-		keep[i] = !lines[i].note && (match(lines[i].head+lines[i].tail) != nil || lines[i].whole != "" && match(lines[i].whole) != nil)
+		ln := &lines[i]
+		keep[i] = !ln.note && (ln.found || match(ln.head+ln.tail) != nil || ln.whole != "" && match(ln.whole) != nil ||
+			strings.Contains(ln.head, `\`) && match(unescape.Replace(ln.head)) != nil)
 	}
 	matches := slices.Clone(keep)
 	budget := maxAllNeighbours
@@ -83,6 +82,9 @@ func found(lines []line, match func(string) []int) func(i int) bool {
 	}
 	return func(i int) bool { return keep[i] }
 }
+
+// unescape replaces what quote escapes in a name.
+var unescape = strings.NewReplacer(`\\`, `\`, `\"`, `"`)
 
 // groups reports whether the children of the line belong together.
 func (l *line) groups() bool {

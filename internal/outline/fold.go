@@ -1,5 +1,7 @@
 package outline
 
+import "slices"
+
 const (
 	// maxPeriod is the maximum number of siblings of a repeated group.
 	maxPeriod = 8
@@ -79,6 +81,10 @@ func (p *plan) foldRuns(runs []repeat, keep int, hidden []bool) map[int]fold {
 			}
 			start = -1
 		}
+		keep := keep
+		if r.period == 1 && p.isOption(r.heads[0]) {
+			keep = min(keep, maxListed)
+		}
 		for k := 0; k < len(r.heads); k += r.period {
 			if k < keep*r.period || p.anyInViewport(r.heads[k], p.lines[r.heads[k+r.period-1]].end) {
 				flush(k)
@@ -89,6 +95,26 @@ func (p *plan) foldRuns(runs []repeat, keep int, hidden []bool) map[int]fold {
 		flush(len(r.heads))
 	}
 	return folds
+}
+
+// isOption reports whether a line is an option of a list.
+func (p *plan) isOption(i int) bool {
+	n := p.lines[i].node
+	return n != nil && n.Role == "option"
+}
+
+// longLists returns the sequences of more than maxListed options.
+func (p *plan) longLists() (runs []repeat) {
+	count := 0
+	for i := range p.lines {
+		if p.isOption(i) {
+			count++
+		}
+	}
+	if count <= maxListed {
+		return nil
+	}
+	return slices.DeleteFunc(p.repetitions(), func(r repeat) bool { return r.period != 1 || !p.isOption(r.heads[0]) })
 }
 
 // anyInViewport reports whether one of the lines is in the viewport.

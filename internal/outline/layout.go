@@ -16,7 +16,6 @@ const (
 	maxName        = 300
 	maxText        = 2000
 	maxValue       = 500
-	maxOptions     = 400
 	maxDescription = 200
 	maxPlaceholder = 100
 	maxTarget      = 100 // of a link
@@ -38,6 +37,7 @@ type line struct {
 	unknown bool     // part of the text is not known
 	whole   string   // complete text of these pieces, to the extent that it is known, for Find
 	rest    string   // distinguishes these pieces from others with the same start
+	found   bool     // options in it match Find
 }
 
 // An excess describes a piece of text that is longer than its line shows.
@@ -71,6 +71,7 @@ func (l *line) inViewport() bool { return l.node != nil && l.node.Has(InViewport
 type liner struct {
 	lines           []line
 	interactiveOnly bool
+	part            bool               // of a page, which was requested
 	factor          int                // multiple of the default length at which text is truncated
 	most            int                // maximum length of a piece, in characters; 0 is the default length
 	match           func(string) []int // finds the part of a long text to show; nil shows the start
@@ -82,8 +83,8 @@ func (l *liner) lay(doc *Document) []line {
 	page := line{parent: -1}
 	var head strings.Builder
 	head.WriteString("page ")
-	quote(&head, l.piece(&page, Clean(doc.Title), longOf(doc.long, 'n'), maxName).text)
-	if u := Clean(doc.URL); u != "" {
+	quote(&head, l.piece(&page, pagetext.Clean(doc.Title), longOf(doc.long, 'n'), maxName).text)
+	if u := pagetext.Clean(doc.URL); u != "" {
 		head.WriteByte(' ')
 		head.WriteString(l.piece(&page, strings.ReplaceAll(u, " ", "%20"), longOf(doc.long, 'u'), maxURL).text)
 	}
@@ -239,7 +240,7 @@ func (l *liner) inside(n *Node, depth, parent int) {
 
 // isTransparent reports whether n is meaningless structure, which its children replace.
 func (n *Node) isTransparent() bool {
-	if n.ID != 0 || Clean(n.Name) != "" || n.Value != "" || n.Description != "" {
+	if n.ID != 0 || pagetext.Clean(n.Name) != "" || n.Value != "" || n.Description != "" {
 		return false
 	}
 	switch n.Role {
@@ -297,16 +298,16 @@ func (n *Node) cells() (string, bool) {
 // print sets the parts of the line of n before and after its ref. text is the text of a node that
 // contains nothing else.
 func (l *liner) print(ln *line, n *Node, text string) {
-	role := Clean(n.Role)
+	role := pagetext.Clean(n.Role)
 	var b strings.Builder
 	if n.Role == "text" {
-		shown := l.piece(ln, Clean(n.Name), longOf(n.long, 'n'), maxText)
+		shown := l.piece(ln, pagetext.Clean(n.Name), longOf(n.long, 'n'), maxText)
 		b.WriteString(role + shown.mark() + ": ")
 		plain(&b, shown.text)
 		ln.head = b.String()
 		return
 	}
-	name := l.piece(ln, Clean(n.Name), longOf(n.long, 'n'), maxName)
+	name := l.piece(ln, pagetext.Clean(n.Name), longOf(n.long, 'n'), maxName)
 	b.Grow(len(role) + len(name.text) + stateReserve)
 	b.WriteString(role)
 	if name.text != "" {
@@ -321,7 +322,7 @@ func (l *liner) print(ln *line, n *Node, text string) {
 	}
 	value := l.piece(ln, cleanLines(n.Value), longOf(n.long, 'v'), maxValue)
 	if value.text == "" {
-		value = l.piece(ln, Clean(text), n.longText(), maxText)
+		value = l.piece(ln, pagetext.Clean(text), n.longText(), maxText)
 	}
 	if value.text != "" {
 		b.WriteString(value.mark() + ": ")
@@ -342,42 +343,6 @@ func (n *Node) longText() (sum long) {
 		}
 	}
 	return sum
-}
-
-// printOptions adds the options of n to its line: as many as fit, and the number of the others.
-func (l *liner) printOptions(ln *line, n *Node) {
-	options := strings.Split(n.Options, "\n")
-	for i, o := range options {
-		options[i] = Clean(o)
-	}
-	var b strings.Builder
-	b.WriteString("options: ")
-	all := strings.Join(options, " | ")
-	p := l.piece(ln, all, longOf(n.long, 'o'), maxOptions)
-	shown := p.text
-	switch {
-	case shown == all:
-	case p.from > 0:
-		b.WriteString("… ")
-	default:
-		// Complete options only, and the number of the others.
-		k, size := 1, utf8.RuneCountInString(options[0])
-		for k < len(options) && size+3+utf8.RuneCountInString(options[k]) <= maxOptions*l.factor {
-			size += 3 + utf8.RuneCountInString(options[k])
-			k++
-		}
-		shown = strings.Join(options[:k], " | ")
-		if k == 1 {
-			shown = shorten(shown, maxOptions*l.factor)
-		}
-		if k < len(options) {
-			shown += " | … " + strconv.Itoa(len(options)-k) + " more"
-		} else if k > 1 {
-			shown += " | …"
-		}
-	}
-	plain(&b, shown)
-	ln.head = b.String()
 }
 
 // stateReserve is the space for the quotes and states of most lines.
@@ -404,7 +369,7 @@ func (l *liner) printStates(ln *line, n *Node, b *strings.Builder) {
 	if n.Flags&Scrollable != 0 && n.Role != "scrollable" {
 		b.WriteString(" [scrollable]")
 	}
-	switch current := Clean(n.Current); current {
+	switch current := pagetext.Clean(n.Current); current {
 	case "":
 	case "page", "step", "location", "date", "time":
 		b.WriteString(" [current=" + current + "]")
@@ -412,14 +377,14 @@ func (l *liner) printStates(ln *line, n *Node, b *strings.Builder) {
 		b.WriteString(" [current]")
 	}
 	if n.Type != "" {
-		b.WriteString(" [type=" + Clean(n.Type) + "]")
+		b.WriteString(" [type=" + pagetext.Clean(n.Type) + "]")
 	}
 	for _, a := range [...]struct {
 		name  string
 		kind  byte
 		limit int
 	}{{"placeholder", 'p', maxPlaceholder}, {"description", 'd', maxDescription}, {"url", 'u', maxTarget}} {
-		v := Clean(*n.piece(a.kind))
+		v := pagetext.Clean(*n.piece(a.kind))
 		if v == "" {
 			continue
 		}

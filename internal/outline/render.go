@@ -20,6 +20,7 @@ type Options struct {
 	Offset          int    // lines to skip at the start; if it is not 0, repetitions are not folded
 	Depth           int    // levels below the page's line; 0 means no limit
 	InteractiveOnly bool   // only interactive elements, frames and dialogs
+	Part            bool   // doc is a part of a page that the caller selected, and has as many options of selects as fit
 	Find            string // only lines that contain this text, ignoring case, or match this /regex/ (RE2), with their ancestors and the rest of their row or item
 	// RefOf returns the ref of a node and mints one if it has none. It is called once for each
 	// shown line, and for no other. Nil shows no refs.
@@ -51,7 +52,7 @@ func Render(doc *Document, opts Options) (Result, error) {
 		opts.MaxChars = DefaultMaxChars
 	}
 	p := &plan{opts: opts}
-	build := &liner{interactiveOnly: opts.InteractiveOnly, factor: 1}
+	build := &liner{interactiveOnly: opts.InteractiveOnly, part: opts.Part, factor: 1}
 	if opts.Find != "" {
 		var err error
 		if build.match, err = matcher(opts.Find); err != nil {
@@ -183,9 +184,15 @@ type fold struct {
 func (p *plan) render() Result {
 	n := len(p.lines)
 	p.show = make([]bool, n)
-	total := 0
+	hidden := make([]bool, n)
+	if p.opts.Offset == 0 && p.opts.Find == "" {
+		p.folds = p.foldRuns(p.longLists(), maxListed, hidden)
+	}
+	total := len(p.folds) * gapReserve
 	for i := range p.lines {
-		total += p.lines[i].size()
+		if !hidden[i] {
+			total += p.lines[i].size()
+		}
 	}
 	budget := p.budget()
 	switch {
@@ -193,7 +200,7 @@ func (p *plan) render() Result {
 		p.showFrom(min(p.opts.Offset, n), budget-gapReserve)
 	case total <= budget:
 		for i := range p.show {
-			p.show[i] = true
+			p.show[i] = !hidden[i]
 		}
 	default:
 		p.squeeze(budget - gapReserve)

@@ -396,8 +396,8 @@ const minCut = 2
 func newEnteredMasker(values []string) *enteredMasker {
 	all := slices.Clone(values)
 	for _, s := range values {
-		// As a page shows it: white space is collapsed.
-		if shown := strings.Join(strings.Fields(s), " "); shown != s && !isTooShort(shown) {
+		// As the outline of a page shows it.
+		if shown := pagetext.Clean(s); shown != s && !isTooShort(shown) {
 			all = append(all, shown)
 		}
 	}

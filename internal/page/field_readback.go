@@ -12,6 +12,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // A readBackState describes a text entry whose field readBack checks.
@@ -57,9 +58,9 @@ func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pend
 	}
 	got := after.Value
 	if before.Kind == "editable" {
-		got, want = strings.Join(strings.Fields(got), " "), strings.Join(strings.Fields(want), " ")
+		got, want = pagetext.Fold(got), pagetext.Fold(want)
 	}
-	if got == want {
+	if got == want || !after.Masked && isSameValue(got, want) {
 		return entryResult{kept: true}, nil
 	}
 	if r.unconfirmedErr != nil && after.Value == before.Value {
@@ -148,6 +149,12 @@ func (v *View) replacementField(ctx context.Context, field *element, want string
 	return "the page removed the field after input"
 }
 
+// isSameValue reports whether two values are the same text with the same white space.
+func isSameValue(got, want string) bool {
+	spaces := func(s string) []string { return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) }) }
+	return pagetext.Fold(got) == pagetext.Fold(want) && slices.Equal(spaces(got), spaces(want))
+}
+
 // matches reports whether the value of a field is want, possibly reformatted by the page. In a
 // number field, the punctuation is part of the number: Chromium changes "2,5" to 25.
 func (f *fieldInfo) matches(want string) bool {
@@ -181,7 +188,7 @@ func matchesFraction(got, want string) bool {
 // punctuation, text around it, or its parts in another order, as in a date.
 func matchesText(got, want string) bool {
 	significant := func(s string) []rune {
-		return slices.DeleteFunc([]rune(strings.ToLower(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		return slices.DeleteFunc([]rune(pagetext.FoldCase(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	}
 	g, w := significant(got), significant(want)
 	if len(w) == 0 {

@@ -187,10 +187,9 @@ func wrongValue(want string, got any) error {
 // belongs to or contains. Errors name el.
 func (v *View) chooseRadio(ctx context.Context, el, field *element, value string) error {
 	var got *struct {
-		ID       int      `json:"id"`
-		Disabled bool     `json:"disabled"`
-		Options  []string `json:"options"`
-		Total    int      `json:"total"`
+		ID       int  `json:"id"`
+		Disabled bool `json:"disabled"`
+		listedOptions
 	}
 	if err := v.callShown(ctx, field, &got, "pickRadio", field.id, value); err != nil {
 		return v.mapDetached(ctx, el, err)
@@ -203,7 +202,7 @@ func (v *View) chooseRadio(ctx context.Context, el, field *element, value string
 	case got.Disabled:
 		return &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("radio button %q is disabled", value), Hint: "Choose another one."}
 	case got.ID == 0:
-		return executor.Errorf(executor.ErrBadArgs, "Use one of those, or true for the radio button itself.", "no radio button of the group is %q; there are %s", value, quotedList(got.Options, got.Total))
+		return executor.Errorf(executor.ErrBadArgs, "Use one of those, or true for the radio button itself.", "no radio button of the group is %q; there are %s", value, got.listedOptions)
 	}
 	radio := *field
 	radio.id, radio.ref = got.ID, ""

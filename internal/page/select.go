@@ -41,8 +41,7 @@ func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values 
 		Selected []string `json:"selected"`
 		Problem  string   `json:"problem"`
 		Value    string   `json:"value"`
-		Options  []string `json:"options"`
-		Total    int      `json:"total"`
+		listedOptions
 	}
 	start := time.Now()
 	deadline, _ := ctx.Deadline() // of actionContext
@@ -76,7 +75,7 @@ func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values 
 	case "disabled option":
 		return nil, "", &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("option %q of %s is disabled", got.Value, name), Hint: "Choose another option."}
 	case "no option":
-		return nil, "", executor.Errorf(executor.ErrBadArgs, "Use one of those.", "%s has no option %q; it has %s", name, got.Value, quotedList(got.Options, got.Total))
+		return nil, "", executor.Errorf(executor.ErrBadArgs, "Use one of those.", "%s has no option %q; it has %s", name, got.Value, got.listedOptions)
 	}
 	return nil, "", v.customDropdownError(ctx, el, values)
 }
@@ -95,19 +94,26 @@ func (v *View) customDropdownError(ctx context.Context, el *element, values []st
 	return e
 }
 
-// quotedList returns the quoted names of options, and the number of options that are not in names.
-// total is the number of all options.
-func quotedList(names []string, total int) string {
-	if total == 0 {
+// listedOptions are the options that an error names: all of a short list, or the ones nearest to the
+// wanted one.
+type listedOptions struct {
+	Options []string `json:"options"`
+	Total   int      `json:"total"`
+	Nearest bool     `json:"nearest"`
+}
+
+// String returns the quoted names of the options.
+func (l listedOptions) String() string {
+	if l.Total == 0 {
 		return "none"
 	}
-	list := make([]string, len(names))
-	for i, s := range names {
+	list := make([]string, len(l.Options))
+	for i, s := range l.Options {
 		list[i] = fmt.Sprintf("%q", s)
 	}
 	all := strings.Join(list, ", ")
-	if total > len(list) {
-		all += fmt.Sprintf(" and %d more", total-len(list))
+	if l.Nearest {
+		return fmt.Sprintf("%d, and the nearest are %s", l.Total, all)
 	}
 	return all
 }

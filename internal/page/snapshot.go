@@ -74,7 +74,7 @@ func (v *View) snapshot(ctx context.Context, o executor.SnapshotOptions) (*execu
 // render prints an outline.
 func (v *View) render(tree *outline.Document, o executor.SnapshotOptions) (*executor.Snapshot, error) {
 	r, err := outline.Render(tree, outline.Options{
-		MaxChars: o.MaxChars, Offset: o.Offset, Depth: o.Depth, InteractiveOnly: o.InteractiveOnly, Find: o.Find, RefOf: v.refOf,
+		MaxChars: o.MaxChars, Offset: o.Offset, Depth: o.Depth, InteractiveOnly: o.InteractiveOnly, Part: !o.Target.IsZero(), Find: o.Find, RefOf: v.refOf,
 	})
 	if err != nil {
 		return nil, badFind(err)

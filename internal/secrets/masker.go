@@ -3,6 +3,7 @@ package secrets
 import (
 	"encoding/base64"
 	"html"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -10,6 +11,10 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // Replacement is the text that replaces a value.
@@ -151,11 +156,15 @@ func (t *maskTable) add(v *maskedValue) {
 	t.values = append(t.values, v)
 	of := hit(min(len(t.values), int(lastHit)))
 	folded := Fold(v.value)
-	forms := []string{folded}
+	forms := []string{folded, norm.NFC.String(folded), norm.NFD.String(folded)}
+	if shown := Fold(pagetext.Clean(v.value)); utf8.RuneCountInString(shown) >= partLength {
+		gramsOf(&t.plain, len(shown)).add(shown, of|complete) // in an outline
+	}
 	if strings.Contains(folded, " ") {
 		forms = append(forms, strings.ReplaceAll(folded, " ", "+")) // of a form's data
 	}
-	for _, s := range forms {
+	slices.Sort(forms)
+	for _, s := range slices.Compact(forms) {
 		runes := []rune(s)
 		n := partLength
 		if v.whole || len(runes) < n {

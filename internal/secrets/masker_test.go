@@ -238,3 +238,15 @@ func BenchmarkMask(b *testing.B) {
 		m.Mask(text)
 	}
 }
+
+// TestMaskerForms checks that a value is masked in the forms in which a page and its outline show it.
+func TestMaskerForms(t *testing.T) {
+	m := &Masker{}
+	m.Add("Re\u0301sume\u0301", false, time.Time{})
+	m.Add("ab\u00adcd\u00a0ef", true, time.Time{})
+	for _, text := range []string{"Re\u0301sume\u0301", "R\u00e9sum\u00e9", "ab\u00adcd\u00a0ef", "abcd ef"} {
+		if got := m.Mask("<" + text + ">"); got != "<"+Replacement+">" {
+			t.Errorf("%+q: masked %+q", text, got)
+		}
+	}
+}

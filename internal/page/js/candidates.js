@@ -4,6 +4,7 @@
 import { shown } from './action_points.js';
 import { roleAndName } from './actionability.js';
 import { allIn, attributeOf, idOf } from './dom.js';
+import { foldCase, foldText } from './same_text.js';
 import { isInItem, recordElement } from './shown_elements.js';
 
 /**
@@ -16,16 +17,16 @@ import { isInItem, recordElement } from './shown_elements.js';
  *   item have the role and name, it returns only those
  */
 export const candidates = (role, text, limit, item) => {
-  const words = new Set(text.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter((w) => w.length > 2 && !noise.has(w)));
+  const words = new Set(foldCase(text).split(/[^\p{L}\p{N}]+/u).filter((w) => w.length > 2 && !noise.has(w)));
   /** @type {{score: number, el: Element, role: string, name: string}[]} */
   const found = [];
   const list = allIn(document, 'a[href], button, input, select, textarea, summary, [role], [tabindex], [contenteditable]');
   for (const el of [...list].slice(0, 3000)) {
     if (!shown(el)) continue;
     const [r, name] = roleAndName(el);
-    const own = new Set((name + ' ' + (attributeOf(el, 'id') || '') + ' ' + (attributeOf(el, 'name') || '')).toLowerCase().split(/[^\p{L}\p{N}]+/u));
+    const own = new Set(foldCase(name + ' ' + (attributeOf(el, 'id') || '') + ' ' + (attributeOf(el, 'name') || '')).split(/[^\p{L}\p{N}]+/u));
     let score = role && r === role ? 1 : 0;
-    if (role && name === text && score) score += 10;
+    if (role && score && foldText(name) === foldText(text)) score += 10;
     for (const w of words) if (own.has(w)) score += 2;
     if (score > (role ? 1 : 0)) found.push({ score, el, role: r, name: name.slice(0, 80) });
   }

@@ -3,7 +3,8 @@
 // pseudo-classes such as :has-text("Save"). Selectors that need neither are matched by the browser.
 
 import { allIn, documents, firstIn, previousOf } from './dom.js';
-import { equalTo, fold, partOf, patternMatcher, SelectorError, selectText, textOf } from './text_selectors.js';
+import { equalTo, partOf, patternMatcher, SelectorError, selectText, textOf } from './text_selectors.js';
+import { foldText } from './same_text.js';
 import { inDocumentOrder, parentOrHost, rootsIn } from './tree_order.js';
 import { isSeen } from './visibility.js';
 
@@ -212,7 +213,7 @@ function parsePseudoClass(raw, name, given) {
   const text = () => {
     const s = given === null ? null : cssString(given);
     if (s === null) throw new SelectorError(`${prefix} requires a quoted text, as in :${name}("Save")`);
-    if (fold(s) === '') throw new SelectorError(`${prefix} requires a text`);
+    if (foldText(s) === '') throw new SelectorError(`${prefix} requires a text`);
     return s;
   };
   if (WITH_SELECTORS.has(name) && given?.trim()) return { raw, name, list: parseCSS(given, name === 'has') };

@@ -4,6 +4,7 @@
 
 import { INTERACTIVE } from './aria_states.js';
 import { attributeOf, collapse, elements, hasAttribute, hasAttributes } from './dom.js';
+import { foldText } from './same_text.js';
 
 /** Roles of items. */
 const ITEM_ROLES = new Set('row listitem option treeitem article tab menuitem menuitemcheckbox menuitemradio'.split(' '));
@@ -13,7 +14,7 @@ const TITLED_ROLES = new Set('dialog alertdialog tabpanel'.split(' '));
 const TITLE_ROLES = new Set('heading dialog alertdialog tabpanel'.split(' '));
 
 /** The number of characters of an item's text that are compared. */
-const MAX_TEXT = 300;
+export const MAX_TEXT = 300;
 /** The number of characters of a name that are compared. */
 const MAX_NAME = 300;
 
@@ -26,8 +27,8 @@ const MAX_NAME = 300;
  * @property {string} text
  * @property {string} position
  * @property {string} key
+ * @property {boolean} [plain] it has no role (plain_rows.js)
  * @property {boolean} [done] its text is complete, although it is walked
- * @property {boolean} [moved] in the walk that found it, its element was another item before
  * @property {Item} [same] the equal item of an earlier walk
  */
 
@@ -103,16 +104,6 @@ export const comparedName = (name) => (name.length > MAX_NAME ? name.slice(0, MA
  */
 export function sameItem(a, b) {
   return a === b || (!!a && !!b && a.text === b.text && a.position === b.position && a.key === b.key);
-}
-
-/**
- * foldText returns a text in the form in which equal texts are equal strings: composed, without soft
- * hyphens and zero-width characters, and with white space collapsed.
- * @param {string} s
- */
-export function foldText(s) {
-  if (/^[\x20-\x7e]*$/.test(s)) return collapse(s);
-  return collapse(s.normalize('NFC').replace(/[\u00ad\u200b-\u200d\u2060\ufeff]/g, '').replace(/\s/g, ' '));
 }
 
 /** withoutDigits replaces each number in a text with #. @param {string} s */
@@ -220,21 +211,24 @@ export function likeText(text) {
 }
 
 /**
- * markMoved marks the items whose element showed another item before an action, as in a list whose
- * elements are reused. An item whose own text the action changed is not marked: it is the only one of
- * its list, and has a part of its text still.
- * @param {{item: Item, before: Item | null}[]} items the items of a list
+ * movedItems returns the items of a list whose element showed another item before an action, as in a
+ * list whose elements are reused. An item whose own text the action changed is not one: it is the only
+ * one of its list, and has a part of its text still.
+ * @param {{item: Item, before: Item | null}[]} items the items of the list
+ * @returns {Item[]}
  */
-export function markMoved(items) {
-  const known = items.flatMap(({ item, before }) => (before ? [{ item, before, like: likeText(before.text) }] : []));
+export function movedItems(items) {
+  const known = items.flatMap(({ item, before }) => (before ? [{ item, before, like: '' }] : []));
+  if (known.every(({ item, before }) => sameItem(before, item))) return [];
+  for (const k of known) k.like = likeText(k.before.text);
   const changed = known.filter(({ item, before, like }) => {
     const change = itemChange(before, '', item, '');
     return change === 'other' || (change === 'digits' && known.some((o) => o.before !== before && o.like === like));
   });
-  for (const { item, before } of changed) {
+  return changed.flatMap(({ item, before }) => {
     const [was, is] = [before, item].map((i) => new Set([...linesOf(i, '')[0]].flatMap((line) => line.split(' '))));
     const shares = [...is].some((word) => /\p{L}/u.test(word) && was.has(word));
     const elsewhere = known.some((o) => o.before !== before && itemChange(o.before, '', { ...item, position: o.before.position, key: o.before.key }, '') === '');
-    item.moved = changed.length > 1 || before.position !== item.position || before.key !== item.key || !shares || elsewhere;
-  }
+    return changed.length > 1 || before.position !== item.position || before.key !== item.key || !shares || elsewhere ? [item] : [];
+  });
 }

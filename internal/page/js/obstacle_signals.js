@@ -5,6 +5,7 @@
 // the length that an obstacle page has.
 
 import { allIn, attributeOf, bodyOf, boxOf, clientHeightOf, collapse, documents, elementFrom, elementWithId, firstChildOf, flatChildren, flatParent, getter, isRendered, matchesCSS, nextSiblingOf, shadowOf, tagOf, textIn, titleOf, typeOfNode } from './dom.js';
+import { foldCase } from './same_text.js';
 import { NEVER_SHOWN, styleOf, UNFADED } from './visibility.js';
 
 /** The maximum number of characters of a page that is only an obstacle. */
@@ -191,8 +192,8 @@ class Survey {
 
   /** @param {Element} el */
   button(el) {
-    const label = collapse(attributeOf(el, 'aria-label') || attributeOf(el, 'title') || textIn(el) || '').toLowerCase();
-    if (/^([x×✕✖⨯]|(close|dismiss|not now|no thanks|maybe later|schließen|fermer|cerrar|chiudi|sluiten|fechar|閉じる)\b.*|閉じる.*)$/.test(label)) this.closes = true;
+    const label = foldCase(attributeOf(el, 'aria-label') || attributeOf(el, 'title') || textIn(el) || '');
+    if (/^([x×✕✖⨯]|(close|dismiss|not now|no thanks|maybe later|schliessen|fermer|cerrar|chiudi|sluiten|fechar|閉じる)\b.*|閉じる.*)$/.test(label)) this.closes = true;
   }
 }
 

@@ -4,6 +4,7 @@
 import { labelsOf } from './accessible_names.js';
 import { allIn, attributeOf, closestTo, containsNode, elementsNamed, findShadowRoots, firstChildOf, idOf, isConnectedOf, nextSiblingOf, onShadowRoot, readyOf, rootOf, tagOf, textIn, typeOfNode } from './dom.js';
 import { isEntered } from './entered_fields.js';
+import { foldText } from './same_text.js';
 import { styleOf } from './visibility.js';
 
 /**
@@ -130,8 +131,9 @@ export function showsDots(el) {
  * @param {string} s
  */
 function wordsOf(s) {
-  if (!SECRET_HINT.test(s)) return '';
-  return s.slice(0, 100).replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase().normalize('NFD').replace(/[\u0300-\u036f]/g, '').normalize('NFC')
+  const text = foldText(s);
+  if (!SECRET_HINT.test(text)) return '';
+  return text.slice(0, 100).replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase().normalize('NFD').replace(/[\u0300-\u036f]/g, '').normalize('NFC')
     .replace(/[^\p{L}\p{N}]+/gu, ' ').trim().replace(/ (required|optional)$/, '');
 }
 

@@ -7,6 +7,7 @@ import { shown } from './action_points.js';
 import { isDisabled, roleAndName } from './actionability.js';
 import { allIn, attributeOf, byId, closestTo, collapse, dispatch, documents, elementsNamed, giveFocus, idOf, matchesCSS, parentElementOf, rootOf, textIn } from './dom.js';
 import { fieldOf, textOfField } from './fields.js';
+import { foldCase, foldText } from './same_text.js';
 import { isMasked } from './secret_fields.js';
 import { recordElement } from './shown_elements.js';
 
@@ -69,11 +70,6 @@ export function setValue(id, value) {
   return { ok: true, type: el.type, masked: isMasked(el), value: el.value, set: got };
 }
 
-/** plain normalizes the case and white space of a label. @param {string} s */
-function plain(s) {
-  return collapse(s).toLowerCase();
-}
-
 /**
  * choice finds an option or radio button by its value, its label, or its label in another case.
  * @template {Element} T
@@ -84,7 +80,8 @@ function plain(s) {
  * @returns {{el?: T, disabled?: boolean}}
  */
 function choice(list, wanted, value, label) {
-  const tests = [(/** @type {T} */ x) => value(x) === wanted, (/** @type {T} */ x) => collapse(label(x)) === collapse(wanted), (/** @type {T} */ x) => plain(label(x)) === plain(wanted)];
+  const text = foldText(wanted), anyCase = foldCase(wanted);
+  const tests = [(/** @type {T} */ x) => value(x) === wanted, (/** @type {T} */ x) => foldText(label(x)) === text, (/** @type {T} */ x) => foldCase(label(x)) === anyCase];
   for (const test of tests) {
     const el = list.find((x) => test(x) && !isDisabled(x));
     if (el) return { el };
@@ -92,8 +89,33 @@ function choice(list, wanted, value, label) {
   return { disabled: list.some((x) => tests.some((test) => test(x))) };
 }
 
-/** The maximum number of options that an error lists. */
-const namedOptions = 40;
+/** The maximum number of options that an error lists: of a longer list, it lists the nearest. */
+const MAX_LISTED = 20;
+const NEAREST = 10;
+
+/**
+ * listed returns the labels of options for an error: all of a short list, or else those that are most
+ * like the wanted one, and whether it chose.
+ * @param {string[]} labels
+ * @param {string} wanted
+ */
+function listed(labels, wanted) {
+  const short = (/** @type {string} */ s) => s.slice(0, 80);
+  if (labels.length <= MAX_LISTED) return { options: labels.map(short), total: labels.length, nearest: false };
+  const pairs = (/** @type {string} */ s) => {
+    const padded = ` ${foldCase(s.slice(0, 200))} `;
+    return new Set(Array.from({ length: padded.length - 1 }, (_, k) => padded.slice(k, k + 2)));
+  };
+  const want = pairs(wanted);
+  const like = (/** @type {string} */ label) => {
+    const has = pairs(label);
+    let common = 0;
+    for (const pair of has) if (want.has(pair)) common++;
+    return common / (has.size + want.size);
+  };
+  const found = labels.map((label) => ({ label, like: like(label) })).sort((a, b) => b.like - a.like);
+  return { options: found.slice(0, NEAREST).map(({ label }) => short(label)), total: labels.length, nearest: true };
+}
 
 /** @param {HTMLOptionElement} o */
 const optionLabel = (o) => o.label || textIn(o) || '';
@@ -109,10 +131,7 @@ function pick(el, values) {
   for (const v of values) {
     const found = choice(options, v, (o) => o.value, optionLabel);
     if (!found.el) {
-      return {
-        problem: found.disabled ? 'disabled option' : 'no option', value: v, total: options.length,
-        options: options.slice(0, namedOptions).map((o) => (collapse(optionLabel(o)) || o.value).slice(0, 80)),
-      };
+      return { problem: found.disabled ? 'disabled option' : 'no option', value: v };
     }
     picked.push(found.el);
   }
@@ -137,7 +156,7 @@ export async function selectOptions(id, values, patience) {
     const found = pick(el, values);
     const left = end - performance.now();
     if (found.picked) return selectExactly(el, found.picked);
-    if (left <= 0) return found;
+    if (left <= 0) return { ...found, ...listed([...el.options].map((o) => collapse(optionLabel(o)) || o.value), found.value || '') };
     await nextChange(left);
   }
 }
@@ -180,7 +199,7 @@ export function pickRadio(id, wanted) {
   const label = (/** @type {Element} */ r) => roleAndName(r)[1];
   const found = choice(group, wanted, (r) => (r instanceof HTMLInputElement ? r.value : attributeOf(r, 'data-value') || attributeOf(r, 'value') || ''), label);
   if (found.el) return { id: idOf(found.el) };
-  return { disabled: !!found.disabled, total: group.length, options: group.slice(0, namedOptions).map((r) => (collapse(label(r)) || textOfField(r, 'radio')).slice(0, 80)) };
+  return { disabled: !!found.disabled, ...listed(group.map((r) => collapse(label(r)) || textOfField(r, 'radio')), wanted) };
 }
 
 /**
@@ -195,7 +214,7 @@ export function listOption(id, wanted) {
     for (const option of allIn(list, '[role=option], [role=menuitemradio], [role=treeitem]')) {
       if (!shown(option)) continue;
       const [role, name] = roleAndName(option);
-      if (plain(name) === plain(wanted) || attributeOf(option, 'data-value') === wanted) return { id: idOf(option), role, name, ...recordElement(option) };
+      if (foldCase(name) === foldCase(wanted) || attributeOf(option, 'data-value') === wanted) return { id: idOf(option), role, name, ...recordElement(option) };
     }
   }
   return null;

@@ -8,7 +8,10 @@ import { roleAndName } from './actionability.js';
 import { roleOf } from './aria_roles.js';
 import { INTERACTIVE } from './aria_states.js';
 import { attributeOf, bodyOf, byId, flatParent, hasSemanticAttribute, idOf, nodes, parentElementOf, tagOf, topOf, withCaches } from './dom.js';
-import { comparedName, foldText, isComplete, itemChange, kindOf, likeText, markMoved, sameItem, titleOfItem, withoutDigits } from './items.js';
+import { follow, isNumbered, oldest, recordAt, recordItem } from './item_history.js';
+import { comparedName, isComplete, itemChange, kindOf, MAX_TEXT, movedItems, sameItem, titleOfItem, withoutDigits } from './items.js';
+import { foldText } from './same_text.js';
+import { readRow, rowOf } from './plain_rows.js';
 import { Walk } from './snapshot.js';
 import { styleOf } from './visibility.js';
 /** @import { Item } from './items.js' */
@@ -33,16 +36,9 @@ import { styleOf } from './visibility.js';
 let lastRecord = 0;
 /** The last record of each element. @type {Map<number, Shown>} */
 const records = new Map();
-/** The maximum number of records of an element. Half of them are dropped then. */
-const MAX_RECORDS = 16;
 let pruneAt = 8192;
 /** @type {Map<string, number>} */
 const NO_USES = new Map();
-/** The items that elements showed in the last walk. @type {WeakMap<Element, Item>} */
-const lastItems = new WeakMap();
-/** The texts of the items in the last walk of the complete document. @type {string[]} */
-let itemTexts = [];
-
 /**
  * newShown returns what an element is in a walk.
  * @param {number} id
@@ -75,15 +71,7 @@ function record(now, at) {
   if (last && isSame(last, now)) return last;
   now.at = at;
   now.since = last && !isOther(difference(last, now, () => NO_USES)) ? last.since : at;
-  now.before = last || null;
-  now.depth = last ? last.depth + 1 : 0;
-  if (now.depth >= MAX_RECORDS) {
-    /** @type {Shown | null} */
-    let v = now;
-    for (let n = MAX_RECORDS / 2; v && n > 0; n--) v = v.before;
-    if (v) v.before = null;
-    now.depth = MAX_RECORDS / 2;
-  }
+  follow(now, last || null);
   records.set(now.id, now);
   if (records.size > pruneAt) {
     for (const id of records.keys()) if (!nodes.get(id)?.deref()) records.delete(id);
@@ -93,57 +81,43 @@ function record(now, at) {
 }
 
 /**
- * recordAt returns what an element was when the record with a number was made, or null if that is
- * unknown.
- * @param {Shown | null} last the element's last record
- * @param {number} at
- */
-function recordAt(last, at) {
-  let v = last;
-  while (v && v.at > at) v = v.before;
-  return v;
-}
-
-/**
  * recordWalk records the elements of a walk.
  * @param {Walk} walk
- * @param {boolean} whole whether it walked the complete document
  * @param {number} since the number of the client's previous walk, or 0
  * @param {boolean} ours the walk follows an action of the client, which has changed the page
  * @returns {{at: number, replaced?: number[]}} the number of the records, and the ids of elements
  *   whose refs the client may no longer use, because the elements are other things now
  */
-export function recordWalk(walk, whole, since, ours) {
+export function recordWalk(walk, since, ours) {
   const at = ++lastRecord;
-  /** @type {Map<Element | null, {el: Element, item: Item, before: Item | null}[]>} */
+  /** @type {Map<Element | null, {item: Item, before: Item | null}[]>} */
   const lists = new Map();
   let changed = false;
   for (const { el, item } of walk.items) {
-    const before = lastItems.get(el) || null;
-    if (before && sameItem(before, item)) item.same = before;
-    else lastItems.set(el, item);
-    if (ours && since) {
-      const list = parentElementOf(el), siblings = lists.get(list);
-      if (siblings) siblings.push({ el, item, before });
-      else lists.set(list, [{ el, item, before }]);
-      changed ||= !!before && !item.same;
-    }
+    const before = recordItem(el, item, at, since);
+    if (!ours || !since) continue;
+    const list = parentElementOf(el), siblings = lists.get(list);
+    if (siblings) siblings.push({ item, before });
+    else lists.set(list, [{ item, before }]);
+    changed ||= !!before && !sameItem(before, item);
   }
-  if (changed) for (const items of lists.values()) if (items.some(({ item }) => !item.same)) markMoved(items);
+  /** @type {Set<Item>} */
+  const moved = new Set();
+  if (changed) for (const items of lists.values()) for (const item of movedItems(items)) moved.add(item);
   const uses = new Lazy(() => usesOfNames(walk.shown));
   const replaced = [];
   for (const now of walk.shown) {
+    const isMoved = !!now.item && moved.has(now.item);
     now.item = now.item?.same || now.item;
     now.box = now.box?.same || now.box;
     const last = record(now, at);
     if (!since || last.at <= since) continue;
     const old = recordAt(last, since);
     if (!old) continue;
-    const other = ours ? !!last.item?.moved && old.item !== last.item && old.role === last.role && foldText(old.name) === foldText(last.name)
+    const other = ours ? isMoved && !sameItem(old.item, now.item) && old.role === now.role && foldText(old.name) === foldText(now.name)
       : isOther(difference(old, last, () => uses.value()));
     if (other) replaced.push(now.id);
   }
-  if (whole) itemTexts = walk.items.map(({ item }) => item.text);
   return replaced.length ? { at, replaced } : { at };
 }
 
@@ -216,17 +190,15 @@ function difference(old, now, uses) {
  * @param {Shown} now
  */
 function itemDiffers(old, now) {
+  const newRow = !old.item && !!now.item?.plain; // it was the only one with its name
   if (old.item !== null && now.item !== null && old.href !== now.href) return true;
   if (!old.box !== !now.box) return true;
   const box = itemChange(old.box, '', now.box, '');
   if (box === 'other' || (box === 'digits' && now.box?.asks)) return true; // the title of a tab panel may have a counter
+  if (newRow) return false;
   switch (itemChange(old.item, old.name, now.item, now.name)) {
     case 'other': return true;
-    case 'digits': {
-      // In a list of items that differ only in their numbers, the numbers say which item it is.
-      const like = likeText(old.item?.text || '');
-      return itemTexts.filter((s) => likeText(s) === like).length > 1;
-    }
+    case 'digits': return isNumbered(old.item);
   }
   return false;
 }
@@ -255,7 +227,9 @@ function includesName(name, part) {
  */
 function describeNow(el) {
   const id = idOf(el);
-  const [item, box] = itemsAround(el);
+  const [around, box] = itemsAround(el);
+  const row = around ? null : rowOf(el);
+  const item = row ? readPlainRow(row) : around;
   const walk = walkPart(el, (w) => w.d.length > 200);
   const node = walk.shown.find((v) => v.id === id);
   if (node) return { ...node, item, box, href: item && node.role === 'link' ? attributeOf(el, 'href') || '' : '' };
@@ -288,6 +262,13 @@ export function itemsAround(el) {
 function readItem(el) {
   const walk = walkPart(el, (w) => w.items.length > 0 && isComplete(w.items[0].item), el);
   return walk.items[0]?.item || null;
+}
+
+/** readPlainRow reads a row without a role. @param {Element} row */
+export function readPlainRow(row) {
+  let nodes = 0;
+  const walk = walkPart(row, (w) => w.n.length !== nodes && (nodes = w.n.length, w.n.join('').length > 2 * MAX_TEXT), row);
+  return readRow(walk, row, 0, null);
 }
 
 /**
@@ -327,7 +308,7 @@ export function recordElement(el) {
  */
 export function recordDocument(since) {
   const walk = walkDocument();
-  return walk ? recordWalk(walk, true, since, false) : { at: 0 };
+  return walk ? recordWalk(walk, since, false) : { at: 0 };
 }
 
 /** walkDocument walks the complete document. */
@@ -369,12 +350,6 @@ export function changeOf(id, at) {
   return { other: isOther(d), item: d === 'item', was: text(old), now: text(now), at: record(now, ++lastRecord) && lastRecord };
 }
 
-/** @param {Shown} v */
-function oldest(v) {
-  while (v.before) v = v.before;
-  return v;
-}
-
 /**
  * The function that waits and then starts to act, without another call in between: the element may
  * change during the wait.
@@ -412,6 +387,7 @@ export async function asShown(call, name, id, at, itemOnly, args) {
 export function isInItem(el, text) {
   return withCaches(() => {
     const [item, box] = itemsAround(el);
-    return foldText(titleOfItem(item || box)) === foldText(text);
+    const row = item ? null : rowOf(el);
+    return foldText(titleOfItem(row ? readPlainRow(row) : item || box)) === foldText(text);
   });
 }

@@ -12,7 +12,7 @@
 //   roles  the roles that occur
 //   xi, xk, xv  values that few nodes have: node, kind (one letter of the string xk), value. Kinds:
 //          v value, l level, u URL, p placeholder, d description, c current,
-//          t type, o options of a select
+//          t type, o options of a select, m the number of them if there are many
 //   ci, ck, cr, ch  texts that are longer than MAX_CHARS characters or were truncated: node (-1 is the
 //          document), kind (n name or text, and as in xk; of the document n title, u URL), the number
 //          of characters that were not sent, hash of the complete text
@@ -37,6 +37,7 @@ import { FAR, isClipped, isLowContrast, isShrunk, replacesImage, showsText } fro
 import { isNestedClickable, MAX_CLICKABLES, mayContainClickables } from './listeners.js';
 import { dropInertNodes } from './modal_dialog.js';
 import { surveyObstacles } from './obstacle_signals.js';
+import { addRows } from './plain_rows.js';
 import { itemsAround, newShown, recordWalk } from './shown_elements.js';
 import { startOf } from './text_extraction.js';
 import { generated, hidesSubtree, isEditingHost, isHidden, isRenderedAround, mayGenerate, mayScroll, styleOf, UNFADED } from './visibility.js';
@@ -103,7 +104,7 @@ export function snapshot(opts) {
   return withCaches(() => {
     const walk = new Walk(opts?.chars || MAX_CHARS);
     const result = walk.run(from, !opts?.root, !!opts?.survey);
-    return { ...result, ...recordWalk(walk, !opts?.root, opts?.since || 0, !!opts?.ours) };
+    return { ...result, ...recordWalk(walk, opts?.since || 0, !!opts?.ours) };
   });
 }
 
@@ -162,11 +163,19 @@ export class Walk {
     /** @type {number[]} */ this.f = [];
     /** @type {number[]} */ this.i = [];
     /** @type {string[]} */ this.n = [];
+    /** The element of each node, and the item, dialog or tab panel that it is in. @type {Element[]} */
+    this.e = [];
+    /** @type {(Item | null)[]} */
+    this.owners = [];
     /** @type {number[]} */ this.xi = [];
     /** @type {string[]} */ this.xk = [];
     /** @type {string[]} */ this.xv = [];
     /** @type {Map<string, number>} */ this.roles = new Map();
+    /** The keys of roles, once they are complete. @type {string[] | null} */
+    this.roleNames = null;
     this.text = '';
+    /** The element of the current run of text. @type {Element | null} */
+    this.textParent = null;
     this.textDepth = 0;
     this.textFlags = 0;
     this.width = innerWidth;
@@ -220,6 +229,7 @@ export class Walk {
     }
     this.visit(from, 0, { pointer: false, quiet: false, unseen: false, clipped: false, away: false });
     this.flush();
+    addRows(this, from);
     const behind = whole ? dropInertNodes(this) : 0;
     const url = this.piece(-1, 'u', location.href);
     const title = this.piece(-1, 'n', titleOf(document));
@@ -251,11 +261,18 @@ export class Walk {
     }
   }
 
+  /** roleAt returns the role of a node. @param {number} k */
+  roleAt(k) {
+    this.roleNames ||= [...this.roles.keys()];
+    return this.roleNames[this.r[k]];
+  }
+
   /**
+   * @param {Element} el
    * @param {string} role
    * @param {number} depth
    */
-  emit(role, depth, flags = 0, id = 0, name = '') {
+  emit(el, role, depth, flags = 0, id = 0, name = '') {
     let r = this.roles.get(role);
     if (r === undefined) {
       r = this.roles.size;
@@ -266,10 +283,10 @@ export class Walk {
     this.f.push(flags);
     this.i.push(id);
     this.n.push(name.length > MIN_CHARS ? this.piece(this.n.length, 'n', name) : name);
-    if (name !== '') {
-      const item = this.item || this.box;
-      if (item) addNode(item, role, name);
-    }
+    const owner = this.item || this.box;
+    this.e.push(el);
+    this.owners.push(owner);
+    if (name !== '' && owner) addNode(owner, role, name);
     if (id) this.shown.push(newShown(id, role, name, this.item, this.box));
     return this.d.length - 1;
   }
@@ -325,7 +342,7 @@ export class Walk {
     const { item, box } = this;
     this.item = this.textItem; // the item may have ended, or another one begun, since
     this.box = this.textBox;
-    this.emit('text', this.textDepth, this.textFlags, 0, s);
+    this.emit(/** @type {Element} */ (this.textParent), 'text', this.textDepth, this.textFlags, 0, s);
     this.item = item;
     this.box = box;
   }
@@ -371,6 +388,7 @@ export class Walk {
         if (this.inViewport(box)) flags = F.inViewport;
         if ((isShrunk(parent, box) || (!flags && this.isFar(box))) && !replacesImage(parent)) return;
       }
+      this.textParent = parent;
       this.textDepth = depth;
       this.textFlags = flags;
       this.textItem = this.item;
@@ -381,7 +399,7 @@ export class Walk {
 
   /** truncate drops the nodes from n on. @param {number} n */
   truncate(n) {
-    this.d.length = this.r.length = this.f.length = this.i.length = this.n.length = n;
+    this.d.length = this.r.length = this.f.length = this.i.length = this.n.length = this.e.length = this.owners.length = n;
     while (this.xi.length && this.xi[this.xi.length - 1] >= n) {
       this.xi.pop();
       this.xk.pop();
@@ -589,7 +607,7 @@ export class Walk {
       const seen = !around.away && this.inViewport(Element.prototype.getBoundingClientRect.call(el));
       const dialog = role === 'dialog' || role === 'alertdialog';
       const modal = dialog && attributeOf(el, 'aria-modal') === 'true';
-      this.emit(role, depth, (seen ? F.inViewport : 0) | (modal ? F.modal : 0), dialog ? idOf(el) : 0, name);
+      this.emit(el, role, depth, (seen ? F.inViewport : 0) | (modal ? F.modal : 0), dialog ? idOf(el) : 0, name);
       this.children(el, depth + 1, { ...around, unseen });
       this.flush();
       if (modal) this.modals.push({ el, start, end: this.d.length });
@@ -667,7 +685,7 @@ export class Walk {
 
     if (clicks && this.clickables.length < MAX_CLICKABLES && mayContainClickables(el)) this.clickables.push(idOf(el));
     this.flush();
-    const at = this.emit(shown, depth, flags, target || role === 'canvas' ? idOf(el) : 0, name);
+    const at = this.emit(el, shown, depth, flags, target || role === 'canvas' ? idOf(el) : 0, name);
     if (role === 'link' && this.item) this.shown[this.shown.length - 1].href = attributeOf(el, 'href') || '';
     this.extras(at, el, tag, role, name);
     if (ATOMS.has(tag) || editable) return;
@@ -696,7 +714,7 @@ export class Walk {
    */
   node(el, role, depth, name, flags, target) {
     this.flush();
-    return this.emit(role, depth, flags | (this.inViewport(boxOf(el)) ? F.inViewport : 0), target ? idOf(el) : 0, name);
+    return this.emit(el, role, depth, flags | (this.inViewport(boxOf(el)) ? F.inViewport : 0), target ? idOf(el) : 0, name);
   }
 
   /**
@@ -728,7 +746,7 @@ export class Walk {
    */
   dropRepeatedText(at, name) {
     if (this.r[at + 1] !== this.roles.get('text') || !name.includes(this.n[at + 1])) return;
-    for (const column of [this.d, this.r, this.f, this.i, this.n]) column.splice(at + 1, 1);
+    for (const column of [this.d, this.r, this.f, this.i, this.n, this.e, this.owners]) column.splice(at + 1, 1);
     for (let x = this.xi.length - 1; x >= 0 && this.xi[x] > at; x--) if (this.xi[x] > at + 1) this.xi[x]--;
     for (let x = this.ci.length - 1; x >= 0 && this.ci[x] > at; x--) {
       if (this.ci[x] > at + 1) this.ci[x]--;
@@ -767,6 +785,8 @@ export class Walk {
       const type = /** @type {HTMLInputElement} */ (el).type;
       if (/^(password|file|time|month|week|datetime-local)$/.test(type)) this.extra(at, 't', type);
     } else if (tag === 'select') {
+      const { length } = /** @type {HTMLSelectElement} */ (el).options;
+      if (length > 10) this.extra(at, 'm', String(length));
       this.extra(at, 'o', optionsOf(/** @type {HTMLSelectElement} */ (el)));
     }
   }

@@ -1,7 +1,8 @@
 // @ts-check
 // Texts in selectors: Sign in, "Sign in" and /sign in/i, and the elements whose text they match.
 
-import { allIn, anyShadow, attributeOf, bodyOf, collapse, descend, elementsNamed, labelsFor, onCacheReset, tagOf, topOf, typeOfNode } from './dom.js';
+import { allIn, anyShadow, attributeOf, bodyOf, descend, elementsNamed, labelsFor, onCacheReset, tagOf, topOf, typeOfNode } from './dom.js';
+import { FOLD_GROWTH, foldCase, foldText } from './same_text.js';
 import { inDocumentOrder, isWithin, rootsIn } from './tree_order.js';
 import { NEVER_SHOWN, styleOf } from './visibility.js';
 
@@ -19,14 +20,6 @@ export function unquote(s) {
   const q = s[0];
   if (s.length < 2 || (q !== '"' && q !== "'") || s[s.length - 1] !== q) return null;
   return s.slice(1, -1).replace(/\\(.)/g, '$1');
-}
-
-/** unbreak replaces no-break spaces with spaces. @param {string} s */
-const unbreak = (s) => s.replace(/\u00a0/g, ' ');
-
-/** @param {string} s */
-export function fold(s) {
-  return collapse(unbreak(s)).toLowerCase();
 }
 
 /**
@@ -49,20 +42,20 @@ export function textMatcher(prefix, given, flag = '') {
   const last = text.lastIndexOf('/');
   if (text[0] === '/' && last > 1) return patternMatcher(text.slice(1, last), text.slice(last + 1));
   const exact = unquote(text);
-  if (fold(exact ?? text) === '') throw new SelectorError(`${prefix} requires a text`);
+  if (foldText(exact ?? text) === '') throw new SelectorError(`${prefix} requires a text`);
   return exact !== null && flag !== 'i' ? equalTo(exact) : partOf(exact ?? text);
 }
 
 /** equalTo is the condition that a text equals another one. @param {string} text @returns {TextMatcher} */
 export function equalTo(text) {
-  const want = collapse(unbreak(text));
-  return { test: (s) => collapse(unbreak(s)) === want };
+  const want = foldText(text);
+  return { test: (s) => foldText(s) === want };
 }
 
 /** partOf is the condition that a text contains another one. @param {string} text @returns {TextMatcher} */
 export function partOf(text) {
-  const want = fold(text);
-  return { test: (s) => fold(s).includes(want), least: want.length };
+  const want = foldCase(text);
+  return { test: (s) => foldCase(s).includes(want), least: want.length / FOLD_GROWTH };
 }
 
 /**
@@ -74,14 +67,14 @@ export function partOf(text) {
 export function patternMatcher(source, flags) {
   let pattern;
   try {
-    pattern = new RegExp(source, flags.replace(/[gy]/g, ''));
+    pattern = new RegExp(source.normalize('NFC'), flags.replace(/[gy]/g, ''));
   } catch {
     throw new SelectorError(`/${source}/${flags} is not a regular expression; quote a text that begins with /`);
   }
   const re = pattern;
   return {
     test: (s) => {
-      const text = collapse(unbreak(s));
+      const text = foldText(s);
       return text.length <= MAX_PATTERN_TEXT && re.test(text);
     },
   };

@@ -5,7 +5,8 @@ import { text } from './text_extraction.js';
 import { boxesOf, labelBoxes, shown } from './action_points.js';
 import { roleAndName } from './actionability.js';
 import { after, nextFrame, onFrame } from './animations.js';
-import { byId, collapse } from './dom.js';
+import { byId } from './dom.js';
+import { foldCase } from './same_text.js';
 import { recordElement } from './shown_elements.js';
 
 /**
@@ -25,14 +26,13 @@ export const nextChange = (ms) => new Promise((resolve) => {
 });
 
 /**
- * hasText returns for each of two texts whether the document shows it, ignoring case and white
- * space.
+ * hasText returns for each of two texts whether the document shows it, ignoring case.
  * @param {string} a
  * @param {string} b
  */
 export const hasText = (a, b) => {
-  const shownText = collapse(text(0) || '').toLowerCase();
-  const has = (/** @type {string} */ s) => s !== '' && shownText.includes(collapse(s).toLowerCase());
+  const shownText = foldCase(text(0) || '');
+  const has = (/** @type {string} */ s) => s !== '' && shownText.includes(foldCase(s));
   return [has(a), has(b)];
 };
 
