@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"d5acfc6b172abc28b5fbb942db744e2da628cbdbb57b4e46ca5f9d72111dcd9a",
+	"1ac71ab619c15ae376a21037985a387c82a174d156443f4426a672a5e3e25c44",
 ]);
