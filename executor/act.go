@@ -22,7 +22,8 @@ const DefaultActionTimeout = 5 * time.Second
 // methods send nothing and return ErrRefExpired, with the old and the new name. If only the number in
 // its name changed, or its name got longer, they act and the note has the new name.
 type Actor interface {
-	// Click clicks the target.
+	// Click clicks the target. With the left button, it taps it while a device with a touch screen is
+	// emulated; see [Emulator].
 	Click(ctx context.Context, target Target, opts *ClickOptions) (*Action, error)
 	// Type enters text into the target.
 	Type(ctx context.Context, target Target, text string, opts *TypeOptions) (*Action, error)

@@ -6,14 +6,15 @@ import "context"
 // [Capturer.Download].
 type Files interface {
 	// Upload sets the files of a file input, or of the file input whose file chooser opens when the
-	// target is clicked. paths name files in SessionOptions.UploadsDir: relative to it, or absolute
+	// target is clicked. If the target listens for drops or opens no file chooser, Upload drops the
+	// files on it. paths name files in SessionOptions.UploadsDir: relative to it, or absolute
 	// and inside it. The files are read before the page is changed. The page receives the contents
-	// that were read, as File objects with their names, types and dates, followed by the events
-	// input and change, which are not trusted.
+	// that were read, as File objects with their names, types and dates, with the events input and
+	// change, or those of a drag, which are not trusted.
 	//
 	// It returns ErrBadArgs for a file that is missing or too large and for files that the input
-	// does not accept, ErrPolicyDenied for a path outside the directory, and ErrNotActionable if a
-	// click opened no file chooser.
+	// does not accept, ErrPolicyDenied for a path outside the directory, and ErrNotActionable if the
+	// target is not at its action point, or if it opens no file chooser and accepts no drop.
 	Upload(ctx context.Context, target Target, paths []string, opts *ActionOptions) (*Upload, error)
 	// SavePDF prints the tab's page to a PDF file in the download directory. It returns
 	// ErrPolicyDenied if the page has a frame that may not be read, and ErrDownloadFailed if the

@@ -8,7 +8,7 @@ import (
 
 // filesTools are the tools of [ToolsFiles].
 var filesTools = []tool{
-	onPage("upload_file", uploads, uploadArgs.run, "Give files to a file input, or to what clicking an element asks to choose. Only files in the directory of --uploads-dir."),
+	onPage("upload_file", uploads, uploadArgs.run, "Give files to a file input, to what clicking an element asks to choose, or to a drop zone. Only files in the directory of --uploads-dir."),
 	onPage("save_pdf", downloads, savePDFArgs.run, "Save the page as a PDF file."),
 }
 

@@ -227,6 +227,47 @@ func (s *suite) emulation(t *testing.T) {
 		c.await("click", "save")
 		c.shot(nil)
 	})
+	s.page(t, "click is a tap on a device with a touch screen", "touch.html", func(c *testCase) {
+		pressed := func(id string) string {
+			c.eval("events = []", nil)
+			c.click(css(id), nil)
+			return c.evalString("events.join(', ')")
+		}
+		const mouse = "plain pointerdown mouse, plain mousedown, plain pointerup mouse, plain mouseup, plain click mouse"
+		if got := pressed("#plain"); got != mouse {
+			c.Errorf("without emulation: %s", got)
+		}
+		c.emulate(executor.EmulateOptions{Device: executor.DevicePhone})
+		if got, want := pressed("#plain"), "plain pointerdown touch, plain touchstart, plain pointerup touch, plain touchend, plain mousedown, plain mouseup, plain click touch"; got != want {
+			c.Errorf("on a phone: %s", got)
+		}
+		c.click(css("#own"), nil) // without a click
+		c.await("touch", "own")
+		a := c.click(css("#leaves"), nil)
+		c.wantIn(a.Note, "removed")
+		c.wantUntouched("below")
+		c.eval("const cover = document.createElement('div'); cover.style = 'position: fixed; inset: 0'; document.body.append(cover); 0", nil)
+		_, err := c.page().Click(c.ctx, css("#plain"), nil)
+		c.wantCode(err, executor.ErrNotActionable, "cover")
+		c.eval("document.body.lastChild.remove(); 0", nil)
+		c.emulate(executor.EmulateOptions{Device: executor.DeviceDesktop})
+		if got := pressed("#plain"); got != mouse {
+			c.Errorf("after emulation: %s", got)
+		}
+	})
+	s.gated(t, "tap in frames", "", func(c *testCase, k *keeper) {
+		c.tab = c.open("touch.html")
+		c.emulate(executor.EmulateOptions{Device: executor.DevicePhone})
+		c.eval(fmt.Sprintf("new Promise((done) => { const f = document.createElement('iframe'); f.onload = () => done(); f.style = 'width: 300px; height: 400px'; f.src = %q; document.body.replaceChildren(f); })", c.otherURL("touch.html")), nil)
+		below := c.ref("button", "Below")
+		c.click(byRef(below), nil)
+		c.await("click", "below")
+		k.deny(func(a executor.Access) bool { return a.Op == executor.OpAct && a.Origin == c.otherOrigin() })
+		for _, target := range []executor.Target{byRef(below), css("iframe")} {
+			_, err := c.page().Click(c.ctx, target, nil)
+			c.wantCode(err, executor.ErrPolicyDenied)
+		}
+	})
 	s.page(t, "network", "", func(c *testCase) {
 		// navigator.onLine belongs to the renderer, and another page that closes resets it. A site that no
 		// other case opens has its own renderer.

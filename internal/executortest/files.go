@@ -116,6 +116,28 @@ func (s *suite) upload(t *testing.T) {
 			c.Errorf("changes %+v", u.Changes)
 		}
 	})
+	s.uploads(t, "dropped on an element", func(c *testCase, k *keeper) {
+		c.snap(nil)
+		u := c.upload(css("#zone"), "a.txt", "b.png")
+		c.wantIn(u.Note, "dropped")
+		c.wantIn(u.Diff, "Dropped: a.txt,b.png")
+		c.wantHolds("dropped", "zone Files a.txt text/plain 5 first; b.png image/png 6 second")
+		c.wantUntouched("zone") // not clicked
+		c.upload(css("#revealing"), "a.txt")
+		c.wantHolds("dropped", "overlay Files a.txt text/plain 5 first")
+		c.upload(css("#delegated"), "a.txt", "empty.txt") // only a click shows that it opens no file chooser
+		c.wantHolds("dropped", "delegated 2")
+		c.eval("dropped = Promise.resolve('none'); 0", nil)
+		for selector, says := range sorted(map[string]string{"#rejecting": "does not accept", "#ignoring": "ignored", "#covered": "covered"}) {
+			_, err := c.page().Upload(c.ctx, css(selector), []string{"a.txt"}, nil)
+			c.wantCode(err, executor.ErrNotActionable, says)
+		}
+		k.deny(func(a executor.Access) bool { return a.Op == executor.OpUpload })
+		_, err := c.page().Upload(c.ctx, css("#zone"), []string{"a.txt"}, nil)
+		c.wantCode(err, executor.ErrPolicyDenied)
+		c.wantHolds("dropped", "none")
+		c.wantValue("document.title", "Files")
+	})
 	s.uploads(t, "files that the input rejects", func(c *testCase, _ *keeper) {
 		for _, tt := range []struct {
 			selector string

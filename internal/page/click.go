@@ -129,13 +129,19 @@ var clickEventType = map[executor.Button]string{
 	executor.ButtonLeft: "click", executor.ButtonRight: "contextmenu", executor.ButtonMiddle: "auxclick",
 }
 
-// clickAt clicks at a point where el was found. A press that arrives at the page more than late
+// clickAt clicks at a point where el was found. With the left button, that is a tap if the tab emulates
+// a touch screen: the touch events are followed by the mouse events that the browser derives from them.
+// A press that arrives at the page more than late
 // after it was sent has no effect. If no press was sent or the press was blocked, clickAt returns
 // errTargetMoved if el is no longer at the point, and an error that wraps errInputBlocked if
 // another element would have received the press.
 func (v *View) clickAt(ctx context.Context, el *element, at *actionPoint, button executor.Button, count int, modifiers int64, late time.Duration) (note string, err error) {
-	last := clickEventType[button]
-	c, err := v.startPressCheck(ctx, el, at, count, late, "pointerdown", "mousedown", last)
+	last, tap := clickEventType[button], button == executor.ButtonLeft && v.tab.emulation.get().touch()
+	types := []string{"pointerdown", "mousedown", last}
+	if tap {
+		types[1] = "touchstart"
+	}
+	c, err := v.startPressCheck(ctx, el, at, count, late, types...)
 	if errors.Is(err, errDocumentDetached) {
 		return "", v.detachedBeforeActionError(ctx, el)
 	}
@@ -147,20 +153,31 @@ func (v *View) clickAt(ctx context.Context, el *element, at *actionPoint, button
 		el.watch.plain = !el.watch.changed && !at.moved && el.doc.top() && at.frame == nil
 	}
 	var pending []*cdpconn.Pending
-	send := func(e mouseEvent) {
-		e.X, e.Y, e.Modifiers = at.x, at.y, modifiers
-		p, err := v.startInput(ctx, input.CommandDispatchMouseEvent, e)
+	send := func(method string, params any) {
+		p, err := v.startInput(ctx, method, params)
 		c.err = cmp.Or(c.err, err)
 		pending = append(pending, p)
 	}
-	el.shown.hover()
-	send(mouseEvent{Type: input.DispatchMouseEventTypeMouseMoved})
+	mouse := func(e mouseEvent) {
+		e.X, e.Y, e.Modifiers = at.x, at.y, modifiers
+		send(input.CommandDispatchMouseEvent, e)
+	}
+	if !tap {
+		el.shown.hover()
+		mouse(mouseEvent{Type: input.DispatchMouseEventTypeMouseMoved})
+	}
 	for n := 1; n <= count; n++ {
 		c.before = len(c.reported())
-		send(mouseEvent{Type: input.DispatchMouseEventTypeMousePressed, Button: button, Buttons: buttonBits[button], ClickCount: n})
-		send(mouseEvent{Type: input.DispatchMouseEventTypeMouseReleased, Button: button, ClickCount: n})
+		if tap {
+			for _, e := range tapEvents(at.x, at.y, modifiers) {
+				send(input.CommandDispatchTouchEvent, e)
+			}
+		} else {
+			mouse(mouseEvent{Type: input.DispatchMouseEventTypeMousePressed, Button: button, Buttons: buttonBits[button], ClickCount: n})
+			mouse(mouseEvent{Type: input.DispatchMouseEventTypeMouseReleased, Button: button, ClickCount: n})
+		}
 		var done bool
-		note, done, err = c.wait(ctx, pending, completionCriteria{last: last, times: n, more: n < count})
+		note, done, err = c.wait(ctx, pending, completionCriteria{last: last, times: n, more: n < count, tap: tap})
 		if !errors.Is(err, errInputBlocked) {
 			el.shown.act()
 		}

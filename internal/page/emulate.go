@@ -111,8 +111,8 @@ func (e emulation) commands(top, ownProcess bool) []command {
 		agent["platform"] = "Linux armv81"
 		agent["userAgentMetadata"] = map[string]any{"platform": "Android", "platformVersion": "10.0.0", "architecture": "", "model": "K", "mobile": d.mobile != ""}
 	}
-	touch := map[string]any{"enabled": d.width != 0}
-	if d.width != 0 {
+	touch := map[string]any{"enabled": e.touch()}
+	if e.touch() {
 		touch["maxTouchPoints"] = 5
 	}
 	list := []command{
@@ -132,6 +132,9 @@ func (e emulation) commands(top, ownProcess bool) []command {
 	}
 	return list
 }
+
+// touch reports whether the device has a touch screen.
+func (e emulation) touch() bool { return devices[e.Device].width != 0 }
 
 // position returns the command that sets the position of the device.
 func (e emulation) position() command {

@@ -21,8 +21,15 @@ func (f *frame) isErrorPage() bool {
 // errorPageDenial returns ErrPolicyDenied for input to an error page of the browser, except for the
 // release of a button, which has no effect without the press.
 func (v *View) errorPageDenial(params any) error {
-	if e, ok := params.(mouseEvent); ok && e.Type == input.DispatchMouseEventTypeMouseReleased {
-		return nil
+	switch e := params.(type) {
+	case mouseEvent:
+		if e.Type == input.DispatchMouseEventTypeMouseReleased {
+			return nil
+		}
+	case touchEvent:
+		if len(e.Points) == 0 {
+			return nil
+		}
 	}
 	t := v.tab
 	t.mu.Lock()

@@ -176,6 +176,7 @@ type completionCriteria struct {
 	last  string // the type of the event that ends the input; empty if any event does
 	times int    // how many of them must have arrived
 	more  bool   // more input follows, so keep listening
+	tap   bool   // the browser sends the click after it has confirmed the input
 }
 
 // A hitTargetResult is the result of finishCheck in js/hit_target_check.js.
@@ -184,6 +185,7 @@ type hitTargetResult struct {
 	Left     string          `json:"left"`     // the Departure of the element in js/hit_target_check.js, a key of pressNotes
 	Disabled bool            `json:"disabled"` // whether the element is disabled now
 	File     bool            `json:"file"`     // whether the element is in a download link
+	TapEnded bool            `json:"tapEnded"` // no click of the tap reaches the element
 	// Invalid are the fields that prevented a form from being submitted.
 	Invalid []invalidField `json:"invalid"`
 	// interrupted means that a dialog opened while the page handled the input.
@@ -248,6 +250,11 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 			return stopped(err)
 		}
 	}
+	if want.tap {
+		if err := c.awaitTap(ctx, want); err != nil {
+			return stopped(err)
+		}
+	}
 	if c.el.watch != nil && !want.more {
 		c.el.watch.begin(ctx)
 	}
@@ -270,6 +277,29 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 	}
 	note, err = c.verify(ctx, got, want)
 	return joinNotes(note, invalidNote(got.Invalid)), false, err
+}
+
+// awaitTap waits until the click of a tap has arrived, or the page has prevented it.
+func (c *hitTargetCheck) awaitTap(ctx context.Context, want completionCriteria) error {
+	limit, cancel := context.WithTimeout(ctx, c.v.tab.timing.TapClick)
+	defer cancel()
+	for d := c.path[0]; ; {
+		_, ended, other := summarize(c.reported(), want)
+		if ended || other != nil {
+			return nil
+		}
+		var got hitTargetResult
+		err := d.call(limit, &got, "finishCheck", c.token, true)
+		switch {
+		case limit.Err() != nil && ctx.Err() == nil:
+			return nil
+		case err != nil:
+			return err
+		case got.TapEnded:
+			return nil
+		}
+		c.v.pause(limit)
+	}
 }
 
 // reported returns the events that page scripts reported as they happened.
@@ -320,6 +350,8 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 		return "", nil
 	case !blocked && reached && got.Left != "" && want.times <= 1 && !want.more:
 		return pressNotes[got.Left], nil
+	case !blocked && reached && got.TapEnded:
+		return "", nil // the page handled the touch events
 	}
 	e := &executor.Error{Code: executor.ErrNotActionable, Hint: "Take a snapshot before trying again."}
 	v := c.v

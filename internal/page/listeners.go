@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -64,24 +65,10 @@ func (d *document) readListenersOf(ctx context.Context, id int, group string) bo
 // only one descendant listens and the element itself does not, it returns none: a click on the
 // element is a click on that descendant.
 func (d *document) listening(ctx context.Context, container runtime.RemoteObjectID, group string) []cdp.BackendNodeID {
-	var node dom.DescribeNodeResult
-	if d.sess.Call(ctx, dom.CommandDescribeNode, map[string]any{"objectId": container}, &node) != nil || node.Node == nil {
-		return nil
-	}
-	self := node.Node.BackendNodeID
-	// The browser reports only the listeners of the object's world, so resolve the node in the
-	// page's world.
-	var object dom.ResolveNodeResult
-	if d.sess.Call(ctx, dom.CommandResolveNode, dom.ResolveNodeParams{BackendNodeID: self, ObjectGroup: group}, &object) != nil || object.Object == nil {
-		return nil
-	}
-	var res domdebugger.GetEventListenersResult
-	if d.sess.Call(ctx, domdebugger.CommandGetEventListeners, map[string]any{"objectId": object.Object.ObjectID, "depth": -1}, &res) != nil {
-		return nil
-	}
+	self, listeners := d.listenersWithin(ctx, container, group)
 	seen := make(map[cdp.BackendNodeID]bool)
 	var nodes []cdp.BackendNodeID
-	for _, l := range res.Listeners {
+	for _, l := range listeners {
 		if seen[l.BackendNodeID] || !clickEvents[l.Type] {
 			continue
 		}
@@ -94,4 +81,38 @@ func (d *document) listening(ctx context.Context, container runtime.RemoteObject
 		return nil
 	}
 	return nodes
+}
+
+// listenersWithin returns the id of an element, and the page's listeners of the element and of its
+// descendants.
+func (d *document) listenersWithin(ctx context.Context, container runtime.RemoteObjectID, group string) (self cdp.BackendNodeID, _ []*domdebugger.EventListener) {
+	var node dom.DescribeNodeResult
+	if d.sess.Call(ctx, dom.CommandDescribeNode, map[string]any{"objectId": container}, &node) != nil || node.Node == nil {
+		return 0, nil
+	}
+	self = node.Node.BackendNodeID
+	// The browser reports only the listeners of the object's world, so resolve the node in the
+	// page's world.
+	var object dom.ResolveNodeResult
+	if d.sess.Call(ctx, dom.CommandResolveNode, dom.ResolveNodeParams{BackendNodeID: self, ObjectGroup: group}, &object) != nil || object.Object == nil {
+		return self, nil
+	}
+	var res domdebugger.GetEventListenersResult
+	if d.sess.Call(ctx, domdebugger.CommandGetEventListeners, map[string]any{"objectId": object.Object.ObjectID, "depth": -1}, &res) != nil {
+		return self, nil
+	}
+	return self, res.Listeners
+}
+
+// listensFor reports whether an element or one of its descendants has a listener of the page for a type
+// of event. It returns false if that is unknown.
+func (d *document) listensFor(ctx context.Context, id int, eventType string) bool {
+	group, release := d.objectGroup(ctx)
+	defer release()
+	object, err := d.object(ctx, id, group)
+	if err != nil || object == "" {
+		return false
+	}
+	_, listeners := d.listenersWithin(ctx, object, group)
+	return slices.ContainsFunc(listeners, func(l *domdebugger.EventListener) bool { return l.Type == eventType })
 }

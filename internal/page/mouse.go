@@ -178,10 +178,31 @@ func (v *View) mouse(ctx context.Context, o executor.MouseOptions) error {
 
 // tap touches a point and lifts the finger. If the touch fails, it cancels the touch.
 func (v *View) tap(ctx context.Context, x, y float64) error {
-	err := v.input(ctx, input.CommandDispatchTouchEvent, map[string]any{"type": "touchStart", "touchPoints": []map[string]any{{"x": x, "y": y}}})
-	if err != nil {
+	events := tapEvents(x, y, 0)
+	if err := v.input(ctx, input.CommandDispatchTouchEvent, events[0]); err != nil {
 		_, _ = v.startInput(context.WithoutCancel(ctx), input.CommandDispatchTouchEvent, touchCancel)
 		return fmt.Errorf("touching the page: %w", err)
 	}
-	return v.input(ctx, input.CommandDispatchTouchEvent, map[string]any{"type": "touchEnd", "touchPoints": []any{}})
+	return v.input(ctx, input.CommandDispatchTouchEvent, events[1])
+}
+
+// A touchEvent holds the parameters of Input.dispatchTouchEvent.
+type touchEvent struct {
+	Type      input.DispatchTouchEventType `json:"type"`
+	Points    []touchPoint                 `json:"touchPoints"` // not nil; empty when the finger is lifted
+	Modifiers int64                        `json:"modifiers"`
+}
+
+// A touchPoint is a finger on the page.
+type touchPoint struct {
+	X float64 `json:"x"`
+	Y float64 `json:"y"`
+}
+
+// tapEvents returns the events of a tap at a point.
+func tapEvents(x, y float64, modifiers int64) [2]touchEvent {
+	return [2]touchEvent{
+		{input.DispatchTouchEventTypeTouchStart, []touchPoint{{x, y}}, modifiers},
+		{input.DispatchTouchEventTypeTouchEnd, []touchPoint{}, modifiers},
+	}
 }

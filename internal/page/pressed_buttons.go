@@ -130,7 +130,7 @@ func (v *View) blockPaste(ctx context.Context) {
 }
 
 // touchCancel is the parameters of the event that cancels all touches without an effect.
-var touchCancel = map[string]any{"type": "touchCancel", "touchPoints": []any{}}
+var touchCancel = touchEvent{Type: input.DispatchTouchEventTypeTouchCancel, Points: []touchPoint{}}
 
 // releaseButtons releases all pressed buttons and cancels touches, without waiting for the page. It
 // is called after a failed call, and before other commands. It cancels a drag without a drop. If it

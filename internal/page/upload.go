@@ -31,11 +31,12 @@ type fileInput struct {
 }
 
 // Upload passes files to a file input: the target, the input that the target labels, or the one for
-// which a click on the target opens a file chooser.
+// which a click on the target opens a file chooser. If the target listens for drops, or a click on it
+// opens no file chooser, Upload drops the files on it.
 //
-// Upload does not use DOM.setFileInputFiles. With it, the browser would open the files by name,
-// when they may have been replaced, and the extension would need a setting that only the user can
-// change. Upload sends the content instead.
+// Upload uses neither DOM.setFileInputFiles nor Input.dispatchDragEvent. With them, the browser would
+// open the files by name, when they may have been replaced, and the extension would need a setting that
+// only the user can change. Upload sends the content instead.
 func (v *View) Upload(ctx context.Context, target executor.Target, files []upload.File, opts *executor.ActionOptions) (*executor.Upload, error) {
 	res := &executor.Upload{}
 	for _, f := range files {
@@ -43,7 +44,7 @@ func (v *View) Upload(ctx context.Context, target executor.Target, files []uploa
 	}
 	var err error
 	res.Changes, err = v.act(ctx, target, actOptions{timeout: timeoutOf(opts)}, func(ctx context.Context, el *element) (string, error) {
-		return "", v.upload(ctx, el, files)
+		return v.upload(ctx, el, files)
 	})
 	if err != nil {
 		return nil, err
@@ -51,37 +52,37 @@ func (v *View) Upload(ctx context.Context, target executor.Target, files []uploa
 	return res, nil
 }
 
-func (v *View) upload(ctx context.Context, el *element, files []upload.File) error {
+func (v *View) upload(ctx context.Context, el *element, files []upload.File) (note string, err error) {
 	if err := v.checkFrame(ctx, el.doc.frame, executor.OpUpload, ""); err != nil {
-		return err
+		return "", err
 	}
 	var in *fileInput
 	if err := v.callShown(ctx, el, &in, "fileInput", el.id); errors.Is(err, errDocumentDetached) {
-		return v.detachedBeforeActionError(ctx, el)
+		return "", v.detachedBeforeActionError(ctx, el)
 	} else if err != nil {
-		return err
+		return "", err
 	}
 	if in != nil {
 		in.doc = el.doc
-		if err := in.accepts(files); err != nil {
-			return err
-		}
-		return v.transferFiles(parentContext(ctx), in, files)
+		return "", v.setInputFiles(parentContext(ctx), in, files)
+	}
+	if el.doc.listensFor(ctx, el.id, "drop") {
+		return v.dropFiles(ctx, el, files)
 	}
 	watch := el.watch
 	in, release, err := v.openFileChooser(ctx, el)
+	if errors.Is(err, errNoFileChooser) {
+		return v.dropAfterClick(ctx, el, files, err)
+	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer release()
-	if err := in.accepts(files); err != nil {
-		return err
-	}
-	if err := v.transferFiles(parentContext(ctx), in, files); err != nil {
-		return err
+	if err := v.setInputFiles(parentContext(ctx), in, files); err != nil {
+		return "", err
 	}
 	watch.choosers = v.tab.fileChoosers.count() // the page's request is answered
-	return nil
+	return "", nil
 }
 
 // accepts returns an error if the input does not accept files.
@@ -110,6 +111,9 @@ func (t *Tab) interceptFileChoosers(enabled bool) {
 	}
 }
 
+// errNoFileChooser means that a click had no effect on files.
+var errNoFileChooser = errors.New("did not open a file chooser")
+
 // chooserNote is the note on an action after which the page requested a file chooser.
 const chooserNote = "the page opened a file chooser; no file was provided"
 
@@ -136,7 +140,7 @@ func (v *View) openFileChooser(ctx context.Context, el *element) (in *fileInput,
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, nil, executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the click did, or use the file input as the target.",
-			"%s is not a file input and did not open a file chooser", v.describeWithRef(parentContext(ctx), el))
+			"%s is not a file input, %w and does not accept dropped files", v.describeWithRef(parentContext(ctx), el), errNoFileChooser)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -175,11 +179,34 @@ func (v *View) openFileChooser(ctx context.Context, el *element) (in *fileInput,
 	return in, release, nil
 }
 
-// transferFiles sends files to the page and sets them as the files of an input.
-func (v *View) transferFiles(ctx context.Context, in *fileInput, files []upload.File) error {
+// setInputFiles sets files as those of an input, if it accepts them.
+func (v *View) setInputFiles(ctx context.Context, in *fileInput, files []upload.File) error {
+	if err := in.accepts(files); err != nil {
+		return err
+	}
+	return v.transferFiles(ctx, in.doc, files, func(ctx context.Context, token string, about []fileDescription) error {
+		var ok bool
+		err := in.doc.call(ctx, &ok, "setInputFiles", token, in.ID, about)
+		if err == nil && !ok {
+			return errDocumentDetached
+		}
+		return err
+	})
+}
+
+// A fileDescription is a FileDescription of js/upload.js.
+type fileDescription struct {
+	Name     string `json:"name"`
+	Type     string `json:"type"`
+	Modified int64  `json:"modified"` // ms since 1970
+}
+
+// transferFiles sends files to a document, and then calls give, which passes those that were sent with
+// token to an element. It ignores the error of give if the page has received the files.
+func (v *View) transferFiles(ctx context.Context, d *document, files []upload.File, give func(ctx context.Context, token string, about []fileDescription) error) error {
 	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Upload)
 	defer cancel()
-	d, token := in.doc, rand.Text()
+	token := rand.Text()
 	var done atomic.Bool
 	v.tab.reports.subscribe(token, func([]byte) { done.Store(true) })
 	defer func() {
@@ -188,14 +215,9 @@ func (v *View) transferFiles(ctx context.Context, in *fileInput, files []upload.
 			d.start(context.WithoutCancel(ctx), "discardFiles", token)
 		}
 	}()
-	type metadata struct {
-		Name     string `json:"name"`
-		Type     string `json:"type"`
-		Modified int64  `json:"modified"` // ms since 1970
-	}
-	var list []metadata
+	var about []fileDescription
 	for i, f := range files {
-		list = append(list, metadata{f.Name, f.MIMEType, f.Modified.UnixMilli()})
+		about = append(about, fileDescription{f.Name, f.MIMEType, f.Modified.UnixMilli()})
 		for chunk := range slices.Chunk(f.Data, uploadChunk) {
 			if err := d.call(ctx, nil, "receiveFileChunk", token, i, base64.StdEncoding.EncodeToString(chunk)); err != nil {
 				return transferError(err)
@@ -205,21 +227,19 @@ func (v *View) transferFiles(ctx context.Context, in *fileInput, files []upload.
 	if err := v.checkFrame(ctx, d.frame, executor.OpUpload, ""); err != nil { // the policy or the document may have changed during the transfer
 		return err
 	}
-	var ok bool
-	switch err := d.call(ctx, &ok, "setInputFiles", token, in.ID, list); {
-	case done.Load(), err == nil && ok:
-		return nil // even if the page's event handlers failed
-	case err == nil:
-		return transferError(errDocumentDetached)
-	default:
+	if err := give(ctx, token, about); err != nil && !done.Load() { // the page's event handlers may fail
 		return transferError(err)
 	}
+	return nil
 }
 
-// transferError returns the error for files that did not reach the input.
+// transferError returns the error for files that did not reach the element.
 func transferError(err error) error {
 	if errors.Is(err, errDocumentDetached) {
-		return executor.Errorf(executor.ErrTargetGone, "Take a snapshot to see where the page is.", "the file input was removed before upload: %w", err)
+		return executor.Errorf(executor.ErrTargetGone, "Take a snapshot to see where the page is.", "the element was removed before upload: %w", err)
+	}
+	if e, ok := errors.AsType[*executor.Error](err); ok {
+		return e
 	}
 	return fmt.Errorf("sending the files to the page: %w", timeoutAs(err, "the page to accept the files"))
 }

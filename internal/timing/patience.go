@@ -50,6 +50,9 @@ type Patience struct {
 	// FileChooser is how long after a click the page may open a file chooser: some pages send a
 	// request first.
 	FileChooser time.Duration
+	// TapClick is how long after a touch its click may arrive. The browser waits 300 ms for a second tap
+	// if that would zoom.
+	TapClick time.Duration
 	// DownloadStart bounds the time between a click and the start of a download that the caller
 	// requested. The server's response comes first.
 	DownloadStart time.Duration
@@ -94,6 +97,7 @@ func defaultPatience() Patience {
 		Option:               3 * time.Second,
 		Checked:              500 * time.Millisecond,
 		FileChooser:          2 * time.Second,
+		TapClick:             2 * time.Second,
 		DownloadStart:        10 * time.Second,
 		ViewportChange:       500 * time.Millisecond,
 

@@ -13,7 +13,7 @@ import { collectInvalid, formOf } from './submit.js';
 /** @import { InvalidField } from './submit.js' */
 
 /**
- * @type {Map<string, {stop: () => void, seen: object[], left: () => Departure, invalid: () => InvalidField[], el: Element | null, started: number}>}
+ * @type {Map<string, {stop: () => void, seen: object[], left: () => Departure, tapEnded: () => boolean, invalid: () => InvalidField[], el: Element | null, started: number}>}
  */
 const pendingChecks = new Map();
 
@@ -31,6 +31,7 @@ export function report(message) {
 
 /** The events of a press, and those that enter text. */
 const pressTypes = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick'];
+const touchTypes = ['touchstart', 'touchmove', 'touchend'];
 const entryTypes = ['keydown', 'beforeinput'];
 
 /** The age at which a check ends that no action has finished, in ms. */
@@ -38,7 +39,8 @@ const MAX_AGE_MS = 35_000;
 
 /**
  * @typedef {object} Expected
- * @property {string[]} types the types of events to report
+ * @property {string[]} types the types of events to report. With touchstart, the presses are taps: the
+ *   browser sends the mouse events and the click of a tap after its touch events
  * @property {[number, number]} [at] where in this viewport the element was found
  * @property {number} [presses] the number of presses to expect. One that starts on another element
  *   is blocked
@@ -109,6 +111,9 @@ export function listen(token, el, want) {
   let late = false; // it arrived too late
   /** @type {Change | null} */
   let replaced = null; // the change since the element was shown, for which the press is blocked
+  const tap = want.types.includes('touchstart');
+  const touches = /** @type {Set<Event>} */ (new Set());
+  let tapEnded = false; // no click of the tap reaches the element
   /** @type {Departure} */
   let released = ''; // the element's departure when the button was released
   const left = () => (el && want.at ? released || departure(el, want.at) : el && !isConnectedOf(el) ? 'removed' : '');
@@ -118,8 +123,10 @@ export function listen(token, el, want) {
     if (!e.isTrusted || handled.has(e)) return;
     handled.add(e);
     if (e.type === 'pointerup') released = left();
+    if (touchTypes.includes(e.type)) touches.add(e);
+    if (e.type === 'pointercancel') tapEnded = true; // the browser scrolls or zooms instead
     const observed = want.types.includes(e.type);
-    if (!observed && !blocking) return;
+    if (!observed && !blocking && !(tap && e.type === 'mousedown')) return;
     const hit = /** @type {Element | null} */ (e.composedPath().find((n) => n instanceof Element || (n !== window && typeOfNode(/** @type {Node} */ (n)) === 1)) || null);
     const inner = innermost(hit, e);
     const forTarget = !want.below && (!el || isHitFor(inner, el) || (hit !== inner && isHitFor(hit, el)));
@@ -131,16 +138,18 @@ export function listen(token, el, want) {
       replaced = change?.item ? change : null;
       blocking = presses-- > 0 && (late || !!replaced || (!forTarget && e.timeStamp < until));
     }
+    // The mouse events of a tap are for the element that is now at the point.
+    if (tap && e.type === 'mousedown' && !forTarget && !blocking && e.timeStamp < until) blocking = tapEnded = true;
     const ok = forTarget && !(blocking && (late || replaced));
-    const pressed = pressTypes.includes(e.type) && !byKey(e);
+    const pressed = (pressTypes.includes(e.type) || (tap && touchTypes.includes(e.type))) && !byKey(e);
     const held = (blocking && pressed) || (blockingText && !ok && performance.now() < expiry && entryTypes.includes(e.type));
     if (held) {
       e.preventDefault();
       e.stopImmediatePropagation();
-      // Its click follows immediately. A later one belongs to another press.
-      if (e.type === 'pointerup') after(0, () => (blocking = false));
+      // Its click follows immediately, except that of a tap. A later one belongs to another press.
+      if (e.type === (tap ? 'click' : 'pointerup')) after(0, () => (blocking = false));
     }
-    if (!observed) return;
+    if (!observed || (tapEnded && !forTarget)) return;
     const record = { token, type: e.type, ok, by: forTarget || !inner ? undefined : named(inner), held, late: held && late, change: (held && replaced) || undefined };
     seen.push(record);
     report(record);
@@ -153,16 +162,19 @@ export function listen(token, el, want) {
   }
   const form = formOf(el);
   const validation = collectInvalid(presses && (form || want.submits) ? roots : [], want.submits ? null : form);
-  const types = new Set([...want.types, ...(presses ? pressTypes : [])]);
+  const types = new Set([...want.types, ...(presses ? pressTypes : []), ...(tap ? [...touchTypes, 'pointercancel'] : [])]);
   for (const root of roots) for (const type of types) addListener.call(root, type, listener, { capture: true, passive: false });
   // This set's listener was installed before the page's, which may stop the event.
   const early = Object.hasOwn(globalThis, '__cmEarly') ? /** @type {Set<Function>} */ (/** @type {any} */ (globalThis).__cmEarly) : null;
-  early?.add(listener);
+  // Its listeners of touch events are passive, so these events are only recorded there.
+  const first = (/** @type {Event} */ e) => (touchTypes.includes(e.type) ? touches.add(e) : listener(e));
+  early?.add(first);
   pendingChecks.set(token, {
     seen, left, el, started, invalid: validation.fields,
+    tapEnded: () => tapEnded || [...touches].some((e) => e.isTrusted && e.defaultPrevented),
     stop: () => {
       validation.stop();
-      early?.delete(listener);
+      early?.delete(first);
       for (const root of roots) for (const type of types) removeListener.call(root, type, listener, { capture: true });
     },
   });
@@ -219,7 +231,7 @@ export function finishCheck(token, more) {
   }
   const el = e?.el;
   return {
-    seen: e ? e.seen : [], left: e ? e.left() : '', invalid: e ? e.invalid() : [],
+    seen: e ? e.seen : [], left: e ? e.left() : '', tapEnded: !!e && e.tapEnded(), invalid: e ? e.invalid() : [],
     disabled: !!el && matchesCSS(el, ':disabled'), file: !!el && !!closestTo(el, 'a[download][href], area[download][href]'),
   };
 }

@@ -31,7 +31,7 @@ import { allItems, removeItems, setItem, setItems, storedItems } from './storage
 import { leaveField } from './submit.js';
 import { beginEntry, entryFocus, focusedField, prefill } from './text_entry.js';
 import { describe, links, main, text, textParts } from './text_extraction.js';
-import { discardFiles, fileInput, receiveFileChunk, setInputFiles } from './upload.js';
+import { discardFiles, dropFiles, fileInput, receiveFileChunk, setInputFiles } from './upload.js';
 import { firstInDocumentOrder } from './tree_order.js';
 import { viewport } from './viewport.js';
 import { hasText, isShown, nextChange, painted, shownMatch } from './wait_conditions.js';
@@ -53,6 +53,7 @@ const api = {
   discardFiles,
   distrustContents,
   dragState,
+  dropFiles,
   endDrag,
   enterSecret,
   enteredTextFields,

@@ -1,10 +1,13 @@
 // @ts-check
-// Files for a file input. They arrive as base64 chunks and become File objects here, so that
+// Files for a file input or a drop. They arrive as base64 chunks and become File objects here, so that
 // the page gets exactly the bytes that were checked.
 
-import { isDisabled } from './actionability.js';
-import { attributeOf, dispatch, getter, hasAttribute, HTML, idOf, namespaceOf, nodes, tagOf } from './dom.js';
+import { elementAt, isDisabled, isFrame, isHitFor } from './actionability.js';
+import { nextFrame } from './animations.js';
+import { attributeOf, byId, dispatch, getter, hasAttribute, HTML, idOf, namespaceOf, nodes, tagOf } from './dom.js';
 import { report } from './hit_target_check.js';
+
+/** @typedef {{name: string, type: string, modified: number}} FileDescription */
 
 /** Chunks received, by token and file. @type {Map<string, Uint8Array[][]>} */
 const arriving = new Map();
@@ -50,26 +53,92 @@ export const receiveFileChunk = (token, file, chunk) => {
 };
 
 /**
- * setInputFiles sets the received files on an input and dispatches its events. It reports first,
- * because the page's listeners may prevent the result from arriving.
+ * received returns a DataTransfer with the received files.
  * @param {string} token
- * @param {number} id
- * @param {{name: string, type: string, modified: number}[]} about describes the files, in order
+ * @param {FileDescription[]} about
  */
-export const setInputFiles = (token, id, about) => {
-  const input = /** @type {Element | null} */ (nodes.get(id)?.deref() || null);
+function received(token, about) {
   const chunks = arriving.get(token) || [];
   arriving.delete(token);
-  if (!isFileInput(input)) return false;
   const list = new DataTransfer();
   about.forEach(({ name, type, modified }, i) => {
     list.items.add(new File(/** @type {BlobPart[]} */ (chunks[i] || []), name, { type, lastModified: modified }));
   });
+  return list;
+}
+
+/**
+ * setInputFiles sets the received files on an input and dispatches its events. It reports first,
+ * because the page's listeners may prevent the result from arriving.
+ * @param {string} token
+ * @param {number} id
+ * @param {FileDescription[]} about describes the files, in order
+ */
+export const setInputFiles = (token, id, about) => {
+  const input = /** @type {Element | null} */ (nodes.get(id)?.deref() || null);
+  const list = received(token, about);
+  if (!isFileInput(input)) return false;
   setFiles.call(input, list.files);
   report({ token, given: true });
   dispatch(input, new Event('input', { bubbles: true, composed: true }));
   dispatch(input, new Event('change', { bubbles: true }));
   return true;
+};
+
+/** The animation frames in which the files are dragged over the element. Pages show a drop zone then. */
+const DRAG_FRAMES = 2;
+
+/**
+ * dropFiles drags the received files onto an element and drops them, with the events of a drag from
+ * another program. During the drag, the page may show another element at the point, which then
+ * receives the events, as in a real drag. The drop is reported first, because the page's listeners may
+ * prevent the result from arriving.
+ * @param {string} token
+ * @param {number} id
+ * @param {[number, number]} at the point in this viewport
+ * @param {FileDescription[]} about describes the files, in order
+ * @returns {Promise<'' | 'gone' | 'moved' | 'covered' | 'rejected' | 'ignored'>} empty if the page
+ *   handled the drop
+ */
+export const dropFiles = async (token, id, [x, y], about) => {
+  const el = byId(id);
+  if (!el) return 'gone';
+  let hit = elementAt(x, y);
+  if (!hit || !isHitFor(hit, el)) return 'moved';
+  const data = received(token, about);
+  data.effectAllowed = 'all';
+  data.dropEffect = 'copy';
+  const hasEffect = data.dropEffect === 'copy'; // in Chromium, only the data of a real drag has one
+  /** @param {string} type @param {Element} target @param {Element | null} [relatedTarget] */
+  const send = (type, target, relatedTarget = null) => {
+    data.dropEffect = 'copy';
+    const e = new DragEvent(type, {
+      bubbles: true, cancelable: type !== 'dragleave', composed: true, view: window, relatedTarget, dataTransfer: data,
+      clientX: x, clientY: y, screenX: window.screenX + x, screenY: window.screenY + y,
+    });
+    dispatch(target, e);
+    return e.defaultPrevented;
+  };
+  send('dragenter', hit);
+  for (let n = 0; n < DRAG_FRAMES; n++) {
+    send('dragover', hit);
+    await nextFrame();
+    const now = elementAt(x, y);
+    if (now === hit) continue;
+    if (!now || isFrame(now)) {
+      send('dragleave', hit);
+      return 'covered';
+    }
+    send('dragenter', now, hit);
+    send('dragleave', hit, now);
+    hit = now;
+  }
+  if (!send('dragover', hit) || (hasEffect && data.dropEffect === 'none')) {
+    send('dragleave', hit);
+    return 'rejected';
+  }
+  report({ token, given: true });
+  return send('drop', hit) ? '' : 'ignored';
 };
 
 /** discardFiles drops received files. @param {string} token */

@@ -1,0 +1,73 @@
+package page
+
+import (
+	"context"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/upload"
+)
+
+// maxDropTries is how often files are dropped at most on an element that moves.
+const maxDropTries = 3
+
+// dropProblems are the reasons why js/upload.js did not drop files, or why the drop had no effect.
+var dropProblems = map[string]string{
+	"moved":    "moves",
+	"covered":  "was covered during the drag",
+	"rejected": "does not accept dropped files",
+	"ignored":  "ignored the dropped files",
+}
+
+// dropFiles drops files on el, at its action point. The events are not trusted, like those of a file
+// input.
+func (v *View) dropFiles(ctx context.Context, el *element, files []upload.File) (note string, err error) {
+	var problem string
+	err = v.transferFiles(parentContext(ctx), el.doc, files, func(tctx context.Context, token string, about []fileDescription) error {
+		for tries := 1; ; tries++ {
+			actx, cancel := actionContext(tctx, 0)
+			at, err := v.waitActionable(actx, el, actionabilityOptions{})
+			cancel()
+			if err != nil {
+				return err
+			}
+			if at.frame != nil {
+				return executor.Errorf(executor.ErrNotActionable, "Use an element inside the frame as the target.", "%s has a frame at the point of the drop", v.describeWithRef(tctx, el))
+			}
+			if err := v.checkFrame(tctx, el.doc.frame, executor.OpUpload, ""); err != nil {
+				return err
+			}
+			if err := v.callShown(tctx, el, &problem, "dropFiles", token, el.id, at.inner, about); err != nil {
+				return err
+			}
+			if problem == "gone" {
+				return errDocumentDetached
+			}
+			if problem != "moved" || tries == maxDropTries {
+				return nil
+			}
+		}
+	})
+	if err != nil {
+		return "", err
+	}
+	if problem != "" {
+		return "", executor.Errorf(executor.ErrNotActionable, "Use the file input, or the element that shows where to drop files, as the target.",
+			"%s %s", v.describeWithRef(parentContext(ctx), el), dropProblems[problem])
+	}
+	el.shown.act()
+	return "the files were dropped on it", nil
+}
+
+// dropAfterClick drops files on an element that was clicked and opened no file chooser, which is the
+// error noChooser. It returns noChooser if the element does not accept files.
+func (v *View) dropAfterClick(ctx context.Context, el *element, files []upload.File, noChooser error) (note string, err error) {
+	if !el.doc.current() {
+		return "", noChooser
+	}
+	note, err = v.dropFiles(ctx, el, files)
+	switch executor.CodeOf(err) {
+	case executor.ErrNotActionable, executor.ErrTargetGone, executor.ErrRefExpired:
+		return "", noChooser
+	}
+	return note, err
+}
