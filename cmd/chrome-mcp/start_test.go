@@ -49,7 +49,7 @@ func TestMemoryAtStart(t *testing.T) {
 	// Private and total memory of the process. Most of the total is the program file, which all
 	// servers share. How much of the file is mapped depends on the page cache: the total is 20.3 to
 	// 21.6 MiB.
-	const private, all = 9 << 19, 23 << 20
+	const private, all = 4 << 20, 23 << 20
 	cmd, stdin := initialized(t, binary, "--data", t.TempDir())
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
 	if err != nil {
