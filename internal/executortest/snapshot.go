@@ -149,6 +149,14 @@ func (s *suite) snapshot(t *testing.T) {
 	})
 }
 
+// nestedFrames tests frames that are not in the page's own document.
+func (s *suite) nestedFrames(t *testing.T) {
+	s.page(t, "frame of the page's site in a frame of another site", "snapshot_nest.html?plan=oo", func(c *testCase) {
+		c.click(byRef(c.refIn(c.snapWith("Words of level 2"), "button", "Button 2")), nil)
+		c.await("click", "deep2")
+	})
+}
+
 // snapWith takes snapshots until one contains part: cross-site frames may finish loading after the
 // page. The deadline of the case limits it.
 func (c *testCase) snapWith(part string) string {
