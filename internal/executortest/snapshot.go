@@ -143,6 +143,11 @@ func (s *suite) snapshot(t *testing.T) {
 	s.pageWith(t, "after action snapshot", "click.html", executor.SessionOptions{Gate: executor.AllowAll, AfterAction: executor.AfterSnapshot}, func(c *testCase) {
 		c.wantIn(c.click(css("#add"), nil).Snapshot, "Fresh item", "Old item")
 	})
+	s.page(t, "title of an abbreviation", "second.html", func(c *testCase) {
+		c.eval(`document.body.innerHTML = "<p>The <abbr title='Web Platform Tests'>WPT</abbr> pass, <kbd title='Control + S'><b>Ctrl</b>+S</kbd> saves; <abbr>TLA</abbr></p>"; 0`, nil)
+		text := c.snap(nil)
+		c.wantIn(text, `text: The`, `abbr "Web Platform Tests": WPT`, "text: pass,", `kbd "Control + S"`, "text: Ctrl+S", "text: saves; TLA")
+	})
 	s.page(t, "shadow root and frames", "frames.html", func(c *testCase) {
 		c.wantIn(c.snapWith("Words from across"), `button "In the shadow"`, `iframe "Same site"`, "Words of the frame",
 			`iframe "Other site"`, `button "Across"`)
