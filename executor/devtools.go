@@ -107,7 +107,7 @@ type Requests struct {
 // is reported. Each redirect hop is a separate request.
 type Request struct {
 	ID             string    `json:"id"`
-	Method         string    `json:"method"`
+	Method         string    `json:"method"` // empty for the first request of a popup window that started before we attached to it
 	URL            string    `json:"url"`
 	Type           string    `json:"type"` // "document", "fetch", "image" …
 	Status         int       `json:"status,omitempty"`

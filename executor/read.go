@@ -53,7 +53,7 @@ type Snapshot struct {
 	Cut int `json:"cut,omitempty"`
 	// Unsearched is the number of lines whose text is too long for Find to search completely.
 	Unsearched int `json:"unsearched,omitempty"`
-	// MissingFrames is the number of frames that could not be read in time.
+	// MissingFrames is the number of frames that could not be read, for example not in time.
 	MissingFrames int `json:"missingFrames,omitempty"`
 	// Obstacle is the detected obstacle. It is nil if none was detected, and in a snapshot of a
 	// target.

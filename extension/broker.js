@@ -579,7 +579,7 @@ export class Broker {
     const a = this.relay.attachments.get(source);
     const parent = this.tabs.get(source);
     const driven = a?.live && parent;
-    if (driven) this.relay.preattach(tabId); // before the first await
+    if (driven) this.relay.preattach(tabId, a); // before the first await
     const sharing = driven ? this.tabs.share(tabId, 'popup', parent) : null;
     this.newTabs.opened(tabId, source);
     if (this.newTabs.inScope(source)) {

@@ -77,6 +77,9 @@ export const content = (params, s) => {
   if (why) throw new CommandError('POLICY_DENIED', why);
 };
 
+/** For the frame element of a frame, which is in the parent document. @type {Check} */
+const frameOwner = (_, s) => content({}, s);
+
 /** For input. An error page of the browser, such as a certificate warning, gets none, except for what
  * has no effect without an earlier press: only a person may act on it. @type {Check} */
 const act = (params, s) => {
@@ -376,7 +379,7 @@ const TABLE = {
   'DOM.getBoxModel': content,
   'DOM.getContentQuads': content,
   'DOM.getDocument': requireEvalConsent, // with pierce it returns denied frames
-  'DOM.getFrameOwner': (_, s) => content({}, s), // the frame element, in the parent document
+  'DOM.getFrameOwner': frameOwner,
   'DOM.getNodeForLocation': content,
   'DOM.requestNode': content,
   'DOM.resolveNode': content,
@@ -508,11 +511,14 @@ export function redactResult(method, result, rules) {
   }) };
 }
 
+/** The checks that use the site of a child session. */
+const SITE_CHECKS = new Set([act, content, createIsolatedWorld, deleteCookies, describeNode, frameOwner, getCookies, setCookie]);
+
 /**
  * Reports whether a method needs the document of an out-of-process frame.
  * @param {string} method
  */
-export const needsSite = (method) => Object.hasOwn(TABLE, method) && [act, content, describeNode, createIsolatedWorld].includes(TABLE[method]);
+export const needsSite = (method) => Object.hasOwn(TABLE, method) && SITE_CHECKS.has(TABLE[method]);
 
 /** The allowed methods, for tests and documents. */
 export const METHOD_NAMES = Object.keys(TABLE);

@@ -51,6 +51,9 @@ const RESEND_PAUSE = 20;
 /** Events that a page can cause as often as it likes. See Budget. */
 const LOG_EVENTS = new Set(['Runtime.consoleAPICalled', 'Runtime.exceptionThrown']);
 
+/** How many events of a tab are stored until attach completes. The events of a dialog always are. */
+const MAX_EARLY = 1000;
+
 /** How many requests of a tab are recorded for CDP clients. */
 const MAX_REQUESTS = 5000;
 
@@ -102,6 +105,8 @@ class Budget {
  * @property {Map<string, string>} urls URLs of the documents of other frames, if known
  * @property {Set<string>} names names of the isolated worlds that the server's tools created
  * @property {Set<string>} clientNames names of the isolated worlds that CDP clients created
+ * @property {Record<string, any> | null} network parameters of the tools' last Network.enable, null
+ *   while it is disabled
  * @property {boolean} followsRequests whether a CDP client has sent a command
  * @property {Map<string, string>} requests URLs of the last requests, by id
  * @property {boolean} live whether the debugger is attached
@@ -155,8 +160,8 @@ export class Relay {
      */
     this.preattached = new Map();
     /**
-     * Dialogs that opened in a tab before attach completed.
-     * @type {Map<number, {source: chrome.debugger.DebuggerSession, method: string, params: any}>}
+     * Events of a tab before attach completed.
+     * @type {Map<number, {source: chrome.debugger.DebuggerSession, method: string, params: any}[]>}
      */
     this.early = new Map();
   }
@@ -194,7 +199,7 @@ export class Relay {
       if (old) await this.detachNow(old);
       /** @type {Attachment} */
       const a = {
-        tabId, connection, session: connection.session, rules, own, url: '', top: '', documents: 0, steps: 0, urls: new Map(), names: new Set(), clientNames: new Set(), followsRequests: false, requests: new Map(), live: false,
+        tabId, connection, session: connection.session, rules, own, url: '', top: '', documents: 0, steps: 0, urls: new Map(), names: new Set(), clientNames: new Set(), network: null, followsRequests: false, requests: new Map(), live: false,
         used: Date.now(), doing: null, children: new Map(), worlds: new Map(), gate: null, resending: null,
         dialog: '', closing: false, budgets: new Map(),
       };
@@ -218,8 +223,7 @@ export class Relay {
           throw new CommandError('DETACHED', `tab ${tabId} was unshared`);
         }
         a.live = true;
-        const dialog = this.early.get(tabId);
-        if (dialog) this.onEvent(dialog.source, dialog.method, dialog.params);
+        for (const { source, method, params } of this.early.get(tabId) ?? []) this.onEvent(source, method, params);
       } catch (e) {
         if (this.attachments.get(tabId) === a) {
           this.attachments.delete(tabId);
@@ -234,19 +238,22 @@ export class Relay {
 
   /**
    * Attaches the debugger to a tab that the page of a driven tab has just opened, before
-   * it is decided whether the tab may be driven. No command is sent to it until attach
-   * completes. Without this, a dialog that its page opened earlier could not be
-   * answered.
+   * it is decided whether the tab may be driven. Its events are stored, and no command acts on it,
+   * until attach completes. Without this, a dialog that its page opened earlier could not be
+   * answered, and its first requests would not be reported.
    *
    * @param {number} tabId
+   * @param {Attachment} opener
    */
-  preattach(tabId) {
+  preattach(tabId, opener) {
     if (this.attachments.has(tabId) || this.preattached.has(tabId)) return;
-    this.preattached.set(tabId, withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.attach({ tabId }, PROTOCOL), 'attaching the debugger').then(() => {
-      // Not awaited: the response would come after the dialog.
-      void chrome.debugger.sendCommand({ tabId }, 'Page.enable').catch(() => {});
-      return true;
-    }, () => false));
+    const attached = withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.attach({ tabId }, PROTOCOL), 'attaching the debugger').then(() => true, () => false);
+    this.preattached.set(tabId, attached);
+    // The page is loading, so nothing here waits for a response: the browser handles these after attach.
+    // The response to Page.enable would come after the dialog.
+    const send = (/** @type {string} */ method, /** @type {Record<string, any>} */ params) => void chrome.debugger.sendCommand({ tabId }, method, params).catch(() => {});
+    if (opener.network) send('Network.enable', opener.network);
+    send('Page.enable', {});
   }
 
   /**
@@ -353,6 +360,10 @@ export class Relay {
       : verify(method, params, this.commandContext(a, sessionId));
     if (client !== '') a.followsRequests = true;
     if (typeof params.worldName === 'string') (client === '' ? a.names : a.clientNames).add(params.worldName);
+    if (sessionId === '' && client === '' && method.startsWith('Network.')) {
+      if (method === 'Network.enable') a.network = params;
+      if (method === 'Network.disable') a.network = null;
+    }
     if (method === 'Runtime.disable') a.worlds.delete(sessionId); // their destruction is not reported
     a.used = Date.now();
     if (!(checked instanceof Promise)) return this.send(a, sessionId, method, checked, timeoutMs, client);
@@ -525,8 +536,9 @@ export class Relay {
     const a = this.attachments.get(source.tabId);
     if (!a?.live) {
       if (!a && !this.preattached.has(source.tabId)) return;
-      if (method === 'Page.javascriptDialogOpening') this.early.set(source.tabId, { source, method, params });
-      if (method === 'Page.javascriptDialogClosed') this.early.delete(source.tabId);
+      const early = this.early.get(source.tabId) ?? [];
+      this.early.set(source.tabId, early);
+      if (early.length < MAX_EARLY || method.startsWith('Page.javascriptDialog')) early.push({ source, method, params });
       return;
     }
     const sessionId = source.sessionId ?? '';

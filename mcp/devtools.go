@@ -190,9 +190,12 @@ func (t *text) request(q executor.Request) {
 	t.line("%s, %d ms%s", line, q.Duration, running)
 }
 
-// method returns the method of a request, quoted unless it is a standard method.
+// method returns the method of a request, quoted unless it is a standard method. The method of the
+// first request of a popup window may be unknown.
 func method(name string) own {
 	switch name {
+	case "":
+		return "(method unknown)"
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
 		return own(name)
 	}

@@ -98,7 +98,7 @@ func (r snapshotResult) renderPage(t *text) {
 	t.obstacle(r.Obstacle)
 	t.note(r.Note)
 	if r.MissingFrames > 0 {
-		t.line("missing: %s that could not be read in time; read a part of the page with ref or selector", plural(r.MissingFrames, "frame"))
+		t.line("missing: %s that could not be read; read a part of the page with ref or selector", plural(r.MissingFrames, "frame"))
 	}
 }
 

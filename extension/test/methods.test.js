@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { redactResult, check, describe, METHOD_NAMES } from '../methods.js';
+import { redactResult, check, describe, METHOD_NAMES, needsSite } from '../methods.js';
 import { compile } from '../policy.js';
 import { INPUT_BLOCK_SCRIPTS, CONTENT_HIDING_SCRIPTS } from '../wire.js';
 
@@ -199,6 +199,14 @@ test('commands are allowed or denied', async () => {
   ])) {
     assert.equal(await outcome(method, params, over), want, `${method} ${JSON.stringify(params)} ${JSON.stringify(over ?? {})}`);
     assert.equal(prompted.length, want === 'CONSENT_REQUIRED' ? 1 : 0, method);
+  }
+});
+
+test('a command that depends on the site of a frame needs it', async () => {
+  const params = { name: 'a', domain: 'example.com', frameId: 'mine', urls: ['https://example.com/'], url: 'https://example.com/', worldName: 'w' };
+  for (const method of METHOD_NAMES) {
+    const [known, unknown] = [await outcome(method, params, { child: true, site: 'https://www.example.com/' }), await outcome(method, params, { child: true, site: '' })];
+    assert.equal(needsSite(method), known !== unknown, `${method}: ${known} on a known site, ${unknown} on an unknown one`);
   }
 });
 

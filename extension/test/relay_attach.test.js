@@ -115,3 +115,24 @@ test('attaching to a warning of the browser fails with its reason', async () => 
   const { attach } = setUp(['Cannot attach to this target.']);
   await assert.rejects(attach(), /warning of the browser.*: ask the user to leave it, or open another tab/);
 });
+
+test('a popup window is attached with the network settings of its opener, and its events are stored', async () => {
+  const { attach, relay, connection, calls } = setUp([null]);
+  chrome.debugger.sendCommand = /** @type {any} */ (async (/** @type {any} */ target, /** @type {string} */ method) => {
+    calls.push(`${target.tabId} ${method}`);
+    return {};
+  });
+  /** @type {string[]} */
+  const events = [];
+  Object.assign(connection, { state: 'connected', send: (/** @type {any} */ frame) => events.push(frame.data.method) });
+  const event = (/** @type {string} */ method) => relay.onEvent({ tabId: 7 }, method, { frame: { id: 'T7', url: 'https://example.com/' } });
+  Object.assign(relay.delegate, { moved: () => {} });
+  event('Network.requestWillBeSent'); // of a tab that is not driven
+  relay.preattach(7, /** @type {any} */ ({ network: { maxTotalBufferSize: 0 } }));
+  assert.deepEqual(calls, ['attach', '7 Network.enable', '7 Page.enable'], 'without waiting for a response');
+  for (const method of ['Network.responseReceived', 'Page.frameNavigated']) event(method);
+  assert.deepEqual(events, []);
+  await attach();
+  event('Network.loadingFinished');
+  assert.deepEqual(events, ['Network.responseReceived', 'Page.frameNavigated', 'Network.loadingFinished']);
+});

@@ -25,6 +25,7 @@ var (
 		{"error_pages", "Error pages", (*suite).errorPages},
 		{"resubmission", "History", (*suite).resubmission},
 		{"snapshot", "Snapshots", (*suite).snapshot},
+		{"nested_frames", "Frames in snapshots", (*suite).nestedFrames},
 		{"click", "Clicking", (*suite).click},
 		{"click_targets", "Locators", (*suite).clickTargets},
 		{"selectors", "Selectors", (*suite).selectors},

@@ -135,7 +135,7 @@ func (st *caseSite) otherURL(file string) string {
 }
 func (st *caseSite) path(path string) string { return st.origin() + path }
 
-// heldURL returns the URL of a page that is not sent before release(name).
+// heldURL returns the URL of a page that is not sent before release(name). With ?to=, it redirects.
 func (st *caseSite) heldURL(name string) string { return st.origin() + "/held/" + st.id + "/" + name }
 
 func (st *caseSite) holdResponse(name string) *pendingResponse {
@@ -263,6 +263,10 @@ func (s *site) serveHeld(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !st.awaitRelease(r, r.PathValue("name")) {
+		return
+	}
+	if to := r.URL.Query().Get("to"); to != "" {
+		http.Redirect(w, r, to, http.StatusFound)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

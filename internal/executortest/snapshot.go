@@ -1,6 +1,7 @@
 package executortest
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -148,9 +149,49 @@ func (s *suite) snapshot(t *testing.T) {
 	s.pageWith(t, "after action snapshot", "click.html", executor.SessionOptions{Gate: executor.AllowAll, AfterAction: executor.AfterSnapshot}, func(c *testCase) {
 		c.wantIn(c.click(css("#add"), nil).Snapshot, "Fresh item", "Old item")
 	})
+	s.page(t, "diff of an element without a line", "second.html", func(c *testCase) {
+		box := &executor.SnapshotOptions{Target: css("#box"), Diff: true}
+		show := func(outside, in, after string) {
+			c.Helper()
+			c.eval(fmt.Sprintf("document.body.innerHTML = `<p>%s</p><div id=box>%s</div><p>%s</p>`; 0", outside, in, after), nil)
+		}
+		const list = "<p>first</p><p>second</p><p>see <span id=word>third</span></p>"
+		show("outside 0", list, "after 0")
+		c.snap(nil)
+		show("outside 1", "<p>first 1</p><p>see <span id=word>third</span></p><p>fourth</p>", "after 1")
+		diff := c.snap(box)
+		c.wantIn(diff, "[~] text: first 1", "[+] text: fourth", "[-] text: second")
+		c.wantNotIn(diff, "outside", "after", "third")
+		if diff := c.snap(box); diff != "no visible change" {
+			c.Errorf("reported twice:\n%s", diff)
+		}
+		show("outside 0", list, "after 0")
+		c.snap(nil)
+		c.eval("word.textContent = 'other'; document.querySelector('#box p').textContent = 'first 2'; 0", nil)
+		diff = c.snap(&executor.SnapshotOptions{Target: css("#word"), Diff: true})
+		c.wantIn(diff, "[~] text: see other") // the line that the element is in
+		c.wantNotIn(diff, "first")
+		show("outside 0", list, "after 0")
+		c.snap(nil)
+		show("outside 0", "", "after 0")
+		c.wantIn(c.snap(box), "[-] text: first", "[-] text: see third")
+	})
+	s.page(t, "title of an abbreviation", "second.html", func(c *testCase) {
+		c.eval(`document.body.innerHTML = "<p>The <abbr title='Web Platform Tests'>WPT</abbr> pass, <kbd title='Control + S'><b>Ctrl</b>+S</kbd> saves; <abbr>TLA</abbr></p>"; 0`, nil)
+		text := c.snap(nil)
+		c.wantIn(text, `text: The`, `abbr "Web Platform Tests": WPT`, "text: pass,", `kbd "Control + S"`, "text: Ctrl+S", "text: saves; TLA")
+	})
 	s.page(t, "shadow root and frames", "frames.html", func(c *testCase) {
 		c.wantIn(c.snapWith("Words from across"), `button "In the shadow"`, `iframe "Same site"`, "Words of the frame",
 			`iframe "Other site"`, `button "Across"`)
+	})
+}
+
+// nestedFrames tests frames that are not in the page's own document.
+func (s *suite) nestedFrames(t *testing.T) {
+	s.page(t, "frame of the page's site in a frame of another site", "snapshot_nest.html?plan=oo", func(c *testCase) {
+		c.click(byRef(c.refIn(c.snapWith("Words of level 2"), "button", "Button 2")), nil)
+		c.await("click", "deep2")
 	})
 }
 

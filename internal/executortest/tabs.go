@@ -1,6 +1,7 @@
 package executortest
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -221,6 +222,20 @@ func (c *testCase) wantGone(err error) {
 }
 
 func (s *suite) popups(t *testing.T) {
+	s.recorded(t, "requests from the first one", "second.html", func(c *testCase, _ *keeper) {
+		address := c.heldURL("landing") + "?to=" + url.QueryEscape(c.url("inspect.html"))
+		c.eval("document.body.innerHTML = '<h1>Opener</h1><button id=open>Open</button>'; document.querySelector('#open').onclick = () => window.open("+quote(address)+"); 0", nil)
+		c.tab = c.opened("#open", nil).ID
+		c.awaitRequest("landing")
+		c.release("landing")
+		c.met(executor.WaitCondition{Selector: "iframe"})
+		for part, status := range sorted(map[string]int{"/held/": 302, "/inspect.html": 200, "reading-data.json?v=1": 200}) {
+			if q := c.request(part); q.Status != status || q.Method != "" && q.Method != "GET" {
+				c.Errorf("%s: %+v", part, q)
+			}
+		}
+		c.console("loading now")
+	})
 	for _, by := range []string{"window", "blank", "noopener"} {
 		s.page(t, by, "tabs.html", func(c *testCase) {
 			a := c.click(css("#"+by), nil)

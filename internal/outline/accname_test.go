@@ -18,6 +18,8 @@ type accnameCase struct {
 	name, role       string
 	gotName, gotRole string // result of chrome-mcp, where it differs
 	reason           string // for the deviation; empty if there is none
+	chromium         string // name that Chromium gives, where it differs
+	chromiumReason   string // for that; empty if it does not differ
 }
 
 // readAccnameCases reads testdata/accname/cases.txt. The head of the file describes its format.
@@ -35,6 +37,15 @@ func readAccnameCases(t *testing.T) []*accnameCase {
 			continue
 		}
 		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(line, "chromium: "); ok {
+			c := cases[len(cases)-1]
+			c.chromium, c.chromiumReason, ok = strings.Cut(" "+rest, " | ")
+			c.chromium = strings.Trim(c.chromium, " ")
+			if !ok || c.chromiumReason == "" {
+				t.Fatalf("cases.txt:%d: want chromium: NAME | REASON", i+1)
+			}
 			continue
 		}
 		rest, deviates := strings.CutPrefix(line, "deviates: ")
@@ -72,6 +83,7 @@ func TestAccessibleNames(t *testing.T) {
 	defer srv.Close()
 	p := startBrowser(t).newTab(t, srv.URL)
 	var got []describedElement
+	var ids []int
 	p.js(`() => {
   const marked = (root) => {
     for (const el of root.querySelectorAll('*')) {
@@ -83,8 +95,9 @@ func TestAccessibleNames(t *testing.T) {
   };
   const targets = [...document.querySelectorAll('.case')].map((box) => marked(box) || box.firstElementChild);
   for (const el of targets) el.removeAttribute('t');
-  return targets.map((el) => __cm.describeFully(__cm.idOf(el)));
-}`, &got)
+  return targets.map(__cm.idOf);
+}`, &ids)
+	p.js("(ids) => ids.map(__cm.describeFully)", &got, ids)
 	if len(got) != len(cases) {
 		t.Fatalf("the page has %d cases, want %d", len(got), len(cases))
 	}
@@ -103,4 +116,14 @@ func TestAccessibleNames(t *testing.T) {
 		}
 	}
 	t.Logf("%d cases: %d as specified, %d deviate for a reason", len(cases), asSpecified, deviations)
+	for i, c := range cases {
+		theirs := p.axNode(ids[i])
+		name, want := theirs.name(), c.name
+		if c.chromiumReason != "" {
+			want = c.chromium
+		}
+		if c.name != "-" && want != "-" && name != want {
+			t.Errorf("cases.txt:%d: %s: Chromium's name is %q, want %q\n\t%s", c.line, c.rule, name, want, c.html)
+		}
+	}
 }

@@ -18,6 +18,7 @@ type DiffOptions struct {
 	MaxChars int                // characters; default DefaultDiffChars
 	RefOf    func(*Node) string // for existing nodes, as in Options
 	OldRef   func(*Node) string // for removed nodes; "" if a node had no ref; nil shows no refs
+	Marked   bool               // only changes in marked nodes, and lines that were removed next to them
 }
 
 // A Change is the result of [Diff].
@@ -44,6 +45,9 @@ func Diff(old, next *Document, opts DiffOptions) Change {
 	}
 	d := &differ{a: (&liner{factor: 1}).lay(old), b: (&liner{factor: 1}).lay(next), opts: opts}
 	d.match()
+	if opts.Marked {
+		d.mark()
+	}
 	return d.report()
 }
 
@@ -81,6 +85,24 @@ type differ struct {
 	keptB      []bool
 	start      int // of the differing part, in both
 	endA, endB int
+	marked     []bool // which lines of b are in a marked node; nil means all
+}
+
+// mark sets marked. A framed document is in the node of its frame. If no node is marked, the element shows
+// nothing now, and all lines are reported: where the removed ones were is not known.
+func (d *differ) mark() {
+	d.marked = make([]bool, len(d.b))
+	for j, l := range d.b {
+		d.marked[j] = l.node != nil && l.node.Has(Marked) || l.parent >= 0 && d.marked[l.parent]
+	}
+	if !slices.Contains(d.marked, true) {
+		d.marked = nil
+	}
+}
+
+// reports reports whether line j of b is reported if it changed.
+func (d *differ) reports(j int) bool {
+	return d.marked == nil || j >= 0 && j < len(d.marked) && d.marked[j]
 }
 
 // match marks the lines that occur in both outlines, in the same order.
@@ -198,14 +220,22 @@ func (d *differ) report() Change {
 		for j < d.endB && !d.keptB[j] {
 			j++
 		}
-		replaced := d.replacements(hunkA, i, hunkB, j)
-		for k := hunkA; k < i; k++ {
+		hunkA, endA, hunkB, endB := d.inner(hunkA, i, hunkB, j)
+		replaced := d.replacements(hunkA, endA, hunkB, endB)
+		near := false // a line of the hunk, or one next to it, is reported
+		for k := hunkB - 1; k <= endB; k++ {
+			near = near || d.reports(k)
+		}
+		for k := hunkA; k < endA && near; k++ {
 			if _, ok := replaced[k]; ok || come[d.a[k].key()] {
 				continue // reported at its new position
 			}
 			removed = append(removed, k)
 		}
-		for k := hunkB; k < j; k++ {
+		for k := hunkB; k < endB; k++ {
+			if !d.reports(k) {
+				continue
+			}
 			ln := &d.b[k]
 			before := gone[ln.key()]
 			if at, ok := replaced[-k-1]; ok {
@@ -264,17 +294,32 @@ func (d *differ) writeRemoved(removed []int, w *diffWriter) {
 	}
 }
 
+// alike reports whether line i of a and line j of b have no element and the same role.
+func (d *differ) alike(i, j int) bool {
+	return !d.a[i].refs() && !d.b[j].refs() && d.a[i].role() == d.b[j].role()
+}
+
+// inner returns the hunk without the lines at its ends that are not reported and replaced others. The line
+// before or after them is not reported either.
+func (d *differ) inner(a, endA, b, endB int) (int, int, int, int) {
+	before, after := d.reports(b-1), d.reports(endB)
+	for !before && a < endA && b < endB && !d.reports(b) && d.alike(a, b) {
+		a, b = a+1, b+1
+	}
+	for !after && a < endA && b < endB && !d.reports(endB-1) && d.alike(endA-1, endB-1) {
+		endA, endB = endA-1, endB-1
+	}
+	return a, endA, b, endB
+}
+
 // replacements pairs, within a hunk, lines without an element that replaced each other: a text that
 // changed is one change. It returns the new line of each old one, and the old line of each new line
 // k under -k-1.
 func (d *differ) replacements(a, endA, b, endB int) map[int]int {
 	pairs := make(map[int]int)
 	for ; a < endA; a++ {
-		if d.a[a].refs() {
-			continue
-		}
 		for k := b; k < endB; k++ {
-			if !d.b[k].refs() && d.b[k].role() == d.a[a].role() {
+			if d.alike(a, k) {
 				pairs[a], pairs[-k-1] = k, a
 				b = k + 1
 				break

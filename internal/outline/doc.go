@@ -37,6 +37,7 @@ const (
 	Modal
 	Multiple // several options can be selected
 	Masked   // its value is secret and was not sent
+	Marked   // in the element that the walk was to mark
 )
 
 // Has reports whether all of g is set.

@@ -1,8 +1,12 @@
 package page
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 )
 
@@ -37,6 +41,49 @@ func TestMessagesOfHandover(t *testing.T) {
 			}
 			if !report(3) {
 				t.Error("a message after the handover is not accepted")
+			}
+		})
+	}
+}
+
+// TestFirstRequestOfPopup checks that the first request of a popup window is recorded although the
+// browser did not report that it was sent.
+func TestFirstRequestOfPopup(t *testing.T) {
+	redirect := network.EventRequestWillBeSent{
+		RequestID: "1", FrameID: "F", Type: network.ResourceTypeDocument,
+		Request: &network.Request{URL: "http://a.test/landing", Method: "GET"}, RedirectResponse: &network.Response{URL: "http://a.test/go", Status: 302},
+	}
+	response := network.EventResponseReceived{
+		RequestID: "1", FrameID: "F", Type: network.ResourceTypeDocument, Response: &network.Response{URL: "http://a.test/landing", Status: 200},
+	}
+	later := network.EventResponseReceived{
+		RequestID: "2", FrameID: "F", Type: network.ResourceTypeDocument, Response: &network.Response{URL: "http://a.test/later", Status: 200},
+	}
+	for name, c := range map[string]struct {
+		opener *Tab
+		sent   []network.EventRequestWillBeSent
+		want   []string
+	}{
+		"redirect":       {new(Tab), []network.EventRequestWillBeSent{redirect}, []string{" http://a.test/go 302", "GET http://a.test/landing 200"}},
+		"response":       {new(Tab), nil, []string{" http://a.test/landing 200"}},
+		"without opener": {nil, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tab := Tab{opts: Options{Opener: c.opener}, main: "F", frames: map[cdp.FrameID]*frame{"F": {id: "F"}}}
+			tab.recording.start()
+			var got []string
+			tab.recording.update(func(l *activityLog) {
+				for _, e := range c.sent {
+					tab.recordSent(l, nil, e)
+				}
+				tab.recordResponse(l, nil, response)
+				tab.recordResponse(l, nil, later) // of a request that was dropped
+				for _, q := range l.requests.items {
+					got = append(got, fmt.Sprint(q.item.Method, " ", q.item.URL, " ", q.item.Status))
+				}
+			})
+			if !slices.Equal(got, c.want) {
+				t.Errorf("recorded %q, want %q", got, c.want)
 			}
 		})
 	}

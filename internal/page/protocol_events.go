@@ -205,7 +205,7 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 		})
 	case "Network.responseReceived":
 		on(ev, network.ResponseReceived, func(e network.EventResponseReceived) {
-			t.recording.update(func(l *activityLog) { l.responded(e.RequestID, e.Response) })
+			t.recording.update(func(l *activityLog) { t.recordResponse(l, ev.Session, e) })
 			switch {
 			case e.Type != network.ResourceTypeDocument || e.Response == nil:
 			case e.FrameID == t.main:

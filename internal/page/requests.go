@@ -36,6 +36,9 @@ func (t *Tab) recordSent(r *activityLog, s *cdpconn.Session, e network.EventRequ
 	if e.Request == nil {
 		return
 	}
+	if e.RedirectResponse != nil {
+		t.recordUnseen(r, s, e, e.RedirectResponse)
+	}
 	if before := r.running[e.RequestID]; before != nil && e.RedirectResponse != nil {
 		r.responded(e.RequestID, e.RedirectResponse)
 		before.Bytes = int64(e.RedirectResponse.EncodedDataLength)
@@ -73,6 +76,29 @@ func (t *Tab) recordSent(r *activityLog, s *cdpconn.Session, e network.EventRequ
 			delete(r.running, old.id)
 		}
 	}
+}
+
+// recordUnseen records the first request of a popup window, which was sent before the browser reported
+// the requests of the window, when its response arrives. sent has what the events of a request and its
+// response have in common. The method of the request is not known. t.mu must be held.
+func (t *Tab) recordUnseen(r *activityLog, s *cdpconn.Session, sent network.EventRequestWillBeSent, res *network.Response) {
+	if t.opts.Opener == nil || r.requests.last > 0 || sent.Type != network.ResourceTypeDocument || sent.FrameID != t.main || res == nil {
+		return
+	}
+	sent.Request, sent.RedirectResponse = &network.Request{URL: res.URL}, nil
+	sent.WallTime = cdp.TimeSinceEpoch(float64(time.Now().UnixMilli()) / 1000)
+	if res.Timing != nil {
+		sent.Timestamp = cdp.MonotonicTime(res.Timing.RequestTime)
+	}
+	t.recordSent(r, s, sent)
+}
+
+// recordResponse records a response. t.mu must be held.
+func (t *Tab) recordResponse(r *activityLog, s *cdpconn.Session, e network.EventResponseReceived) {
+	t.recordUnseen(r, s, network.EventRequestWillBeSent{
+		RequestID: e.RequestID, LoaderID: e.LoaderID, FrameID: e.FrameID, Type: e.Type, Timestamp: e.Timestamp,
+	}, e.Response)
+	r.responded(e.RequestID, e.Response)
 }
 
 // assignRequestFrames finds the documents of requests that the browser reported before their

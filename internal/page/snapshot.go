@@ -97,6 +97,7 @@ func (v *View) diffSnapshot(ctx context.Context, top *document, root *element, t
 	v.mu.Lock()
 	last, before := v.last, v.parts[at]
 	v.mu.Unlock()
+	var marked *element // only its part of the page counts, if not nil
 	switch {
 	case before != nil, last == nil:
 	case o.Target.IsZero():
@@ -104,12 +105,18 @@ func (v *View) diffSnapshot(ctx context.Context, top *document, root *element, t
 	default:
 		// The element was reported as part of the page. A walk of only this part may have a
 		// different result, so walk the page once more.
-		if before = last.tree.Part(at.world, at.id); before != nil {
-			whole, err := v.outline(ctx, &element{doc: top}, walkOptions{})
+		if before = last.tree.Part(at.world, at.id); before == nil && last.world == top.world {
+			before = last.tree // the element has no line
+			marked = root
+		}
+		if before != nil {
+			whole, err := v.outline(ctx, &element{doc: top}, walkOptions{mark: marked})
 			if err != nil {
 				return nil, err
 			}
-			if now := whole.Part(at.world, at.id); now != nil {
+			if marked != nil {
+				tree = whole
+			} else if now := whole.Part(at.world, at.id); now != nil {
 				tree = now
 			}
 		}
@@ -117,7 +124,7 @@ func (v *View) diffSnapshot(ctx context.Context, top *document, root *element, t
 	if before == nil {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Take a snapshot without diff first.", "no earlier snapshot to compare with")
 	}
-	c := v.diff(before, tree, o.MaxChars)
+	c := v.diff(before, tree, o.MaxChars, marked != nil)
 	s := &executor.Snapshot{Text: c.Text, Elements: c.Added + c.Removed + c.Changed}
 	if c.Empty() {
 		s.Text = "no visible change"
@@ -125,8 +132,8 @@ func (v *View) diffSnapshot(ctx context.Context, top *document, root *element, t
 	return s, nil
 }
 
-func (v *View) diff(before, tree *outline.Document, maxChars int) outline.Change {
-	return outline.Diff(before, tree, outline.DiffOptions{MaxChars: maxChars, RefOf: v.refOf, OldRef: v.oldRef})
+func (v *View) diff(before, tree *outline.Document, maxChars int, marked bool) outline.Change {
+	return outline.Diff(before, tree, outline.DiffOptions{MaxChars: maxChars, RefOf: v.refOf, OldRef: v.oldRef, Marked: marked})
 }
 
 func (v *View) lastSnapshot() *lastSnapshot {
@@ -174,6 +181,7 @@ type walkOptions struct {
 	chars  int               // maximum characters of one text; 0 means the walk's default
 	seen   prefetchedOutline // result of a walk that was made already
 	ours   bool              // the walk follows an action of this client
+	mark   *element          // nodes in it get the flag outline.Marked; nil means no element
 }
 
 // A prefetchedOutline is the result of a walk that was requested together with another query.
@@ -212,6 +220,9 @@ func (v *View) outline(ctx context.Context, root *element, wo walkOptions) (*out
 		opts := map[string]any{"survey": wo.survey, "chars": wo.chars, "since": v.refs.since(d.world), "ours": wo.ours}
 		if d == root.doc && root.id != 0 {
 			opts["root"] = root.id
+		}
+		if wo.mark != nil && wo.mark.doc.world == d.world {
+			opts["mark"] = wo.mark.id
 		}
 		if d == root.doc && root.id == 0 && len(wo.seen.raw) > 0 && wo.seen.world == d.world && wo.seen.surveyed == wo.survey {
 			walks = append(walks, walk{doc: d, opts: opts, raw: wo.seen.raw})
@@ -253,7 +264,7 @@ func (v *View) outline(ctx context.Context, root *element, wo walkOptions) (*out
 			return nil, err
 		case err != nil:
 			v.tab.log.Debug("reading a frame failed", "error", err)
-			if ctx.Err() != nil {
+			if ctx.Err() != nil || w.doc.exists() {
 				missing++
 			}
 			continue
@@ -269,7 +280,8 @@ func (v *View) outline(ctx context.Context, root *element, wo walkOptions) (*out
 		if parent := trees[w.doc.parent]; parent != nil && w.doc != root.doc {
 			if id, err := w.doc.owner(ctx, parents[w.doc.parent]); err == nil {
 				parent.Graft(id, tree)
-			} else if ctx.Err() != nil {
+			} else if ctx.Err() != nil || w.doc.exists() {
+				v.tab.log.Debug("finding the element of a frame failed", "error", err)
 				missing++
 			}
 		}
@@ -359,7 +371,7 @@ func (v *View) changes(ctx context.Context, top *document, c *executor.Changes, 
 		c.Snapshot = r.Text
 		return err
 	}
-	change := v.diff(before.tree, tree, 0)
+	change := v.diff(before.tree, tree, 0, false)
 	c.Diff = change.Text
 	if change.Omitted == 0 {
 		v.reportWalks(tree)

@@ -29,6 +29,8 @@ const TITLE_DESCRIBES = new Set('caption code deletion emphasis insertion mark p
  * @property {boolean} [unseen] the element's own text is not visible, but its children may be
  * @property {string} [skip] role of children that add nothing to the name
  * @property {boolean} [embedded] inside content: controls contribute their value
+ * @property {Element} [owner] the element whose reference is being followed: it is not embedded in
+ *   its own label
  */
 
 /**
@@ -53,7 +55,7 @@ function rawName(el, role, ctx) {
     if (!ctx.referenced) {
       const from = elementsNamed(el, 'aria-labelledby');
       if (from.length) {
-        const s = referencedText(from);
+        const s = referencedText(from, el);
         if (collapse(s)) return s;
       }
     }
@@ -84,6 +86,14 @@ function inGrid(el) {
 const NO_ROLE = /^(abbr|cite|kbd|var)$/;
 
 /**
+ * isTitled reports whether an element without a corresponding role has a title that names it.
+ * @param {Element} el
+ */
+export function isTitled(el) {
+  return NO_ROLE.test(tagOf(el)) && collapse(attributeOf(el, 'title') || '') !== '';
+}
+
+/**
  * tooltip returns the title if it names the element, which it does not for generic elements.
  * @param {Element} el
  * @param {string} role
@@ -95,12 +105,14 @@ function tooltip(el, role) {
 }
 
 /**
+ * referencedText returns the text of the elements that owner refers to.
  * @param {Element[]} els
+ * @param {Element} owner
  */
-export function referencedText(els) {
+export function referencedText(els, owner) {
   const parts = [];
   for (const el of els) {
-    const s = textOf(el, { seen: new Set(), referenced: true, hiddenToo: isHidden(el), embedded: true });
+    const s = textOf(el, { seen: new Set(), referenced: true, hiddenToo: isHidden(el), embedded: true, owner });
     parts.push(collapse(s) ? s : attributeOf(el, 'title') || '');
   }
   return parts.join(' ');
@@ -243,7 +255,7 @@ function inputName(el, ctx) {
  * @returns {string}
  */
 function textOf(el, ctx) {
-  if (ctx.seen.has(el)) return '';
+  if (ctx.seen.has(el)) return ' ';
   if (!ctx.hiddenToo && isHidden(el)) {
     if (!firstElementOf(el) || !isRendered(el) || isInHiddenSubtree(el)) return '';
     ctx = { ...ctx, unseen: true };
@@ -260,24 +272,47 @@ function textOf(el, ctx) {
   if (role === 'menu') return '';
   if (!ctx.referenced) {
     const from = elementsNamed(el, 'aria-labelledby');
-    if (from.length) return referencedText(from);
+    if (from.length) return apart(referencedText(from, el));
   }
-  if (ctx.embedded) {
+  const embedded = ctx.embedded && el !== ctx.owner;
+  if (embedded) {
     const v = embeddedValue(el, role);
-    if (v !== null) return v;
+    if (v !== null) return apart(v);
   }
   const label = attributeOf(el, 'aria-label');
-  if (label && label.trim()) return label;
-  if (tagOf(el) !== 'button') {
+  if (label && label.trim()) return apart(label);
+  const presentational = role === 'none' && hasAttribute(el, 'role'); // the author removed its own meaning
+  if (!presentational && (tagOf(el) !== 'button' || !embedded)) {
     const native = nativeName(el, role, ctx);
-    if (native !== null && collapse(native)) return native;
+    if (native !== null && collapse(native)) return apart(native);
   }
-  const s = tagOf(el) === 'object' ? '' : contentText(el, ctx);
-  return collapse(s) ? s : attributeOf(el, 'title') || '';
+  const s = tagOf(el) === 'object' || (el === ctx.owner && contentIsValue(el, role)) ? '' : contentText(el, ctx);
+  if (collapse(s)) return APART.has(role) ? apart(s) : s;
+  return apart(presentational ? '' : attributeOf(el, 'title') || '');
 }
+
+/**
+ * apart separates a text from the text around it. Text that is not the content of an element, such as
+ * a label, is not part of a word that begins before the element.
+ * @param {string} s
+ */
+const apart = (s) => ` ${s} `;
+
+/** Roles of controls and cells, whose content is separated from the text around them. */
+const APART = new Set(('button cell checkbox columnheader combobox gridcell listbox menuitem menuitemcheckbox menuitemradio option radio rowheader searchbox ' +
+  'slider spinbutton switch tab textbox').split(' '));
 
 /** Roles of controls with a value that the user enters. */
 const VALUE_ROLES = new Set(['textbox', 'searchbox', 'combobox', 'listbox', 'spinbutton']);
+
+/**
+ * contentIsValue reports whether the content of a control does not count in its name.
+ * @param {Element} el
+ * @param {string} role
+ */
+function contentIsValue(el, role) {
+  return /^(textarea|select|meter|progress)$/.test(tagOf(el)) || (VALUE_ROLES.has(role) && isMasked(el));
+}
 
 /**
  * deepText returns the text in an element that is nested deeper than DEEPEST, without
@@ -409,7 +444,7 @@ function breaksText(el) {
  */
 export function descriptionOf(el, name) {
   const from = hasAttribute(el, 'aria-describedby') ? elementsNamed(el, 'aria-describedby') : [];
-  let s = from.length ? referencedText(from) : '';
+  let s = from.length ? referencedText(from, el) : '';
   if (!collapse(s)) s = attributeOf(el, 'aria-description') || '';
   if (!collapse(s) && tagOf(el) === 'table') s = partText(el, 'caption', { seen: new Set() }) || '';
   if (!collapse(s) && tagOf(el) === 'svg') s = svgPart(el, 'desc');

@@ -26,7 +26,7 @@
 //
 // The Go side of this format is Decode in package outline.
 
-import { descriptionOf, nameOf, referencedText, shownText } from './accessible_names.js';
+import { descriptionOf, isTitled, nameOf, referencedText, shownText } from './accessible_names.js';
 import { ARIA_ROLES, roleOf, tableOf } from './aria_roles.js';
 import { F, flagsOf, INTERACTIVE, isModal, levelOf, linkTarget, MASK, optionsOf, valueOf } from './aria_states.js';
 import { EMPTY_HOSTS, isCandidate, MAX_CANDIDATES } from './closed_shadow_roots.js';
@@ -94,8 +94,9 @@ const { imul } = Math;
 
 /**
  * snapshot walks the document, or one element of it.
- * @param {{root?: number, survey?: boolean, chars?: number, since?: number, ours?: boolean}} [opts] chars
- *   is the maximum number of characters of one text. since and ours are as in recordWalk
+ * @param {{root?: number, mark?: number, survey?: boolean, chars?: number, since?: number, ours?: boolean}} [opts]
+ *   mark is an element of the document whose nodes get the flag marked. chars is the maximum number of
+ *   characters of one text. since and ours are as in recordWalk
  * @returns {object} the columns described above, or {error}
  */
 export function snapshot(opts) {
@@ -103,9 +104,21 @@ export function snapshot(opts) {
   if (!from) return { error: opts?.root ? 'gone' : 'empty' };
   return withCaches(() => {
     const walk = new Walk(opts?.chars || MAX_CHARS);
+    if (opts?.mark) walk.marked = blockOf(byId(opts.mark));
     const result = walk.run(from, !opts?.root, !!opts?.survey);
     return { ...result, ...recordWalk(walk, opts?.since || 0, !!opts?.ours) };
   });
+}
+
+/**
+ * blockOf returns the element whose text is separate from the text around it and that contains el, or is
+ * el.
+ * @param {Element | null} el
+ */
+function blockOf(el) {
+  let at = el;
+  while (at && /^(inline|contents|none)/.test(styleOf(at).display)) at = flatParent(at);
+  return at;
 }
 
 /**
@@ -212,6 +225,8 @@ export class Walk {
     this.stop = null;
     /** The only item whose content is walked. @type {Element | null} */
     this.outer = null;
+    /** The element whose nodes get the flag marked. @type {Element | null} */
+    this.marked = null;
   }
 
   /**
@@ -414,6 +429,11 @@ export class Walk {
    * @param {Around} around
    */
   visit(el, depth, around) {
+    if (el === this.marked) {
+      this.marked = null;
+      this.visitMarked(el, depth, around);
+      return;
+    }
     const tag = tagOf(el);
     if (tag === 'form') {
       this.form(el, depth, around);
@@ -495,6 +515,20 @@ export class Walk {
       this.flush();
       this.tops.push({ el, start, end: this.d.length });
     }
+  }
+
+  /**
+   * visitMarked visits an element whose text is separate from the text around it, and marks its nodes.
+   * @param {Element} el
+   * @param {number} depth
+   * @param {Around} around
+   */
+  visitMarked(el, depth, around) {
+    this.flush();
+    const start = this.d.length;
+    this.visit(el, depth, around);
+    this.flush();
+    for (let k = start; k < this.d.length; k++) this.f[k] |= F.marked;
   }
 
   /**
@@ -601,7 +635,7 @@ export class Walk {
     const [token] = (attributeOf(el, 'role') || '').toLowerCase().split(/\s+/);
     const role = token === 'none' || token === 'presentation' ? 'none' : ARIA_ROLES.has(token) ? token : 'form';
     const labelled = elementsNamed(el, 'aria-labelledby');
-    const name = collapse((labelled.length && referencedText(labelled)) || attributeOf(el, 'aria-label') || attributeOf(el, 'title') || '');
+    const name = collapse((labelled.length && referencedText(labelled, el)) || attributeOf(el, 'aria-label') || attributeOf(el, 'title') || '');
     if (!around.quiet && !unseen && role !== 'none' && (name !== '' || !UNNAMED_DROPPED.has(role))) {
       this.flush();
       const seen = !around.away && this.inViewport(Element.prototype.getBoundingClientRect.call(el));
@@ -672,7 +706,7 @@ export class Walk {
 
     // A frame of at most one pixel is loaded for its effects, not to be seen.
     if (tag === 'iframe' && clientWidthOf(el) <= 1 && clientHeightOf(el) <= 1) return;
-    let shown = role === 'generic' ? 'group' : role;
+    let shown = role !== 'generic' ? role : isTitled(el) ? tag : 'group';
     if (clicks && (INLINE.has(role) || role === 'group')) shown = 'clickable';
     else if (scrolls && !interactive && (INLINE.has(role) || (role === 'group' && name === ''))) shown = 'scrollable';
     if (editable) shown = role === 'searchbox' || role === 'combobox' ? role : 'textbox';
@@ -686,6 +720,10 @@ export class Walk {
     if (clicks && this.clickables.length < MAX_CLICKABLES && mayContainClickables(el)) this.clickables.push(idOf(el));
     this.flush();
     const at = this.emit(el, shown, depth, flags, target || role === 'canvas' ? idOf(el) : 0, name);
+    if (shown === tag && role === 'generic' && !firstElementOf(el)) {
+      this.extra(at, 'v', showsText(el) ? collapse(textIn(el) || '') : '');
+      return;
+    }
     if (role === 'link' && this.item) this.shown[this.shown.length - 1].href = attributeOf(el, 'href') || '';
     this.extras(at, el, tag, role, name);
     if (ATOMS.has(tag) || editable) return;
@@ -735,6 +773,7 @@ export class Walk {
     const s = parts.join(' ');
     if (s.length > 300) return;
     this.n[at] = s;
+    for (let k = at + 1; k < end; k++) this.f[at] |= this.f[k] & F.marked;
     this.shown[this.shown.length - 1].name = comparedName(s); // the nodes in it are no targets
     this.truncate(at + 1);
   }
@@ -794,15 +833,16 @@ export class Walk {
   /**
    * isNamed reports whether the author named an element that gets a line only if it has a name, and
    * the name differs from its text. Inline parts of a sentence do not count, so that the sentence
-   * stays in one piece.
+   * stays in one piece, except for an abbreviation and its like, whose title explains it.
    * @param {Element} el
    * @param {string} role
    */
   isNamed(el, role) {
-    if (!hasSemanticAttribute(el) || !(hasAttribute(el, 'aria-label') || hasAttribute(el, 'aria-labelledby'))) return false;
+    const titled = hasAttributes(el) && isTitled(el);
+    if (!titled && (!hasSemanticAttribute(el) || !(hasAttribute(el, 'aria-label') || hasAttribute(el, 'aria-labelledby')))) return false;
     if (role === 'none' || role === 'label' || role === 'legend') return false;
     const text = collapse(textIn(el) || '');
-    if (text !== '' && styleOf(el).display === 'inline') return false;
+    if (!titled && text !== '' && styleOf(el).display === 'inline') return false;
     const name = nameOf(el, role);
     return name !== '' && name !== text;
   }
