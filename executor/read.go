@@ -159,9 +159,22 @@ type EvalOptions struct {
 const MaxEvalBytes = 256 << 10
 
 // EvalResult is the result of [Reader.Eval].
+//
+// Value is what JSON.stringify returns, if JSON can represent the value. As in JSON, properties that
+// are undefined, functions or symbols are omitted, and undefined is null in an array. If the value
+// is or contains something else that JSON cannot represent, Value is a JSON string with the value as
+// text: JSON with the additions
+//
+//	NaN  -Infinity  12n  (circular)  function  Symbol("name")  /regular expression/
+//	Map(1) {"price" => 12}  Set(2) {"red", "blue"}  Headers {"accept" => "*/*"}  Promise {}
+//	TypeError: "message"  <p id="lead">Text</p>  <ul>…</ul>  #document  Window
+//
+// Type is "string" only if the value is a string. The content of an element is its text if it has
+// no child elements. After the first addition, 2,000 objects of at most ten levels are described,
+// and the others are {…} and […].
 type EvalResult struct {
 	OK        bool    `json:"ok"`
-	Value     RawJSON `json:"value,omitempty"` // JSON; a JSON string with the start of the value when Truncated
+	Value     RawJSON `json:"value,omitempty"` // see above; a JSON string with the start of the value when Truncated
 	Type      string  `json:"type,omitempty"`  // the result of typeof, or "null", "array", "promise", …
 	Error     string  `json:"error,omitempty"` // of the exception that the script threw
 	Truncated bool    `json:"truncated,omitempty"`

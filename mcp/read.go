@@ -364,7 +364,11 @@ func (r evalResult) render(t *text) {
 	case r.Type == "number" || r.Type == "boolean" || r.Type == "null":
 		t.line("%s", own(value))
 	case isString && !r.Truncated && len(value) <= maxInlineValue && !strings.ContainsAny(value, "\"\\\n\t"):
-		t.line("%s", quote(value, maxInlineValue))
+		if r.Type == "string" {
+			t.line("%s", quote(value, maxInlineValue))
+		} else { // the text of a value that is not a string
+			t.line("%s %s", own(cmp.Or(r.Type, "value")), quote(value, maxInlineValue))
+		}
 	default:
 		t.line("%s", own(cmp.Or(r.Type, "value")))
 		t.page(r.Origin, pagetext.First(value, maxEvalText))

@@ -104,6 +104,11 @@ func TestEvalShowsValuesAsTheyAre(t *testing.T) {
 		{"long", "string", `"` + strings.Repeat(`\u00fc`, 150) + `"`, fenced("string", strings.Repeat("ü", 150))},
 		{"object", "object", `{"a":"\u00fc <p>"}`, fenced("object", `{"a":"ü <p>"}`)},
 		{"number", "number", `2`, `2`},
+		{"not a number", "number", `"NaN"`, `NaN`},
+		{"bigint", "bigint", `"12n"`, `bigint "12n"`},
+		{"date", "date", `"1970-01-01T00:00:00.000Z"`, `date "1970-01-01T00:00:00.000Z"`},
+		{"map", "map", `"Map(1) {\"price\" =\u003e 12}"`, fenced("map", `Map(1) {"price" => 12}`)},
+		{"object with a map", "object", `"{\"m\":Map(0) {}}"`, fenced("object", `{"m":Map(0) {}}`)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got, _ := evalText(t, executor.EvalResult{Type: c.typ, Value: executor.RawJSON(c.value)}); got != c.want {

@@ -125,6 +125,24 @@ func (s *suite) inspectConsole(t *testing.T) {
 			c.Errorf("warnings and worse: %+v, %v", worse, err)
 		}
 	})
+	s.recorded(t, "objects in messages", "second.html", func(c *testCase, _ *keeper) {
+		c.eval(`window.got = 0;
+			console.log("config %o of", { api: { retries: [1, 2, { mode: { deep: 1 } }] } }, "three");
+			console.log(new Map([["region", { a: "map-value" }]]), new Set(["set-value"]));
+			console.table([{ col: "cell-value" }]);
+			console.log({ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, get boom() { got++; throw 2 } });
+			console.log({ p: new Proxy({}, { ownKeys() { got++; return [] }, get() { got++ }, getOwnPropertyDescriptor() { got++ } }), o: {} });
+			console.log({ big: Object.fromEntries(Array.from({ length: 2000 }, (_, i) => ["key" + i, i])) }); 0`, nil)
+		res := c.console("key1", "mode")
+		var all strings.Builder
+		for _, m := range res.Messages {
+			all.WriteString(m.Text + "\n")
+		}
+		c.wantIn(all.String(), `config {api: {retries: [1, 2, {mode: Object}]}} of three`, `Map(1) {"region" => {a: "map-value"}} Set(1) {"set-value"}`,
+			`[{col: "cell-value"}]`, `{a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, boom: (...)}`, "key49: 49, …")
+		c.wantNotIn(all.String(), "key50")
+		c.wantValue("got", "0")
+	})
 	s.recorded(t, "uncaught errors", "inspect.html", func(c *testCase, _ *keeper) {
 		res := c.pageErrors("nobody caught this", "nobody handled this", "SECRET error of the frame")
 		for _, e := range res.Errors {

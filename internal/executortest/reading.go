@@ -47,25 +47,7 @@ func (s *suite) eval(t *testing.T) {
 			}
 		}
 	})
-	s.page(t, "values without JSON form", "second.html", func(c *testCase) {
-		for expression, want := range map[string]string{
-			"NaN": "NaN", "-Infinity": "-Infinity", "123456789012345678901234567890n": "123456789012345678901234567890",
-			"() => 1": "", "Symbol('s')": "", "document.body": "", "window": "", "(() => { const a = {}; a.a = a; return a })()": "",
-			"new Map([[1, 2]])": "", "new Date(0)": "",
-		} {
-			res, err := c.page().Eval(c.ctx, expression, nil)
-			if err != nil {
-				c.Errorf("%s: %v", expression, err)
-				continue
-			}
-			if !res.OK || res.Type == "" || len(res.Value) > 0 && !json.Valid(res.Value) {
-				c.Errorf("%s: %+v with value %s", expression, res, res.Value)
-			}
-			if !strings.Contains(string(res.Value), want) {
-				c.Errorf("%s = %s, want it to contain %s", expression, res.Value, want)
-			}
-		}
-	})
+	s.evalValues(t)
 	s.page(t, "page overrides JSON and String methods", "second.html", func(c *testCase) {
 		c.eval("String.prototype.slice = () => 'lie'; JSON.stringify = () => '\"lie\"'; 0", nil)
 		for _, tc := range [][2]string{

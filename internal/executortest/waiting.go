@@ -32,6 +32,8 @@ func (s *suite) waitFor(t *testing.T) {
 		"gone":           {`soon(() => old.style.display = "none")`, executor.WaitCondition{Gone: "#old"}},
 		"url":            {`soon(() => history.pushState({}, "", "pushed.html?x=1"))`, executor.WaitCondition{URL: "*/pushed.html*"}},
 		"expression":     {`soon(() => window.ready = 1)`, executor.WaitCondition{Expression: "window.ready"}},
+		"statements":     {`soon(() => window.ready = 1)`, executor.WaitCondition{Expression: "let n = window.ready; const m = n ? [n] : null; m"}},
+		"object":         {`soon(() => window.ready = {})`, executor.WaitCondition{Expression: "{ window.ready }"}},
 		"two conditions": {`soon(() => { old.remove(); soon(() => document.body.append("fresh text")) })`, executor.WaitCondition{Text: "fresh text", Gone: "#old"}},
 		"navigation":     {`soon(() => location.assign("second.html"))`, executor.WaitCondition{Text: "the second page"}},
 	}
@@ -96,6 +98,20 @@ func (s *suite) waitFor(t *testing.T) {
 		ref := c.ref("button", "New")
 		c.eval(`soon(() => document.querySelector("#new").remove()); 0`, nil)
 		c.met(executor.WaitCondition{Gone: string(ref)})
+	})
+	s.page(t, "values of expressions", "wait.html", func(c *testCase) {
+		for _, expression := range []string{"document.body", "soon", "'0'", "[]", "{a: 0}", "1n", "Promise.resolve(2)", "await 3", "Symbol()", "-1"} {
+			c.met(executor.WaitCondition{Expression: expression})
+		}
+		for _, expression := range []string{"0", "-0", "0n", "NaN", "null", "undefined", "''", "false", "Promise.resolve(0)", "(() => { throw 1 })()"} {
+			c.eval("window.tries = 0", nil)
+			c.met(executor.WaitCondition{Expression: "++tries > 1 ? 1 : " + expression})
+			c.wantValue("tries", "2")
+		}
+		for _, expression := range []string{"() => false", "(function () { return false });"} {
+			_, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Expression: expression})
+			c.wantCode(err, executor.ErrBadArgs, "function")
+		}
 	})
 	s.page(t, "no condition", "wait.html", func(c *testCase) {
 		_, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Timeout: time.Second})

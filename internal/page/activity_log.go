@@ -81,12 +81,16 @@ func (r *recording) accepts(at runtime.Timestamp) bool {
 	return r.log != nil && at > r.private
 }
 
-// pause stops recording during a handover. Pending requests count as ended.
+// pause stops recording during a handover. Pending requests count as ended. Objects in messages are
+// not read later, because they may then contain what the user did.
 func (r *recording) pause() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.paused = true
 	if r.log != nil {
+		for i := range r.log.console.items {
+			r.log.console.items[i].item.nested = nil
+		}
 		r.log.endRunning("the page was handed over to the user during the request")
 	}
 }

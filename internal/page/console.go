@@ -42,10 +42,11 @@ func (p scriptLocation) redactedString(visible func(url string) bool) string {
 }
 
 type consoleRecord struct {
-	level executor.ConsoleLevel
-	text  string
-	at    scriptLocation
-	time  runtime.Timestamp
+	level  executor.ConsoleLevel
+	text   string
+	at     scriptLocation
+	time   runtime.Timestamp
+	nested *nestedArguments // nil if text is complete
 }
 
 type errorRecord struct {
@@ -72,8 +73,9 @@ func (t *Tab) recordConsole(s *cdpconn.Session, e runtime.EventConsoleAPICalled)
 		return
 	}
 	t.recordMessage(s, e.ExecutionContextID, e.Timestamp, func(l *activityLog, path []*document) {
-		m := consoleRecord{level, consoleText(e.Args), stackLocation(e.StackTrace), e.Timestamp}
-		l.console.put(m, len(m.text)+len(m.at.url), path)
+		parts := consoleParts(e.Args)
+		m := consoleRecord{level, joinParts(parts), stackLocation(e.StackTrace), e.Timestamp, newNestedArguments(e.Args, parts)}
+		l.console.put(m, len(m.text)+len(m.at.url)+m.nested.size(), path)
 	})
 }
 
@@ -119,24 +121,40 @@ func stackLocation(s *runtime.StackTrace) scriptLocation {
 	return newScriptLocation(s.CallFrames[0].URL, s.CallFrames[0].LineNumber)
 }
 
-// consoleText returns the text that a console shows for the arguments of a call.
-func consoleText(args []*runtime.RemoteObject) string {
-	var parts []string
+// A consolePart is the text of one argument of a call. The first argument is a format if it is a
+// string.
+type consolePart struct {
+	text     string
+	isString bool
+}
+
+// consoleParts returns the texts of the first arguments of a call.
+func consoleParts(args []*runtime.RemoteObject) []consolePart {
+	var parts []consolePart
 	size := 0
 	for _, a := range args {
 		if a == nil {
 			continue
 		}
-		part := pagetext.Truncate(remoteText(a), maxRecordText)
+		part := consolePart{pagetext.Truncate(remoteText(a), maxRecordText), a.Type == "string"}
 		parts = append(parts, part)
-		if size += len(part); size > 4*maxRecordText {
+		if size += len(part.text); size > 4*maxRecordText {
 			break
 		}
 	}
-	if len(parts) > 1 && args[0].Type == "string" && strings.Contains(parts[0], "%") {
-		parts = fillFormat(parts)
+	return parts
+}
+
+// joinParts returns the text that a console shows for the arguments of a call.
+func joinParts(parts []consolePart) string {
+	var texts []string
+	for _, p := range parts {
+		texts = append(texts, p.text)
 	}
-	return pagetext.Truncate(strings.Join(parts, " "), maxRecordText)
+	if len(texts) > 1 && parts[0].isString && strings.Contains(texts[0], "%") {
+		texts = fillFormat(texts)
+	}
+	return pagetext.Truncate(strings.Join(texts, " "), maxRecordText)
 }
 
 // fillFormat formats the arguments of a call. The first one is the format.
@@ -165,54 +183,6 @@ func fillFormat(parts []string) []string {
 	return append([]string{b.String()}, rest...)
 }
 
-// remoteText returns a value as a console shows it.
-func remoteText(o *runtime.RemoteObject) string {
-	var s string
-	switch {
-	case o.Type == "undefined":
-		return "undefined"
-	case o.Type == "string" && cdpconn.Unmarshal(o.Value, &s) == nil:
-		return s
-	case o.UnserializableValue != "":
-		return string(o.UnserializableValue)
-	case o.Preview != nil && o.Subtype != "error":
-		return previewText(o.Preview)
-	case o.Description != "":
-		return o.Description
-	case len(o.Value) > 0:
-		return string(o.Value)
-	}
-	return string(o.Type)
-}
-
-func previewText(p *runtime.ObjectPreview) string {
-	array := p.Subtype == "array"
-	var parts []string
-	for _, e := range p.Properties {
-		part := e.Value
-		if e.Type == "string" {
-			part = fmt.Sprintf("%q", e.Value)
-		}
-		if !array {
-			part = e.Name + ": " + part
-		}
-		parts = append(parts, part)
-	}
-	if p.Overflow {
-		parts = append(parts, "…")
-	}
-	list := strings.Join(parts, ", ")
-	switch {
-	case array:
-		return "[" + list + "]"
-	case len(parts) == 0 && p.Description != "Object":
-		return p.Description
-	case p.Description != "" && p.Description != "Object":
-		return p.Description + " {" + list + "}"
-	}
-	return "{" + list + "}"
-}
-
 // Console returns console messages of the page.
 func (v *View) Console(ctx context.Context, opts *executor.ConsoleOptions) (*executor.Console, error) {
 	o := *cmp.Or(opts, new(executor.ConsoleOptions))
@@ -234,13 +204,17 @@ func (v *View) Console(ctx context.Context, opts *executor.ConsoleOptions) (*exe
 		return nil, err
 	}
 	res.Origin = d.origin
-	list, visible, urlVisible := []executor.ConsoleMessage{}, v.visibilityFilter(ctx), v.urlVisibilityFilter(ctx)
+	visible, urlVisible := v.visibilityFilter(ctx), v.urlVisibilityFilter(ctx)
+	items = slices.DeleteFunc(items, func(e numbered[consoleRecord]) bool {
+		return slices.Index(levels, e.item.level) < minLevel || !visible(e.path)
+	})
+	res.Matched, res.Messages = len(items), []executor.ConsoleMessage{}
+	items = newestOf(items, o.Limit)
+	v.readNested(ctx, items)
 	for _, e := range items {
-		if slices.Index(levels, e.item.level) >= minLevel && visible(e.path) {
-			list = append(list, executor.ConsoleMessage{Level: e.item.level, Text: redactBody(e.item.text), At: e.item.at.redactedString(urlVisible), Time: timeOf(e.item.time)})
-		}
+		text := cmp.Or(e.item.nested.read(), e.item.text)
+		res.Messages = append(res.Messages, executor.ConsoleMessage{Level: e.item.level, Text: redactBody(text), At: e.item.at.redactedString(urlVisible), Time: timeOf(e.item.time)})
 	}
-	res.Matched, res.Messages = len(list), newestOf(list, o.Limit)
 	if o.Clear {
 		v.mu.Lock()
 		v.consoleCursor = max(v.consoleCursor, last)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/dom"
@@ -46,6 +45,10 @@ func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalO
 	} else {
 		remote, exception, err = v.evaluateOn(ctx, el, expression, !o.NoAwait)
 	}
+	if err == nil && exception == nil {
+		err = d.serialize(ctx, remote)
+	}
+	d.releaseEval(ctx, remote)
 	res := &executor.EvalResult{Origin: d.origin, Dialogs: dialogs()}
 	if err := guarded(); err != nil {
 		return nil, err
@@ -93,6 +96,8 @@ type remoteObject struct {
 	Number      string                 `json:"unserializableValue"`
 	Description string                 `json:"description"`
 	ObjectID    runtime.RemoteObjectID `json:"objectId"`
+	// truncated reports that Value is the start of the value as text.
+	truncated bool
 }
 
 // A scriptResponse is the response to a command that runs a script.
@@ -109,14 +114,59 @@ func (o *remoteObject) kind() string {
 	return o.Type
 }
 
-// evaluate runs an expression in the main world of the document.
+// isWritten reports whether the value is the function that the expression consists of.
+func (o *remoteObject) isWritten(expression string) bool {
+	before, after, found := strings.Cut(expression, o.Description)
+	return o.Type == "function" && found && strings.Trim(before+after, "(); \t\r\n") == ""
+}
+
+// truthy reports whether the value is true as a condition.
+func (o *remoteObject) truthy() bool {
+	switch {
+	case o.Type == "undefined" || o.Subtype == "null":
+		return false
+	case o.Number != "":
+		return !slices.Contains([]string{"NaN", "-0", "0n"}, o.Number)
+	}
+	return !slices.Contains([]string{"false", "0", `""`}, string(o.Value)) || o.ObjectID != ""
+}
+
+// evaluate runs an expression in the main world of the document. An expression that can be read as
+// a block or as an object literal is an object literal, as in the console of DevTools.
 func (d *document) evaluate(ctx context.Context, expression string, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
+	if literal, ok := objectLiteral(expression); ok {
+		remote, exception, err := d.evaluateScript(ctx, literal, await)
+		if err != nil || exception == nil || !isSyntaxError(exception) {
+			return remote, exception, err
+		}
+	}
+	return d.evaluateScript(ctx, expression, await)
+}
+
+// objectLiteral returns an expression in braces as an object literal, which need not be valid.
+func objectLiteral(expression string) (literal string, ok bool) {
+	literal = strings.TrimRight(strings.TrimSpace(expression), "; \t\r\n")
+	if len(literal) < 2 || literal[0] != '{' || !strings.HasSuffix(literal, "}") {
+		return "", false
+	}
+	level := 0
+	for _, c := range literal[1 : len(literal)-1] {
+		switch c {
+		case '{':
+			level++
+		case '}':
+			if level--; level < 0 { // such as {} + {}
+				return "", false
+			}
+		}
+	}
+	return "(" + literal + ")", true
+}
+
+// evaluateScript runs a script in the main world of the document.
+func (d *document) evaluateScript(ctx context.Context, expression string, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
 	if d.main == "" {
 		return nil, nil, errDocumentDetached
-	}
-	// The parser reads an object literal at the start of a script as a block.
-	if t := strings.TrimSpace(expression); strings.HasPrefix(t, "{") && strings.HasSuffix(t, "}") && json.Valid([]byte(t)) {
-		expression = "(" + t + ")"
 	}
 	return d.runScript(ctx, runtime.CommandEvaluate, map[string]any{
 		"expression": expression, "uniqueContextId": d.main, "awaitPromise": await, "userGesture": true,
@@ -179,7 +229,8 @@ func (d *document) mainObject(ctx context.Context, id int, group string) (runtim
 }
 
 // runScript sends a command that runs a script of the client in the main world of the document, and
-// returns the value. With await, it waits for the promise that the command returns.
+// returns the value, of which an object has no Value yet. With await, it waits for the promise that
+// the command returns. The caller calls releaseEval.
 func (d *document) runScript(ctx context.Context, method string, params map[string]any, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
 	var answer struct {
 		scriptResponse
@@ -208,15 +259,12 @@ func (d *document) runScript(ctx context.Context, method string, params map[stri
 		}
 	}
 	if answer.Cut {
-		defer d.sess.Start(context.WithoutCancel(ctx), "Runtime.releaseObjectGroup", map[string]any{"objectGroup": evalGroup})
+		d.releaseEvalGroup(ctx)
+		answer.Result.ObjectID = ""
 		if answer.Threw {
 			return nil, &runtime.ExceptionDetails{Exception: &runtime.RemoteObject{Description: answer.Result.Description, Value: answer.Result.Value}}, nil
 		}
 		return &answer.Result, nil, nil
-	}
-	if answer.Exception == nil && answer.Result.ObjectID != "" {
-		defer d.sess.Start(context.WithoutCancel(ctx), "Runtime.releaseObjectGroup", map[string]any{"objectGroup": evalGroup})
-		return &answer.Result, nil, d.serialize(ctx, &answer.Result)
 	}
 	return &answer.Result, answer.Exception, nil
 }
@@ -235,98 +283,16 @@ func callLimit(ctx context.Context) time.Duration {
 // evalGroup is the object group of the results of evaluated expressions.
 const evalGroup = "chrome-mcp-eval"
 
-// nativeStringify is V8's description of its own JSON.stringify. No function of a page has this
-// description, not even a bound or wrapped one.
-const nativeStringify = "function stringify() { [native code] }"
-
-// serialize fetches the JSON of an object. An object that JSON cannot represent, such as a cycle or
-// a window, keeps its description. If the page has replaced JSON.stringify, serialize does not call
-// it. The browser then serializes the object, with fewer details of values such as dates.
-func (d *document) serialize(ctx context.Context, o *remoteObject) error {
-	p, err := d.sess.Start(ctx, runtime.CommandEvaluate, map[string]any{
-		"expression": "JSON.stringify", "uniqueContextId": d.main, "silent": true, "objectGroup": evalGroup,
-	})
-	if err != nil {
-		return err
+// releaseEval releases the result of runScript, if it is an object.
+func (d *document) releaseEval(ctx context.Context, remote *remoteObject) {
+	if remote != nil && remote.ObjectID != "" {
+		d.releaseEvalGroup(ctx)
 	}
-	var stringify, answer scriptResponse
-	if err := d.wait(ctx, p, &stringify); err != nil {
-		return err
-	}
-	call := map[string]any{"objectId": o.ObjectID, "returnByValue": true, "silent": true}
-	native := stringify.Result.Description == nativeStringify
-	if native {
-		// Use only operations on strings that a page cannot replace.
-		call["functionDeclaration"] = `function(stringify, max) {
-			try {
-				const s = stringify(this);
-				if (!s || s.length <= max) return s;
-				let start = '';
-				for (let i = 0; i < max; i++) start += s[i];
-				return start;
-			} catch { return undefined; }
-		}`
-		call["arguments"] = []map[string]any{{"objectId": stringify.Result.ObjectID}, {"value": executor.MaxEvalBytes + 1}}
-	} else {
-		call["functionDeclaration"] = "function() { return this }"
-	}
-	if p, err = d.sess.Start(ctx, runtime.CommandCallFunctionOn, call); err != nil {
-		return err
-	}
-	err = d.wait(ctx, p, &answer)
-	if !native {
-		if _, failed := errors.AsType[*cdpconn.Error](err); failed && !errors.Is(err, errDocumentDetached) {
-			return nil // for example a cycle
-		}
-		o.Value = answer.Result.Value
-		return err
-	}
-	if err != nil || len(answer.Result.Value) == 0 {
-		return err
-	}
-	var text string
-	if err := json.Unmarshal(answer.Result.Value, &text); err != nil {
-		return nil // the result is undefined
-	}
-	o.Value = jsonv2.Value(text)
-	return nil
 }
 
-// boundValue returns the JSON of a value, truncated if it is too large.
-func boundValue(o *remoteObject) (value executor.RawJSON, truncated bool) {
-	text := o.Description
-	switch {
-	case o.Number != "": // NaN, Infinity, -0 and bigint have no JSON form
-		text = o.Number
-	case o.Type == "undefined":
-		return nil, false
-	case len(o.Value) > executor.MaxEvalBytes:
-		if json.Unmarshal(o.Value, &text) == nil { // truncate the string, not its JSON
-			return cutValue(text), true
-		}
-		return cutValue(string(o.Value)), true
-	case len(o.Value) > 0:
-		return executor.RawJSON(o.Value), false
-	}
-	b, _ := json.Marshal(text)
-	if len(b) > executor.MaxEvalBytes { // escaping may enlarge the text sixfold
-		return cutValue(text), true
-	}
-	return b, false
-}
-
-// cutValue returns the start of a value as a JSON string of at most
-// executor.MaxEvalBytes.
-func cutValue(s string) executor.RawJSON {
-	for n := executor.MaxEvalBytes - 2; ; n = n * 15 / 16 {
-		n = min(n, len(s))
-		for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
-			n--
-		}
-		if b, _ := json.Marshal(s[:n]); len(b) <= executor.MaxEvalBytes {
-			return b
-		}
-	}
+// releaseEvalGroup releases the results of runScript.
+func (d *document) releaseEvalGroup(ctx context.Context) {
+	_, _ = d.sess.Start(context.WithoutCancel(ctx), runtime.CommandReleaseObjectGroup, runtime.ReleaseObjectGroupParams{ObjectGroup: evalGroup})
 }
 
 func exceptionText(d *runtime.ExceptionDetails) string {

@@ -179,14 +179,18 @@ func (w *waiter) evaluate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		remote, exception, err := top.evaluate(ctx, "!!("+w.cond.Expression+"\n)", true)
+		remote, exception, err := top.evaluate(ctx, w.cond.Expression, true)
+		top.releaseEval(ctx, remote)
 		if err := cmp.Or(guarded(), err); err != nil {
 			return err
 		}
 		if exception != nil && isSyntaxError(exception) {
 			return executor.Errorf(executor.ErrEvalFailed, "Correct the expression.", "%s", pagetext.Text(exceptionText(exception)))
 		}
-		if exception != nil || string(remote.Value) != "true" {
+		if exception == nil && remote.isWritten(w.cond.Expression) {
+			return executor.Errorf(executor.ErrBadArgs, "Call it, like (() => window.ready)(), or write its body: window.ready.", "the expression is a function, which is always true")
+		}
+		if exception != nil || !remote.truthy() {
 			unmet = append(unmet, "expression")
 		}
 	}
