@@ -71,9 +71,6 @@ const base = "http://chrome-mcp"
 // Status returns the state of the server, or ErrNotRunning.
 func (c *Client) Status(ctx context.Context) (st Status, err error) {
 	err = c.do(ctx, http.MethodGet, "/v1/server", nil, &st)
-	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
-		err = ErrNotRunning // it exited before it answered
-	}
 	return st, err
 }
 
@@ -235,6 +232,9 @@ func (c *Client) send(ctx context.Context, method, path string, body, result any
 	if err != nil {
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err // without the URL, which is not a real one
+		}
+		if method == http.MethodGet && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)) {
+			err = ErrNotRunning // it exited before it answered
 		}
 		return nil, err
 	}
