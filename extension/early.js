@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"31617bf5c1d43e6dc5ef6f81d9198242cf211536e8e8466bbe932b0b2bd8edde",
+	"fe72ca891d506d7e8fbce8d7564a3ae7754dca3a5923ccdb9496de2855d81fac",
 ]);
