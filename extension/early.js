@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"110187e0a6d6f207ed0365c3ef0803c2c6eb6d71bf0accf1c0c62f628d54a70f",
+	"c8d7377ad2278d4b0a792e8878d554a1f78d70b3bbca9ff7e2d413cdb7c30c43",
 ]);

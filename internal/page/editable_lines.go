@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -33,6 +32,7 @@ func (v *View) enterLines(ctx context.Context, field *element, c *hitTargetCheck
 	if err != nil || strings.Count(text, "\n") > manyLines {
 		return entryResult{}, false, err
 	}
+	var last []string // what the element had after the last method
 	added := strings.Split(text, "\n")
 	want := added
 	if len(before.Lines) > 0 && !o.Clear {
@@ -44,12 +44,18 @@ func (v *View) enterLines(ctx context.Context, field *element, c *hitTargetCheck
 	if before.Single {
 		methods = methods[1:]
 	}
-	var last []string
+	changed := func(outcome string) error {
+		return executor.Errorf(executor.ErrNotActionable, "Type the lines one by one, or call Page.Type with TypeOptions.KeyEvents, which presses Enter between them.",
+			"%s changed the line breaks: its text was %q; %s", v.describe(ctx, field), strings.Join(last, "\n"), outcome)
+	}
 	for i, insert := range methods {
 		if i > 0 {
 			restored, err := v.undo(ctx, field, before.Lines)
-			if err != nil || !restored {
-				return entryResult{note: fmt.Sprintf("the editor changed the line breaks; its text is %q", strings.Join(last, "\n"))}, true, err
+			if err != nil {
+				return entryResult{}, true, err
+			}
+			if !restored {
+				return entryResult{}, true, changed("the old text could not be restored")
 			}
 			if err := field.doc.call(ctx, nil, "moveCaret", field.id, o.Clear); err != nil {
 				return entryResult{}, true, v.mapDetached(ctx, field, err)
@@ -79,8 +85,7 @@ func (v *View) enterLines(ctx context.Context, field *element, c *hitTargetCheck
 	if restored, err := v.undo(ctx, field, before.Lines); err != nil || !restored {
 		outcome = "the old text could not be restored"
 	}
-	return entryResult{}, true, executor.Errorf(executor.ErrNotActionable, "Type the lines one by one, or call Page.Type with TypeOptions.KeyEvents, which presses Enter between them.",
-		"%s changed the line breaks: its text was %q; %s", v.describe(ctx, field), strings.Join(last, "\n"), outcome)
+	return entryResult{}, true, changed(outcome)
 }
 
 // editableLines returns the text in an editable element.
@@ -159,7 +164,7 @@ func (v *View) undo(ctx context.Context, field *element, lines []string) (bool, 
 		if err != nil {
 			return false, err
 		}
-		if sameLines(now.Lines, lines) {
+		if max(len(now.Lines), 1) == max(len(lines), 1) && sameLines(now.Lines, lines) {
 			return true, nil
 		}
 	}

@@ -109,7 +109,7 @@ function stateOf(el, kind) {
  * @param {string} kind
  */
 export function textOfField(el, kind) {
-  if (kind === 'editable') return innerTextOf(el);
+  if (kind === 'editable') return innerTextOf(el).replace(/[\u200b\u2060\ufeff]/g, ''); // editors put them into empty lines
   return el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement || el instanceof HTMLSelectElement ? String(el.value ?? '') : '';
 }
 
