@@ -19,7 +19,7 @@ RACE := -race
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup modules browser node inspector browserless build npm release-snapshot store demo demo-panel test test-long test-report test-list mutation fuzz check check-go check-generate check-js check-workflows check-vulns bench generate clean
+.PHONY: help setup modules browser node inspector browserless editors build npm release-snapshot store demo demo-panel test test-long test-report test-list mutation fuzz check check-go check-generate check-js check-workflows check-vulns bench generate clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,12 @@ browserless: $(if $(and $(NPM),$(findstring Linux x86_64,$(shell uname -sm))),to
 
 tools/browserless/node_modules/.package-lock.json: tools/browserless/package-lock.json
 	npm ci --prefix tools/browserless --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+editors: $(if $(NPM),tools/editors/node_modules/.package-lock.json) ## get editors, 490 MB, for a long test
+
+tools/editors/node_modules/.package-lock.json: tools/editors/package-lock.json
+	npm ci --prefix tools/editors --legacy-peer-deps --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 build: bin/chrome-mcp ## build bin/chrome-mcp
@@ -106,7 +112,7 @@ FUZZTIME ?= 50000x
 DEEP      = $(GO) run ./internal/deeptest -shard $(SHARD) -limit $(LIMIT) -fuzztime $(FUZZTIME) $(if $(RACE),,-race=false) \
 	$(if $(ONLY),-only '$(ONLY)') $(if $(AGAIN),-again) $(if $(REPORT),-report)
 
-test-long: $(if $(REPORT),,modules browser node inspector browserless) ## run the deep tests; continues where the last run ended; REPORT=1 only prints its results
+test-long: $(if $(REPORT),,modules browser node inspector browserless editors) ## run the deep tests; continues where the last run ended; REPORT=1 only prints its results
 	@$(DEEP)
 
 test-report: ## print which results of the deep tests count, and which are missing
@@ -159,4 +165,4 @@ generate: modules ## write the generated files
 	$(GO) generate ./...
 
 clean: ## remove what was built
-	rm -rf bin dist tools/node_modules tools/inspector/node_modules tools/browserless/node_modules
+	rm -rf bin dist tools/node_modules tools/inspector/node_modules tools/browserless/node_modules tools/editors/node_modules

@@ -32,6 +32,7 @@ var (
 		{"refs", "Refs", (*suite).refs},
 		{"shown_refs", "Refs", (*suite).shownRefs},
 		{"type", "Typing", (*suite).typing},
+		{"type_models", "Typing", (*suite).typingModels},
 		{"press", "Keys", (*suite).press},
 		{"clipboard", "Clipboard", (*suite).clipboard},
 		{"hover", "Hovering", (*suite).hover},
@@ -132,7 +133,7 @@ const (
 
 // slowTopics are the topics of the part Slow. Their cases mainly test code that all backends share.
 var slowTopics = []string{
-	"snapshot", "click", "click_targets", "selectors", "refs", "type", "press", "hover", "scroll", "select_option", "fill_form", "eval", "read",
+	"snapshot", "click", "click_targets", "selectors", "refs", "type", "type_models", "press", "hover", "scroll", "select_option", "fill_form", "eval", "read",
 	"shown_refs", "emulation", "drag", "mouse", "native_dialogs", "wait_for", "console", "requests", "denied_input", "denied_pixels", "denied_pointer", "screenshot_formats",
 }
 

@@ -57,11 +57,6 @@ func (s *suite) typingEditors(t *testing.T) {
 		c.wantNotIn(res.Note, "late")
 		c.wantValue("late.innerText", "soon")
 	})
-	s.page(t, "code editor with a hidden textarea", page, func(c *testCase) {
-		c.typeInto("#code textarea", "let a;", nil)
-		c.typeInto("#code", " let b;", keys)
-		c.wantValue("lines.textContent", "let a; let b;")
-	})
 	s.page(t, "editable element in non-editable content", page, func(c *testCase) {
 		c.typeInto("#inner", " indeed", nil)
 		c.wantValue("inner.innerText", "yes indeed")

@@ -31,7 +31,8 @@ type readBackState struct {
 
 // readBack compares the value of a field with the value that it should have. first is the first
 // query of the field, if it is already pending, or nil.
-func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pending, r readBackState) (entryResult, error) {
+func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pending, r readBackState) (got entryResult, err error) {
+	defer func() { got.field = &enteredField{doc: field.doc, id: field.id, want: r.want} }()
 	before, want := r.before, strings.ReplaceAll(r.want, "\r\n", "\n")
 	var after *fieldInfo
 	for attempt := range 2 {
@@ -56,11 +57,11 @@ func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pend
 			break
 		}
 	}
-	got := after.Value
+	value := after.Value
 	if before.Kind == "editable" {
-		got, want = pagetext.Fold(got), pagetext.Fold(want)
+		value, want = pagetext.Fold(value), pagetext.Fold(want)
 	}
-	if got == want || !after.Masked && isSameValue(got, want) {
+	if value == want || !after.Masked && isSameValue(value, want) {
 		return entryResult{kept: true}, nil
 	}
 	if r.unconfirmedErr != nil && after.Value == before.Value {
@@ -69,16 +70,16 @@ func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pend
 	if hint := after.rejectionHint(want, r.keyEvents); hint != "" && before.Kind == "text" && r.rest == "" {
 		return entryResult{}, v.restoreValue(ctx, field, r, after, hint)
 	}
-	e := entryResult{kept: matchesText(got, want) && after.matches(r.want) && (r.cleared || after.Value != before.Value)}
+	e := entryResult{kept: matchesText(value, want) && after.matches(r.want) && (r.cleared || after.Value != before.Value)}
 	switch {
 	case after.Value == "":
 		e.note = fmt.Sprintf("the %s field is empty now", after.Type)
 	case after.Masked:
 		e.note = fmt.Sprintf("the %s field has a different value", after.Type)
 	case after.Value == before.Value:
-		e.note = fmt.Sprintf("the %s field rejected the text; its value is %q", after.Type, firstLine(got))
+		e.note = fmt.Sprintf("the %s field rejected the text; its value is %q", after.Type, firstLine(value))
 	default:
-		e.note = fmt.Sprintf("the field value is %q", firstLine(got))
+		e.note = fmt.Sprintf("the field value is %q", firstLine(value))
 	}
 	if e.kept && before.Kind == "editable" {
 		e.note = "" // editors may add text

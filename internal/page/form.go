@@ -25,7 +25,7 @@ func (v *View) FillForm(ctx context.Context, fields []executor.Field, opts *exec
 	var notes []string
 	for _, f := range fields {
 		name := cmp.Or(string(f.Target.Ref), f.Target.Selector)
-		note, err := v.fillOne(ctx, f, o)
+		note, err := v.fillOne(ctx, w, name, f, o)
 		if err != nil {
 			return nil, fillError(name, res.Filled, err)
 		}
@@ -85,8 +85,9 @@ func fillError(name string, filled []string, err error) error {
 	return &c
 }
 
-// fillOne fills one field. The note describes how the page changed the value.
-func (v *View) fillOne(ctx context.Context, f executor.Field, o executor.FillOptions) (note string, err error) {
+// fillOne fills one field, whose name is that of results. The note describes how the page changed
+// the value.
+func (v *View) fillOne(ctx context.Context, w *changeTracker, name string, f executor.Field, o executor.FillOptions) (note string, err error) {
 	ctx, cancel := actionContext(ctx, o.Timeout)
 	defer cancel()
 	el, err := v.waitForElement(ctx, f.Target, o.Timeout > 0)
@@ -121,6 +122,10 @@ func (v *View) fillOne(ctx context.Context, f executor.Field, o executor.FillOpt
 			return "", wrongValue("a string", f.Value)
 		}
 		got, err := v.enterText(ctx, &field, at, c, text, executor.TypeOptions{Clear: true})
+		if err == nil && got.field != nil && o.Submit.IsZero() {
+			got.field.name = name
+			w.entered = append(w.entered, got.field)
+		}
 		if err == nil && !got.kept {
 			err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(got.note), Hint: "Use a value that the field accepts, or call Page.Type with TypeOptions.KeyEvents."}
 		}

@@ -47,6 +47,7 @@ type changeTracker struct {
 	target         *shownRef         // the ref of the action's target; nil for a selector
 	targetChange   *refChange        // how its element has changed since
 	targetCompared bool              // targetChange is known
+	entered        []*enteredField   // the fields into which the action entered text
 }
 
 // watch starts to track changes. It does not wait.
@@ -100,6 +101,10 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return c, context.Cause(ctx) // the caller canceled the call
 	}
+	rewritten := ""
+	if err == nil {
+		rewritten = w.rewrittenFields(limit)
+	}
 	t := w.v.tab
 	t.mu.Lock()
 	gone := t.goneError()
@@ -128,7 +133,7 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 	}
 	blocked := ""
 	defer func() {
-		c.Note = joinNotes(chooser, blocked, w.v.handoversSince(ctx, w.handovers), w.v.autoClosedNote(ctx, w.autoClosed), c.Note)
+		c.Note = joinNotes(rewritten, chooser, blocked, w.v.handoversSince(ctx, w.handovers), w.v.autoClosedNote(ctx, w.autoClosed), c.Note)
 	}()
 	if w.v.opts.NewTabs != nil {
 		c.NewTabs, blocked = w.newTabs(ctx)

@@ -25,6 +25,7 @@ type fieldInfo struct {
 	Type    string `json:"type"`
 	Masked  bool   `json:"masked"` // the value is a secret and must not be reported
 	Limit   int    `json:"limit"`  // maximum length in UTF-16 units; 0 means no limit
+	Editor  string `json:"editor"` // "model" or "terminal" if the field passes its text to an editor; see js/editors.js
 	Bad     bool   `json:"bad"`    // the field shows an invalid value for its type, and its value is empty
 }
 
@@ -59,6 +60,9 @@ func (v *View) Type(ctx context.Context, target executor.Target, text string, op
 		} else if at, err = v.waitEditable(ctx, el, c, actionabilityOptions{Editable: true}, o.Clear); err == nil {
 			got, err = v.enterText(ctx, el, at, c, text, o)
 		}
+		if el.watch != nil && got.field != nil {
+			el.watch.entered = append(el.watch.entered, got.field)
+		}
 		got.note = joinNotes(given.note, got.note)
 		switch {
 		case err != nil || !o.PressEnter:
@@ -91,6 +95,7 @@ type entryResult struct {
 	note string // what the field contains, if that is not the text
 	// stopped means that a dialog opened or the document was replaced, so no key may follow.
 	stopped bool
+	field   *enteredField // the field, if its value was read
 }
 
 // textEvents are the events that confirm that text reached a field.
@@ -163,6 +168,14 @@ func (v *View) enterText(ctx context.Context, el *element, at *actionPoint, c *h
 	focus, err := v.beginEntry(ctx, &field, at.entry, c, o.Clear)
 	if err != nil {
 		return none, err
+	}
+	if info.Editor != "" {
+		return v.enterIntoEditor(ctx, &field, c, text, o)
+	}
+	if info.Kind == "editable" && !o.KeyEvents && focus.Part == nil && strings.ContainsAny(text, "\r\n") {
+		if got, done, err := v.enterLines(ctx, &field, c, text, o); done || err != nil {
+			return got, err
+		}
 	}
 	if o.Clear && (text == "" || o.KeyEvents) && (!focus.Empty || info.Kind == "editable") {
 		if _, err := v.pressChord(ctx, el.doc, &chord{key: namedKeys["Delete"]}); err != nil {
@@ -282,92 +295,6 @@ func (v *View) beginEntry(ctx context.Context, field *element, focus *focusResul
 		e.Hint = "Type into the focused element if it represents the field, or dismiss it first."
 	}
 	return nil, e
-}
-
-// manyLines is the maximum number of lines that are typed into a textarea. Chrome repeats the
-// layout of the text at each line break, so that thousands of lines take minutes.
-const manyLines = 200
-
-// prefillTextarea sets the value of a textarea to all of want except its last character, and
-// returns that character. The caller types it, so that the page receives input events and reads the
-// complete value.
-func (v *View) prefillTextarea(ctx context.Context, field *element, want string) (rest string, err error) {
-	want = strings.ReplaceAll(want, "\r\n", "\n")
-	_, size := utf8.DecodeLastRuneInString(want)
-	if err := field.doc.call(ctx, nil, "prefill", field.id, want[:len(want)-size]); err != nil {
-		return "", v.mapDetached(ctx, field, err)
-	}
-	return want[len(want)-size:], nil
-}
-
-// send types text into the focused element: in one event, as an input method does, or with a key
-// press for each character. stopped reports that a dialog opened or the document was replaced. The
-// note says how much was typed by then, if not all.
-func (v *View) send(ctx context.Context, field *element, info *fieldInfo, text string, o executor.TypeOptions) (note string, stopped bool, err error) {
-	if !o.KeyEvents {
-		err := v.insertText(ctx, field.doc, text)
-		return "", err != nil, ignoreInterruption(err)
-	}
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	typed, total := 0, utf8.RuneCountInString(text)
-	b := v.block(ctx)
-	for _, r := range text {
-		b.setProgress(fmt.Sprintf("at most %d of %d characters were typed", typed, total))
-		if err := b.err(); err != nil {
-			return "", true, err
-		}
-		if typed > 0 {
-			if err := v.waitToType(ctx, field.doc, o.Delay); err != nil {
-				return typedOf(typed, total), true, withProgress(ignoreInterruption(err), fmt.Sprintf("%d of %d characters were typed", typed, total))
-			}
-		}
-		typed++
-		if r == '\n' && info.Kind == "text" && info.Type != "textarea" {
-			r = ' ' // as the browser does in a single-line field; Enter would submit the form
-		}
-		k, shifted := keyOf(r)
-		if k.code == "" || r == '\t' { // Tab would move the focus out of the field
-			if err := v.insertText(ctx, field.doc, string(r)); err != nil {
-				return typedOf(typed, total), true, withProgress(ignoreInterruption(err), fmt.Sprintf("at most %d of %d characters were typed", typed-1, total))
-			}
-			continue
-		}
-		stroke := &chord{key: k}
-		if shifted {
-			stroke.modifiers = []executor.Modifier{executor.ModShift}
-		}
-		if stopped, err := v.pressChord(ctx, field.doc, stroke); stopped || err != nil {
-			return typedOf(typed, total), true, withProgress(err, fmt.Sprintf("at most %d of %d characters were typed", typed-1, total))
-		}
-	}
-	b.setProgress("")
-	return "", false, nil
-}
-
-// waitToType waits for the delay between two characters. It returns an error early if a dialog opens
-// or the tab is gone, and errDocumentDetached if d was replaced in that time.
-func (v *View) waitToType(ctx context.Context, d *document, delay time.Duration) error {
-	if delay <= 0 {
-		return nil
-	}
-	switch err := v.tab.sleepUnlessDialog(ctx, delay); {
-	case errors.Is(err, context.DeadlineExceeded):
-		return executor.Errorf(executor.ErrTimeout, "Take a snapshot to see the text.", "the time of the call was over before all text was typed")
-	case err != nil:
-		return err
-	}
-	if !d.current() {
-		return errDocumentDetached
-	}
-	return nil
-}
-
-// typedOf returns the note on text that was not typed completely, or "".
-func typedOf(n, total int) string {
-	if n == total {
-		return ""
-	}
-	return fmt.Sprintf("%d of %d characters were typed", n, total)
 }
 
 // A number is a limit of a field, which the page controls: a number, a date or a time. A limit that

@@ -47,6 +47,9 @@ type Patience struct {
 	Option time.Duration
 	// Checked is how long a component may take to show its new state after it was checked.
 	Checked time.Duration
+	// Rewrite is how long after text was entered a page that has started a timer may take to replace
+	// it.
+	Rewrite time.Duration
 	// FileChooser is how long after a click the page may open a file chooser: some pages send a
 	// request first.
 	FileChooser time.Duration
@@ -96,6 +99,7 @@ func defaultPatience() Patience {
 		Selector:             700 * time.Millisecond,
 		Option:               3 * time.Second,
 		Checked:              500 * time.Millisecond,
+		Rewrite:              150 * time.Millisecond,
 		FileChooser:          2 * time.Second,
 		TapClick:             2 * time.Second,
 		DownloadStart:        10 * time.Second,

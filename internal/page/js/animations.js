@@ -51,6 +51,9 @@ export function schedulerState() {
   return `${frame - own.frames} ${timer - own.timers}`;
 }
 
+/** timerState is the part of schedulerState for timers. */
+export const timerState = () => schedulerState().split(' ')[1] || '';
+
 /** task yields to pending tasks, or waits for ms milliseconds. @param {number} [ms] */
 export const task = (ms = 0) => new Promise((/** @type {(value?: undefined) => void} */ resolve) => after(ms, resolve));
 

@@ -1,10 +1,10 @@
 // @ts-check
 // Form fields: their kinds, their values, and when they can be edited.
 
-import { labelBoxes, shown } from './action_points.js';
 import { isDisabled, isFrame, waitActionable, within } from './actionability.js';
-import { nextFrame } from './animations.js';
-import { allIn, attributeOf, bodyOf, boxOf, byId, flatParent, focusedElement, giveFocus, idOf, innerTextOf, isEditable, isRendered, matchesCSS, parentElementOf, shadowOf, tagOf, tagWord } from './dom.js';
+import { nextFrame, task, timerState } from './animations.js';
+import { allIn, attributeOf, bodyOf, byId, focusedElement, giveFocus, idOf, innerTextOf, isEditable, matchesCSS, parentElementOf, shadowOf, tagOf, tagWord } from './dom.js';
+import { editContextOf, editorOf, visibleProxyOf } from './editors.js';
 import { listen } from './hit_target_check.js';
 import { isMasked } from './secret_fields.js';
 import { beginEntry } from './text_entry.js';
@@ -15,7 +15,8 @@ const valueTypes = new Set(['date', 'time', 'datetime-local', 'month', 'week', '
 
 /**
  * fieldKind returns how the value of an element is entered: 'text' by typing, 'value'
- * by setting it, 'check', 'radio', 'select', 'editable' (contenteditable), 'file', or 'none'.
+ * by setting it, 'check', 'radio', 'select', 'editable' (contenteditable or an EditContext), 'file',
+ * or 'none'.
  * @param {Element} el
  */
 export function fieldKind(el) {
@@ -29,7 +30,7 @@ export function fieldKind(el) {
     if (el.type === 'file') return 'file';
     return 'none';
   }
-  if (isEditable(el)) return 'editable';
+  if (isEditable(el) || editContextOf(el)) return 'editable';
   const role = attributeOf(el, 'role');
   if (role === 'checkbox' || role === 'switch' || role === 'menuitemcheckbox') return 'check';
   if (role === 'radio') return 'radio';
@@ -108,9 +109,42 @@ function stateOf(el, kind) {
  * @param {string} kind
  */
 export function textOfField(el, kind) {
-  if (kind === 'editable') return innerTextOf(el);
+  if (kind === 'editable') return innerTextOf(el).replace(/[\u200b\u2060\ufeff]/g, ''); // editors put them into empty lines
   return el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement || el instanceof HTMLSelectElement ? String(el.value ?? '') : '';
 }
+
+/**
+ * The fields into which text was entered: the value that was last read, when, the timers that the page
+ * had requested before the entry, and whether it has requested others since.
+ * @type {WeakMap<Element, {value: string, at: number, timers: string, timed: boolean}>}
+ */
+const entries = new WeakMap();
+
+/** startEntry records that text will be entered into a field. @param {Element} el */
+export function startEntry(el) {
+  entries.set(el, { value: textOfField(el, fieldKind(el)), at: performance.now(), timers: timerState(), timed: false });
+}
+
+/**
+ * rewrittenField inspects a field if its value differs from what was last read. If the page had
+ * requested timers when that was read, it waits for a change until patience ms after that reading.
+ * @param {number} id
+ * @param {number} patience
+ */
+export async function rewrittenField(id, patience) {
+  for (;;) {
+    const el = byId(id);
+    const entry = el && entries.get(el);
+    if (!entry) return null;
+    if (textOfField(el, fieldKind(el)) !== entry.value) return inspectField(id);
+    const left = entry.at + patience - performance.now();
+    if (left <= 0 || !entry.timed) return null;
+    await task(Math.min(left, POLL_MS));
+  }
+}
+
+/** The interval in which rewrittenField compares values, in ms. */
+const POLL_MS = 10;
 
 /**
  * inspectField returns the kind, state and value of a field.
@@ -122,29 +156,20 @@ export function inspectField(id) {
   const el = fieldOf(given);
   const kind = fieldKind(el);
   const input = /** @type {HTMLInputElement} */ (el);
+  const value = textOfField(el, kind);
+  const entry = entries.get(el);
+  if (entry) {
+    entry.value = value;
+    entry.at = performance.now();
+    entry.timed ||= entry.timers !== timerState();
+  }
   return {
-    id: idOf(el), kind, checked: stateOf(el, kind), value: textOfField(el, kind),
+    id: idOf(el), kind, checked: stateOf(el, kind), value, editor: editorOf(el),
     type: el instanceof HTMLInputElement ? el.type : tagWord(el),
     masked: isMasked(el),
     limit: kind === 'text' ? Math.max(input.maxLength, 0) : 0,
     bad: kind === 'text' && input.validity.badInput,
   };
-}
-
-/**
- * visibleProxyOf returns the element that the user sees for a field that the page keeps tiny or
- * transparent behind its own rendering, as code editors and styled selects do: the nearest
- * ancestor with a size. Any other field is its own proxy.
- * @param {Element} el
- */
-function visibleProxyOf(el) {
-  if (!isRendered(el, { visibilityProperty: true })) return el;
-  const tiny = (/** @type {Element} */ e) => { const b = boxOf(e); return b.width <= 4 || b.height <= 4; };
-  if (!tiny(el) && getComputedStyle(el).opacity !== '0') return el;
-  if (labelBoxes(el).length) return el;
-  let at = flatParent(el);
-  for (let n = 0; n < 3 && at && !matchesCSS(at, 'form, body, html'); n++, at = flatParent(at)) if (!tiny(at) && shown(at)) return at;
-  return el;
 }
 
 /**
@@ -184,6 +209,7 @@ export async function waitEditable(id, opts) {
   if (!typed && kind !== 'select' && !opts.editable) return { problem: 'click', info: inspectField(idOf(el)) };
   const proxy = visibleProxyOf(el);
   if (proxy !== el && isDisabled(el)) return { problem: 'disabled' };
+  if (proxy !== el && editorOf(el) && notEditable(el)) return { problem: notEditable(el) };
   const how = { ...opts, editable: proxy === el && (typed || opts.editable), calm: true };
   const result = /** @type {any} */ (await waitActionable(idOf(proxy), how));
   if (result.ok) {

@@ -7,7 +7,8 @@ import { candidates } from './candidates.js';
 import { closedCandidates } from './closed_shadow_roots.js';
 import { addClosedRoot, byId, idOf } from './dom.js';
 import { dragState, endDrag, frameAtPoint, watchDrag } from './drag.js';
-import { focus, focusedFrame, inspectField, waitChecked, waitEditable } from './fields.js';
+import { editableLines, editorState, pasteInto, readEditor } from './editors.js';
+import { focus, focusedFrame, inspectField, rewrittenField, waitChecked, waitEditable } from './fields.js';
 import { distrustContents, enteredTextFields, maskEntered, watchFields } from './entered_fields.js';
 import { outward, toParentDocument } from './frame_coordinates.js';
 import { framesInView, watchFrames } from './frames_in_view.js';
@@ -29,7 +30,7 @@ import { snapshot } from './snapshot.js';
 import { html } from './source_markup.js';
 import { allItems, removeItems, setItem, setItems, storedItems } from './storage.js';
 import { leaveField } from './submit.js';
-import { beginEntry, entryFocus, focusedField, prefill } from './text_entry.js';
+import { afterKey, beginEntry, entryFocus, focusedField, moveCaret, prefill } from './text_entry.js';
 import { describe, links, main, text, textParts } from './text_extraction.js';
 import { discardFiles, dropFiles, fileInput, receiveFileChunk, setInputFiles } from './upload.js';
 import { firstInDocumentOrder } from './tree_order.js';
@@ -39,6 +40,7 @@ import { hasText, isShown, nextChange, painted, shownMatch } from './wait_condit
 const api = {
   addClosedRoot,
   addListening,
+  afterKey,
   allItems,
   asShown: (/** @type {string} */ name, /** @type {number} */ id, /** @type {number} */ at, /** @type {boolean} */ itemOnly, /** @type {any[]} */ ...args) => asShown(/** @type {any} */ (api)[name], name, id, at, itemOnly, args),
   beginEntry,
@@ -53,7 +55,9 @@ const api = {
   discardFiles,
   distrustContents,
   dragState,
-  dropFiles,
+import {  } from '  dropFiles,';
+import {  } from '  editableLines,';
+import {  } from '  editorState,';
   endDrag,
   enterSecret,
   enteredTextFields,
@@ -79,20 +83,24 @@ const api = {
   listOption,
   main,
   maskEntered,
+  moveCaret,
   moveScroller,
   nextChange,
   outward,
   painted,
+  pasteInto,
   pickRadio,
   pixelRatio,
   pointedLabel,
   prefill,
   putBack,
   query,
+  readEditor,
   readable,
   receiveFileChunk,
   removeItems,
   reveal,
+  rewrittenField,
   secretFields,
   selectOptions,
   setInputFiles,

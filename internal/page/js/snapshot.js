@@ -56,6 +56,8 @@ const INLINE = new Set('paragraph strong emphasis code mark subscript superscrip
 const NAME_COVERS_CONTENT = new Set('button link heading checkbox radio switch menuitem menuitemcheckbox menuitemradio option tab summary tooltip img progressbar meter slider scrollbar separator'.split(' '));
 /** Roles whose value is their content. */
 const VALUE_COVERS_CONTENT = new Set('textbox searchbox combobox listbox'.split(' '));
+/** Roles that an editable element keeps in the snapshot. The others are shown as textbox. */
+const EDITABLE_ROLES = new Set('searchbox combobox spinbutton'.split(' '));
 /** Elements whose content is not walked: it is their value, or not visible. */
 const ATOMS = new Set('input textarea select iframe frame canvas video audio object embed progress meter img area'.split(' '));
 
@@ -709,7 +711,7 @@ export class Walk {
     let shown = role !== 'generic' ? role : isTitled(el) ? tag : 'group';
     if (clicks && (INLINE.has(role) || role === 'group')) shown = 'clickable';
     else if (scrolls && !interactive && (INLINE.has(role) || (role === 'group' && name === ''))) shown = 'scrollable';
-    if (editable) shown = role === 'searchbox' || role === 'combobox' ? role : 'textbox';
+    if (editable) shown = EDITABLE_ROLES.has(role) ? role : 'textbox';
     let flags = flagsOf(el, role) | (!around.away && this.inViewport(boxOf(el)) ? F.inViewport : 0);
     if (interactive || editable) flags |= F.interactive;
     if (clicks) flags |= F.clickable;

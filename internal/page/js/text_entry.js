@@ -3,8 +3,10 @@
 // elements.
 
 import { isFrame, within } from './actionability.js';
+import { task, timerState } from './animations.js';
 import { byId, containsNode, focusedElement, giveFocus, idOf, isConnectedOf } from './dom.js';
-import { fieldKind, hostOf, inspectField, notEditable, textOfField } from './fields.js';
+import { editorOf } from './editors.js';
+import { fieldKind, hostOf, inspectField, notEditable, startEntry, textOfField } from './fields.js';
 import { listen, named } from './hit_target_check.js';
 import { native } from './select_options.js';
 
@@ -74,7 +76,7 @@ function placeCaret(el, all) {
 
 /**
  * beginEntry focuses a field and selects the text to replace: all of it, or the existing selection,
- * or nothing at its end. Until finishCheck(token) is called, keys and text for other elements are
+ * or nothing at its end. In an editor with a model it selects nothing. Until finishCheck(token) is called, keys and text for other elements are
  * blocked.
  * @param {number} id
  * @param {EntryStart} start
@@ -82,17 +84,53 @@ function placeCaret(el, all) {
 export async function beginEntry(id, { token, all, text }) {
   const el = byId(id);
   if (!el) return null;
-  const part = all ? null : selectedPart(el);
+  startEntry(el);
+  const model = editorOf(el) !== ''; // it has a selection itself
+  const part = all || model ? null : selectedPart(el);
   giveFocus(hostOf(el), { preventScroll: true });
-  const placed = part !== null || placeCaret(el, all);
+  const placed = model || part !== null || placeCaret(el, all);
   // Editors get the caret position by an event in a separate task. By then a page may
   // have moved the focus.
   await nextTask();
   if (!isConnectedOf(el)) return null;
   listen(token, hostOf(el), { types: ['beforeinput', 'input', 'keydown'], text });
+  keyTimers = timerState();
   const at = focusedElement();
   const focused = hasFocus(el);
   return { focused, placed, part, empty: textOfField(el, fieldKind(el)) === '' && !(el instanceof HTMLInputElement && el.validity.badInput), by: !focused && at && acceptsTyping(at) ? named(at) : null };
+}
+
+/**
+ * moveCaret selects the text of a field again, or places the caret at its end, as beginEntry does.
+ * @param {number} id
+ * @param {boolean} all
+ */
+export async function moveCaret(id, all) {
+  const el = byId(id);
+  if (!el) return;
+  placeCaret(el, all);
+  await nextTask();
+}
+
+/** How long a page may take to move the focus out of a short field after a key, in ms. */
+const FOCUS_MS = 30;
+
+/** The timers that the page had requested before the last key. */
+let keyTimers = '';
+
+/**
+ * afterKey gives the page time to move the focus after a key. It returns immediately if the page
+ * has requested no timer since the last key, and otherwise in the next task or, if patient is set,
+ * when the focus has moved.
+ * @param {boolean} patient
+ */
+export async function afterKey(patient) {
+  const before = keyTimers;
+  keyTimers = timerState();
+  if (keyTimers === before) return;
+  const focused = focusedElement();
+  const start = performance.now();
+  do await task(); while (patient && focusedElement() === focused && performance.now() - start < FOCUS_MS);
 }
 
 /**

@@ -1,0 +1,124 @@
+package executortest
+
+import (
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// typingModels types into editors whose field does not contain their text, into editors that take
+// line breaks from other events than text, and into fields that change after the input.
+func (s *suite) typingModels(t *testing.T) {
+	clearing := &executor.TypeOptions{Clear: true}
+	keys := &executor.TypeOptions{KeyEvents: true}
+	clearKeys := &executor.TypeOptions{Clear: true, KeyEvents: true}
+	const page = "typing-models.html"
+	const text = "services:\n  app:\n    image: nginx\n"
+	const quoted = `"services:\n  app:\n    image: nginx\n"`
+	s.page(t, "code editor: append, clear, replace", page, func(c *testCase) {
+		for _, id := range []string{"sink", "clipped"} {
+			model := "JSON.stringify(models." + id + ".text)"
+			wantNote(c, "", c.typeInto("#"+id+" textarea", "b: 2", nil))
+			c.wantValue(model, `"old: 1\nb: 2"`)
+			wantNote(c, "", c.typeInto("#"+id+" textarea", text, clearing))
+			c.wantValue(model, quoted)
+			wantNote(c, "", c.typeInto("#"+id+" textarea", "", clearing))
+			c.wantValue(model, `""`)
+			wantNote(c, "", c.typeInto("#"+id+" textarea", text, nil))
+			c.wantValue(model, quoted)
+		}
+	})
+	s.page(t, "code editor that closes brackets: text of keys inserted, reported", page, func(c *testCase) {
+		a := c.typeInto("#sink textarea", "if (a) {\n  b\n}", clearKeys)
+		c.wantValue("JSON.stringify(models.sink.text)", `"if (a) {\n  b\n}"`)
+		c.wantIn(a.Note, "inserted instead")
+		wantNote(c, "", c.typeInto("#sink textarea", " c", keys))
+		c.wantValue("JSON.stringify(models.sink.text)", `"if (a) {\n  b\n} c"`)
+	})
+	s.page(t, "code editor without clipboard events", page, func(c *testCase) {
+		wantNote(c, "", c.typeInto("#silent textarea", text, clearing))
+		c.wantValue("JSON.stringify(models.silent.text)", quoted)
+		wantNote(c, "", c.typeInto("#silent textarea", "b: 2", nil))
+		c.wantValue("models.silent.text.endsWith('nginx\\nb: 2')", "true")
+	})
+	s.page(t, "code editor that cannot be cleared: error, no text typed", page, func(c *testCase) {
+		_, err := c.page().Type(c.ctx, css("#stubborn textarea"), "new", clearing)
+		c.wantCode(err, executor.ErrNotActionable, "does not delete its text", "no text was typed")
+		c.wantValue("JSON.stringify(models.stubborn.text)", `"old: 1\n"`)
+	})
+	s.page(t, "code editor that changes the text: error, old text restored", page, func(c *testCase) {
+		c.eval("models.upper.text = 'OLD'", nil)
+		_, err := c.page().Type(c.ctx, css("#upper textarea"), " new", nil)
+		c.wantCode(err, executor.ErrNotActionable, `"OLD NEW"`, "the old text was restored")
+		c.wantValue("models.upper.text", "OLD")
+	})
+	s.page(t, "EditContext: append, clear, keys, form", page, func(c *testCase) {
+		const field = "#context .input"
+		wantNote(c, "", c.typeInto(field, "b: 2", nil))
+		c.wantValue("JSON.stringify(models.context.text)", `"old: 1\nb: 2"`)
+		wantNote(c, "", c.typeInto(field, text, clearing))
+		c.wantValue("JSON.stringify(models.context.text)", quoted)
+		wantNote(c, "", c.typeInto(field, "a\nb", clearKeys))
+		c.wantValue("JSON.stringify(models.context.text)", `"a\nb"`)
+		c.fill(nil, executor.Field{Target: css(field), Value: "filled"})
+		c.wantValue("models.context.text", "filled")
+		wantNote(c, "", c.typeInto(field, "", clearing))
+		c.wantValue("models.context.text", "")
+	})
+	s.page(t, "terminal: text typed, not cleared", page, func(c *testCase) {
+		wantNote(c, "", c.typeInto("#terminal textarea", "ls", nil))
+		_, err := c.page().Type(c.ctx, css("#terminal textarea"), "pwd", clearing)
+		c.wantCode(err, executor.ErrNotActionable, "terminal")
+		c.wantValue("models.terminal.text", "ls")
+	})
+	s.page(t, "editor that merges line breaks: entered line by line", page, func(c *testCase) {
+		wantNote(c, "", c.typeInto("#pairs", "one\n\ntwo", nil))
+		c.wantValue("models.pairs.lines.join('|')", "one||two")
+		wantNote(c, "", c.typeInto("#pairs", "!\nthree", nil))
+		c.wantValue("models.pairs.lines.join('|')", "one||two!|three")
+		wantNote(c, "", c.typeInto("#pairs", "a\n\nb", clearing))
+		c.wantValue("models.pairs.lines.join('|') + sent", "a||b0")
+	})
+	s.page(t, "editor without line breaks: error, old text restored", page, func(c *testCase) {
+		c.typeInto("#flat", "old", nil)
+		_, err := c.page().Type(c.ctx, css("#flat"), " one\ntwo", nil)
+		c.wantCode(err, executor.ErrNotActionable, "line breaks", "the old text was restored")
+		c.wantValue("models.flat.lines.join('|') + sent", "old0")
+	})
+	s.page(t, "editable element without blocks gets line breaks, no Enter", page, func(c *testCase) {
+		wantNote(c, "", c.typeInto("#bare", " one\n\ntwo", nil))
+		c.wantValue("bare.innerHTML + sent", "old one<br><br>two0")
+	})
+	const late = "typing-late.html"
+	s.page(t, "one-digit fields that move the focus in a timer", late, func(c *testCase) {
+		c.typeInto("[aria-label='Digit 1']", "123456", keys)
+		c.wantValue("[...codes.children].map((i) => i.value).join('')", "123456")
+	})
+	s.page(t, "date field of editable parts", late, func(c *testCase) {
+		c.must(c.page().Type(c.ctx, byRef(c.ref("spinbutton", "Month")), "04", nil))
+		c.must(c.page().Type(c.ctx, byRef(c.ref("spinbutton", "Day")), "17", nil))
+		c.wantValue("month.textContent + '/' + day.textContent", "04/17")
+		c.wantIn(c.snap(nil), `spinbutton "Month"`, `spinbutton "Day"`)
+		_, err := c.page().Type(c.ctx, css("#hidden"), "05/18", clearing)
+		c.wantCode(err, executor.ErrNotActionable, "took the focus", `"Month"`)
+		c.wantValue("month.textContent + '/' + day.textContent + hidden.value", "04/17")
+	})
+	s.page(t, "value replaced after a response or a timer: reported", late, func(c *testCase) {
+		for _, id := range []string{"answered", "timed"} {
+			c.wantIn(c.typeInto("#"+id, "annabelle-marie", nil).Note, `"annabell"`)
+		}
+		res := c.fill(nil, executor.Field{Target: css("#timed"), Value: "annabelle-marie"}, executor.Field{Target: css("#amount"), Value: "1234.5"})
+		c.wantIn(res.Note, "#timed: ", `"annabell"`)
+		c.wantNotIn(res.Note, "#amount: the field now has")
+		c.wantNotIn(c.typeInto("#password", "hunter2hunter2", nil).Note, "shortened", "hunter2")
+		c.wantIn(c.typeInto("#rich", "mine", nil).Note, `"fixed"`)
+	})
+}
+
+// wantNote checks the note of an action.
+func wantNote(c *testCase, want string, a *executor.Action) {
+	c.Helper()
+	if a.Note != want {
+		c.Errorf("note %q, want %q", a.Note, want)
+	}
+}

@@ -1,0 +1,205 @@
+// @ts-check
+// Editors that keep their text in a model: the element that has the focus receives input and does
+// not contain the text, or only a part of it. Such an element is a textarea that the page hides
+// behind its own rendering, has an EditContext (https://www.w3.org/TR/edit-context/), or is an editable
+// element for code.
+
+import { labelBoxes, shown } from './action_points.js';
+import { within } from './actionability.js';
+import { attributeOf, boxOf, byId, dispatch, flatChildren, flatParent, focusedElement, innerTextOf, isEditable, isRendered, matchesCSS, tagOf, textIn, typeOfNode } from './dom.js';
+
+const readContext = /** @type {((this: Element) => any) | undefined} */ (Object.getOwnPropertyDescriptor(HTMLElement.prototype, 'editContext')?.get);
+
+/** editContextOf returns the EditContext of an element, or null. @param {Element} el */
+export function editContextOf(el) {
+  return el instanceof HTMLElement && readContext ? readContext.call(el) : null;
+}
+
+/** How many ancestors of a hidden field are searched. */
+const MAX_ANCESTORS = 5;
+
+/** tiny reports whether a box is too small to be seen. @param {Element} el */
+function tiny(el) {
+  const b = boxOf(el);
+  return b.width <= 4 || b.height <= 4;
+}
+
+/**
+ * isClippedAway reports whether a box around an element shows nothing of it.
+ * @param {Element} el
+ */
+function isClippedAway(el) {
+  let at = flatParent(el);
+  for (let n = 0; n < 2 && at; n++, at = flatParent(at)) {
+    if (tiny(at) && getComputedStyle(at).overflow !== 'visible') return true;
+  }
+  return false;
+}
+
+/**
+ * visibleProxyOf returns the element that the user sees for a field that the page keeps tiny,
+ * clipped or transparent behind its own rendering, as code editors and styled selects do: the nearest
+ * ancestor with a size. Any other field is its own proxy.
+ * @param {Element} el
+ */
+export function visibleProxyOf(el) {
+  if (!isRendered(el, { visibilityProperty: true })) return el;
+  const clipped = el instanceof HTMLTextAreaElement && isClippedAway(el);
+  if (!editContextOf(el) && !tiny(el) && !clipped && getComputedStyle(el).opacity !== '0') return el;
+  if (labelBoxes(el).length) return el;
+  let at = flatParent(el);
+  for (let n = 0; n < 3 && at && !matchesCSS(at, 'form, body, html'); n++, at = flatParent(at)) if (!tiny(at) && shown(at)) return at;
+  return el;
+}
+
+/** What the names of an editor's elements contain. */
+const EDITOR_NAME = /editor|code|mirror|monaco|\bace\b|ace_/i;
+const TERMINAL_NAME = /\bx?term(inal)?\b/i;
+
+/** namesOf returns the texts that name the kind of an element. @param {Element} el */
+function namesOf(el) {
+  return ['class', 'id', 'role', 'aria-label', 'aria-roledescription'].map((name) => attributeOf(el, name) || '').join(' ');
+}
+
+/**
+ * isCode reports whether an editable element contains no text of a language, so that it is neither
+ * checked nor translated. Such an editor renders only the lines in view.
+ * @param {Element} el
+ */
+function isCode(el) {
+  return isEditable(el) && attributeOf(el, 'spellcheck') === 'false' && attributeOf(el, 'translate') === 'no' && attributeOf(el, 'autocorrect') === 'off';
+}
+
+/**
+ * editorOf returns how an element enters text into a model: 'model' if the model's text can be
+ * selected and read, 'terminal' if it cannot, or '' if the element contains its text itself.
+ * @param {Element} el
+ * @returns {'' | 'model' | 'terminal'}
+ */
+export function editorOf(el) {
+  if (editContextOf(el) || isCode(el)) return 'model';
+  if (!(el instanceof HTMLTextAreaElement) || visibleProxyOf(el) === el) return '';
+  let names = attributeOf(el, 'aria-multiline') === 'true' ? 'editor' : '';
+  let at = /** @type {Element | null} */ (el);
+  for (let n = 0; n < MAX_ANCESTORS && at && !matchesCSS(at, 'form, body, html'); n++, at = flatParent(at)) names += ' ' + namesOf(at);
+  if (TERMINAL_NAME.test(names.replace(/[-_]/g, ' '))) return 'terminal';
+  return EDITOR_NAME.test(names) ? 'model' : '';
+}
+
+/**
+ * @typedef {object} EditorState
+ * @property {boolean} focused the element has the focus
+ * @property {string} shows the text that the page shows for the editor, or that its field has
+ */
+
+/**
+ * editorState returns the state of an editor.
+ * @param {number} id
+ * @returns {EditorState | null}
+ */
+export function editorState(id) {
+  const el = byId(id);
+  if (!el) return null;
+  return { focused: within(focusedElement(), el), shows: shownText(el) || (el instanceof HTMLTextAreaElement ? el.value : String(editContextOf(el)?.text ?? '')) };
+}
+
+/** shownText returns the text that the page shows for an editor. @param {Element} el */
+function shownText(el) {
+  const text = innerTextOf(visibleProxyOf(el));
+  return text.replace(/[\u200b-\u200d\u2060\ufeff]/g, '').replace(/\u00a0/g, ' ');
+}
+
+/**
+ * readEditor returns the text of an editor whose text is selected: what the editor would copy, or
+ * else what the page shows. The copy event is dispatched by a script, so it does not change the
+ * clipboard.
+ * @param {number} id
+ * @returns {{text: string, exact: boolean} | null}
+ */
+export function readEditor(id) {
+  const el = byId(id);
+  if (!el) return null;
+  const clipboardData = new DataTransfer();
+  const handled = !dispatch(el, new ClipboardEvent('copy', { clipboardData, bubbles: true, cancelable: true, composed: true }));
+  const copied = clipboardData.getData('text/plain');
+  if (handled || copied) return { text: copied, exact: true };
+  const context = editContextOf(el);
+  if (context) {
+    const [from, to] = [context.selectionStart, context.selectionEnd].sort((a, b) => a - b);
+    if (from < to) return { text: String(context.text).slice(from, to), exact: true };
+  }
+  if (el instanceof HTMLTextAreaElement && el.selectionStart < el.selectionEnd) {
+    return { text: el.value.slice(el.selectionStart, el.selectionEnd), exact: true };
+  }
+  return { text: shownText(el), exact: false };
+}
+
+/**
+ * pasteInto offers text to an editor by a paste event, which the script dispatches. It reports
+ * whether the editor handled the event.
+ * @param {number} id
+ * @param {string} text
+ */
+export function pasteInto(id, text) {
+  const el = byId(id);
+  if (!el) return false;
+  const clipboardData = new DataTransfer();
+  clipboardData.setData('text/plain', text);
+  return !dispatch(el, new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true, composed: true }));
+}
+
+/** isBlock reports whether an element begins and ends lines. @param {Element} el */
+function isBlock(el) {
+  const { display } = getComputedStyle(el);
+  return !/^(inline|contents|none|ruby)/.test(display);
+}
+
+/**
+ * editableLines returns the lines of text in an editable element, and whether the element contains
+ * no blocks, only text and line breaks.
+ * @param {number} id
+ * @returns {{lines: string[], single: boolean} | null}
+ */
+export function editableLines(id) {
+  const el = byId(id);
+  if (!el) return null;
+  const lines = /** @type {string[]} */ ([]);
+  /** @type {string | null} */
+  let line = null; // null: no line was started
+  let single = true;
+  const end = () => {
+    lines.push(line ?? '');
+    line = null;
+  };
+  const walk = (/** @type {Node} */ node, /** @type {Element} */ parent) => {
+    if (typeOfNode(node) === 3) {
+      const text = textIn(node) || '';
+      const pre = /^(pre|break-spaces)/.test(getComputedStyle(parent).whiteSpace);
+      if (!pre) {
+        if (text.trim() !== '' || (text !== '' && line !== null)) line = (line ?? '') + text.replace(/\s+/g, ' ');
+        return;
+      }
+      const parts = text.split('\n');
+      parts.forEach((part, i) => {
+        if (part !== '') line = (line ?? '') + part;
+        if (i < parts.length - 1) end();
+      });
+      return;
+    }
+    if (typeOfNode(node) !== 1) return;
+    const child = /** @type {Element} */ (node);
+    if (tagOf(child) === 'br') {
+      end();
+      return;
+    }
+    if (attributeOf(child, 'contenteditable') === 'false' || getComputedStyle(child).display === 'none') return;
+    const block = isBlock(child);
+    if (block) single = false;
+    if (block && line !== null) end();
+    for (const inner of flatChildren(child)) walk(inner, child);
+    if (block && line !== null) end();
+  };
+  for (const inner of flatChildren(el)) walk(inner, el);
+  if (line !== null) end();
+  return { lines: lines.map((text) => text.replace(/[\u200b\u2060\ufeff]/g, '').replace(/\u00a0/g, ' ')), single };
+}

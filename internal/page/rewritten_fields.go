@@ -1,0 +1,43 @@
+package page
+
+import (
+	"context"
+	"fmt"
+)
+
+// An enteredField is a field into which an action entered text.
+type enteredField struct {
+	doc  *document
+	id   int
+	name string // for results; empty if the action has one field
+	want string // the value that the field should have
+}
+
+// rewrittenFields returns a note on the fields whose values the page replaced after they were read
+// back, as it does when a server or a timer responds to the text. A value that the page only
+// reformatted is not reported. It waits for the replacement if the page has started a timer.
+func (w *changeTracker) rewrittenFields(ctx context.Context) string {
+	var notes []string
+	for _, f := range w.entered {
+		if !f.doc.current() {
+			continue
+		}
+		var now *fieldInfo
+		if f.doc.call(ctx, &now, "rewrittenField", f.id, w.v.tab.timing.Rewrite.Milliseconds()) != nil || now == nil {
+			continue
+		}
+		w.mutated, w.seen = true, prefetchedOutline{} // the values in it are older
+		if now.matches(f.want) {
+			continue
+		}
+		note := fmt.Sprintf("the field now has %s", unlessMasked(now.Masked, firstLine(now.Value), "a different value"))
+		if now.Value == "" {
+			note = "the field is now empty"
+		}
+		if f.name != "" {
+			note = f.name + ": " + note
+		}
+		notes = append(notes, note)
+	}
+	return joinNotes(notes...)
+}

@@ -1,0 +1,110 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// manyLines is the maximum number of lines that are typed into a textarea. Chrome repeats the
+// layout of the text at each line break, so that thousands of lines take minutes.
+const manyLines = 200
+
+// prefillTextarea sets the value of a textarea to all of want except its last character, and
+// returns that character. The caller types it, so that the page receives input events and reads the
+// complete value.
+func (v *View) prefillTextarea(ctx context.Context, field *element, want string) (rest string, err error) {
+	want = strings.ReplaceAll(want, "\r\n", "\n")
+	_, size := utf8.DecodeLastRuneInString(want)
+	if err := field.doc.call(ctx, nil, "prefill", field.id, want[:len(want)-size]); err != nil {
+		return "", v.mapDetached(ctx, field, err)
+	}
+	return want[len(want)-size:], nil
+}
+
+// maxFocusKeys is the number of keys after which a page may move the focus in a timer. Fields for
+// parts of a code are short.
+const maxFocusKeys = 64
+
+// shortField is the maximum length of a field from which a page is expected to move the focus when
+// it is full.
+const shortField = 8
+
+// send types text into the focused element: in one event, as an input method does, or with a key
+// press for each character. stopped reports that a dialog opened or the document was replaced. The
+// note says how much was typed by then, if not all.
+func (v *View) send(ctx context.Context, field *element, info *fieldInfo, text string, o executor.TypeOptions) (note string, stopped bool, err error) {
+	if !o.KeyEvents {
+		err := v.insertText(ctx, field.doc, text)
+		return "", err != nil, ignoreInterruption(err)
+	}
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	typed, total := 0, utf8.RuneCountInString(text)
+	b := v.block(ctx)
+	for _, r := range text {
+		b.setProgress(fmt.Sprintf("at most %d of %d characters were typed", typed, total))
+		if err := b.err(); err != nil {
+			return "", true, err
+		}
+		if typed > 0 {
+			if err := v.waitToType(ctx, field.doc, o.Delay); err != nil {
+				return typedOf(typed, total), true, withProgress(ignoreInterruption(err), fmt.Sprintf("%d of %d characters were typed", typed, total))
+			}
+		}
+		typed++
+		if r == '\n' && info.Kind == "text" && info.Type != "textarea" {
+			r = ' ' // as the browser does in a single-line field; Enter would submit the form
+		}
+		k, shifted := keyOf(r)
+		if k.code == "" || r == '\t' { // Tab would move the focus out of the field
+			if err := v.insertText(ctx, field.doc, string(r)); err != nil {
+				return typedOf(typed, total), true, withProgress(ignoreInterruption(err), fmt.Sprintf("at most %d of %d characters were typed", typed-1, total))
+			}
+			continue
+		}
+		stroke := &chord{key: k}
+		if shifted {
+			stroke.modifiers = []executor.Modifier{executor.ModShift}
+		}
+		if stopped, err := v.pressChord(ctx, field.doc, stroke); stopped || err != nil {
+			return typedOf(typed, total), true, withProgress(err, fmt.Sprintf("at most %d of %d characters were typed", typed-1, total))
+		}
+		if o.Delay <= 0 && typed <= maxFocusKeys {
+			// An error, as of an open dialog, is returned for the next key.
+			field.doc.call(ctx, nil, "afterKey", info.Kind == "text" && info.Limit > 0 && info.Limit <= shortField)
+		}
+	}
+	b.setProgress("")
+	return "", false, nil
+}
+
+// waitToType waits for the delay between two characters. It returns an error early if a dialog opens
+// or the tab is gone, and errDocumentDetached if d was replaced in that time.
+func (v *View) waitToType(ctx context.Context, d *document, delay time.Duration) error {
+	if delay <= 0 {
+		return nil
+	}
+	switch err := v.tab.sleepUnlessDialog(ctx, delay); {
+	case errors.Is(err, context.DeadlineExceeded):
+		return executor.Errorf(executor.ErrTimeout, "Take a snapshot to see the text.", "the time of the call was over before all text was typed")
+	case err != nil:
+		return err
+	}
+	if !d.current() {
+		return errDocumentDetached
+	}
+	return nil
+}
+
+// typedOf returns the note on text that was not typed completely, or "".
+func typedOf(n, total int) string {
+	if n == total {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d characters were typed", n, total)
+}
