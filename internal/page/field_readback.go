@@ -152,7 +152,9 @@ func (v *View) replacementField(ctx context.Context, field *element, want string
 
 // isSameValue reports whether two values are the same text with the same white space.
 func isSameValue(got, want string) bool {
-	spaces := func(s string) []string { return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) }) }
+	spaces := func(s string) []string {
+		return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) })
+	}
 	return pagetext.Fold(got) == pagetext.Fold(want) && slices.Equal(spaces(got), spaces(want))
 }
 

@@ -55,9 +55,9 @@ const api = {
   discardFiles,
   distrustContents,
   dragState,
-import {  } from '  dropFiles,';
-import {  } from '  editableLines,';
-import {  } from '  editorState,';
+  dropFiles,
+  editableLines,
+  editorState,
   endDrag,
   enterSecret,
   enteredTextFields,
