@@ -159,5 +159,5 @@ func TestCloseIdle(t *testing.T) {
 func downloading(r *instance) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.transfers)+len(r.undecided) > 0
+	return len(r.transfers)+r.undecided.count() > 0
 }

@@ -133,7 +133,7 @@ export const dropFiles = async (token, id, [x, y], about) => {
     send('dragleave', hit, now);
     hit = now;
   }
-  if (!send('dragover', hit) || (hasEffect && data.dropEffect === 'none')) {
+  if (!send('dragover', hit) || (hasEffect && /** @type {string} */ (data.dropEffect) === 'none')) {
     send('dragleave', hit);
     return 'rejected';
   }
