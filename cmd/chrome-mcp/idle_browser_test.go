@@ -118,7 +118,7 @@ func TestIdleBrowser(t *testing.T) {
 	})
 	wants(t, "the call after it", text, []string{"TARGET_GONE: ", "after 1ms without calls", "tab_new", `note: the closed tabs showed "` + site.URL + `/login"`})
 	await.Until(t, "a page that keeps the cookie", func() bool { // the next browser can also be closed before a call ends
-		text, failed, err := s.try(t.Context(), "navigate", map[string]any{"url": site.URL + "/"})
+		_, failed, err := s.try(t.Context(), "navigate", map[string]any{"url": site.URL + "/"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,8 +51,12 @@ func remoteText(o *runtime.RemoteObject) string {
 // previewText returns the text of an object of which the browser reported a preview.
 func previewText(p *runtime.ObjectPreview) string {
 	array := p.Subtype == "array"
+	collection := p.Subtype == "map" || p.Subtype == "set"
 	var parts []string
 	for _, e := range p.Properties {
+		if collection && e.Name == "size" {
+			continue // the description contains it
+		}
 		var part string
 		switch {
 		case e.ValuePreview != nil: // in console.table

@@ -17,11 +17,11 @@ func TestPreviewText(t *testing.T) {
 			`{items: 3, name: "cart"}`, false},
 		{`{"type":"object","description":"Object","overflow":true,"properties":[{"name":"boom","type":"accessor","value":""},{"name":"api","type":"object","value":"Object"}]}`,
 			`{boom: (...), api: Object, …}`, true},
-		{`{"type":"object","subtype":"map","description":"Map(2)","overflow":true,"properties":[],"entries":[
+		{`{"type":"object","subtype":"map","description":"Map(2)","overflow":true,"properties":[{"name":"size","type":"number","value":"2"}],"entries":[
 			{"key":{"type":"string","description":"region","overflow":false,"properties":[]},"value":{"type":"object","description":"Object","overflow":false,"properties":[{"name":"a","type":"number","value":"1"}]}},
 			{"key":{"type":"number","description":"1","overflow":false,"properties":[]},"value":{"type":"object","subtype":"null","description":"null","overflow":false,"properties":[]}}]}`,
 			`Map(2) {"region" => {a: 1}, 1 => null, …}`, false},
-		{`{"type":"object","subtype":"set","description":"Set(1)","overflow":false,"properties":[],"entries":[{"value":{"type":"string","description":"red","overflow":false,"properties":[]}}]}`,
+		{`{"type":"object","subtype":"set","description":"Set(1)","overflow":false,"properties":[{"name":"size","type":"number","value":"1"}],"entries":[{"value":{"type":"string","description":"red","overflow":false,"properties":[]}}]}`,
 			`Set(1) {"red"}`, false},
 		{`{"type":"object","subtype":"array","description":"Array(1)","overflow":false,"properties":[{"name":"0","type":"object","value":"Object","valuePreview":
 			{"type":"object","description":"Object","overflow":false,"properties":[{"name":"col","type":"string","value":"cell"}]}}]}`,
