@@ -65,9 +65,9 @@ type Access struct {
 }
 
 // CheckErrorPage returns ErrPolicyDenied if the access acts on an error page of the browser. Such a
-// page can be left, and read unless the browser prevents that. Its buttons and keys accept a certificate or ignore another warning of
-// the browser, which protects a person, so only a person may use them. Backends deny it regardless
-// of the [Gate].
+// page can be left, and read unless the browser prevents that. Its buttons and keys accept a
+// certificate or ignore another warning of the browser, which protects a person, so only a person may
+// use them. Backends deny it regardless of the [Gate].
 func (a Access) CheckErrorPage() error {
 	switch a.Op {
 	case OpList, OpRead, OpNavigate, OpDismiss, OpDownload:

@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"ec10019d0b452334ed9e1edb30d54f567c0c6c9e78480e8add7eaa47793d2e34",
+	"858c83d8884c94ef6737ac725a9a77630dccbb9c407a8e104b6dca95f6fe3b17",
 ]);

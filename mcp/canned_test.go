@@ -181,7 +181,7 @@ func canned(r *recorder) *fake {
 		},
 		screenshot: func(_ context.Context, tab executor.TabID, o *executor.ScreenshotOptions) (*executor.Screenshot, error) {
 			r.note("Screenshot", tab, o)
-			return &executor.Screenshot{Data: []byte("picture"), MIMEType: "image/png", Width: 1280, Height: 16384, Truncated: true, FullHeight: 20000}, nil
+			return &executor.Screenshot{Data: []byte("image 1"), MIMEType: "image/png", Width: 1280, Height: 16384, Truncated: true, FullHeight: 20000}, nil
 		},
 		download: func(_ context.Context, tab executor.TabID, o executor.DownloadOptions) (*executor.DownloadedFiles, error) {
 			r.note("Download", tab, o)

@@ -36,7 +36,7 @@ func writeEgressMatrix(name string) error {
 
 // tables returns the tables as Markdown.
 func tables() (string, error) {
-	told, err := leaktest.PublishedResults()
+	published, err := leaktest.PublishedResults()
 	if err != nil {
 		return "", err
 	}
@@ -45,7 +45,7 @@ func tables() (string, error) {
 	for _, backend := range leaktest.Backends {
 		fires := 0
 		for _, r := range leaktest.Routes() {
-			if told[backend][r.Name][leaktest.NoEnforcement] == "fires" {
+			if published[backend][r.Name][leaktest.NoEnforcement] == "fires" {
 				fires++
 			}
 		}
@@ -57,7 +57,7 @@ func tables() (string, error) {
 		fmt.Fprintf(&b, "| %s | %s ", r.Name, r.Kind)
 		for _, backend := range leaktest.Backends {
 			for _, wall := range []leaktest.Tier{leaktest.NoEnforcement, leaktest.Same, leaktest.Public, leaktest.Private} {
-				cell := told[backend][r.Name][wall]
+				cell := published[backend][r.Name][wall]
 				if cell == "passes" {
 					cell = "**passes**"
 				}
@@ -86,7 +86,7 @@ func tables() (string, error) {
 	var untried []string
 	for _, r := range leaktest.Routes() {
 		fires := slices.ContainsFunc(leaktest.Backends, func(backend string) bool {
-			return told[backend][r.Name][leaktest.NoEnforcement] == "fires"
+			return published[backend][r.Name][leaktest.NoEnforcement] == "fires"
 		})
 		switch {
 		case r.Untried() != "":

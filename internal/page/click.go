@@ -131,10 +131,9 @@ var clickEventType = map[executor.Button]string{
 
 // clickAt clicks at a point where el was found. With the left button, that is a tap if the tab emulates
 // a touch screen: the touch events are followed by the mouse events that the browser derives from them.
-// A press that arrives at the page more than late
-// after it was sent has no effect. If no press was sent or the press was blocked, clickAt returns
-// errTargetMoved if el is no longer at the point, and an error that wraps errInputBlocked if
-// another element would have received the press.
+// A press that arrives at the page more than late after it was sent has no effect. If no press was sent
+// or the press was blocked, clickAt returns errTargetMoved if el is no longer at the point, and an error
+// that wraps errInputBlocked if another element would have received the press.
 func (v *View) clickAt(ctx context.Context, el *element, at *actionPoint, button executor.Button, count int, modifiers int64, late time.Duration) (note string, err error) {
 	last, tap := clickEventType[button], button == executor.ButtonLeft && v.tab.emulation.get().touch()
 	types := []string{"pointerdown", "mousedown", last}

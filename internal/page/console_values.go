@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/chromedp/cdproto/runtime"
 
@@ -23,9 +22,6 @@ const (
 	maxNestedLevels = 3
 	// maxNestedProperties limits the properties of an object that are shown.
 	maxNestedProperties = 50
-	// maxNestedTime limits the time of reading objects. A page that is busy cannot respond, and its
-	// messages must be readable.
-	maxNestedTime = 500 * time.Millisecond
 )
 
 // remoteText returns a value as a console shows it.
@@ -194,7 +190,7 @@ func (v *View) readNested(ctx context.Context, items []numbered[consoleRecord]) 
 	if len(items) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, maxNestedTime)
+	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.ConsoleObjects)
 	defer cancel()
 	documents := make(map[string]*document)
 	for _, d := range v.allowed(ctx, executor.OpRead) {

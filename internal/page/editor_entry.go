@@ -83,7 +83,7 @@ func (v *View) enterIntoEditor(ctx context.Context, field *element, c *hitTarget
 		return entryResult{}, err
 	}
 	note := ""
-	if !after.matches(before, want, o.Clear) {
+	if !after.matches(want, o.Clear) {
 		if note, err = e.correct(ctx, before, after, want, o); err != nil {
 			return entryResult{}, err
 		}
@@ -217,7 +217,7 @@ func (e *editorEntry) correct(ctx context.Context, before, after editorText, wan
 	if err != nil {
 		return "", err
 	}
-	if got.matches(before, want, true) {
+	if got.matches(want, true) {
 		if o.KeyEvents {
 			return "the editor changed what the keys typed, so the text was inserted instead", nil
 		}
@@ -228,7 +228,7 @@ func (e *editorEntry) correct(ctx context.Context, before, after editorText, wan
 		return "", err
 	}
 	outcome := "the old text was restored"
-	if !restored.matches(before, before.Text, true) {
+	if !restored.matches(before.Text, true) {
 		outcome = fmt.Sprintf("the old text could not be restored, and its text is %q", firstLine(restored.Text))
 	}
 	return "", executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the editor accepts.", "%s changed the text to %q; %s",
@@ -253,13 +253,12 @@ func (e *editorEntry) replace(ctx context.Context, text string) (editorText, err
 	return e.read(ctx)
 }
 
-// matches reports whether the editor has the text want. cleared means that it had no other text; if
-// it shows more than it has, before is what it showed before the entry.
-func (t editorText) matches(before editorText, want string, cleared bool) bool {
+// matches reports whether the editor has the text want, and if only is set no other text.
+func (t editorText) matches(want string, only bool) bool {
 	if t.Exact {
 		return t.Text == want
 	}
-	return showsLines(t.Text, want, cleared)
+	return showsLines(t.Text, want, only)
 }
 
 // showsLines reports whether shown, which may have line numbers, has the lines of want in their

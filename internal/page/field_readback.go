@@ -33,7 +33,7 @@ type readBackState struct {
 // query of the field, if it is already pending, or nil.
 func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pending, r readBackState) (got entryResult, err error) {
 	defer func() { got.field = &enteredField{doc: field.doc, id: field.id, want: r.want} }()
-	before, want := r.before, strings.ReplaceAll(r.want, "\r\n", "\n")
+	before, want := r.before, canonicalBreaks(r.want)
 	var after *fieldInfo
 	for attempt := range 2 {
 		if attempt > 0 {

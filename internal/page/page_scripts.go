@@ -96,14 +96,6 @@ type document struct {
 // top reports whether d is the tab's top document.
 func (d *document) top() bool { return d.frame == d.tab.main }
 
-// exists reports whether d is still the document of its frame.
-func (d *document) exists() bool {
-	d.tab.mu.Lock()
-	defer d.tab.mu.Unlock()
-	f := d.tab.frames[d.frame]
-	return f != nil && f.world != nil && f.world.id == d.world
-}
-
 // documentOf returns the document of f, or nil if its isolated world is not known. t.mu must be
 // held.
 func (t *Tab) documentOf(f *frame) *document {
@@ -179,6 +171,11 @@ func (t *Tab) frameList() []*document {
 func (d *document) current() bool {
 	d.tab.mu.Lock()
 	defer d.tab.mu.Unlock()
+	return d.inFrame()
+}
+
+// inFrame is [document.current] for callers that hold t.mu.
+func (d *document) inFrame() bool {
 	f := d.tab.frames[d.frame]
 	return f != nil && f.world != nil && f.world.id == d.world
 }

@@ -60,9 +60,9 @@ func checkScreenshot(o executor.ScreenshotOptions) error {
 	formats := []executor.ImageFormat{"", executor.FormatPNG, executor.FormatJPEG, executor.FormatWebP}
 	switch {
 	case o.FullPage && !o.Target.IsZero():
-		return executor.Errorf(executor.ErrBadArgs, "Give only one of them.", "both target and fullPage given")
+		return executor.Errorf(executor.ErrBadArgs, "Give only one of them.", "Target and FullPage are both set")
 	case o.Clip != nil && !o.Target.IsZero():
-		return executor.Errorf(executor.ErrBadArgs, "Give only one of them.", "both target and clip given")
+		return executor.Errorf(executor.ErrBadArgs, "Give only one of them.", "Target and Clip are both set")
 	case !slices.Contains(formats, o.Format):
 		return executor.Errorf(executor.ErrBadArgs, "Use png, jpeg or webp.", "format %q is unknown", string(o.Format))
 	case o.Quality < 0 || o.Quality > 100:

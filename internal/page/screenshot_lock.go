@@ -50,11 +50,7 @@ func (v *View) captureLarge(ctx context.Context, top *document, capture func(ctx
 
 // awaitReplaced waits until another document has replaced d in its frame.
 func (d *document) awaitReplaced(ctx context.Context) error {
-	t := d.tab
-	return t.await(ctx, func() (bool, error) {
-		f := t.frames[d.frame]
-		return f == nil || f.world == nil || f.world.id != d.world, nil
-	})
+	return d.tab.await(ctx, func() (bool, error) { return !d.inFrame(), nil })
 }
 
 // awaitHung waits until the page does not respond for Timing.ResizedPage, and then returns true. It

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -19,7 +18,7 @@ const manyLines = 200
 // returns that character. The caller types it, so that the page receives input events and reads the
 // complete value.
 func (v *View) prefillTextarea(ctx context.Context, field *element, want string) (rest string, err error) {
-	want = strings.ReplaceAll(want, "\r\n", "\n")
+	want = canonicalBreaks(want)
 	_, size := utf8.DecodeLastRuneInString(want)
 	if err := field.doc.call(ctx, nil, "prefill", field.id, want[:len(want)-size]); err != nil {
 		return "", v.mapDetached(ctx, field, err)
@@ -43,7 +42,7 @@ func (v *View) send(ctx context.Context, field *element, info *fieldInfo, text s
 		err := v.insertText(ctx, field.doc, text)
 		return "", err != nil, ignoreInterruption(err)
 	}
-	text = strings.ReplaceAll(text, "\r\n", "\n")
+	text = canonicalBreaks(text)
 	typed, total := 0, utf8.RuneCountInString(text)
 	b := v.block(ctx)
 	for _, r := range text {
@@ -75,8 +74,12 @@ func (v *View) send(ctx context.Context, field *element, info *fieldInfo, text s
 			return typedOf(typed, total), true, withProgress(err, fmt.Sprintf("at most %d of %d characters were typed", typed-1, total))
 		}
 		if o.Delay <= 0 && typed <= maxFocusKeys {
+			var limit time.Duration
+			if info.Kind == "text" && info.Limit > 0 && info.Limit <= shortField {
+				limit = v.tab.timing.NextField
+			}
 			// An error, as of an open dialog, is returned for the next key.
-			field.doc.call(ctx, nil, "afterKey", info.Kind == "text" && info.Limit > 0 && info.Limit <= shortField)
+			field.doc.call(ctx, nil, "afterKey", limit.Milliseconds())
 		}
 	}
 	b.setProgress("")

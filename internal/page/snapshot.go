@@ -264,7 +264,7 @@ func (v *View) outline(ctx context.Context, root *element, wo walkOptions) (*out
 			return nil, err
 		case err != nil:
 			v.tab.log.Debug("reading a frame failed", "error", err)
-			if ctx.Err() != nil || w.doc.exists() {
+			if ctx.Err() != nil || w.doc.current() {
 				missing++
 			}
 			continue
@@ -280,7 +280,7 @@ func (v *View) outline(ctx context.Context, root *element, wo walkOptions) (*out
 		if parent := trees[w.doc.parent]; parent != nil && w.doc != root.doc {
 			if id, err := w.doc.owner(ctx, parents[w.doc.parent]); err == nil {
 				parent.Graft(id, tree)
-			} else if ctx.Err() != nil || w.doc.exists() {
+			} else if ctx.Err() != nil || w.doc.current() {
 				v.tab.log.Debug("finding the element of a frame failed", "error", err)
 				missing++
 			}

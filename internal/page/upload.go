@@ -24,7 +24,7 @@ const uploadChunk = 512 << 10
 type fileInput struct {
 	ID        int    `json:"id"`
 	Multiple  bool   `json:"multiple"`
-	Directory bool   `json:"folder"`
+	Directory bool   `json:"directory"`
 	Accept    string `json:"accept"`
 	Disabled  bool   `json:"disabled"`
 	doc       *document

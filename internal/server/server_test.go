@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -275,6 +276,34 @@ func TestStopClosesSessions(t *testing.T) {
 	}
 	if _, err := f.Status(t.Context()); !errors.Is(err, ErrNotRunning) {
 		t.Errorf("after the end: %v", err)
+	}
+}
+
+// TestServerExitsBeforeAnswer checks that a read reports no running server if the server closes the
+// connection instead of answering, and that a change reports the failure: it may have been made.
+func TestServerExitsBeforeAnswer(t *testing.T) {
+	dir := shortDir(t)
+	socket, err := Listen(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Release()
+	go func() {
+		for {
+			conn, err := socket.Accept()
+			if err != nil {
+				return
+			}
+			http.ReadRequest(bufio.NewReader(conn))
+			conn.Close()
+		}
+	}()
+	client := NewClient(SocketPath(dir))
+	if _, err := client.Sessions(t.Context()); !errors.Is(err, ErrNotRunning) {
+		t.Errorf("a read returned %v", err)
+	}
+	if err := client.CloseSession(t.Context(), "a"); err == nil || errors.Is(err, ErrNotRunning) {
+		t.Errorf("a change returned %v", err)
 	}
 }
 

@@ -90,6 +90,9 @@ type PageLimits struct {
 	// Title bounds reading a title: a page that is busy after loading must not delay the result.
 	// EarlierTitle is the same for the title of the document before an action.
 	Title, EarlierTitle time.Duration
+	// ConsoleObjects bounds reading the objects in console messages. A page that is busy cannot
+	// respond, and its messages must be readable.
+	ConsoleObjects time.Duration
 	// Read bounds a read. A page that takes longer is hung.
 	Read time.Duration
 	// Emulate bounds a change of the emulation.
@@ -146,16 +149,17 @@ func defaultPageLimits() PageLimits {
 		OtherTabProbe: 250 * time.Millisecond,
 		DialogClosed:  time.Second,
 
-		NewWindow:    time.Second,
-		Frames:       300 * time.Millisecond,
-		World:        250 * time.Millisecond,
-		ErrorPage:    2 * time.Second,
-		StopLoading:  time.Second,
-		Title:        2 * time.Second,
-		EarlierTitle: time.Second,
-		Read:         15 * time.Second,
-		Emulate:      10 * time.Second,
-		Reattach:     10 * time.Second,
+		NewWindow:      time.Second,
+		Frames:         300 * time.Millisecond,
+		World:          250 * time.Millisecond,
+		ErrorPage:      2 * time.Second,
+		StopLoading:    time.Second,
+		Title:          2 * time.Second,
+		EarlierTitle:   time.Second,
+		ConsoleObjects: 500 * time.Millisecond,
+		Read:           15 * time.Second,
+		Emulate:        10 * time.Second,
+		Reattach:       10 * time.Second,
 
 		LiveView:    2 * time.Second,
 		LiveInput:   2 * time.Second,

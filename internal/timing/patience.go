@@ -50,6 +50,9 @@ type Patience struct {
 	// Rewrite is how long after text was entered a page that has started a timer may take to replace
 	// it.
 	Rewrite time.Duration
+	// NextField is how long a page that has started a timer may take to move the focus out of a
+	// short field after a key.
+	NextField time.Duration
 	// FileChooser is how long after a click the page may open a file chooser: some pages send a
 	// request first.
 	FileChooser time.Duration
@@ -100,6 +103,7 @@ func defaultPatience() Patience {
 		Option:               3 * time.Second,
 		Checked:              500 * time.Millisecond,
 		Rewrite:              150 * time.Millisecond,
+		NextField:            30 * time.Millisecond,
 		FileChooser:          2 * time.Second,
 		TapClick:             2 * time.Second,
 		DownloadStart:        10 * time.Second,

@@ -76,8 +76,8 @@ function placeCaret(el, all) {
 
 /**
  * beginEntry focuses a field and selects the text to replace: all of it, or the existing selection,
- * or nothing at its end. In an editor with a model it selects nothing. Until finishCheck(token) is called, keys and text for other elements are
- * blocked.
+ * or nothing at its end. In an editor with a model it selects nothing. Until finishCheck(token) is
+ * called, keys and text for other elements are blocked.
  * @param {number} id
  * @param {EntryStart} start
  */
@@ -112,25 +112,22 @@ export async function moveCaret(id, all) {
   await nextTask();
 }
 
-/** How long a page may take to move the focus out of a short field after a key, in ms. */
-const FOCUS_MS = 30;
-
 /** The timers that the page had requested before the last key. */
 let keyTimers = '';
 
 /**
  * afterKey gives the page time to move the focus after a key. It returns immediately if the page
- * has requested no timer since the last key, and otherwise in the next task or, if patient is set,
- * when the focus has moved.
- * @param {boolean} patient
+ * has requested no timer since the last key, and otherwise in the next task or, if limit is not 0,
+ * when the focus has moved or limit has passed.
+ * @param {number} limit in ms
  */
-export async function afterKey(patient) {
+export async function afterKey(limit) {
   const before = keyTimers;
   keyTimers = timerState();
   if (keyTimers === before) return;
   const focused = focusedElement();
   const start = performance.now();
-  do await task(); while (patient && focusedElement() === focused && performance.now() - start < FOCUS_MS);
+  do await task(); while (focusedElement() === focused && performance.now() - start < limit);
 }
 
 /**

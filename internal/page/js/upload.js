@@ -32,7 +32,7 @@ export const fileInput = (id) => {
   const input = el && namespaceOf(el) === HTML && tagOf(el) === 'label' ? controlOf(el) : el;
   if (!isFileInput(input)) return null;
   return {
-    id: idOf(input), multiple: multipleOf(input), folder: hasAttribute(input, 'webkitdirectory'),
+    id: idOf(input), multiple: multipleOf(input), directory: hasAttribute(input, 'webkitdirectory'),
     accept: attributeOf(input, 'accept') || '', disabled: isDisabled(input),
   };
 };
