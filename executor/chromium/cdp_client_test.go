@@ -455,6 +455,24 @@ func TestCDPClientFrames(t *testing.T) {
 func TestCDPClientPopup(t *testing.T) {
 	const autoAttach = `{"autoAttach":true,"waitForDebuggerOnStart":true,"flatten":true}`
 	const resume = "Runtime.runIfWaitingForDebugger"
+	var requests sync.Map // the number of requests by path
+	count := func(path string) *atomic.Int32 {
+		n, _ := requests.LoadOrStore(path, new(atomic.Int32))
+		return n.(*atomic.Int32)
+	}
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		count(r.URL.Path).Add(1)
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, "<title>%s</title>", r.URL.Path[1:])
+	}))
+	t.Cleanup(site.Close)
+	browser := func(limit time.Duration) *Backend {
+		o := testOptions(t)
+		o.CDPClients, o.Network = true, hosts{"127.0.0.1"}
+		o.timing.PausedPopup = limit
+		return newBrowser(t, o)
+	}
+	patient, impatient := browser(10*await.HangLimit /* longer than the test */), browser(time.Second)
 	for name, release := range map[string]func(c *testClient, popup string){
 		"resumes": func(c *testClient, popup string) { c.call(popup, resume, "", "") },
 		"detaches": func(c *testClient, popup string) {
@@ -464,32 +482,19 @@ func TestCDPClientPopup(t *testing.T) {
 		"stalls": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx := await.Context(t)
-			var requests atomic.Int32
-			site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path == "/popup" {
-					requests.Add(1)
-				}
-				w.Header().Set("Content-Type", "text/html")
-				fmt.Fprintf(w, "<title>%s</title>", r.URL.Path[1:])
-			}))
-			t.Cleanup(site.Close)
-			o := testOptions(t)
-			o.CDPClients, o.Network = true, hosts{"127.0.0.1"}
-			o.timing.PausedPopup = 10 * await.HangLimit // longer than the test
+			ctx, b := await.Context(t), patient
 			if release == nil {
-				o.timing.PausedPopup = time.Second
+				b = impatient
 			}
-			b := newBrowser(t, o)
 			first := connectCDP(t, ctx, b)
 			first.call("", "Target.setAutoAttach", autoAttach, "")
-			for _, browserContext := range []string{"", first.newContext()} {
-				requests.Store(0)
+			for i, browserContext := range []string{"", first.newContext()} {
+				path := fmt.Sprintf("/%s-%d", name, i)
 				second := connectCDP(t, ctx, b)
 				second.call("", "Target.setAutoAttach", autoAttach, "")
 				page, target := first.open(browserContext, site.URL+"/page")
 				first.title(page, "page")
-				opened := first.send(page, "Runtime.evaluate", `{"expression":"window.open('/popup').closed","userGesture":true}`)
+				opened := first.send(page, "Runtime.evaluate", fmt.Sprintf(`{"expression":"window.open('%s').closed","userGesture":true}`, path))
 				popup := func(c *testClient) string {
 					return memberOf(c.event("Target.attachedToTarget", func(m executor.CDPMessage) bool {
 						return memberOf(m.Params, "targetInfo.openerId") == target && memberOf(m.Params, "waitingForDebugger") == "true"
@@ -501,15 +506,15 @@ func TestCDPClientPopup(t *testing.T) {
 					// Another page is loaded in the meantime.
 					other, _ := first.open(browserContext, site.URL+"/other")
 					first.title(other, "other")
-					if n := requests.Load(); n != 0 {
-						t.Errorf("%d requests before the second client let the popup window run", n)
+					if n := count(path).Load(); n != 0 {
+						t.Errorf("context %q: %d requests before the second client let the popup window run", browserContext, n)
 					}
 					release(second, popup2)
 				}
 				first.await("the replies", func() bool { return first.replies[resumed].Result != nil && first.replies[opened].Result != nil })
-				first.title(popup1, "popup")
-				if n := requests.Load(); n != 1 {
-					t.Errorf("%d requests, want 1", n)
+				first.title(popup1, path[1:])
+				if n := count(path).Load(); n != 1 {
+					t.Errorf("context %q: %d requests, want 1", browserContext, n)
 				}
 				second.conn.Close()
 			}

@@ -21,9 +21,21 @@ import (
 // notified of the tabs that it may see, and the next browser has the same cookies and storage.
 func TestCloseIdle(t *testing.T) {
 	ctx := await.Context(t)
+	release := make(chan struct{})
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/file" {
+			w.Header().Set("Content-Disposition", "attachment; filename=file.zip")
+			w.Header().Set("Content-Type", "application/zip") // no type that Chromium guesses from more bytes
+			fmt.Fprint(w, "begin")
+			w.(http.Flusher).Flush()
+			select {
+			case <-release:
+			case <-r.Context().Done():
+			}
+			return
+		}
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, "<title>%s</title><button onclick='setTimeout(() => alert(1))'>ask</button>", r.URL.Path[1:])
+		fmt.Fprintf(w, "<title>%s</title><a href=/file>file</a><button onclick='setTimeout(() => alert(1))'>ask</button>", r.URL.Path[1:])
 	}))
 	t.Cleanup(site.Close)
 	options, dir := testOptions(t), t.TempDir()
@@ -88,6 +100,11 @@ func TestCloseIdle(t *testing.T) {
 	if _, err := pagetest.Of(s, "").HandleDialog(ctx, executor.DialogAnswer{Accept: true}); err != nil {
 		t.Fatal(err)
 	}
+	click("a")
+	await.Until(t, "the download", func() bool { return downloading(running(b)) })
+	wantOpen("download", ctx)
+	close(release)
+	await.Until(t, "the end of the download", func() bool { return !downloading(running(b)) })
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
 	wantOpen("a call has started", canceled)
@@ -137,4 +154,11 @@ func TestCloseIdle(t *testing.T) {
 	if _, err := os.Stat(profile); !os.IsNotExist(err) {
 		t.Errorf("the profile remains: %v", err)
 	}
+}
+
+// downloading reports whether r has an unfinished download.
+func downloading(r *instance) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.transfers)+r.undecided.count() > 0
 }

@@ -194,8 +194,10 @@ func (s *Server) stopSession(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.log.Info("session stopped on the dashboard", "session", ses.opts.Name, "principal", ses.opts.Principal)
-	ses.stop()
+	// The reply comes first: the process, and this connection, may end with the session.
 	w.WriteHeader(http.StatusNoContent)
+	_ = http.NewResponseController(w).Flush() // fails only if the browser is gone
+	ses.stop()
 }
 
 // answer passes the user's answer to a question on.

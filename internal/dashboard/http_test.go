@@ -276,8 +276,8 @@ func itoa(n int) string { return strings.TrimPrefix((&net.TCPAddr{Port: n}).Stri
 // origins, and nothing outside of the dashboard.
 func TestRequests(t *testing.T) {
 	board := new(Board)
-	stopped := make(chan struct{})
-	ses := board.Open(SessionOptions{Name: "shop", Stop: func() { close(stopped) }})
+	answered, stopped := make(chan struct{}), make(chan struct{})
+	ses := board.Open(SessionOptions{Name: "shop", Stop: func() { <-answered; close(stopped) }})
 	desk := new(handover.Desk)
 	s := newDashboard(t, board, desk)
 	base, cookie := s.testLogin(t)
@@ -387,9 +387,12 @@ func TestRequests(t *testing.T) {
 	if o, err := desk.Wait(t.Context(), q.ID); o != executor.OutcomeCannot || err != nil {
 		t.Errorf("the answer is %q, %v", o, err)
 	}
-	for range 2 { // the second one has no effect
+	for i := range 2 { // the second one has no effect
 		if resp, _ := request(t, http.MethodPost, base+"stop", `{"session":"`+ses.id+`"}`, script); resp.StatusCode != http.StatusNoContent {
 			t.Errorf("stop: %s", resp.Status)
+		}
+		if i == 0 {
+			close(answered) // the reply does not wait for the end of the session, which may be that of the process
 		}
 	}
 	<-stopped

@@ -21,6 +21,10 @@ var browserPackages = []string{
 	"examples/shop", "internal/webp", "relay",
 }
 
+// slowPackages are the packages without a browser whose tests take longest. They start first, so that
+// none of them is left to one core at the end.
+var slowPackages = []string{"mcp", "internal/chat", "internal/outline", "npm"}
+
 // raceCases are the cases of the contract suite in which calls run at the same time.
 const raceCases = "^TestExecutor$/./^(concurrency|dialogs)$"
 
@@ -55,8 +59,8 @@ func plan(patterns []string) ([]testRun, error) {
 	if slices.Equal(patterns, []string{"./..."}) {
 		pick([]string{"internal/archtest"}) // make check runs it
 	}
-	browsers, serial := pick(browserPackages), pick(gotest.Serial)
-	runs := []testRun{{[]string{timeout, "-p=2"}, serial}, {[]string{timeout, "-p=2"}, all}, {[]string{timeout, "-p=4", uncached}, browsers}}
+	browsers, serial, slow := pick(browserPackages), pick(gotest.Serial), pick(slowPackages)
+	runs := []testRun{{[]string{timeout, "-p=2"}, serial}, {[]string{timeout, "-p=2"}, append(slow, all...)}, {[]string{timeout, "-p=4", uncached}, browsers}}
 	if hasCompiler() {
 		runs[1].flags = append(runs[1].flags, "-race")
 		if slices.Contains(browsers, module+"executor/chromium") {
