@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -429,6 +430,53 @@ func TestReusesConnections(t *testing.T) {
 	}
 	if conns != 1 {
 		t.Errorf("%d connections to the origin for 5 requests", conns)
+	}
+}
+
+// TestRepeatsOnClosedConnection uses an origin that closes each connection at its second request.
+func TestRepeatsOnClosedConnection(t *testing.T) {
+	type requests struct{} // key of the number of requests on a connection
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n := r.Context().Value(requests{}).(*atomic.Int32).Add(1); n > 1 {
+			panic(http.ErrAbortHandler)
+		}
+		body, _ := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%s %d bytes %q", r.Method, len(body), r.Header[idempotencyKey])
+	}))
+	s.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
+		return context.WithValue(ctx, requests{}, new(atomic.Int32))
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	c := client(t, start(t, Options{Policy: &rules{}}))
+	for _, tt := range []struct {
+		method, body, key string
+		want              string
+	}{
+		{http.MethodGet, "", "", "GET 0 bytes []"},
+		{http.MethodPost, "", "", "POST 0 bytes []"},
+		{http.MethodPost, "form", "", "POST 4 bytes []"},
+		{"UNUSUAL", "form", "of the page", `UNUSUAL 4 bytes ["of the page"]`},
+		{http.MethodPost, strings.Repeat("x", bufferSize), "", "POST 32768 bytes []"},
+		{http.MethodPost, strings.Repeat("x", bufferSize+1), "", "not reached: net::ERR_CONNECTION_FAILED\n"},
+	} {
+		get(t, c, s.URL) // the connection is used again
+		req, err := http.NewRequestWithContext(t.Context(), tt.method, s.URL, strings.NewReader(tt.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.key != "" {
+			req.Header.Set(idempotencyKey, tt.key)
+		}
+		res, err := c.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || string(got) != tt.want {
+			t.Errorf("%s with %d bytes: %q, %v, want %q", tt.method, len(tt.body), got, err, tt.want)
+		}
 	}
 }
 

@@ -1,9 +1,11 @@
 package egress
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
@@ -13,7 +15,7 @@ import (
 	"sync"
 )
 
-// bufferSize is the buffer size of io.Copy.
+// bufferSize is the buffer size of io.Copy, and the maximum size of a body that can be repeated.
 const bufferSize = 32 << 10
 
 type bufferPool struct{ pool sync.Pool }
@@ -76,7 +78,36 @@ func (p *Proxy) serveForward(w http.ResponseWriter, r *http.Request) {
 	// type would change the page.
 	w.Header()["Content-Type"] = nil
 	w.Header()["Date"] = nil
-	p.forward.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), targetKey{}, t)))
+	r = r.WithContext(context.WithValue(r.Context(), targetKey{}, t))
+	if err := makeRepeatable(r); err != nil {
+		panic(http.ErrAbortHandler) // the client has disconnected
+	}
+	p.forward.ServeHTTP(w, r)
+}
+
+// idempotencyKey is a header that makes net/http repeat a request of any method. Without a value, it
+// is not sent.
+const idempotencyKey = "X-Idempotency-Key"
+
+// makeRepeatable lets the transport send r again if the server has closed the connection that it was
+// sent on, which was used before. Chromium does that for all methods, but it does not see the
+// connections of the proxy. A body of unknown size, or a large one, is not repeated.
+func makeRepeatable(r *http.Request) error {
+	switch {
+	case r.ContentLength < 0 || r.ContentLength > bufferSize:
+		return nil
+	case r.ContentLength > 0:
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return err
+		}
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		r.Body, _ = r.GetBody()
+	}
+	if _, sent := r.Header[idempotencyKey]; !sent {
+		r.Header[idempotencyKey] = []string{}
+	}
+	return nil
 }
 
 // sentPath returns the path, as sent, of a request in absolute form.

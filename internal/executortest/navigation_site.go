@@ -25,6 +25,10 @@ func (s *site) navigationRoutes(mux *http.ServeMux) {
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	})
+	mux.HandleFunc("POST /travel/{case}/unread", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		io.WriteString(w, "unread")
+	})
 	mux.HandleFunc("GET /travel/{case}/parts/{name}", s.serveParts)
 	mux.HandleFunc("/travel/{case}/attachment/{name}", s.serveAttachment)
 	mux.HandleFunc("GET /travel/{case}/reset", serveReset)

@@ -93,6 +93,10 @@ func (s *suite) waitFor(t *testing.T) {
 		c.wantIn(c.click(css("button"), nil).Diff, "Clicked")
 		c.must(c.page().Reload(c.ctx, opts))
 	})
+	s.page(t, "network is idle although no script reads a response", "second.html", func(c *testCase) {
+		c.eval(fmt.Sprintf(`fetch(%q, {method: "POST"}).then(() => { window.answered = true }); 0`, c.navigationURL("unread")), nil)
+		c.met(executor.WaitCondition{Load: executor.UntilNetworkIdle, Expression: "window.answered"})
+	})
 	s.page(t, "ref of a removed element", "wait.html", func(c *testCase) {
 		c.eval(`document.body.insertAdjacentHTML("beforeend", "<button id=new>New</button>")`, nil)
 		ref := c.ref("button", "New")

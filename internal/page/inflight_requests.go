@@ -11,21 +11,26 @@ import (
 	"github.com/chromedp/cdproto/network"
 )
 
-// inflightRequests counts the requests of a tab that are in flight. The zero value is ready to use.
-// It is safe for concurrent use.
+// inflightRequests counts the requests of a tab that are in flight. It is safe for concurrent use.
+//
+// Chromium does not report the end of a fetch whose response may not be stored and that no script
+// reads (measured on Chromium 156). So a fetch that has a response counts only while it receives data.
 type inflightRequests struct {
+	quiet time.Duration // after which a fetch that has a response no longer counts
+
 	mu      sync.Mutex // guards the fields below
 	seq     int        // sequence number of the newest request
 	ended   int        // number of requests that have ended
 	pending map[network.RequestID]pendingRequest
-	changed time.Time // when the last request started or ended
+	changed time.Time // when the last request started or ended, or a fetch received data
 }
 
 // A pendingRequest is a request in flight and the document that it belongs to.
 type pendingRequest struct {
-	seq    int
-	frame  cdp.FrameID // may be empty
-	loader cdp.LoaderID
+	seq      int
+	frame    cdp.FrameID // may be empty
+	loader   cdp.LoaderID
+	received time.Time // when a fetch last received data; zero before its response, and for others
 }
 
 // A navigation is a pending navigation of a frame.
@@ -62,7 +67,32 @@ func (tr *inflightRequests) sent(e network.EventRequestWillBeSent) {
 		tr.pending = make(map[network.RequestID]pendingRequest)
 	}
 	if len(tr.pending) < maxPending {
-		tr.pending[e.RequestID] = pendingRequest{tr.seq, e.FrameID, e.LoaderID}
+		tr.pending[e.RequestID] = pendingRequest{seq: tr.seq, frame: e.FrameID, loader: e.LoaderID}
+	}
+}
+
+// fetched records that a fetch has received its response.
+func (tr *inflightRequests) fetched(id network.RequestID) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.receive(id)
+}
+
+// receivedData records that a request has received data.
+func (tr *inflightRequests) receivedData(id network.RequestID) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	if !tr.pending[id].received.IsZero() {
+		tr.receive(id)
+	}
+}
+
+// receive records that a fetch has received its response or data. tr.mu must be held.
+func (tr *inflightRequests) receive(id network.RequestID) {
+	if r, ok := tr.pending[id]; ok {
+		tr.changed = time.Now()
+		r.received = tr.changed
+		tr.pending[id] = r
 	}
 }
 
@@ -102,12 +132,18 @@ func (tr *inflightRequests) counts() (seq, ended int) {
 	return tr.seq, tr.ended
 }
 
-// idleIn returns after what time no request will have been in flight for d if none starts: at most 0
-// if none was. ok is false if a request is in flight.
+// idleIn returns after what time the network will have been idle for d if no request starts or
+// receives data: at most 0 if it was. ok is false if a request other than a fetch with a response is
+// in flight.
 func (tr *inflightRequests) idleIn(d time.Duration) (left time.Duration, ok bool) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	return d - time.Since(tr.changed), len(tr.pending) == 0
+	for _, r := range tr.pending {
+		if r.received.IsZero() {
+			return 0, false
+		}
+	}
+	return d - time.Since(tr.changed), true
 }
 
 // since returns the number of requests in flight that started after request seq.
@@ -116,7 +152,7 @@ func (tr *inflightRequests) since(seq int) int {
 	defer tr.mu.Unlock()
 	n := 0
 	for _, r := range tr.pending {
-		if r.seq > seq {
+		if r.seq > seq && (r.received.IsZero() || time.Since(r.received) < tr.quiet) {
 			n++
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
@@ -45,6 +47,45 @@ func TestRequestsOfGoneDocuments(t *testing.T) {
 	want("C")
 	tab.inflight.done("C")
 	want()
+}
+
+// TestFetchWithoutData checks that a fetch that has a response is in flight while it receives data, and any
+// other request until its end.
+func TestFetchWithoutData(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const quiet = 500 * time.Millisecond
+		tr := inflightRequests{quiet: quiet}
+		want := func(what string, left time.Duration, ok bool, inFlight int) {
+			t.Helper()
+			gotLeft, gotOK := tr.idleIn(quiet)
+			if n := tr.since(0); gotLeft != left || gotOK != ok || n != inFlight {
+				t.Errorf("%s: idle in %v, %v, %d in flight, want %v, %v, %d", what, gotLeft, gotOK, n, left, ok, inFlight)
+			}
+		}
+		tr.sent(network.EventRequestWillBeSent{RequestID: "fetch", Type: network.ResourceTypeFetch})
+		tr.receivedData("fetch")
+		time.Sleep(quiet)
+		want("without a response", 0, false, 1)
+		tr.fetched("fetch")
+		want("with a response", quiet, true, 1)
+		time.Sleep(quiet / 2)
+		tr.receivedData("fetch")
+		time.Sleep(quiet / 2)
+		want("with data", quiet/2, true, 1)
+		time.Sleep(quiet / 2)
+		want("without data", 0, true, 0)
+		tr.sent(network.EventRequestWillBeSent{RequestID: "xhr", Type: network.ResourceTypeXHR})
+		tr.receivedData("xhr")
+		time.Sleep(quiet)
+		want("another request", 0, false, 1)
+		tr.done("xhr")
+		tr.done("fetch")
+		time.Sleep(quiet)
+		want("the end", 0, true, 0)
+		if _, ended := tr.counts(); ended != 2 {
+			t.Errorf("%d requests have ended", ended)
+		}
+	})
 }
 
 // TestManyResponses checks that, of the documents that a page requests and that are never loaded,

@@ -56,7 +56,7 @@ func on[E any](ev cdpconn.Event, event cdp.Event[E], f func(E)) {
 // caller must call it without holding t.mu.
 func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 	if ev.Lost > 0 {
-		t.recording.update(func(l *activityLog) { l.lost(ev) })
+		t.eventsLost(ev)
 		return nil
 	}
 	switch ev.Method {
@@ -207,6 +207,8 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 		on(ev, network.ResponseReceived, func(e network.EventResponseReceived) {
 			t.recording.update(func(l *activityLog) { t.recordResponse(l, ev.Session, e) })
 			switch {
+			case e.Type == network.ResourceTypeFetch:
+				t.inflight.fetched(e.RequestID)
 			case e.Type != network.ResourceTypeDocument || e.Response == nil:
 			case e.FrameID == t.main:
 				t.responded(e.LoaderID, e.Response)
@@ -214,6 +216,9 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 				t.innerPDF = true
 			}
 		})
+	case "Network.dataReceived":
+		on(ev, network.DataReceived, func(e network.EventDataReceived) { t.inflight.receivedData(e.RequestID) })
+		return nil // no notify: the state does not change
 	case "Network.loadingFinished":
 		on(ev, network.LoadingFinished, func(e network.EventLoadingFinished) {
 			t.inflight.done(e.RequestID)

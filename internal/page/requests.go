@@ -283,7 +283,7 @@ func (v *View) body(ctx context.Context, q *requestRecord, size int) error {
 	case v.tab.opts.Attach != nil:
 		return executor.Errorf(executor.ErrPolicyDenied, "Omit body, or read the page.", "response bodies are not available through the extension")
 	case q.Running:
-		return executor.Errorf(executor.ErrBadArgs, "Try again when it has ended.", "request %s is still running", q.ID)
+		return executor.Errorf(executor.ErrBadArgs, "Try again when it has ended. A fetch whose response no script reads may not end.", "request %s is still running", q.ID)
 	case q.Error != "" || (q.Status >= 300 && q.Status < 400):
 		return executor.Errorf(executor.ErrBadArgs, "Omit body.", "request %s has no body", q.ID)
 	}

@@ -115,6 +115,7 @@ type Tab struct {
 	dialogs       dialogs
 	recording     recording
 	emulation     emulationState
+	flood         logFlood
 	rendering     backgroundRendering
 	own           atomic.Bool              // one of our sessions opened the tab
 	attached      atomic.Int64             // frames that have ever been attached to the tab
@@ -189,6 +190,7 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 		status:    make(map[cdp.LoaderID]response),
 		attaching: make(chan struct{}, 1),
 	}
+	t.inflight.quiet = t.timing.NetworkIdle
 	t.own.Store(opts.Own)
 	t.main = cdp.FrameID(sess.Target().TargetID)
 	t.frames[t.main] = &frame{id: t.main, sess: sess}

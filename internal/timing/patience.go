@@ -53,6 +53,9 @@ type Patience struct {
 	// NextField is how long a page that has started a timer may take to move the focus out of a
 	// short field after a key.
 	NextField time.Duration
+	// LogFloodEnd is how long a page that logs in a loop must stay below the limit until it is no
+	// longer slowed down.
+	LogFloodEnd time.Duration
 	// FileChooser is how long after a click the page may open a file chooser: some pages send a
 	// request first.
 	FileChooser time.Duration
@@ -104,6 +107,7 @@ func defaultPatience() Patience {
 		Checked:              500 * time.Millisecond,
 		Rewrite:              150 * time.Millisecond,
 		NextField:            30 * time.Millisecond,
+		LogFloodEnd:          2 * time.Second,
 		FileChooser:          2 * time.Second,
 		TapClick:             2 * time.Second,
 		DownloadStart:        10 * time.Second,

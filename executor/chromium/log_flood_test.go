@@ -1,0 +1,52 @@
+package chromium
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+)
+
+// TestLogFlood opens a page that logs in a loop. The browser slows its scripts down until they stop, so
+// that other tabs do not wait.
+func TestLogFlood(t *testing.T) {
+	var stop atomic.Bool
+	var speed atomic.Value // of the scripts of the page, relative to that before the flood
+	speed.Store(1.0)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/speed":
+			if n, err := strconv.ParseFloat(r.URL.Query().Get("n"), 64); err == nil {
+				speed.Store(n)
+			}
+			fmt.Fprint(w, stop.Load())
+		default:
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, `<title>flood</title><script>
+				function spin() {
+					let n = 0;
+					for (const end = performance.now() + 200; performance.now() < end; ) n++;
+					return n;
+				}
+				spin(); // is compiled
+				const before = spin();
+				async function flood() {
+					for (let stop = "false"; ; stop = await (await fetch("/speed?n=" + spin() / before)).text()) {
+						for (const end = performance.now() + 200; stop == "false" && performance.now() < end; ) console.log("x");
+					}
+				}
+				setTimeout(flood);
+			</script>`)
+		}
+	}))
+	t.Cleanup(site.Close)
+	b := newBrowser(t, testOptions(t))
+	mustNavigate(t, newSession(t, b), site.URL)
+	await.Until(t, "the page to be slowed down", func() bool { return speed.Load().(float64) < 0.1 })
+	stop.Store(true)
+	await.Until(t, "the page to be as fast as before", func() bool { return speed.Load().(float64) > 0.5 })
+}
