@@ -466,13 +466,17 @@ func TestCDPClientPopup(t *testing.T) {
 		fmt.Fprintf(w, "<title>%s</title>", r.URL.Path[1:])
 	}))
 	t.Cleanup(site.Close)
-	browser := func(limit time.Duration) *Backend {
+	options := func() Options { // each with a profile of its own
 		o := testOptions(t)
 		o.CDPClients, o.Network = true, hosts{"127.0.0.1"}
-		o.timing.PausedPopup = limit
-		return newBrowser(t, o)
+		return o
 	}
-	patient, impatient := browser(10*await.HangLimit /* longer than the test */), browser(time.Second)
+	o := options()
+	o.timing.PausedPopup = 10 * await.HangLimit // longer than the test
+	patient := newBrowser(t, o)
+	o = options()
+	o.timing.PausedPopup = time.Second
+	impatient := newBrowser(t, o)
 	for name, release := range map[string]func(c *testClient, popup string){
 		"resumes": func(c *testClient, popup string) { c.call(popup, resume, "", "") },
 		"detaches": func(c *testClient, popup string) {

@@ -32,11 +32,12 @@ func TestLogFlood(t *testing.T) {
 					for (const end = performance.now() + 200; performance.now() < end; ) n++;
 					return n;
 				}
+				const text = "x".repeat(5000);
 				spin(); // is compiled
 				const before = spin();
 				async function flood() {
 					for (let stop = "false"; ; stop = await (await fetch("/speed?n=" + spin() / before)).text()) {
-						for (const end = performance.now() + 200; stop == "false" && performance.now() < end; ) console.log("x");
+						for (const end = performance.now() + 200; stop == "false" && performance.now() < end; ) console.log(text);
 					}
 				}
 				setTimeout(flood);

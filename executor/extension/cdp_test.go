@@ -497,8 +497,12 @@ func TestCDPConsent(t *testing.T) {
 // TestCDPDeniedDocument connects a client to a tab with a frame of a denied site.
 func TestCDPDeniedDocument(t *testing.T) {
 	env := newCDPEnv(t)
+	var sent atomic.Int32 // requests of the client's scripts
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
+		if r.URL.Path == "/sent" {
+			sent.Add(1)
+		}
 		if r.URL.Path == "/secret" {
 			fmt.Fprint(w, "<!doctype html><title>secret</title><p>secret</p><script>setInterval(() => console.log('secret'), 20)</script>")
 			return
@@ -556,6 +560,15 @@ func TestCDPDeniedDocument(t *testing.T) {
 	}
 	for _, url := range []string{"http://localhost/", "file:///etc/passwd", "javascript:1", "chrome://version", "view-source:" + url} {
 		c.denied(session, "Page.navigate", map[string]any{"url": url}, "")
+	}
+
+	send := `fetch(%q, {mode: "no-cors"}).then(() => "sent", () => "blocked")`
+	denied := strings.Replace(site.URL, "127.0.0.1", "localhost", 1)
+	if got := c.eval(session, fmt.Sprintf(send, denied+"/sent")); got != `"blocked"` || sent.Load() != 0 {
+		t.Errorf("a request to a denied site: %s, %d received", got, sent.Load())
+	}
+	if got := c.eval(session, fmt.Sprintf(send, site.URL+"/sent")); got != `"sent"` || sent.Load() != 1 {
+		t.Errorf("a request to an allowed site: %s, %d received", got, sent.Load())
 	}
 
 	// Loaded again, the frame is blocked by the network rules.

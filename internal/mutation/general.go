@@ -245,6 +245,7 @@ var general = []Mutation{
 		"A download is not reported", "internal/download/save.go",
 		`	case src.err != nil:
 		return incompleteError(src.err, n)`, `	case src.err != nil:
+		_ = n
 		return nil`,
 		"./internal/download", "TestFetchInterrupted|TestSaveReaderFails",
 	},

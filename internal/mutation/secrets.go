@@ -126,12 +126,6 @@ var secrets = promises{
 			New:     "",
 			Package: "./cmd/chrome-mcp", Test: "^TestSecretAttacks$/^clipboard$",
 		},
-		{
-			File:    "internal/page/blocker.go",
-			Old:     "		v.blockPaste(ctx)\n",
-			New:     "",
-			Package: "./cmd/chrome-mcp", Test: "^TestSecretAttacks$/^clipboard$",
-		},
 	},
 	"A file of secrets that others can read": {{
 		File:    "internal/owneronly/owneronly.go",

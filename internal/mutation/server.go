@@ -208,8 +208,8 @@ var server = promises{
 	"A data directory has one server at a time": {
 		{
 			File: "cmd/chrome-mcp/serve_command.go",
-			Old:  "	return errors.Join(err, runWithTimeout(timing.Current().ClosePool, pool.Close))\n",
-			New:  "	l.Release()\n	return errors.Join(err, runWithTimeout(timing.Current().ClosePool, pool.Close))\n",
+			Old:  "	defer l.Release() // last, when the browsers have exited\n",
+			New:  "	l.Release()\n",
 			Test: "TestServeStopWaitsForBrowsers",
 		},
 		{
