@@ -12,8 +12,11 @@ type WaitUntil string
 const (
 	UntilLoad             WaitUntil = "load"
 	UntilDOMContentLoaded WaitUntil = "domcontentloaded"
-	UntilNetworkIdle      WaitUntil = "networkidle" // load, and 500 ms without a pending request other than WebSockets, event streams and media
-	UntilCommit           WaitUntil = "commit"      // the response arrived and the document was replaced
+	// UntilNetworkIdle means load, and 500 ms without a pending request. WebSockets, event streams and
+	// media do not count, and a fetch that has its response counts while it receives data: Chromium
+	// does not report the end of one that no script reads.
+	UntilNetworkIdle WaitUntil = "networkidle"
+	UntilCommit      WaitUntil = "commit" // the response arrived and the document was replaced
 )
 
 // DefaultNavigateTimeout is the default of NavigateOptions.Timeout.

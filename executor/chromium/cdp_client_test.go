@@ -466,7 +466,7 @@ func TestCDPClientPopup(t *testing.T) {
 		fmt.Fprintf(w, "<title>%s</title>", r.URL.Path[1:])
 	}))
 	t.Cleanup(site.Close)
-	options := func() Options { // each with a profile of its own
+	options := func() Options { // with a separate profile
 		o := testOptions(t)
 		o.CDPClients, o.Network = true, hosts{"127.0.0.1"}
 		return o
