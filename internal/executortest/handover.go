@@ -68,15 +68,16 @@ func (s *suite) handover(t *testing.T) {
 				c.eval("document.title = window.copy.code; 0", nil)
 				return c.exec.Tabs(c.ctx)
 			},
-			"console": func() (any, error) { return c.page().Console(c.ctx, nil) },
-			"click":   func() (any, error) { return c.page().Click(c.ctx, css("h1"), nil) },
+			"console":  func() (any, error) { return c.page().Console(c.ctx, nil) },
+			"requests": func() (any, error) { return c.page().Requests(c.ctx, nil) },
+			"click":    func() (any, error) { return c.page().Click(c.ctx, css("h1"), nil) },
 		} {
 			result, err := read()
 			if err != nil {
 				c.Errorf("%s: %v", name, err)
 				continue
 			}
-			for _, secret := range []string{"831942", "private", "edited secret"} {
+			for _, secret := range []string{"831942", "private", "edited secret", "during-handover"} {
 				if text := asJSON(c, result); strings.Contains(text, secret) {
 					c.Errorf("%s contains %q: %s", name, secret, text)
 				}

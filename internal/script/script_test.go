@@ -336,8 +336,18 @@ func TestEngineEndsWithItsParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.CloseInput()
-	for range p.Messages() {
-		t.Error("unexpected message after the end of input")
+	limit := await.Context(t).Done()
+	for {
+		select {
+		case m, ok := <-p.Messages():
+			if !ok {
+				return
+			}
+			t.Errorf("after the end of input: message %+v", m)
+		case <-limit:
+			p.Kill()
+			t.Fatal("the engine runs after the end of its input")
+		}
 	}
 }
 
