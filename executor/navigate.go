@@ -13,8 +13,8 @@ const (
 	UntilLoad             WaitUntil = "load"
 	UntilDOMContentLoaded WaitUntil = "domcontentloaded"
 	// UntilNetworkIdle means load, and 500 ms without a pending request. WebSockets, event streams and
-	// media do not count, and a fetch that has its response counts while it receives data: Chromium
-	// does not report the end of one that no script reads.
+	// media do not count. A fetch whose response has Cache-Control: no-store counts only while it
+	// receives data, because Chromium does not report its end if no script reads it.
 	UntilNetworkIdle WaitUntil = "networkidle"
 	UntilCommit      WaitUntil = "commit" // the response arrived and the document was replaced
 )

@@ -25,7 +25,7 @@ func TestCloseIdle(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/file" {
 			w.Header().Set("Content-Disposition", "attachment; filename=file.zip")
-			w.Header().Set("Content-Type", "application/zip") // no type that Chromium guesses from more bytes
+			w.Header().Set("Content-Type", "application/zip") // a type that Chromium does not sniff: it would wait for more bytes
 			fmt.Fprint(w, "begin")
 			w.(http.Flusher).Flush()
 			select {

@@ -46,9 +46,9 @@ func helperOf(t *testing.T, browser int, mark string) int {
 	return 0
 }
 
-// TestKilledHelpers kills helper processes, which the browser restarts. At most two navigations fail,
-// with a retryable error: Chromium may lose the first one with the process, and the new process does
-// not know the credentials of the proxy. The policy is enforced in the new process as in the old one.
+// TestKilledHelpers kills helper processes, which the browser restarts. At most two navigations fail:
+// Chromium may lose the first one with the process, which then takes its timeout, and the new process
+// does not know the credentials of the proxy. The policy is enforced in the new process as in the old one.
 func TestKilledHelpers(t *testing.T) {
 	ctx := await.Context(t)
 	var hits atomic.Int32

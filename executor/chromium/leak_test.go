@@ -22,7 +22,7 @@ var leaky = map[string]leaktest.Harness{
 func TestLeaks(t *testing.T) {
 	for name, h := range leaky {
 		h.Routes = leaktest.QuickRoutes
-		if name == "pool" { // the first is one that a tab's own CDP session cannot intercept
+		if name == "pool" { // routes for which the CDP session or the browser context matters; TestPoolLeaks has all
 			h.Routes = []string{"blank-target-control", "popup-sandboxed-escaped", "shared-worker-data-fetch"}
 		}
 		t.Run(name, func(t *testing.T) {

@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-// TestLogFlood opens a page that logs in a loop. The browser slows its scripts down until they stop, so
-// that other tabs do not wait.
+// TestLogFlood opens a page that logs in a loop. Its scripts are throttled until it stops.
 func TestLogFlood(t *testing.T) {
+	tier.Long(t) // it compares speeds
 	var stop atomic.Bool
 	var speed atomic.Value // of the scripts of the page, relative to that before the flood
 	speed.Store(1.0)

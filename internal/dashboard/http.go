@@ -194,9 +194,9 @@ func (s *Server) stopSession(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.log.Info("session stopped on the dashboard", "session", ses.opts.Name, "principal", ses.opts.Principal)
-	// The reply comes first: the process, and this connection, may end with the session.
+	// Reply first: stopping the session may exit the process.
 	w.WriteHeader(http.StatusNoContent)
-	_ = http.NewResponseController(w).Flush() // fails only if the browser is gone
+	_ = http.NewResponseController(w).Flush() // fails only if the client does not receive the reply
 	ses.stop()
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -276,8 +277,8 @@ func itoa(n int) string { return strings.TrimPrefix((&net.TCPAddr{Port: n}).Stri
 // origins, and nothing outside of the dashboard.
 func TestRequests(t *testing.T) {
 	board := new(Board)
-	answered, stopped := make(chan struct{}), make(chan struct{})
-	ses := board.Open(SessionOptions{Name: "shop", Stop: func() { <-answered; close(stopped) }})
+	stopped := make(chan struct{})
+	ses := board.Open(SessionOptions{Name: "shop", Stop: func() { close(stopped) }})
 	desk := new(handover.Desk)
 	s := newDashboard(t, board, desk)
 	base, cookie := s.testLogin(t)
@@ -387,15 +388,44 @@ func TestRequests(t *testing.T) {
 	if o, err := desk.Wait(t.Context(), q.ID); o != executor.OutcomeCannot || err != nil {
 		t.Errorf("the answer is %q, %v", o, err)
 	}
-	for i := range 2 { // the second one has no effect
+	for range 2 { // the second one has no effect
 		if resp, _ := request(t, http.MethodPost, base+"stop", `{"session":"`+ses.id+`"}`, script); resp.StatusCode != http.StatusNoContent {
 			t.Errorf("stop: %s", resp.Status)
 		}
-		if i == 0 {
-			close(answered) // the reply does not wait for the end of the session, which may be that of the process
-		}
 	}
 	<-stopped
+}
+
+// A flushRecorder records whether a session was being stopped when the reply was sent.
+type flushRecorder struct {
+	*httptest.ResponseRecorder
+	ses            *BoardSession
+	sent, stopping bool
+}
+
+func (r *flushRecorder) Flush() {
+	r.ses.mu.Lock()
+	defer r.ses.mu.Unlock()
+	r.sent, r.stopping = true, r.ses.stopping
+}
+
+// TestStopRepliesFirst checks that the reply to stop is sent before the session is stopped, with which
+// the process may exit.
+func TestStopRepliesFirst(t *testing.T) {
+	board, stopped := new(Board), make(chan struct{})
+	ses := board.Open(SessionOptions{Name: "shop", Stop: func() { close(stopped) }})
+	s := newDashboard(t, board, new(handover.Desk))
+	w := &flushRecorder{ResponseRecorder: httptest.NewRecorder(), ses: ses}
+	r := httptest.NewRequest(http.MethodPost, "/stop", strings.NewReader(`{"session":"`+ses.id+`"}`))
+	r.Header.Set("Content-Type", "application/json")
+	s.stopSession(w, r)
+	if w.Code != http.StatusNoContent {
+		t.Fatalf("status %d: %s", w.Code, w.Body)
+	}
+	<-stopped
+	if !w.sent || w.stopping {
+		t.Errorf("the reply was sent: %v, after stop: %v", w.sent, w.stopping)
+	}
 }
 
 // TestEvents reads the events of a session: a call while it runs and after, and the end of the login.

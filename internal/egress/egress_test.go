@@ -436,8 +436,10 @@ func TestReusesConnections(t *testing.T) {
 // TestRepeatsOnClosedConnection uses an origin that closes each connection at its second request.
 func TestRepeatsOnClosedConnection(t *testing.T) {
 	type requests struct{} // key of the number of requests on a connection
+	var received atomic.Int32
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if n := r.Context().Value(requests{}).(*atomic.Int32).Add(1); n > 1 {
+		received.Add(1)
+		if n := r.Context().Value(requests{}).(*atomic.Int32).Add(1); n > 1 || r.URL.Path == "/closes" {
 			panic(http.ErrAbortHandler)
 		}
 		body, _ := io.ReadAll(r.Body)
@@ -457,10 +459,11 @@ func TestRepeatsOnClosedConnection(t *testing.T) {
 		{http.MethodPost, "", "", "POST 0 bytes []"},
 		{http.MethodPost, "form", "", "POST 4 bytes []"},
 		{"UNUSUAL", "form", "of the page", `UNUSUAL 4 bytes ["of the page"]`},
-		{http.MethodPost, strings.Repeat("x", bufferSize), "", "POST 32768 bytes []"},
-		{http.MethodPost, strings.Repeat("x", bufferSize+1), "", "not reached: net::ERR_CONNECTION_FAILED\n"},
+		{http.MethodPost, strings.Repeat("x", maxRepeatable), "", "POST 32768 bytes []"},
+		{http.MethodPost, strings.Repeat("x", maxRepeatable+1), "", "not reached: net::ERR_CONNECTION_FAILED\n"},
 	} {
-		get(t, c, s.URL) // the connection is used again
+		get(t, c, s.URL) // leaves an idle connection, which the next request reuses
+		received.Store(0)
 		req, err := http.NewRequestWithContext(t.Context(), tt.method, s.URL, strings.NewReader(tt.body))
 		if err != nil {
 			t.Fatal(err)
@@ -477,6 +480,20 @@ func TestRepeatsOnClosedConnection(t *testing.T) {
 		if err != nil || string(got) != tt.want {
 			t.Errorf("%s with %d bytes: %q, %v, want %q", tt.method, len(tt.body), got, err, tt.want)
 		}
+		if n := received.Load(); n != 2 && len(tt.body) <= maxRepeatable {
+			t.Errorf("%s with %d bytes: sent %d times", tt.method, len(tt.body), n)
+		}
+	}
+	// The error of a new connection is final.
+	c = client(t, start(t, Options{Policy: &rules{}}))
+	received.Store(0)
+	res, err := c.Post(s.URL+"/closes", "text/plain", strings.NewReader("form"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if n := received.Load(); res.StatusCode != http.StatusBadGateway || n != 1 {
+		t.Errorf("on a new connection: %s, sent %d times", res.Status, n)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"sync"
 )
 
-// bufferSize is the buffer size of io.Copy, and the maximum size of a body that can be repeated.
+// bufferSize is the buffer size of io.Copy.
 const bufferSize = 32 << 10
 
 type bufferPool struct{ pool sync.Pool }
@@ -85,16 +85,21 @@ func (p *Proxy) serveForward(w http.ResponseWriter, r *http.Request) {
 	p.forward.ServeHTTP(w, r)
 }
 
-// idempotencyKey is a header that makes net/http repeat a request of any method. Without a value, it
-// is not sent.
+// idempotencyKey marks a request as idempotent for [http.Transport]. With a zero-length slice as its
+// value, it is not sent.
 const idempotencyKey = "X-Idempotency-Key"
 
-// makeRepeatable lets the transport send r again if the server has closed the connection that it was
-// sent on, which was used before. Chromium does that for all methods, but it does not see the
-// connections of the proxy. A body of unknown size, or a large one, is not repeated.
+// maxRepeatable is the maximum size of a body that can be repeated.
+const maxRepeatable = 32 << 10
+
+// makeRepeatable lets the transport repeat r, whatever its method, if the origin closes a reused
+// connection before it responds. Chromium does the same (HttpNetworkTransaction::ShouldResendRequest),
+// but here the reused connection is that of the proxy. makeRepeatable reads a body of up to
+// maxRepeatable bytes into memory. Larger ones, and those of unknown size, are not repeated. It
+// returns an error if the client disconnects.
 func makeRepeatable(r *http.Request) error {
 	switch {
-	case r.ContentLength < 0 || r.ContentLength > bufferSize:
+	case r.ContentLength < 0 || r.ContentLength > maxRepeatable:
 		return nil
 	case r.ContentLength > 0:
 		body, err := io.ReadAll(r.Body)

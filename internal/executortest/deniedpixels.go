@@ -168,7 +168,7 @@ func (s *suite) deniedTopLayer(t *testing.T) {
 			f.contentWindow.postMessage("state", "*");
 		}))).then((states) => states.join())`
 		before := ""
-		for !strings.HasPrefix(before, "300 true,300 ") { // one frame has the focus
+		for !strings.HasPrefix(before, "300 true,300 ") { // until the field of the first frame has the focus
 			if c.ctx.Err() != nil {
 				c.Fatalf("the first of the frames at %q does not get the focus", before)
 			}

@@ -83,6 +83,9 @@ func (s *suite) handover(t *testing.T) {
 				}
 			}
 		}
+		if requests, err := c.page().Requests(c.ctx, nil); err != nil || !strings.Contains(asJSON(c, requests), "report.js") {
+			c.Errorf("the requests from before the handover: %v %s", err, asJSON(c, requests))
+		}
 		snap, err := c.page().Snapshot(c.ctx, nil)
 		if text := asJSON(c, snap); err != nil || !strings.Contains(text, "given name") || !strings.Contains(text, "••••") {
 			c.Errorf("snapshot: %v %s", err, text)

@@ -22,7 +22,7 @@ var browserPackages = []string{
 }
 
 // slowPackages are the packages without a browser whose tests take longest. They start first, so that
-// none of them is left to one core at the end.
+// none of them runs alone at the end.
 var slowPackages = []string{"mcp", "internal/chat", "internal/outline", "npm"}
 
 // raceCases are the cases of the contract suite in which calls run at the same time.

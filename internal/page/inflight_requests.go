@@ -13,16 +13,17 @@ import (
 
 // inflightRequests counts the requests of a tab that are in flight. It is safe for concurrent use.
 //
-// Chromium does not report the end of a fetch whose response may not be stored and that no script
-// reads (measured on Chromium 156). So a fetch that has a response counts only while it receives data.
+// Chromium does not report the end of a fetch whose response has Cache-Control: no-store and that no
+// script reads (measured on Chromium 156). So such a fetch counts only while it receives data. This
+// also ends the wait for one whose body pauses longer than quiet.
 type inflightRequests struct {
-	quiet time.Duration // after which a fetch that has a response no longer counts
+	quiet time.Duration // without data, after which such a fetch no longer counts
 
 	mu      sync.Mutex // guards the fields below
 	seq     int        // sequence number of the newest request
 	ended   int        // number of requests that have ended
 	pending map[network.RequestID]pendingRequest
-	changed time.Time // when the last request started or ended, or a fetch received data
+	changed time.Time // when the last request started or ended, or a request received data
 }
 
 // A pendingRequest is a request in flight and the document that it belongs to.
@@ -30,7 +31,7 @@ type pendingRequest struct {
 	seq      int
 	frame    cdp.FrameID // may be empty
 	loader   cdp.LoaderID
-	received time.Time // when a fetch last received data; zero before its response, and for others
+	received time.Time // when a fetch whose end may not be reported last received data; else zero
 }
 
 // A navigation is a pending navigation of a frame.
@@ -66,16 +67,37 @@ func (tr *inflightRequests) sent(e network.EventRequestWillBeSent) {
 	if tr.pending == nil {
 		tr.pending = make(map[network.RequestID]pendingRequest)
 	}
+	if len(tr.pending) >= maxPending {
+		maps.DeleteFunc(tr.pending, func(_ network.RequestID, r pendingRequest) bool { return !tr.inFlight(r) })
+	}
 	if len(tr.pending) < maxPending {
 		tr.pending[e.RequestID] = pendingRequest{seq: tr.seq, frame: e.FrameID, loader: e.LoaderID}
 	}
 }
 
-// fetched records that a fetch has received its response.
-func (tr *inflightRequests) fetched(id network.RequestID) {
+// responded records the response of a request.
+func (tr *inflightRequests) responded(e network.EventResponseReceived) {
+	if e.Type != network.ResourceTypeFetch || e.Response == nil || !mayNotBeStored(e.Response.Headers) {
+		return
+	}
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	tr.receive(id)
+	tr.receive(e.RequestID)
+}
+
+// mayNotBeStored reports whether the headers of a response have Cache-Control: no-store.
+func mayNotBeStored(h network.Headers) bool {
+	for name, value := range h {
+		if text, ok := value.(string); ok && strings.EqualFold(name, "cache-control") && strings.Contains(strings.ToLower(text), "no-store") {
+			return true
+		}
+	}
+	return false
+}
+
+// inFlight reports whether a pending request counts. tr.mu must be held.
+func (tr *inflightRequests) inFlight(r pendingRequest) bool {
+	return r.received.IsZero() || time.Since(r.received) < tr.quiet
 }
 
 // receivedData records that a request has received data.
@@ -87,7 +109,8 @@ func (tr *inflightRequests) receivedData(id network.RequestID) {
 	}
 }
 
-// receive records that a fetch has received its response or data. tr.mu must be held.
+// receive records that a fetch whose end may not be reported has received its response or data. tr.mu
+// must be held.
 func (tr *inflightRequests) receive(id network.RequestID) {
 	if r, ok := tr.pending[id]; ok {
 		tr.changed = time.Now()
@@ -133,8 +156,7 @@ func (tr *inflightRequests) counts() (seq, ended int) {
 }
 
 // idleIn returns after what time the network will have been idle for d if no request starts or
-// receives data: at most 0 if it was. ok is false if a request other than a fetch with a response is
-// in flight.
+// receives data: at most 0 if it was. ok is false if a request is in flight whose end is reported.
 func (tr *inflightRequests) idleIn(d time.Duration) (left time.Duration, ok bool) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -146,13 +168,14 @@ func (tr *inflightRequests) idleIn(d time.Duration) (left time.Duration, ok bool
 	return d - time.Since(tr.changed), true
 }
 
-// since returns the number of requests in flight that started after request seq.
+// since returns the number of requests in flight that started after request seq. It can fall without
+// an event, when a fetch no longer counts.
 func (tr *inflightRequests) since(seq int) int {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	n := 0
 	for _, r := range tr.pending {
-		if r.seq > seq && (r.received.IsZero() || time.Since(r.received) < tr.quiet) {
+		if r.seq > seq && tr.inFlight(r) {
 			n++
 		}
 	}

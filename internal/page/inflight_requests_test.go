@@ -49,8 +49,8 @@ func TestRequestsOfGoneDocuments(t *testing.T) {
 	want()
 }
 
-// TestFetchWithoutData checks that a fetch that has a response is in flight while it receives data, and any
-// other request until its end.
+// TestFetchWithoutData checks that a fetch whose end may not be reported is in flight while it receives
+// data, and any other request until its end.
 func TestFetchWithoutData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const quiet = 500 * time.Millisecond
@@ -66,7 +66,10 @@ func TestFetchWithoutData(t *testing.T) {
 		tr.receivedData("fetch")
 		time.Sleep(quiet)
 		want("without a response", 0, false, 1)
-		tr.fetched("fetch")
+		respond := func(id network.RequestID, kind network.ResourceType, cacheControl string) {
+			tr.responded(network.EventResponseReceived{RequestID: id, Type: kind, Response: &network.Response{Headers: network.Headers{"cache-Control": cacheControl}}})
+		}
+		respond("fetch", network.ResourceTypeFetch, "private, No-Store")
 		want("with a response", quiet, true, 1)
 		time.Sleep(quiet / 2)
 		tr.receivedData("fetch")
@@ -75,14 +78,31 @@ func TestFetchWithoutData(t *testing.T) {
 		time.Sleep(quiet / 2)
 		want("without data", 0, true, 0)
 		tr.sent(network.EventRequestWillBeSent{RequestID: "xhr", Type: network.ResourceTypeXHR})
+		respond("xhr", network.ResourceTypeXHR, "no-store")
 		tr.receivedData("xhr")
 		time.Sleep(quiet)
 		want("another request", 0, false, 1)
 		tr.done("xhr")
+		tr.sent(network.EventRequestWillBeSent{RequestID: "stored", Type: network.ResourceTypeFetch})
+		respond("stored", network.ResourceTypeFetch, "no-cache")
+		time.Sleep(quiet)
+		want("a response that may be stored", 0, false, 1)
+		tr.done("stored")
 		tr.done("fetch")
+		for i := range maxPending + 10 { // of one page, over time
+			id := network.RequestID(fmt.Sprint(i))
+			tr.sent(network.EventRequestWillBeSent{RequestID: id, Type: network.ResourceTypeFetch})
+			respond(id, network.ResourceTypeFetch, "no-store")
+			time.Sleep(time.Millisecond)
+		}
+		tr.sent(network.EventRequestWillBeSent{RequestID: "last", Type: network.ResourceTypeFetch})
+		if _, ok := tr.idleIn(quiet); ok {
+			t.Error("a request after many without an end is not tracked")
+		}
+		tr.done("last")
 		time.Sleep(quiet)
 		want("the end", 0, true, 0)
-		if _, ended := tr.counts(); ended != 2 {
+		if _, ended := tr.counts(); ended != 4 {
 			t.Errorf("%d requests have ended", ended)
 		}
 	})

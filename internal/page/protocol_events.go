@@ -206,9 +206,8 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 	case "Network.responseReceived":
 		on(ev, network.ResponseReceived, func(e network.EventResponseReceived) {
 			t.recording.update(func(l *activityLog) { t.recordResponse(l, ev.Session, e) })
+			t.inflight.responded(e)
 			switch {
-			case e.Type == network.ResourceTypeFetch:
-				t.inflight.fetched(e.RequestID)
 			case e.Type != network.ResourceTypeDocument || e.Response == nil:
 			case e.FrameID == t.main:
 				t.responded(e.LoaderID, e.Response)
@@ -218,7 +217,7 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 		})
 	case "Network.dataReceived":
 		on(ev, network.DataReceived, func(e network.EventDataReceived) { t.inflight.receivedData(e.RequestID) })
-		return nil // no notify: the state does not change
+		return nil // no notify: data only makes the network busy for longer
 	case "Network.loadingFinished":
 		on(ev, network.LoadingFinished, func(e network.EventLoadingFinished) {
 			t.inflight.done(e.RequestID)

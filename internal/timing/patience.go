@@ -53,8 +53,7 @@ type Patience struct {
 	// NextField is how long a page that has started a timer may take to move the focus out of a
 	// short field after a key.
 	NextField time.Duration
-	// LogFloodEnd is how long a page that logs in a loop must stay below the limit until it is no
-	// longer slowed down.
+	// LogFloodEnd is how long a page must lose no log message before its throttling ends.
 	LogFloodEnd time.Duration
 	// FileChooser is how long after a click the page may open a file chooser: some pages send a
 	// request first.

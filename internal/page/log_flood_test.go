@@ -1,0 +1,30 @@
+package page
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
+)
+
+func TestLogFlood(t *testing.T) {
+	var f logFlood
+	now, end := time.Now(), timing.Current().LogFloodEnd
+	want := func(what string, n int, throttle bool) {
+		t.Helper()
+		if got := f.add(n, now, end); got != throttle {
+			t.Errorf("%s: throttle %v", what, got)
+		}
+	}
+	want("a few messages", floodLosses-1, false)
+	now = now.Add(2 * end)
+	want("a few messages after a pause", floodLosses-1, false)
+	want("one more", 1, true)
+	want("during the throttling", floodLosses, false)
+	now = now.Add(end / 2)
+	if left := f.left(now, end); left != end-end/2 {
+		t.Errorf("the flood ends in %v", left)
+	}
+	f.ended()
+	want("a new flood", floodLosses, true)
+}
