@@ -269,17 +269,19 @@ func TestPoolRetiresBrowser(t *testing.T) {
 // send to the port of the proxies, does not change the error of a session's own request.
 func TestPoolRequestsOfOtherPrograms(t *testing.T) {
 	p, dir := newPool(t)
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	host := closed.Addr().String()
-	closed.Close()
-	b := inPool(t, p, dir, "127.0.0.1")
 	const refused = "net::ERR_CONNECTION_REFUSED"
-	if _, err := newSession(t, b).Navigate(await.Context(t), "http://"+host, nil); err == nil || !strings.Contains(err.Error(), refused) {
-		t.Fatalf("%v, want %s", err, refused)
-	}
+	b := inPool(t, p, dir, "127.0.0.1")
+	session, host := newSession(t, b), ""
+	await.Until(t, "a closed port", func() bool { // another program can get the port
+		closed, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		host = closed.Addr().String()
+		closed.Close()
+		_, err = session.Navigate(await.Context(t), "http://"+host, nil)
+		return err != nil && strings.Contains(err.Error(), refused)
+	})
 	r := running(b)
 	other := &http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: r.pooled.port.Addr()}), DisableKeepAlives: true,
