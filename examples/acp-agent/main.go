@@ -88,7 +88,7 @@ func (a *agent) Prompt(ctx context.Context, p acp.PromptRequest) (acp.PromptResp
 		}
 	}
 	err := a.answer(ctx, s, strings.TrimSpace(message))
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, errCancelled) {
 		return acp.PromptResponse{StopReason: acp.StopReasonCancelled}, nil
 	}
 	return acp.PromptResponse{StopReason: acp.StopReasonEndTurn}, err
@@ -185,6 +185,10 @@ func (a *agent) call(ctx context.Context, s *session, id acp.ToolCallId, tool st
 	return text.String(), a.update(ctx, s, acp.UpdateToolCall(id, acp.WithUpdateStatus(status), acp.WithUpdateContent([]acp.ToolCallContent{acp.ToolContent(acp.TextBlock(text.String()))})))
 }
 
+// errCancelled is the error of a permission request during which the turn was canceled. The answer can
+// arrive before the notification.
+var errCancelled = errors.New("the turn was canceled")
+
 // ask asks the user for permission.
 func (a *agent) ask(ctx context.Context, s *session, id acp.ToolCallId, title string, input any) (bool, error) {
 	answer, err := a.conn.RequestPermission(ctx, acp.RequestPermissionRequest{
@@ -195,6 +199,9 @@ func (a *agent) ask(ctx context.Context, s *session, id acp.ToolCallId, title st
 			{Kind: acp.PermissionOptionKindRejectOnce, Name: "Do not allow", OptionId: "reject"},
 		},
 	})
+	if err == nil && answer.Outcome.Cancelled != nil {
+		err = errCancelled
+	}
 	return err == nil && answer.Outcome.Selected != nil && answer.Outcome.Selected.OptionId == "allow", err
 }
 

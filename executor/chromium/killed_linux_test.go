@@ -78,11 +78,12 @@ func TestKilledHelpers(t *testing.T) {
 			t.Errorf("%s: a click after it: %v", mark, err)
 		}
 		again, err := pagetest.Of(s, nav.TabID).Navigate(ctx, srv.URL+"/again", nil)
-		for range 2 {
-			if e, ok := errors.AsType[*executor.Error](err); ok && (e.Retryable || e.Code == executor.ErrTimeout) {
-				t.Logf("%s: %v", mark, err)
-				again, err = pagetest.Of(s, nav.TabID).Navigate(ctx, srv.URL+"/again", nil)
+		for failures := 0; failures < 2 && err != nil; failures++ {
+			if e, ok := errors.AsType[*executor.Error](err); !ok || !e.Retryable && e.Code != executor.ErrTimeout {
+				break
 			}
+			t.Logf("%s: %v", mark, err)
+			again, err = pagetest.Of(s, nav.TabID).Navigate(ctx, srv.URL+"/again", nil)
 		}
 		if err != nil || again.Title != "again" {
 			t.Errorf("%s: the page after it: %+v, %v", mark, again, err)

@@ -56,8 +56,8 @@ func tables() (string, error) {
 	for _, r := range leaktest.Routes() {
 		fmt.Fprintf(&b, "| %s | %s ", r.Name, r.Kind)
 		for _, backend := range leaktest.Backends {
-			for _, wall := range []leaktest.Tier{leaktest.NoEnforcement, leaktest.Same, leaktest.Public, leaktest.Private} {
-				cell := published[backend][r.Name][wall]
+			for _, tier := range []leaktest.Tier{leaktest.NoEnforcement, leaktest.Same, leaktest.Public, leaktest.Private} {
+				cell := published[backend][r.Name][tier]
 				if cell == "passes" {
 					cell = "**passes**"
 				}

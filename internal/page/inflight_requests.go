@@ -17,7 +17,9 @@ import (
 // script reads (measured on Chromium 156). So such a fetch counts only while it receives data. This
 // also ends the wait for one whose body pauses longer than quiet.
 type inflightRequests struct {
-	quiet time.Duration // without data, after which such a fetch no longer counts
+	// quiet is the time without requests and data after which the network is idle, and that without
+	// data after which such a fetch no longer counts.
+	quiet time.Duration
 
 	mu      sync.Mutex // guards the fields below
 	seq     int        // sequence number of the newest request
@@ -77,22 +79,13 @@ func (tr *inflightRequests) sent(e network.EventRequestWillBeSent) {
 
 // responded records the response of a request.
 func (tr *inflightRequests) responded(e network.EventResponseReceived) {
-	if e.Type != network.ResourceTypeFetch || e.Response == nil || !mayNotBeStored(e.Response.Headers) {
+	if e.Type != network.ResourceTypeFetch || e.Response == nil ||
+		!strings.Contains(strings.ToLower(headersOf(e.Response.Headers)["cache-control"]), "no-store") {
 		return
 	}
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	tr.receive(e.RequestID)
-}
-
-// mayNotBeStored reports whether the headers of a response have Cache-Control: no-store.
-func mayNotBeStored(h network.Headers) bool {
-	for name, value := range h {
-		if text, ok := value.(string); ok && strings.EqualFold(name, "cache-control") && strings.Contains(strings.ToLower(text), "no-store") {
-			return true
-		}
-	}
-	return false
 }
 
 // inFlight reports whether a pending request counts. tr.mu must be held.
@@ -155,9 +148,9 @@ func (tr *inflightRequests) counts() (seq, ended int) {
 	return tr.seq, tr.ended
 }
 
-// idleIn returns after what time the network will have been idle for d if no request starts or
+// idleIn returns after what time the network will have been idle for tr.quiet if no request starts or
 // receives data: at most 0 if it was. ok is false if a request is in flight whose end is reported.
-func (tr *inflightRequests) idleIn(d time.Duration) (left time.Duration, ok bool) {
+func (tr *inflightRequests) idleIn() (left time.Duration, ok bool) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	for _, r := range tr.pending {
@@ -165,7 +158,7 @@ func (tr *inflightRequests) idleIn(d time.Duration) (left time.Duration, ok bool
 			return 0, false
 		}
 	}
-	return d - time.Since(tr.changed), true
+	return tr.quiet - time.Since(tr.changed), true
 }
 
 // since returns the number of requests in flight that started after request seq. It can fall without

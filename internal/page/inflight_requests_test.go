@@ -57,7 +57,7 @@ func TestFetchWithoutData(t *testing.T) {
 		tr := inflightRequests{quiet: quiet}
 		want := func(what string, left time.Duration, ok bool, inFlight int) {
 			t.Helper()
-			gotLeft, gotOK := tr.idleIn(quiet)
+			gotLeft, gotOK := tr.idleIn()
 			if n := tr.since(0); gotLeft != left || gotOK != ok || n != inFlight {
 				t.Errorf("%s: idle in %v, %v, %d in flight, want %v, %v, %d", what, gotLeft, gotOK, n, left, ok, inFlight)
 			}
@@ -96,7 +96,7 @@ func TestFetchWithoutData(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		tr.sent(network.EventRequestWillBeSent{RequestID: "last", Type: network.ResourceTypeFetch})
-		if _, ok := tr.idleIn(quiet); ok {
+		if _, ok := tr.idleIn(); ok {
 			t.Error("a request after many without an end is not tracked")
 		}
 		tr.done("last")

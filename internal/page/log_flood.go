@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"context"
-	"sync"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
@@ -20,20 +19,17 @@ const (
 	floodThrottling = 20
 )
 
-// A logFlood tracks the log messages of a page that were dropped because of the limits of package
-// cdpconn. The zero value is ready to use. Its methods are safe for concurrent use.
+// A logFlood tracks the log messages of a CDP session that were dropped because of the limits of
+// package cdpconn.
 type logFlood struct {
-	mu        sync.Mutex // guards the fields below
-	lost      int        // messages in the current flood
-	at        time.Time  // of the last lost message
+	lost      int       // messages in the current flood
+	at        time.Time // of the last lost message
 	throttled bool
 }
 
-// add counts n lost messages. It reports whether the page must be throttled now. A flood has ended when
-// no message was lost for end.
+// add counts n lost messages. It reports whether the target must be throttled now. A flood has ended
+// when no message was lost for end.
 func (f *logFlood) add(n int, now time.Time, end time.Duration) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if now.Sub(f.at) > end {
 		f.lost = 0
 	}
@@ -46,43 +42,42 @@ func (f *logFlood) add(n int, now time.Time, end time.Duration) bool {
 	return true
 }
 
-// left returns how long no message may be lost until the flood has ended.
-func (f *logFlood) left(now time.Time, end time.Duration) time.Duration {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return end - now.Sub(f.at)
-}
-
-// ended records that the page is no longer throttled.
-func (f *logFlood) ended() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.lost, f.throttled = 0, false
-}
-
 // eventsLost handles an event that reports lost events. t.mu must be held.
 func (t *Tab) eventsLost(ev cdpconn.Event) {
 	t.recording.update(func(l *activityLog) { l.lost(ev) })
 	if ev.Method != "Runtime.consoleAPICalled" && ev.Method != "Runtime.exceptionThrown" || !t.ownsRendererProcess() {
 		return
 	}
-	if !t.flood.add(ev.Lost, time.Now(), t.timing.LogFloodEnd) {
-		return
+	f := t.floods[ev.Session]
+	if f == nil {
+		f = &logFlood{}
+		t.floods[ev.Session] = f
 	}
-	t.log.Warn("throttling a page that floods the log", "tab", t.opts.ID)
-	t.wg.Go(func() {
-		defer t.flood.ended()
-		throttle := func(rate float64) {
-			_ = ev.Session.Call(context.Background(), "Emulation.setCPUThrottlingRate", map[string]any{"rate": rate}, nil) // fails if the page is gone, or never yields
+	if f.add(ev.Lost, time.Now(), t.timing.LogFloodEnd) {
+		t.log.Warn("throttling a page that floods the log", "tab", t.opts.ID)
+		t.wg.Go(func() { t.throttle(ev.Session, f) })
+	}
+}
+
+// throttle throttles the target of s until its flood has ended.
+func (t *Tab) throttle(s *cdpconn.Session, f *logFlood) {
+	setRate := func(rate float64) {
+		// This fails if the target is gone, or its script never yields.
+		_ = s.Call(context.Background(), "Emulation.setCPUThrottlingRate", map[string]any{"rate": rate}, nil)
+	}
+	for left := t.timing.LogFloodEnd; left > 0; {
+		setRate(floodThrottling) // again: a change of the emulation ends it
+		select {
+		case <-time.After(left):
+		case <-s.Gone():
+			return
 		}
-		for left := t.timing.LogFloodEnd; left > 0; left = t.flood.left(time.Now(), t.timing.LogFloodEnd) {
-			throttle(floodThrottling) // again: a change of the emulation ends it
-			select {
-			case <-time.After(left):
-			case <-ev.Session.Gone():
-				return
-			}
-		}
-		throttle(cmp.Or(t.emulation.get().CPUThrottling, 1))
-	})
+		t.mu.Lock()
+		left = t.timing.LogFloodEnd - time.Since(f.at)
+		t.mu.Unlock()
+	}
+	setRate(cmp.Or(t.emulation.get().CPUThrottling, 1))
+	t.mu.Lock()
+	delete(t.floods, s)
+	t.mu.Unlock()
 }

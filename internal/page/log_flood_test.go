@@ -21,10 +21,6 @@ func TestLogFlood(t *testing.T) {
 	want("a few messages after a pause", floodLosses-1, false)
 	want("one more", 1, true)
 	want("during the throttling", floodLosses, false)
-	now = now.Add(end / 2)
-	if left := f.left(now, end); left != end-end/2 {
-		t.Errorf("the flood ends in %v", left)
-	}
-	f.ended()
+	f = logFlood{}
 	want("a new flood", floodLosses, true)
 }

@@ -395,11 +395,11 @@ func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until 
 		if err != nil || until != executor.UntilNetworkIdle {
 			return err
 		}
-		left, none := t.inflight.idleIn(t.timing.NetworkIdle)
-		if none && left <= 0 {
+		left, ok := t.inflight.idleIn()
+		if ok && left <= 0 {
 			return nil
 		}
-		if !none {
+		if !ok {
 			left = pollInterval
 		}
 		if err := t.sleepUnlessDialog(ctx, left); err != nil {

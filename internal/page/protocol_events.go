@@ -277,6 +277,7 @@ func (t *Tab) childDetached(child *cdpconn.Session) {
 	if child == nil {
 		return
 	}
+	delete(t.floods, child)
 	for id, f := range t.frames {
 		if f.sess == child && id != t.main {
 			// The frame may continue to exist in its parent's process. Its next navigation or world

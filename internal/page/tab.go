@@ -115,7 +115,6 @@ type Tab struct {
 	dialogs       dialogs
 	recording     recording
 	emulation     emulationState
-	flood         logFlood
 	rendering     backgroundRendering
 	own           atomic.Bool              // one of our sessions opened the tab
 	attached      atomic.Int64             // frames that have ever been attached to the tab
@@ -155,6 +154,7 @@ type Tab struct {
 	title              notedTitle                 // of the top document, when it was last read
 	lastDocumentURL    string                     // URL of the last request for a top document, after redirects
 	lastNetError       string                     // network error of the last document that failed to load
+	floods             map[*cdpconn.Session]*logFlood
 
 	attaching    chan struct{}   // holds a token while a call attaches to the target
 	quotaOrigins map[string]bool // see limitStorage
@@ -188,6 +188,7 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 		scripts:   make(map[string]bool),
 		started:   make(map[cdp.FrameID]navigation),
 		status:    make(map[cdp.LoaderID]response),
+		floods:    make(map[*cdpconn.Session]*logFlood),
 		attaching: make(chan struct{}, 1),
 	}
 	t.inflight.quiet = t.timing.NetworkIdle

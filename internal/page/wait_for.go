@@ -209,8 +209,8 @@ func (t *Tab) hasReached(state executor.WaitUntil) bool {
 	if state != executor.UntilNetworkIdle {
 		return true
 	}
-	left, none := t.inflight.idleIn(t.timing.NetworkIdle)
-	return none && left <= 0
+	left, ok := t.inflight.idleIn()
+	return ok && left <= 0
 }
 
 // match returns a match of a selector, visible if there is one, and its description if it is visible.
