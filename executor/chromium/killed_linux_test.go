@@ -237,18 +237,18 @@ func TestUsersOfProfile(t *testing.T) {
 	o.Isolated = true
 	p := mustLaunch(t, o)
 	newPage(t, p.transport, "about:blank")
-	types := map[string]bool{}
-	for _, pid := range usersOf(p.dir) {
-		args, _ := commandLine(pid)
-		for _, arg := range args {
-			if kind, ok := strings.CutPrefix(arg, "--type="); ok {
-				types[kind] = true
+	await.Until(t, "a renderer and a utility process on the profile", func() bool {
+		types := map[string]bool{}
+		for _, pid := range usersOf(p.dir) {
+			args, _ := commandLine(pid)
+			for _, arg := range args {
+				if kind, ok := strings.CutPrefix(arg, "--type="); ok {
+					types[kind] = true
+				}
 			}
 		}
-	}
-	if !types["renderer"] || !types["utility"] {
-		t.Errorf("types of the processes on the profile: %v, want renderer and utility", types)
-	}
+		return types["renderer"] && types["utility"]
+	})
 	if err := p.close(t.Context()); err != nil {
 		t.Error(err)
 	}
