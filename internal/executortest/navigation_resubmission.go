@@ -88,6 +88,7 @@ func (s *suite) resubmission(t *testing.T) {
 		_, err = c.page().Reload(c.ctx, &executor.NavigateOptions{Resubmit: true})
 		c.wantCode(err, executor.ErrDialogOpen)
 		c.must(c.page().HandleDialog(c.ctx, executor.DialogAnswer{Accept: true}))
+		c.met(executor.WaitCondition{Expression: `document.title === "Order 2"`})
 		c.wantOrders(2, "Order 2")
 	})
 	s.page(t, "back sends no form again", "second.html", func(c *testCase) {
