@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"858c83d8884c94ef6737ac725a9a77630dccbb9c407a8e104b6dca95f6fe3b17",
+	"8f416a2a49d659fa0564d99aa771baa15b43b4f0c60e55992437bc212628c95f",
 ]);

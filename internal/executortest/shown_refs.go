@@ -214,6 +214,15 @@ func (s *suite) shownRefs(t *testing.T) {
 			}
 		}
 	})
+	s.page(t, "without a snapshot the result has the new name", "refs.html", func(c *testCase) {
+		a, err := c.page().Click(c.ctx, css("text=Mute"), nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		if want := `button "Mute" is now button "Unmute"`; a.Note != want {
+			c.Errorf("note %q, want %q", a.Note, want)
+		}
+	})
 	s.page(t, "reading and waiting calls have a note", "refs.html", func(c *testCase) {
 		text := c.snap(nil)
 		x := otherThings[1]

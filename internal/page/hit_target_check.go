@@ -48,6 +48,7 @@ type hitTargetOptions struct {
 	Text    int64        `json:"text,omitempty"`
 	Below   bool         `json:"below,omitempty"`
 	Shown   *shownTarget `json:"shown,omitempty"`
+	Record  bool         `json:"record,omitempty"`
 }
 
 // errTargetMoved means that, before input was sent, the element was no longer at the point at which
@@ -96,6 +97,7 @@ func (v *View) startHitTargetCheck(ctx context.Context, el *element, at *actionP
 			id, in, want.At = el.id, el, &at.inner
 			if presses > 0 {
 				want.Shown = el.shown.target()
+				want.Record = el.recordTarget(ctx, v)
 			}
 		default:
 			want.Below = true

@@ -44,7 +44,7 @@ type changeTracker struct {
 	seen           prefetchedOutline // outline of that document
 	pendingQuiet   *cdpconn.Pending  // query that begin sent to doc; nil if it sent none
 	ended          int               // number of requests that had ended when the page was last queried
-	target         *shownRef         // the ref of the action's target; nil for a selector
+	target         *shownRef         // the action's target, if its change is reported; otherwise nil
 	targetChange   *refChange        // how its element has changed since
 	targetCompared bool              // targetChange is known
 	entered        []*enteredField   // the fields into which the action entered text

@@ -3,6 +3,7 @@ package page
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
@@ -16,7 +17,7 @@ import (
 // reuse an element for another thing, as a virtual list does with its rows: then a call that acts on
 // the ref fails, and a call that reads it has a note.
 type shownRef struct {
-	ref     executor.Ref
+	ref     executor.Ref // empty for an element that a selector found
 	doc     *document
 	id      int    // of the element, which may only contain the field that the call acts on
 	at      int    // number of the record of what the client last received
@@ -156,9 +157,26 @@ func (v *View) otherThingError(ctx context.Context, s *shownRef, c *refChange) e
 	return e
 }
 
-// receiveChange records that the client receives the new description of a ref, and returns the note
-// with it.
+// latestRecord is the number of a record that stands for the last record of an element.
+const latestRecord = math.MaxInt32
+
+// recordTarget reports whether a page script is to record what el is before an action on it, because
+// nothing else in the result shows how it changes: the target was a selector, and the client has not
+// received the page.
+func (el *element) recordTarget(ctx context.Context, v *View) bool {
+	if el.watch == nil || el.shown != nil || v.reportsOutline(ctx) {
+		return false
+	}
+	el.watch.target = &shownRef{doc: el.doc, id: el.id, at: latestRecord}
+	return true
+}
+
+// receiveChange records that the client receives the new description of an element, and returns the
+// note with it.
 func (v *View) receiveChange(s *shownRef, c *refChange) string {
+	if s.ref == "" {
+		return fmt.Sprintf("%s is now %s", c.Was, c.Now)
+	}
 	v.refs.describe(s.ref, refDescription{Role: c.Now.Role, Name: c.Now.Name, At: c.At})
 	s.at = c.At
 	return fmt.Sprintf("%s is now %s", s.ref, c.Now)
@@ -185,10 +203,10 @@ func (v *View) startComparing(ctx context.Context, el *element) func() string {
 // result does not show it.
 func (w *changeTracker) targetNote(ctx context.Context) string {
 	s, v := w.target, w.v
-	if s == nil || !s.doc.current() {
+	if s == nil || !s.doc.current() || s.ref == "" && !v.CanRead(ctx, string(s.doc.frame)) {
 		return ""
 	}
-	if v.reportsOutline(ctx) {
+	if s.ref != "" && v.reportsOutline(ctx) {
 		known := v.refs.knownAt(s.ref)
 		if known == 0 || known >= v.refs.since(s.doc.world) {
 			return "" // it has a new ref, or the result shows it

@@ -52,6 +52,7 @@ const MAX_AGE_MS = 35_000;
  *   as not done
  * @property {{id: number, at: number}} [shown] the element of a ref and the number of its record. The
  *   first press is blocked if the element is in another item now
+ * @property {boolean} [record] record what the element is, so that its change can be reported
  * @property {boolean} [submits] the press is expected to submit a form, whatever the element is
  * @property {number} [text] for how many ms keys and text for other elements are blocked at most.
  *   The block ends when the first text has reached the element: then the page may move the focus
@@ -89,6 +90,7 @@ export function startCheck(token, id, want) {
   const el = id ? byId(id) : null;
   if (id && !el) return 'gone';
   if (el && want.at && !isHitFor(elementAt(...want.at), el)) return 'moved';
+  if (el && want.record) recordElement(el);
   listen(token, el, want);
   return '';
 }
