@@ -60,6 +60,12 @@ export class Downloads {
     const popup = this.popups.find((p) => p.tabId === tabId);
     if (!popup) return;
     popup.gone = true;
+    for (const begun of this.started) if (begun.tabId === tabId) begun.tabId = popup.source;
+    for (const [id, tab] of this.known) {
+      if (tab !== tabId) continue;
+      this.known.set(id, popup.source);
+      void this.report(id); // the last report may have been for the closed tab, which has no server
+    }
     this.match();
   }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // fetch downloads and fails the case if that fails.
@@ -100,6 +101,24 @@ func (s *suite) download(t *testing.T) {
 		if a := c.click(css("#nothing"), nil); len(a.Downloads)+len(a.EarlierDownloads) != 0 {
 			c.Errorf("reported again: %+v", a.Changes)
 		}
+	})
+	s.page(t, "link that opens a tab, which closes before the file is complete", "download.html", func(c *testCase) {
+		c.eval(fmt.Sprintf("const a = document.querySelector('#report'); a.target = '_blank'; a.href = %q; 0", c.navigationURL("attachment/tab.csv?late=tab&hold=file")), nil)
+		var d *executor.DownloadedFiles
+		var err error
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			d, err = c.page().Download(c.ctx, executor.DownloadOptions{Target: css("#report")})
+		}()
+		await.Until(c, "the tab to be listed", func() bool { return len(c.tabs()) == 2 })
+		c.release("tab")
+		await.Until(c, "the tab to close", func() bool { return len(c.tabs()) == 1 })
+		c.release("file")
+		if <-done; err != nil {
+			c.Fatal(err)
+		}
+		c.wantSaved(d)
 	})
 	s.page(t, "click that starts a download", "download.html", func(c *testCase) {
 		if a := c.click(css("#report"), nil); len(a.Downloads) != 1 || a.Downloads[0].State == "" {
