@@ -71,28 +71,28 @@ func (s share) maxKinds() int {
 
 // first reports whether e is the first entry of its kind and must be written. Otherwise it counts
 // e. It calls later after foldWindow, when the counts must be taken.
-func (f *denialCounter) first(e Entry, later func()) bool {
-	if f.timer == nil {
-		f.timer = time.AfterFunc(foldWindow, later)
-		f.kinds = make(map[Entry]*Entry)
-		f.budget = make(map[share]int)
-		f.others = make(map[share]*Entry)
+func (c *denialCounter) first(e Entry, later func()) bool {
+	if c.timer == nil {
+		c.timer = time.AfterFunc(foldWindow, later)
+		c.kinds = make(map[Entry]*Entry)
+		c.budget = make(map[share]int)
+		c.others = make(map[share]*Entry)
 	}
 	kind, of := kindOf(e), share{e.Event, e.Principal}
-	known := f.kinds[kind]
+	known := c.kinds[kind]
 	switch {
 	case known != nil:
-	case f.budget[of] < of.maxKinds():
-		f.budget[of]++
-		f.kinds[kind] = &kind
+	case c.budget[of] < of.maxKinds():
+		c.budget[of]++
+		c.kinds[kind] = &kind
 		return true
 	default:
-		if known = f.others[of]; known == nil {
+		if known = c.others[of]; known == nil {
 			known = &Entry{Event: e.Event, Principal: e.Principal, Detail: "other entries"}
 			if e.Event == EventDenied {
 				known.Decision, known.Detail = Denied, "other denials"
 			}
-			f.others[of] = known
+			c.others[of] = known
 		}
 	}
 	known.Count++
@@ -101,20 +101,20 @@ func (f *denialCounter) first(e Entry, later func()) bool {
 }
 
 // take returns the counted entries with their counts, and resets the counter.
-func (f *denialCounter) take() []Entry {
-	if f.timer == nil {
+func (c *denialCounter) take() []Entry {
+	if c.timer == nil {
 		return nil
 	}
-	f.timer.Stop()
+	c.timer.Stop()
 	var counted []Entry
-	for _, e := range f.kinds {
+	for _, e := range c.kinds {
 		if e.Count > 0 {
 			counted = append(counted, *e)
 		}
 	}
-	for _, e := range f.others {
+	for _, e := range c.others {
 		counted = append(counted, *e)
 	}
-	*f = denialCounter{}
+	*c = denialCounter{}
 	return counted
 }

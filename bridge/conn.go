@@ -296,4 +296,4 @@ type CommandError struct {
 }
 
 // Error returns the message.
-func (p *CommandError) Error() string { return p.Message }
+func (e *CommandError) Error() string { return e.Message }

@@ -24,14 +24,14 @@ func newOnceLogger(log *slog.Logger) *onceLogger {
 const maxLoggedOnce = 100
 
 // once logs a message. msg must be a fixed text that contains nothing of another process.
-func (c *onceLogger) once(msg string, args ...any) {
-	c.mu.Lock()
+func (l *onceLogger) once(msg string, args ...any) {
+	l.mu.Lock()
 	level := slog.LevelWarn
-	if c.logged[msg] || len(c.logged) >= maxLoggedOnce {
+	if l.logged[msg] || len(l.logged) >= maxLoggedOnce {
 		level = slog.LevelDebug
 	} else {
-		c.logged[msg] = true
+		l.logged[msg] = true
 	}
-	c.mu.Unlock()
-	c.Log(context.Background(), level, msg, args...)
+	l.mu.Unlock()
+	l.Log(context.Background(), level, msg, args...)
 }

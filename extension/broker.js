@@ -12,13 +12,13 @@ import { Downloads } from './downloads.js';
 import { Handovers } from './handovers.js';
 import { Hosts } from './hosts.js';
 import { Log } from './log.js';
-import { Network } from './dnr_rules.js';
+import { NetworkRules } from './network_rules.js';
 import { NewTabs } from './newtabs.js';
 import { RecentTabs } from './recent_tabs.js';
 import { clearNotification, showNotification } from './notifications.js';
 import { PermissionPrompts } from './permission_prompts.js';
 import { compile, decide, siteOf } from './policy.js';
-import { Servers } from './discovery.js';
+import { Servers } from './servers.js';
 import { SettingsStore } from './settings.js';
 import { PersistentValue } from './persistent_value.js';
 import { Tabs, targetOf } from './tabs.js';
@@ -95,7 +95,7 @@ export class Broker {
     this.newTabs = new NewTabs(() => void this.updateRules());
     this.hosts = new Hosts();
     this.recentTabs = new RecentTabs();
-    this.network = new Network(() => this.networkScopes(), async () => {
+    this.network = new NetworkRules(() => this.networkScopes(), async () => {
       const tabs = await this.allTabs();
       this.recentTabs.update(tabs);
       return tabs;
@@ -126,7 +126,7 @@ export class Broker {
         return [...new Set([origin, ...granted])].filter((o) => o !== '' && this.consent.kept(o, name) === true);
       },
       download: (a, url) => this.downloads.begin(a.tabId, url),
-      moved: (a) => {
+      frameNavigated: (a) => {
         if (a.rules.unsafeAll) void this.updateRules(); // its sites are not in the policy
       },
     });
@@ -147,7 +147,7 @@ export class Broker {
         this.handovers.forget(c.key);
         if (this.servers.host.state === 'ok') {
           this.ended.add(c.key); // the native host would list it if it were running
-          this.orphans();
+          this.detachUnowned();
         }
         this.changed();
       },
@@ -156,7 +156,7 @@ export class Broker {
     /** Resolves when the stored values were read. All work waits for it. */
     this.ready = Promise.all([this.settings.ready, this.consent.ready, this.tabs.ready, this.servers.ready, this.stopped.ready]).then(async () => {
       await this.tabs.reconcile().catch((e) => console.warn(`chrome-mcp: ${e.message}`));
-      await this.adopt().catch((e) => console.warn(`chrome-mcp: ${e.message}`));
+      await this.attachPersisted().catch((e) => console.warn(`chrome-mcp: ${e.message}`));
       this.releaseChats();
       this.tabs.expire();
       this.watchIdle();
@@ -171,9 +171,9 @@ export class Broker {
    * @type {Set<number>}
    */
   adopted = new Set();
-  born = Date.now();
+  startedAt = Date.now();
 
-  async adopt() {
+  async attachPersisted() {
     const targets = await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.getTargets(), 'listing targets');
     for (const t of targets) {
       if (t.attached && t.tabId !== undefined && this.tabs.get(t.tabId)) this.adopted.add(t.tabId);
@@ -200,7 +200,7 @@ export class Broker {
    * learn nothing of other tabs.
    * @param {Connection} c
    */
-  elsewhere(c) {
+  tabsOfOtherServers(c) {
     if (c.given) return 0;
     return this.tabs.list().filter((tab) => tab.own === '' && !tab.chat && !this.visible(tab, c)).length;
   }
@@ -269,7 +269,7 @@ export class Broker {
   isRecentlyConnected(key) {
     if (this.ended.has(key)) return false;
     if (this.servers.connected().some((c) => c.key === key)) return true;
-    return Date.now() - (this.seen.get(key) ?? this.born) < timing.patience.driver;
+    return Date.now() - (this.seen.get(key) ?? this.startedAt) < timing.patience.driver;
   }
 
   /** Makes a server the driver of a tab. @param {Shared} tab @param {Connection} c */
@@ -366,9 +366,9 @@ export class Broker {
     return rules;
   }
 
-  /** @returns {import('./dnr_rules.js').NetworkScope[]} */
+  /** @returns {import('./network_rules.js').NetworkScope[]} */
   networkScopes() {
-    /** @type {Map<string, import('./dnr_rules.js').NetworkScope>} */
+    /** @type {Map<string, import('./network_rules.js').NetworkScope>} */
     const scopes = new Map();
     for (const a of this.relay.attachments.values()) {
       const key = scopeKey(a);
@@ -385,7 +385,7 @@ export class Broker {
       }
       scope.tabs.push(...tabs.filter((id) => !scope.tabs.includes(id)));
     }
-    this.hosts.keep(scopes.keys());
+    this.hosts.retain(scopes.keys());
     for (const [key, scope] of scopes) scope.hosts = this.hosts.of(key);
     return [...scopes.values()];
   }
@@ -720,21 +720,21 @@ export class Broker {
         this.clearDriver(a.tabId);
       }
     }
-    if (Date.now() - this.born > timing.patience.reconnect) {
+    if (Date.now() - this.startedAt > timing.patience.reconnect) {
       for (const tabId of this.adopted) {
         if (!this.relay.attachments.has(tabId)) await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.detach({ tabId }), 'detaching').catch(() => {});
       }
       if (this.adopted.size > 0 || this.relay.attachments.size === 0) await this.network.update().catch(() => {});
       this.adopted.clear();
     }
-    this.orphans();
+    this.detachUnowned();
     await this.servers.renew();
   }
 
   /**
    * Removes the drivers of tabs whose servers are gone. The next server to act becomes the driver.
    */
-  orphans() {
+  detachUnowned() {
     for (const tab of this.tabs.list()) {
       if ((tab.driver === '' && tab.own === '') || this.isRecentlyConnected(tab.driver || tab.own)) continue;
       if (tab.chat) {

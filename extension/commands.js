@@ -22,7 +22,7 @@ const MAX_ID = 64;
 const HANDLERS = {
   ping_probe: () => ({}),
   tabs_list: async (b, c) => {
-    const elsewhere = b.elsewhere(c);
+    const elsewhere = b.tabsOfOtherServers(c);
     const ended = Object.entries(b.tabs.book.ended).map(([tabId, reason]) => ({ tabId: Number(tabId), reason }));
     return { tabs: await listTabs(b, c), ...(elsewhere > 0 ? { elsewhere } : {}), ...(ended.length > 0 ? { ended } : {}) };
   },

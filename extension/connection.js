@@ -80,7 +80,7 @@ export class Connection {
     /** When an established connection was lost, in ms since 1970. */
     this.lostAt = 0;
     /** Whether no server is known on this port, but a paired server might be there. */
-    this.guessed = false;
+    this.fromPortScan = false;
     /** Whether the server sees only tabs that the user gave to it, and tabs that it opened. */
     this.given = false;
     /** @type {WebSocket | null} */

@@ -77,7 +77,7 @@ export class Downloads {
       const [{ source }] = this.popups.splice(i, 1);
       this.unclaimed = this.unclaimed.filter((u) => u.item !== item);
       this.opening.add(item.id);
-      this.claim(source, item);
+      this.assignToTab(source, item);
     }
   }
 
@@ -90,7 +90,7 @@ export class Downloads {
       return;
     }
     const [{ item }] = this.unclaimed.splice(at, 1);
-    this.claim(tabId, item);
+    this.assignToTab(tabId, item);
   }
 
   /** @param {chrome.downloads.DownloadItem} item */
@@ -103,11 +103,11 @@ export class Downloads {
       return;
     }
     const [{ tabId }] = this.started.splice(at, 1);
-    this.claim(tabId, item);
+    this.assignToTab(tabId, item);
   }
 
   /** @param {number} tabId @param {chrome.downloads.DownloadItem} item */
-  claim(tabId, item) {
+  assignToTab(tabId, item) {
     this.known.set(item.id, tabId);
     if (this.known.size > MAX_KNOWN) {
       const [oldest] = this.known.keys();

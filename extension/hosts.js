@@ -49,7 +49,7 @@ export class Hosts {
   }
 
   /** Removes all other scopes. @param {Iterable<string>} there */
-  keep(there) {
+  retain(there) {
     const scopes = new Set(there);
     for (const scope of this.scopes.keys()) if (!scopes.has(scope)) this.scopes.delete(scope);
   }

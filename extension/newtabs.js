@@ -57,7 +57,7 @@ export class NewTabs {
     if (id === undefined) return;
     // Also while no tab is in a scope: the first rules may be pending.
     this.fresh.add(id);
-    if (BROWSERS.test(pendingUrl || url || '')) this.know(id);
+    if (BROWSERS.test(pendingUrl || url || '')) this.trackTab(id);
     // A tab that the browser or another extension opens has a pending URL from
     // the start. openerTabId is the tab in the foreground. If the page of another
     // tab opened this one, opened corrects that.
@@ -74,7 +74,7 @@ export class NewTabs {
     if (this.inScope(source)) return;
     if (this.known?.has(source)) {
       if (this.joined.delete(tabId)) this.inside.delete(tabId); // created saw only the tab in the foreground
-      this.know(tabId);
+      this.trackTab(tabId);
     } else if (this.known) this.fresh.delete(tabId); // it is the user's only if that tab is
   }
 
@@ -96,7 +96,7 @@ export class NewTabs {
   }
 
   /** @param {number} tabId */
-  know(tabId) {
+  trackTab(tabId) {
     this.tried.delete(tabId);
     if (!this.known || this.known.has(tabId) || this.inScope(tabId)) return;
     this.known.add(tabId);
@@ -111,7 +111,7 @@ export class NewTabs {
    * @param {string} transition
    */
   committed(tabId, url, transition) {
-    if (this.tried.has(tabId) || TYPED.has(transition) || BROWSERS.test(url)) this.know(tabId);
+    if (this.tried.has(tabId) || TYPED.has(transition) || BROWSERS.test(url)) this.trackTab(tabId);
   }
 
   /**
@@ -136,7 +136,7 @@ export class NewTabs {
   renamed(tabId, before) {
     const root = this.joined.get(before);
     if (root !== undefined) this.join(tabId, root);
-    else if (this.known?.has(before)) this.know(tabId);
+    else if (this.known?.has(before)) this.trackTab(tabId);
   }
 
   /** @param {number} tabId the tab that was closed */

@@ -139,7 +139,7 @@ class Budget {
  * @property {(a: Attachment, origin: string) => string[]} scriptOrigins the origins on which the
  *   user allows the agent to run scripts, and not only once; origin is one of them if it is allowed
  * @property {(a: Attachment, url: string) => void} download
- * @property {(a: Attachment) => void} moved its top document changed
+ * @property {(a: Attachment) => void} frameNavigated its top document changed
  */
 
 /** Relays commands and events between servers and the tabs that they drive. */
@@ -399,7 +399,7 @@ export class Relay {
         // pushState may have changed the URL before the page was read.
         const why = a.steps !== steps && READ_COMMANDS.test(method) ? decide(a.rules, a.url) : null;
         if (why) throw new CommandError('POLICY_DENIED', why);
-        if (method === 'Page.getFrameTree') this.learn(a, /** @type {any} */ (result).frameTree);
+        if (method === 'Page.getFrameTree') this.recordFrames(a, /** @type {any} */ (result).frameTree);
         return redactResult(method, result, a.rules);
       }
     } catch (e) {
@@ -447,12 +447,12 @@ export class Relay {
    * @param {Attachment} a
    * @param {any} tree
    */
-  learn(a, tree) {
+  recordFrames(a, tree) {
     const frame = tree?.frame;
     // Of an error page, chrome.tabs reports the URL that did not load.
     if (frame?.id === a.top && a.documents === 0 && a.steps === 0 && String(frame.url).startsWith('chrome-error:')) a.url = String(frame.url);
     if (frame && frame.id !== a.top && !a.urls.has(frame.id)) a.urls.set(frame.id, String(frame.url));
-    for (const child of tree?.childFrames ?? []) this.learn(a, child);
+    for (const child of tree?.childFrames ?? []) this.recordFrames(a, child);
   }
 
   /**
@@ -542,11 +542,11 @@ export class Relay {
       return;
     }
     const sessionId = source.sessionId ?? '';
-    this.follow(a, sessionId, method, params ?? {});
+    this.trackEvent(a, sessionId, method, params ?? {});
     if (a.closing) return; // the tab sends no further events
     if (SUPPRESSED_EVENTS.has(method)) return;
     if (DOCUMENT_EVENTS.test(method) && this.isSuppressed(a, sessionId, params ?? {})) return;
-    if (LOG_EVENTS.has(method) && !this.affords(a, sessionId, method, params ?? {})) return;
+    if (LOG_EVENTS.has(method) && !this.withinLogBudget(a, sessionId, method, params ?? {})) return;
     sendEvent(a, sessionId, method, withoutCookies(method, params ?? {}), a.followsRequests ? this.withheld(a, sessionId, method, params ?? {}) : {});
   }
 
@@ -577,7 +577,7 @@ export class Relay {
    * @param {string} method
    * @param {any} params
    */
-  affords(a, sessionId, method, params) {
+  withinLogBudget(a, sessionId, method, params) {
     const key = `${sessionId} ${method}`;
     let budget = a.budgets.get(key);
     if (!budget) a.budgets.set(key, budget = new Budget());
@@ -614,7 +614,7 @@ export class Relay {
    * @param {string} method
    * @param {any} params
    */
-  follow(a, sessionId, method, params) {
+  trackEvent(a, sessionId, method, params) {
     switch (method) {
       case 'Runtime.executionContextCreated': {
         const { id, uniqueId, origin, name, auxData } = params.context;
@@ -645,19 +645,19 @@ export class Relay {
           a.top = params.frame.id;
           a.documents++;
           a.url = params.frame.url + (params.frame.urlFragment ?? '');
-          this.delegate.moved(a);
+          this.delegate.frameNavigated(a);
         } else {
-          this.moved(a, sessionId, params.frame.id, params.frame.url);
+          this.frameNavigated(a, sessionId, params.frame.id, params.frame.url);
         }
         break;
       case 'Page.frameDetached':
         if (params.reason !== 'swap') a.urls.delete(params.frameId);
         break;
       case 'Page.navigatedWithinDocument':
-        this.moved(a, sessionId, params.frameId, params.url);
+        this.frameNavigated(a, sessionId, params.frameId, params.url);
         break;
       case 'Page.documentOpened':
-        this.moved(a, sessionId, params.frame.id, params.frame.url);
+        this.frameNavigated(a, sessionId, params.frame.id, params.frame.url);
         break;
       case 'Network.requestWillBeSent':
       case 'Fetch.requestPaused':
@@ -684,12 +684,12 @@ export class Relay {
    * @param {string} frame
    * @param {string} url
    */
-  moved(a, sessionId, frame, url) {
+  frameNavigated(a, sessionId, frame, url) {
     const child = a.children.get(sessionId);
     if (sessionId === '' && frame === a.top) {
       a.url = url;
       a.steps++;
-      this.delegate.moved(a);
+      this.delegate.frameNavigated(a);
       return;
     }
     a.urls.set(frame, url);

@@ -27,22 +27,22 @@ type promptChannelKey struct{}
 
 // begin returns a context for a call that contains its promptChannel, if the extension popup or the
 // client can show a prompt. It accepts the answers in params, which is nil for a call over plain HTTP.
-func (a *prompter) begin(ctx context.Context, t *tool, support elicitationSupport, params *sdk.CallToolParamsRaw) context.Context {
-	if a == nil {
+func (pr *prompter) begin(ctx context.Context, t *tool, support elicitationSupport, params *sdk.CallToolParamsRaw) context.Context {
+	if pr == nil {
 		return ctx
 	}
-	by := &promptChannel{client: a.clientOf(support), results: map[executor.Permission]promptResult{}}
+	by := &promptChannel{client: pr.clientOf(support), results: map[executor.Permission]promptResult{}}
 	switch {
-	case a.popup != nil && a.popup.Connected():
+	case pr.popup != nil && pr.popup.Connected():
 		by.popup = true
 	case support.form:
 		by.elicitationSupport = support
 	default:
-		return a.permit.WithCall(ctx, by.client) // prevents the call from using the grants of other clients
+		return pr.permit.WithCall(ctx, by.client) // prevents the call from using the grants of other clients
 	}
 	if params != nil {
 		for id, response := range params.InputResponses {
-			if p, res, ok := a.acceptReply(id, response, t, params.Arguments); ok {
+			if p, res, ok := pr.acceptReply(id, response, t, params.Arguments); ok {
 				by.results[p] = res
 			}
 		}

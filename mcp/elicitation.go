@@ -56,15 +56,15 @@ func parseElicitResult(res *sdk.ElicitResult) promptResult {
 // acceptReply accepts the reply to a pending prompt that a client sent with a call. ok reports
 // whether the call is the one that the user was prompted about. If it is not, the reply does not
 // apply to it.
-func (a *prompter) acceptReply(id string, response sdk.InputResponse, t *tool, raw json.RawMessage) (p executor.Permission, res promptResult, ok bool) {
-	a.mu.Lock()
-	q := a.pending[id]
-	delete(a.pending, id)
+func (pr *prompter) acceptReply(id string, response sdk.InputResponse, t *tool, raw json.RawMessage) (p executor.Permission, res promptResult, ok bool) {
+	pr.mu.Lock()
+	q := pr.pending[id]
+	delete(pr.pending, id)
 	expired := q == nil || time.Since(q.since) > answerTTL
 	if q != nil && expired {
-		a.removeOpen(q)
+		pr.removeOpen(q)
 	}
-	a.mu.Unlock()
+	pr.mu.Unlock()
 	if expired {
 		return p, "", false
 	}
@@ -72,7 +72,7 @@ func (a *prompter) acceptReply(id string, response sdk.InputResponse, t *tool, r
 	if elicited, ok := response.(*sdk.ElicitResult); ok {
 		res = parseElicitResult(elicited)
 	}
-	a.complete(q, res)
+	pr.complete(q, res)
 	args, err := t.decode(raw)
 	return q.missing, res, err == nil && t == q.tool && reflect.DeepEqual(args, q.args)
 }
@@ -98,8 +98,8 @@ func inputFor(err error) *sdk.CallToolResult {
 }
 
 // form returns the elicitation request that the client shows.
-func (q *prompt) form() *sdk.ElicitParams {
-	return answerForm(q.message, "Allow it?",
+func (p *prompt) form() *sdk.ElicitParams {
+	return answerForm(p.message, "Allow it?",
 		[]string{string(answerOnce), string(answerSession), string(answerNo)}, []string{"Once, for this call", "For this session", "No"})
 }
 

@@ -151,20 +151,20 @@ type initialResponse struct {
 }
 
 // Write implements http.ResponseWriter.
-func (w *initialResponse) Write(p []byte) (int, error) {
-	if id := w.Header().Get(sessionIDHeader); id != "" {
-		m := w.sessions
+func (r *initialResponse) Write(p []byte) (int, error) {
+	if id := r.Header().Get(sessionIDHeader); id != "" {
+		m := r.sessions
 		m.mu.Lock()
-		if w.session == "" {
-			w.session = id
+		if r.session == "" {
+			r.session = id
 			m.opening--
 			m.clock++
 			m.sessions[id] = &mcpSession{used: m.clock}
 		}
 		m.mu.Unlock()
 	}
-	return w.ResponseWriter.Write(p)
+	return r.ResponseWriter.Write(p)
 }
 
 // Unwrap returns the underlying writer for http.ResponseController.
-func (w *initialResponse) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (r *initialResponse) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -96,26 +96,26 @@ func newPrompter(session string, permit executor.PermissionGranter, popup execut
 }
 
 // close cancels open prompts, waits for them, and revokes the session grants.
-func (a *prompter) close() {
-	if a == nil {
+func (pr *prompter) close() {
+	if pr == nil {
 		return
 	}
-	a.cancel()
-	a.shown.Wait()
-	a.revoke(func(clientPermission) bool { return true })
+	pr.cancel()
+	pr.shown.Wait()
+	pr.revoke(func(clientPermission) bool { return true })
 }
 
 // revoke revokes the session grants that which selects.
-func (a *prompter) revoke(which func(clientPermission) bool) {
+func (pr *prompter) revoke(which func(clientPermission) bool) {
 	var revokes []func()
-	a.mu.Lock()
-	for key, grants := range a.grants {
+	pr.mu.Lock()
+	for key, grants := range pr.grants {
 		if which(key) {
-			delete(a.grants, key)
+			delete(pr.grants, key)
 			revokes = append(revokes, grants...)
 		}
 	}
-	a.mu.Unlock()
+	pr.mu.Unlock()
 	for _, revoke := range revokes {
 		revoke()
 	}
@@ -123,33 +123,33 @@ func (a *prompter) revoke(which func(clientPermission) bool) {
 
 // clientOf returns the name of the client that made a call. Clients without an MCP session cannot be
 // distinguished: those of plain HTTP requests are one client, and the others of the session are one.
-func (a *prompter) clientOf(support elicitationSupport) string {
+func (pr *prompter) clientOf(support elicitationSupport) string {
 	if support.conn == nil {
-		return a.session + " http"
+		return pr.session + " http"
 	}
-	return a.mcpClient(support.conn.ID())
+	return pr.mcpClient(support.conn.ID())
 }
 
 // mcpClient returns the name of the client with an MCP session. The id may be empty.
-func (a *prompter) mcpClient(id string) string { return a.session + " mcp " + id }
+func (pr *prompter) mcpClient(id string) string { return pr.session + " mcp " + id }
 
 // forget revokes the grants of an MCP session that has ended, and forgets what its user denied.
-func (a *prompter) forget(mcpSession string) {
-	if a == nil {
+func (pr *prompter) forget(mcpSession string) {
+	if pr == nil {
 		return
 	}
-	client := a.mcpClient(mcpSession)
-	a.revoke(func(key clientPermission) bool { return key.client == client })
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	maps.DeleteFunc(a.denied, func(key clientPermission, _ bool) bool {
+	client := pr.mcpClient(mcpSession)
+	pr.revoke(func(key clientPermission) bool { return key.client == client })
+	pr.mu.Lock()
+	defer pr.mu.Unlock()
+	maps.DeleteFunc(pr.denied, func(key clientPermission, _ bool) bool {
 		if key.client != client {
 			return false
 		}
-		a.forgotten[key.Permission] = time.Now()
+		pr.forgotten[key.Permission] = time.Now()
 		return true
 	})
-	delete(a.slots, client)
+	delete(pr.slots, client)
 }
 
 // A prompt is a permission prompt for one call.
@@ -172,14 +172,14 @@ type prompt struct {
 }
 
 // key identifies the permission and the client that lacks it.
-func (q *prompt) key() clientPermission { return clientPermission{q.client, q.missing} }
+func (p *prompt) key() clientPermission { return clientPermission{p.client, p.missing} }
 
 // ask prompts the user, or waits for the result of an open prompt of the client for the same
 // permission. A once answer to another call's prompt applies only if that call has the same tool, site
 // and arguments; otherwise ask prompts again. A session grant is in effect when ask returns.
-func (a *prompter) ask(ctx context.Context, by *promptChannel, q *prompt) (promptResult, error) {
+func (pr *prompter) ask(ctx context.Context, by *promptChannel, q *prompt) (promptResult, error) {
 	for {
-		res, answered, err := a.askOnce(ctx, by, q)
+		res, answered, err := pr.askOnce(ctx, by, q)
 		if err != nil || res != answerOnce || answered == q || answered.tool == q.tool && answered.site == q.site && reflect.DeepEqual(answered.args, q.args) {
 			return res, err
 		}
@@ -187,34 +187,34 @@ func (a *prompter) ask(ctx context.Context, by *promptChannel, q *prompt) (promp
 }
 
 // askOnce returns a result and the prompt that it belongs to, which may be another call's.
-func (a *prompter) askOnce(ctx context.Context, by *promptChannel, q *prompt) (promptResult, *prompt, error) {
-	a.mu.Lock()
-	if res, ok := a.suppressed(q.key()); ok {
-		a.mu.Unlock()
+func (pr *prompter) askOnce(ctx context.Context, by *promptChannel, q *prompt) (promptResult, *prompt, error) {
+	pr.mu.Lock()
+	if res, ok := pr.suppressed(q.key()); ok {
+		pr.mu.Unlock()
 		return res, q, nil
 	}
-	if other := a.open[q.key()]; other != nil && (!by.inputRequests || time.Since(other.since) < promptTimeout) {
+	if other := pr.open[q.key()]; other != nil && (!by.inputRequests || time.Since(other.since) < promptTimeout) {
 		q = other
 	} else {
-		a.record(q, "", "asked")
+		pr.record(q, "", "asked")
 		q.since, q.done = time.Now(), make(chan struct{})
-		a.open[q.key()] = q
+		pr.open[q.key()] = q
 		if by.inputRequests {
-			a.storePending(q)
-			a.mu.Unlock()
+			pr.storePending(q)
+			pr.mu.Unlock()
 			return "", q, &inputRequired{q.id, q.form()}
 		}
 		promptCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), promptTimeout)
 		q.cancel = cancel
-		stop := context.AfterFunc(a.life, cancel)
-		a.shown.Go(func() {
+		stop := context.AfterFunc(pr.life, cancel)
+		pr.shown.Go(func() {
 			defer stop()
 			defer cancel()
-			a.complete(q, a.show(promptCtx, by, q))
+			pr.complete(q, pr.show(promptCtx, by, q))
 		})
 	}
 	q.waiting++
-	a.mu.Unlock()
+	pr.mu.Unlock()
 	late := time.NewTimer(promptTimeout) // for a prompt that a repeated call answers
 	defer late.Stop()
 	select {
@@ -228,8 +228,8 @@ func (a *prompter) askOnce(ctx context.Context, by *promptChannel, q *prompt) (p
 		<-q.done
 		return q.result, q, nil
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	pr.mu.Lock()
+	defer pr.mu.Unlock()
 	if q.waiting--; q.waiting == 0 && q.cancel != nil {
 		q.cancel() // no call waits for the answer
 	}
@@ -238,16 +238,16 @@ func (a *prompter) askOnce(ctx context.Context, by *promptChannel, q *prompt) (p
 
 // suppressed returns the result of a prompt for p without prompting, if the user denied p to the client
 // or recently to one that has left, did not answer recently, or if there were too many prompts. a.mu must be held.
-func (a *prompter) suppressed(p clientPermission) (res promptResult, ok bool) {
-	maps.DeleteFunc(a.forgotten, func(_ executor.Permission, since time.Time) bool { return time.Since(since) >= repromptDelay })
-	if _, ok := a.forgotten[p.Permission]; ok || a.denied[p] {
+func (pr *prompter) suppressed(p clientPermission) (res promptResult, ok bool) {
+	maps.DeleteFunc(pr.forgotten, func(_ executor.Permission, since time.Time) bool { return time.Since(since) >= repromptDelay })
+	if _, ok := pr.forgotten[p.Permission]; ok || pr.denied[p] {
 		return answerNo, true
 	}
-	maps.DeleteFunc(a.unanswered, func(_ clientPermission, s unansweredPrompt) bool { return time.Since(s.since) >= repromptDelay })
-	if s, ok := a.unanswered[p]; ok {
+	maps.DeleteFunc(pr.unanswered, func(_ clientPermission, s unansweredPrompt) bool { return time.Since(s.since) >= repromptDelay })
+	if s, ok := pr.unanswered[p]; ok {
 		return s.result, true
 	}
-	return answerTooMany, countOf(a.denied, p.client)+len(a.forgotten) >= maxDenied || countOf(a.unanswered, p.client) >= maxUnanswered
+	return answerTooMany, countOf(pr.denied, p.client)+len(pr.forgotten) >= maxDenied || countOf(pr.unanswered, p.client) >= maxUnanswered
 }
 
 // countOf returns the number of permissions of a client.
@@ -262,28 +262,28 @@ func countOf[V any](all map[clientPermission]V, client string) (n int) {
 
 // storePending stores q until a repeated call answers it. It removes expired prompts and, at the
 // limit, arbitrary ones. a.mu must be held.
-func (a *prompter) storePending(q *prompt) {
-	for id, old := range a.pending {
-		if time.Since(old.since) > answerTTL || len(a.pending) >= maxPending {
-			delete(a.pending, id)
-			a.removeOpen(old)
+func (pr *prompter) storePending(q *prompt) {
+	for id, old := range pr.pending {
+		if time.Since(old.since) > answerTTL || len(pr.pending) >= maxPending {
+			delete(pr.pending, id)
+			pr.removeOpen(old)
 		}
 	}
-	a.pending[q.id] = q
+	pr.pending[q.id] = q
 }
 
 // removeOpen removes q from the open prompts. The next call that lacks the permission prompts
 // again. a.mu must be held.
-func (a *prompter) removeOpen(q *prompt) {
-	if a.open[q.key()] == q {
-		delete(a.open, q.key())
+func (pr *prompter) removeOpen(q *prompt) {
+	if pr.open[q.key()] == q {
+		delete(pr.open, q.key())
 	}
 }
 
 // show shows the prompt in the extension popup or through the client, and returns the result.
-func (a *prompter) show(ctx context.Context, by *promptChannel, q *prompt) promptResult {
+func (pr *prompter) show(ctx context.Context, by *promptChannel, q *prompt) promptResult {
 	if by.popup {
-		answer, err := a.popup.Prompt(ctx, executor.PermissionPrompt{Permission: q.missing, Site: q.site, Tool: q.tool.name, Tab: q.tab})
+		answer, err := pr.popup.Prompt(ctx, executor.PermissionPrompt{Permission: q.missing, Site: q.site, Tool: q.tool.name, Tab: q.tab})
 		switch {
 		case errors.Is(err, executor.ErrConsentRequired):
 			return answerPending
@@ -292,7 +292,7 @@ func (a *prompter) show(ctx context.Context, by *promptChannel, q *prompt) promp
 		}
 		return promptResult(answer)
 	}
-	slot := a.slotOf(q.client)
+	slot := pr.slotOf(q.client)
 	select {
 	case slot <- struct{}{}:
 		defer func() { <-slot }()
@@ -312,21 +312,21 @@ func (a *prompter) show(ctx context.Context, by *promptChannel, q *prompt) promp
 }
 
 // slotOf returns the slot of a client.
-func (a *prompter) slotOf(client string) chan struct{} {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.slots[client] == nil {
-		a.slots[client] = make(chan struct{}, 1)
+func (pr *prompter) slotOf(client string) chan struct{} {
+	pr.mu.Lock()
+	defer pr.mu.Unlock()
+	if pr.slots[client] == nil {
+		pr.slots[client] = make(chan struct{}, 1)
 	}
-	return a.slots[client]
+	return pr.slots[client]
 }
 
 // complete records the result of a prompt, applies it and wakes the waiting calls.
-func (a *prompter) complete(q *prompt, res promptResult) {
+func (pr *prompter) complete(q *prompt, res promptResult) {
 	var revoke func()
 	if res == answerSession {
 		var err error
-		if revoke, err = a.permit.Grant(a.permit.WithCall(context.Background(), q.client), q.missing, false); err != nil {
+		if revoke, err = pr.permit.Grant(pr.permit.WithCall(context.Background(), q.client), q.missing, false); err != nil {
 			res = answerInvalid
 		}
 	}
@@ -334,23 +334,23 @@ func (a *prompter) complete(q *prompt, res promptResult) {
 	if res == answerOnce || res == answerSession {
 		decision = audit.Allowed
 	}
-	a.record(q, decision, string(res))
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	pr.record(q, decision, string(res))
+	pr.mu.Lock()
+	defer pr.mu.Unlock()
 	switch res {
 	case answerSession:
-		a.grants[q.key()] = append(a.grants[q.key()], revoke)
+		pr.grants[q.key()] = append(pr.grants[q.key()], revoke)
 	case answerNo:
-		a.denied[q.key()] = true
+		pr.denied[q.key()] = true
 	case answerLate, answerInvalid:
-		a.unanswered[q.key()] = unansweredPrompt{res, time.Now()}
+		pr.unanswered[q.key()] = unansweredPrompt{res, time.Now()}
 	}
-	a.removeOpen(q)
+	pr.removeOpen(q)
 	q.result = res
 	close(q.done)
 }
 
 // record writes an audit entry about a prompt.
-func (a *prompter) record(q *prompt, decision, what string) {
-	a.audit.consent(q.entry, decision, fmt.Sprintf("%s: %s", q.missing.Kind, what))
+func (pr *prompter) record(q *prompt, decision, what string) {
+	pr.audit.consent(q.entry, decision, fmt.Sprintf("%s: %s", q.missing.Kind, what))
 }

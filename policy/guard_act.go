@@ -77,10 +77,10 @@ func (p *guardedPage) action(ctx context.Context, op string, call func() (*execu
 
 // redactChanges returns c without what the policy denies. If the action navigated the tab to a
 // denied page, c reports only that.
-func (x *guarded) redactChanges(ctx context.Context, c executor.Changes) executor.Changes {
-	c.NewTabs = x.redactTabs(ctx, c.NewTabs)
-	movedOut := c.URL != "" && x.isHidden(ctx, c.URL)
-	if movedOut || x.guard.policyForCall(ctx).checkOriginOnly(c.Origin) != nil {
+func (g *guarded) redactChanges(ctx context.Context, c executor.Changes) executor.Changes {
+	c.NewTabs = g.redactTabs(ctx, c.NewTabs)
+	movedOut := c.URL != "" && g.isHidden(ctx, c.URL)
+	if movedOut || g.guard.policyForCall(ctx).checkOriginOnly(c.Origin) != nil {
 		c.URL, c.Title, c.Origin = executor.DeniedURL, "", ""
 		c.Diff, c.Snapshot, c.Errors, c.Unchanged, c.Focused = "", "", nil, false, nil
 		c.Downloads = withoutNames(c.Downloads)

@@ -7,8 +7,8 @@ import (
 )
 
 // Navigate is checked like Navigate of a page.
-func (x *guarded) Navigate(ctx context.Context, url string, opts *executor.NavigateOptions) (*executor.Navigation, error) {
-	return x.navigate(ctx, "", url, func(url string) (*executor.Navigation, error) { return x.next.Navigate(ctx, url, opts) })
+func (g *guarded) Navigate(ctx context.Context, url string, opts *executor.NavigateOptions) (*executor.Navigation, error) {
+	return g.navigate(ctx, "", url, func(url string) (*executor.Navigation, error) { return g.next.Navigate(ctx, url, opts) })
 }
 
 func (p *guardedPage) Navigate(ctx context.Context, url string, opts *executor.NavigateOptions) (*executor.Navigation, error) {
@@ -16,12 +16,12 @@ func (p *guardedPage) Navigate(ctx context.Context, url string, opts *executor.N
 }
 
 // navigate checks url, forwards the navigation, and checks where it ended.
-func (x *guarded) navigate(ctx context.Context, tab executor.TabID, url string, load func(url string) (*executor.Navigation, error)) (*executor.Navigation, error) {
-	url, err := x.url(ctx, "navigate", tab, url) // before checkCall, because this denial names the host
+func (g *guarded) navigate(ctx context.Context, tab executor.TabID, url string, load func(url string) (*executor.Navigation, error)) (*executor.Navigation, error) {
+	url, err := g.url(ctx, "navigate", tab, url) // before checkCall, because this denial names the host
 	if err != nil {
 		return nil, err
 	}
-	return x.navigateTo(ctx, "navigate", tab, func() (*executor.Navigation, error) { return load(url) })
+	return g.navigateTo(ctx, "navigate", tab, func() (*executor.Navigation, error) { return load(url) })
 }
 
 func (p *guardedPage) Back(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
@@ -44,15 +44,15 @@ func (p *guardedPage) Reload(ctx context.Context, opts *executor.NavigateOptions
 
 // navigateTo forwards one navigation. It returns a denial in place of one that ended on a denied page,
 // so that the caller receives neither its URL nor its title nor its status.
-func (x *guarded) navigateTo(ctx context.Context, op string, tab executor.TabID, load func() (*executor.Navigation, error)) (*executor.Navigation, error) {
-	if err := x.checkCall(ctx, op, tab); err != nil {
+func (g *guarded) navigateTo(ctx context.Context, op string, tab executor.TabID, load func() (*executor.Navigation, error)) (*executor.Navigation, error) {
+	if err := g.checkCall(ctx, op, tab); err != nil {
 		return nil, err
 	}
 	n, err := load()
 	if n == nil {
 		return nil, err
 	}
-	if denied := x.checkFinalURL(ctx, op, tab, n.URL); denied != nil {
+	if denied := g.checkFinalURL(ctx, op, tab, n.URL); denied != nil {
 		return nil, denied
 	}
 	return n, err

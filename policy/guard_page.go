@@ -51,61 +51,61 @@ var (
 
 // checkCall checks a call without its arguments: the policy must allow at least one site, and must
 // grant what the call needs.
-func (x *guarded) checkCall(ctx context.Context, op string, tab executor.TabID, needs ...grant) error {
-	p := x.guard.policyForCall(ctx)
+func (g *guarded) checkCall(ctx context.Context, op string, tab executor.TabID, needs ...grant) error {
+	p := g.guard.policyForCall(ctx)
 	if p.deniesAll() && !promptsUser(ctx) { // otherwise the gate reports the site to prompt for
-		return x.denialError(ctx, op, tab, "", deniedEmpty())
+		return g.denialError(ctx, op, tab, "", deniedEmpty())
 	}
 	for _, n := range needs {
 		if !p.granted(n) {
-			return x.denialError(ctx, op, tab, "", deniedGrant(n))
+			return g.denialError(ctx, op, tab, "", deniedGrant(n))
 		}
 	}
 	return nil
 }
 
 // url checks a URL in a call's arguments and returns the form to forward.
-func (x *guarded) url(ctx context.Context, op string, tab executor.TabID, raw string) (string, error) {
-	u, err := x.guard.policyForCall(ctx).CheckURL(raw)
+func (g *guarded) url(ctx context.Context, op string, tab executor.TabID, raw string) (string, error) {
+	u, err := g.guard.policyForCall(ctx).CheckURL(raw)
 	if err != nil {
-		return "", x.denialError(ctx, op, tab, raw, err)
+		return "", g.denialError(ctx, op, tab, raw, err)
 	}
 	return u, nil
 }
 
 // checkOrigin checks the origin that a result was read from.
-func (x *guarded) checkOrigin(ctx context.Context, op string, tab executor.TabID, origin string) error {
-	if err := x.guard.policyForCall(ctx).checkOriginOnly(origin); err != nil {
-		return x.denialError(ctx, op, tab, origin, err)
+func (g *guarded) checkOrigin(ctx context.Context, op string, tab executor.TabID, origin string) error {
+	if err := g.guard.policyForCall(ctx).checkOriginOnly(origin); err != nil {
+		return g.denialError(ctx, op, tab, origin, err)
 	}
 	return nil
 }
 
 // denialError logs and reports err, and returns it as an error of operation op. where is the URL or
 // the origin that err is about, or "".
-func (x *guarded) denialError(ctx context.Context, op string, tab executor.TabID, where string, err error) error {
-	x.guard.reportDecision(ctx, executor.Access{Tab: tab, Op: executor.Operation(op), Destination: where}, err)
-	x.guard.logDenial(ctx, slog.LevelInfo, op, tab, err)
+func (g *guarded) denialError(ctx context.Context, op string, tab executor.TabID, where string, err error) error {
+	g.guard.reportDecision(ctx, executor.Access{Tab: tab, Op: executor.Operation(op), Destination: where}, err)
+	g.guard.logDenial(ctx, slog.LevelInfo, op, tab, err)
 	return executor.Wrap(op, tab, err)
 }
 
 // isHidden reports whether the policy denies a page at url, which is as the browser serializes it.
-func (x *guarded) isHidden(ctx context.Context, url string) bool {
-	return url == executor.DeniedURL || x.guard.policyForCall(ctx).checkSerializedURL(url) != nil
+func (g *guarded) isHidden(ctx context.Context, url string) bool {
+	return url == executor.DeniedURL || g.guard.policyForCall(ctx).checkSerializedURL(url) != nil
 }
 
-func (x *guarded) Ready(ctx context.Context) error { return x.next.Ready(ctx) }
+func (g *guarded) Ready(ctx context.Context) error { return g.next.Ready(ctx) }
 
-func (x *guarded) Ping(ctx context.Context) error { return x.next.Ping(ctx) }
+func (g *guarded) Ping(ctx context.Context) error { return g.next.Ping(ctx) }
 
 // Status adds the policy.
-func (x *guarded) Status(ctx context.Context) executor.Status {
-	s := x.next.Status(ctx)
-	s.Policy = x.guard.policyForCall(ctx).Status()
+func (g *guarded) Status(ctx context.Context) executor.Status {
+	s := g.next.Status(ctx)
+	s.Policy = g.guard.policyForCall(ctx).Status()
 	return s
 }
 
-func (x *guarded) Close() error { return x.next.Close() }
+func (g *guarded) Close() error { return g.next.Close() }
 
 // HandOver needs no grant: the user acts, and the client reads the URL and title afterwards.
 func (p *guardedPage) HandOver(ctx context.Context) (*executor.HandedOver, error) {

@@ -11,19 +11,19 @@ import (
 const closeTimeout = 5 * time.Second
 
 // Tabs redacts the tabs that the policy denies.
-func (x *guarded) Tabs(ctx context.Context) ([]executor.Tab, error) {
-	tabs, err := x.next.Tabs(ctx)
-	return x.redactTabs(ctx, tabs), err
+func (g *guarded) Tabs(ctx context.Context) ([]executor.Tab, error) {
+	tabs, err := g.next.Tabs(ctx)
+	return g.redactTabs(ctx, tabs), err
 }
 
 // redactTabs returns a copy of tabs without the URLs and titles of denied pages.
-func (x *guarded) redactTabs(ctx context.Context, tabs []executor.Tab) []executor.Tab {
+func (g *guarded) redactTabs(ctx context.Context, tabs []executor.Tab) []executor.Tab {
 	if tabs == nil {
 		return nil
 	}
 	out := make([]executor.Tab, len(tabs))
 	for i, t := range tabs {
-		if x.isHidden(ctx, t.URL) {
+		if g.isHidden(ctx, t.URL) {
 			t.URL, t.Title = executor.DeniedURL, ""
 		}
 		out[i] = t
@@ -31,56 +31,56 @@ func (x *guarded) redactTabs(ctx context.Context, tabs []executor.Tab) []executo
 	return out
 }
 
-func (x *guarded) SelectTab(ctx context.Context, tab executor.TabID) (*executor.Tab, error) {
-	if err := x.checkCall(ctx, "tab_select", tab); err != nil {
+func (g *guarded) SelectTab(ctx context.Context, tab executor.TabID) (*executor.Tab, error) {
+	if err := g.checkCall(ctx, "tab_select", tab); err != nil {
 		return nil, err
 	}
-	t, err := x.next.SelectTab(ctx, tab)
+	t, err := g.next.SelectTab(ctx, tab)
 	if t == nil {
 		return nil, err
 	}
-	if denied := x.checkFinalURL(ctx, "tab_select", tab, t.URL); denied != nil {
+	if denied := g.checkFinalURL(ctx, "tab_select", tab, t.URL); denied != nil {
 		return nil, denied
 	}
 	return t, err
 }
 
 // Page needs no check: the methods of the page are checked.
-func (x *guarded) Page(ctx context.Context, tab executor.TabID) (executor.Page, error) {
-	next, err := x.next.Page(ctx, tab)
+func (g *guarded) Page(ctx context.Context, tab executor.TabID) (executor.Page, error) {
+	next, err := g.next.Page(ctx, tab)
 	if err != nil {
 		return nil, err
 	}
-	return &guardedPage{x: x, next: next, tab: tab}, nil
+	return &guardedPage{x: g, next: next, tab: tab}, nil
 }
 
 // NewPage checks the URL before and after the load. It closes the tab if a redirect led to a denied
 // page.
-func (x *guarded) NewPage(ctx context.Context, opts *executor.NewPageOptions) (executor.Page, *executor.Tab, error) {
+func (g *guarded) NewPage(ctx context.Context, opts *executor.NewPageOptions) (executor.Page, *executor.Tab, error) {
 	var o executor.NewPageOptions
 	if opts != nil {
 		o = *opts
 	}
 	if o.URL != "" {
 		var err error
-		if o.URL, err = x.url(ctx, "tab_new", "", o.URL); err != nil {
+		if o.URL, err = g.url(ctx, "tab_new", "", o.URL); err != nil {
 			return nil, nil, err
 		}
 	}
-	if x.guard.policyForCall(ctx).deniesAll() { // even if the user can be prompted: a blank page has no site to grant
-		return nil, nil, x.denialError(ctx, "tab_new", "", "", deniedEmpty())
+	if g.guard.policyForCall(ctx).deniesAll() { // even if the user can be prompted: a blank page has no site to grant
+		return nil, nil, g.denialError(ctx, "tab_new", "", "", deniedEmpty())
 	}
-	next, t, err := x.next.NewPage(ctx, &o)
+	next, t, err := g.next.NewPage(ctx, &o)
 	if err != nil {
 		return nil, nil, err
 	}
-	if denied := x.checkFinalURL(ctx, "tab_new", "", t.URL); denied != nil {
+	if denied := g.checkFinalURL(ctx, "tab_new", "", t.URL); denied != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
 		_, _ = next.Close(ctx) // the denial is more important to the caller
 		return nil, nil, denied
 	}
-	return &guardedPage{x: x, next: next, tab: t.ID}, t, nil
+	return &guardedPage{x: g, next: next, tab: t.ID}, t, nil
 }
 
 func (p *guardedPage) ID() executor.TabID { return p.tab }
@@ -94,15 +94,15 @@ func (p *guardedPage) Close(ctx context.Context) (*executor.ClosedTab, error) {
 
 // checkFinalURL checks the URL of the tab at the end of a call. It is empty for a tab that has
 // loaded nothing.
-func (x *guarded) checkFinalURL(ctx context.Context, op string, tab executor.TabID, url string) error {
+func (g *guarded) checkFinalURL(ctx context.Context, op string, tab executor.TabID, url string) error {
 	switch url {
 	case "":
 		return nil
 	case executor.DeniedURL:
-		return x.denialError(ctx, op, tab, url, deny(ruleFinalURL, "", "the page's URL is denied by policy"))
+		return g.denialError(ctx, op, tab, url, deny(ruleFinalURL, "", "the page's URL is denied by policy"))
 	}
-	if err := x.guard.policyForCall(ctx).checkSerializedURL(url); err != nil {
-		return x.denialError(ctx, op, tab, url, err)
+	if err := g.guard.policyForCall(ctx).checkSerializedURL(url); err != nil {
+		return g.denialError(ctx, op, tab, url, err)
 	}
 	return nil
 }

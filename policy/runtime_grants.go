@@ -203,11 +203,11 @@ func (p *Policy) deniedAll(origin string) error {
 }
 
 // WithCall implements executor.PermissionGranter.
-func (x *guarded) WithCall(ctx context.Context, client string) context.Context {
-	return x.guard.WithCall(ctx, client)
+func (g *guarded) WithCall(ctx context.Context, client string) context.Context {
+	return g.guard.WithCall(ctx, client)
 }
 
 // Grant implements executor.PermissionGranter.
-func (x *guarded) Grant(ctx context.Context, p executor.Permission, once bool) (func(), error) {
-	return x.guard.Grant(ctx, p, once)
+func (g *guarded) Grant(ctx context.Context, p executor.Permission, once bool) (func(), error) {
+	return g.guard.Grant(ctx, p, once)
 }

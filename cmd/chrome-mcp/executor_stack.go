@@ -187,61 +187,61 @@ func (s *settings) sessionSecrets() executor.Secrets {
 var _ executor.Watcher = (*executorStack)(nil)
 
 // WatchTabs implements executor.Watcher.
-func (b *executorStack) WatchTabs(ctx context.Context) []executor.Tab {
-	return executor.AsWatcher(b.Executor).WatchTabs(ctx)
+func (s *executorStack) WatchTabs(ctx context.Context) []executor.Tab {
+	return executor.AsWatcher(s.Executor).WatchTabs(ctx)
 }
 
 // Watch implements executor.Watcher.
-func (b *executorStack) Watch(ctx context.Context, tab executor.TabID) (executor.LiveView, error) {
-	return executor.AsWatcher(b.Executor).Watch(ctx, tab)
+func (s *executorStack) Watch(ctx context.Context, tab executor.TabID) (executor.LiveView, error) {
+	return executor.AsWatcher(s.Executor).Watch(ctx, tab)
 }
 
 // Status adds the connected CDP clients and the URL of the served directory to the status of the
 // executor.
-func (b *executorStack) Status(ctx context.Context) executor.Status {
-	status := b.Executor.Status(ctx)
-	status.CDPClients = b.cdp.clients()
-	status.FilesURL = b.filesURL
+func (s *executorStack) Status(ctx context.Context) executor.Status {
+	status := s.Executor.Status(ctx)
+	status.CDPClients = s.cdp.clients()
+	status.FilesURL = s.filesURL
 	return status
 }
 
 // Close disconnects the CDP clients, ends the session, and closes the browser if it was launched.
-func (b *executorStack) Close() error {
-	clients := b.cdp.close()
-	if b.bridge == nil {
-		return errors.Join(clients, b.Executor.Close(), b.closeBrowsers())
+func (s *executorStack) Close() error {
+	clients := s.cdp.close()
+	if s.bridge == nil {
+		return errors.Join(clients, s.Executor.Close(), s.closeBrowsers())
 	}
-	late := time.AfterFunc(timing.Current().CloseExtension, func() { b.bridge.Close() })
+	late := time.AfterFunc(timing.Current().CloseExtension, func() { s.bridge.Close() })
 	defer late.Stop()
-	session := b.Executor.Close()
+	session := s.Executor.Close()
 	var browsers error
 	var closing sync.WaitGroup
-	closing.Go(func() { browsers = b.closeBrowsers() })
-	extension := b.extension.Close()
-	server := b.bridge.Close()
+	closing.Go(func() { browsers = s.closeBrowsers() })
+	extension := s.extension.Close()
+	server := s.bridge.Close()
 	closing.Wait()
 	return errors.Join(clients, session, browsers, extension, server)
 }
 
 // browsers returns the backends of the default browser and of the named ones, except for that of the
 // extension.
-func (b *executorStack) browsers() []*chromium.Backend {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return append([]*chromium.Backend{b.browser}, b.named...)
+func (s *executorStack) browsers() []*chromium.Backend {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]*chromium.Backend{s.browser}, s.named...)
 }
 
 // closeIdle closes the browsers that have not been used for the time after; see
 // chromium.Backend.CloseIdle.
-func (b *executorStack) closeIdle(ctx context.Context, after time.Duration) {
-	for _, browser := range b.browsers() {
+func (s *executorStack) closeIdle(ctx context.Context, after time.Duration) {
+	for _, browser := range s.browsers() {
 		browser.CloseIdle(ctx, after)
 	}
 }
 
 // closeBrowsers closes the browsers.
-func (b *executorStack) closeBrowsers() error {
-	all := b.browsers()
+func (s *executorStack) closeBrowsers() error {
+	all := s.browsers()
 	errs := make([]error, len(all))
 	var closing sync.WaitGroup
 	for i, browser := range all {

@@ -37,19 +37,19 @@ func newIdleTrimmer(in io.Reader, out io.Writer) *idleTrimmer {
 }
 
 // Close stops the trimmer.
-func (q *idleTrimmer) Close() { q.timer.Stop() }
+func (t *idleTrimmer) Close() { t.timer.Stop() }
 
-func (q *idleTrimmer) Read(p []byte) (int, error) {
-	n, err := q.in.Read(p)
+func (t *idleTrimmer) Read(p []byte) (int, error) {
+	n, err := t.in.Read(p)
 	if err == nil {
-		q.timer.Reset(idleDelay)
+		t.timer.Reset(idleDelay)
 	}
 	return n, err
 }
 
-func (q *idleTrimmer) Write(p []byte) (int, error) {
-	q.timer.Reset(idleDelay)
-	return q.out.Write(p)
+func (t *idleTrimmer) Write(p []byte) (int, error) {
+	t.timer.Reset(idleDelay)
+	return t.out.Write(p)
 }
 
 // releaseMemory collects garbage and returns free memory to the operating system if the process

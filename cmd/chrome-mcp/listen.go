@@ -211,36 +211,36 @@ func ownHosts(listener string, public *url.URL) (hosts []string) {
 }
 
 // print prints where the server listens, and where the token is, never the token.
-func (f *httpListener) print(w io.Writer, data string) {
+func (l *httpListener) print(w io.Writer, data string) {
 	switch {
-	case f == nil:
-	case f.hasToken:
-		fmt.Fprintf(w, "It serves HTTP on %s; the token is in %s, and as a header for curl in %s.\n", f.URL(), server.TokenPath(data), server.TokenHeaderPath(data))
+	case l == nil:
+	case l.hasToken:
+		fmt.Fprintf(w, "It serves HTTP on %s; the token is in %s, and as a header for curl in %s.\n", l.URL(), server.TokenPath(data), server.TokenHeaderPath(data))
 	default:
-		fmt.Fprintf(w, "It serves HTTP on %s.\n", f.URL())
+		fmt.Fprintf(w, "It serves HTTP on %s.\n", l.URL())
 	}
 }
 
 // listener returns the listener for the options of a server, or nil.
-func (f *httpListener) listener() *server.HTTPListener {
-	if f == nil {
+func (l *httpListener) listener() *server.HTTPListener {
+	if l == nil {
 		return nil
 	}
-	return f.HTTPListener
+	return l.HTTPListener
 }
 
 // record returns the recorder for the calls of a session: it counts them, and passes them on to the
 // audit log, which may be nil.
-func (f *httpListener) record(log audit.Recorder) audit.Recorder {
-	if f == nil {
+func (l *httpListener) record(log audit.Recorder) audit.Recorder {
+	if l == nil {
 		return log
 	}
-	return f.metrics.Recorder(log)
+	return l.metrics.Recorder(log)
 }
 
 // block adds the hosts of the server to the blocked sites of a session.
-func (f *httpListener) block(s *settings) {
-	if f != nil {
-		s.blockDomain = append(s.blockDomain, f.hosts...)
+func (l *httpListener) block(s *settings) {
+	if l != nil {
+		s.blockDomain = append(s.blockDomain, l.hosts...)
 	}
 }

@@ -250,15 +250,15 @@ func TestAttachedUserPopups(t *testing.T) {
 			users.openOpener(ctx, way)
 			close(users.openNow)
 			users.awaitPaths(ctx, "/opens", "/opened", "/popup")
-			r := running(b)
+			in := running(b)
 			var list struct {
 				Targets []*target.Info `json:"targetInfos"`
 			}
 			await.Until(t, "our detachment from the user's tabs", func() bool {
-				err := r.conn.BrowserSession().Call(ctx, "Target.getTargets", map[string]any{"filter": pageTargets}, &list)
+				err := in.conn.BrowserSession().Call(ctx, "Target.getTargets", map[string]any{"filter": pageTargets}, &list)
 				return err == nil && !slices.ContainsFunc(list.Targets, func(i *target.Info) bool { return i.Attached })
 			})
-			if tabs := r.Tabs(); len(tabs) != 0 {
+			if tabs := in.Tabs(); len(tabs) != 0 {
 				t.Errorf("%d tabs of the user are in scope", len(tabs))
 			}
 		})
@@ -353,20 +353,20 @@ func TestAttachedUserTabDelay(t *testing.T) {
 	if _, err := (sessionProvider{b}).Acquire(ctx); err != nil {
 		t.Fatal(err)
 	}
-	r := running(b)
+	in := running(b)
 	load := func(attached bool) time.Duration {
 		if attached {
-			p, err := autoAttach(ctx, r.conn)
+			p, err := autoAttach(ctx, in.conn)
 			if err == nil {
 				err = p.Wait(ctx, nil)
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-		} else if err := r.conn.BrowserSession().Call(ctx, "Target.setAutoAttach", map[string]any{"autoAttach": false, "waitForDebuggerOnStart": false, "flatten": true}, nil); err != nil {
+		} else if err := in.conn.BrowserSession().Call(ctx, "Target.setAutoAttach", map[string]any{"autoAttach": false, "waitForDebuggerOnStart": false, "flatten": true}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Ping(ctx); err != nil { // wait until the command has taken effect
+		if err := in.Ping(ctx); err != nil { // wait until the command has taken effect
 			t.Fatal(err)
 		}
 		start := time.Now()
@@ -388,7 +388,7 @@ func TestAttachedUserTabDelay(t *testing.T) {
 	if more := min(with[q]-without[q], with[half]-without[half]); more > lag {
 		t.Errorf("the user's tabs load %v later, want %v at most", more, lag)
 	}
-	if tabs := r.Tabs(); len(tabs) != 0 {
+	if tabs := in.Tabs(); len(tabs) != 0 {
 		t.Errorf("%d tabs of the user are in scope", len(tabs))
 	}
 }

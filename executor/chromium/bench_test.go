@@ -355,8 +355,8 @@ func BenchmarkConnectCDP(b *testing.B) {
 	target := memberOf(command(1, "", "Target.createTarget", `{"url":"about:blank"}`), "targetId")
 	session := memberOf(command(2, "", "Target.attachToTarget", fmt.Sprintf(`{"targetId":%q,"flatten":true}`, target)), "sessionId")
 	b.Run("raw", func(b *testing.B) {
-		r := running(backend)
-		tab, err := r.awaitTab(b.Context(), cdptarget.ID(target))
+		in := running(backend)
+		tab, err := in.awaitTab(b.Context(), cdptarget.ID(target))
 		if err != nil {
 			b.Fatal(err)
 		}

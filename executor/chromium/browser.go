@@ -86,8 +86,8 @@ func (b sessionProvider) AttachesToRunning() bool {
 
 // Current implements session.BrowserProvider.
 func (b sessionProvider) Current() session.BrowserInstance {
-	if r := b.running(); r != nil {
-		return r
+	if in := b.running(); in != nil {
+		return in
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (b *Backend) startBrowser(ctx context.Context, st *start) {
 	if cleanup != nil {
 		<-cleanup // the old browser uses the profile until then
 	}
-	r, err := b.connect(ctx, kept)
+	in, err := b.connect(ctx, kept)
 	b.mu.Lock()
 	if err == nil && b.closed {
 		err = session.ErrClosed()
@@ -169,51 +169,51 @@ func (b *Backend) startBrowser(ctx context.Context, st *start) {
 		b.lastErr = err
 	}
 	if err == nil {
-		b.instance, b.lastExitErr, b.kept = r, nil, nil
+		b.instance, b.lastExitErr, b.kept = in, nil, nil
 	}
 	b.mu.Unlock()
-	if err != nil && r != nil {
-		r.close()
+	if err != nil && in != nil {
+		in.close()
 	}
 	if err != nil && errors.Is(context.Cause(ctx), errStartAbandoned) {
 		err = errStartAbandoned // regardless of the error that the cancellation caused
 	}
-	st.instance, st.err = r, err
+	st.instance, st.err = in, err
 	st.cancel(nil)
 	if err == nil {
-		b.record(audit.Entry{Event: audit.EventConnected, Detail: r.describe()})
-		r.work.Go(func() { b.watch(r) }) // before a caller can close the instance
+		b.record(audit.Entry{Event: audit.EventConnected, Detail: in.describe()})
+		in.work.Go(func() { b.watch(in) }) // before a caller can close the instance
 	}
 	close(st.done)
 }
 
 // watch waits until a browser exits and then cleans up after it.
-func (b *Backend) watch(r *instance) {
+func (b *Backend) watch(in *instance) {
 	select {
-	case <-r.conn.Done():
-	case <-r.ended:
+	case <-in.conn.Done():
+	case <-in.ended:
 	}
 	b.mu.Lock()
 	unexpected := !b.closed
-	b.forgetInstance(r)
+	b.forgetInstance(in)
 	b.mu.Unlock()
 	gone := audit.Entry{Event: audit.EventDisconnected}
-	evicted := r.evicted.Load()
+	evicted := in.evicted.Load()
 	switch {
 	case evicted != nil:
 		gone.Detail = evicted.Message()
 	case unexpected:
 		gone.Detail = "browser exited"
 	}
-	r.failTransfers()
+	in.failTransfers()
 	b.record(gone)
 	if unexpected && evicted == nil {
-		b.log.Warn("browser exited; the next call starts a new one", "error", r.conn.Err())
+		b.log.Warn("browser exited; the next call starts a new one", "error", in.conn.Err())
 	}
-	if err := r.release(); err != nil {
+	if err := in.release(); err != nil {
 		b.log.Warn("cleanup failed", "error", err)
 	}
-	close(r.cleanupDone)
+	close(in.cleanupDone)
 }
 
 // record passes an entry to Options.Audit.
@@ -225,11 +225,11 @@ func (b *Backend) record(e audit.Entry) {
 }
 
 // forgetInstance removes an instance whose browser has exited. b.mu must be held.
-func (b *Backend) forgetInstance(r *instance) {
-	if b.instance == r {
+func (b *Backend) forgetInstance(in *instance) {
+	if b.instance == in {
 		b.instance = nil
-		b.lastExitErr, b.cleanupDone = r.conn.Err(), r.cleanupDone
-		if evicted := r.evicted.Load(); evicted != nil {
+		b.lastExitErr, b.cleanupDone = in.conn.Err(), in.cleanupDone
+		if evicted := in.evicted.Load(); evicted != nil {
 			b.lastExitErr = evicted
 		}
 	}
@@ -277,7 +277,7 @@ func (b *Backend) Close() error {
 		return nil
 	}
 	b.closed = true
-	r, st, cleanup := b.instance, b.starting, b.cleanupDone
+	in, st, cleanup := b.instance, b.starting, b.cleanupDone
 	b.instance = nil
 	b.mu.Unlock()
 	if st != nil {
@@ -288,8 +288,8 @@ func (b *Backend) Close() error {
 		<-cleanup
 	}
 	var err error
-	if r != nil {
-		err = r.close()
+	if in != nil {
+		err = in.close()
 	}
 	b.sessions.CloseAll()
 	return errors.Join(err, b.discardKept())

@@ -35,23 +35,23 @@ func (b *Backend) ConnectCDP(ctx context.Context, opts *executor.CDPOptions) (ex
 	if err != nil {
 		return nil, err
 	}
-	r := i.(*instance)
-	if err := r.storeCredentials(ctx); err != nil {
+	in := i.(*instance)
+	if err := in.storeCredentials(ctx); err != nil {
 		return nil, err
 	}
-	cancel, err := r.secrets.ConnectClient(opts)
+	cancel, err := in.secrets.ConnectClient(opts)
 	if err != nil {
 		return nil, err
 	}
 	// The browser resets the download directory when it detaches the client's session.
-	client, err := r.conn.Connect(ctx, r.restoreDownloads)
+	client, err := in.conn.Connect(ctx, in.restoreDownloads)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	c := &cdpClient{instance: r, client: client, disposed: make(chan string), ended: make(chan struct{})}
-	r.cdpClients.Add(1)
-	r.work.Go(c.run)
+	c := &cdpClient{instance: in, client: client, disposed: make(chan string), ended: make(chan struct{})}
+	in.cdpClients.Add(1)
+	in.work.Go(c.run)
 	return c, nil
 }
 
@@ -111,11 +111,11 @@ func (c *cdpClient) Receive(ctx context.Context) (executor.CDPMessage, error) {
 
 // HandedOver implements executor.CDPConn.
 func (c *cdpClient) HandedOver(id string) bool {
-	r := c.instance
-	r.mu.Lock()
-	t := r.targets[target.ID(id)]
-	all := slices.Collect(maps.Values(r.targets))
-	r.mu.Unlock()
+	in := c.instance
+	in.mu.Lock()
+	t := in.targets[target.ID(id)]
+	all := slices.Collect(maps.Values(in.targets))
+	in.mu.Unlock()
 	if t != nil {
 		return t.Page.HandedOver()
 	}
@@ -136,14 +136,14 @@ func (c *cdpClient) Close() error {
 // restores what the client changed.
 func (c *cdpClient) run() {
 	defer close(c.ended)
-	r := c.instance
-	defer r.cdpClients.Add(-1)
+	in := c.instance
+	defer in.cdpClients.Add(-1)
 	closing, stop := context.WithCancel(context.Background())
 	var closers sync.WaitGroup
 	for done := false; !done; {
 		select {
 		case id := <-c.disposed:
-			closers.Go(func() { r.closePages(closing, id) })
+			closers.Go(func() { in.closePages(closing, id) })
 		case <-c.client.Done():
 			done = true
 		}
@@ -151,36 +151,36 @@ func (c *cdpClient) run() {
 	stop()
 	closers.Wait()
 	c.client.Close()
-	if r.conn.Err() != nil {
+	if in.conn.Err() != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.ProxyRequest)
+	ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.ProxyRequest)
 	defer cancel()
-	r.forgetContexts(ctx)
+	in.forgetContexts(ctx)
 }
 
 // restoreDownloads calls watchDownloads again. It does not wait.
-func (r *instance) restoreDownloads() {
-	if r.conn.Err() != nil {
+func (in *instance) restoreDownloads() {
+	if in.conn.Err() != nil {
 		return
 	}
-	if err := r.watchDownloads(context.Background()); err != nil {
-		r.browser.log.Warn("restoring the download directory failed", "error", err)
+	if err := in.watchDownloads(context.Background()); err != nil {
+		in.browser.log.Warn("restoring the download directory failed", "error", err)
 	}
 }
 
 // awaitCredentials waits until the browser context of an attached page has the proxy's credentials,
 // so that the client does not see the request for them.
 func (c *cdpClient) awaitCredentials(ctx context.Context, params json.RawMessage) {
-	r := c.instance
+	in := c.instance
 	var e target.EventAttachedToTarget
-	if !r.filtered() || cdpconn.Unmarshal([]byte(params), &e) != nil || e.TargetInfo == nil || e.TargetInfo.Type != "page" || !r.isClientContext(e.TargetInfo) {
+	if !in.filtered() || cdpconn.Unmarshal([]byte(params), &e) != nil || e.TargetInfo == nil || e.TargetInfo.Type != "page" || !in.isClientContext(e.TargetInfo) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.opts.timing.AttachTab)
+	ctx, cancel := context.WithTimeout(ctx, in.opts.timing.AttachTab)
 	defer cancel()
 	select {
-	case <-r.clients.context(string(e.TargetInfo.BrowserContextID)).credentialsDone():
+	case <-in.clients.context(string(e.TargetInfo.BrowserContextID)).credentialsDone():
 	case <-c.client.Done():
 	case <-ctx.Done():
 	}

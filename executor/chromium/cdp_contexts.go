@@ -53,39 +53,39 @@ type clientContext struct {
 }
 
 // context returns the context with an id, which need not exist in the browser yet.
-func (s *cdpClients) context(id string) *clientContext {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.contexts[id]
+func (cs *cdpClients) context(id string) *clientContext {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	c := cs.contexts[id]
 	if c == nil {
 		c = &clientContext{done: make(chan struct{}), waiting: make(map[target.ID]bool)}
-		s.contexts[id] = c
+		cs.contexts[id] = c
 	}
 	return c
 }
 
 // contextIDs returns the ids of the known contexts.
-func (s *cdpClients) contextIDs() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Collect(maps.Keys(s.contexts))
+func (cs *cdpClients) contextIDs() []string {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	return slices.Collect(maps.Keys(cs.contexts))
 }
 
 // retain forgets the contexts that are not in ids. It reports whether none is left.
-func (s *cdpClients) retain(ids []string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	maps.DeleteFunc(s.contexts, func(id string, _ *clientContext) bool { return !slices.Contains(ids, id) })
-	return len(s.contexts) == 0
+func (cs *cdpClients) retain(ids []string) bool {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	maps.DeleteFunc(cs.contexts, func(id string, _ *clientContext) bool { return !slices.Contains(ids, id) })
+	return len(cs.contexts) == 0
 }
 
 // browserContexts returns the ids of the default browser context and of the others.
-func (r *instance) browserContexts(ctx context.Context) (defaultID string, others []string, err error) {
+func (in *instance) browserContexts(ctx context.Context) (defaultID string, others []string, err error) {
 	var res struct {
 		Others  []string `json:"browserContextIds"`
 		Default string   `json:"defaultBrowserContextId"`
 	}
-	err = r.conn.BrowserSession().Call(ctx, "Target.getBrowserContexts", nil, &res)
+	err = in.conn.BrowserSession().Call(ctx, "Target.getBrowserContexts", nil, &res)
 	if err == nil && res.Default == "" {
 		err = executor.Errorf(executor.ErrLaunchFailed, "Use a newer browser.", "the browser does not name its default browser context")
 	}
@@ -95,51 +95,51 @@ func (r *instance) browserContexts(ctx context.Context) (defaultID string, other
 // forgetContexts forgets the browser contexts that were disposed of, and ends their downloads: the
 // browser does not report the end of those in a context that ended with its client. A download of
 // unknown context ends with the last context.
-func (r *instance) forgetContexts(ctx context.Context) {
-	_, ids, err := r.browserContexts(ctx)
+func (in *instance) forgetContexts(ctx context.Context) {
+	_, ids, err := in.browserContexts(ctx)
 	if err != nil {
 		return
 	}
-	none := r.clients.retain(ids)
-	r.failClientDownloads("browser context was disposed of", func(d *clientDownload) bool {
+	none := in.clients.retain(ids)
+	in.failClientDownloads("browser context was disposed of", func(d *clientDownload) bool {
 		return none || d.context != "" && !slices.Contains(ids, d.context)
 	})
 }
 
 // isClientContext reports whether a page is in a browser context that a client created.
-func (r *instance) isClientContext(info *target.Info) bool {
-	return r.opts.CDPClients && string(info.BrowserContextID) != r.defaultContext
+func (in *instance) isClientContext(info *target.Info) bool {
+	return in.opts.CDPClients && string(info.BrowserContextID) != in.defaultContext
 }
 
 // clientPageAttached resumes a page in a context of a client once the browser has stored the
 // credentials of the egress proxy for the context. Each context has separate credentials. Until then,
 // the requests for documents of the page are paused: Chromium starts to load the URL of
 // Target.createTarget even in a page that waits for the debugger (measured on Chromium 156).
-func (r *instance) clientPageAttached(s *cdpconn.Session, info *target.Info) {
+func (in *instance) clientPageAttached(s *cdpconn.Session, info *target.Info) {
 	id := string(info.BrowserContextID)
-	r.clients.pages.Add(info.TargetID, id)
-	r.watchClientDownloads(id)
-	c := r.clients.context(id)
-	if !r.filtered() || !c.begin(info.TargetID) {
-		r.releaseTarget(s)
+	in.clients.pages.Add(info.TargetID, id)
+	in.watchClientDownloads(id)
+	c := in.clients.context(id)
+	if !in.filtered() || !c.begin(info.TargetID) {
+		in.releaseTarget(s)
 		return
 	}
-	r.work.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.ProxyRequest)
+	in.work.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.ProxyRequest)
 		defer cancel()
 		c.storing.Lock()
 		var err error
 		if !c.hasCredentials() { // another page of the context has not stored them
-			_, err = answerProxyChallenge(ctx, s, r.proxy.Credentials())
+			_, err = answerProxyChallenge(ctx, s, in.proxy.Credentials())
 		}
 		c.end(info.TargetID, err == nil)
 		c.storing.Unlock()
 		if err == nil {
-			r.releaseTarget(s)
+			in.releaseTarget(s)
 			return
 		}
-		r.browser.log.Warn("a client's page does not use the egress proxy; closing it", "error", err)
-		r.conn.BrowserSession().Start(context.Background(), "Target.closeTarget", map[string]any{"targetId": info.TargetID})
+		in.browser.log.Warn("a client's page does not use the egress proxy; closing it", "error", err)
+		in.conn.BrowserSession().Start(context.Background(), "Target.closeTarget", map[string]any{"targetId": info.TargetID})
 	})
 }
 
@@ -185,10 +185,10 @@ func (c *clientContext) credentialsDone() <-chan struct{} {
 
 // credentialsDone returns the channel of the context of a page that waits for the credentials, or nil
 // if it does not wait.
-func (s *cdpClients) credentialsDone(id target.ID) <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.contexts {
+func (cs *cdpClients) credentialsDone(id target.ID) <-chan struct{} {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for _, c := range cs.contexts {
 		c.mu.Lock()
 		found, done := c.waiting[id], c.done
 		c.mu.Unlock()

@@ -35,12 +35,12 @@ func (c *cdpClient) setDownloadBehavior(params json.RawMessage) json.RawMessage 
 	if cdpconn.Unmarshal([]byte(params), &p) != nil {
 		return json.RawMessage("{}") // the browser rejects it
 	}
-	r := c.instance
+	in := c.instance
 	if p.Context != "" {
-		r.watchClientDownloads(p.Context) // before the client's command, which may deny downloads
+		in.watchClientDownloads(p.Context) // before the client's command, which may deny downloads
 	}
 	dir := p.Path
-	if p.Behavior, p.Path = r.downloadBehavior(p.Behavior); p.Path != "" {
+	if p.Behavior, p.Path = in.downloadBehavior(p.Behavior); p.Path != "" {
 		if !isArtifactsDir(dir) {
 			dir = ""
 		}
@@ -54,10 +54,10 @@ func (c *cdpClient) setDownloadBehavior(params json.RawMessage) json.RawMessage 
 
 // downloadBehavior returns the behavior that replaces the one that a client sets, and the directory
 // for it, or "" if none is to be set.
-func (r *instance) downloadBehavior(behavior string) (replacement, dir string) {
+func (in *instance) downloadBehavior(behavior string) (replacement, dir string) {
 	switch behavior {
 	case "allow", "allowAndName", "default":
-		_, staging, err := r.staging()
+		_, staging, err := in.staging()
 		if err != nil {
 			return "deny", ""
 		}
@@ -67,14 +67,14 @@ func (r *instance) downloadBehavior(behavior string) (replacement, dir string) {
 }
 
 // watchClientDownloads does for a context of a client what watchDownloads does for the default one.
-func (r *instance) watchClientDownloads(id string) {
-	r.clients.context(id).downloads.Do(func() {
-		behavior, dir := r.downloadBehavior("allow")
+func (in *instance) watchClientDownloads(id string) {
+	in.clients.context(id).downloads.Do(func() {
+		behavior, dir := in.downloadBehavior("allow")
 		params := map[string]any{"behavior": behavior, "browserContextId": id, "eventsEnabled": true}
 		if dir != "" {
 			params["downloadPath"] = dir
 		}
-		r.conn.BrowserSession().Start(context.Background(), "Browser.setDownloadBehavior", params)
+		in.conn.BrowserSession().Start(context.Background(), "Browser.setDownloadBehavior", params)
 	})
 }
 
@@ -87,85 +87,85 @@ type clientDownload struct {
 
 // clientDownloadStarted records a download of a page that is not a tab, and cancels it unless a
 // session allows it.
-func (r *instance) clientDownloadStarted(e cdpbrowser.EventDownloadWillBegin) {
-	err := r.browser.sessions.MayDownloadURL(e.URL)
-	browserContext, _ := r.clients.pages.Peek(target.ID(e.FrameID))
+func (in *instance) clientDownloadStarted(e cdpbrowser.EventDownloadWillBegin) {
+	err := in.browser.sessions.MayDownloadURL(e.URL)
+	browserContext, _ := in.clients.pages.Peek(target.ID(e.FrameID))
 	d := &clientDownload{name: e.SuggestedFilename, url: e.URL, context: browserContext}
 	if err == nil {
-		d.share, err = r.quota.Begin()
+		d.share, err = in.quota.Begin()
 	}
 	if err != nil {
-		r.logDenied(e.URL, err)
-		r.cancel(e.GUID)
-		r.clientDownloadEnded(e.GUID, d, download.File{}, err)
+		in.logDenied(e.URL, err)
+		in.cancel(e.GUID)
+		in.clientDownloadEnded(e.GUID, d, download.File{}, err)
 		return
 	}
-	r.mu.Lock()
-	r.clientDownloads[e.GUID] = d
-	r.mu.Unlock()
+	in.mu.Lock()
+	in.clientDownloads[e.GUID] = d
+	in.mu.Unlock()
 }
 
 // clientDownloadProgressed is downloadProgressed for the downloads of clientDownloadStarted. It
 // reports whether e is the progress of one.
-func (r *instance) clientDownloadProgressed(e cdpbrowser.EventDownloadProgress) bool {
-	r.mu.Lock()
-	d := r.clientDownloads[e.GUID]
+func (in *instance) clientDownloadProgressed(e cdpbrowser.EventDownloadProgress) bool {
+	in.mu.Lock()
+	d := in.clientDownloads[e.GUID]
 	if e.State != cdpbrowser.DownloadProgressStateInProgress {
-		delete(r.clientDownloads, e.GUID)
+		delete(in.clientDownloads, e.GUID)
 	}
-	r.mu.Unlock()
+	in.mu.Unlock()
 	if d == nil {
 		return false
 	}
 	switch e.State {
 	case cdpbrowser.DownloadProgressStateCompleted:
-		r.work.Go(func() {
-			f, err := r.moveToDownloads(e.GUID, d.name, int64(e.ReceivedBytes), d.share)
-			r.clientDownloadEnded(e.GUID, d, f, err)
+		in.work.Go(func() {
+			f, err := in.moveToDownloads(e.GUID, d.name, int64(e.ReceivedBytes), d.share)
+			in.clientDownloadEnded(e.GUID, d, f, err)
 		})
 	case cdpbrowser.DownloadProgressStateCanceled:
-		r.clientDownloadEnded(e.GUID, d, download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the download was interrupted"))
+		in.clientDownloadEnded(e.GUID, d, download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the download was interrupted"))
 	default:
-		if checkProgress(d.name, e, r.opts.MaxDownloadBytes, d.share) != nil {
-			r.cancel(e.GUID)
+		if checkProgress(d.name, e, in.opts.MaxDownloadBytes, d.share) != nil {
+			in.cancel(e.GUID)
 		}
 	}
 	return true
 }
 
 // clientDownloadEnded releases and records a download that has ended.
-func (r *instance) clientDownloadEnded(guid string, d *clientDownload, f download.File, err error) {
+func (in *instance) clientDownloadEnded(guid string, d *clientDownload, f download.File, err error) {
 	d.share.End(f)
-	r.clients.downloadResult(guid).set(f.Path, err)
+	in.clients.downloadResult(guid).set(f.Path, err)
 	entry := audit.Entry{Event: audit.EventDownload, Origin: audit.Origin(d.url), Code: "OK", Bytes: f.Bytes}
 	if err != nil {
 		entry.Code = string(executor.CodeOf(err))
 	}
-	r.browser.record(entry)
+	in.browser.record(entry)
 }
 
 // failClientDownloads ends the downloads of clients for which lost returns true, with a reason.
-func (r *instance) failClientDownloads(reason string, isLost func(*clientDownload) bool) {
+func (in *instance) failClientDownloads(reason string, isLost func(*clientDownload) bool) {
 	lost := make(map[string]*clientDownload)
-	r.mu.Lock()
-	for guid, d := range r.clientDownloads {
+	in.mu.Lock()
+	for guid, d := range in.clientDownloads {
 		if isLost(d) {
 			lost[guid] = d
-			delete(r.clientDownloads, guid)
+			delete(in.clientDownloads, guid)
 		}
 	}
-	r.mu.Unlock()
+	in.mu.Unlock()
 	for guid, d := range lost {
-		r.clientDownloadEnded(guid, d, download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "%s", reason))
-		r.unlink(guid)
+		in.clientDownloadEnded(guid, d, download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "%s", reason))
+		in.unlink(guid)
 	}
 }
 
 // copyDownload copies a file from the download directory to a file with a name in the directory of a
 // client, and returns the path of the copy. It never replaces a file: one that exists is the copy of
 // an earlier event, because the browser can report twice that a download is complete.
-func (r *instance) copyDownload(file, dir, name string) (path string, err error) {
-	downloads, err := r.files()
+func (in *instance) copyDownload(file, dir, name string) (path string, err error) {
+	downloads, err := in.files()
 	if err != nil {
 		return "", err
 	}
@@ -223,21 +223,21 @@ type downloadResult struct {
 }
 
 // downloadResult returns the result of a download, which may not have started or ended yet.
-func (s *cdpClients) downloadResult(guid string) *downloadResult {
+func (cs *cdpClients) downloadResult(guid string) *downloadResult {
 	fresh := &downloadResult{done: make(chan struct{})}
-	if known, ok, _ := s.results.PeekOrAdd(guid, fresh); ok {
+	if known, ok, _ := cs.results.PeekOrAdd(guid, fresh); ok {
 		return known
 	}
 	return fresh
 }
 
 // set sets the result. Only the first call has an effect. It must not be called concurrently.
-func (f *downloadResult) set(path string, err error) {
-	if notify.IsClosed(f.done) {
+func (r *downloadResult) set(path string, err error) {
+	if notify.IsClosed(r.done) {
 		return
 	}
-	f.path, f.err = path, err
-	close(f.done)
+	r.path, r.err = path, err
+	close(r.done)
 }
 
 // finishedDownload waits until a complete download has been moved, and returns the parameters of

@@ -151,13 +151,13 @@ func TestCDPClientDownloads(t *testing.T) {
 	}
 
 	// The limit of running downloads is free again when the context is gone, whether it is the last one.
-	r := running(b)
+	in := running(b)
 	waitRunning := func(want int) {
 		t.Helper()
 		for n := -1; n != want; {
-			r.mu.Lock()
-			n = len(r.clientDownloads)
-			r.mu.Unlock()
+			in.mu.Lock()
+			n = len(in.clientDownloads)
+			in.mu.Unlock()
 			if ctx.Err() != nil {
 				t.Fatalf("%d downloads are running, want %d", n, want)
 			}

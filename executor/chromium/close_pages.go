@@ -13,17 +13,17 @@ import (
 const closeInterval = time.Second
 
 // disposeContext disposes of a browser context, with its pages.
-func (r *instance) disposeContext(ctx context.Context, id string) error {
+func (in *instance) disposeContext(ctx context.Context, id string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r.work.Go(func() { r.closePages(ctx, id) })
-	return r.conn.BrowserSession().Call(ctx, "Target.disposeBrowserContext", map[string]any{"browserContextId": id}, nil)
+	in.work.Go(func() { in.closePages(ctx, id) })
+	return in.conn.BrowserSession().Call(ctx, "Target.disposeBrowserContext", map[string]any{"browserContextId": id}, nil)
 }
 
 // closePages closes the pages of a browser context that is being disposed of, until it has none or
 // ctx is done.
-func (r *instance) closePages(ctx context.Context, browserContext string) {
-	s := r.conn.BrowserSession()
+func (in *instance) closePages(ctx context.Context, browserContext string) {
+	s := in.conn.BrowserSession()
 	for {
 		select {
 		case <-time.After(closeInterval):

@@ -13,9 +13,9 @@ import (
 var _ session.CookieJar = (*instance)(nil)
 
 // AllCookies implements session.CookieJar.
-func (r *instance) AllCookies(ctx context.Context) ([]statefile.Cookie, error) {
+func (in *instance) AllCookies(ctx context.Context) ([]statefile.Cookie, error) {
 	var res storage.GetCookiesResult
-	if err := r.conn.BrowserSession().Call(ctx, "Storage.getCookies", r.inContext(map[string]any{}), &res); err != nil {
+	if err := in.conn.BrowserSession().Call(ctx, "Storage.getCookies", in.inContext(map[string]any{}), &res); err != nil {
 		return nil, err
 	}
 	var list []statefile.Cookie
@@ -36,7 +36,7 @@ func (r *instance) AllCookies(ctx context.Context) ([]statefile.Cookie, error) {
 }
 
 // AddCookies implements session.CookieJar.
-func (r *instance) AddCookies(ctx context.Context, cookies []statefile.Cookie) error {
+func (in *instance) AddCookies(ctx context.Context, cookies []statefile.Cookie) error {
 	if len(cookies) == 0 {
 		return nil
 	}
@@ -57,5 +57,5 @@ func (r *instance) AddCookies(ctx context.Context, cookies []statefile.Cookie) e
 		}
 		list = append(list, param)
 	}
-	return r.conn.BrowserSession().Call(ctx, "Storage.setCookies", r.inContext(map[string]any{"cookies": list}), nil)
+	return in.conn.BrowserSession().Call(ctx, "Storage.setCookies", in.inContext(map[string]any{"cookies": list}), nil)
 }

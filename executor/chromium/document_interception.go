@@ -29,64 +29,64 @@ func interceptDocuments(ctx context.Context, conn *cdpconn.Conn, credentials map
 
 // handlePausedDocument answers the request for a document that the browser paused. It continues
 // other requests, which the proxy checks. It does not block.
-func (r *instance) handlePausedDocument(e fetch.EventRequestPaused) {
+func (in *instance) handlePausedDocument(e fetch.EventRequestPaused) {
 	if e.Request == nil {
-		r.browser.log.Warn("invalid event of a paused request")
+		in.browser.log.Warn("invalid event of a paused request")
 		return
 	}
 	if e.ResourceType != network.ResourceTypeDocument {
-		r.conn.BrowserSession().Start(context.Background(), "Fetch.continueRequest", map[string]any{"requestId": e.RequestID})
+		in.conn.BrowserSession().Start(context.Background(), "Fetch.continueRequest", map[string]any{"requestId": e.RequestID})
 		return
 	}
-	if done := r.clients.credentialsDone(target.ID(e.FrameID)); done != nil {
-		r.work.Go(func() {
+	if done := in.clients.credentialsDone(target.ID(e.FrameID)); done != nil {
+		in.work.Go(func() {
 			<-done
-			r.answerPausedDocument(e)
+			in.answerPausedDocument(e)
 		})
 		return
 	}
-	r.answerPausedDocument(e)
+	in.answerPausedDocument(e)
 }
 
 // answerPausedDocument continues or fails the request for a document. It does not block.
-func (r *instance) answerPausedDocument(e fetch.EventRequestPaused) {
+func (in *instance) answerPausedDocument(e fetch.EventRequestPaused) {
 	continueRequest := func() {
-		r.conn.BrowserSession().Start(context.Background(), "Fetch.continueRequest", map[string]any{"requestId": e.RequestID})
+		in.conn.BrowserSession().Start(context.Background(), "Fetch.continueRequest", map[string]any{"requestId": e.RequestID})
 	}
 	if !isWeb(e.Request.URL) {
 		continueRequest()
 		return
 	}
-	reason := r.opts.Network.CheckDocument(e.Request.URL)
+	reason := in.opts.Network.CheckDocument(e.Request.URL)
 	if reason == nil {
-		r.documentDenials.Remove(hostOf(e.Request.URL))
+		in.documentDenials.Remove(hostOf(e.Request.URL))
 		continueRequest()
 		return
 	}
-	r.work.Go(func() {
-		if !r.opts.CDPClients && r.isSubframe(string(e.FrameID)) {
+	in.work.Go(func() {
+		if !in.opts.CDPClients && in.isSubframe(string(e.FrameID)) {
 			continueRequest() // a subresource, which the proxy checks
 			return
 		}
-		r.recordDenial(e.Request.URL, reason)
-		r.conn.BrowserSession().Start(context.Background(), "Fetch.failRequest", map[string]any{
+		in.recordDenial(e.Request.URL, reason)
+		in.conn.BrowserSession().Start(context.Background(), "Fetch.failRequest", map[string]any{
 			"requestId": e.RequestID, "errorReason": network.ErrorReasonBlockedByClient,
 		})
 	})
 }
 
-func (r *instance) recordDenial(document string, reason error) {
-	r.documentDenials.Add(hostOf(document), reason)
-	r.browser.log.Info("document request denied", "host", hostOf(document), "reason", reason)
+func (in *instance) recordDenial(document string, reason error) {
+	in.documentDenials.Add(hostOf(document), reason)
+	in.browser.log.Info("document request denied", "host", hostOf(document), "reason", reason)
 }
 
 // requestFilter returns the filter for the requests of a tab of an attached browser: for its
 // documents and, if the browser's network does not go through our proxy, also for its subresources.
-func (r *instance) requestFilter() *page.RequestFilter {
-	if r.proc != nil || r.opts.Network == nil {
+func (in *instance) requestFilter() *page.RequestFilter {
+	if in.proc != nil || in.opts.Network == nil {
 		return nil
 	}
-	return &page.RequestFilter{FromAttach: r.context != "", DocumentsOnly: r.filtered(), Check: func(address string, document bool) error {
+	return &page.RequestFilter{FromAttach: in.context != "", DocumentsOnly: in.filtered(), Check: func(address string, document bool) error {
 		u, err := url.Parse(address) // as the browser serializes it
 		switch {
 		case !isWeb(address):
@@ -94,13 +94,13 @@ func (r *instance) requestFilter() *page.RequestFilter {
 		case err != nil:
 			return err
 		case !document:
-			return r.checkSubresource(u)
+			return in.checkSubresource(u)
 		}
-		reason := r.opts.Network.CheckDocument(address)
+		reason := in.opts.Network.CheckDocument(address)
 		if reason == nil {
-			r.documentDenials.Remove(hostOf(address))
+			in.documentDenials.Remove(hostOf(address))
 		} else {
-			r.recordDenial(address, reason)
+			in.recordDenial(address, reason)
 		}
 		return reason
 	}}
@@ -108,7 +108,7 @@ func (r *instance) requestFilter() *page.RequestFilter {
 
 // checkSubresource checks a URL that a page loads, as the proxy does before it resolves the host.
 // Unlike the proxy, it also sees the path of https URLs.
-func (r *instance) checkSubresource(u *url.URL) error {
+func (in *instance) checkSubresource(u *url.URL) error {
 	scheme, port := "", 443
 	if u.Scheme == "http" {
 		scheme, port = "http", 80
@@ -121,19 +121,19 @@ func (r *instance) checkSubresource(u *url.URL) error {
 		}
 		host = strings.TrimSuffix(host, ":"+p)
 	}
-	if err := r.opts.Network.CheckHost(scheme, host, port); err != nil {
+	if err := in.opts.Network.CheckHost(scheme, host, port); err != nil {
 		return err
 	}
-	return r.opts.Network.CheckPath(scheme, host, port, cmp.Or(u.EscapedPath(), "/"))
+	return in.opts.Network.CheckPath(scheme, host, port, cmp.Or(u.EscapedPath(), "/"))
 }
 
 // isSubframe reports whether a frame is not the top frame of a tab. The top frame has the target id
 // of the tab. A frame that the browser does not know as a target is a subframe.
-func (r *instance) isSubframe(frame string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.AttachTab)
+func (in *instance) isSubframe(frame string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.AttachTab)
 	defer cancel()
 	var res target.GetTargetInfoResult
-	err := r.conn.BrowserSession().Call(ctx, "Target.getTargetInfo", map[string]any{"targetId": frame}, &res)
+	err := in.conn.BrowserSession().Call(ctx, "Target.getTargetInfo", map[string]any{"targetId": frame}, &res)
 	if err == nil {
 		return res.TargetInfo != nil && res.TargetInfo.Type == "iframe"
 	}

@@ -24,27 +24,27 @@ const maxAnswered = 256
 
 // handleChallenge answers a challenge of HTTP authentication. The browser stores accepted
 // credentials until it exits, and sends them to their origin only.
-func (r *instance) handleChallenge(e fetch.EventAuthRequired) {
-	answer := r.answerChallenge(e)
-	r.conn.BrowserSession().Start(context.Background(), "Fetch.continueWithAuth", map[string]any{"requestId": e.RequestID, "authChallengeResponse": answer})
+func (in *instance) handleChallenge(e fetch.EventAuthRequired) {
+	answer := in.answerChallenge(e)
+	in.conn.BrowserSession().Start(context.Background(), "Fetch.continueWithAuth", map[string]any{"requestId": e.RequestID, "authChallengeResponse": answer})
 }
 
 // answerChallenge returns the answer to a challenge.
-func (r *instance) answerChallenge(e fetch.EventAuthRequired) *fetch.AuthChallengeResponse {
+func (in *instance) answerChallenge(e fetch.EventAuthRequired) *fetch.AuthChallengeResponse {
 	if e.AuthChallenge == nil || e.AuthChallenge.Source != fetch.AuthChallengeSourceServer {
 		return &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseDefault} // of a proxy
 	}
-	c, ok := r.opts.HTTPCredentials[e.AuthChallenge.Origin]
+	c, ok := in.opts.HTTPCredentials[e.AuthChallenge.Origin]
 	scheme := strings.ToLower(e.AuthChallenge.Scheme)
 	switch {
 	case !ok || scheme != "basic" && scheme != "digest":
 		return &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseCancelAuth}
-	case slices.Contains(r.answered, e.RequestID): // the server asks again
-		r.browser.log.Warn("HTTP credentials rejected", "origin", e.AuthChallenge.Origin)
+	case slices.Contains(in.answered, e.RequestID): // the server asks again
+		in.browser.log.Warn("HTTP credentials rejected", "origin", e.AuthChallenge.Origin)
 		return &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseCancelAuth}
 	}
-	if r.answered = append(r.answered, e.RequestID); len(r.answered) > maxAnswered {
-		r.answered = slices.Delete(r.answered, 0, 1)
+	if in.answered = append(in.answered, e.RequestID); len(in.answered) > maxAnswered {
+		in.answered = slices.Delete(in.answered, 0, 1)
 	}
 	return &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseProvideCredentials, Username: c.Username, Password: c.Password}
 }

@@ -269,14 +269,14 @@ func TestAnswerChallenge(t *testing.T) {
 		{"unknown source", origin, "basic", "", fetch.AuthChallengeResponseResponseDefault},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := &instance{opts: o, browser: New(o)}
+			in := &instance{opts: o, browser: New(o)}
 			e := fetch.EventAuthRequired{RequestID: "1", AuthChallenge: &fetch.AuthChallenge{Source: c.source, Origin: c.origin, Scheme: c.scheme}}
-			got := r.answerChallenge(e)
+			got := in.answerChallenge(e)
 			provided := got.Response == fetch.AuthChallengeResponseResponseProvideCredentials
 			if got.Response != c.want || provided != (got.Password == "word") || provided != (got.Username == "ada") {
 				t.Errorf("answer %+v", got)
 			}
-			if again := r.answerChallenge(e); provided && again.Response != fetch.AuthChallengeResponseResponseCancelAuth {
+			if again := in.answerChallenge(e); provided && again.Response != fetch.AuthChallengeResponseResponseCancelAuth {
 				t.Errorf("second answer %+v", again)
 			}
 		})

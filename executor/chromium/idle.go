@@ -32,13 +32,13 @@ type keptState struct {
 // The caller cancels ctx before a call starts. Before CloseIdle closes the browser, it returns false
 // when ctx is done.
 func (b *Backend) CloseIdle(ctx context.Context, after time.Duration) bool {
-	r := b.running()
-	if r == nil || !r.closesIdle() {
+	in := b.running()
+	if in == nil || !in.closesIdle() {
 		return false
 	}
 	var kept *keptState
-	if r.opts.Isolated {
-		cookies, err := r.AllCookies(ctx)
+	if in.opts.Isolated {
+		cookies, err := in.AllCookies(ctx)
 		if err != nil {
 			if ctx.Err() == nil {
 				b.log.Warn("an idle browser stays open: its cookies cannot be read", "error", err)
@@ -46,46 +46,46 @@ func (b *Backend) CloseIdle(ctx context.Context, after time.Duration) bool {
 			return false
 		}
 		cookies = slices.DeleteFunc(cookies, func(c statefile.Cookie) bool { return c.Expires > 0 })
-		kept = &keptState{r.proc.profile, cookies}
+		kept = &keptState{in.proc.profile, cookies}
 	}
 	closed := make(map[*session.Session]*executor.IdleClose)
-	listing, cancel := context.WithTimeout(ctx, r.opts.timing.SharedTitles)
+	listing, cancel := context.WithTimeout(ctx, in.opts.timing.SharedTitles)
 	b.sessions.Each(func(s *session.Session) {
-		if c := s.BeforeIdleClose(listing, r); c != nil {
+		if c := s.BeforeIdleClose(listing, in); c != nil {
 			c.After = after
 			closed[s] = c
 		}
 	})
 	cancel()
 	b.mu.Lock()
-	if ctx.Err() != nil || b.closed || b.instance != r || !r.closesIdle() {
+	if ctx.Err() != nil || b.closed || b.instance != in || !in.closesIdle() {
 		b.mu.Unlock()
 		return false
 	}
-	r.evicted.Store(executor.Errorf(executor.ErrTargetGone, "", "the browser was closed after %v without calls", after))
+	in.evicted.Store(executor.Errorf(executor.ErrTargetGone, "", "the browser was closed after %v without calls", after))
 	if kept != nil {
 		kept.profile.kept = true
 		b.kept = kept
 	}
 	b.closedIdle = closed
-	b.forgetInstance(r)
+	b.forgetInstance(in)
 	b.mu.Unlock()
 	b.log.Info("closing the browser: no call has used it", "after", after)
-	if err := r.close(); err != nil {
+	if err := in.close(); err != nil {
 		b.log.Warn("cleanup failed", "error", err)
 	}
 	return true
 }
 
 // closesIdle reports whether CloseIdle may close the browser.
-func (r *instance) closesIdle() bool {
-	if r.proc == nil || !r.proc.headless || r.pooled != nil || r.cdpClients.Load() > 0 {
+func (in *instance) closesIdle() bool {
+	if in.proc == nil || !in.proc.headless || in.pooled != nil || in.cdpClients.Load() > 0 {
 		return false
 	}
-	r.mu.Lock()
-	needed := len(r.transfers) + r.undecided.count() + len(r.clientDownloads) + len(r.attaching) + r.opening
-	r.mu.Unlock()
-	return needed == 0 && !slices.ContainsFunc(r.Tabs(), func(t *session.Tab) bool {
+	in.mu.Lock()
+	needed := len(in.transfers) + in.undecided.count() + len(in.clientDownloads) + len(in.attaching) + in.opening
+	in.mu.Unlock()
+	return needed == 0 && !slices.ContainsFunc(in.Tabs(), func(t *session.Tab) bool {
 		return t.Page.Busy() || t.Page.HandedOver() || t.Page.HasDialog()
 	})
 }
@@ -100,18 +100,18 @@ func (b sessionProvider) ClosedIdle(s *session.Session) *executor.IdleClose {
 }
 
 // Continues implements session.Continuer.
-func (r *instance) Continues() bool { return r.continues }
+func (in *instance) Continues() bool { return in.continues }
 
 // restoreKept lets the browser of r, which has just started, continue with what CloseIdle kept.
-func (r *instance) restoreKept(ctx context.Context, kept *keptState) {
-	if r.AddCookies(ctx, kept.cookies) != nil { // if the browser rejects one, it sets none
+func (in *instance) restoreKept(ctx context.Context, kept *keptState) {
+	if in.AddCookies(ctx, kept.cookies) != nil { // if the browser rejects one, it sets none
 		for _, c := range kept.cookies {
-			if err := r.AddCookies(ctx, []statefile.Cookie{c}); err != nil {
-				r.browser.log.Warn("a session cookie of the closed browser was not restored", "domain", c.Domain, "error", err)
+			if err := in.AddCookies(ctx, []statefile.Cookie{c}); err != nil {
+				in.browser.log.Warn("a session cookie of the closed browser was not restored", "domain", c.Domain, "error", err)
 			}
 		}
 	}
-	kept.profile.kept, r.continues = false, true
+	kept.profile.kept, in.continues = false, true
 }
 
 // discardKept removes the temporary profile that no browser uses. It is called when the Backend is

@@ -157,8 +157,8 @@ func TestCloseIdle(t *testing.T) {
 }
 
 // downloading reports whether r has an unfinished download.
-func downloading(r *instance) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.transfers)+r.undecided.count() > 0
+func downloading(in *instance) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.transfers)+in.undecided.count() > 0
 }

@@ -149,9 +149,9 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 			}
 			got <- err
 		}()
-		r := running(b)
-		await.Until(t, "the download of "+link, func() bool { return begun(r) })
-		if err := syscall.Kill(r.proc.pid, syscall.SIGKILL); err != nil {
+		in := running(b)
+		await.Until(t, "the download of "+link, func() bool { return begun(in) })
+		if err := syscall.Kill(in.proc.pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 		if code := executor.CodeOf(<-got); !slices.Contains(want, code) {
@@ -164,10 +164,10 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 			t.Errorf("%s: files left: %v", link, left)
 		}
 	}
-	kill("#endless", func(r *instance) bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return len(r.transfers) > 0 && len(filesBelow(t, dir.Path())) > 0
+	kill("#endless", func(in *instance) bool {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		return len(in.transfers) > 0 && len(filesBelow(t, dir.Path())) > 0
 	}, executor.ErrDownloadFailed, executor.ErrTargetGone) // the latter during the click
 	kill("#unanswered", func(*instance) bool { return notify.IsClosed(requested) }, executor.ErrTargetGone)
 }

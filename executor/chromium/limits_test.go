@@ -91,7 +91,7 @@ func TestLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := sessionProvider{b}.Current().(*instance)
+	in := sessionProvider{b}.Current().(*instance)
 	// Tabs over the limit are closed again, also in the browser.
 	for {
 		var res struct {
@@ -99,7 +99,7 @@ func TestLimits(t *testing.T) {
 				Type string `json:"type"`
 			} `json:"targetInfos"`
 		}
-		if err := r.conn.BrowserSession().Call(ctx, "Target.getTargets", nil, &res); err != nil {
+		if err := in.conn.BrowserSession().Call(ctx, "Target.getTargets", nil, &res); err != nil {
 			t.Fatal(err)
 		}
 		pages := 0
@@ -122,14 +122,14 @@ func TestLimits(t *testing.T) {
 	}
 	pending := make(chan error, 1)
 	go func() { pending <- download("#held") }()
-	await.Until(t, "the download", func() bool { return r.runningTransfers() > 0 })
+	await.Until(t, "the download", func() bool { return in.runningTransfers() > 0 })
 	_, err = pagetest.Of(s, "").Download(ctx, executor.DownloadOptions{URL: site.URL + "/quick.bin"})
 	wantCode(t, err, executor.ErrDownloadFailed)
 	if got := downloads(); len(got) != 1 {
 		t.Errorf("files: %v", got)
 	}
 
-	if err := forceKill(r.proc.pid); err != nil {
+	if err := forceKill(in.proc.pid); err != nil {
 		t.Fatal(err)
 	}
 	err = <-pending
@@ -160,8 +160,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func (r *instance) runningTransfers() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.transfers)
+func (in *instance) runningTransfers() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.transfers)
 }

@@ -258,8 +258,8 @@ func (b *pooledBrowser) handle(ev cdpconn.Event) {
 			}
 		})
 	case "Target.detachedFromTarget":
-		for _, r := range b.all() {
-			r.detached(ev.Child)
+		for _, in := range b.all() {
+			in.detached(ev.Child)
 		}
 	case "Fetch.requestPaused":
 		onEvent(ev, fetch.RequestPaused, b.documentPaused)
@@ -274,10 +274,10 @@ func (b *pooledBrowser) handle(ev cdpconn.Event) {
 // instance is closed: its context is being disposed of, or is the default one, which we do not use.
 func (b *pooledBrowser) attached(s *cdpconn.Session, e target.EventAttachedToTarget) {
 	b.mu.Lock()
-	r := b.instances[string(e.TargetInfo.BrowserContextID)]
+	in := b.instances[string(e.TargetInfo.BrowserContextID)]
 	b.mu.Unlock()
-	if r != nil {
-		r.attached(s, e)
+	if in != nil {
+		in.attached(s, e)
 		return
 	}
 	b.conn.BrowserSession().Start(context.Background(), "Target.closeTarget", map[string]any{"targetId": e.TargetInfo.TargetID})
@@ -288,9 +288,9 @@ func (b *pooledBrowser) attached(s *cdpconn.Session, e target.EventAttachedToTar
 func (b *pooledBrowser) documentPaused(e fetch.EventRequestPaused) {
 	b.watchFlood()
 	id := target.ID(e.FrameID) // of the tab, if the frame is a top frame
-	for _, r := range b.all() {
-		if r.hasTarget(id) {
-			r.handlePausedDocument(e)
+	for _, in := range b.all() {
+		if in.hasTarget(id) {
+			in.handlePausedDocument(e)
 			return
 		}
 	}
@@ -303,17 +303,17 @@ func (b *pooledBrowser) documentPaused(e fetch.EventRequestPaused) {
 		}
 		err := s.Call(ctx, "Target.getTargetInfo", map[string]any{"targetId": id}, &res)
 		b.mu.Lock()
-		r := b.instances[string(res.Info.BrowserContextID)]
-		if r != nil { // leavePool has not begun to wait
-			r.work.Add(1)
-			defer r.work.Done()
+		in := b.instances[string(res.Info.BrowserContextID)]
+		if in != nil { // leavePool has not begun to wait
+			in.work.Add(1)
+			defer in.work.Done()
 		}
 		b.mu.Unlock()
 		switch {
 		case isUnknownTarget(err), err == nil && res.Info.Type == "iframe":
 			s.Start(ctx, "Fetch.continueRequest", map[string]any{"requestId": e.RequestID})
-		case err == nil && r != nil: // a tab that is not attached yet
-			r.handlePausedDocument(e)
+		case err == nil && in != nil: // a tab that is not attached yet
+			in.handlePausedDocument(e)
 		default:
 			s.Start(ctx, "Fetch.failRequest", map[string]any{"requestId": e.RequestID, "errorReason": network.ErrorReasonBlockedByClient})
 		}
@@ -328,74 +328,74 @@ func (b *pooledBrowser) all() []*instance {
 }
 
 // release removes an instance from the browser.
-func (b *pooledBrowser) release(r *instance) {
+func (b *pooledBrowser) release(in *instance) {
 	b.mu.Lock()
-	delete(b.instances, r.context)
+	delete(b.instances, in.context)
 	b.mu.Unlock()
 	b.leave()
 }
 
 // joinPool opens a browser context in a browser of the pool.
-func (r *instance) joinPool(ctx context.Context) error {
-	b, err := r.opts.Pool.acquire(ctx, r.opts)
+func (in *instance) joinPool(ctx context.Context) error {
+	b, err := in.opts.Pool.acquire(ctx, in.opts)
 	if err != nil {
 		return err
 	}
-	r.pooled, r.conn, r.proc, r.version = b, b.conn, b.proc, b.proc.version
-	if r.proxy, err = startProxy(b.port, r.opts); err != nil {
+	in.pooled, in.conn, in.proc, in.version = b, b.conn, b.proc, b.proc.version
+	if in.proxy, err = startProxy(b.port, in.opts); err != nil {
 		return err
 	}
-	if err := r.createContext(ctx, true); err != nil {
+	if err := in.createContext(ctx, true); err != nil {
 		return err
 	}
 	b.mu.Lock()
-	b.instances[r.context] = r
+	b.instances[in.context] = in
 	b.mu.Unlock()
-	return r.watchDownloads(ctx)
+	return in.watchDownloads(ctx)
 }
 
 // leavePool disposes of the browser context, with its tabs.
-func (r *instance) leavePool() {
-	defer r.endOnce.Do(func() { close(r.ended) })
-	if r.context == "" || r.evicted.Load() != nil {
+func (in *instance) leavePool() {
+	defer in.endOnce.Do(func() { close(in.ended) })
+	if in.context == "" || in.evicted.Load() != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.DisposeContext)
+	ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.DisposeContext)
 	defer cancel()
-	err := r.disposeContext(ctx, r.context)
-	for _, t := range r.Tabs() {
+	err := in.disposeContext(ctx, in.context)
+	for _, t := range in.Tabs() {
 		select {
 		case <-t.Page.Gone():
 		case <-ctx.Done():
 			err = errors.Join(err, context.Cause(ctx))
 		}
 	}
-	b := r.pooled
+	b := in.pooled
 	b.mu.Lock()
-	delete(b.instances, r.context)
+	delete(b.instances, in.context)
 	shared := len(b.instances) > 0
 	b.mu.Unlock()
-	down := r.pingPool()
-	if down != nil && shared && r.conn.Err() == nil {
+	down := in.pingPool()
+	if down != nil && shared && in.conn.Err() == nil {
 		// The browser may respond again when it has closed the pages of this context.
 		b.retire()
-		r.dropTabs(executor.Errorf(executor.ErrTargetGone, "", "the session was closed"))
-		down = r.pingPool()
+		in.dropTabs(executor.Errorf(executor.ErrTargetGone, "", "the session was closed"))
+		down = in.pingPool()
 	}
 	switch {
-	case r.conn.Err() != nil: // the browser has exited
+	case in.conn.Err() != nil: // the browser has exited
 	case down != nil:
-		r.browser.log.Warn("the browser does not respond; terminating it", "error", down)
-		r.conn.Close()
+		in.browser.log.Warn("the browser does not respond; terminating it", "error", down)
+		in.conn.Close()
 	case err != nil: // the browser ends with its other contexts
-		r.browser.log.Warn("the browser did not close a browser context", "error", err)
+		in.browser.log.Warn("the browser did not close a browser context", "error", err)
 		b.retire()
 	}
 }
 
 // pingPool checks that the browser responds. The events before the reply have been handled then.
-func (r *instance) pingPool() error {
-	ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.DisposeContext)
+func (in *instance) pingPool() error {
+	ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.DisposeContext)
 	defer cancel()
-	return r.Ping(ctx)
+	return in.Ping(ctx)
 }

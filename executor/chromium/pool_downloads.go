@@ -9,8 +9,8 @@ import (
 // downloadBegan passes a download to the instance whose tab started it. While the frame that started
 // it is unknown, the download waits for a decision. A download that no tab started is canceled.
 func (b *pooledBrowser) downloadBegan(e browser.EventDownloadWillBegin) {
-	if r := b.downloader(e); r != nil {
-		r.downloadBegan(e)
+	if in := b.downloader(e); in != nil {
+		in.downloadBegan(e)
 		return
 	}
 	if !b.undecided.add(e.GUID) {
@@ -19,9 +19,9 @@ func (b *pooledBrowser) downloadBegan(e browser.EventDownloadWillBegin) {
 	}
 	b.work.Go(func() {
 		awaitDownloader(timing.Current().AttachTab, func() bool { return b.downloader(e) != nil || b.conn.Err() != nil })
-		if r := b.downloader(e); r != nil && b.startWork(r) {
-			defer r.work.Done()
-			r.downloadBegan(e)
+		if in := b.downloader(e); in != nil && b.startWork(in) {
+			defer in.work.Done()
+			in.downloadBegan(e)
 		} else {
 			b.cancelDownload(e.GUID)
 		}
@@ -33,29 +33,29 @@ func (b *pooledBrowser) downloadBegan(e browser.EventDownloadWillBegin) {
 
 // downloader returns the instance whose tab started a download, or nil if it is unknown.
 func (b *pooledBrowser) downloader(e browser.EventDownloadWillBegin) *instance {
-	for _, r := range b.all() {
-		if tab, _ := r.downloader(string(e.FrameID)); tab != nil {
-			return r
+	for _, in := range b.all() {
+		if tab, _ := in.downloader(string(e.FrameID)); tab != nil {
+			return in
 		}
 	}
 	return nil
 }
 
 // startWork adds one to r.work, unless r leaves the browser.
-func (b *pooledBrowser) startWork(r *instance) bool {
+func (b *pooledBrowser) startWork(in *instance) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.instances[r.context] != r {
+	if b.instances[in.context] != in {
 		return false
 	}
-	r.work.Add(1)
+	in.work.Add(1)
 	return true
 }
 
 // cancelDownload cancels a download of any instance, because the events do not name the context.
 func (b *pooledBrowser) cancelDownload(guid string) {
-	for _, r := range b.all() {
-		r.cancel(guid)
+	for _, in := range b.all() {
+		in.cancel(guid)
 	}
 }
 
@@ -64,19 +64,19 @@ func (b *pooledBrowser) cancelDownload(guid string) {
 func (b *pooledBrowser) downloadProgressed(e browser.EventDownloadProgress) {
 	instances := b.all()
 	var limit float64
-	for _, r := range instances {
-		limit = max(limit, r.downloadLimit())
+	for _, in := range instances {
+		limit = max(limit, in.downloadLimit())
 	}
 	if b.undecided.progressed(e, limit, b.cancelDownload) {
 		return
 	}
-	for _, r := range instances {
-		if r.hasTransfer(e.GUID) {
-			r.downloadProgressed(e)
+	for _, in := range instances {
+		if in.hasTransfer(e.GUID) {
+			in.downloadProgressed(e)
 			return
 		}
 	}
-	for _, r := range instances {
-		r.downloadProgressed(e) // discards the file
+	for _, in := range instances {
+		in.downloadProgressed(e) // discards the file
 	}
 }

@@ -21,8 +21,8 @@ func TestPoolDownloadOfUnknownFrame(t *testing.T) {
 	a, b := newSession(t, one), newSession(t, two)
 	mustNavigate(t, a, site.on("127.0.0.1", "/"))
 	mustNavigate(t, b, site.on("127.0.0.1", "/"))
-	r := running(one)
-	saved, staging, err := r.staging()
+	in := running(one)
+	saved, staging, err := in.staging()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,23 +31,23 @@ func TestPoolDownloadOfUnknownFrame(t *testing.T) {
 	if err := os.WriteFile(staged, []byte("content"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.pooled.downloadBegan(cdpbrowser.EventDownloadWillBegin{FrameID: frame, GUID: guid, URL: site.on("127.0.0.1", "/file"), SuggestedFilename: "late.txt"})
-	r.pooled.downloadProgressed(cdpbrowser.EventDownloadProgress{GUID: guid, ReceivedBytes: 7, TotalBytes: 7, State: cdpbrowser.DownloadProgressStateCompleted})
-	if !r.pooled.undecided.has(guid) {
+	in.pooled.downloadBegan(cdpbrowser.EventDownloadWillBegin{FrameID: frame, GUID: guid, URL: site.on("127.0.0.1", "/file"), SuggestedFilename: "late.txt"})
+	in.pooled.downloadProgressed(cdpbrowser.EventDownloadProgress{GUID: guid, ReceivedBytes: 7, TotalBytes: 7, State: cdpbrowser.DownloadProgressStateCompleted})
+	if !in.pooled.undecided.has(guid) {
 		t.Fatal("the download of an unknown frame does not wait for a decision")
 	}
 	if _, err := os.Stat(staged); err != nil {
 		t.Fatalf("before the decision: %v", err)
 	}
-	r.mu.Lock()
-	r.openers[target.ID(frame)] = r.tabs[0]
-	r.mu.Unlock()
+	in.mu.Lock()
+	in.openers[target.ID(frame)] = in.tabs[0]
+	in.mu.Unlock()
 	final := filepath.Join(saved.Path(), "late.txt")
 	await.Until(t, "the saved file", func() bool {
 		data, err := os.ReadFile(final)
 		return err == nil && string(data) == "content"
 	})
-	await.Until(t, "the end of the download", func() bool { return !r.pooled.undecided.has(guid) && !r.hasTransfer(guid) })
+	await.Until(t, "the end of the download", func() bool { return !in.pooled.undecided.has(guid) && !in.hasTransfer(guid) })
 }
 
 // TestUndecidedDownloads checks the limits of downloads that wait for a decision, and which state of

@@ -39,8 +39,8 @@ func (b *pooledBrowser) watchFlood() {
 		defer cancel()
 		err := b.conn.BrowserSession().Call(ctx, "Browser.getVersion", nil, nil)
 		if errors.Is(err, cdpconn.ErrCallTimeout) {
-			if r := mostActive(before, b.navigations(), minFlood); r != nil {
-				r.evict()
+			if in := mostActive(before, b.navigations(), minFlood); in != nil {
+				in.evict()
 			}
 			return
 		}
@@ -54,10 +54,10 @@ func (b *pooledBrowser) watchFlood() {
 // navigations returns the number of navigations in the tabs of each instance.
 func (b *pooledBrowser) navigations() map[*instance]int64 {
 	counts := make(map[*instance]int64)
-	for _, r := range b.all() {
-		counts[r] = 0
-		for _, t := range r.Tabs() {
-			counts[r] += t.Page.Session().Navigations()
+	for _, in := range b.all() {
+		counts[in] = 0
+		for _, t := range in.Tabs() {
+			counts[in] += t.Page.Session().Navigations()
 		}
 	}
 	return counts
@@ -83,32 +83,32 @@ func mostActive[K comparable](before, after map[K]int64, atLeast int64) (most K)
 
 // evict closes the browser context of the instance, whose pages keep the browser from responding. Its
 // calls return immediately. The browser closes the pages when it responds again.
-func (r *instance) evict() {
+func (in *instance) evict() {
 	reason := executor.Errorf(executor.ErrTargetGone, "Open the pages again in a new tab, except the one that reloads its frames all the time.",
 		"the tabs of this session were closed: their pages navigated so often that the browser did not respond")
-	if !r.evicted.CompareAndSwap(nil, reason) {
+	if !in.evicted.CompareAndSwap(nil, reason) {
 		return
 	}
-	r.browser.log.Warn("a browser context keeps the browser from responding; closing it")
-	b := r.pooled
+	in.browser.log.Warn("a browser context keeps the browser from responding; closing it")
+	b := in.pooled
 	b.mu.Lock()
-	delete(b.instances, r.context)
+	delete(b.instances, in.context)
 	b.mu.Unlock()
 	b.work.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.BrowserExit)
+		ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.BrowserExit)
 		defer cancel()
-		b.work.Go(func() { r.closePages(ctx, r.context) })
-		_ = r.conn.BrowserSession().Call(ctx, "Target.disposeBrowserContext", map[string]any{"browserContextId": r.context}, nil)
+		b.work.Go(func() { in.closePages(ctx, in.context) })
+		_ = in.conn.BrowserSession().Call(ctx, "Target.disposeBrowserContext", map[string]any{"browserContextId": in.context}, nil)
 	})
-	r.dropTabs(reason)
-	r.endOnce.Do(func() { close(r.ended) })
+	in.dropTabs(reason)
+	in.endOnce.Do(func() { close(in.ended) })
 }
 
 // dropTabs ends the CDP sessions of the tabs here, without waiting for the browser.
-func (r *instance) dropTabs(reason error) {
-	for _, t := range r.Tabs() {
+func (in *instance) dropTabs(reason error) {
+	for _, t := range in.Tabs() {
 		s := t.Page.Session()
 		s.End(reason)
-		r.detached(s)
+		in.detached(s)
 	}
 }

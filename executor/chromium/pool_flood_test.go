@@ -50,9 +50,9 @@ func TestPoolEvicts(t *testing.T) {
 	a, b := newSession(t, one), newSession(t, two)
 	mustNavigate(t, a, site.on("127.0.0.1", "/"))
 	mustNavigate(t, b, site.on("localhost", "/"))
-	r := running(one)
-	counts := r.pooled.navigations()
-	if counts[r] == 0 || counts[running(two)] == 0 {
+	in := running(one)
+	counts := in.pooled.navigations()
+	if counts[in] == 0 || counts[running(two)] == 0 {
 		t.Errorf("navigations: %v", counts)
 	}
 	waiting := make(chan error, 1)
@@ -60,8 +60,8 @@ func TestPoolEvicts(t *testing.T) {
 		_, err := pagetest.Of(a, "").Eval(await.Context(t), "new Promise(() => {})", nil)
 		waiting <- err
 	}()
-	await.Until(t, "the call to start", func() bool { return len(r.Tabs()) == 1 && r.Tabs()[0].Page.Busy() })
-	r.evict()
+	await.Until(t, "the call to start", func() bool { return len(in.Tabs()) == 1 && in.Tabs()[0].Page.Busy() })
+	in.evict()
 	err := await.Receive(t, "the call to return", waiting)
 	wantCode(t, err, executor.ErrTargetGone)
 	if !strings.Contains(err.Error(), "did not respond") {

@@ -99,9 +99,9 @@ func (i *isolationTest) permissions(t *testing.T) {
 		_, err := pagetest.Of(s, "").CDP(await.Context(t), "Browser.grantPermissions", map[string]any{"permissions": names})
 		wantCode(t, err, executor.ErrNotActionable)
 	}
-	r := running(i.one)
-	err := r.conn.BrowserSession().Call(await.Context(t), "Browser.grantPermissions", map[string]any{
-		"permissions": names, "origin": strings.TrimSuffix(i.url, "/"), "browserContextId": r.context,
+	in := running(i.one)
+	err := in.conn.BrowserSession().Call(await.Context(t), "Browser.grantPermissions", map[string]any{
+		"permissions": names, "origin": strings.TrimSuffix(i.url, "/"), "browserContextId": in.context,
 	}, nil)
 	if err != nil {
 		t.Fatal(err)

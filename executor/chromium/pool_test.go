@@ -221,19 +221,19 @@ func TestPoolAfterCrash(t *testing.T) {
 	a, b := newSession(t, one), newSession(t, two)
 	mustNavigate(t, a, site.on("127.0.0.1", "/"))
 	mustNavigate(t, b, site.on("localhost", "/"))
-	r := running(one)
-	process, err := os.FindProcess(r.proc.pid)
+	in := running(one)
+	process, err := os.FindProcess(in.proc.pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	<-r.conn.Done()
+	<-in.conn.Done()
 	mustNavigate(t, a, site.on("127.0.0.1", "/"))
 	mustNavigate(t, b, site.on("localhost", "/"))
-	if x, y := running(one).proc.pid, running(two).proc.pid; x != y || x == r.proc.pid {
-		t.Errorf("after the crash of %d, the Backends use the processes %d and %d", r.proc.pid, x, y)
+	if x, y := running(one).proc.pid, running(two).proc.pid; x != y || x == in.proc.pid {
+		t.Errorf("after the crash of %d, the Backends use the processes %d and %d", in.proc.pid, x, y)
 	}
 }
 
@@ -246,9 +246,9 @@ func TestPoolRetiresBrowser(t *testing.T) {
 	a, b := newSession(t, one), newSession(t, two)
 	mustNavigate(t, a, site.on("127.0.0.1", "/"))
 	mustNavigate(t, b, site.on("localhost", "/"))
-	r := running(one)
+	in := running(one)
 	// Chromium rejects the second disposal of a context.
-	if err := r.conn.BrowserSession().Call(await.Context(t), "Target.disposeBrowserContext", map[string]any{"browserContextId": r.context}, nil); err != nil {
+	if err := in.conn.BrowserSession().Call(await.Context(t), "Target.disposeBrowserContext", map[string]any{"browserContextId": in.context}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := one.Close(); err != nil {
@@ -256,12 +256,12 @@ func TestPoolRetiresBrowser(t *testing.T) {
 	}
 	three := inPool(t, p, dir, "127.0.0.1")
 	mustNavigate(t, newSession(t, three), site.on("127.0.0.1", "/"))
-	if x := running(three).proc.pid; x == r.proc.pid {
+	if x := running(three).proc.pid; x == in.proc.pid {
 		t.Errorf("a new Backend uses the process %d", x)
 	}
 	mustNavigate(t, b, site.on("localhost", "/"))
-	if x := running(two).proc.pid; x != r.proc.pid {
-		t.Errorf("another Backend moved from process %d to %d", r.proc.pid, x)
+	if x := running(two).proc.pid; x != in.proc.pid {
+		t.Errorf("another Backend moved from process %d to %d", in.proc.pid, x)
 	}
 }
 
@@ -282,9 +282,9 @@ func TestPoolRequestsOfOtherPrograms(t *testing.T) {
 		_, err = session.Navigate(await.Context(t), "http://"+host, nil)
 		return err != nil && strings.Contains(err.Error(), refused)
 	})
-	r := running(b)
+	in := running(b)
 	other := &http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: r.pooled.port.Addr()}), DisableKeepAlives: true,
+		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: in.pooled.port.Addr()}), DisableKeepAlives: true,
 	}}
 	resp, err := other.Get("http://" + host)
 	if err != nil {
@@ -293,10 +293,10 @@ func TestPoolRequestsOfOtherPrograms(t *testing.T) {
 	if resp.Body.Close(); resp.StatusCode != http.StatusProxyAuthRequired {
 		t.Errorf("the other program got %s", resp.Status)
 	}
-	if _, ok := r.proxy.Challenged(host); !ok {
+	if _, ok := in.proxy.Challenged(host); !ok {
 		t.Error("the request of the other program is not recorded")
 	}
-	if err := r.networkError(host); err == nil || !strings.Contains(err.Error(), refused) {
+	if err := in.networkError(host); err == nil || !strings.Contains(err.Error(), refused) {
 		t.Errorf("after the request of another program: %v, want %s", err, refused)
 	}
 }

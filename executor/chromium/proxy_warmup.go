@@ -22,45 +22,45 @@ import (
 // warmUp makes the browser store the credentials of the egress proxy, with a request from its first
 // tab while that tab is still blank. Afterwards the browser sends them without a challenge. This
 // also covers WebSockets, for whose challenges CDP sends no event (measured on Chromium 156).
-func (r *instance) warmUp(ctx context.Context, p *page.Tab, info *target.Info) error {
-	if !r.filtered() || info.OpenerID != "" {
+func (in *instance) warmUp(ctx context.Context, p *page.Tab, info *target.Info) error {
+	if !in.filtered() || info.OpenerID != "" {
 		return nil
 	}
-	r.warming.Lock()
-	defer r.warming.Unlock()
-	if r.proxyCredentialsKnown {
+	in.warming.Lock()
+	defer in.warming.Unlock()
+	if in.proxyCredentialsKnown {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.opts.timing.ProxyRequest)
+	ctx, cancel := context.WithTimeout(ctx, in.opts.timing.ProxyRequest)
 	defer cancel()
 	var challenged bool
 	err := p.WithoutRequestFilter(ctx, func() (err error) {
-		challenged, err = answerProxyChallenge(ctx, p.Session(), r.proxy.Credentials())
+		challenged, err = answerProxyChallenge(ctx, p.Session(), in.proxy.Credentials())
 		return err
 	})
 	if challenged {
-		r.challenged = time.Now()
+		in.challenged = time.Now()
 	}
 	if err != nil {
 		return executor.Errorf(executor.ErrLaunchFailed, "Try again, or with another browser.", "the browser does not use the egress proxy: %w", err)
 	}
-	r.proxyCredentialsKnown = true
+	in.proxyCredentialsKnown = true
 	return nil
 }
 
 // storeCredentials makes the browser store the proxy's credentials for its default context, unless a
 // tab has done so. It uses a blank tab, which it closes immediately.
-func (r *instance) storeCredentials(ctx context.Context) error {
-	r.waitForExistingTabs(ctx)
-	r.warming.Lock()
-	known := r.proxyCredentialsKnown
-	r.warming.Unlock()
-	if known || !r.filtered() {
+func (in *instance) storeCredentials(ctx context.Context) error {
+	in.waitForExistingTabs(ctx)
+	in.warming.Lock()
+	known := in.proxyCredentialsKnown
+	in.warming.Unlock()
+	if known || !in.filtered() {
 		return nil
 	}
-	t, err := r.NewTab(ctx, nil)
+	t, err := in.NewTab(ctx, nil)
 	if err == nil {
-		_, err = r.CloseTab(ctx, t)
+		_, err = in.CloseTab(ctx, t)
 	}
 	return err
 }
@@ -68,23 +68,23 @@ func (r *instance) storeCredentials(ctx context.Context) error {
 // forgotCredentials reports whether a request without the credentials, which arrived at a time and
 // may come from any program, shows that the browser has forgotten them, and makes it store them
 // again. The network process stores them, and the browser starts a new one after a crash.
-func (r *instance) forgotCredentials(at time.Time) bool {
-	r.warming.Lock()
-	stored := at.Before(r.challenged)
-	r.proxyCredentialsKnown = r.proxyCredentialsKnown && stored
-	r.warming.Unlock()
+func (in *instance) forgotCredentials(at time.Time) bool {
+	in.warming.Lock()
+	stored := at.Before(in.challenged)
+	in.proxyCredentialsKnown = in.proxyCredentialsKnown && stored
+	in.warming.Unlock()
 	if stored {
 		return true // after that request
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.AttachTab)
+	ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.AttachTab)
 	defer cancel()
-	if err := r.storeCredentials(ctx); err != nil {
-		r.browser.log.Warn("sending the proxy credentials to the browser again failed", "error", err)
+	if err := in.storeCredentials(ctx); err != nil {
+		in.browser.log.Warn("sending the proxy credentials to the browser again failed", "error", err)
 		return true
 	}
-	r.warming.Lock()
-	defer r.warming.Unlock()
-	return at.Before(r.challenged)
+	in.warming.Lock()
+	defer in.warming.Unlock()
+	return at.Before(in.challenged)
 }
 
 // answerProxyChallenge makes the blank page of s send a request to the proxy, and answers the

@@ -74,16 +74,16 @@ func (e *RemoteEgress) release() error {
 
 // openRemoteEgress starts the proxy of a browser of browserless, and returns the arguments with which
 // the browser uses it.
-func (r *instance) openRemoteEgress(opts Options) ([]string, error) {
+func (in *instance) openRemoteEgress(opts Options) ([]string, error) {
 	port, err := opts.RemoteEgress.open(opts)
 	if err != nil {
 		return nil, err
 	}
-	r.remoteEgress = opts.RemoteEgress
-	if r.proxy, err = startProxy(port, opts); err != nil {
+	in.remoteEgress = opts.RemoteEgress
+	if in.proxy, err = startProxy(port, opts); err != nil {
 		return nil, err
 	}
-	args, err := proxyArguments(r.proxy.Addr())
+	args, err := proxyArguments(in.proxy.Addr())
 	if err != nil {
 		return nil, fmt.Errorf("egress address: %w", err)
 	}

@@ -119,11 +119,11 @@ func TestRemoteEgressCredentials(t *testing.T) {
 	opts := Options{Network: hosts{"127.0.0.1"}, RemoteEgress: remote}
 	open := func() *instance {
 		t.Helper()
-		r := &instance{}
-		if _, err := r.openRemoteEgress(opts); err != nil {
+		in := &instance{}
+		if _, err := in.openRemoteEgress(opts); err != nil {
 			t.Fatal(err)
 		}
-		return r
+		return in
 	}
 	first, second := open(), open()
 	address := first.proxy.Addr()
@@ -133,8 +133,8 @@ func TestRemoteEgressCredentials(t *testing.T) {
 		t.Error(err)
 	}
 	before := loaded.Load()
-	for r, want := range map[*instance]int{first: 407, second: 200} {
-		if got := proxyStatus(t, address, "GET "+site.URL+"/ HTTP/1.1", r.proxy.Credentials()); got != want {
+	for in, want := range map[*instance]int{first: 407, second: 200} {
+		if got := proxyStatus(t, address, "GET "+site.URL+"/ HTTP/1.1", in.proxy.Credentials()); got != want {
 			t.Errorf("after the end of the first browser: HTTP %d, want %d", got, want)
 		}
 	}

@@ -89,37 +89,37 @@ func (b *Backend) connect(ctx context.Context, kept *keptState) (*instance, erro
 	if err != nil {
 		return nil, err
 	}
-	r := &instance{
+	in := &instance{
 		id: strings.ToLower(rand.Text()[:4]), browser: b, opts: opts, cleanupDone: make(chan struct{}), ended: make(chan struct{}),
 		targets: make(map[target.ID]*session.Tab), attaching: make(map[target.ID]bool),
 		openers:   make(map[target.ID]*session.Tab),
 		transfers: make(map[string]*session.Transfer), clientDownloads: make(map[string]*clientDownload),
 		documentDenials: newCache[string, error](maxCachedDenials), clients: newCDPClients(),
 	}
-	r.quota = download.NewQuota(opts.MaxDownloads, opts.MaxDownloadTotal)
-	r.quota.ShareUsage(opts.DownloadsDir, opts.DownloadsUsage)
-	r.files = sync.OnceValues(func() (*download.Dir, error) {
-		return download.OpenShared(opts.DownloadsDir, opts.MaxDownloadBytes, r.quota)
+	in.quota = download.NewQuota(opts.MaxDownloads, opts.MaxDownloadTotal)
+	in.quota.ShareUsage(opts.DownloadsDir, opts.DownloadsUsage)
+	in.files = sync.OnceValues(func() (*download.Dir, error) {
+		return download.OpenShared(opts.DownloadsDir, opts.MaxDownloadBytes, in.quota)
 	})
 	if kept != nil {
 		opts.profile = kept.profile
 	}
 	if opts.Pool != nil {
-		err = r.joinPool(ctx)
+		err = in.joinPool(ctx)
 	} else {
-		err = r.connectAlone(ctx, opts)
+		err = in.connectAlone(ctx, opts)
 	}
 	if err != nil {
-		r.close()
+		in.close()
 		return nil, err
 	}
 	if kept != nil {
-		r.restoreKept(ctx, kept)
+		in.restoreKept(ctx, kept)
 	}
-	if limits := r.unenforced(); limits != "" {
+	if limits := in.unenforced(); limits != "" {
 		b.log.Warn("policy is only partly enforced in the browser", "limits", limits)
 	}
-	return r, nil
+	return in, nil
 }
 
 // startProxy starts the egress proxy, which checks every connection with opts.Network and denies
@@ -136,26 +136,26 @@ func startProxy(port *egress.Port, opts Options) (*egress.Proxy, error) {
 }
 
 // connectAlone launches a browser or attaches to one, and starts to follow its targets.
-func (r *instance) connectAlone(ctx context.Context, opts Options) error {
+func (in *instance) connectAlone(ctx context.Context, opts Options) error {
 	var remote []string // arguments of a browser on another machine
 	switch {
 	case opts.Network == nil:
 	case opts.Browserless != nil && opts.RemoteEgress != nil:
 		var err error
-		if remote, err = r.openRemoteEgress(opts); err != nil {
+		if remote, err = in.openRemoteEgress(opts); err != nil {
 			return err
 		}
 	default:
 		var err error
-		if r.proxy, err = startProxy(nil, opts); err != nil {
+		if in.proxy, err = startProxy(nil, opts); err != nil {
 			return err
 		}
-		opts.ProxyServer = r.proxy.Addr()
+		opts.ProxyServer = in.proxy.Addr()
 	}
 	var t transport
 	if opts.Browserless != nil {
 		var err error
-		if t, r.version, r.replica, err = opts.Browserless.dial(ctx, remote); err != nil {
+		if t, in.version, in.replica, err = opts.Browserless.dial(ctx, remote); err != nil {
 			return err
 		}
 	} else if opts.CDPEndpoint != "" {
@@ -167,58 +167,58 @@ func (r *instance) connectAlone(ctx context.Context, opts Options) error {
 		if err != nil {
 			return err
 		}
-		t, r.version = tr, end.version
-		if r.resumer, err = startResumer(end.endpoint); err != nil {
+		t, in.version = tr, end.version
+		if in.resumer, err = startResumer(end.endpoint); err != nil {
 			_ = tr.Close()
 			return err
 		}
 	} else {
-		unset := r.browser.opts // launch sets the defaults
+		unset := in.browser.opts // launch sets the defaults
 		unset.ProxyServer, unset.profile = opts.ProxyServer, opts.profile
-		if r.proxy != nil {
-			unset.certificateKey = r.proxy.CertificateKey()
+		if in.proxy != nil {
+			unset.certificateKey = in.proxy.CertificateKey()
 		}
 		p, err := launch(ctx, unset)
 		if err != nil {
 			return err
 		}
-		r.proc, t, r.version = p, p.transport, p.version
+		in.proc, t, in.version = p, p.transport, p.version
 	}
-	r.conn = cdpconn.New(t)
-	r.conn.BrowserSession().InOrder() // so that the reply to a command is processed in order with the events
-	r.work.Go(func() { follow(r.conn, r.handle) })
+	in.conn = cdpconn.New(t)
+	in.conn.BrowserSession().InOrder() // so that the reply to a command is processed in order with the events
+	in.work.Go(func() { follow(in.conn, in.handle) })
 	var err error
-	if r.proc != nil {
-		err = r.autoAttachLaunched(ctx)
+	if in.proc != nil {
+		err = in.autoAttachLaunched(ctx)
 	} else {
-		err = r.followAttached(ctx)
+		err = in.followAttached(ctx)
 	}
-	if err != nil && r.proc != nil && notify.IsClosed(r.proc.exited) {
-		return r.proc.failure()
+	if err != nil && in.proc != nil && notify.IsClosed(in.proc.exited) {
+		return in.proc.failure()
 	}
 	return err
 }
 
 // autoAttachLaunched makes each tab of a launched browser attach automatically before it runs, so
 // that no event is missed.
-func (r *instance) autoAttachLaunched(ctx context.Context) error {
-	if r.opts.CDPClients {
-		r.conn.DelayPopupWindows(r.opts.timing.PausedPopup)
+func (in *instance) autoAttachLaunched(ctx context.Context) error {
+	if in.opts.CDPClients {
+		in.conn.DelayPopupWindows(in.opts.timing.PausedPopup)
 		var err error
-		if r.defaultContext, _, err = r.browserContexts(ctx); err != nil {
+		if in.defaultContext, _, err = in.browserContexts(ctx); err != nil {
 			return err
 		}
 	}
-	attach, err := autoAttach(ctx, r.conn)
+	attach, err := autoAttach(ctx, in.conn)
 	if err != nil {
 		return err
 	}
-	if r.opts.Network != nil {
-		if err := interceptDocuments(ctx, r.conn, r.opts.HTTPCredentials); err != nil {
+	if in.opts.Network != nil {
+		if err := interceptDocuments(ctx, in.conn, in.opts.HTTPCredentials); err != nil {
 			return err // fail closed
 		}
 	}
-	if err := r.watchDownloads(ctx); err != nil {
+	if err := in.watchDownloads(ctx); err != nil {
 		return err
 	}
 	return attach.Wait(ctx, nil)
@@ -227,54 +227,54 @@ func (r *instance) autoAttachLaunched(ctx context.Context) error {
 // followAttached creates a browser context in an attached browser, or follows the tabs of the
 // default context. Tabs attach automatically before they run. This includes tabs of other contexts,
 // because the browser has no narrower filter. releaseTarget releases those immediately.
-func (r *instance) followAttached(ctx context.Context) error {
-	s := r.conn.BrowserSession()
-	if r.opts.AttachDefaultContext {
+func (in *instance) followAttached(ctx context.Context) error {
+	s := in.conn.BrowserSession()
+	if in.opts.AttachDefaultContext {
 		var err error
-		if r.defaultContext, _, err = r.browserContexts(ctx); err != nil {
+		if in.defaultContext, _, err = in.browserContexts(ctx); err != nil {
 			return err
 		}
 	} else {
-		if err := r.createContext(ctx, r.proxy != nil && r.reachesProxy()); err != nil {
+		if err := in.createContext(ctx, in.proxy != nil && in.reachesProxy()); err != nil {
 			return err
 		}
-		if err := r.watchDownloads(ctx); err != nil {
+		if err := in.watchDownloads(ctx); err != nil {
 			return err
 		}
 	}
-	attach, err := autoAttach(ctx, r.conn)
+	attach, err := autoAttach(ctx, in.conn)
 	if err == nil {
 		err = attach.Wait(ctx, nil)
 	}
-	if err == nil && r.context == "" {
+	if err == nil && in.context == "" {
 		// A tab of the user comes into scope when it shows a regular page.
 		err = s.Call(ctx, "Target.setDiscoverTargets", map[string]any{"discover": true, "filter": pageTargets}, nil)
 	}
 	if err != nil {
 		return err
 	}
-	r.waitForExistingTabs(ctx)
+	in.waitForExistingTabs(ctx)
 	return nil
 }
 
 // createContext creates a browser context, whose network goes through r.proxy if proxied is true.
-func (r *instance) createContext(ctx context.Context, proxied bool) error {
+func (in *instance) createContext(ctx context.Context, proxied bool) error {
 	params := map[string]any{"disposeOnDetach": true}
 	if proxied {
-		params["proxyServer"], params["proxyBypassList"] = "http://"+r.proxy.Addr(), "<-loopback>"
+		params["proxyServer"], params["proxyBypassList"] = "http://"+in.proxy.Addr(), "<-loopback>"
 	}
 	var res target.CreateBrowserContextResult
-	if err := r.conn.BrowserSession().Call(ctx, "Target.createBrowserContext", params, &res); err != nil {
+	if err := in.conn.BrowserSession().Call(ctx, "Target.createBrowserContext", params, &res); err != nil {
 		return err
 	}
-	r.context = string(res.BrowserContextID)
+	in.context = string(res.BrowserContextID)
 	return nil
 }
 
 // inContext adds the id of the instance's browser context to params, which it returns.
-func (r *instance) inContext(params map[string]any) map[string]any {
-	if r.context != "" {
-		params["browserContextId"] = r.context
+func (in *instance) inContext(params map[string]any) map[string]any {
+	if in.context != "" {
+		params["browserContextId"] = in.context
 	}
 	return params
 }
@@ -291,24 +291,24 @@ func autoAttach(ctx context.Context, conn *cdpconn.Conn) (*cdpconn.Pending, erro
 
 // waitForExistingTabs waits until the tabs that already existed are attached. Attaching to a tab
 // that does not respond takes at most Timing.AttachTab.
-func (r *instance) waitForExistingTabs(ctx context.Context) {
-	_ = r.await(ctx, func() bool { return len(r.attaching) == 0 })
+func (in *instance) waitForExistingTabs(ctx context.Context) {
+	_ = in.await(ctx, func() bool { return len(in.attaching) == 0 })
 }
 
 // filtered reports whether the browser's network goes through our proxy.
-func (r *instance) filtered() bool {
-	return r.proxy != nil && (r.proc != nil || (r.context != "" && r.reachesProxy()))
+func (in *instance) filtered() bool {
+	return in.proxy != nil && (in.proc != nil || (in.context != "" && in.reachesProxy()))
 }
 
 // reachesProxy reports whether a browser that we did not launch ourselves can connect to our proxy.
-func (r *instance) reachesProxy() bool { return r.local() || r.remoteEgress != nil }
+func (in *instance) reachesProxy() bool { return in.local() || in.remoteEgress != nil }
 
 // local reports whether the attached browser runs on this machine.
-func (r *instance) local() bool {
-	if IsRunningName(r.opts.CDPEndpoint) {
+func (in *instance) local() bool {
+	if IsRunningName(in.opts.CDPEndpoint) {
 		return true
 	}
-	u, err := url.Parse(r.opts.CDPEndpoint)
+	u, err := url.Parse(in.opts.CDPEndpoint)
 	if err != nil {
 		return false
 	}
@@ -318,115 +318,115 @@ func (r *instance) local() bool {
 }
 
 // ID implements session.BrowserInstance.
-func (r *instance) ID() string { return r.id }
+func (in *instance) ID() string { return in.id }
 
 // HasInstance implements session.BrowserInstance.
-func (r *instance) HasInstance(id string) bool { return id == r.id }
+func (in *instance) HasInstance(id string) bool { return id == in.id }
 
 // Ping implements session.BrowserInstance.
-func (r *instance) Ping(ctx context.Context) error {
-	return r.conn.BrowserSession().Call(ctx, "Browser.getVersion", nil, nil)
+func (in *instance) Ping(ctx context.Context) error {
+	return in.conn.BrowserSession().Call(ctx, "Browser.getVersion", nil, nil)
 }
 
 // Downloads implements session.BrowserInstance.
-func (r *instance) Downloads() (*download.Dir, error) { return r.files() }
+func (in *instance) Downloads() (*download.Dir, error) { return in.files() }
 
 // Fetcher implements session.BrowserInstance.
-func (r *instance) Fetcher() session.Fetcher {
+func (in *instance) Fetcher() session.Fetcher {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.Proxy = nil
-	if r.proxy != nil {
-		t.Proxy = http.ProxyURL(r.proxy.Client())
-		t.TLSClientConfig = r.proxy.ClientTLS()
+	if in.proxy != nil {
+		t.Proxy = http.ProxyURL(in.proxy.Client())
+		t.TLSClientConfig = in.proxy.ClientTLS()
 	}
 	t.DisableKeepAlives = true // each fetch is for one file, so no connection is reused
-	return session.Fetcher{Transport: &basicAuthTransport{t, r.opts.HTTPCredentials}, UserAgent: r.version.UserAgent}
+	return session.Fetcher{Transport: &basicAuthTransport{t, in.opts.HTTPCredentials}, UserAgent: in.version.UserAgent}
 }
 
 // close terminates a launched browser, detaches from an attached one, or leaves that of a pool, and
 // waits for all goroutines of the instance.
-func (r *instance) close() error {
-	if r.pooled != nil {
-		r.leavePool()
-	} else if r.conn != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.BrowserExit)
+func (in *instance) close() error {
+	if in.pooled != nil {
+		in.leavePool()
+	} else if in.conn != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.BrowserExit)
 		defer cancel()
 		switch {
-		case r.proc != nil:
+		case in.proc != nil:
 			// On this command, Chromium saves its profile before it exits.
-			p, err := r.conn.BrowserSession().Start(ctx, "Browser.close", nil)
+			p, err := in.conn.BrowserSession().Start(ctx, "Browser.close", nil)
 			if err == nil {
 				p.Wait(ctx, nil)
 			}
-		case r.context != "":
-			r.disposeContext(ctx, r.context)
+		case in.context != "":
+			in.disposeContext(ctx, in.context)
 		default:
-			for _, t := range r.Tabs() {
+			for _, t := range in.Tabs() {
 				if t.Owner() != nil {
-					r.CloseTab(ctx, t)
+					in.CloseTab(ctx, t)
 				}
 			}
 		}
 	}
-	err := r.release()
-	r.work.Wait()
+	err := in.release()
+	in.work.Wait()
 	return err
 }
 
 // release releases the resources of an instance whose browser has exited or was detached.
-func (r *instance) release() error {
+func (in *instance) release() error {
 	var err error
-	r.releaseOnce.Do(func() {
-		if r.pooled != nil {
-			r.pooled.release(r)
-			for _, t := range r.Tabs() {
+	in.releaseOnce.Do(func() {
+		if in.pooled != nil {
+			in.pooled.release(in)
+			for _, t := range in.Tabs() {
 				t.Page.Wait()
 			}
-			err = r.closeProxy()
+			err = in.closeProxy()
 			return
 		}
-		if r.proc != nil {
-			ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.BrowserExit)
+		if in.proc != nil {
+			ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.BrowserExit)
 			defer cancel()
-			err = errors.Join(err, r.proc.close(ctx))
+			err = errors.Join(err, in.proc.close(ctx))
 		}
-		if r.conn != nil {
-			r.conn.Close()
+		if in.conn != nil {
+			in.conn.Close()
 		}
-		if r.resumer != nil {
-			r.resumer.End()
+		if in.resumer != nil {
+			in.resumer.End()
 		}
-		for _, t := range r.Tabs() {
+		for _, t := range in.Tabs() {
 			t.Page.Wait()
 		}
-		err = errors.Join(err, r.closeProxy())
+		err = errors.Join(err, in.closeProxy())
 	})
 	return err
 }
 
-func (r *instance) closeProxy() error {
+func (in *instance) closeProxy() error {
 	var err error
-	if r.proxy != nil {
-		err = r.proxy.Close()
+	if in.proxy != nil {
+		err = in.proxy.Close()
 	}
-	if r.remoteEgress != nil {
-		err = errors.Join(err, r.remoteEgress.release())
+	if in.remoteEgress != nil {
+		err = errors.Join(err, in.remoteEgress.release())
 	}
 	return err
 }
 
 // networkError returns the policy's or the proxy's error for the latest request to a host, or nil.
-func (r *instance) networkError(host string) error {
-	if r.proxy == nil {
+func (in *instance) networkError(host string) error {
+	if in.proxy == nil {
 		return nil
 	}
-	reason, _ := r.documentDenials.Get(host)
-	if at, ok := r.proxy.Challenged(host); ok && reason == nil && r.filtered() && r.forgotCredentials(at) {
+	reason, _ := in.documentDenials.Get(host)
+	if at, ok := in.proxy.Challenged(host); ok && reason == nil && in.filtered() && in.forgotCredentials(at) {
 		return &executor.Error{Code: executor.ErrNavigationFailed, Retryable: true, Hint: "Try again.",
 			Err: fmt.Errorf("loading %s failed: network process restarted", host)}
 	}
 	if reason == nil {
-		reason, _ = r.proxy.Denied(host)
+		reason, _ = in.proxy.Denied(host)
 	}
 	if reason != nil {
 		if e, ok := errors.AsType[*executor.Error](reason); ok {
@@ -434,7 +434,7 @@ func (r *instance) networkError(host string) error {
 		}
 		return executor.Errorf(executor.ErrPolicyDenied, "The user can allow the site with Config.AllowDomains.", "%s: %w", host, reason)
 	}
-	if name, failed := r.proxy.Failed(host); failed {
+	if name, failed := in.proxy.Failed(host); failed {
 		hint := "Check that the server runs there, then try again."
 		switch name {
 		case "net::ERR_NAME_NOT_RESOLVED":

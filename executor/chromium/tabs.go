@@ -14,104 +14,104 @@ import (
 )
 
 // Tabs implements session.BrowserInstance.
-func (r *instance) Tabs() []*session.Tab {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.tabs)
+func (in *instance) Tabs() []*session.Tab {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return slices.Clone(in.tabs)
 }
 
 // Changed implements session.BrowserInstance.
-func (r *instance) Changed() <-chan struct{} { return r.changed.Changed() }
+func (in *instance) Changed() <-chan struct{} { return in.changed.Changed() }
 
 // NewTab implements session.BrowserInstance.
-func (r *instance) NewTab(ctx context.Context, owner *session.Session) (*session.Tab, error) {
-	params := r.inContext(map[string]any{"url": "about:blank"})
-	if r.ownWindows() {
+func (in *instance) NewTab(ctx context.Context, owner *session.Session) (*session.Tab, error) {
+	params := in.inContext(map[string]any{"url": "about:blank"})
+	if in.ownWindows() {
 		// Chromium does not draw a tab at full speed while another tab covers it. In its own window
 		// it does.
-		params["newWindow"], params["width"], params["height"] = true, r.opts.Width, r.opts.Height+windowFrame
+		params["newWindow"], params["width"], params["height"] = true, in.opts.Width, in.opts.Height+windowFrame
 	} else {
 		params["background"] = true // we must not move the focus
 	}
-	r.mu.Lock()
-	r.opening++
-	r.mu.Unlock()
-	return session.OpenTab(ctx, r, &r.work, r.browser.log, func() (*session.Tab, error) { return r.open(params, owner) })
+	in.mu.Lock()
+	in.opening++
+	in.mu.Unlock()
+	return session.OpenTab(ctx, in, &in.work, in.browser.log, func() (*session.Tab, error) { return in.open(params, owner) })
 }
 
 // open creates a tab and waits until it is attached.
-func (r *instance) open(params map[string]any, owner *session.Session) (*session.Tab, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.AttachTab)
+func (in *instance) open(params map[string]any, owner *session.Session) (*session.Tab, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.AttachTab)
 	defer cancel()
 	var res target.CreateTargetResult
-	err := r.conn.BrowserSession().Call(ctx, "Target.createTarget", params, &res)
+	err := in.conn.BrowserSession().Call(ctx, "Target.createTarget", params, &res)
 	var t *session.Tab
 	if err == nil {
-		t, err = r.awaitTab(ctx, res.TargetID)
+		t, err = in.awaitTab(ctx, res.TargetID)
 	}
 	if t != nil {
 		t.SetOwner(owner)
 		t.Page.MarkOwn()
 	}
-	r.mu.Lock()
-	r.opening--
-	r.mu.Unlock()
-	r.list(t)
+	in.mu.Lock()
+	in.opening--
+	in.mu.Unlock()
+	in.list(t)
 	return t, err
 }
 
 // list adds a claimed tab to the list of tabs. When no call of NewTab is in progress, it also adds
 // the unclaimed tabs.
-func (r *instance) list(claimed *session.Tab) {
+func (in *instance) list(claimed *session.Tab) {
 	var fresh []*session.Tab
-	r.mu.Lock()
-	for _, t := range r.targets {
-		if !slices.Contains(r.tabs, t) && (t == claimed || r.opening == 0) {
-			r.tabs = append(r.tabs, t)
+	in.mu.Lock()
+	for _, t := range in.targets {
+		if !slices.Contains(in.tabs, t) && (t == claimed || in.opening == 0) {
+			in.tabs = append(in.tabs, t)
 			fresh = append(fresh, t)
 		}
 	}
-	r.changed.Notify()
-	r.mu.Unlock()
+	in.changed.Notify()
+	in.mu.Unlock()
 	for _, t := range fresh {
-		r.notifyTabOpened(t)
+		in.notifyTabOpened(t)
 	}
 }
 
-func (r *instance) notifyTabOpened(t *session.Tab) {
-	r.browser.sessions.Emit(executor.Event{Kind: executor.EventTabOpened, URL: t.Page.URL()}, t, "")
+func (in *instance) notifyTabOpened(t *session.Tab) {
+	in.browser.sessions.Emit(executor.Event{Kind: executor.EventTabOpened, URL: t.Page.URL()}, t, "")
 }
 
 // ownWindows reports whether each tab has its own window, which is the case in headless mode.
-func (r *instance) ownWindows() bool { return r.proc != nil && r.proc.headless }
+func (in *instance) ownWindows() bool { return in.proc != nil && in.proc.headless }
 
 // awaitTab waits until the tab of a target is attached.
-func (r *instance) awaitTab(ctx context.Context, id target.ID) (*session.Tab, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.opts.timing.AttachTab)
+func (in *instance) awaitTab(ctx context.Context, id target.ID) (*session.Tab, error) {
+	ctx, cancel := context.WithTimeout(ctx, in.opts.timing.AttachTab)
 	defer cancel()
 	var t *session.Tab
-	err := r.await(ctx, func() bool {
-		t = r.targets[id]
+	err := in.await(ctx, func() bool {
+		t = in.targets[id]
 		return t != nil
 	})
 	return t, err
 }
 
 // await waits until done, which it calls with r.mu held after each change of the tabs, returns true.
-func (r *instance) await(ctx context.Context, done func() bool) error {
+func (in *instance) await(ctx context.Context, done func() bool) error {
 	for {
-		r.mu.Lock()
-		ok, changed := done(), r.changed.Changed()
-		r.mu.Unlock()
+		in.mu.Lock()
+		ok, changed := done(), in.changed.Changed()
+		in.mu.Unlock()
 		if ok {
 			return nil
 		}
 		select {
 		case <-changed:
-		case <-r.conn.Done():
+		case <-in.conn.Done():
 			return executor.Errorf(executor.ErrTargetGone, "Retry; the next call starts a new browser.", "browser exited")
-		case <-r.ended:
-			if evicted := r.evicted.Load(); evicted != nil {
+		case <-in.ended:
+			if evicted := in.evicted.Load(); evicted != nil {
 				return evicted
 			}
 			return session.ErrClosed()
@@ -123,12 +123,12 @@ func (r *instance) await(ctx context.Context, done func() bool) error {
 
 // CloseTab implements session.BrowserInstance. A tab of an attached browser that no session opened
 // is only detached.
-func (r *instance) CloseTab(ctx context.Context, t *session.Tab) (released bool, err error) {
-	s := r.conn.BrowserSession()
+func (in *instance) CloseTab(ctx context.Context, t *session.Tab) (released bool, err error) {
+	s := in.conn.BrowserSession()
 	id := t.Page.Session().Target().TargetID
-	if r.proc == nil && t.Owner() == nil {
+	if in.proc == nil && t.Owner() == nil {
 		err := s.Call(ctx, "Target.detachFromTarget", map[string]any{"sessionId": t.Page.Session().ID()}, nil)
-		r.remove(t)
+		in.remove(t)
 		return true, err
 	}
 	if err := s.Call(ctx, "Target.closeTarget", map[string]any{"targetId": id}, nil); err != nil {
@@ -136,7 +136,7 @@ func (r *instance) CloseTab(ctx context.Context, t *session.Tab) (released bool,
 	}
 	select {
 	case <-t.Page.Gone():
-		r.remove(t)
+		in.remove(t)
 		return false, nil
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
@@ -144,61 +144,61 @@ func (r *instance) CloseTab(ctx context.Context, t *session.Tab) (released bool,
 }
 
 // remove removes a closed or detached tab from the instance.
-func (r *instance) remove(t *session.Tab) {
-	r.mu.Lock()
-	listed := slices.Contains(r.tabs, t)
-	r.tabs = slices.DeleteFunc(r.tabs, func(x *session.Tab) bool { return x == t })
-	maps.DeleteFunc(r.targets, func(_ target.ID, x *session.Tab) bool { return x == t })
-	r.changed.Notify()
-	r.mu.Unlock()
+func (in *instance) remove(t *session.Tab) {
+	in.mu.Lock()
+	listed := slices.Contains(in.tabs, t)
+	in.tabs = slices.DeleteFunc(in.tabs, func(x *session.Tab) bool { return x == t })
+	maps.DeleteFunc(in.targets, func(_ target.ID, x *session.Tab) bool { return x == t })
+	in.changed.Notify()
+	in.mu.Unlock()
 	if listed {
-		r.browser.sessions.Emit(executor.Event{Kind: executor.EventTabClosed}, t, "")
+		in.browser.sessions.Emit(executor.Event{Kind: executor.EventTabClosed}, t, "")
 	}
 }
 
 // setPermission starts granting a permission in the instance's browser context, or removing the
 // grant.
-func (r *instance) setPermission(ctx context.Context, g executor.PageGrant, granted bool) (*cdpconn.Pending, error) {
+func (in *instance) setPermission(ctx context.Context, g executor.PageGrant, granted bool) (*cdpconn.Pending, error) {
 	setting := map[bool]string{true: "granted", false: "prompt"}[granted]
-	return r.conn.BrowserSession().Start(ctx, "Browser.setPermission", r.inContext(map[string]any{
+	return in.conn.BrowserSession().Start(ctx, "Browser.setPermission", in.inContext(map[string]any{
 		"origin": g.Origin, "permission": map[string]any{"name": g.Permission}, "setting": setting,
 	}))
 }
 
-func (r *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Options {
-	own := r.proc != nil || r.context != ""
-	setPermission := r.setPermission
+func (in *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Options {
+	own := in.proc != nil || in.context != ""
+	setPermission := in.setPermission
 	if !own {
 		setPermission = nil
 	}
 	var quota int64
-	if r.pooled != nil {
+	if in.pooled != nil {
 		quota = poolStorageQuota
 	}
 	return page.Options{
 		StorageQuota:       quota,
-		Timing:             r.opts.timing,
+		Timing:             in.opts.timing,
 		SetPermission:      setPermission,
-		Logger:             r.opts.Logger,
+		Logger:             in.opts.Logger,
 		WaitingForDebugger: waiting,
 		Own:                own,
 		NoDialogs:          own,
-		NoPrograms:         r.proc != nil && blocksPrograms,
-		NoWindow:           r.proc != nil && r.proc.headless,
-		ProxyError:         r.networkError,
-		RequestFilter:      r.requestFilter(),
-		Shared:             !r.ownWindows(),
-		SecretGuard:        &r.secrets,
-		SharedBrowser:      r.pooled != nil || r.proc == nil && own, // others may use an attached browser
-		UserClipboard:      r.proc == nil || !r.proc.headless,
+		NoPrograms:         in.proc != nil && blocksPrograms,
+		NoWindow:           in.proc != nil && in.proc.headless,
+		ProxyError:         in.networkError,
+		RequestFilter:      in.requestFilter(),
+		Shared:             !in.ownWindows(),
+		SecretGuard:        &in.secrets,
+		SharedBrowser:      in.pooled != nil || in.proc == nil && own, // others may use an attached browser
+		UserClipboard:      in.proc == nil || !in.proc.headless,
 		// The browser sends its response to a command in order with its events.
 		TabsKnown: func(ctx context.Context) error {
-			return r.conn.BrowserSession().Call(ctx, "Browser.getVersion", nil, nil)
+			return in.conn.BrowserSession().Call(ctx, "Browser.getVersion", nil, nil)
 		},
-		OnHandover: r.handovers.Notify,
+		OnHandover: in.handovers.Notify,
 		OnEvent: func(ev page.Event) {
 			if t := tab(); t != nil {
-				r.browser.sessions.Emit(executor.Event{Kind: ev.Kind, URL: ev.URL, Dialog: ev.Dialog}, t, ev.Frame)
+				in.browser.sessions.Emit(executor.Event{Kind: ev.Kind, URL: ev.URL, Dialog: ev.Dialog}, t, ev.Frame)
 			}
 		},
 	}

@@ -31,26 +31,26 @@ func follow(conn *cdpconn.Conn, handle func(cdpconn.Event)) {
 }
 
 // handle handles one event of the browser's CDP session.
-func (r *instance) handle(ev cdpconn.Event) {
+func (in *instance) handle(ev cdpconn.Event) {
 	switch ev.Method {
 	case "Target.attachedToTarget":
 		onEvent(ev, target.AttachedToTarget, func(e target.EventAttachedToTarget) {
 			if ev.Child != nil {
-				r.attached(ev.Child, e)
+				in.attached(ev.Child, e)
 			}
 		})
 	case "Target.detachedFromTarget":
-		r.detached(ev.Child)
+		in.detached(ev.Child)
 	case "Target.targetInfoChanged":
-		onEvent(ev, target.TargetCreated, func(e target.EventTargetCreated) { r.discovered(e.TargetInfo) })
+		onEvent(ev, target.TargetCreated, func(e target.EventTargetCreated) { in.discovered(e.TargetInfo) })
 	case "Fetch.requestPaused":
-		onEvent(ev, fetch.RequestPaused, r.handlePausedDocument)
+		onEvent(ev, fetch.RequestPaused, in.handlePausedDocument)
 	case "Fetch.authRequired":
-		onEvent(ev, fetch.AuthRequired, r.handleChallenge)
+		onEvent(ev, fetch.AuthRequired, in.handleChallenge)
 	case "Browser.downloadWillBegin":
-		onEvent(ev, browser.DownloadWillBegin, r.downloadBegan)
+		onEvent(ev, browser.DownloadWillBegin, in.downloadBegan)
 	case "Browser.downloadProgress":
-		onEvent(ev, browser.DownloadProgress, r.downloadProgressed)
+		onEvent(ev, browser.DownloadProgress, in.downloadProgressed)
 	}
 }
 
@@ -63,37 +63,37 @@ func onEvent[E any](ev cdpconn.Event, kind cdp.Event[E], f func(E)) {
 
 // discovered attaches to a page of an attached browser that came into scope because its user
 // navigated from a browser page to a regular page.
-func (r *instance) discovered(info *target.Info) {
-	if r.proc != nil || info == nil || info.Type != "page" || !r.inScope(info) {
+func (in *instance) discovered(info *target.Info) {
+	if in.proc != nil || info == nil || info.Type != "page" || !in.inScope(info) {
 		return
 	}
-	r.mu.Lock()
-	known := r.attaching[info.TargetID] || r.targets[info.TargetID] != nil
-	r.attaching[info.TargetID] = true
-	r.mu.Unlock()
+	in.mu.Lock()
+	known := in.attaching[info.TargetID] || in.targets[info.TargetID] != nil
+	in.attaching[info.TargetID] = true
+	in.mu.Unlock()
 	if known {
 		return
 	}
-	r.work.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.AttachTab)
+	in.work.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.AttachTab)
 		defer cancel()
-		err := r.conn.BrowserSession().Call(ctx, "Target.attachToTarget", map[string]any{"targetId": info.TargetID, "flatten": true}, nil)
+		err := in.conn.BrowserSession().Call(ctx, "Target.attachToTarget", map[string]any{"targetId": info.TargetID, "flatten": true}, nil)
 		if err != nil {
-			r.browser.log.Debug("attaching to tab failed", "error", err)
-			r.notAttached(info.TargetID)
+			in.browser.log.Debug("attaching to tab failed", "error", err)
+			in.notAttached(info.TargetID)
 		}
 	})
 }
 
 // inScope reports whether we drive a page: a page in a browser that we launched, in our context of
 // an attached browser, or, with AttachDefaultContext, a regular page of the user.
-func (r *instance) inScope(info *target.Info) bool {
+func (in *instance) inScope(info *target.Info) bool {
 	switch {
-	case r.proc != nil:
+	case in.proc != nil:
 		return true
-	case !r.opts.AttachDefaultContext:
-		return string(info.BrowserContextID) == r.context
-	case r.defaultContext != "" && string(info.BrowserContextID) != r.defaultContext:
+	case !in.opts.AttachDefaultContext:
+		return string(info.BrowserContextID) == in.context
+	case in.defaultContext != "" && string(info.BrowserContextID) != in.defaultContext:
 		return false // of another client, or of another profile of the user
 	}
 	scheme, _, found := strings.Cut(info.URL, ":")
@@ -102,74 +102,74 @@ func (r *instance) inScope(info *target.Info) bool {
 
 // releaseTarget resumes a target that we do not drive, before any other command, and detaches from
 // it.
-func (r *instance) releaseTarget(s *cdpconn.Session) {
+func (in *instance) releaseTarget(s *cdpconn.Session) {
 	ctx := context.Background()
 	p, err := s.Start(ctx, "Runtime.runIfWaitingForDebugger", nil)
 	detach := func() {
-		r.conn.BrowserSession().Start(ctx, "Target.detachFromTarget", map[string]any{"sessionId": s.ID()})
+		in.conn.BrowserSession().Start(ctx, "Target.detachFromTarget", map[string]any{"sessionId": s.ID()})
 	}
 	if err != nil || p.Delayed() == nil {
 		detach()
 		return
 	}
-	r.work.Go(func() {
+	in.work.Go(func() {
 		<-p.Delayed()
 		detach()
 	})
 }
 
 // attached adds a tab for a page that was attached.
-func (r *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget) {
+func (in *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget) {
 	info := e.TargetInfo
 	switch {
 	case info.Type == "browser":
 		return // the session of a CDP client
-	case info.Type == "page" && r.isClientContext(info):
-		r.clientPageAttached(s, info)
+	case info.Type == "page" && in.isClientContext(info):
+		in.clientPageAttached(s, info)
 		return
 	}
-	r.mu.Lock()
-	opener := r.targets[info.OpenerID]
-	twice := r.targets[info.TargetID] != nil
-	r.mu.Unlock()
-	if info.Type != "page" || info.Subtype != "" || twice || opener == nil && !r.inScope(info) {
-		r.releaseTarget(s)
+	in.mu.Lock()
+	opener := in.targets[info.OpenerID]
+	twice := in.targets[info.TargetID] != nil
+	in.mu.Unlock()
+	if info.Type != "page" || info.Subtype != "" || twice || opener == nil && !in.inScope(info) {
+		in.releaseTarget(s)
 		return
 	}
-	if r.proc == nil && r.context == "" && opener == nil {
+	if in.proc == nil && in.context == "" && opener == nil {
 		s.Start(context.Background(), "Runtime.runIfWaitingForDebugger", nil) // a tab of the user
 		e.WaitingForDebugger = false
 	}
-	if r.overTabLimit(info) {
-		r.work.Go(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.AttachTab)
+	if in.overTabLimit(info) {
+		in.work.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.AttachTab)
 			defer cancel()
 			// Its opener waits until it runs, and would otherwise wait forever.
 			if p, err := s.Start(ctx, "Runtime.runIfWaitingForDebugger", nil); err == nil && p.Delayed() != nil {
 				<-p.Delayed()
 			}
-			_ = r.conn.BrowserSession().Call(ctx, "Target.closeTarget", map[string]any{"targetId": info.TargetID}, nil)
-			r.notAttached(info.TargetID)
+			_ = in.conn.BrowserSession().Call(ctx, "Target.closeTarget", map[string]any{"targetId": info.TargetID}, nil)
+			in.notAttached(info.TargetID)
 		})
 		return
 	}
 	if opener != nil {
 		opener.Page.OpenedTab()
 	}
-	r.mu.Lock()
-	r.attaching[info.TargetID] = true
-	r.lastRaw++
-	t := &session.Tab{Raw: strconv.Itoa(r.lastRaw), Opener: opener}
+	in.mu.Lock()
+	in.attaching[info.TargetID] = true
+	in.lastRaw++
+	t := &session.Tab{Raw: strconv.Itoa(in.lastRaw), Opener: opener}
 	if opener != nil {
 		t.SetOwner(opener.Owner())
-		r.openers[info.TargetID] = opener
+		in.openers[info.TargetID] = opener
 	}
-	r.mu.Unlock()
-	r.work.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), r.opts.timing.AttachTab)
+	in.mu.Unlock()
+	in.work.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.AttachTab)
 		defer cancel()
 		ready := make(chan struct{})
-		options := r.pageOptions(e.WaitingForDebugger, func() *session.Tab {
+		options := in.pageOptions(e.WaitingForDebugger, func() *session.Tab {
 			if !notify.IsClosed(ready) {
 				return nil // drop events that occur before the tab is known
 			}
@@ -179,79 +179,79 @@ func (r *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget) 
 			options.Opener = opener.Page
 		}
 		options.Scriptable = info.OpenerID != "" && info.CanAccessOpener
-		options.ID = executor.NewTabID("cdp", r.ID(), t.Raw)
+		options.ID = executor.NewTabID("cdp", in.ID(), t.Raw)
 		p, err := page.Attach(ctx, s, options)
 		if err == nil {
-			err = r.warmUp(ctx, p, info)
+			err = in.warmUp(ctx, p, info)
 		}
 		if err != nil {
-			r.browser.log.Debug("tab closed while attaching", "error", err)
-			r.notAttached(info.TargetID)
+			in.browser.log.Debug("tab closed while attaching", "error", err)
+			in.notAttached(info.TargetID)
 			return
 		}
-		r.mu.Lock()
+		in.mu.Lock()
 		t.Page = p
-		delete(r.attaching, info.TargetID)
-		r.targets[info.TargetID] = t
-		listed := r.opening == 0 || opener != nil
+		delete(in.attaching, info.TargetID)
+		in.targets[info.TargetID] = t
+		listed := in.opening == 0 || opener != nil
 		if listed {
-			r.tabs = append(r.tabs, t)
+			in.tabs = append(in.tabs, t)
 		}
-		r.changed.Notify()
-		r.mu.Unlock()
+		in.changed.Notify()
+		in.mu.Unlock()
 		close(ready)
 		if listed {
-			r.notifyTabOpened(t)
+			in.notifyTabOpened(t)
 		}
 	})
 }
 
 // overTabLimit reports whether a page opened more tabs than its session may have.
-func (r *instance) overTabLimit(info *target.Info) bool {
-	r.mu.Lock()
-	opener := r.targets[info.OpenerID]
+func (in *instance) overTabLimit(info *target.Info) bool {
+	in.mu.Lock()
+	opener := in.targets[info.OpenerID]
 	pending := 0 // opened by pages, but not listed yet
-	for id := range r.openers {
-		if r.targets[id] == nil {
+	for id := range in.openers {
+		if in.targets[id] == nil {
 			pending++
 		}
 	}
-	r.mu.Unlock()
+	in.mu.Unlock()
 	if opener == nil || opener.Owner() == nil {
 		return false
 	}
-	if pending < executor.DefaultMaxTabs && !opener.Owner().Full(r) {
+	if pending < executor.DefaultMaxTabs && !opener.Owner().Full(in) {
 		return false
 	}
-	r.browser.log.Info("tab limit reached; closed the new tab")
+	in.browser.log.Info("tab limit reached; closed the new tab")
 	return true
 }
 
 // hasTarget reports whether a target is a tab of the instance.
-func (r *instance) hasTarget(id target.ID) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.targets[id] != nil || r.attaching[id]
+func (in *instance) hasTarget(id target.ID) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.targets[id] != nil || in.attaching[id]
 }
 
-func (r *instance) notAttached(id target.ID) {
-	r.mu.Lock()
-	delete(r.attaching, id)
-	r.changed.Notify()
-	r.mu.Unlock()
+func (in *instance) notAttached(id target.ID) {
+	in.mu.Lock()
+	delete(in.attaching, id)
+	in.changed.Notify()
+	in.mu.Unlock()
 }
 
 // detached removes the tab of a CDP session that was detached.
-func (r *instance) detached(s *cdpconn.Session) {
+func (in *instance) detached(s *cdpconn.Session) {
 	if s == nil || s.Target() == nil {
 		return
 	}
-	r.mu.Lock()
-	t := r.targets[s.Target().TargetID]
-	delete(r.openers, s.Target().TargetID)
-	r.mu.Unlock()
+	in.mu.Lock()
+	t := in.targets[s.Target().TargetID]
+	delete(in.openers, s.Target().TargetID)
+	in.mu.Unlock()
 	if t != nil && t.Page.Session() == s { // not one that releaseTarget released
-		r.remove(t)
-		r.work.Go(t.Page.Wait)
+		in.remove(t)
+		in.work.Go(t.Page.Wait)
 	}
 }

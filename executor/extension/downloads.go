@@ -216,7 +216,7 @@ func (in *installation) notifyDownload(tr *session.Transfer) {
 }
 
 // Downloads implements session.BrowserInstance.
-func (b host) Downloads() (*download.Dir, error) { return b.files() }
+func (h host) Downloads() (*download.Dir, error) { return h.files() }
 
 // startProxy starts the proxy for downloads by URL. The proxy checks each connection with
 // Options.Network. The extensions receive its port and deny it to pages.
@@ -236,18 +236,18 @@ func (b *Backend) startProxy() (*egress.Proxy, error) {
 }
 
 // Fetcher implements session.BrowserInstance.
-func (b host) Fetcher() session.Fetcher {
+func (h host) Fetcher() session.Fetcher {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.Proxy = nil
-	if b.opts.Network != nil {
-		p, err := b.proxy()
+	if h.opts.Network != nil {
+		p, err := h.proxy()
 		if err != nil {
 			return session.Fetcher{Transport: failingRoundTripper{err}}
 		}
 		t.Proxy = http.ProxyURL(p.Client())
 	}
 	t.DisableKeepAlives = true // each Fetcher downloads one file
-	return session.Fetcher{Transport: t, UserAgent: b.userAgent()}
+	return session.Fetcher{Transport: t, UserAgent: h.userAgent()}
 }
 
 // A failingRoundTripper fails each request with err.

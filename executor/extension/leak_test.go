@@ -99,7 +99,7 @@ func newLeakBrowser(t *testing.T, setup leaktest.Setup, prepare func(dir string)
 		prepare: func(dir string) {
 			prepare(dir)
 			if setup.Policy == nil {
-				keepPreconnects(t, filepath.Join(dir, "dnr_rules.js"))
+				keepPreconnects(t, filepath.Join(dir, "network_rules.js"))
 			}
 		},
 	})

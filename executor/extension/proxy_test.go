@@ -58,9 +58,9 @@ func newPolicyEnv(t *testing.T, opts userBrowserOptions) *policyEnv {
 }
 
 // newSession returns a session whose gate allows everything.
-func (g *policyEnv) newSession(t *testing.T) executor.Executor {
+func (e *policyEnv) newSession(t *testing.T) executor.Executor {
 	t.Helper()
-	s, err := g.b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	s, err := e.b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,9 +22,9 @@ func (b *Backend) HasInstance(run string) bool {
 }
 
 // Tabs implements session.BrowserInstance. It returns the tabs of all connected browsers.
-func (b host) Tabs() []*session.Tab {
+func (h host) Tabs() []*session.Tab {
 	list := []*session.Tab{}
-	for _, in := range b.connectedInstallations() {
+	for _, in := range h.connectedInstallations() {
 		in.mu.Lock()
 		for _, t := range in.order {
 			list = append(list, t.tab)
@@ -108,8 +108,8 @@ func (b *Backend) WhyUnshared(id executor.TabID) *executor.Error {
 }
 
 // Used implements session.Sharer. It renews the time that the tab is shared for, if there is one.
-func (b host) Used(st *session.Tab) {
-	in, t, info := b.locate(st)
+func (h host) Used(st *session.Tab) {
+	in, t, info := h.locate(st)
 	if t == nil || !info.Renewable {
 		return
 	}
@@ -139,12 +139,12 @@ func (b *Backend) preferredInstallation() *installation {
 }
 
 // NewTab implements session.BrowserInstance. It opens the tab in the background.
-func (b host) NewTab(ctx context.Context, owner *session.Session) (*session.Tab, error) {
-	in := b.preferredInstallation()
+func (h host) NewTab(ctx context.Context, owner *session.Session) (*session.Tab, error) {
+	in := h.preferredInstallation()
 	if in == nil {
-		return nil, b.DisconnectedError()
+		return nil, h.DisconnectedError()
 	}
-	return session.OpenTab(ctx, b, &in.work, b.log, func() (*session.Tab, error) { return in.open(owner) })
+	return session.OpenTab(ctx, h, &in.work, h.log, func() (*session.Tab, error) { return in.open(owner) })
 }
 
 // open opens a tab that belongs to owner.
@@ -209,8 +209,8 @@ func (in *installation) createTab(ctx context.Context) (*tab, error) {
 
 // CloseTab implements session.BrowserInstance. A tab of the user is released instead, unless the
 // user allowed closing it.
-func (b host) CloseTab(ctx context.Context, st *session.Tab) (released bool, err error) {
-	in, t, info := b.locate(st)
+func (h host) CloseTab(ctx context.Context, st *session.Tab) (released bool, err error) {
+	in, t, info := h.locate(st)
 	if t == nil {
 		return false, executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
 	}
@@ -260,14 +260,14 @@ func findTab(list []*installation, match func(in *installation, t *tab) bool) (*
 }
 
 // Consent implements session.Consenter.
-func (b host) Consent(ctx context.Context, st *session.Tab, origin string) error {
-	in, t, _ := b.locate(st)
+func (h host) Consent(ctx context.Context, st *session.Tab, origin string) error {
+	in, t, _ := h.locate(st)
 	if t == nil {
 		return executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
 	}
 	c := in.connection()
 	if c == nil {
-		return b.DisconnectedError()
+		return h.DisconnectedError()
 	}
 	if in.hasConsent(origin) {
 		return nil
@@ -278,7 +278,7 @@ func (b host) Consent(ctx context.Context, st *session.Tab, origin string) error
 	if err != nil {
 		return err
 	}
-	b.recordConsent(in.tabID(t), origin, answer.Granted)
+	h.recordConsent(in.tabID(t), origin, answer.Granted)
 	if !answer.Granted {
 		return executor.Errorf(executor.ErrPolicyDenied, "Do without scripts on this site; the user can change that in the options of the chrome-mcp extension.",
 			"the user denied scripts on %s", origin)

@@ -55,7 +55,7 @@ test('tabs that another server drives are counted', () => {
     ended: new Set(), servers: { connected: () => [mine, other] },
     tabs: { list: () => [tab, { ...tab, driver: 'mine' }, { ...tab, driver: 'other' }, { own: 'other', driver: 'other' }] },
   });
-  assert.equal(broker.elsewhere(mine), 1);
+  assert.equal(broker.tabsOfOtherServers(mine), 1);
   broker.ended.add('other');
-  assert.equal(broker.elsewhere(mine), 0);
+  assert.equal(broker.tabsOfOtherServers(mine), 0);
 });

@@ -271,7 +271,7 @@ test('the tabs of a chat are unshared when it ends in any way', async () => {
     },
     orphan: (w, c) => {
       w.broker.ended.add(c.key);
-      w.broker.orphans();
+      w.broker.detachUnowned();
     },
     stopAll: (w) => w.broker.stopAll(),
   };

@@ -120,7 +120,7 @@ test('a scope stores a limited number of hosts', () => {
   assert.deepEqual(hosts.of('b'), []);
   for (let i = 0; i < MAX_HOSTS * 2; i++) hosts.add('a', `https://h${i}.test/`);
   assert.equal(hosts.of('a'), null);
-  hosts.keep(['b']);
+  hosts.retain(['b']);
   assert.deepEqual(hosts.of('a'), []);
 });
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { buildRules, Network } from '../dnr_rules.js';
+import { buildRules, NetworkRules } from '../network_rules.js';
 import { NewTabs } from '../newtabs.js';
 import { compile, decide, parsePattern } from '../policy.js';
 
@@ -181,7 +181,7 @@ test('a policy that needs nearly all expressions stays installed while a tab is 
   const allow = (/** @type {number} */ n) => rulesOf({ allow: Array.from({ length: n }, (_, i) => `h${i}.test`), block: [] });
   let scope = { tabs: [1], rules: allow(400), hosts: ['x.test'] };
   const newTabs = new NewTabs(() => {});
-  const network = new Network(() => [scope], async () => [1, 2], newTabs);
+  const network = new NetworkRules(() => [scope], async () => [1, 2], newTabs);
   await network.update();
   newTabs.created(/** @type {any} */ ({ id: 3 }));
   assert.ok(newTabs.refused(3)); // it is tried

@@ -51,7 +51,7 @@ async function attached() {
   const connection = { session: 's', state: 'connected', send: (/** @type {any} */ frame) => events.push(frame) };
   const relay = new Relay(/** @type {any} */ ({
     protect: async () => {}, detached: () => {}, canceled: () => {}, doing: () => {}, askEval: () => {}, evalAnswer: () => undefined,
-    download: () => {}, moved: () => {},
+    download: () => {}, frameNavigated: () => {},
   }));
   await relay.attach(connection, 1, compile({ allow: ['example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] }, ['example.com/account']), false);
   const a = relay.attachmentOf(connection, 1);

@@ -126,7 +126,7 @@ test('a popup window is attached with the network settings of its opener, and it
   const events = [];
   Object.assign(connection, { state: 'connected', send: (/** @type {any} */ frame) => events.push(frame.data.method) });
   const event = (/** @type {string} */ method) => relay.onEvent({ tabId: 7 }, method, { frame: { id: 'T7', url: 'https://example.com/' } });
-  Object.assign(relay.delegate, { moved: () => {} });
+  Object.assign(relay.delegate, { frameNavigated: () => {} });
   event('Network.requestWillBeSent'); // of a tab that is not driven
   relay.preattach(7, /** @type {any} */ ({ network: { maxTotalBufferSize: 0 } }));
   assert.deepEqual(calls, ['attach', '7 Network.enable', '7 Page.enable'], 'without waiting for a response');

@@ -153,14 +153,14 @@ type blockedTransport struct {
 	once   sync.Once
 }
 
-func (s *blockedTransport) Write(context.Context, *cdproto.Message) error {
-	<-s.closed
+func (b *blockedTransport) Write(context.Context, *cdproto.Message) error {
+	<-b.closed
 	return io.ErrClosedPipe
 }
 
-func (s *blockedTransport) Close() error {
-	s.once.Do(func() { close(s.closed) })
-	return s.FakeTransport.Close()
+func (b *blockedTransport) Close() error {
+	b.once.Do(func() { close(b.closed) })
+	return b.FakeTransport.Close()
 }
 
 // TestBlockedTransport checks that calls return when their contexts are done if the transport

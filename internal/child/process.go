@@ -118,8 +118,8 @@ func (p *Process) Failure() error {
 // why a Go program exits.
 type head struct{ b []byte }
 
-func (t *head) Write(p []byte) (int, error) {
+func (h *head) Write(p []byte) (int, error) {
 	const most = 4 << 10
-	t.b = append(t.b, p[:min(len(p), most-len(t.b))]...)
+	h.b = append(h.b, p[:min(len(p), most-len(h.b))]...)
 	return len(p), nil
 }

@@ -130,59 +130,59 @@ func newUser(t *testing.T) *user {
 	return &user{t, ex}
 }
 
-func (p *user) page() executor.Page { return pagetest.Of(p.ex, "") }
+func (u *user) page() executor.Page { return pagetest.Of(u.ex, "") }
 
 // open opens a URL.
-func (p *user) open(url string) {
-	p.t.Helper()
-	if _, err := p.ex.Navigate(p.t.Context(), url, nil); err != nil {
-		p.t.Fatal(err)
+func (u *user) open(url string) {
+	u.t.Helper()
+	if _, err := u.ex.Navigate(u.t.Context(), url, nil); err != nil {
+		u.t.Fatal(err)
 	}
 }
 
 // waits waits until a condition holds in the page.
-func (p *user) waits(cond executor.WaitCondition) {
-	p.t.Helper()
-	res, err := p.page().WaitFor(p.t.Context(), cond)
+func (u *user) waits(cond executor.WaitCondition) {
+	u.t.Helper()
+	res, err := u.page().WaitFor(u.t.Context(), cond)
 	if err != nil || !res.Matched {
-		text, _ := p.page().Text(context.Background(), nil)
-		p.t.Fatalf("waiting for %+v: %+v, %v\n%s", cond, res, err, text.Content)
+		text, _ := u.page().Text(context.Background(), nil)
+		u.t.Fatalf("waiting for %+v: %+v, %v\n%s", cond, res, err, text.Content)
 	}
 }
 
-func (p *user) sees(text string) { p.t.Helper(); p.waits(executor.WaitCondition{Text: text}) }
+func (u *user) sees(text string) { u.t.Helper(); u.waits(executor.WaitCondition{Text: text}) }
 
 // holds waits until an expression is true.
-func (p *user) holds(expression string) {
-	p.t.Helper()
-	p.waits(executor.WaitCondition{Expression: expression})
+func (u *user) holds(expression string) {
+	u.t.Helper()
+	u.waits(executor.WaitCondition{Expression: expression})
 }
 
-func (p *user) clicks(selector string) {
-	p.t.Helper()
-	if _, err := p.page().Click(p.t.Context(), executor.Selector(selector), nil); err != nil {
-		p.t.Fatal(err)
+func (u *user) clicks(selector string) {
+	u.t.Helper()
+	if _, err := u.page().Click(u.t.Context(), executor.Selector(selector), nil); err != nil {
+		u.t.Fatal(err)
 	}
 }
 
-func (p *user) presses(keys ...string) {
-	p.t.Helper()
+func (u *user) presses(keys ...string) {
+	u.t.Helper()
 	for _, key := range keys {
-		if _, err := p.page().Press(p.t.Context(), key, nil); err != nil {
-			p.t.Fatal(err)
+		if _, err := u.page().Press(u.t.Context(), key, nil); err != nil {
+			u.t.Fatal(err)
 		}
 	}
 }
 
 // eval decodes the value of an expression.
-func (p *user) eval(expression string, result any) {
-	p.t.Helper()
-	v, err := p.page().Eval(p.t.Context(), expression, nil)
+func (u *user) eval(expression string, result any) {
+	u.t.Helper()
+	v, err := u.page().Eval(u.t.Context(), expression, nil)
 	if err == nil {
 		err = json.Unmarshal(v.Value, result)
 	}
 	if err != nil {
-		p.t.Fatalf("%s: %v", expression, err)
+		u.t.Fatalf("%s: %v", expression, err)
 	}
 }
 

@@ -29,8 +29,8 @@ type redactedError struct {
 	err  error
 }
 
-func (q redactedError) Error() string { return q.text }
-func (q redactedError) Unwrap() error { return q.err }
+func (e redactedError) Error() string { return e.text }
+func (e redactedError) Unwrap() error { return e.err }
 
 // failed returns an ErrDownloadFailed.
 func failed(retryable bool, format string, args ...any) error {

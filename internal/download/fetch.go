@@ -102,15 +102,15 @@ type lengthCheckedReader struct {
 	left int64 // negative if the length was not declared
 }
 
-func (w *lengthCheckedReader) Read(p []byte) (int, error) {
-	n, err := w.body.Read(p)
-	declared := w.left >= 0
-	w.left -= int64(n)
-	switch ended := w.ctx.Err(); {
+func (r *lengthCheckedReader) Read(p []byte) (int, error) {
+	n, err := r.body.Read(p)
+	declared := r.left >= 0
+	r.left -= int64(n)
+	switch ended := r.ctx.Err(); {
 	case err == nil:
 	case ended != nil:
 		err = ended
-	case err == io.EOF && declared && w.left > 0:
+	case err == io.EOF && declared && r.left > 0:
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err

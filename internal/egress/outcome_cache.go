@@ -28,12 +28,12 @@ func newOutcomeCache() outcomeCache {
 
 // find returns the latest denial or, if denied is false, the latest other error of host, which is
 // "host" or "host:port".
-func (v outcomeCache) find(host string, denied bool) (error, bool) {
-	for _, key := range slices.Backward(v.Keys()) {
+func (c outcomeCache) find(host string, denied bool) (error, bool) {
+	for _, key := range slices.Backward(c.Keys()) {
 		if key != host && key[:strings.LastIndexByte(key, ':')] != host {
 			continue
 		}
-		err, found := v.Peek(key)
+		err, found := c.Peek(key)
 		d, isDenied := errors.AsType[*deniedError](err)
 		switch {
 		case !found || isDenied != denied:

@@ -16,7 +16,7 @@ type hostPort struct {
 }
 
 // String returns host:port.
-func (t hostPort) String() string { return t.host + ":" + strconv.Itoa(t.port) }
+func (h hostPort) String() string { return h.host + ":" + strconv.Itoa(h.port) }
 
 // parseHostPort accepts host:port only as a browser serializes it, so that the checked host is the
 // host that is reached. If defaultPort is 0, s must contain a port.
@@ -44,35 +44,35 @@ func parseHostPort(s string, defaultPort int) (hostPort, error) {
 	return t, t.parseName()
 }
 
-func (t *hostPort) parseName() error {
-	if t.host == "" || len(t.host) > 253 {
+func (h *hostPort) parseName() error {
+	if h.host == "" || len(h.host) > 253 {
 		return errors.New("malformed host")
 	}
-	if strings.Trim(t.host, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" {
+	if strings.Trim(h.host, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" {
 		return errors.New("malformed host")
 	}
-	if t.host[0] == '.' || strings.HasSuffix(t.host, ".") || strings.Contains(t.host, "..") {
+	if h.host[0] == '.' || strings.HasSuffix(h.host, ".") || strings.Contains(h.host, "..") {
 		return errors.New("malformed host")
 	}
-	last := t.host[strings.LastIndexByte(t.host, '.')+1:]
+	last := h.host[strings.LastIndexByte(h.host, '.')+1:]
 	if last[0] >= '0' && last[0] <= '9' {
 		// No top-level domain begins with a digit, and resolvers parse such names as addresses in
 		// many notations. Only the canonical one is accepted.
-		a, err := netip.ParseAddr(t.host)
-		if err != nil || !a.Is4() || a.String() != t.host {
+		a, err := netip.ParseAddr(h.host)
+		if err != nil || !a.Is4() || a.String() != h.host {
 			return errors.New("malformed IPv4 address")
 		}
-		t.addr = a
+		h.addr = a
 	}
 	return nil
 }
 
 // loopbackName reports whether the host is a loopback name by RFC 6761.
-func (t hostPort) loopbackName() bool {
-	return t.host == "localhost" || strings.HasSuffix(t.host, ".localhost")
+func (h hostPort) loopbackName() bool {
+	return h.host == "localhost" || strings.HasSuffix(h.host, ".localhost")
 }
 
 // dialAddr returns the address to dial: a at the port of t.
-func (t hostPort) dialAddr(a netip.Addr) string {
-	return net.JoinHostPort(a.String(), strconv.Itoa(t.port))
+func (h hostPort) dialAddr(a netip.Addr) string {
+	return net.JoinHostPort(a.String(), strconv.Itoa(h.port))
 }

@@ -25,10 +25,10 @@ type Resolver struct {
 }
 
 // LookupNetIP resolves names below .test, except below names.test.
-func (n *Resolver) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.asked = append(n.asked, host)
+func (r *Resolver) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = append(r.asked, host)
 	if strings.HasSuffix(host, ".test") && !strings.HasSuffix(host, dnsSuffix) {
 		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}, nil
 	}
@@ -36,10 +36,10 @@ func (n *Resolver) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr,
 }
 
 // Asked returns the names that LookupNetIP was called with.
-func (n *Resolver) Asked() []string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return slices.Clone(n.asked)
+func (r *Resolver) Asked() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.asked)
 }
 
 // A PublicNamesPolicy is a policy for which the names of the test sites have public addresses,
@@ -47,11 +47,11 @@ func (n *Resolver) Asked() []string {
 type PublicNamesPolicy struct{ *policy.Policy }
 
 // CheckAddr is like [policy.Policy.CheckAddr], but checks a public address for the test sites.
-func (i PublicNamesPolicy) CheckAddr(host string, port int, addr netip.Addr) error {
+func (p PublicNamesPolicy) CheckAddr(host string, port int, addr netip.Addr) error {
 	if strings.HasSuffix(host, ".test") && addr.IsLoopback() {
 		addr = netip.MustParseAddr(public)
 	}
-	return i.Policy.CheckAddr(host, port, addr)
+	return p.Policy.CheckAddr(host, port, addr)
 }
 
 // NetLog returns a file for a browser's network log, and the flag that enables the log.

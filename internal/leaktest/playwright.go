@@ -67,16 +67,16 @@ func StartPlaywright(t *testing.T, node, endpoint, where string) *Playwright {
 }
 
 // do runs a command in a tab.
-func (c *Playwright) do(ctx context.Context, tab int, command, argument string) error {
+func (p *Playwright) do(ctx context.Context, tab int, command, argument string) error {
 	done := make(chan string, 1)
-	c.mu.Lock()
-	c.last++
-	c.pending[c.last] = done
-	line, err := json.Marshal(map[string]any{"id": c.last, "tab": tab, "do": command, "argument": argument})
+	p.mu.Lock()
+	p.last++
+	p.pending[p.last] = done
+	line, err := json.Marshal(map[string]any{"id": p.last, "tab": tab, "do": command, "argument": argument})
 	if err == nil {
-		_, err = c.stdin.Write(append(line, '\n'))
+		_, err = p.stdin.Write(append(line, '\n'))
 	}
-	c.mu.Unlock()
+	p.mu.Unlock()
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (c *Playwright) do(ctx context.Context, tab int, command, argument string) 
 			return errors.New(text)
 		}
 		return nil
-	case <-c.ended:
+	case <-p.ended:
 		return errors.New("Playwright has exited")
 	case <-ctx.Done():
 		return ctx.Err()
@@ -94,20 +94,20 @@ func (c *Playwright) do(ctx context.Context, tab int, command, argument string) 
 }
 
 // NewTab opens a tab, which is closed when t ends.
-func (c *Playwright) NewTab(t *testing.T) Tab {
+func (p *Playwright) NewTab(t *testing.T) Tab {
 	t.Helper()
-	c.mu.Lock()
-	c.tabs++
-	tab := playwrightTab{c, c.tabs}
-	c.mu.Unlock()
+	p.mu.Lock()
+	p.tabs++
+	tab := playwrightTab{p, p.tabs}
+	p.mu.Unlock()
 	ctx := await.Context(t)
-	if err := c.do(ctx, tab.id, "open", ""); err != nil {
+	if err := p.do(ctx, tab.id, "open", ""); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), await.HangLimit)
 		defer cancel()
-		if err := c.do(ctx, tab.id, "close", ""); err != nil {
+		if err := p.do(ctx, tab.id, "close", ""); err != nil {
 			t.Errorf("closing the tab: %v", err)
 		}
 	})
@@ -115,13 +115,13 @@ func (c *Playwright) NewTab(t *testing.T) Tab {
 }
 
 // Close ends the process.
-func (c *Playwright) Close(t *testing.T) {
+func (p *Playwright) Close(t *testing.T) {
 	t.Helper()
-	c.stdin.Close()
-	force := time.AfterFunc(await.HangLimit, func() { c.cmd.Process.Kill() })
-	<-c.ended
-	if err := c.cmd.Wait(); err != nil || t.Failed() && c.stderr.Len() > 0 {
-		t.Errorf("Playwright: %v\n%s", err, &c.stderr)
+	p.stdin.Close()
+	force := time.AfterFunc(await.HangLimit, func() { p.cmd.Process.Kill() })
+	<-p.ended
+	if err := p.cmd.Wait(); err != nil || t.Failed() && p.stderr.Len() > 0 {
+		t.Errorf("Playwright: %v\n%s", err, &p.stderr)
 	}
 	force.Stop()
 }

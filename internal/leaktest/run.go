@@ -28,8 +28,8 @@ const (
 )
 
 // forbids reports whether a tier must block a route.
-func (w Tier) forbids(r *Route) bool {
-	switch w {
+func (t Tier) forbids(r *Route) bool {
+	switch t {
 	case Same:
 		return true
 	case Public:
@@ -281,8 +281,8 @@ func (r *runner) try(t *testing.T, b Browser, route *Route, tier Tier, host stri
 }
 
 // denied returns the denied host of a route.
-func (route *Route) denied() string {
-	if route.sameSite {
+func (r *Route) denied() string {
+	if r.sameSite {
 		return belowHost
 	}
 	return deniedHost

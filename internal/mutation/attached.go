@@ -10,7 +10,7 @@ var attached = promises{
 		},
 		{
 			File: "executor/chromium/document_interception.go",
-			Old:  `FromAttach: r.context != "", `,
+			Old:  `FromAttach: in.context != "", `,
 			New:  ``,
 			Test: "^TestAttachedPopups$",
 		},
@@ -22,7 +22,7 @@ var attached = promises{
 		},
 		{
 			File: "executor/chromium/targets.go",
-			Old:  "		r.conn.BrowserSession().Start(ctx, \"Target.detachFromTarget\", map[string]any{\"sessionId\": s.ID()})\n",
+			Old:  "		in.conn.BrowserSession().Start(ctx, \"Target.detachFromTarget\", map[string]any{\"sessionId\": s.ID()})\n",
 			New:  "",
 			Test: "^TestAttachedUserPopups$",
 		},
@@ -62,7 +62,7 @@ var attached = promises{
 		},
 		{
 			File: "executor/chromium/run.go",
-			Old:  "		err = r.proxy.Close()\n",
+			Old:  "		err = in.proxy.Close()\n",
 			New:  "		err = nil\n",
 			Test: "^TestRemoteEgressCredentials$",
 		},

@@ -49,7 +49,7 @@ var cdpEndpoint = promises{
 	}},
 	"CDP clients are disconnected before the browser closes.": {{
 		File: "cmd/chrome-mcp/executor_stack.go",
-		Old:  "clients := b.cdp.close()",
+		Old:  "clients := s.cdp.close()",
 		New:  "clients := error(nil)",
 		Test: "TestCDPEndpoint$",
 	}},
@@ -61,8 +61,8 @@ var cdpEndpoint = promises{
 	}},
 	"While CDP clients are enabled, the managed browser loads no document of a denied site": {{
 		File: "executor/chromium/document_interception.go",
-		Old:  "!r.opts.CDPClients && r.isSubframe",
-		New:  "r.isSubframe",
+		Old:  "!in.opts.CDPClients && in.isSubframe",
+		New:  "in.isSubframe",
 		Test: "TestCDPClientFrames",
 	}},
 	"CDP clients cannot use the cookies, storage and documents of denied sites": {{
@@ -92,7 +92,7 @@ var cdpEndpoint = promises{
 		},
 	},
 	"In the user's Chrome, a stock Playwright client reaches no denied host": {{
-		File:    "extension/dnr_rules.js",
+		File:    "extension/network_rules.js",
 		Old:     "addRules: rules,",
 		New:     "addRules: [],",
 		Package: "./executor/extension", Test: "^TestCDPDeniedDocument$",

@@ -50,7 +50,7 @@ var consent = promises{
 	"A page on the user's block list is not read, even if an agent's tab opened it or `pushState` moved the tab to its path": {
 		{
 			File: "extension/relay.js",
-			Old:  "        this.moved(a, sessionId, params.frameId, params.url);\n",
+			Old:  "        this.frameNavigated(a, sessionId, params.frameId, params.url);\n",
 			New:  "",
 			Test: "a document at a blocked path by pushState is not readable",
 		},

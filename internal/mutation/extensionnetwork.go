@@ -21,13 +21,13 @@ var extensionNetwork = promises{
 			Test: "windows opened by pages of a scope join it",
 		},
 		{
-			File: "extension/dnr_rules.js",
+			File: "extension/network_rules.js",
 			Old:  "targets.push({ initiatorDomains: initiators, ...unknown, resourceTypes: mainFrame });",
 			New:  "",
 			Test: "rules for known initiators apply to a tried tab",
 		},
 		{
-			File: "extension/dnr_rules.js",
+			File: "extension/network_rules.js",
 			Old:  "    for (const from of [{ initiatorDomains: initiators }, { excludedInitiatorDomains: NAMED }]) {",
 			New:  "    for (const from of [{ initiatorDomains: initiators }]) {",
 			Test: "a frame in an unknown window loads only sites to which rules apply",
@@ -41,7 +41,7 @@ var extensionNetwork = promises{
 			Package: "./executor/extension", Test: "^TestExtensionLeaks$",
 		},
 		{
-			File: "extension/dnr_rules.js",
+			File: "extension/network_rules.js",
 			Old:  "'block', { regexFilter }, [workers]);",
 			New:  "'block', { regexFilter });",
 			Test: "workers of all sites are blocked from private addresses only",
@@ -79,7 +79,7 @@ var extensionNetwork = promises{
 			Test: "a tab is released if the rules for a new frame cannot be installed",
 		},
 		{
-			File: "extension/dnr_rules.js",
+			File: "extension/network_rules.js",
 			Old:  "    if (tried.size > 0 && count() > MAX_EXPRESSIONS) rules = build([]);\n",
 			New:  "",
 			Test: "a policy that needs nearly all expressions stays installed while a tab is tried",

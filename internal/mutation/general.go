@@ -175,7 +175,7 @@ var general = []Mutation{
 	},
 
 	{
-		"In the user's Chrome, network rules apply to a shared tab", "extension/dnr_rules.js",
+		"In the user's Chrome, network rules apply to a shared tab", "extension/network_rules.js",
 		`  for (const regexFilter of PRIVATE) add(`, `  for (const regexFilter of []) add(`,
 		"extension/test", "network rules match the document decisions",
 	},
@@ -264,7 +264,7 @@ var general = []Mutation{
 	},
 	{
 		"After its network process crashed, a browser", "executor/chromium/proxy_warmup.go",
-		`	r.proxyCredentialsKnown = r.proxyCredentialsKnown && stored`, ``,
+		`	in.proxyCredentialsKnown = in.proxyCredentialsKnown && stored`, ``,
 		"./executor/chromium", "TestKilledHelpers",
 	},
 	{

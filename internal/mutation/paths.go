@@ -7,7 +7,7 @@ var paths = []Mutation{
 		"if err == nil && scheme != \"\" {", "if false {", "./internal/egress", "TestPathDecision"},
 	{"Documents and requests by http or ws are denied if a server may read their path as one below a denied path", "extension/paths.js",
 		"return ambiguous.some((e) => e.test(path)) || ", "return ", "extension/test", "documents are allowed and denied as in package policy"},
-	{"Documents and requests by http or ws are denied if a server may read their path as one below a denied path", "extension/dnr_rules.js",
+	{"Documents and requests by http or ws are denied if a server may read their path as one below a denied path", "extension/network_rules.js",
 		"for (const expression of AMBIGUOUS)", "for (const expression of [])", "extension/test", "network rules match the document decisions"},
 	{"Other users of the machine cannot prevent the extension from connecting", "bridge/peer_linux.go",
 		"return ok && uid != 0 && int(uid) != os.Geteuid()", "return false && ok && uid != 0 && int(uid) != os.Geteuid()", "./bridge", "TestFloodOfAnotherUser"},

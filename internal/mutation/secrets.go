@@ -30,13 +30,13 @@ var secrets = promises{
 	"After a secret was typed, no script": {
 		{
 			File:    "internal/page/secret_guard.go",
-			Old:     "	if f.secrets == 0 {\n",
+			Old:     "	if g.secrets == 0 {\n",
 			New:     "	if true {\n",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/^secrets$/scripts_are_denied_afterwards",
 		},
 		{
 			File:    "internal/page/secret_guard.go",
-			Old:     "		f.scripted = true\n",
+			Old:     "		g.scripted = true\n",
 			New:     "",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/^secrets$/scripts_are_denied_afterwards",
 		},
@@ -50,7 +50,7 @@ var secrets = promises{
 		},
 		{
 			File:    "executor/chromium/cdp_client.go",
-			Old:     "	cancel, err := r.secrets.ConnectClient(opts)\n	if err != nil {\n		return nil, err\n	}\n",
+			Old:     "	cancel, err := in.secrets.ConnectClient(opts)\n	if err != nil {\n		return nil, err\n	}\n",
 			New:     "	cancel := func() {}\n",
 			Package: "./cmd/chrome-mcp", Test: "^TestSecretAndCDPClient$",
 		},
@@ -136,7 +136,7 @@ var secrets = promises{
 	"HTTP credentials are sent only to their origin": {
 		{
 			File: "executor/chromium/http_credentials.go",
-			Old:  "c, ok := r.opts.HTTPCredentials[e.AuthChallenge.Origin]",
+			Old:  "c, ok := in.opts.HTTPCredentials[e.AuthChallenge.Origin]",
 			New:  "c, ok := HTTPCredentials{\"ada\", \"word\"}, true",
 			Test: "^TestAnswerChallenge$",
 		},

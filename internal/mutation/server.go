@@ -50,13 +50,13 @@ var server = promises{
 		},
 		{
 			File: "executor/chromium/pool.go",
-			Old:  "	r := b.instances[string(e.TargetInfo.BrowserContextID)]\n",
-			New:  "	var r *instance\n	for id, other := range b.instances {\n		if id != string(e.TargetInfo.BrowserContextID) {\n			r = other\n		}\n	}\n",
+			Old:  "	in := b.instances[string(e.TargetInfo.BrowserContextID)]\n",
+			New:  "	var in *instance\n	for id, other := range b.instances {\n		if id != string(e.TargetInfo.BrowserContextID) {\n			in = other\n		}\n	}\n",
 			Test: "TestPoolIsolatesBackends",
 		},
 		{
 			File: "executor/chromium/proxy_warmup.go",
-			Old:  "	return at.Before(r.challenged)\n",
+			Old:  "	return at.Before(in.challenged)\n",
 			New:  "	return true\n",
 			Test: "TestPoolRequestsOfOtherPrograms",
 		},

@@ -101,14 +101,14 @@ func (n *axNode) name() string {
 }
 
 // axNode returns what the browser computes for the element with an id.
-func (p *tab) axNode(id int) *axNode {
-	p.t.Helper()
+func (t *tab) axNode(id int) *axNode {
+	t.t.Helper()
 	var obj struct {
 		Result struct{ ObjectID string }
 	}
-	p.call("Runtime.callFunctionOn", map[string]any{"functionDeclaration": "(n) => __cm.byId(n)", "executionContextId": p.world, "arguments": []any{map[string]any{"value": id}}}, &obj)
+	t.call("Runtime.callFunctionOn", map[string]any{"functionDeclaration": "(n) => __cm.byId(n)", "executionContextId": t.world, "arguments": []any{map[string]any{"value": id}}}, &obj)
 	var ax struct{ Nodes []axNode }
-	p.call("Accessibility.getPartialAXTree", map[string]any{"objectId": obj.Result.ObjectID, "fetchRelatives": false}, &ax)
+	t.call("Accessibility.getPartialAXTree", map[string]any{"objectId": obj.Result.ObjectID, "fetchRelatives": false}, &ax)
 	return &ax.Nodes[0]
 }
 

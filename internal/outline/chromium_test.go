@@ -193,43 +193,43 @@ func (b *browser) newTab(t testing.TB, url string) *tab {
 	return p
 }
 
-func (p *tab) waitLoad() {
-	for ev := range p.b.events {
-		if ev.SessionID == p.session && ev.Method == "Page.loadEventFired" {
+func (t *tab) waitLoad() {
+	for ev := range t.b.events {
+		if ev.SessionID == t.session && ev.Method == "Page.loadEventFired" {
 			return
 		}
 	}
 }
 
-func (p *tab) browserCall(method string, params, result any) {
-	p.t.Helper()
-	data, err := p.b.call("", method, params)
+func (t *tab) browserCall(method string, params, result any) {
+	t.t.Helper()
+	data, err := t.b.call("", method, params)
 	if err != nil {
-		p.t.Fatal(err)
+		t.t.Fatal(err)
 	}
 	if result != nil {
 		if err := json.Unmarshal(data, result); err != nil {
-			p.t.Fatal(err)
+			t.t.Fatal(err)
 		}
 	}
 }
 
-func (p *tab) call(method string, params, result any) {
-	p.t.Helper()
-	data, err := p.b.call(p.session, method, params)
+func (t *tab) call(method string, params, result any) {
+	t.t.Helper()
+	data, err := t.b.call(t.session, method, params)
 	if err != nil {
-		p.t.Fatal(err)
+		t.t.Fatal(err)
 	}
 	if result != nil {
 		if err := json.Unmarshal(data, result); err != nil {
-			p.t.Fatal(err)
+			t.t.Fatal(err)
 		}
 	}
 }
 
 // js calls a function of the page scripts, or an expression that evaluates to one, with args.
-func (p *tab) js(function string, result any, args ...any) {
-	p.t.Helper()
+func (t *tab) js(function string, result any, args ...any) {
+	t.t.Helper()
 	type arg struct {
 		Value any `json:"value"`
 	}
@@ -244,10 +244,10 @@ func (p *tab) js(function string, result any, args ...any) {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails json.RawMessage
 	}
-	p.call("Runtime.callFunctionOn", map[string]any{"functionDeclaration": function, "executionContextId": p.world,
+	t.call("Runtime.callFunctionOn", map[string]any{"functionDeclaration": function, "executionContextId": t.world,
 		"arguments": list, "returnByValue": true, "awaitPromise": true}, &res)
 	if res.ExceptionDetails != nil {
-		p.t.Fatalf("%s: %s", function, res.ExceptionDetails)
+		t.t.Fatalf("%s: %s", function, res.ExceptionDetails)
 	}
 	if result == nil {
 		return
@@ -257,7 +257,7 @@ func (p *tab) js(function string, result any, args ...any) {
 		return
 	}
 	if err := json.Unmarshal(res.Result.Value, result); err != nil {
-		p.t.Fatalf("%s: %v in %s", function, err, res.Result.Value)
+		t.t.Fatalf("%s: %v in %s", function, err, res.Result.Value)
 	}
 }
 

@@ -183,12 +183,12 @@ func (t *Tab) Record() {
 func (t *Tab) StopRecording() { t.recording.stop() }
 
 // lost counts events that were dropped before they could be decoded.
-func (r *activityLog) lost(ev cdpconn.Event) {
+func (l *activityLog) lost(ev cdpconn.Event) {
 	switch ev.Method {
 	case "Runtime.consoleAPICalled":
-		r.console.skip(ev.Lost)
+		l.console.skip(ev.Lost)
 	case "Runtime.exceptionThrown":
-		r.errors.skip(ev.Lost)
+		l.errors.skip(ev.Lost)
 	}
 }
 
@@ -204,26 +204,26 @@ func (t *Tab) networkEnableParams() map[string]any {
 
 // pause is called when the tab is detached. It marks pending requests as ended, and the recorded
 // messages and errors as seen, because the browser reports them again when the tab is attached.
-func (r *activityLog) pause() {
-	r.seen = r.newest
-	r.endRunning("the tab was detached during the request")
+func (l *activityLog) pause() {
+	l.seen = l.newest
+	l.endRunning("the tab was detached during the request")
 }
 
 // endRunning marks pending requests as ended with an error.
-func (r *activityLog) endRunning(why string) {
-	for _, q := range r.running {
+func (l *activityLog) endRunning(why string) {
+	for _, q := range l.running {
 		q.Running, q.Error = false, why
 	}
-	clear(r.running)
+	clear(l.running)
 }
 
 // alreadyRecorded reports whether a message or error with the time at was recorded before the tab
 // was last detached.
-func (r *activityLog) alreadyRecorded(at runtime.Timestamp) bool {
-	if at <= r.seen {
+func (l *activityLog) alreadyRecorded(at runtime.Timestamp) bool {
+	if at <= l.seen {
 		return true
 	}
-	r.newest = max(r.newest, at)
+	l.newest = max(l.newest, at)
 	return false
 }
 

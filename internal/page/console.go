@@ -31,14 +31,14 @@ func newScriptLocation(url string, line int64) scriptLocation {
 
 // redactedString returns the URL and the line. It returns only the origin of a URL that visible
 // rejects.
-func (p scriptLocation) redactedString(visible func(url string) bool) string {
+func (l scriptLocation) redactedString(visible func(url string) bool) string {
 	switch {
-	case p.url == "":
+	case l.url == "":
 		return ""
-	case !visible(p.url):
-		return originOfURL(p.url)
+	case !visible(l.url):
+		return originOfURL(l.url)
 	}
-	return fmt.Sprintf("%s:%d", redactBody(p.url), p.line)
+	return fmt.Sprintf("%s:%d", redactBody(l.url), l.line)
 }
 
 type consoleRecord struct {

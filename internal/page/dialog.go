@@ -44,8 +44,8 @@ type dialogs struct {
 }
 
 // error returns the error for the open dialog, or nil if none is open.
-func (s *dialogs) error() error {
-	if d := s.open.Load(); d != nil {
+func (ds *dialogs) error() error {
+	if d := ds.open.Load(); d != nil {
 		return d.error()
 	}
 	return nil
@@ -53,53 +53,53 @@ func (s *dialogs) error() error {
 
 // answerWith makes f answer dialogs, except those for which it returns nil. f is called while s is
 // locked. A nil f leaves dialogs open.
-func (s *dialogs) answerWith(f func(executor.Dialog) *executor.DialogAnswer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.answer = f
+func (ds *dialogs) answerWith(f func(executor.Dialog) *executor.DialogAnswer) {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	ds.answer = f
 }
 
 // automaticAnswer returns the automatic answer to a dialog, or nil if there is none.
-func (s *dialogs) automaticAnswer(d executor.Dialog) *executor.DialogAnswer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.answer == nil {
+func (ds *dialogs) automaticAnswer(d executor.Dialog) *executor.DialogAnswer {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	if ds.answer == nil {
 		return nil
 	}
-	return s.answer(d)
+	return ds.answer(d)
 }
 
 // opened counts a dialog that opens now, and returns the number of consecutive dialogs before it:
 // those that opened within window after an answer.
-func (s *dialogs) opened(now time.Time, window time.Duration) (consecutive int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.consecutive++; now.Sub(s.answeredAt) > window {
-		s.consecutive = 0
+func (ds *dialogs) opened(now time.Time, window time.Duration) (consecutive int) {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	if ds.consecutive++; now.Sub(ds.answeredAt) > window {
+		ds.consecutive = 0
 	}
-	return s.consecutive
+	return ds.consecutive
 }
 
 // answered records that a dialog was answered.
-func (s *dialogs) answered(now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.answeredAt = now
+func (ds *dialogs) answered(now time.Time) {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	ds.answeredAt = now
 }
 
 // delayAnswers delays the answers to dialogs by d: a press that waits behind a dialog must expire
 // first.
-func (s *dialogs) delayAnswers(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.answerableAt = time.Now().Add(d)
+func (ds *dialogs) delayAnswers(d time.Duration) {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	ds.answerableAt = time.Now().Add(d)
 }
 
 // waitAnswerable waits until a dialog may be answered. See delayAnswers.
-func (s *dialogs) waitAnswerable(ctx context.Context) error {
-	s.mu.Lock()
-	left := time.Until(s.answerableAt)
-	s.mu.Unlock()
+func (ds *dialogs) waitAnswerable(ctx context.Context) error {
+	ds.mu.Lock()
+	left := time.Until(ds.answerableAt)
+	ds.mu.Unlock()
 	if left <= 0 {
 		return nil
 	}

@@ -316,11 +316,11 @@ func (v *View) checkQuietly(ctx context.Context, d *document) error {
 
 // entered returns the values that the user entered in the documents of the group: a page can show
 // what was entered in another page of the group.
-func (f *openerGroup) entered() (values []string) {
-	if !f.wasHandedOver() {
+func (g *openerGroup) entered() (values []string) {
+	if !g.wasHandedOver() {
 		return nil
 	}
-	for _, m := range f.members() {
+	for _, m := range g.members() {
 		values = append(values, m.entered.of(m.documents())...)
 	}
 	slices.Sort(values)

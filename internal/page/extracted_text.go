@@ -19,11 +19,11 @@ type chunk struct {
 }
 
 // UnmarshalJSON decodes a string or a number.
-func (p *chunk) UnmarshalJSON(data []byte) error {
+func (c *chunk) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
-		return json.Unmarshal(data, &p.text)
+		return json.Unmarshal(data, &c.text)
 	}
-	return json.Unmarshal(data, &p.frame)
+	return json.Unmarshal(data, &c.frame)
 }
 
 // An extractedText is the result of js/text_extraction.js or js/markup.js: the text of a document,

@@ -33,21 +33,21 @@ func (t *Tab) AwaitHandoverEnd(ctx context.Context) error {
 }
 
 // handoverView returns the view that handed a tab of the group over, or nil.
-func (f *openerGroup) handoverView() *View {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.handedOverBy
+func (g *openerGroup) handoverView() *View {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.handedOverBy
 }
 
 // beginHandover marks the group as handed over by v. It returns false if it already was handed
 // over.
-func (f *openerGroup) beginHandover(v *View) bool {
-	f.mu.Lock()
-	free := f.handedOverBy == nil
+func (g *openerGroup) beginHandover(v *View) bool {
+	g.mu.Lock()
+	free := g.handedOverBy == nil
 	if free {
-		f.handedOverBy, f.handovers = v, true
+		g.handedOverBy, g.handovers = v, true
 	}
-	f.mu.Unlock()
+	g.mu.Unlock()
 	if free && v.tab.opts.OnHandover != nil {
 		v.tab.opts.OnHandover()
 	}
@@ -55,43 +55,43 @@ func (f *openerGroup) beginHandover(v *View) bool {
 }
 
 // wasHandedOver reports whether a tab of the group is or was handed over.
-func (f *openerGroup) wasHandedOver() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.handovers
+func (g *openerGroup) wasHandedOver() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.handovers
 }
 
 // endHandover marks the group as no longer handed over by v.
-func (f *openerGroup) endHandover(v *View) {
-	f.mu.Lock()
-	if f.handedOverBy == v {
-		f.handedOverBy = nil
+func (g *openerGroup) endHandover(v *View) {
+	g.mu.Lock()
+	if g.handedOverBy == v {
+		g.handedOverBy = nil
 	}
-	f.mu.Unlock()
-	f.notifyMembers()
+	g.mu.Unlock()
+	g.notifyMembers()
 	if v.tab.opts.OnHandover != nil {
 		v.tab.opts.OnHandover()
 	}
 }
 
 // acceptInput sets whether input of the user reaches the tabs of the group.
-func (f *openerGroup) acceptInput(accepted bool) {
-	f.userInput.accept(accepted)
-	f.notifyMembers()
+func (g *openerGroup) acceptInput(accepted bool) {
+	g.userInput.accept(accepted)
+	g.notifyMembers()
 }
 
 // notifyMembers reports a change to all tabs of the group.
-func (f *openerGroup) notifyMembers() {
-	for _, m := range f.members() {
+func (g *openerGroup) notifyMembers() {
+	for _, m := range g.members() {
 		m.changed.Notify()
 	}
 }
 
 // members returns the tabs of the group.
-func (f *openerGroup) members() []*Tab {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Collect(maps.Keys(f.tabs))
+func (g *openerGroup) members() []*Tab {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Collect(maps.Keys(g.tabs))
 }
 
 // HandOver hands the tab over to the user: see executor.Handover.

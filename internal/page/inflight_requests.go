@@ -53,122 +53,122 @@ type documentRequest struct {
 // maxPending is the maximum number of requests that are tracked at the same time.
 const maxPending = 2000
 
-func (tr *inflightRequests) sent(e network.EventRequestWillBeSent) {
+func (reqs *inflightRequests) sent(e network.EventRequestWillBeSent) {
 	switch e.Type {
 	case network.ResourceTypeWebSocket, network.ResourceTypeEventSource, network.ResourceTypePing,
 		network.ResourceTypeMedia, network.ResourceTypePrefetch, network.ResourceTypeCSPViolationReport:
 		return // these may stay open indefinitely, or a page does not depend on them
 	}
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	if _, ok := tr.pending[e.RequestID]; ok {
+	reqs.mu.Lock()
+	defer reqs.mu.Unlock()
+	if _, ok := reqs.pending[e.RequestID]; ok {
 		return // a redirect of the same request
 	}
-	tr.seq++
-	tr.changed = time.Now()
-	if tr.pending == nil {
-		tr.pending = make(map[network.RequestID]pendingRequest)
+	reqs.seq++
+	reqs.changed = time.Now()
+	if reqs.pending == nil {
+		reqs.pending = make(map[network.RequestID]pendingRequest)
 	}
-	if len(tr.pending) >= maxPending {
-		maps.DeleteFunc(tr.pending, func(_ network.RequestID, r pendingRequest) bool { return !tr.inFlight(r) })
+	if len(reqs.pending) >= maxPending {
+		maps.DeleteFunc(reqs.pending, func(_ network.RequestID, r pendingRequest) bool { return !reqs.inFlight(r) })
 	}
-	if len(tr.pending) < maxPending {
-		tr.pending[e.RequestID] = pendingRequest{seq: tr.seq, frame: e.FrameID, loader: e.LoaderID}
+	if len(reqs.pending) < maxPending {
+		reqs.pending[e.RequestID] = pendingRequest{seq: reqs.seq, frame: e.FrameID, loader: e.LoaderID}
 	}
 }
 
 // responded records the response of a request.
-func (tr *inflightRequests) responded(e network.EventResponseReceived) {
+func (reqs *inflightRequests) responded(e network.EventResponseReceived) {
 	if e.Type != network.ResourceTypeFetch || e.Response == nil ||
 		!strings.Contains(strings.ToLower(headersOf(e.Response.Headers)["cache-control"]), "no-store") {
 		return
 	}
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	tr.receive(e.RequestID)
+	reqs.mu.Lock()
+	defer reqs.mu.Unlock()
+	reqs.receive(e.RequestID)
 }
 
 // inFlight reports whether a pending request counts. tr.mu must be held.
-func (tr *inflightRequests) inFlight(r pendingRequest) bool {
-	return r.received.IsZero() || time.Since(r.received) < tr.quiet
+func (reqs *inflightRequests) inFlight(r pendingRequest) bool {
+	return r.received.IsZero() || time.Since(r.received) < reqs.quiet
 }
 
 // receivedData records that a request has received data.
-func (tr *inflightRequests) receivedData(id network.RequestID) {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	if !tr.pending[id].received.IsZero() {
-		tr.receive(id)
+func (reqs *inflightRequests) receivedData(id network.RequestID) {
+	reqs.mu.Lock()
+	defer reqs.mu.Unlock()
+	if !reqs.pending[id].received.IsZero() {
+		reqs.receive(id)
 	}
 }
 
 // receive records that a fetch whose end may not be reported has received its response or data. tr.mu
 // must be held.
-func (tr *inflightRequests) receive(id network.RequestID) {
-	if r, ok := tr.pending[id]; ok {
-		tr.changed = time.Now()
-		r.received = tr.changed
-		tr.pending[id] = r
+func (reqs *inflightRequests) receive(id network.RequestID) {
+	if r, ok := reqs.pending[id]; ok {
+		reqs.changed = time.Now()
+		r.received = reqs.changed
+		reqs.pending[id] = r
 	}
 }
 
-func (tr *inflightRequests) done(id network.RequestID) {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	if _, ok := tr.pending[id]; ok {
-		delete(tr.pending, id)
-		tr.ended++
-		tr.changed = time.Now()
+func (reqs *inflightRequests) done(id network.RequestID) {
+	reqs.mu.Lock()
+	defer reqs.mu.Unlock()
+	if _, ok := reqs.pending[id]; ok {
+		delete(reqs.pending, id)
+		reqs.ended++
+		reqs.changed = time.Now()
 	}
 }
 
 // clear forgets the requests in flight. Others may be in flight that are not known.
-func (tr *inflightRequests) clear() {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	clear(tr.pending)
-	tr.changed = time.Now()
+func (reqs *inflightRequests) clear() {
+	reqs.mu.Lock()
+	defer reqs.mu.Unlock()
+	clear(reqs.pending)
+	reqs.changed = time.Now()
 }
 
 // forget forgets the requests of documents of a frame that are gone, because the browser does not
 // report the end of all of them. keep are the loaders of the documents that remain.
-func (tr *inflightRequests) forget(frame cdp.FrameID, keep ...cdp.LoaderID) {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	maps.DeleteFunc(tr.pending, func(_ network.RequestID, r pendingRequest) bool {
+func (reqs *inflightRequests) forget(frame cdp.FrameID, keep ...cdp.LoaderID) {
+	reqs.mu.Lock()
+	defer reqs.mu.Unlock()
+	maps.DeleteFunc(reqs.pending, func(_ network.RequestID, r pendingRequest) bool {
 		return r.frame == frame && (r.loader == "" || !slices.Contains(keep, r.loader))
 	})
 }
 
 // counts returns the sequence number of the newest request and the number of requests that have
 // ended.
-func (tr *inflightRequests) counts() (seq, ended int) {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	return tr.seq, tr.ended
+func (reqs *inflightRequests) counts() (seq, ended int) {
+	reqs.mu.Lock()
+	defer reqs.mu.Unlock()
+	return reqs.seq, reqs.ended
 }
 
 // idleIn returns after what time the network will have been idle for tr.quiet if no request starts or
 // receives data: at most 0 if it was. ok is false if a request is in flight whose end is reported.
-func (tr *inflightRequests) idleIn() (left time.Duration, ok bool) {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	for _, r := range tr.pending {
+func (reqs *inflightRequests) idleIn() (left time.Duration, ok bool) {
+	reqs.mu.Lock()
+	defer reqs.mu.Unlock()
+	for _, r := range reqs.pending {
 		if r.received.IsZero() {
 			return 0, false
 		}
 	}
-	return tr.quiet - time.Since(tr.changed), true
+	return reqs.quiet - time.Since(reqs.changed), true
 }
 
 // since returns the number of requests in flight that started after request seq. It can fall without
 // an event, when a fetch no longer counts.
-func (tr *inflightRequests) since(seq int) int {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
+func (reqs *inflightRequests) since(seq int) int {
+	reqs.mu.Lock()
+	defer reqs.mu.Unlock()
 	n := 0
-	for _, r := range tr.pending {
-		if r.seq > seq && tr.inFlight(r) {
+	for _, r := range reqs.pending {
+		if r.seq > seq && reqs.inFlight(r) {
 			n++
 		}
 	}

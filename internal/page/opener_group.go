@@ -67,36 +67,36 @@ func (u *userInput) send(f func() error) error {
 	return f()
 }
 
-func (f *openerGroup) add(t *Tab) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.tabs == nil {
-		f.tabs, f.dialogs = make(map[*Tab]bool), make(map[*Tab]bool)
-		f.secretGuard = cmp.Or(t.opts.SecretGuard, new(SecretGuard))
+func (g *openerGroup) add(t *Tab) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.tabs == nil {
+		g.tabs, g.dialogs = make(map[*Tab]bool), make(map[*Tab]bool)
+		g.secretGuard = cmp.Or(t.opts.SecretGuard, new(SecretGuard))
 	}
-	f.tabs[t] = true
-	before := f.secretGuard.takeUnshared(string(t.main))
-	f.scripted = f.scripted || before.scripted
+	g.tabs[t] = true
+	before := g.secretGuard.takeUnshared(string(t.main))
+	g.scripted = g.scripted || before.scripted
 	if before.secret {
-		f.secrets++
-		f.secretGuard.add(f)
+		g.secrets++
+		g.secretGuard.add(g)
 	}
 }
 
 // remove removes a tab that is gone. closed is false for a tab that is no longer shared.
-func (f *openerGroup) remove(t *Tab, closed bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.tabs[t] {
+func (g *openerGroup) remove(t *Tab, closed bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.tabs[t] {
 		return
 	}
-	delete(f.tabs, t)
-	delete(f.dialogs, t)
+	delete(g.tabs, t)
+	delete(g.dialogs, t)
 	if t.opts.Attach != nil && !closed {
-		f.secretGuard.setUnshared(string(t.main), unsharedTab{secret: f.secrets > 0, scripted: f.scripted})
+		g.secretGuard.setUnshared(string(t.main), unsharedTab{secret: g.secrets > 0, scripted: g.scripted})
 	}
-	if f.secrets > 0 && len(f.tabs) == 0 {
-		f.secretGuard.remove(f)
+	if g.secrets > 0 && len(g.tabs) == 0 {
+		g.secretGuard.remove(g)
 	}
 	// If the tab was handed over, the other tabs of the group remain handed over until
 	// HandedOver.End has masked what the user entered in them.

@@ -27,9 +27,9 @@ type pressedButtons struct {
 var buttonBits = map[executor.Button]int{executor.ButtonLeft: 1, executor.ButtonRight: 2, executor.ButtonMiddle: 4}
 
 // down returns a pressed button, the left one if it is pressed, or "" if none is. h.mu must be held.
-func (h *pressedButtons) down() executor.Button {
+func (b *pressedButtons) down() executor.Button {
 	for _, button := range []executor.Button{executor.ButtonLeft, executor.ButtonRight, executor.ButtonMiddle} {
-		if h.bits&buttonBits[button] != 0 {
+		if b.bits&buttonBits[button] != 0 {
 			return button
 		}
 	}
@@ -38,34 +38,34 @@ func (h *pressedButtons) down() executor.Button {
 
 // press marks a button as pressed at a point, until release or releaseButtons, and returns the event
 // that presses it.
-func (h *pressedButtons) press(button executor.Button, x, y float64) mouseEvent {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.bits, h.x, h.y = h.bits|buttonBits[button], x, y
-	return mouseEvent{Type: input.DispatchMouseEventTypeMousePressed, X: x, Y: y, Button: button, Buttons: h.bits, ClickCount: 1}
+func (b *pressedButtons) press(button executor.Button, x, y float64) mouseEvent {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bits, b.x, b.y = b.bits|buttonBits[button], x, y
+	return mouseEvent{Type: input.DispatchMouseEventTypeMousePressed, X: x, Y: y, Button: button, Buttons: b.bits, ClickCount: 1}
 }
 
 // move moves the pointer and returns the event of the move, with the buttons that stay pressed.
-func (h *pressedButtons) move(x, y float64) mouseEvent {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.x, h.y = x, y
-	return mouseEvent{Type: input.DispatchMouseEventTypeMouseMoved, X: x, Y: y, Button: h.down(), Buttons: h.bits}
+func (b *pressedButtons) move(x, y float64) mouseEvent {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.x, b.y = x, y
+	return mouseEvent{Type: input.DispatchMouseEventTypeMouseMoved, X: x, Y: y, Button: b.down(), Buttons: b.bits}
 }
 
 // release marks a button as not pressed and returns the event that releases it.
-func (h *pressedButtons) release(button executor.Button) mouseEvent {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.bits &^= buttonBits[button]
-	return mouseEvent{Type: input.DispatchMouseEventTypeMouseReleased, X: h.x, Y: h.y, Button: button, Buttons: h.bits, ClickCount: 1}
+func (b *pressedButtons) release(button executor.Button) mouseEvent {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bits &^= buttonBits[button]
+	return mouseEvent{Type: input.DispatchMouseEventTypeMouseReleased, X: b.x, Y: b.y, Button: button, Buttons: b.bits, ClickCount: 1}
 }
 
 // pressed reports whether a button is pressed.
-func (h *pressedButtons) pressed(button executor.Button) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.bits&buttonBits[button] != 0
+func (b *pressedButtons) pressed(button executor.Button) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.bits&buttonBits[button] != 0
 }
 
 // trackRawInput records the buttons and touches of a raw input command, so that releaseButtons can

@@ -56,13 +56,13 @@ func (t *Tab) WithoutRequestFilter(ctx context.Context, f func() error) error {
 func (t *Tab) requestFilterEnabled() bool { return t.intercepting.Load() }
 
 // command returns the command that enables request interception for the filter.
-func (w *RequestFilter) command() command {
+func (f *RequestFilter) command() command {
 	pattern := map[string]any{"urlPattern": "*", "requestStage": "Request"}
-	if w.DocumentsOnly && !w.FromAttach {
+	if f.DocumentsOnly && !f.FromAttach {
 		pattern["resourceType"] = network.ResourceTypeDocument
 	}
 	// The browser reports authentication only for intercepted requests.
-	return command{"Fetch.enable", map[string]any{"patterns": []map[string]any{pattern}, "handleAuthRequests": w.FromAttach}}
+	return command{"Fetch.enable", map[string]any{"patterns": []map[string]any{pattern}, "handleAuthRequests": f.FromAttach}}
 }
 
 // authRequired rejects a request for a user name and password, for which the browser would

@@ -115,11 +115,11 @@ func (t *Tab) assignRequestFrames() {
 	})
 }
 
-func (r *activityLog) responded(id network.RequestID, res *network.Response) {
+func (l *activityLog) responded(id network.RequestID, res *network.Response) {
 	if res == nil {
 		return
 	}
-	q := r.running[id]
+	q := l.running[id]
 	if q == nil {
 		return
 	}
@@ -128,50 +128,50 @@ func (r *activityLog) responded(id network.RequestID, res *network.Response) {
 		q.DeniedByPolicy = q.DeniedByPolicy || strings.EqualFold(name, proxyHeaders[0])
 	}
 	// The size of the headers was not known when the request was added.
-	for i := len(r.requests.items) - 1; i >= 0; i-- {
-		if e := &r.requests.items[i]; e.item == q {
+	for i := len(l.requests.items) - 1; i >= 0; i-- {
+		if e := &l.requests.items[i]; e.item == q {
 			more := sizeOfHeaders(q.ResponseHeaders)
 			e.bytes += more
-			r.requests.bytes += more
+			l.requests.bytes += more
 			break
 		}
 	}
 }
 
-func (r *activityLog) finished(e network.EventLoadingFinished) {
-	if q := r.running[e.RequestID]; q != nil {
+func (l *activityLog) finished(e network.EventLoadingFinished) {
+	if q := l.running[e.RequestID]; q != nil {
 		q.Bytes = int64(e.EncodedDataLength)
-		r.end(e.RequestID, e.Timestamp)
+		l.end(e.RequestID, e.Timestamp)
 	}
 }
 
-func (r *activityLog) failed(e network.EventLoadingFailed) {
-	if q := r.running[e.RequestID]; q != nil {
+func (l *activityLog) failed(e network.EventLoadingFailed) {
+	if q := l.running[e.RequestID]; q != nil {
 		q.Error = pagetext.Truncate(e.ErrorText, 100)
 		// Policy enforcement causes these errors: Fetch and the extension's DNR rules the first,
 		// the egress proxy the second, for a tunnel.
 		q.DeniedByPolicy = q.DeniedByPolicy || strings.Contains(q.Error, "ERR_BLOCKED_BY") || strings.Contains(q.Error, "ERR_TUNNEL_CONNECTION_FAILED")
-		r.end(e.RequestID, e.Timestamp)
+		l.end(e.RequestID, e.Timestamp)
 	}
 }
 
 // parsed ends the request for a document that has been parsed completely. The browser also reports
 // the end of the request, but possibly before we receive the events of an out-of-process iframe.
-func (r *activityLog) parsed(e cdppage.EventLifecycleEvent) {
+func (l *activityLog) parsed(e cdppage.EventLifecycleEvent) {
 	if e.Name != "DOMContentLoaded" {
 		return
 	}
-	if id := network.RequestID(e.LoaderID); r.running[id] != nil && r.running[id].document {
-		r.end(id, e.Timestamp)
+	if id := network.RequestID(e.LoaderID); l.running[id] != nil && l.running[id].document {
+		l.end(id, e.Timestamp)
 	}
 }
 
 // end marks a running request as ended.
-func (r *activityLog) end(id network.RequestID, at cdp.MonotonicTime) {
-	q := r.running[id]
+func (l *activityLog) end(id network.RequestID, at cdp.MonotonicTime) {
+	q := l.running[id]
 	q.Running = false
 	q.Duration = max(int64((at.Float64()-q.started.Float64())*1000), 0)
-	delete(r.running, id)
+	delete(l.running, id)
 }
 
 // sizeOfHeaders returns the approximate memory size of headers, in bytes.
@@ -265,8 +265,8 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 
 // matches reports whether the request contains filter in its method, URL, type, status or error,
 // ignoring case.
-func (q *requestRecord) matches(filter string) bool {
-	text := strings.Join([]string{q.Method, redactBody(q.URL), q.Type, strconv.Itoa(q.Status), q.Error}, " ")
+func (r *requestRecord) matches(filter string) bool {
+	text := strings.Join([]string{r.Method, redactBody(r.URL), r.Type, strconv.Itoa(r.Status), r.Error}, " ")
 	return strings.Contains(strings.ToLower(text), strings.ToLower(filter))
 }
 

@@ -309,11 +309,11 @@ func (v *View) sameOrigin(ctx context.Context, top *document, op executor.Operat
 
 // note returns the note that several elements matched, or that the element of a ref has a new name,
 // or "".
-func (e *element) note() string {
-	if e.matches > 1 {
-		return fmt.Sprintf("%d elements match; the first visible one was used", e.matches)
+func (el *element) note() string {
+	if el.matches > 1 {
+		return fmt.Sprintf("%d elements match; the first visible one was used", el.matches)
 	}
-	return e.shown.newName()
+	return el.shown.newName()
 }
 
 // maxCandidates is the maximum number of candidates in an error.
@@ -351,9 +351,9 @@ func (v *View) withRef(d *document, e foundElement) string {
 }
 
 // String returns the description as snapshots print it.
-func (l refDescription) String() string {
-	name := pagetext.Truncate(strings.Join(strings.Fields(l.Name), " "), 80)
-	role := cmp.Or(l.Role, "element")
+func (d refDescription) String() string {
+	name := pagetext.Truncate(strings.Join(strings.Fields(d.Name), " "), 80)
+	role := cmp.Or(d.Role, "element")
 	if name == "" {
 		return role
 	}

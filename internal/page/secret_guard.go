@@ -11,25 +11,25 @@ import (
 // beginSecret records that a secret is being typed in a page of the group: from then on, no script
 // of a client runs there. It returns ErrPolicyDenied if a script has already run there, because it
 // could pass the secret on. The caller must call cancel if the secret was not typed.
-func (f *openerGroup) beginSecret() (cancel func(), err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (g *openerGroup) beginSecret() (cancel func(), err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	denied := func(hint, what string) error {
 		return &executor.Error{Code: executor.ErrPolicyDenied, Rule: "secret-after-script", Hint: hint,
 			Err: fmt.Errorf("%s, and could read the secret; nothing was typed", what)}
 	}
-	if f.scripted {
+	if g.scripted {
 		return nil, denied("Open the page in a new tab, and run no script there.", "a script of a client has run in this tab or one that is related to it")
 	}
-	if !f.secretGuard.add(f) {
+	if !g.secretGuard.add(g) {
 		return nil, denied("Ask the user to type it, or to restart the browser without CDP clients.", "a CDP client was connected to this browser")
 	}
-	f.secrets++
+	g.secrets++
 	return func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.secrets--; f.secrets == 0 {
-			f.secretGuard.remove(f)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.secrets--; g.secrets == 0 {
+			g.secretGuard.remove(g)
 		}
 	}, nil
 }
@@ -120,19 +120,19 @@ func (g *SecretGuard) takeUnshared(target string) unsharedTab {
 
 // beginScript records that a script of a client, or a raw command, runs in a page of the group. It
 // returns ErrPolicyDenied if a secret was typed there.
-func (f *openerGroup) beginScript() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.secrets == 0 {
-		f.scripted = true
+func (g *openerGroup) beginScript() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.secrets == 0 {
+		g.scripted = true
 		return nil
 	}
 	return afterSecretError("a script is")
 }
 
 // hasSecret reports whether a secret was typed in a page of the group.
-func (f *openerGroup) hasSecret() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.secrets > 0
+func (g *openerGroup) hasSecret() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.secrets > 0
 }

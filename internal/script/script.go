@@ -141,9 +141,9 @@ type execution struct {
 
 // serve starts the script and makes its calls until it ends or must be stopped. It
 // returns the error of the evaluation.
-func (r *execution) serve(ctx context.Context, call Call, start *child.Message) error {
+func (e *execution) serve(ctx context.Context, call Call, start *child.Message) error {
 	// Killing the process also ends a write to a process that does not read.
-	defer context.AfterFunc(ctx, r.process.Kill)()
+	defer context.AfterFunc(ctx, e.process.Kill)()
 	startup := timing.Current().StartScript
 	timer := time.NewTimer(startup)
 	defer timer.Stop()
@@ -151,12 +151,12 @@ func (r *execution) serve(ctx context.Context, call Call, start *child.Message) 
 	for {
 		var m *child.Message
 		select {
-		case m = <-r.process.Messages():
+		case m = <-e.process.Messages():
 		case <-timer.C:
 			if !running {
 				return fmt.Errorf("script engine did not start within %v", startup)
 			}
-			r.timedOut = true
+			e.timedOut = true
 			return nil
 		case <-ctx.Done():
 			return nil
@@ -167,41 +167,41 @@ func (r *execution) serve(ctx context.Context, call Call, start *child.Message) 
 		var err error
 		switch m.Kind {
 		case "ready":
-			err = r.process.Send(start)
+			err = e.process.Send(start)
 		case "running":
 			running = true
-			timer.Reset(r.limits.Compute)
+			timer.Reset(e.limits.Compute)
 		case "call":
 			timer.Stop()
 			var c callData
 			if err = json.Unmarshal(m.Data, &c); err != nil {
 				return err
 			}
-			r.slot.pause()
-			answer := r.answer(ctx, call, c.Name, json.RawMessage(c.Args))
-			if r.slot.resume(ctx) != nil {
+			e.slot.pause()
+			answer := e.answer(ctx, call, c.Name, json.RawMessage(c.Args))
+			if e.slot.resume(ctx) != nil {
 				return nil
 			}
-			if err = r.process.Send(child.NewMessage("answer", answer)); errors.Is(err, child.ErrTooLong) {
-				err = r.process.Send(child.NewMessage("answer", failure(fmt.Errorf("the result of %s: %w", c.Name, err))))
+			if err = e.process.Send(child.NewMessage("answer", answer)); errors.Is(err, child.ErrTooLong) {
+				err = e.process.Send(child.NewMessage("answer", failure(fmt.Errorf("the result of %s: %w", c.Name, err))))
 			}
-			timer.Reset(r.limits.Compute)
+			timer.Reset(e.limits.Compute)
 		case "print":
 			var p textData
 			if err = json.Unmarshal(m.Data, &p); err != nil {
 				return err
 			}
-			text, truncated := truncate(p.Text, r.limits.Output-r.output.Len())
-			r.output.WriteString(text)
-			r.res.Truncated = r.res.Truncated || p.Truncated || truncated
+			text, truncated := truncate(p.Text, e.limits.Output-e.output.Len())
+			e.output.WriteString(text)
+			e.res.Truncated = e.res.Truncated || p.Truncated || truncated
 		case "end":
 			var d endData
 			if err = json.Unmarshal(m.Data, &d); err != nil {
 				return err
 			}
-			r.end(&d)
+			e.end(&d)
 		case "ended":
-			r.ended = true
+			e.ended = true
 			var why string
 			if err = json.Unmarshal(m.Data, &why); err == nil && why != "" {
 				err = errors.New(why)
@@ -217,27 +217,27 @@ func (r *execution) serve(ctx context.Context, call Call, start *child.Message) 
 }
 
 // end records the result of the script.
-func (r *execution) end(d *endData) {
-	r.done = true
-	text, truncated := truncate(d.Text, r.limits.Output)
+func (e *execution) end(d *endData) {
+	e.done = true
+	text, truncated := truncate(d.Text, e.limits.Output)
 	if d.Outcome == "syntax" {
-		r.syntax, r.res.Line = text, lineOf(d.Stack)
+		e.syntax, e.res.Line = text, lineOf(d.Stack)
 		return
 	}
-	r.res.Truncated = r.res.Truncated || d.Truncated || truncated
+	e.res.Truncated = e.res.Truncated || d.Truncated || truncated
 	if d.Outcome == "value" {
-		r.res.Value = text
+		e.res.Value = text
 	} else {
-		r.res.Thrown, r.res.Line = text, lineOf(d.Stack)
+		e.res.Thrown, e.res.Line = text, lineOf(d.Stack)
 	}
 }
 
 // answer makes one call. It returns {value} or {error} as JSON.
-func (r *execution) answer(ctx context.Context, call Call, name string, args json.RawMessage) string {
-	if r.res.Calls == maxCalls {
+func (e *execution) answer(ctx context.Context, call Call, name string, args json.RawMessage) string {
+	if e.res.Calls == maxCalls {
 		return failure(fmt.Errorf("the script exceeded its limit of %d calls", maxCalls))
 	}
-	r.res.Calls++
+	e.res.Calls++
 	value, err := call(ctx, name, args)
 	if err != nil {
 		return failure(err)
@@ -263,24 +263,24 @@ func failure(err error) string {
 }
 
 // result returns the result of a run. err is the error of the evaluation.
-func (r *execution) result(ctx context.Context, err error) (*Result, error) {
-	res := r.res
-	res.Output = r.output.String()
+func (e *execution) result(ctx context.Context, err error) (*Result, error) {
+	res := e.res
+	res.Output = e.output.String()
 	switch {
 	case ctx.Err() != nil:
 		return &res, context.Cause(ctx)
-	case r.syntax != "":
+	case e.syntax != "":
 		where := ""
 		if res.Line > 0 {
 			where = " in line " + strconv.Itoa(res.Line)
 		}
-		return nil, fmt.Errorf("%w: %s%s", ErrSyntax, r.syntax, where)
-	case r.timedOut && (!r.done || res.Thrown != ""):
-		res.Thrown = fmt.Sprintf("the script computed for more than %v without a call", r.limits.Compute)
-	case errors.Is(err, child.ErrMemory), r.done && (res.Thrown == "null" || strings.HasSuffix(res.Thrown, "out of memory")):
+		return nil, fmt.Errorf("%w: %s%s", ErrSyntax, e.syntax, where)
+	case e.timedOut && (!e.done || res.Thrown != ""):
+		res.Thrown = fmt.Sprintf("the script computed for more than %v without a call", e.limits.Compute)
+	case errors.Is(err, child.ErrMemory), e.done && (res.Thrown == "null" || strings.HasSuffix(res.Thrown, "out of memory")):
 		// There may be no memory left for the error itself.
-		res.Thrown = fmt.Sprintf("the script exceeded its memory limit of %d MiB", r.limits.Memory>>20)
-	case r.done:
+		res.Thrown = fmt.Sprintf("the script exceeded its memory limit of %d MiB", e.limits.Memory>>20)
+	case e.done:
 	case err != nil:
 		res.Thrown = err.Error()
 	default:

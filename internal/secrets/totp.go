@@ -78,26 +78,26 @@ func seedOf(s string) string {
 var earliest = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // code returns the code at a time, and how long it remains valid.
-func (g *totp) code(now time.Time) (code string, valid time.Duration, err error) {
+func (t *totp) code(now time.Time) (code string, valid time.Duration, err error) {
 	if now.Before(earliest) {
 		return "", 0, fmt.Errorf("has no valid code: the clock of this machine shows %s", now.UTC().Format(time.DateOnly))
 	}
-	code, valid = g.at(now)
+	code, valid = t.at(now)
 	return code, valid, nil
 }
 
 // at returns the code at any time, RFC 6238 section 4.
-func (g *totp) at(now time.Time) (code string, valid time.Duration) {
-	period := int64(g.period / time.Second)
+func (t *totp) at(now time.Time) (code string, valid time.Duration) {
+	period := int64(t.period / time.Second)
 	step := now.Unix() / period
-	mac := hmac.New(g.hash, g.key)
+	mac := hmac.New(t.hash, t.key)
 	_ = binary.Write(mac, binary.BigEndian, step)
 	sum := mac.Sum(nil)
 	offset := sum[len(sum)-1] & 0xf
 	number := uint64(binary.BigEndian.Uint32(sum[offset:]) & 0x7fffffff)
 	modulus := uint64(1)
-	for range g.digits {
+	for range t.digits {
 		modulus *= 10
 	}
-	return fmt.Sprintf("%0*d", g.digits, number%modulus), time.Unix((step+1)*period, 0).Sub(now)
+	return fmt.Sprintf("%0*d", t.digits, number%modulus), time.Unix((step+1)*period, 0).Sub(now)
 }

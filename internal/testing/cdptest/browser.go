@@ -39,87 +39,87 @@ func New(handle func(b *FakeTransport, cmd *cdproto.Message)) *FakeTransport {
 
 // Read waits for the next message of the browser. It returns io.EOF after Disconnect and the last
 // message, and io.ErrClosedPipe after Close.
-func (b *FakeTransport) Read(_ context.Context, msg *cdproto.Message) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for len(b.queue) == 0 && !b.disconnected && !b.closed {
-		b.more.Wait()
+func (t *FakeTransport) Read(_ context.Context, msg *cdproto.Message) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for len(t.queue) == 0 && !t.disconnected && !t.closed {
+		t.more.Wait()
 	}
 	switch {
-	case b.closed:
+	case t.closed:
 		return io.ErrClosedPipe
-	case len(b.queue) == 0:
+	case len(t.queue) == 0:
 		return io.EOF
 	}
-	*msg = *b.queue[0]
-	b.queue = b.queue[1:]
+	*msg = *t.queue[0]
+	t.queue = t.queue[1:]
 	return nil
 }
 
 // Write passes a command to the handle function.
-func (b *FakeTransport) Write(_ context.Context, cmd *cdproto.Message) error {
-	b.mu.Lock()
-	closed := b.closed || b.disconnected
-	b.mu.Unlock()
+func (t *FakeTransport) Write(_ context.Context, cmd *cdproto.Message) error {
+	t.mu.Lock()
+	closed := t.closed || t.disconnected
+	t.mu.Unlock()
 	if closed {
 		return io.ErrClosedPipe
 	}
-	b.handle(b, cmd)
+	t.handle(t, cmd)
 	return nil
 }
 
 // Close closes the client's end of the connection. Messages that were not read are dropped.
-func (b *FakeTransport) Close() error {
-	b.mu.Lock()
-	b.closed = true
-	b.mu.Unlock()
-	b.more.Broadcast()
+func (t *FakeTransport) Close() error {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.more.Broadcast()
 	return nil
 }
 
 // Disconnect closes the browser's end of the connection. Messages that were sent before can still
 // be read.
-func (b *FakeTransport) Disconnect() {
-	b.mu.Lock()
-	b.disconnected = true
-	b.mu.Unlock()
-	b.more.Broadcast()
+func (t *FakeTransport) Disconnect() {
+	t.mu.Lock()
+	t.disconnected = true
+	t.mu.Unlock()
+	t.more.Broadcast()
 }
 
 // Send sends a message without changes.
-func (b *FakeTransport) Send(msg *cdproto.Message) {
-	b.mu.Lock()
-	b.queue = append(b.queue, msg)
-	b.mu.Unlock()
-	b.more.Broadcast()
+func (t *FakeTransport) Send(msg *cdproto.Message) {
+	t.mu.Lock()
+	t.queue = append(t.queue, msg)
+	t.mu.Unlock()
+	t.more.Broadcast()
 }
 
 // Reply sends the response to a command. result is JSON.
-func (b *FakeTransport) Reply(cmd *cdproto.Message, result string) {
-	b.Send(&cdproto.Message{ID: cmd.ID, SessionID: cmd.SessionID, Result: jsonv2.Value(result)})
+func (t *FakeTransport) Reply(cmd *cdproto.Message, result string) {
+	t.Send(&cdproto.Message{ID: cmd.ID, SessionID: cmd.SessionID, Result: jsonv2.Value(result)})
 }
 
 // Fail sends an error response to a command.
-func (b *FakeTransport) Fail(cmd *cdproto.Message, code int64, text string) {
-	b.Send(&cdproto.Message{ID: cmd.ID, SessionID: cmd.SessionID, Error: &cdproto.Error{Code: code, Message: text}})
+func (t *FakeTransport) Fail(cmd *cdproto.Message, code int64, text string) {
+	t.Send(&cdproto.Message{ID: cmd.ID, SessionID: cmd.SessionID, Error: &cdproto.Error{Code: code, Message: text}})
 }
 
 // Emit sends an event of a session. The empty session is that of the browser.
-func (b *FakeTransport) Emit(session, method, params string) {
-	b.Send(&cdproto.Message{SessionID: target.SessionID(session), Method: cdproto.MethodType(method), Params: jsonv2.Value(params)})
+func (t *FakeTransport) Emit(session, method, params string) {
+	t.Send(&cdproto.Message{SessionID: target.SessionID(session), Method: cdproto.MethodType(method), Params: jsonv2.Value(params)})
 }
 
 // Attach sends parent the event that the session child was attached to a target of a type, such as
 // "page" or "iframe". The target has the same id as the session.
-func (b *FakeTransport) Attach(parent, child, typ string) {
+func (t *FakeTransport) Attach(parent, child, typ string) {
 	id, _ := json.Marshal(child)
-	b.Emit(parent, "Target.attachedToTarget", fmt.Sprintf(
+	t.Emit(parent, "Target.attachedToTarget", fmt.Sprintf(
 		`{"sessionId":%s,"targetInfo":{"targetId":%s,"type":%q,"title":"","url":"","attached":true,"canAccessOpener":false},"waitingForDebugger":false}`,
 		id, id, typ))
 }
 
 // Detach sends parent the event that the session child was detached.
-func (b *FakeTransport) Detach(parent, child string) {
+func (t *FakeTransport) Detach(parent, child string) {
 	id, _ := json.Marshal(child)
-	b.Emit(parent, "Target.detachedFromTarget", fmt.Sprintf(`{"sessionId":%s}`, id))
+	t.Emit(parent, "Target.detachedFromTarget", fmt.Sprintf(`{"sessionId":%s}`, id))
 }

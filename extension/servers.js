@@ -74,8 +74,8 @@ export class Servers {
      * When ports were last probed, in ms since 1970, and which default port is next while few are
      * tried.
      */
-    this.guessedAt = 0;
-    this.nextGuess = FIRST_PORT;
+    this.portScanAt = 0;
+    this.nextScanPort = FIRST_PORT;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
     /** The pairing that worked last, by port. It is tried first. @type {Map<number, string>} */
@@ -97,7 +97,7 @@ export class Servers {
   /** Returns the servers that are known or were recently connected, but not ports on which
    * one might be. @returns {Connection[]} */
   list() {
-    return this.all().filter((c) => !c.guessed || c.state === 'connected'
+    return this.all().filter((c) => !c.fromPortScan || c.state === 'connected'
       || wasConnected(c)
       || (c.state === 'refused' && !WRONG_KEY_REASONS.has(c.reason)));
   }
@@ -116,7 +116,7 @@ export class Servers {
   refresh(now = false) {
     if (now) {
       for (const c of this.connections.values()) c.due = 0;
-      this.guessedAt = 0;
+      this.portScanAt = 0;
     }
     if (this.refreshing) {
       this.again = true;
@@ -156,39 +156,39 @@ export class Servers {
     this.searchedAt = Date.now();
     const found = new Map((await this.ask()).map((s) => [s.port, s]));
     this.owner.searched();
-    const guesses = this.paired().filter((s) => !found.has(s.port));
-    const possible = new Set([...found.keys(), ...guesses.map((s) => s.port)]);
+    const scanned = this.paired().filter((s) => !found.has(s.port));
+    const possible = new Set([...found.keys(), ...scanned.map((s) => s.port)]);
     for (const [port, c] of this.connections) {
       if (!possible.has(port) && c.state !== 'connected' && c.state !== 'connecting') this.forget(c);
     }
     await Promise.all([...found.values()].map((s) => this.connectTo(s))); // first: see PORT_PROBE_INTERVAL_MS
-    await Promise.all(this.due(guesses).map((s) => this.connectTo(s)));
+    await Promise.all(this.due(scanned).map((s) => this.connectTo(s)));
   }
 
   /**
    * Selects the ports to try now from those on which a paired server might be.
    * A recently connected one is tried when its delay is over.
    *
-   * @param {Found[]} guesses
+   * @param {Found[]} scanned
    * @returns {Found[]}
    */
-  due(guesses) {
-    if (guesses.length === 0) return [];
-    const lost = guesses.filter((s) => {
+  due(scanned) {
+    if (scanned.length === 0) return [];
+    const lost = scanned.filter((s) => {
       const c = this.connections.get(s.port);
       return c !== undefined && wasConnected(c);
     });
     if (Date.now() < this.nextPortProbe()) return lost;
-    const all = this.guessedAt === 0 || this.host.state !== 'ok';
-    this.guessedAt = Date.now();
-    if (all) return guesses;
-    this.nextGuess = this.nextGuess >= LAST_PORT ? FIRST_PORT : this.nextGuess + 1;
-    return guesses.filter((s) => lost.includes(s) || s.port === this.nextGuess || this.pairings.value.some((p) => p.port === s.port));
+    const all = this.portScanAt === 0 || this.host.state !== 'ok';
+    this.portScanAt = Date.now();
+    if (all) return scanned;
+    this.nextScanPort = this.nextScanPort >= LAST_PORT ? FIRST_PORT : this.nextScanPort + 1;
+    return scanned.filter((s) => lost.includes(s) || s.port === this.nextScanPort || this.pairings.value.some((p) => p.port === s.port));
   }
 
   /** Returns when ports are probed next, in ms since 1970. */
   nextPortProbe() {
-    return this.guessedAt + (this.host.state === 'ok' ? PORT_PROBE_INTERVAL_NATIVE_MS : PORT_PROBE_INTERVAL_MS);
+    return this.portScanAt + (this.host.state === 'ok' ? PORT_PROBE_INTERVAL_NATIVE_MS : PORT_PROBE_INTERVAL_MS);
   }
 
   /**
@@ -234,8 +234,8 @@ export class Servers {
       c = this.make(found.port);
       this.connections.set(found.port, c);
     }
-    c.guessed = found.credentials[0]?.kind === 'paired';
-    if (!c.guessed) c.given = found.given; // the host lists it: before the server can send a command
+    c.fromPortScan = found.credentials[0]?.kind === 'paired';
+    if (!c.fromPortScan) c.given = found.given; // the host lists it: before the server can send a command
     if (c.state === 'connected' || c.state === 'connecting' || c.due > Date.now()) return;
     for (const credential of found.credentials) {
       if (credential.kind === 'boot') this.worked.delete(found.port);
@@ -255,7 +255,7 @@ export class Servers {
       if (!WRONG_KEY_REASONS.has(c.reason)) break; // another key does not help
     }
     // No server on a port on which one might have been: nothing to report.
-    if (c.guessed && c.state === 'waiting' && !wasConnected(c) && !this.pairings.value.some((p) => p.port === found.port)) {
+    if (c.fromPortScan && c.state === 'waiting' && !wasConnected(c) && !this.pairings.value.some((p) => p.port === found.port)) {
       this.forget(c);
     }
   }
@@ -274,7 +274,7 @@ export class Servers {
       command: (c, command) => this.owner.command(c, command),
       policy: (c) => this.owner.policy(c),
       servers: () => {
-        this.guessedAt = 0; // the server may be on any port
+        this.portScanAt = 0; // the server may be on any port
         void this.refresh();
       },
       paired: () => {}, // only pair() requests a key
@@ -293,7 +293,7 @@ export class Servers {
     if (this.refreshing) return;
     clearTimeout(this.timer);
     const due = this.all().filter((c) => c.state === 'waiting' || c.state === 'refused')
-      .map((c) => (c.guessed && !wasConnected(c) ? Math.max(c.due, this.nextPortProbe()) : c.due));
+      .map((c) => (c.fromPortScan && !wasConnected(c) ? Math.max(c.due, this.nextPortProbe()) : c.due));
     if (due.length === 0) return;
     this.timer = setTimeout(() => void this.refresh(), Math.max(50, Math.min(...due) - Date.now()));
   }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { mock, test } from 'node:test';
 import { decodeKey, encode, newNonce, transcriptBytes } from '../handshake.js';
-import { Servers } from '../discovery.js';
+import { Servers } from '../servers.js';
 import { LABELS, VERSION } from '../wire.js';
 
 const id = 'a'.repeat(32);

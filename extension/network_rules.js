@@ -240,7 +240,7 @@ const METADATA = ['169.254.169.254', '169.254.170.2', '169.254.170.23', '100.100
 const MAX_EXPRESSIONS = 1000;
 
 /** Keeps the browser's session rules in sync with the wanted scopes. */
-export class Network {
+export class NetworkRules {
   /**
    * @param {() => NetworkScope[]} wanted
    * @param {() => Promise<number[]>} allTabs
