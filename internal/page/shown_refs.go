@@ -157,7 +157,7 @@ func (v *View) otherThingError(ctx context.Context, s *shownRef, c *refChange) e
 	return e
 }
 
-// latestRecord is the number of a record that stands for the last record of an element.
+// latestRecord, as the number of a record, means the last record of an element.
 const latestRecord = math.MaxInt32
 
 // recordTarget reports whether a page script is to record what el is before an action on it, because
