@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"8f416a2a49d659fa0564d99aa771baa15b43b4f0c60e55992437bc212628c95f",
+	"3fb9565efe06112481e8ee0d08a05920cb4b6063ea55df6a3b50cdaf58e02af1",
 ]);

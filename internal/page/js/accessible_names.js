@@ -4,8 +4,9 @@
 // package outline.
 
 import { roleOf } from './aria_roles.js';
-import { allIn, anyShadow, attributeOf, cachingEnabled, childrenOf, closestTo, collapse, containsNode, DEEPEST, descend, elementsNamed, elementWithId, firstChildOf, firstElementOf, flatChildren, hasAttribute, hasAttributes, hasSemanticAttribute, isRendered, lastChildOf, namespaceOf, onCacheReset, rootOf, shadowOf, tagOf, textIn, typeOfNode } from './dom.js';
+import { allIn, anyShadow, attributeOf, childrenOf, closestTo, collapse, containsNode, DEEPEST, descend, elementsNamed, elementWithId, firstChildOf, firstElementOf, flatChildren, hasAttribute, hasAttributes, hasSemanticAttribute, isRendered, lastChildOf, namespaceOf, rootOf, shadowOf, tagOf, textIn, typeOfNode } from './dom.js';
 import { internalsOf } from './internals.js';
+import { labelsOf } from './labels.js';
 import { isMasked } from './secret_fields.js';
 import { generated, hidesText, isFocusable, isHidden, isInHiddenSubtree, mayGenerate, NEVER_SHOWN, styleOf, SVG } from './visibility.js';
 /** @import { Root } from './dom.js' */
@@ -201,36 +202,6 @@ function labelText(el, ctx) {
   }
   const s = parts.join(' ');
   return collapse(s) ? s : '';
-}
-
-/**
- * The labels of controls, by root, because el.labels searches the complete tree each time.
- * @type {Map<Root, Map<Element, Element[]>>}
- */
-let labelIndex = new Map();
-onCacheReset(() => {
-  labelIndex = new Map();
-});
-
-/**
- * @param {Element} el
- * @returns {Element[] | undefined}
- */
-export function labelsOf(el) {
-  const root = anyShadow ? rootOf(el) : document;
-  let index = labelIndex.get(root);
-  if (!index) {
-    index = new Map();
-    for (const l of allIn(root, 'label')) {
-      const c = l.control;
-      if (!c) continue;
-      const list = index.get(c);
-      if (list) list.push(l);
-      else index.set(c, [l]);
-    }
-    if (cachingEnabled) labelIndex.set(root, index);
-  }
-  return index.get(el);
 }
 
 /**

@@ -2,18 +2,18 @@
 // Actionability: waits until an element can be acted on, and finds the action point, a point
 // of the element that receives events.
 
-import { nameOf } from './accessible_names.js';
 import { allOver, boxesOf, imageOf, labelBoxes, middles, pointsAlong, pointsOf, shown } from './action_points.js';
 import { animated, animatedWithin, hasFiniteAnimation, leastStep, nextFrame, timelineOf } from './animations.js';
-import { roleOf } from './aria_roles.js';
-import { allIn, attributeOf, bodyOf, boxOf, bringIntoView, byId, clientHeightOf, clientLeftOf, clientTopOf, clientWidthOf, closestTo, collapse, containsNode, elementFrom, firstIn, flatParent, hasAttribute, idOf, innerTextOf, labelsFor, matchesCSS, readyOf, rectsOf, scrollElementBy, scrollingOf, shadowOf, tagOf, tagWord, topOf, withCaches } from './dom.js';
-import { notEditable } from './fields.js';
-import { inPage, pinch } from './frame_coordinates.js';
-import { named } from './hit_target_check.js';
+import { isDisabled } from './aria_states.js';
+import { excerpt, roleAndName } from './described_elements.js';
+import { allIn, boxOf, bringIntoView, byId, closestTo, containsNode, firstIn, flatParent, hasAttribute, idOf, isFrame, labelsFor, matchesCSS, readyOf, rectsOf, tagOf, within } from './dom.js';
+import { notEditable } from './field_values.js';
+import { elementAt, isHitFor } from './hit_test.js';
 import { isPositionStable, waitForLayout } from './mutations.js';
 import { query } from './query.js';
-import { isScroller } from './scroll.js';
-import { recordElement } from './shown_elements.js';
+import { nextPaint, SCROLL_POSITIONS, scrollElementTo } from './scroll.js';
+import { named, recordElement } from './shown_elements.js';
+import { inPage, pinch } from './viewport.js';
 /** @import { EntryStart } from './text_entry.js' */
 
 /**
@@ -29,68 +29,6 @@ import { recordElement } from './shown_elements.js';
  * @typedef {{problem: string, by?: {id: number, role: string, name: string, at: number, since: number}, detail?: string, busy?: boolean}} ActionabilityFailure
  *   busy: something in progress may resolve the failure
  */
-
-/**
- * within reports whether inner is outer or a descendant of it in the flat tree.
- * @param {Element | null} inner
- * @param {Element} outer
- */
-export function within(inner, outer) {
-  for (let el = inner; el; el = flatParent(el)) if (el === outer) return true;
-  return false;
-}
-
-/**
- * elementAt returns the innermost element at a point of the viewport, including elements in shadow
- * roots.
- * @param {number} x
- * @param {number} y
- * @returns {Element | null}
- */
-export function elementAt(x, y) {
-  let el = elementFrom(document, x, y);
-  for (;;) {
-    const root = el && shadowOf(el);
-    const inner = root && root.elementFromPoint(x, y);
-    if (!inner || inner === el) return el;
-    el = inner;
-  }
-}
-
-/**
- * Elements in a label whose clicks do not activate the label's control. In Chromium, a tabindex
- * alone does not have this effect.
- */
-const LABEL_INTERACTIVE_CONTENT = 'a[href], button, input:not([type=hidden]), select, textarea, details, iframe, embed, audio[controls], video[controls], img[usemap], [contenteditable]';
-
-/**
- * isHitFor reports whether an event on hit reaches el: on the element, its descendants
- * or its label, except interactive content of the label.
- * @param {Element | null} hit
- * @param {Element} el
- */
-export function isHitFor(hit, el) {
-  if (!hit) return false;
-  if (within(hit, el)) return true;
-  for (let at = /** @type {Element | null} */ (hit); at; at = flatParent(at)) {
-    if (at instanceof HTMLLabelElement) return at.control === el;
-    if (matchesCSS(at, LABEL_INTERACTIVE_CONTENT)) return false;
-  }
-  return false;
-}
-
-/**
- * isDisabled reports whether a control is disabled, natively or by ARIA.
- * @param {Element} el
- */
-export function isDisabled(el) {
-  if (matchesCSS(el, ':disabled')) return true;
-  for (let at = /** @type {Element | null} */ (el); at; at = flatParent(at)) {
-    if (attributeOf(at, 'aria-disabled') === 'true') return true;
-    if (at !== el && matchesCSS(at, 'fieldset, form, body')) break;
-  }
-  return false;
-}
 
 /**
  * isInert reports whether an element is inert by the inert attribute.
@@ -156,18 +94,6 @@ export function interceptionOf(cover, el) {
 }
 
 /**
- * roleAndName returns the role and name of an element as messages show them.
- * @param {Element} el
- * @returns {[string, string]}
- */
-export function roleAndName(el) {
-  return withCaches(() => {
-    const role = roleOf(el);
-    return [role && role !== 'generic' && role !== 'none' ? role : tagWord(el), nameOf(el, role)];
-  });
-}
-
-/**
  * describeInterceptor describes the intercepting element: its outermost ancestor that does not
  * contain the target, or the nearest dialog.
  * @param {Element} cover
@@ -184,52 +110,6 @@ function describeInterceptor(cover, el) {
   const [role2, name2] = name ? [role, name] : roleAndName(cover);
   const by = name ? best : cover;
   return { id: idOf(by), role: name ? role : role2 || role, name: name || name2 || excerpt(best), ...recordElement(by) };
-}
-
-/**
- * excerpt returns the beginning of an element's visible text, to identify an element without a
- * name. For the root and the body it is empty.
- * @param {Element} el
- */
-export function excerpt(el) {
-  return el === topOf(document) || el === bodyOf(document) ? '' : collapse(innerTextOf(el)).slice(0, 60);
-}
-
-/**
- * isFrame reports whether events at an element are sent to another document.
- * @param {Element | null} el
- * @returns {el is Element}
- */
-export function isFrame(el) {
-  return !!el && /^(iframe|frame|object|embed|fencedframe)$/.test(tagOf(el));
-}
-
-/**
- * The positions to which an element is scrolled, as fractions of the width and height of its scroll
- * container, in the order in which they are tried. Several are needed because bars and sticky
- * headers and columns cover the edges.
- */
-export const SCROLL_POSITIONS = /** @type {[number, number][]} */ ([[0.5, 0.5], [0.5, 0.5], [0.78, 0.78], [0.22, 0.22], [0.5, 0.88], [0.5, 0.12], [0.78, 0.22], [0.22, 0.78]]);
-
-/**
- * scrollElementTo scrolls all scroll containers of an element so that a point of it is at a
- * position in each of them.
- * @param {Element} el
- * @param {() => [number, number]} where returns the current position of the point
- * @param {[number, number]} position
- */
-export function scrollElementTo(el, where, [px, py]) {
-  const root = scrollingOf(document) || topOf(document);
-  for (let at = flatParent(el); at; at = flatParent(at)) {
-    if (at === root || !isScroller(at)) continue;
-    const port = boxOf(at);
-    const [x, y] = where();
-    scrollElementBy(at, {
-      left: x - port.left - clientLeftOf(at) - clientWidthOf(at) * px, top: y - port.top - clientTopOf(at) - clientHeightOf(at) * py, behavior: 'instant',
-    });
-  }
-  const [x, y] = where();
-  scrollElementBy(root, { left: x - innerWidth * px, top: y - innerHeight * py, behavior: 'instant' });
 }
 
 /**
@@ -354,15 +234,6 @@ export async function waitActionable(id, opts) {
 export function inProgress(el, found) {
   const cover = found.by && byId(found.by.id);
   return readyOf(document) !== 'complete' || hasFiniteAnimation(el) || (!!cover && (hasFiniteAnimation(cover) || animatedWithin(cover)));
-}
-
-/**
- * nextPaint waits until a scrolled page has been painted. The browser selects the process that
- * receives a press by what was last painted.
- */
-export async function nextPaint() {
-  await nextFrame();
-  await nextFrame();
 }
 
 export const pixelRatio = () => devicePixelRatio;

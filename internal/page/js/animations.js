@@ -1,8 +1,7 @@
 // @ts-check
 // Animations that move an element, and timing by animation frames.
 
-import { within } from './actionability.js';
-import { animations, rootOf, typeOfNode } from './dom.js';
+import { animations, rootOf, typeOfNode, within } from './dom.js';
 
 /**
  * The number of animation frames and timers that our scripts requested. All others are the page's.

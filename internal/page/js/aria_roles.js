@@ -2,16 +2,10 @@
 // Roles, by ARIA 1.2 and HTML-AAM. Where Chromium deviates, the specifications decide,
 // except for the cases in testdata/accname of package outline.
 
+import { ARIA_ROLES } from './aria_constants.js';
 import { attributeOf, closestAbove, closestTo, collapse, countOf, elementsNamed, firstElementOf, firstIn, flatParent, hasAttribute, hasSemanticAttribute, namespaceOf, nextOf, onCacheReset, parentElementOf, previousOf, rootOf, tagOf, textIn } from './dom.js';
 import { internalsOf } from './internals.js';
 import { isEditingHost, isFocusable, isSummary, styleOf, SVG } from './visibility.js';
-
-/** The roles of ARIA 1.2, and those of 1.3 that Chromium supports, that an author may set. */
-export const ARIA_ROLES = new Set(('alert alertdialog application article banner blockquote button caption cell checkbox code columnheader combobox comment ' +
-  'complementary contentinfo definition deletion dialog directory document emphasis feed figure form generic grid gridcell group heading image img insertion link list listbox ' +
-  'listitem log main mark marquee math menu menubar menuitem menuitemcheckbox menuitemradio meter navigation none note option paragraph ' +
-  'presentation progressbar radio radiogroup region row rowgroup rowheader scrollbar search searchbox separator slider spinbutton status strong ' +
-  'subscript suggestion superscript switch tab table tablist tabpanel term textbox time timer toolbar tooltip tree treegrid treeitem').split(' '));
 
 /**
  * Roles of the graphics and publishing modules that are aliases of these.

@@ -1,23 +1,12 @@
 // @ts-check
 // States and values of elements for the outline.
 
-import { anyShadow, attributeOf, baseOf, cachingEnabled, closestTo, collapse, firstIn, hasAttribute, hasSemanticAttribute, innerTextOf, matchesCSS, onCacheReset, parentElementOf, tagOf } from './dom.js';
+import { F, MASK } from './aria_constants.js';
+import { anyShadow, attributeOf, baseOf, cachingEnabled, closestTo, collapse, firstIn, flatParent, hasAttribute, hasSemanticAttribute, innerTextOf, matchesCSS, onCacheReset, parentElementOf, tagOf } from './dom.js';
 import { internalsOf } from './internals.js';
+import { clip } from './same_text.js';
 import { isMasked, showsDots } from './secret_fields.js';
-import { startOf } from './text_extraction.js';
 import { isEditingHost, isFocusable } from './visibility.js';
-
-/** The bits of a node's flags. Package outline has the same table. Keep them equal. */
-export const F = {
-  checked: 1, mixed: 2, disabled: 4, expanded: 8, collapsed: 16, selected: 32, pressed: 64, required: 128, invalid: 256, readonly: 512,
-  focused: 1024, inViewport: 2048, interactive: 4096, clickable: 8192, scrollable: 16384, modal: 32768, multiple: 65536, masked: 131072, marked: 262144,
-};
-
-/** Roles of interactive elements. */
-export const INTERACTIVE = new Set(('button checkbox combobox link listbox menuitem menuitemcheckbox menuitemradio option radio scrollbar searchbox slider spinbutton ' +
-  'switch tab textbox treeitem summary date color').split(' '));
-
-export const MASK = '••••';
 
 /**
  * flagsOf returns the boolean states of an element.
@@ -232,15 +221,6 @@ function formatValue(el, value, bare = value) {
 }
 
 /**
- * clip truncates a text without splitting a character.
- * @param {string} s
- * @param {number} max
- */
-export function clip(s, max) {
-  return s.length <= max ? s : startOf(s, max) + '…';
-}
-
-/**
  * optionsOf lists the labels of a select's options, with groups and states, one per line.
  * @param {HTMLSelectElement} el
  */
@@ -276,4 +256,17 @@ export function linkTarget(el, name) {
   if (u.protocol !== 'http:' && u.protocol !== 'https:') return name.includes(raw.replace(/^\w+:/, '')) ? '' : raw;
   if (u.host === location.host) return vague ? u.pathname + u.search : '';
   return name.toLowerCase().includes(u.host.replace(/^www\./, '')) ? '' : u.host + (u.pathname === '/' ? '' : u.pathname);
+}
+
+/**
+ * isDisabled reports whether a control is disabled, natively or by ARIA.
+ * @param {Element} el
+ */
+export function isDisabled(el) {
+  if (matchesCSS(el, ':disabled')) return true;
+  for (let at = /** @type {Element | null} */ (el); at; at = flatParent(at)) {
+    if (attributeOf(at, 'aria-disabled') === 'true') return true;
+    if (at !== el && matchesCSS(at, 'fieldset, form, body')) break;
+  }
+  return false;
 }

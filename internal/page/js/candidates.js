@@ -2,7 +2,7 @@
 // Elements to suggest if a target was not found.
 
 import { shown } from './action_points.js';
-import { roleAndName } from './actionability.js';
+import { roleAndName } from './described_elements.js';
 import { allIn, attributeOf, idOf } from './dom.js';
 import { foldCase, foldText } from './same_text.js';
 import { isInItem, recordElement } from './shown_elements.js';

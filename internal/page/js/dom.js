@@ -514,3 +514,22 @@ export const addClosedRoot = (host, root) => {
   reportShadowRoot(root);
   findShadowRoots(root);
 };
+
+/**
+ * within reports whether inner is outer or a descendant of it in the flat tree.
+ * @param {Element | null} inner
+ * @param {Element} outer
+ */
+export function within(inner, outer) {
+  for (let el = inner; el; el = flatParent(el)) if (el === outer) return true;
+  return false;
+}
+
+/**
+ * isFrame reports whether events at an element are sent to another document.
+ * @param {Element | null} el
+ * @returns {el is Element}
+ */
+export function isFrame(el) {
+  return !!el && /^(iframe|frame|object|embed|fencedframe)$/.test(tagOf(el));
+}

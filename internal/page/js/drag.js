@@ -2,11 +2,12 @@
 // The outcome of a drag: whether the page allowed it, and whether an element accepted the drop.
 // Also, which frame is at a point of the viewport.
 
-import { elementAt, isFrame } from './actionability.js';
-import { idOf } from './dom.js';
-import { fieldKind } from './fields.js';
-import { pinch, pointInFrame } from './frame_coordinates.js';
-import { addListener, removeListener, report } from './hit_target_check.js';
+import { idOf, isFrame } from './dom.js';
+import { fieldKind } from './field_values.js';
+import { pointInFrame } from './frame_coordinates.js';
+import { elementAt } from './hit_test.js';
+import { addListener, removeListener, report } from './page_events.js';
+import { pinch } from './viewport.js';
 
 /**
  * @type {Map<string, {start: Event | null, over: boolean, dropped: boolean, ended: boolean, stop: () => void}>}

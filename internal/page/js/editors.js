@@ -5,8 +5,7 @@
 // element for code.
 
 import { labelBoxes, shown } from './action_points.js';
-import { within } from './actionability.js';
-import { attributeOf, boxOf, byId, dispatch, flatChildren, flatParent, focusedElement, innerTextOf, isEditable, isRendered, matchesCSS, tagOf, textIn, typeOfNode } from './dom.js';
+import { attributeOf, boxOf, byId, dispatch, flatChildren, flatParent, focusedElement, innerTextOf, isEditable, isRendered, matchesCSS, tagOf, textIn, typeOfNode, within } from './dom.js';
 
 const readContext = /** @type {((this: Element) => any) | undefined} */ (Object.getOwnPropertyDescriptor(HTMLElement.prototype, 'editContext')?.get);
 

@@ -4,8 +4,8 @@
 
 import { selectCSS } from './css_selectors.js';
 import { closestTo, idOf, isConnectedOf, onShadowRoot, readyOf, tagOf, textIn } from './dom.js';
-import { report } from './hit_target_check.js';
 import { keepContent } from './kept_content.js';
+import { report } from './page_events.js';
 
 /** @type {WeakSet<Element>} */
 const entered = new WeakSet();

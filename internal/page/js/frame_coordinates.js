@@ -1,15 +1,13 @@
 // Maps coordinates of a frame to those of its parent document.
 
-import { elementAt, inProgress, interceptionOf, nextPaint, SCROLL_POSITIONS, scrollElementTo } from './actionability.js';
+import { inProgress, interceptionOf } from './actionability.js';
 import { waitAnimationStep } from './animations.js';
 import { boxOf, byId, clientLeftOf, clientTopOf, flatParent, offsetHeightOf, offsetWidthOf } from './dom.js';
+import { elementAt } from './hit_test.js';
 import { isPositionStable } from './mutations.js';
+import { nextPaint, SCROLL_POSITIONS, scrollElementTo } from './scroll.js';
+import { inPage, pinch } from './viewport.js';
 /** @import { ActionabilityFailure, ActionPoint } from './actionability.js' */
-
-/** @returns {[number, number]} */
-export function pinch() {
-  return visualViewport ? [visualViewport.offsetLeft, visualViewport.offsetTop] : [0, 0];
-}
 
 /**
  * toParentDocument maps a point of an iframe's document to this document. It scrolls the point
@@ -96,16 +94,6 @@ export function pointInFrame(el, x, y) {
   const sx = box.width / (Math.abs(a) * width + Math.abs(c) * height) || 1;
   const sy = box.height / (Math.abs(b) * width + Math.abs(d) * height) || 1;
   return [box.left + box.width / 2 + (a * dx + c * dy) * sx, box.top + box.height / 2 + (b * dx + d * dy) * sy];
-}
-
-/**
- * inPage returns a point of this viewport in page coordinates if this is the top
- * document, and unchanged in a frame.
- * @param {number} x
- * @param {number} y
- */
-export function inPage(x, y) {
-  return window.parent === window ? [x + scrollX, y + scrollY] : [x, y];
 }
 
 /**

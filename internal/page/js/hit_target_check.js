@@ -3,11 +3,12 @@
 // received it.
 
 import { boxesOf, labelBoxes } from './action_points.js';
-import { elementAt, excerpt, isHitFor, roleAndName } from './actionability.js';
 import { after } from './animations.js';
-import { byId, closedRoots, closestTo, focusedElement, idOf, isConnectedOf, matchesCSS, rootOf, typeOfNode } from './dom.js';
+import { byId, closedRoots, closestTo, focusedElement, isConnectedOf, matchesCSS, rootOf, typeOfNode } from './dom.js';
+import { elementAt, isHitFor } from './hit_test.js';
+import { addListener, removeListener, report } from './page_events.js';
 import { pageScheduledWork } from './settle.js';
-import { changeOf, recordElement } from './shown_elements.js';
+import { changeOf, named, recordElement } from './shown_elements.js';
 import { collectInvalid, formOf } from './submit.js';
 /** @import { Change } from './shown_elements.js' */
 /** @import { InvalidField } from './submit.js' */
@@ -16,18 +17,6 @@ import { collectInvalid, formOf } from './submit.js';
  * @type {Map<string, {stop: () => void, seen: object[], left: () => Departure, tapEnded: () => boolean, invalid: () => InvalidField[], el: Element | null, started: number}>}
  */
 const pendingChecks = new Map();
-
-export const { addEventListener: addListener, removeEventListener: removeListener } = EventTarget.prototype;
-
-/**
- * report sends a message to Go, which arrives even if a dialog or a navigation discards the result
- * of the current call.
- * @param {object} message
- */
-export function report(message) {
-  const send = Object.hasOwn(globalThis, '__cmReport') && /** @type {any} */ (globalThis).__cmReport;
-  if (typeof send === 'function') send(JSON.stringify(message));
-}
 
 /** The events of a press, and those that enter text. */
 const pressTypes = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick'];
@@ -211,12 +200,6 @@ function dropExpired() {
 function innermost(hit, e) {
   if (!hit || !closedRoots.has(hit)) return hit;
   return (e instanceof MouseEvent ? elementAt(e.clientX, e.clientY) : focusedElement()) || hit;
-}
-
-/** @param {Element} el */
-export function named(el) {
-  const [role, name] = roleAndName(el);
-  return { id: idOf(el), role, name: name || excerpt(el), ...recordElement(el) };
 }
 
 /**

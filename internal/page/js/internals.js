@@ -2,8 +2,7 @@
 // Roles, names and states that custom elements set with ElementInternals. Only the element's
 // own script can read them, so Go queries CDP, for custom elements only.
 
-import { ARIA_ROLES } from './aria_roles.js';
-import { F } from './aria_states.js';
+import { ARIA_ROLES, F } from './aria_constants.js';
 import { allIn, byId, collapse, hasAttribute, HTML, idOf, isRendered, matchesCSS, namespaceOf, shadowOf, tagOf } from './dom.js';
 /** @import { Root } from './dom.js' */
 

@@ -2,7 +2,7 @@
 // Items: the row, list item or dialog that an element is in. Two elements with the same role and
 // name differ by their items.
 
-import { INTERACTIVE } from './aria_states.js';
+import { INTERACTIVE } from './aria_constants.js';
 import { attributeOf, collapse, elements, hasAttribute, hasAttributes } from './dom.js';
 import { foldText } from './same_text.js';
 

@@ -4,7 +4,7 @@
 
 import { after } from './animations.js';
 import { focusedElement } from './dom.js';
-import { addListener } from './hit_target_check.js';
+import { addListener } from './page_events.js';
 
 /** @type {WeakSet<Element>} */
 const kept = new WeakSet();

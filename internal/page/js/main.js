@@ -8,8 +8,9 @@ import { closedCandidates } from './closed_shadow_roots.js';
 import { addClosedRoot, byId, idOf } from './dom.js';
 import { dragState, endDrag, frameAtPoint, watchDrag } from './drag.js';
 import { editableLines, editorState, pasteInto, readEditor } from './editors.js';
-import { focus, focusedFrame, inspectField, rewrittenField, waitChecked, waitEditable } from './fields.js';
 import { distrustContents, enteredTextFields, maskEntered, watchFields } from './entered_fields.js';
+import { inspectField } from './field_values.js';
+import { focus, focusedFrame, rewrittenField, waitChecked, waitEditable } from './fields.js';
 import { outward, toParentDocument } from './frame_coordinates.js';
 import { framesInView, watchFrames } from './frames_in_view.js';
 import { finishCheck, startCheck } from './hit_target_check.js';
@@ -32,8 +33,8 @@ import { allItems, removeItems, setItem, setItems, storedItems } from './storage
 import { leaveField } from './submit.js';
 import { afterKey, beginEntry, entryFocus, focusedField, moveCaret, prefill } from './text_entry.js';
 import { describe, links, main, text, textParts } from './text_extraction.js';
-import { discardFiles, dropFiles, fileInput, receiveFileChunk, setInputFiles } from './upload.js';
 import { firstInDocumentOrder } from './tree_order.js';
+import { discardFiles, dropFiles, fileInput, receiveFileChunk, setInputFiles } from './upload.js';
 import { viewport } from './viewport.js';
 import { hasText, isShown, nextChange, painted, shownMatch } from './wait_conditions.js';
 

@@ -3,12 +3,13 @@
 // shadow roots and without hidden elements.
 
 import { nameOf } from './accessible_names.js';
+import { INTERACTIVE } from './aria_constants.js';
 import { roleOf } from './aria_roles.js';
-import { INTERACTIVE } from './aria_states.js';
 import { attributeOf, baseOf, bodyOf, byId, childrenOf, collapse, DEEPEST, descend, elements, elementWithId, firstChildOf, firstIn, flatChildren, getter, hasAttribute, idOf, innerOf, nextSiblingOf, shadowOf, tagOf, textIn, topOf, typeOfNode, withCaches } from './dom.js';
 import { isShown, surveyObstacles } from './obstacle_signals.js';
+import { startOf } from './same_text.js';
 import { recordDocument } from './shown_elements.js';
-import { isOutOfView, startOf } from './text_extraction.js';
+import { isOutOfView } from './text_extraction.js';
 import { styleOf } from './visibility.js';
 
 /** Elements without text content. */

@@ -2,8 +2,8 @@
 // Modal dialogs: the user cannot reach content behind one.
 
 import { boxOf, containsNode, elementFrom, rootOf } from './dom.js';
-import { Walk } from './snapshot.js';
 import { isSeen } from './visibility.js';
+/** @import { Walk } from './walk.js' */
 
 /**
  * dropInertNodes removes the nodes behind the frontmost modal dialog, if there is one.

@@ -5,11 +5,11 @@
 // sibling with the next one looks like it.
 
 import { anyShadow, attributeOf, containsNode, flatParent, nodes, parentElementOf, rootOf, tagOf } from './dom.js';
-import { addNode, isComplete, newItem } from './items.js';
-import { readPlainRow } from './shown_elements.js';
+import { addNode, isComplete, MAX_TEXT, newItem } from './items.js';
+import { walkPart } from './walk.js';
 /** @import { Item } from './items.js' */
 /** @import { Shown } from './shown_elements.js' */
-/** @import { Walk } from './snapshot.js' */
+/** @import { Walk } from './walk.js' */
 
 /** The maximum number of levels from an element to its row. */
 const MAX_LEVELS = 25;
@@ -158,4 +158,11 @@ export function readRow(walk, row, node, box) {
     if (walk.owners[k] === box && walk.n[k] !== '') addNode(item, walk.roleAt(k), walk.n[k]);
   }
   return item;
+}
+
+/** readPlainRow reads a row without a role. @param {Element} row */
+export function readPlainRow(row) {
+  let nodes = 0;
+  const walk = walkPart(row, (w) => w.n.length !== nodes && (nodes = w.n.length, w.n.join('').length > 2 * MAX_TEXT), row);
+  return readRow(walk, row, 0, null);
 }

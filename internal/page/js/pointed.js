@@ -1,7 +1,7 @@
 // @ts-check
 // The element that the user pointed at when the context menu opened. document_start.js records it.
 
-import { excerpt, roleAndName } from './actionability.js';
+import { excerpt, roleAndName } from './described_elements.js';
 import { byId, closestTo, focusedElement, idOf, isConnectedOf, parentElementOf, topOf, typeOfNode } from './dom.js';
 import { isMasked } from './secret_fields.js';
 import { recordElement } from './shown_elements.js';

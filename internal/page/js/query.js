@@ -2,12 +2,13 @@
 // Selectors as in Playwright: CSS, XPath, text=, role= and others, chained with >>.
 
 import { contentText, nameOf } from './accessible_names.js';
-import { ARIA_ROLES, roleOf, TAG_ROLES } from './aria_roles.js';
-import { F, flagsOf, INTERACTIVE } from './aria_states.js';
+import { ARIA_ROLES, F, INTERACTIVE } from './aria_constants.js';
+import { roleOf, TAG_ROLES } from './aria_roles.js';
+import { flagsOf } from './aria_states.js';
 import { parseCSS, related, selectCSS } from './css_selectors.js';
 import { attributeOf, documents, flatParent, focusedElement, hasAttribute, idOf, tagOf, typeOfNode, withCaches } from './dom.js';
 import { isListening } from './listeners.js';
-import { patternMatcher, selectAttribute, SelectorError, selectLabeled, selectText, textMatcher, unquote } from './text_selectors.js';
+import { selectAttribute, selectLabeled, SelectorError, selectText, textMatcher, unquote } from './text_selectors.js';
 import { elementsIn, inDocumentOrder } from './tree_order.js';
 import { isEditingHost, isHidden, isSeen, styleOf } from './visibility.js';
 

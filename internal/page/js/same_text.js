@@ -39,3 +39,23 @@ export function foldCase(s) {
  * decomposes, and of ß.
  */
 export const FOLD_GROWTH = 3;
+
+/**
+ * startOf returns the first n characters of s, or one less if that would split a surrogate pair.
+ * @param {string} s
+ * @param {number} n
+ */
+export function startOf(s, n) {
+  if (s.length <= n) return s;
+  const last = s.charCodeAt(n - 1);
+  return s.slice(0, last >= 0xd800 && last < 0xdc00 ? n - 1 : n);
+}
+
+/**
+ * clip truncates a text without splitting a character.
+ * @param {string} s
+ * @param {number} max
+ */
+export function clip(s, max) {
+  return s.length <= max ? s : startOf(s, max) + '…';
+}

@@ -1,9 +1,9 @@
 // @ts-check
 // Scrolling: which element to scroll, and its position afterwards.
 
-import { elementAt } from './actionability.js';
 import { nextFrame } from './animations.js';
-import { bodyOf, bringIntoView, byId, clientHeightOf, clientWidthOf, flatParent, scrollElement, scrollHeightOf, scrollingOf, scrollLeftOf, scrollTopOf, scrollWidthOf, topOf } from './dom.js';
+import { bodyOf, boxOf, bringIntoView, byId, clientHeightOf, clientLeftOf, clientTopOf, clientWidthOf, flatParent, scrollElement, scrollElementBy, scrollHeightOf, scrollingOf, scrollLeftOf, scrollTopOf, scrollWidthOf, topOf } from './dom.js';
+import { elementAt } from './hit_test.js';
 
 /**
  * isScroller reports whether an element is a scroll container whose content is larger than its box,
@@ -104,4 +104,41 @@ export async function moveScroller(id, x, y, dx, dy) {
     x: Math.round(scrollLeftOf(scroller)), y: Math.round(top),
     atTop: above < 1, atBottom: above + clientHeightOf(scroller) >= scrollHeightOf(scroller) - 1,
   };
+}
+
+/**
+ * The positions to which an element is scrolled, as fractions of the width and height of its scroll
+ * container, in the order in which they are tried. Several are needed because bars and sticky
+ * headers and columns cover the edges.
+ */
+export const SCROLL_POSITIONS = /** @type {[number, number][]} */ ([[0.5, 0.5], [0.5, 0.5], [0.78, 0.78], [0.22, 0.22], [0.5, 0.88], [0.5, 0.12], [0.78, 0.22], [0.22, 0.78]]);
+
+/**
+ * scrollElementTo scrolls all scroll containers of an element so that a point of it is at a
+ * position in each of them.
+ * @param {Element} el
+ * @param {() => [number, number]} where returns the current position of the point
+ * @param {[number, number]} position
+ */
+export function scrollElementTo(el, where, [px, py]) {
+  const root = scrollingOf(document) || topOf(document);
+  for (let at = flatParent(el); at; at = flatParent(at)) {
+    if (at === root || !isScroller(at)) continue;
+    const port = boxOf(at);
+    const [x, y] = where();
+    scrollElementBy(at, {
+      left: x - port.left - clientLeftOf(at) - clientWidthOf(at) * px, top: y - port.top - clientTopOf(at) - clientHeightOf(at) * py, behavior: 'instant',
+    });
+  }
+  const [x, y] = where();
+  scrollElementBy(root, { left: x - innerWidth * px, top: y - innerHeight * py, behavior: 'instant' });
+}
+
+/**
+ * nextPaint waits until a scrolled page has been painted. The browser selects the process that
+ * receives a press by what was last painted.
+ */
+export async function nextPaint() {
+  await nextFrame();
+  await nextFrame();
 }

@@ -2,7 +2,7 @@
 // Enters secrets, but only into fields for them.
 
 import { attributeOf, byId, dispatch, focusedElement, giveFocus, isConnectedOf, matchesCSS } from './dom.js';
-import { fieldOf, notEditable } from './fields.js';
+import { fieldOf, notEditable } from './field_values.js';
 import { keepContent } from './kept_content.js';
 import { rememberSecret } from './secret_fields.js';
 import { native } from './select_options.js';

@@ -1,9 +1,9 @@
 // @ts-check
 // Fields with secret values: passwords and payment cards.
 
-import { labelsOf } from './accessible_names.js';
 import { allIn, attributeOf, closestTo, containsNode, elementsNamed, findShadowRoots, firstChildOf, idOf, isConnectedOf, nextSiblingOf, onShadowRoot, readyOf, rootOf, tagOf, textIn, typeOfNode } from './dom.js';
 import { isEntered } from './entered_fields.js';
+import { labelsOf } from './labels.js';
 import { foldText } from './same_text.js';
 import { styleOf } from './visibility.js';
 

@@ -2,14 +2,15 @@
 // Values that are selected, not typed: in selects, radio buttons, and inputs with the browser's
 // own picker, such as a date.
 
-import { nextChange } from './wait_conditions.js';
 import { shown } from './action_points.js';
-import { isDisabled, roleAndName } from './actionability.js';
+import { isDisabled } from './aria_states.js';
+import { roleAndName } from './described_elements.js';
 import { allIn, attributeOf, byId, closestTo, collapse, dispatch, documents, elementsNamed, giveFocus, idOf, matchesCSS, parentElementOf, rootOf, textIn } from './dom.js';
-import { fieldOf, textOfField } from './fields.js';
+import { fieldOf, textOfField } from './field_values.js';
 import { foldCase, foldText } from './same_text.js';
 import { isMasked } from './secret_fields.js';
 import { recordElement } from './shown_elements.js';
+import { nextChange } from './wait_conditions.js';
 
 /**
  * native returns the browser's own setter of a property. A framework that

@@ -4,17 +4,17 @@
 // element for a ref, records what the element was. A call on a ref passes the number of the record
 // that its client last received, and the element is compared with that.
 
-import { roleAndName } from './actionability.js';
-import { roleOf } from './aria_roles.js';
-import { INTERACTIVE } from './aria_states.js';
-import { attributeOf, bodyOf, byId, flatParent, hasSemanticAttribute, idOf, nodes, parentElementOf, tagOf, topOf, withCaches } from './dom.js';
+import { excerpt, roleAndName } from './described_elements.js';
+import { walkDocument } from './document_walk.js';
+import { attributeOf, byId, idOf, nodes, parentElementOf, withCaches } from './dom.js';
 import { follow, isNumbered, oldest, recordAt, recordItem } from './item_history.js';
-import { comparedName, isComplete, itemChange, kindOf, MAX_TEXT, movedItems, sameItem, titleOfItem, withoutDigits } from './items.js';
+import { itemChange, movedItems, sameItem, titleOfItem, withoutDigits } from './items.js';
+import { itemsAround } from './items_around.js';
+import { readPlainRow, rowOf } from './plain_rows.js';
 import { foldText } from './same_text.js';
-import { readRow, rowOf } from './plain_rows.js';
-import { Walk } from './snapshot.js';
-import { styleOf } from './visibility.js';
+import { newShown, walkPart } from './walk.js';
 /** @import { Item } from './items.js' */
+/** @import { Walk } from './walk.js' */
 
 /**
  * A Shown is what an element was when it was recorded.
@@ -39,18 +39,6 @@ const records = new Map();
 let pruneAt = 8192;
 /** @type {Map<string, number>} */
 const NO_USES = new Map();
-/**
- * newShown returns what an element is in a walk.
- * @param {number} id
- * @param {string} role
- * @param {string} name
- * @param {Item | null} item
- * @param {Item | null} box
- * @returns {Shown}
- */
-export function newShown(id, role, name, item, box) {
-  return { at: 0, since: 0, id, role, name: comparedName(name), href: '', item, box, walked: true, before: null, depth: 0 };
-}
 
 /**
  * isSame reports whether two records are equal.
@@ -238,58 +226,6 @@ function describeNow(el) {
 }
 
 /**
- * itemsAround returns the item and the dialog or tab panel that an element is in, or that it is.
- * @param {Element} el
- * @returns {[Item | null, Item | null]}
- */
-export function itemsAround(el) {
-  const roles = new Walk(0);
-  /** @type {Item | null} */
-  let item = null;
-  for (let at = /** @type {Element | null} */ (el); at; at = flatParent(at)) {
-    const tag = tagOf(at);
-    if (tag === 'form') continue;
-    const role = tag === 'tr' ? roles.rowRole(at, tag) : roleOf(at);
-    if (role !== 'generic' && styleOf(at).visibility !== 'visible') continue; // as in a walk
-    const kind = kindOf(at, tag, role, hasSemanticAttribute(at));
-    if (kind === 'titled') return [item, readItem(at)];
-    if (kind === 'item' && !item) item = readItem(at);
-  }
-  return [item, null];
-}
-
-/** readItem reads the item of an element. @param {Element} el @returns {Item | null} */
-function readItem(el) {
-  const walk = walkPart(el, (w) => w.items.length > 0 && isComplete(w.items[0].item), el);
-  return walk.items[0]?.item || null;
-}
-
-/** readPlainRow reads a row without a role. @param {Element} row */
-export function readPlainRow(row) {
-  let nodes = 0;
-  const walk = walkPart(row, (w) => w.n.length !== nodes && (nodes = w.n.length, w.n.join('').length > 2 * MAX_TEXT), row);
-  return readRow(walk, row, 0, null);
-}
-
-/**
- * walkPart walks an element as a walk of the document would.
- * @param {Element} el
- * @param {(walk: Walk) => boolean} stop whether no more is needed
- * @param {Element | null} outer the only item whose content is walked
- */
-function walkPart(el, stop, outer = null) {
-  const walk = new Walk(2000);
-  walk.stop = () => stop(walk);
-  walk.outer = outer;
-  const parent = flatParent(el);
-  let pointer = !!parent && styleOf(parent).cursor === 'pointer';
-  for (let at = parent; at && !pointer; at = flatParent(at)) pointer = INTERACTIVE.has(roleOf(at));
-  walk.visit(el, 0, { pointer, quiet: false, unseen: false, clipped: false, away: false });
-  walk.flush();
-  return walk;
-}
-
-/**
  * recordElement records what an element is, for a result that returns it.
  * @param {Element} el
  * @returns {{at: number, since: number}} the number of the record, and of the first one of the same
@@ -309,17 +245,6 @@ export function recordElement(el) {
 export function recordDocument(since) {
   const walk = walkDocument();
   return walk ? recordWalk(walk, since, false) : { at: 0 };
-}
-
-/** walkDocument walks the complete document. */
-function walkDocument() {
-  const from = bodyOf(document) || topOf(document);
-  if (!from) return null;
-  return withCaches(() => {
-    const walk = new Walk(2000);
-    walk.run(from, true, false);
-    return walk;
-  });
 }
 
 /**
@@ -390,4 +315,10 @@ export function isInItem(el, text) {
     const row = item ? null : rowOf(el);
     return foldText(titleOfItem(row ? readPlainRow(row) : item || box)) === foldText(text);
   });
+}
+
+/** @param {Element} el */
+export function named(el) {
+  const [role, name] = roleAndName(el);
+  return { id: idOf(el), role, name: name || excerpt(el), ...recordElement(el) };
 }

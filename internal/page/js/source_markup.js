@@ -1,10 +1,11 @@
 // @ts-check
 // The markup of the page as the browser serializes it.
 
-import { MASK } from './aria_states.js';
+import { MASK } from './aria_constants.js';
 import { allIn, attributeOf, byId, firstChildOf, implementationOf, innerOf, matchesCSS, nextSiblingOf, outerOf, shadowOf, tagOf, textIn, topOf, typeOfNode, withCaches } from './dom.js';
+import { startOf } from './same_text.js';
 import { isMasked } from './secret_fields.js';
-import { MAX_TEXT, startOf } from './text_extraction.js';
+import { MAX_TEXT } from './text_extraction.js';
 import { shadowHosts } from './tree_order.js';
 
 /**

@@ -1,10 +1,10 @@
 // @ts-check
 // Forms that the browser does not submit because fields are invalid.
 
-import { isFrame, roleAndName } from './actionability.js';
-import { byId, closestTo, focusedElement } from './dom.js';
-import { addListener, removeListener } from './hit_target_check.js';
-import { acceptsTyping } from './text_entry.js';
+import { roleAndName } from './described_elements.js';
+import { byId, closestTo, focusedElement, isFrame } from './dom.js';
+import { acceptsTyping } from './field_values.js';
+import { addListener, removeListener } from './page_events.js';
 
 /** @typedef {{role: string, name: string, message: string}} InvalidField */
 

@@ -2,13 +2,13 @@
 // Text entry into a field: the focus, the caret, and a listener that blocks text for other
 // elements.
 
-import { isFrame, within } from './actionability.js';
 import { task, timerState } from './animations.js';
-import { byId, containsNode, focusedElement, giveFocus, idOf, isConnectedOf } from './dom.js';
+import { byId, containsNode, focusedElement, giveFocus, idOf, isConnectedOf, isFrame, within } from './dom.js';
 import { editorOf } from './editors.js';
-import { fieldKind, hostOf, inspectField, notEditable, startEntry, textOfField } from './fields.js';
-import { listen, named } from './hit_target_check.js';
+import { acceptsTyping, fieldKind, hostOf, inspectField, startEntry, textOfField } from './field_values.js';
+import { listen } from './hit_target_check.js';
 import { native } from './select_options.js';
+import { named } from './shown_elements.js';
 
 /** nextTask resolves in a task after those that are pending. @returns {Promise<void>} */
 function nextTask() {
@@ -140,12 +140,6 @@ export function prefill(id, text) {
   if (!(el instanceof HTMLTextAreaElement)) return;
   native(el, 'value')?.call(el, text);
   placeCaret(el, false);
-}
-
-/** acceptsTyping reports whether an element accepts typed text. @param {Element} el */
-export function acceptsTyping(el) {
-  const kind = fieldKind(el);
-  return (kind === 'text' || kind === 'editable') && !notEditable(el) || isFrame(el);
 }
 
 /**

@@ -2,12 +2,13 @@
 // The content of the page in formats other than an outline.
 
 import { nameOf, shownText } from './accessible_names.js';
-import { excerpt } from './actionability.js';
 import { roleOf } from './aria_roles.js';
-import { clip, valueOf } from './aria_states.js';
+import { valueOf } from './aria_states.js';
 import { selectCSS } from './css_selectors.js';
+import { excerpt } from './described_elements.js';
 import { attributeOf, baseOf, bodyOf, boxOf, byId, closestTo, collapse, DEEPEST, descend, firstChildOf, firstIn, flatChildren, hasAttribute, idOf, isRendered, previousOf, rootOf, scrollingOf, scrollLeftOf, scrollTopOf, shadowOf, tagOf, textIn, topOf, typeOfNode, withCaches } from './dom.js';
 import { isShown } from './obstacle_signals.js';
+import { clip, startOf } from './same_text.js';
 import { isMasked } from './secret_fields.js';
 import { recordDocument, recordElement } from './shown_elements.js';
 import { everyElement } from './tree_order.js';
@@ -74,17 +75,6 @@ export function textParts(id) {
     parts.push(kept.slice(from));
     return { parts, more: all.length - kept.length };
   });
-}
-
-/**
- * startOf returns the first n characters of s, or one less if that would split a surrogate pair.
- * @param {string} s
- * @param {number} n
- */
-export function startOf(s, n) {
-  if (s.length <= n) return s;
-  const last = s.charCodeAt(n - 1);
-  return s.slice(0, last >= 0xd800 && last < 0xdc00 ? n - 1 : n);
 }
 
 /**

@@ -2,10 +2,11 @@
 // Files for a file input or a drop. They arrive as base64 chunks and become File objects here, so that
 // the page gets exactly the bytes that were checked.
 
-import { elementAt, isDisabled, isFrame, isHitFor } from './actionability.js';
 import { nextFrame } from './animations.js';
-import { attributeOf, byId, dispatch, getter, hasAttribute, HTML, idOf, namespaceOf, nodes, tagOf } from './dom.js';
-import { report } from './hit_target_check.js';
+import { isDisabled } from './aria_states.js';
+import { attributeOf, byId, dispatch, getter, hasAttribute, HTML, idOf, isFrame, namespaceOf, nodes, tagOf } from './dom.js';
+import { elementAt, isHitFor } from './hit_test.js';
+import { report } from './page_events.js';
 
 /** @typedef {{name: string, type: string, modified: number}} FileDescription */
 

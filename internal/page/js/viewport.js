@@ -22,3 +22,18 @@ export const viewport = async (before, timeout) => {
   await frame();
   return now();
 };
+
+/** @returns {[number, number]} */
+export function pinch() {
+  return visualViewport ? [visualViewport.offsetLeft, visualViewport.offsetTop] : [0, 0];
+}
+
+/**
+ * inPage returns a point of this viewport in page coordinates if this is the top
+ * document, and unchanged in a frame.
+ * @param {number} x
+ * @param {number} y
+ */
+export function inPage(x, y) {
+  return window.parent === window ? [x + scrollX, y + scrollY] : [x, y];
+}

@@ -1,13 +1,13 @@
 // @ts-check
 // The conditions of WaitFor, and the wait for a paint before a screenshot.
 
-import { text } from './text_extraction.js';
 import { boxesOf, labelBoxes, shown } from './action_points.js';
-import { roleAndName } from './actionability.js';
 import { after, nextFrame, onFrame } from './animations.js';
+import { roleAndName } from './described_elements.js';
 import { byId } from './dom.js';
 import { foldCase } from './same_text.js';
 import { recordElement } from './shown_elements.js';
+import { text } from './text_extraction.js';
 
 /**
  * nextChange resolves after the next change of the document, or after ms.
