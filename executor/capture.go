@@ -50,10 +50,11 @@ type ScreenshotOptions struct {
 	FullPage bool
 	// Clip is the part of the page that the image shows. What is outside the page is omitted. Nil means
 	// the viewport, or what FullPage and Target say.
-	Clip   *Clip
+	Clip *Clip
+	// Format is the format of the image. FormatWebP is ErrBadArgs with Labels, for a page with browser
+	// zoom, and if parts of the page must be hidden: denied frames, or fields with secrets.
 	Format ImageFormat
-	// Quality is 1 to 100, for FormatJPEG and FormatWebP. 0 means 80. A WebP image that shows labels
-	// or a denied frame, or of a page with browser zoom, is lossless whatever its quality.
+	// Quality is 1 to 100, for FormatJPEG and FormatWebP. 0 means 80.
 	Quality int
 	// MaxWidth scales the image down, never up, so that it has at most this width in pixels. 0 means
 	// no limit.

@@ -31,7 +31,7 @@ var layers = [][]string{
 	{"internal/cdpconn/...", "internal/transcript", "internal/wire/...", "internal/hint", "internal/errclass", "internal/urlglob"},
 	{"executor/errs", "internal/notify", "internal/typo", "internal/pagetext", "internal/testing/testlog", "internal/processid"},
 	{"internal/fileserver"},
-	{"audit", "internal/hostconfig", "internal/child", "internal/filelock", "internal/connlimit", "internal/keylimit", "internal/webp", "internal/nativemessage", "internal/testing/tier"},
+	{"audit", "internal/hostconfig", "internal/child", "internal/filelock", "internal/connlimit", "internal/keylimit", "internal/nativemessage", "internal/testing/tier"},
 	{"internal/owneronly", "internal/lazyregexp", "internal/patherror", "internal/testing/await", "internal/testing/gotest", "internal/testing/steps", "internal/timing"},
 }
 

@@ -64,13 +64,15 @@ func (s *suite) deniedFrames(t *testing.T) {
 			"viewport": nil, "jpeg": {Format: executor.FormatJPEG, Quality: 90}, "full page": {FullPage: true},
 			"labels": {Labels: true}, "around one": {Target: css("#around")}, "in a scroller": {Target: css("#clip")},
 			"a frame": {Target: css("#turned")}, "far down": {Target: css("#below")},
-			"webp": {Format: executor.FormatWebP}, "scaled": {MaxWidth: 640}, "full page scaled": {FullPage: true, MaxWidth: 1000, Format: executor.FormatWebP},
+			"scaled": {MaxWidth: 640}, "full page scaled": {FullPage: true, MaxWidth: 1000, Format: executor.FormatJPEG},
 		} {
 			shot, _ := c.shot(opts)
 			if n := deniedFramePixels(c.decode(shot)); n > 0 {
 				c.Errorf("%s shows %d pixels of a denied frame", name, n)
 			}
 		}
+		_, err := c.page().Screenshot(c.ctx, &executor.ScreenshotOptions{Format: executor.FormatWebP})
+		c.wantCode(err, executor.ErrBadArgs, "Use png or jpeg")
 	})
 }
 

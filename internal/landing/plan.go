@@ -18,7 +18,7 @@ const module = "github.com/chrome-mcp/chrome-mcp/"
 var browserPackages = []string{
 	"executor/chromium", "cmd/chrome-mcp", "executor/extension", "extension", "internal/page", "internal/dashboard",
 	"extension/store", "examples/ci", "examples/demo", "examples/docker", "examples/embed", "examples/managed", "examples/own-chrome", "examples/policy",
-	"examples/shop", "internal/webp", "relay",
+	"examples/shop", "relay",
 }
 
 // slowPackages are the packages without a browser whose tests take longest. They start first, so that

@@ -11,7 +11,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/outline"
-	"github.com/chrome-mcp/chrome-mcp/internal/webp"
 )
 
 // defaultQuality is the default quality of JPEG and WebP.
@@ -65,6 +64,8 @@ func checkScreenshot(o executor.ScreenshotOptions) error {
 		return executor.Errorf(executor.ErrBadArgs, "Give only one of them.", "Target and Clip are both set")
 	case !slices.Contains(formats, o.Format):
 		return executor.Errorf(executor.ErrBadArgs, "Use png, jpeg or webp.", "format %q is unknown", string(o.Format))
+	case o.Labels && o.Format == executor.FormatWebP:
+		return unpaintedWebP("labels cannot be drawn on a WebP image")
 	case o.Quality < 0 || o.Quality > 100:
 		return executor.Errorf(executor.ErrBadArgs, "Use 1 to 100.", "quality %d is out of range", o.Quality)
 	case o.MaxWidth < 0:
@@ -73,6 +74,15 @@ func checkScreenshot(o executor.ScreenshotOptions) error {
 		return executor.Errorf(executor.ErrBadArgs, "Use a positive number of pixels.", "maximum height %d is negative", o.MaxHeight)
 	}
 	return nil
+}
+
+// maxWebPSide is the maximum width and height of a WebP image, in pixels: https://www.rfc-editor.org/rfc/rfc9649#section-2.5.
+const maxWebPSide = 16_383
+
+// unpaintedWebP returns the ErrBadArgs for a WebP image on which something would have to be drawn: only
+// the browser encodes WebP.
+func unpaintedWebP(why string) error {
+	return executor.Errorf(executor.ErrBadArgs, "Use png or jpeg.", "%s", why)
 }
 
 // maxShots is the maximum number of attempts to take a screenshot while frames navigate.
@@ -97,7 +107,7 @@ func (v *View) shoot(ctx context.Context, top *document, o executor.ScreenshotOp
 		clip = full.bounded()
 	}
 	if o.Format == executor.FormatWebP {
-		clip.w, clip.h = min(clip.w, webp.MaxSize), min(clip.h, webp.MaxSize)
+		clip.w, clip.h = min(clip.w, maxWebPSide), min(clip.h, maxWebPSide)
 	}
 	scale := clip.scaleFor(o.MaxWidth)
 	clip = clip.cutAt(o.MaxHeight, scale)
@@ -270,6 +280,12 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 	}
 	zoom := cmp.Or(view.Zoom, 1) // the user's zoom: device-independent pixels per CSS pixel
 	paint := len(masks) > 0 || len(labels) > 0 || zoom != 1
+	if paint && o.Format == executor.FormatWebP {
+		if zoom != 1 {
+			return nil, unpaintedWebP("the user has zoomed the page, and a WebP image cannot be cut to complete pixels")
+		}
+		return nil, unpaintedWebP("parts of the page must be hidden, which is not possible in a WebP image")
+	}
 	viewTransition, err := v.queryViewTransitions(ctx)
 	if err != nil {
 		return nil, err

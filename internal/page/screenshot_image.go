@@ -9,8 +9,9 @@ import (
 	"image/png"
 	"math"
 
+	_ "golang.org/x/image/webp" // for imageSize
+
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/webp"
 )
 
 // roundedOut returns the smallest box of complete pixels that contains b, so that a screenshot
@@ -89,13 +90,11 @@ func paintOn(shot *executor.Screenshot, o executor.ScreenshotOptions, shown box,
 	return err
 }
 
-// encode encodes an image in the format of a screenshot.
+// encode encodes an image as PNG or JPEG.
 func encode(img *image.RGBA, o executor.ScreenshotOptions) ([]byte, error) {
 	var b bytes.Buffer
 	var err error
 	switch o.Format {
-	case executor.FormatWebP:
-		return webp.Encode(img)
 	case executor.FormatJPEG:
 		err = jpeg.Encode(&b, img, &jpeg.Options{Quality: o.Quality})
 	default:
@@ -106,9 +105,6 @@ func encode(img *image.RGBA, o executor.ScreenshotOptions) ([]byte, error) {
 
 // imageSize returns the width and height of an encoded screenshot.
 func imageSize(data []byte) (width, height int, err error) {
-	if width, height, ok := webp.Size(data); ok {
-		return width, height, nil
-	}
 	config, _, err := image.DecodeConfig(bytes.NewReader(data))
 	return config.Width, config.Height, err
 }

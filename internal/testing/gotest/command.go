@@ -9,7 +9,7 @@ import (
 
 // Serial are the packages that only compute and start no goroutine, relative to the module. The race
 // detector would find nothing in them, and make their tests several times slower.
-var Serial = []string{"internal/archtest", "internal/mutation", "internal/obstacle", "internal/readable", "internal/webp"}
+var Serial = []string{"internal/archtest", "internal/mutation", "internal/obstacle", "internal/readable"}
 
 // grace is the time that processes have to end after an interrupt.
 const grace = 15 * time.Second
