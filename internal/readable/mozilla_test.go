@@ -63,7 +63,7 @@ func TestMozillaPages(t *testing.T) {
 // have no expected text.
 func mozillaPages(t *testing.T) []string {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "codeberg.org/readeck/go-readability").Output()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "codeberg.org/readeck/go-readability/v2").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"net/url"
 	"strings"
 
-	readability "codeberg.org/readeck/go-readability"
+	"codeberg.org/readeck/go-readability/v2"
 	"golang.org/x/net/html"
 )
 
@@ -142,7 +142,7 @@ func mainContent(p *page) (article *html.Node, title string, ok bool) {
 		return nil, "", false
 	}
 	restoreLevels(found.Node)
-	return found.Node, found.Title, true
+	return found.Node, found.Title(), true
 }
 
 // parseURL parses an absolute URL. It returns nil for anything else.
