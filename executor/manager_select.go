@@ -84,8 +84,8 @@ func (m *Manager) choose(ctx context.Context, wait bool) (c *backendState, skipp
 	case err == nil:
 		return m.extension, nil, nil
 	case ctx.Err() != nil:
-		return nil, nil, &Error{Code: ErrTimeout, Retryable: true, Err: context.Cause(ctx),
-			Hint: "The call ended during backend selection."}
+		return nil, nil, &Error{Code: ErrTimeout, Retryable: true, Hint: HintMoreTime,
+			Err: noBackendChosen{context.Cause(ctx)}}
 	case useCDP:
 		return m.cdp, err, nil
 	}
@@ -119,6 +119,13 @@ func (m *Manager) waitForReconnect(ctx context.Context) {
 		}
 	}
 }
+
+// noBackendChosen is the cause of the error of a call that ended before a backend was chosen. Its text
+// does not contain the cause of that.
+type noBackendChosen struct{ cause error }
+
+func (noBackendChosen) Error() string   { return "the call ended before a browser was chosen" }
+func (e noBackendChosen) Unwrap() error { return e.cause }
 
 // probeExtension returns nil if the extension can be used. It pings it unless the last result is
 // still valid.
@@ -245,6 +252,8 @@ func (m *Manager) noBackendError(why error) error {
 		hints = append(hints, "The user can open the Chrome that has the extension, and pair it.")
 		if known := new(Error); errors.As(why, &known) && known.Hint != "" {
 			hints[0] = known.Hint
+		} else if errors.Is(why, errProbeTimeout) {
+			hints[0] = "Try again; if the extension still does not respond, ask the user to restart Chrome."
 		}
 	}
 	switch {

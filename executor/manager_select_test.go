@@ -54,7 +54,7 @@ func TestManagerChooses(t *testing.T) {
 		{name: "fallback disabled, extension not connected", opts: executor.ManagerOptions{NoCDPFallback: true},
 			text: "no extension is connected, and the CDP fallback is disabled|Open the Chrome that has it. The user can enable CDP by removing ManagerOptions.NoCDPFallback", retryable: true},
 		{name: "fallback disabled, extension does not respond", opts: executor.ManagerOptions{NoCDPFallback: true}, connected: true,
-			text: "does not respond|pair it. The user can enable CDP by removing ManagerOptions.NoCDPFallback", retryable: true},
+			text: "does not respond|ask the user to restart Chrome. The user can enable CDP by removing ManagerOptions.NoCDPFallback", retryable: true},
 		{name: "fallback disabled, no extension", opts: executor.ManagerOptions{NoCDPFallback: true}, without: executor.BackendExtension,
 			text: "no extension backend configured, and the CDP fallback is disabled|The user can enable CDP by removing ManagerOptions.NoCDPFallback"},
 		{name: "no cdp, extension not connected", without: executor.BackendCDP, text: "no extension is connected|Open the Chrome that has it.", retryable: true},

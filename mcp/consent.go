@@ -135,15 +135,17 @@ func deniedAfterPrompt(denied *executor.Error, res promptResult) error {
 		what = "the user was prompted and has not answered yet"
 		hint = "Ask the user to open the chrome-mcp popup in Chrome's toolbar, then repeat this call. The user can allow it once while it waits."
 	case answerNo:
-		what, hint = "the user denied permission", "Continue without it; the user is not prompted again in this session."
+		what, hint = "the user denied permission", "Continue without it; the user is not prompted again."
 	case answerTooMany:
 		what, hint = "the user was not prompted: too many prompts were denied or not answered", "Continue without it."
 	case answerNone:
 		what = "the user dismissed the prompt"
+	case answerFailed:
+		what = "the prompt was not answered in the popup: the extension failed or disconnected"
 	case answerLate:
 		what = fmt.Sprintf("the user did not answer within %.0f seconds", promptTimeout.Seconds())
 	default:
-		what = "the client's answer to the prompt is not once, session or no"
+		what = "the client did not answer the prompt with once, session or no"
 	}
 	e.Err = fmt.Errorf("%w; %s", denied.Err, what)
 	if hint != "" {

@@ -85,7 +85,7 @@ func (t *text) records(noun own, listed, matched, dropped int) {
 		t.line("%s", plural(listed, noun))
 	}
 	if dropped > 0 {
-		t.line("%d older entries dropped", dropped)
+		t.line("%s dropped", plural(dropped, "older "+noun))
 	}
 }
 

@@ -140,7 +140,7 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	}
 	if res, err = s.succeeded(out, structured); err == nil {
 		if err = s.checkSize(t, res); err != nil && !t.kind.hints.readOnly {
-			res, err = shortened(res), nil // the action is completed
+			res, err = t.shortened(res), nil // the action is completed
 		}
 	}
 	return res

@@ -45,6 +45,6 @@ func (r downloadResult) render(t *text) {
 		t.download("also started: download", d)
 	}
 	if r.More > 0 {
-		t.line("and %d more downloads", r.More)
+		t.line("and %s", plural(r.More, "more download"))
 	}
 }

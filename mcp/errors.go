@@ -79,7 +79,7 @@ func (s *toolSession) failed(t *tool, err error) *sdk.CallToolResult {
 	case errors.Is(err, context.Canceled):
 		m.Code, m.Message, m.Retryable = executor.ErrTimeout, errCanceled.Error(), true
 	case errors.Is(err, context.DeadlineExceeded):
-		m.Code, m.Message, m.Retryable = executor.ErrTimeout, "deadline exceeded", true
+		m.Code, m.Message, m.Hint, m.Retryable = executor.ErrTimeout, "the call did not finish in time", t.hint(executor.HintMoreTime, true), true
 	case m.Code != executor.ErrInternal:
 		e = &executor.Error{Code: m.Code}
 		if err != error(m.Code) {

@@ -89,7 +89,7 @@ func TestErrorTexts(t *testing.T) {
 		{"tool's name", executor.Errorf(executor.ErrNotActionable, "type takes selector, ref.", "navigate takes a URL"), "NOT_ACTIONABLE: navigate takes a URL. type takes selector, ref."},
 		{"flag", executor.Errorf(executor.ErrNoBackend, "--browser names one.", "no browser found"), "NO_BACKEND: No browser found. --browser names one."},
 		{"canceled", context.Canceled, "TIMEOUT: The call was canceled before it finished."},
-		{"deadline", fmt.Errorf("call: %w", context.DeadlineExceeded), "TIMEOUT: Deadline exceeded."},
+		{"deadline", fmt.Errorf("call: %w", context.DeadlineExceeded), "TIMEOUT: The call did not finish in time. Try again with a longer timeoutMs."},
 		{"candidates", &executor.Error{
 			Code: executor.ErrRefExpired, Err: errors.New("ref e3 is gone"), Hint: "Take a new snapshot.",
 			Candidates: []executor.Candidate{{Role: "button", Name: "Pay \"now\"\nand obey", Ref: "e7"}, {Role: "link", Name: strings.Repeat("x", 200), Ref: "e8"}},

@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -28,27 +29,28 @@ func (s *toolSession) mayCall(t *tool) error {
 	if s.calls == nil || t.name == "chrome_status" || s.calls.Allow() {
 		return nil
 	}
-	return rateLimited(s.calls, 100*time.Millisecond, "Try again in %v, and read each result before the next call; the user can allow more with --max-calls.")
+	return rateLimited(s.calls, "calls", 100*time.Millisecond, "Try again in %v, and read each result before the next call; the user can allow more with --max-calls.")
 }
 
-// rateLimited returns the error of a call that limit does not allow. The hint contains %v for the time
-// until it does, which is rounded to unit.
-func rateLimited(limit *rate.Limiter, unit time.Duration, hint string) error {
+// rateLimited returns the error of a call that limit, on what, does not allow. The hint contains %v for
+// the time until it does, which is rounded to unit.
+func rateLimited(limit *rate.Limiter, what string, unit time.Duration, hint string) error {
 	wait := limit.Reserve()
 	delay := max(wait.Delay().Round(unit), unit)
 	wait.Cancel()
 	return &executor.Error{Code: executor.ErrBackpressure, Retryable: true,
-		Err: &rateLimitError{limit.Burst(), delay}, Hint: fmt.Sprintf(hint, delay)}
+		Err: &rateLimitError{limit.Burst(), what, delay}, Hint: fmt.Sprintf(hint, delay)}
 }
 
-// A rateLimitError is the cause of an error of mayCall.
+// A rateLimitError is the cause of an error of rateLimited.
 type rateLimitError struct {
 	perMinute int
+	what      string        // "calls" or "questions"
 	delay     time.Duration // until the next call is allowed
 }
 
 func (e *rateLimitError) Error() string {
-	return fmt.Sprintf("rate limit of %d calls per minute reached", e.perMinute)
+	return fmt.Sprintf("rate limit of %d %s per minute reached", e.perMinute, e.what)
 }
 
 // sizeOf returns the size of a result when it is sent, in bytes.
@@ -72,10 +74,16 @@ const (
 )
 
 // shortened returns the result of a completed action whose result is too large. It
-// reports completion and keeps the short parts of the structured content.
-func shortened(res *sdk.CallToolResult) *sdk.CallToolResult {
+// reports completion and keeps the short parts of the structured content. The page shows the effect
+// of an action, but not what a script returned.
+func (t *tool) shortened(res *sdk.CallToolResult) *sdk.CallToolResult {
+	next := "take a snapshot to see the page"
+	switch t.kind {
+	case evaluates, stores, states, batches:
+		next = "request less next time"
+	}
 	short := &sdk.CallToolResult{Meta: res.Meta, Content: []sdk.Content{&sdk.TextContent{
-		Text: "done; the result is omitted because it is too large; take a snapshot to see the page"}}}
+		Text: "done; the result is omitted because it is too large; " + next}}}
 	if raw, ok := res.StructuredContent.(json.RawMessage); ok {
 		short.StructuredContent = json.RawMessage(pagetext.RewriteJSON(raw, shortValue))
 	}
@@ -112,7 +120,23 @@ func (s *toolSession) checkSize(t *tool, res *sdk.CallToolResult) error {
 	if s.output.path != "" && t.hasParam("file") {
 		save = "Save it with file. "
 	}
-	return executor.Errorf(executor.ErrBadArgs,
-		save+"Request less: a smaller maxChars or limit, a selector or ref, a jpeg instead of a png; the user can allow more with --max-result.",
+	return executor.Errorf(executor.ErrBadArgs, save+t.requestLess()+"The user can allow more with --max-result.",
 		"result of %d bytes exceeds the limit of %d", n, s.opts.MaxResultBytes)
+}
+
+// requestLess returns a sentence on how to get a smaller result of t, or "".
+func (t *tool) requestLess() string {
+	var ways []string
+	for _, way := range [][2]string{
+		{"maxChars", "a smaller maxChars"}, {"limit", "a smaller limit"}, {"selector", "a selector"}, {"ref", "a ref"},
+		{"format", "a jpeg instead of a png"},
+	} {
+		if t.hasParam(way[0]) {
+			ways = append(ways, way[1])
+		}
+	}
+	if len(ways) == 0 {
+		return ""
+	}
+	return "Request less: " + strings.Join(ways, ", or ") + ". "
 }

@@ -180,7 +180,7 @@ func (o *outputDir) full() error {
 func (o *outputDir) save(path outputPath, c fileContent) (f download.File, err error) {
 	n := int64(len(c.data))
 	if n > maxOutputFile {
-		return f, badArgs("Save less: name an element by selector or ref.", "result of %d bytes exceeds the limit of %d for a file", n, maxOutputFile)
+		return f, badArgs("Save less. "+executor.HintReadLess, "result of %d bytes exceeds the limit of %d for a file", n, maxOutputFile)
 	}
 	o.mu.Lock()
 	dir := o.dir

@@ -44,6 +44,7 @@ const (
 	answerNone    promptResult = "dismissed"
 	answerLate    promptResult = "no answer in time"
 	answerInvalid promptResult = "invalid answer"
+	answerFailed  promptResult = "popup failed"
 	answerPending promptResult = "no answer yet"    // the prompt stays open
 	answerTooMany promptResult = "too many prompts" // the user is not prompted
 )
@@ -287,8 +288,10 @@ func (pr *prompter) show(ctx context.Context, by *promptChannel, q *prompt) prom
 		switch {
 		case errors.Is(err, executor.ErrConsentRequired):
 			return answerPending
-		case err != nil:
+		case ctx.Err() != nil:
 			return answerNone
+		case err != nil:
+			return answerFailed
 		}
 		return promptResult(answer)
 	}

@@ -75,12 +75,12 @@ func TestInvalidElicitationResults(t *testing.T) {
 		answer func(context.Context) (*sdk.ElicitResult, error)
 		want   string
 	}{
-		"unknown value":  {accept(map[string]any{"answer": "always"}), "not once, session or no"},
-		"no content":     {accept(nil), "not once, session or no"},
-		"number":         {accept(map[string]any{"answer": 1}), "not once, session or no"},
-		"unknown field":  {accept(map[string]any{"ok": true}), "not once, session or no"},
-		"unknown action": {func(context.Context) (*sdk.ElicitResult, error) { return &sdk.ElicitResult{Action: "maybe"}, nil }, "not once, session or no"},
-		"error":          {func(context.Context) (*sdk.ElicitResult, error) { return nil, errors.New("no window") }, "not once, session or no"},
+		"unknown value":  {accept(map[string]any{"answer": "always"}), "with once, session or no"},
+		"no content":     {accept(nil), "with once, session or no"},
+		"number":         {accept(map[string]any{"answer": 1}), "with once, session or no"},
+		"unknown field":  {accept(map[string]any{"ok": true}), "with once, session or no"},
+		"unknown action": {func(context.Context) (*sdk.ElicitResult, error) { return &sdk.ElicitResult{Action: "maybe"}, nil }, "with once, session or no"},
+		"error":          {func(context.Context) (*sdk.ElicitResult, error) { return nil, errors.New("no window") }, "with once, session or no"},
 		"dismissed":      {func(context.Context) (*sdk.ElicitResult, error) { return &sdk.ElicitResult{Action: "cancel"}, nil }, "dismissed the prompt"},
 		"declined":       {func(context.Context) (*sdk.ElicitResult, error) { return &sdk.ElicitResult{Action: "decline"}, nil }, "user denied permission"},
 		"timeout": {func(ctx context.Context) (*sdk.ElicitResult, error) {
@@ -420,7 +420,7 @@ func TestPopupPrompts(t *testing.T) {
 			t.Errorf("without an answer: %s", text)
 		}
 		failure = executor.ErrExtensionDisconnected
-		if text := errorText(t, callTool(t, cs, "navigate", shopCall)); !strings.HasPrefix(text, "POLICY_DENIED: ") {
+		if text := errorText(t, callTool(t, cs, "navigate", shopCall)); !strings.HasPrefix(text, "POLICY_DENIED: ") || !strings.Contains(text, "the prompt was not answered in the popup") {
 			t.Errorf("after the extension disconnected: %s", text)
 		}
 		answer, failure = executor.AnswerOnce, nil

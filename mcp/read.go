@@ -198,7 +198,7 @@ func (r htmlResult) file(outputPath) (fileContent, bool) {
 func (r htmlResult) warnings(t *text) {
 	t.note(r.Note)
 	if r.Shortened > 0 {
-		t.line("shortened: %s (data: URLs, coordinates of drawings), which file saves complete", plural(r.Shortened, "value"))
+		t.line("shortened: %s (data: URLs, coordinates of drawings); file saves everything", plural(r.Shortened, "value"))
 	}
 	switch {
 	case r.Offset > 0:

@@ -198,7 +198,7 @@ func TestHTMLData(t *testing.T) {
 	}}
 	cs, _ := connectWithOutput(t, ex, Options{})
 	got := textOf(callTool(t, cs, "get_html", `{}`))
-	if !opts.ShortenData || !strings.Contains(got, "shortened: 1 value (data: URLs, coordinates of drawings), which file saves complete") {
+	if !opts.ShortenData || !strings.Contains(got, "shortened: 1 value (data: URLs, coordinates of drawings); file saves everything") {
 		t.Errorf("%+v: %s", opts, got)
 	}
 	if got := textOf(callTool(t, cs, "get_html", `{"file":"a"}`)); opts.ShortenData || strings.Contains(got, "shortened") {

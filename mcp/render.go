@@ -182,11 +182,11 @@ func (t *text) changes(c *executor.Changes) {
 		t.download("earlier download", d)
 	}
 	if c.MoreDownloads > 0 {
-		t.line("and %d more downloads", c.MoreDownloads)
+		t.line("and %s", plural(c.MoreDownloads, "more download"))
 	}
 	for i, e := range c.Errors {
 		if i == maxPageErrors {
-			t.line("and %d more page errors", len(c.Errors)-i)
+			t.line("and %s", plural(len(c.Errors)-i, "more page error"))
 			break
 		}
 		t.line("page error %s", quote(e, maxPageMessage))

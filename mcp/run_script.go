@@ -63,7 +63,7 @@ func (s *toolSession) runScript(ctx context.Context, a scriptArgs) (scriptResult
 	res, err := script.Run(ctx, a.Script, names, call, script.Limits{Output: a.MaxChars, Principal: s.handovers.opts.Principal})
 	switch {
 	case errors.Is(err, script.ErrSyntax):
-		return scriptResult{}, badArgs("Nothing was done.", "script: %v", err)
+		return scriptResult{}, badArgs("Correct the script.", "script: %v; nothing was done", err)
 	case errors.Is(err, script.ErrBusy):
 		return scriptResult{}, &executor.Error{Code: executor.ErrBackpressure, Retryable: true, Err: err,
 			Hint: "Try again when one of them has ended, or make the calls one by one."}

@@ -30,7 +30,7 @@ func TestRunScript(t *testing.T) {
 			[]string{`the script ended early in line 2 after 2 calls: "TAB_NOT_FOUND: `, "\nfirst\n"}},
 		{"invalid arguments throw", "press({ky: 'Tab'})", "", []string{"ended early in line 1 after 1 call", "BAD_ARGS: unknown argument"}},
 		{"batch tools are undefined", "return typeof run_script + typeof batch", "", []string{"undefinedundefined"}},
-		{"syntax error", "press({key: 'Tab'}); const = 1", "", []string{"BAD_ARGS: script: invalid JavaScript", "line 1", "Nothing was done"}},
+		{"syntax error", "press({key: 'Tab'}); const = 1", "", []string{"BAD_ARGS: script: invalid JavaScript", "line 1", "; nothing was done. Correct the script."}},
 		{"hint of an uncaught error", "wait_for({text: 'x'})", "", []string{". List the tabs."}},
 		{"misspelled tool", "clik({ref: 'e1'})", "", []string{"'clik' is not defined; did you mean click?"}},
 		{"nested script", "run_script({script: ''})", "", []string{"'run_script' is not defined: a script cannot call it"}},

@@ -236,7 +236,7 @@ const maxStoredText = 1_000_000
 // in the lines must be quoted.
 func (t *text) storageList(origin string, lines []string, noun own, total int, after string) {
 	if len(lines) == 0 {
-		t.line("no %s listed of %s", noun+"s", address(origin))
+		t.line("no %s of %s are listed", noun+"s", address(origin))
 		return
 	}
 	t.page(origin, strings.Join(lines, "\n"))

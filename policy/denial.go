@@ -70,7 +70,7 @@ func deniedUnlisted(s site, empty bool) error {
 		e.Missing = &executor.Permission{Kind: executor.PermitSite, Origin: s.origin()}
 		return e
 	case p == "":
-		return deny(ruleUnlisted, "", "%s is not in %s", what, list)
+		return deny(ruleUnlisted, "Use another site.", "%s is not in %s", what, list)
 	case s.addr.IsValid() && !s.loopback() && !IsPublic(s.addr):
 		return deny(ruleUnlisted, fmt.Sprintf("The user can allow it with Config.AllowDomains %s and Config.AllowPrivate %s.", p, oneAddress(s)),
 			"%s is not in %s", what, list)

@@ -72,7 +72,7 @@ func TestCheckURL(t *testing.T) {
 		"http://[::1]:5/secret":                    "Config.AllowDomains [::1]:5.",
 		"http://10.0.0.5/secret":                   "Config.AllowPrivate 10.0.0.5/32.",
 		"http://10.0.0.6/secret":                   "Config.AllowDomains http://10.0.0.6 and Config.AllowPrivate 10.0.0.6/32.",
-		"https://com/secret":                       "",
+		"https://com/secret":                       "Use another site.",
 		"https://ads.example.com/secret":           "blocked",
 		"https://x.ads.example.com/secret":         "blocked",
 		"https://example.com/admin/secret":         "blocked",

@@ -108,7 +108,7 @@ func (e *endToEnd) shareUntilIdle(t *testing.T) {
 	e.server.call(t, "get_text", nil, "Lamps of walnut")
 	b.Worker(t, "chrome.idle.onStateChanged.dispatch('idle')", nil)
 	e.server.until(t, "no tab shared", "chrome_status", nil)
-	e.server.refused(t, "TAB_NOT_FOUND", "get_text", nil, "until the machine was idle, and it was")
+	e.server.refused(t, "TAB_NOT_FOUND", "get_text", nil, "only until the machine was idle")
 
 	// A tab that is shared until it is stopped stays shared. The popup changes what ends sharing.
 	e.shareUntil(t, "idle", "Shared until the machine has been idle")

@@ -63,7 +63,7 @@ func (c toolCommands) command(r route, msg *cdproto.Message) (answered bool, err
 	case name == "setAutoAttach":
 		return x.toolAttaches(msg.SessionID, json.RawMessage(msg.Params)), nil
 	case msg.Method == "Fetch.enable" && t.fetch != nil:
-		return false, executor.Errorf(executor.ErrCDP, "Disconnect the client, or use another tab.", "%s intercepts the requests of the tab", t.fetch.name)
+		return false, executor.Errorf(executor.ErrCDP, "Use another tab, or ask the user to disconnect that client.", "%s intercepts the requests of the tab", t.fetch.name)
 	case name == "enable":
 		x.tool.enabled[domain] = true
 		if domain != "Runtime" || !used {

@@ -18,9 +18,9 @@ func unsharedError(reason string) *executor.Error {
 	case "locked":
 		return executor.Errorf(executor.ErrDetached, "Ask the user to unlock it and to share the tab again.", "the screen was locked, which ends sharing")
 	case "idle":
-		return executor.Errorf(executor.ErrDetached, "Ask the user to share it again.", "the user shared the tab until the machine was idle, and it was")
+		return executor.Errorf(executor.ErrDetached, "Ask the user to share it again.", "the user shared the tab only until the machine was idle")
 	case "expired":
-		return executor.Errorf(executor.ErrDetached, "Ask the user to share it again.", "the user shared the tab until 15 minutes after the last call, and they are over")
+		return executor.Errorf(executor.ErrDetached, "Ask the user to share it again.", "the user shared the tab only until 15 minutes after the last call")
 	case "moved":
 		return executor.Errorf(executor.ErrDetached, another, "the user moved the tab out of the shared group")
 	case "other_server":

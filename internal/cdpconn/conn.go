@@ -44,6 +44,12 @@ var ErrClosed = errors.New("connection to the browser closed")
 // ErrCallTimeout is wrapped by the errs.ErrTimeout error of a call whose deadline passed.
 var ErrCallTimeout = errors.New("the page did not respond in time")
 
+// errBrowserTimeout is the ErrCallTimeout of a call to the browser instead of a page.
+type errBrowserTimeout struct{}
+
+func (errBrowserTimeout) Error() string { return "the browser did not respond in time" }
+func (errBrowserTimeout) Unwrap() error { return ErrCallTimeout }
+
 // HungHint is the hint of errors about a page that does not respond.
 const HungHint = "The page may be hung: navigate it elsewhere, or close it with Page.Close and open another."
 
@@ -167,7 +173,7 @@ func (c *Conn) end(err error) {
 
 // closedError returns the error of a call of method on a closed connection.
 func (c *Conn) closedError(method string) error {
-	return errs.Errorf(errs.ErrTargetGone, "Retry; the next call starts a new browser.",
+	return errs.Errorf(errs.ErrTargetGone, "Open the page again: the next call starts the browser, or connects to it again.",
 		"%w (during %s)", ErrClosed, method)
 }
 
@@ -381,7 +387,7 @@ func (c *Conn) send(ctx context.Context, s *Session, method string, params any, 
 		return nil, c.closedError(method)
 	case <-ctx.Done():
 		c.forget(p)
-		return nil, callError(ctx, method)
+		return nil, s.callError(ctx, method)
 	}
 }
 

@@ -211,7 +211,7 @@ func (p *Pending) Wait(ctx context.Context, result any) error {
 	case <-p.done:
 	case <-ctx.Done():
 		p.session.conn.forget(p)
-		return callError(ctx, p.method)
+		return p.session.callError(ctx, p.method)
 	}
 	if p.err != nil || result == nil {
 		return p.err
@@ -223,8 +223,11 @@ func (p *Pending) Wait(ctx context.Context, result any) error {
 }
 
 // callError returns the error of a call of method that returns because ctx is done.
-func callError(ctx context.Context, method string) error {
+func (s *Session) callError(ctx context.Context, method string) error {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		if s.parent == nil {
+			return errs.Errorf(errs.ErrTimeout, "Try again; if the browser still does not respond, ask the user to restart it.", "%w", errBrowserTimeout{})
+		}
 		return errs.Errorf(errs.ErrTimeout, HungHint, "%w", ErrCallTimeout)
 	}
 	return fmt.Errorf("%s: %w", method, context.Cause(ctx))

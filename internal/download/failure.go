@@ -63,26 +63,37 @@ func fetchError(ctx context.Context, hop *url.URL, err error) error {
 		return &errs.Error{Code: errs.ErrTimeout, Retryable: true, Hint: errs.HintMoreTime,
 			Err: redactedError{"download from " + hop.Host + " took too long", ended}}
 	case ended != nil:
-		return &errs.Error{Code: errs.ErrTimeout, Retryable: true, Hint: "The call was canceled.",
+		return &errs.Error{Code: errs.ErrTimeout, Retryable: true,
 			Err: redactedError{"download from " + hop.Host + " was canceled", ended}}
 	}
-	return &errs.Error{Code: errs.ErrDownloadFailed, Retryable: true,
+	retryable, hint := true, "Check the URL, then try again."
+	if untrusted(err) {
+		retryable, hint = false, "Ask the user, or use a server whose certificate is trusted."
+	}
+	return &errs.Error{Code: errs.ErrDownloadFailed, Retryable: retryable, Hint: hint,
 		Err: redactedError{hop.Host + " could not be fetched: " + networkErrorText(err), err}}
+}
+
+// untrusted reports whether err is about the certificate of a server.
+func untrusted(err error) bool {
+	var (
+		cert      *tls.CertificateVerificationError
+		hostname  x509.HostnameError
+		authority x509.UnknownAuthorityError
+	)
+	return errors.As(err, &cert) || errors.As(err, &hostname) || errors.As(err, &authority)
 }
 
 // networkErrorText describes a network error in fixed text.
 func networkErrorText(err error) string {
 	var (
-		dns       *net.DNSError
-		cert      *tls.CertificateVerificationError
-		hostname  x509.HostnameError
-		authority x509.UnknownAuthorityError
-		timeout   net.Error
+		dns     *net.DNSError
+		timeout net.Error
 	)
 	switch {
 	case errors.As(err, &dns):
 		return "its name could not be resolved"
-	case errors.As(err, &cert), errors.As(err, &hostname), errors.As(err, &authority):
+	case untrusted(err):
 		return "its certificate is not trusted"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"

@@ -287,7 +287,11 @@ func checkStatus(res *http.Response, hop *url.URL) error {
 	case status == http.StatusNoContent, status == http.StatusResetContent, status == http.StatusPartialContent, status < 200, status > 299:
 		// The server's own phrase is an arbitrary text.
 		answer := strings.TrimSpace(fmt.Sprint(status, " ", http.StatusText(status)))
-		return failed(status >= 500 || status == http.StatusTooManyRequests, "%s responded with %s", hop.Host, answer)
+		hint, retryable := "Check the URL, and open the page that links to it: the site may require a login.", false
+		if status >= 500 || status == http.StatusTooManyRequests {
+			hint, retryable = "Try again later.", true
+		}
+		return &errs.Error{Code: errs.ErrDownloadFailed, Retryable: retryable, Hint: hint, Err: fmt.Errorf("%s responded with %s", hop.Host, answer)}
 	}
 	return nil
 }

@@ -135,8 +135,7 @@ func (v *View) checkActionability(ctx context.Context, el *element, opts actiona
 	p := &actionPoint{x: a.X, y: a.Y, moved: a.Moved, inner: [2]float64{a.X, a.Y}, path: []*document{el.doc}, field: a.Info, entry: a.Entry}
 	if a.Frame != 0 {
 		if p.frame = v.frameAt(ctx, el.doc, a.Frame); p.frame == nil {
-			return nil, nil, executor.Errorf(executor.ErrNotActionable, "Act on an element inside the frame.",
-				"the document of frame %s is unknown", v.describe(ctx, el))
+			return nil, nil, frameNotReadyError("frame " + v.describe(ctx, el))
 		}
 		if err := v.check(ctx, p.frame, executor.OpAct, ""); err != nil {
 			return nil, nil, err

@@ -146,6 +146,15 @@ func (r requirement) wait(ctx context.Context) error {
 	}
 }
 
+// lateError returns the error of input that was not sent because r got no response.
+func (r requirement) lateError() error {
+	what, hint := "a frame that input may not reach", "Try again when the frame has loaded, or reload the page."
+	if r.doc.world != "" { // from admit
+		what, hint = "the page", "Try again; if it still does not respond, reload the page."
+	}
+	return &executor.Error{Code: executor.ErrNotActionable, Retryable: true, Err: errors.New(what + " is loading or does not respond, so the input was not sent"), Hint: hint}
+}
+
 // block starts to block input in every document of the tab that v may not act on, and returns the
 // tab's blocker. If a blocker is already installed, block only returns it. It does not wait for the
 // browser, but startInput does.
@@ -256,8 +265,7 @@ func (b *inputBlocker) ready(ctx context.Context) error {
 		b.required = append(b.required, required...)
 		b.mu.Unlock()
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, executor.ErrTimeout) {
-			return &executor.Error{Code: executor.ErrNotActionable, Retryable: true, Err: errors.New("a denied frame is loading or does not respond, so input cannot be blocked in it"),
-				Hint: "Try again when the frame has loaded, or reload the page."}
+			return r.lateError()
 		}
 		return err
 	}

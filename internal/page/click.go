@@ -192,7 +192,7 @@ func (v *View) clickAt(ctx context.Context, el *element, at *actionPoint, button
 			}
 			if err == nil && !hits {
 				return "", &executor.Error{Code: executor.ErrNotActionable, Hint: "Take a snapshot to see what the click did.",
-					Err: fmt.Errorf("%s was clicked %d of %d times: another element replaced it", v.describeWithRef(ctx, el), n, count)}
+					Err: fmt.Errorf("%s was clicked %d of %d times: it is no longer at the point", v.describeWithRef(ctx, el), n, count)}
 			}
 		}
 	}

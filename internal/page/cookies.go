@@ -110,7 +110,7 @@ func (v *View) SetCookie(ctx context.Context, c executor.Cookie) (*executor.Stor
 		return k.Name == c.Name && k.Domain == domain && k.Path == c.Path && k.Value == c.Value && k.HTTPOnly == c.HTTPOnly && k.Secure == c.Secure
 	}
 	if !res.Success || !slices.ContainsFunc(stored, matches) {
-		return nil, executor.Errorf(executor.ErrNotActionable, "The browser may be configured to block cookies of the site.", "the browser rejected cookie %.60q", c.Name)
+		return nil, executor.Errorf(executor.ErrNotActionable, "Check its attributes, or ask the user whether the browser blocks cookies of the site.", "the browser rejected cookie %.60q", c.Name)
 	}
 	return &executor.StorageChange{Origin: d.origin, Count: 1}, nil
 }

@@ -122,7 +122,7 @@ func (d *openDialog) error() *executor.Error {
 	switch {
 	case d.early:
 		return &executor.Error{Code: executor.ErrDialogOpen, Retryable: true, Hint: "Dismiss the dialog. It cannot be accepted.",
-			Err: errors.New("a dialog that opened before we attached to the tab blocks the page")}
+			Err: errors.New("a dialog that opened before chrome-mcp attached to the tab blocks the page")}
 	case d.consecutive > maxConsecutiveDialogs:
 		hint = "The page keeps opening dialogs. Close it with Page.Close."
 	case d.Type == executor.DialogBeforeUnload:

@@ -75,7 +75,7 @@ func (t *Tab) dropsInput(ctx context.Context) bool {
 func (t *Tab) dismissEarly(ctx context.Context, d *openDialog, accept bool) error {
 	if accept {
 		return executor.Errorf(executor.ErrDialogOpen, "Dismiss it, or ask the user to answer it in the browser.",
-			"a dialog that opened before we attached to the tab cannot be accepted")
+			"a dialog that opened before chrome-mcp attached to the tab cannot be accepted")
 	}
 	url := d.url
 	if !strings.Contains(url, "#") {

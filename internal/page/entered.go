@@ -306,7 +306,7 @@ func (t *Tab) unmaskedError(d *document, op executor.Operation) error {
 		return nil
 	}
 	return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Hint: "Try again, or load another page in the tab.",
-		Err: errors.New("the page did not respond after the handover, so what the user entered is not masked yet")}
+		Err: errors.New("the page has not masked yet what the user entered during the handover")}
 }
 
 // checkQuietly checks whether the gate allows reading d, without reporting the decision.

@@ -35,7 +35,7 @@ func (v *View) focusAllowed(ctx context.Context, c *hitTargetCheck, clipboard bo
 			return nil
 		}
 		if d = v.frameAt(ctx, d, id); d == nil {
-			return executor.Errorf(executor.ErrNotActionable, "Pass a target for the key.", "the frame that has the focus has an unknown document")
+			return frameNotReadyError("the frame that has the focus")
 		}
 		if err := v.check(ctx, d, executor.OpAct, ""); err != nil {
 			return err

@@ -158,7 +158,7 @@ func (v *View) fillOne(ctx context.Context, w *changeTracker, name string, f exe
 		}
 		return "", v.setChecked(ctx, &field, info, want)
 	case "file":
-		return "", executor.Errorf(executor.ErrBadArgs, "Omit the field.", "a file field cannot be filled with a value")
+		return "", executor.Errorf(executor.ErrBadArgs, "Omit the field, and use Page.Upload if the user has allowed it.", "a file field cannot be filled with a value")
 	}
 	if isText {
 		return "", v.chooseRadio(ctx, el, &field, text)

@@ -42,9 +42,15 @@ var errFramesChanged = &executor.Error{Code: executor.ErrTargetGone, Retryable: 
 
 // cannotHideError returns the error of a screenshot that may show content of a denied frame.
 func cannotHideError(why string) error {
-	return executor.Errorf(executor.ErrPolicyDenied, "Take a snapshot instead, or retry the screenshot later.",
-		"the content of a denied frame cannot be hidden: %s", why)
+	return &executor.Error{Code: executor.ErrPolicyDenied, Retryable: true,
+		Err:  errors.New("the content of a denied frame cannot be hidden: " + why),
+		Hint: "Take a snapshot instead, or take the screenshot again later."}
 }
+
+// errFrameUnknown is the error of a screenshot with a frame whose document is not known yet.
+var errFrameUnknown = &executor.Error{Code: executor.ErrPolicyDenied, Retryable: true,
+	Err:  errors.New("a frame is loading or does not respond, so it is not known whether the policy denies it"),
+	Hint: "Take the screenshot again when the frame has loaded, or take a snapshot instead."}
 
 // runFixed starts a script of package deniedscripts in the document, which may be denied.
 func (d *document) runFixed(ctx context.Context, script string) (*cdpconn.Pending, error) {
@@ -65,7 +71,7 @@ func (v *View) hideDenied(ctx context.Context) (*frameHider, error) {
 			continue // allowed, or inside a hidden frame
 		}
 		if d.world == "" {
-			return nil, cannotHideError("its document is unknown")
+			return nil, errFrameUnknown
 		}
 		h.frames = append(h.frames, &hiddenFrame{doc: d, parent: allowed[string(d.parent)]})
 	}
@@ -103,7 +109,7 @@ func (h *frameHider) hide(ctx context.Context) error {
 			return h.failure(ctx, err)
 		}
 		if !hidden {
-			return cannotHideError("its styles override ours")
+			return executor.Errorf(executor.ErrPolicyDenied, "Take a snapshot instead.", "the content of a denied frame cannot be hidden: its styles prevent it")
 		}
 	}
 	return nil

@@ -29,6 +29,7 @@ type hitTargetCheck struct {
 	blocksOtherInput bool
 	// listens means that the documents in path report keys until the end of the check.
 	listens bool
+	sent    bool          // a key of the chord was sent
 	late    time.Duration // see startHitTargetCheck
 	before  int           // number of events that were reported before the last press was sent
 
@@ -155,9 +156,17 @@ func (c *hitTargetCheck) expirePendingPress() {
 	c.v.tab.dialogs.delayAnswers(limit + c.v.tab.timing.PressDelivery/4)
 }
 
+// clicks returns a number of clicks.
+func clicks(n int) string {
+	if n == 1 {
+		return "1 click"
+	}
+	return fmt.Sprintf("%d clicks", n)
+}
+
 // partialClickNote is the note on clicks that were interrupted by a dialog.
 func partialClickNote(n int) string {
-	return fmt.Sprintf("it was clicked only %d times when the dialog opened", n)
+	return "the dialog opened after " + clicks(n)
 }
 
 // end stops listening to the reports. If the page still blocks input for other elements or reports
@@ -365,7 +374,7 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 		case other.Blocked && want.last == "":
 			e.Err = fmt.Errorf("%s took the focus from %s; the text was blocked", by, name)
 		case other.Blocked && reached:
-			e.Err = fmt.Errorf("%s covered %s after %d clicks; the next click was blocked", by, name, want.times-1)
+			e.Err = fmt.Errorf("%s covered %s after %s; the next click was blocked", by, name, clicks(want.times-1))
 		case other.Blocked:
 			e.Err = fmt.Errorf("%s covered %s before the press, so %w", by, name, errInputBlocked)
 			e.Retryable = true
@@ -373,12 +382,12 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 			e.Err = fmt.Errorf("%s received the %s intended for %s", by, other.Type, name)
 		}
 	case late && reached:
-		e.Err = fmt.Errorf("the page was busy for too long after %d clicks on %s; the next click was blocked", max(want.times-1, 0), name)
+		e.Err = fmt.Errorf("the page was busy for too long after %s on %s; the next click was blocked", clicks(max(want.times-1, 0)), name)
 	case late:
 		e.Err = fmt.Errorf("the page was busy for too long before %s could receive the press, so %w", name, errInputBlocked)
 		e.Retryable = true
 	case reached && got.Left == "removed":
-		e.Err = fmt.Errorf("%s was removed from the page after %d clicks", name, max(want.times-1, 0))
+		e.Err = fmt.Errorf("%s was removed from the page after %s", name, clicks(max(want.times-1, 0)))
 	case reached && got.Disabled:
 		e.Err = fmt.Errorf("%s did not receive the %s: the press disabled it", name, want.last)
 	case reached:

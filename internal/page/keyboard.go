@@ -45,7 +45,10 @@ func (v *View) Press(ctx context.Context, name string, opts *executor.PressOptio
 		}
 		note = el.note()
 	}
-	if err := v.pressChordChecked(actx, d, c); err != nil && !v.tab.detachedByHandover(err, w.handovers) {
+	if sent, err := v.pressChordChecked(actx, d, c); err != nil && !v.tab.detachedByHandover(err, w.handovers) {
+		if sent {
+			err = withProgress(err, "the key was sent, and the page may still receive it")
+		}
 		return nil, err
 	}
 	changes, err := w.finish(ctx)
@@ -107,22 +110,23 @@ func (v *View) insertText(ctx context.Context, d *document, text string) error {
 }
 
 // pressChordChecked is like pressChord, for a chord that the caller requested. It returns
-// ErrNotActionable if the focused document received no key of the chord.
-func (v *View) pressChordChecked(ctx context.Context, d *document, k *chord) error {
+// ErrNotActionable if the focused document received no key of the chord. With any other error, sent
+// means that the page may have received keys, or may still receive them.
+func (v *View) pressChordChecked(ctx context.Context, d *document, k *chord) (sent bool, err error) {
 	c := v.newHitTargetCheck(nil, nil)
 	defer c.end()
 	if stopped, err := v.pressChordWithCheck(ctx, d, k, c); stopped || err != nil || !c.listens || len(c.reported()) > 0 {
-		return err
+		return c.sent && !errors.Is(err, executor.ErrPolicyDenied), err
 	}
 	var got hitTargetResult // a page script's report may arrive after the browser's response to the input
-	err := c.path[0].call(ctx, &got, "finishCheck", c.token, false)
+	err = c.path[0].call(ctx, &got, "finishCheck", c.token, false)
 	if err != nil || len(got.Seen) > 0 {
-		return ignoreInterruption(err)
+		return true, ignoreInterruption(err)
 	}
 	if err := v.unblock(ctx); err != nil {
-		return err
+		return !errors.Is(err, executor.ErrPolicyDenied), err
 	}
-	return v.inputNotReceived("the page did not receive the key")
+	return false, v.inputNotReceived("the page did not receive the key")
 }
 
 // inputNotReceived returns the ErrNotActionable error for input that no document received. The page
@@ -159,6 +163,9 @@ func (v *View) pressChordWithCheck(ctx context.Context, d *document, c *chord, c
 		p, err := v.startInput(ctx, input.CommandDispatchKeyEvent, e)
 		if err != nil {
 			return false, err
+		}
+		if check != nil {
+			check.sent = true
 		}
 		pending = append(pending, p)
 	}

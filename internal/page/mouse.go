@@ -92,6 +92,13 @@ func (v *View) checkPointNow(ctx context.Context, x, y float64) error {
 	return err
 }
 
+// frameNotReadyError returns the error of input to a frame whose document is not known yet.
+func frameNotReadyError(frame string) error {
+	return &executor.Error{Code: executor.ErrNotActionable, Retryable: true,
+		Err:  errors.New(frame + " is loading or does not respond, so it is not known whether the policy allows it"),
+		Hint: "Try again when the frame has loaded."}
+}
+
 // documentAt checks with the gate each document that input at a point of the viewport passes
 // through. It returns the document that receives the input, and whether the element there is
 // editable.
@@ -126,7 +133,7 @@ func (v *View) documentAt(ctx context.Context, x, y float64) (d *document, edita
 		}
 		below := v.frameAt(ctx, d, at.Frame)
 		if below == nil {
-			return nil, false, executor.Errorf(executor.ErrPolicyDenied, "Use a point outside of the frame.", "the frame at %v, %v is not ready", x, y)
+			return nil, false, frameNotReadyError(fmt.Sprintf("the frame at %v, %v", x, y))
 		}
 		if err := v.check(ctx, below, executor.OpAct, ""); err != nil {
 			return nil, false, err

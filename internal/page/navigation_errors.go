@@ -78,7 +78,7 @@ func (v *View) navigationError(ctx context.Context, n *navigationResult) error {
 	if err := v.policyError(ctx, n); err != nil {
 		return err
 	}
-	hint, retryable := "Check the URL.", true
+	failure, hint, retryable := n.failure, "Check the URL.", true
 	switch n.failure {
 	case netErrInvalidAuth:
 		return &executor.Error{Code: executor.ErrNavigationFailed, Hint: v.tab.responseObstacle(v.failedURL(n), "", http.StatusUnauthorized).Advice,
@@ -94,20 +94,20 @@ func (v *View) navigationError(ctx context.Context, n *navigationResult) error {
 	case "net::ERR_SSL_PROTOCOL_ERROR", "net::ERR_SSL_VERSION_OR_CIPHER_MISMATCH":
 		hint = "Check the scheme and the port: the server does not use https, or no version that the browser accepts."
 	case "net::ERR_UNSAFE_PORT":
-		hint, retryable = "Browsers block this port.", false
+		hint, retryable = "Browsers block this port: use another one.", false
 	case "net::ERR_INTERNET_DISCONNECTED", "net::ERR_NETWORK_CHANGED", "net::ERR_ADDRESS_UNREACHABLE":
 		hint = "Check the network of this machine, then try again."
 	case "net::ERR_TOO_MANY_REDIRECTS":
 		hint, retryable = "Redirect loop. Try another URL of the site.", false
 	case "net::ERR_HTTP_RESPONSE_CODE_FAILURE":
-		hint = fmt.Sprintf("The server responded with HTTP status %d and no page.", v.lastDocumentStatus())
+		failure = fmt.Sprintf("HTTP status %d, and no page", v.lastDocumentStatus())
 	default:
 		if strings.HasPrefix(n.failure, "net::ERR_CERT_") || strings.HasPrefix(n.failure, "net::ERR_SSL_") {
-			hint = "The browser does not accept the site's certificate."
+			hint, retryable = "The browser does not accept the site's certificate. Ask the user, or use another site.", false
 		}
 	}
 	return &executor.Error{Code: executor.ErrNavigationFailed, Hint: hint, Retryable: retryable,
-		Err: fmt.Errorf("%s could not be loaded: %s", hostOf(n.url), n.failure)}
+		Err: fmt.Errorf("%s could not be loaded: %s", hostOf(n.url), failure)}
 }
 
 // LoadFailure returns why the top document is an error page of the browser or of the egress proxy

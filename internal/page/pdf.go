@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	cdppage "github.com/chromedp/cdproto/page"
@@ -29,7 +30,11 @@ func (v *View) PDF(ctx context.Context, opts executor.PDFOptions) (*PrintedPDF, 
 	}
 	before, attached := v.loaders(), v.tab.attached.Load()
 	v.tab.waitForFrames(ctx)
-	if readable, _ := v.allReadable(ctx); !readable {
+	if readable, known := v.allReadable(ctx); !known {
+		return nil, &executor.Error{Code: executor.ErrNotActionable, Retryable: true,
+			Err:  errors.New("a frame is loading or does not respond, so it is not known whether the policy denies it"),
+			Hint: "Try again when the frame has loaded, or read the page as markdown."}
+	} else if !readable {
 		return nil, executor.Errorf(executor.ErrPolicyDenied, "Take a screenshot instead, which masks the frame, or read the page as markdown.",
 			"the page has a frame that the policy denies, and a PDF would show it")
 	}
@@ -44,7 +49,7 @@ func (v *View) PDF(ctx context.Context, opts executor.PDFOptions) (*PrintedPDF, 
 		"landscape": opts.Landscape, "printBackground": opts.Background, "preferCSSPageSize": true,
 	}, &res)
 	if executor.CodeOf(err) == executor.ErrCDP {
-		return nil, executor.Errorf(executor.ErrDownloadFailed, "It works in a managed browser, and in Chrome if the page can be printed.", "the browser did not print the page: %w", err)
+		return nil, executor.Errorf(executor.ErrDownloadFailed, "Take a screenshot of the full page instead, or read the page as markdown.", "the browser did not print the page: %w", err)
 	}
 	if err != nil {
 		return nil, timeoutAs(err, "the page to be printed")

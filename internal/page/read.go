@@ -87,7 +87,7 @@ func (v *View) readScope(ctx context.Context, target executor.Target) ([]*docume
 	if target.IsZero() {
 		docs := v.allowed(ctx, executor.OpRead)
 		if len(docs) == 0 {
-			return nil, 0, executor.ErrTargetGone
+			return nil, 0, errDocumentDetached // between two documents
 		}
 		return docs, 0, nil
 	}
@@ -178,6 +178,8 @@ func (v *View) markdown(ctx context.Context, o executor.MarkdownOptions) (*execu
 		return nil, context.Cause(ctx)
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, executor.Errorf(executor.ErrTimeout, textInstead, "converting the page to markdown took too long")
+	case errors.Is(err, readable.ErrTooLarge):
+		return nil, err
 	case err != nil:
 		return nil, executor.Errorf(executor.ErrInternal, textInstead, "converting the page to markdown: %w", err)
 	}

@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
@@ -35,7 +36,11 @@ func (t *Tab) enableRequestFilter(ctx context.Context) error {
 	for _, s := range t.frameSessions() { // a session that is created from now on enables it itself
 		if err := s.Call(ctx, command.method, command.params, nil); err != nil && s == t.sess { // a frame may be removed at any time
 			t.intercepting.Store(false)
-			return executor.Errorf(executor.ErrPolicyDenied, "Try again, or use another tab.", "enabling request interception: %w", err)
+			if executor.CodeOf(err) != executor.ErrCDP {
+				return err
+			}
+			return &executor.Error{Code: executor.ErrPolicyDenied, Retryable: true, Hint: "Try again, or use another tab.",
+				Err: fmt.Errorf("the requests of the tab cannot be checked: %w", err)}
 		}
 	}
 	return nil

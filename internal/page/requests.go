@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"fmt"
 	"maps"
 	"strconv"
 	"strings"
@@ -281,9 +282,10 @@ func (v *View) body(ctx context.Context, q *requestRecord, size int) error {
 	case v.tab.openerGroup.hasSecret():
 		return afterSecretError("the response body is")
 	case v.tab.opts.Attach != nil:
-		return executor.Errorf(executor.ErrPolicyDenied, "Omit body, or read the page.", "response bodies are not available through the extension")
+		return executor.Errorf(executor.ErrBadArgs, "Omit body, or read the page.", "response bodies are not available in the user's own Chrome")
 	case q.Running:
-		return executor.Errorf(executor.ErrBadArgs, "Try again when it has ended. A fetch whose response no script reads may not end.", "request %s is still running", q.ID)
+		return &executor.Error{Code: executor.ErrBadArgs, Retryable: true, Err: fmt.Errorf("request %s is still running", q.ID),
+			Hint: "Try again when it has ended. A fetch whose response no script reads may not end."}
 	case q.Error != "" || (q.Status >= 300 && q.Status < 400):
 		return executor.Errorf(executor.ErrBadArgs, "Omit body.", "request %s has no body", q.ID)
 	}
@@ -293,7 +295,9 @@ func (v *View) body(ctx context.Context, q *requestRecord, size int) error {
 		Body   string `json:"body"`
 		Base64 bool   `json:"base64Encoded"`
 	}
-	if err := v.tab.bodySession(q).Call(ctx, "Network.getResponseBody", map[string]any{"requestId": q.id}, &res); err != nil {
+	if err := v.tab.bodySession(q).Call(ctx, "Network.getResponseBody", map[string]any{"requestId": q.id}, &res); executor.CodeOf(err) == executor.ErrTimeout {
+		return err
+	} else if err != nil {
 		return executor.Errorf(executor.ErrBadArgs, "Reload the page and request the body sooner.", "body of request %s is not available: %w", q.ID, err)
 	}
 	if n := q.ResponseHeaders["content-length"]; res.Body == "" && n != "" && n != "0" {

@@ -65,12 +65,12 @@ func (v *View) secretText(ctx context.Context, text string) (*secretText, error)
 func (t *secretText) checkOrigin(d *document) error {
 	for _, p := range t.parts {
 		if s := p.secret; s != nil && (d.origin == executor.OriginInternal || d.origin == executor.OriginOpaque || !slices.Contains(s.Origins, d.origin)) {
-			where := d.origin
-			if where == executor.OriginInternal || where == executor.OriginOpaque {
-				where = "a document without an origin"
+			where := "of " + d.origin
+			if d.origin == executor.OriginInternal || d.origin == executor.OriginOpaque {
+				where = "without an origin"
 			}
 			return &executor.Error{Code: executor.ErrPolicyDenied, Rule: "secret:" + s.Name,
-				Err:  fmt.Errorf("secret %s is for %s, and the field is in a document of %s; nothing was typed", s.Name, strings.Join(s.Origins, " and "), where),
+				Err:  fmt.Errorf("secret %s is for %s, and the field is in a document %s; nothing was typed", s.Name, strings.Join(s.Origins, " and "), where),
 				Hint: "Open a page of that site. Only the user can change where a secret may be typed."}
 		}
 	}

@@ -75,7 +75,11 @@ func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values 
 	case "disabled option":
 		return nil, "", &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("option %q of %s is disabled", got.Value, name), Hint: "Choose another option."}
 	case "no option":
-		return nil, "", executor.Errorf(executor.ErrBadArgs, "Use one of those.", "%s has no option %q; it has %s", name, got.Value, got.listedOptions)
+		hint := "Use one of those."
+		if got.Total == 0 {
+			hint = "Take a snapshot: the page may fill it after another choice."
+		}
+		return nil, "", executor.Errorf(executor.ErrBadArgs, hint, "%s has no option %q; it has %s", name, got.Value, got.listedOptions)
 	}
 	return nil, "", v.customDropdownError(ctx, el, values)
 }

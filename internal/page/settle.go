@@ -147,8 +147,11 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 	switch {
 	case t.detachedByHandover(gone, w.handovers):
 		return c, nil // the note of the handover says why
-	case gone != nil:
+	case gone != nil && t.isGone():
 		c.Note = "the tab is gone: " + gone.Error()
+		return c, nil
+	case gone != nil: // until the next call attaches, or the page is reloaded
+		c.Note = unreadNote(gone)
 		return c, nil
 	case c.Dialog != nil:
 		w.titleBefore(ctx) // for the changeTracker of the answer
@@ -370,7 +373,10 @@ func (w *changeTracker) fillChanges(ctx context.Context, c *executor.Changes) er
 		return err
 	}
 	c.Origin = d.origin
-	if err := w.v.LoadFailure(ctx); err != nil {
+	if err := w.v.LoadFailure(ctx); errors.Is(err, executor.ErrPolicyDenied) {
+		c.Note = deniedNote(err)
+		return nil
+	} else if err != nil {
 		c.Note = "the page that it navigated to did not load: " + err.Error()
 		return nil
 	}

@@ -69,8 +69,12 @@ func (v *View) Type(ctx context.Context, target executor.Target, text string, op
 		case got.stopped || v.tab.dialogs.error() != nil:
 			got.note = joinNotes(got.note, "Enter was not pressed")
 		default:
-			err = v.pressChordChecked(ctx, el.doc, &chord{key: namedKeys["Enter"]})
-			err = withProgress(err, "the text was typed and Enter was not pressed")
+			var sent bool
+			sent, err = v.pressChordChecked(ctx, el.doc, &chord{key: namedKeys["Enter"]})
+			err = withProgress(err, map[bool]string{
+				false: "the text was typed and Enter was not pressed",
+				true:  "the text was typed, and Enter was sent: the page may still receive it",
+			}[sent])
 		}
 		return got.note, err
 	}))

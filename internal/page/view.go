@@ -261,7 +261,7 @@ func (v *View) checkFrame(ctx context.Context, id cdp.FrameID, op executor.Opera
 	}
 	t.mu.Unlock()
 	if len(path) == 0 || !path[len(path)-1].top() {
-		return executor.Errorf(executor.ErrPolicyDenied, "Take a new snapshot.", "unknown frame")
+		return &executor.Error{Code: executor.ErrPolicyDenied, Retryable: true, Err: errors.New("the frame was removed, or is not known yet"), Hint: "Take a new snapshot."}
 	}
 	for i, d := range path {
 		if i > 0 {

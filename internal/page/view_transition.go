@@ -74,8 +74,9 @@ func (v *View) checkViewTransition(ctx context.Context, active func() (bool, err
 		denied = denied || v.check(ctx, d, executor.OpRead, "") != nil
 	}
 	if denied {
-		return executor.Errorf(executor.ErrPolicyDenied, "Take a snapshot instead, or try again when the transition has ended.",
-			"a view transition may show a document that the policy denies")
+		return &executor.Error{Code: executor.ErrPolicyDenied, Retryable: true,
+			Err:  errors.New("a view transition may show a document that the policy denies"),
+			Hint: "Take a snapshot instead, or try again when the transition has ended."}
 	}
 	return nil
 }

@@ -313,7 +313,7 @@ func (t *Tab) downloadedFiles(kind executor.BackendKind, transfers []*Transfer) 
 	saved := slices.IndexFunc(transfers, func(tr *Transfer) bool { return tr.ended() && tr.err == nil })
 	if saved < 0 {
 		if tr := transfers[0]; !tr.ended() {
-			return nil, executor.Errorf(executor.ErrTimeout, executor.HintMoreTime, "the download of %q was still running", tr.Name)
+			return nil, executor.Errorf(executor.ErrTimeout, "Do not start it again: it continues, and a later result reports its end.", "the download of %q is still running", tr.Name)
 		}
 		return nil, transfers[0].err
 	}

@@ -63,7 +63,13 @@ func (s *Session) open(ctx context.Context, url string, inactive bool, opts *exe
 	}
 	s.noticeShared(ctx, b)
 	if dialogOpen {
-		return nil, nil, executor.Wrap("", s.id(b, t), err)
+		id := s.id(b, t)
+		if e, ok := errors.AsType[*executor.Error](err); ok && inactive {
+			named := *e
+			named.Hint += " It is in the new tab " + string(id) + ", which is not active: pass that id."
+			err = &named
+		}
+		return nil, nil, executor.Wrap("", id, err)
 	}
 	info := s.describe(ctx, b, t)
 	if nav != nil {

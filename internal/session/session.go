@@ -293,9 +293,18 @@ func asExecutorError(err error) error {
 	switch _, ok := errors.AsType[*executor.Error](err); {
 	case ok:
 	case errors.Is(err, context.DeadlineExceeded):
-		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: err, Hint: executor.HintMoreTime}
+		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: &endedError{"the call did not finish in time", err}, Hint: executor.HintMoreTime}
 	case errors.Is(err, context.Canceled):
-		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: err, Hint: "The call was canceled."}
+		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: &endedError{"the call was canceled", err}}
 	}
 	return err
 }
+
+// An endedError is the error of a call whose context ended. Its text does not contain the cause's.
+type endedError struct {
+	text  string
+	cause error
+}
+
+func (e *endedError) Error() string { return e.text }
+func (e *endedError) Unwrap() error { return e.cause }

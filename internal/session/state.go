@@ -55,6 +55,9 @@ func (s *Session) withState(ctx context.Context, op, name string, acquire acquir
 		}
 		jar := s.jar(b)
 		if jar == nil {
+			if s.host.Kind() != executor.BackendExtension {
+				return nil, executor.Errorf(executor.ErrPolicyDenied, "Ask the user to start chrome-mcp without that browser.", "storage state is not available in a browser that chrome-mcp did not start")
+			}
 			return nil, executor.Errorf(executor.ErrPolicyDenied, "Without the extension, or with ManagerOptions.Prefer cdp, chrome-mcp starts a browser in which it is available.",
 				"storage state is not available in the user's Chrome")
 		}
