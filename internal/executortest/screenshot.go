@@ -12,8 +12,6 @@ import (
 	"math"
 	"testing"
 
-	"golang.org/x/image/webp"
-
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
@@ -42,7 +40,7 @@ func (c *testCase) decode(s *executor.Screenshot) image.Image {
 	var err error
 	switch s.MIMEType {
 	case "image/webp":
-		img, err = webp.Decode(bytes.NewReader(s.Data))
+		img, err = c.decodeWebP(s.Data)
 	case "image/jpeg":
 		img, err = jpeg.Decode(bytes.NewReader(s.Data))
 	default:

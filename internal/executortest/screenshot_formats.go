@@ -1,12 +1,55 @@
 package executortest
 
 import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
 	"image"
 	"image/color"
+	"image/png"
 	"testing"
+
+	"golang.org/x/image/webp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
+
+// decodeWebP has the page decode a WebP image, and checks the size in the file. golang.org/x/image does
+// not convert the colors of lossy images as browsers do.
+func (c *testCase) decodeWebP(data []byte) (image.Image, error) {
+	c.Helper()
+	config, err := webp.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	var size int
+	c.eval(`(async (data) => {
+		const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
+		const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/webp' }));
+		const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+		canvas.getContext('2d').drawImage(bitmap, 0, 0);
+		const png = new Uint8Array(await (await canvas.convertToBlob()).arrayBuffer());
+		let text = '';
+		for (let i = 0; i < png.length; i += 1 << 13) text += String.fromCharCode(...png.subarray(i, i + (1 << 13)));
+		globalThis.decodedImage = btoa(text);
+		return decodedImage.length;
+	})("`+base64.StdEncoding.EncodeToString(data)+`")`, &size)
+	var text string
+	for len(text) < size {
+		const part = 200_000 // less than executor.MaxEvalBytes
+		text += c.evalString(fmt.Sprintf("decodedImage.slice(%d, %d)", len(text), len(text)+part))
+	}
+	c.eval("delete globalThis.decodedImage; 0", nil)
+	decoded, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, err
+	}
+	img, err := png.Decode(bytes.NewReader(decoded))
+	if err == nil && img.Bounds().Size() != image.Pt(config.Width, config.Height) {
+		err = fmt.Errorf("the file has the size %d×%d, the image %v", config.Width, config.Height, img.Bounds().Size())
+	}
+	return img, err
+}
 
 // wantSize checks the size of a screenshot.
 func (c *testCase) wantSize(what string, shot *executor.Screenshot, width, height int) {

@@ -90,10 +90,14 @@ func (t *Tab) requestPaused(s *cdpconn.Session, e fetch.EventRequestPaused) {
 	}
 	document := e.ResourceType == network.ResourceTypeDocument && e.FrameID == t.main
 	method, params := "Fetch.continueRequest", map[string]any{"requestId": e.RequestID}
-	if guard != nil && document && guard.denies(e) {
-		// An aborted navigation does not replace the document, not even with an error page.
-		s.Start(context.Background(), "Fetch.failRequest", map[string]any{"requestId": e.RequestID, "errorReason": network.ErrorReasonAborted})
-		return
+	if guard != nil && document && e.Request != nil {
+		denied := guard.denies(e)
+		defer guard.decide(denied)
+		if denied {
+			// An aborted navigation does not replace the document, not even with an error page.
+			s.Start(context.Background(), "Fetch.failRequest", map[string]any{"requestId": e.RequestID, "errorReason": network.ErrorReasonAborted})
+			return
+		}
 	}
 	if isResponse(e) {
 		s.Start(context.Background(), method, params)

@@ -110,9 +110,6 @@ func isResponse(e fetch.EventRequestPaused) bool {
 // denies decides on a paused request for the top document.
 func (g *resubmissionGuard) denies(e fetch.EventRequestPaused) bool {
 	t := g.tab
-	if e.Request == nil {
-		return false
-	}
 	t.mu.Lock()
 	n, known := t.started[t.main]
 	t.mu.Unlock()
@@ -127,10 +124,15 @@ func (g *resubmissionGuard) denies(e fetch.EventRequestPaused) bool {
 		// The browser takes the page of a history entry only from a cache if it was made by POST.
 		denied = !known || !n.history
 	}
-	g.decided.Store(true)
-	g.denied.Store(g.denied.Load() || denied)
-	t.changed.Notify()
 	return denied
+}
+
+// decide records that a request for the top document was answered. It is called after the answer was
+// sent: the guard may end then, and the browser continues the requests that are still paused.
+func (g *resubmissionGuard) decide(denied bool) {
+	g.denied.Store(g.denied.Load() || denied)
+	g.decided.Store(true)
+	g.tab.changed.Notify()
 }
 
 // madeByGET reports whether the top document is known to be the result of a GET request.
