@@ -116,6 +116,13 @@ func (s *suite) fillForm(t *testing.T) {
 			c.Error("the check box was not checked by trusted input")
 		}
 	})
+	s.page(t, "form with a field that clears itself is not submitted", "form.html", func(c *testCase) {
+		c.eval("document.querySelector('#name').onblur = (e) => { e.target.value = ''; }; 0", nil)
+		_, err := c.page().FillForm(c.ctx, []executor.Field{{Target: css("#name"), Value: "Norway"}, {Target: css("#notes"), Value: "kept"}}, &executor.FillOptions{Submit: css("#send")})
+		c.wantCode(err, executor.ErrNotActionable, "nothing was submitted", "#name")
+		c.wantValue("notes.value", "kept")
+		c.wantUntouched("form")
+	})
 	s.page(t, "by ref, replacing the value", "form.html", func(c *testCase) {
 		ref := c.ref("textbox", "Name")
 		for _, value := range []string{"first", "second"} {

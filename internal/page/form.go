@@ -61,6 +61,10 @@ func (v *View) submit(ctx context.Context, w *changeTracker, o executor.FillOpti
 	if err := v.callShown(ctx, el, nil, "leaveField", el.id); err != nil {
 		return "", false, v.mapDetached(ctx, el, err)
 	}
+	if err := w.lostField(ctx); err != nil {
+		return "", false, err
+	}
+	w.entered = nil // a form that was sent may clear its fields
 	note, err = v.clickElement(ctx, el, executor.ButtonLeft, 1, 0)
 	return joinNotes(el.shown.newName(), note), err == nil && !w.invalid, err
 }
@@ -122,7 +126,7 @@ func (v *View) fillOne(ctx context.Context, w *changeTracker, name string, f exe
 			return "", wrongValue("a string", f.Value)
 		}
 		got, err := v.enterText(ctx, &field, at, c, text, executor.TypeOptions{Clear: true})
-		if err == nil && got.field != nil && o.Submit.IsZero() {
+		if err == nil && got.field != nil {
 			got.field.name = name
 			w.entered = append(w.entered, got.field)
 		}

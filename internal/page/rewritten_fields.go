@@ -3,6 +3,8 @@ package page
 import (
 	"context"
 	"fmt"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
 // An enteredField is a field into which an action entered text.
@@ -40,4 +42,20 @@ func (w *changeTracker) rewrittenFields(ctx context.Context) string {
 		notes = append(notes, note)
 	}
 	return joinNotes(notes...)
+}
+
+// lostField returns ErrNotActionable if a field has lost the text that the action entered. A combobox
+// that accepts only its options clears itself when the focus leaves it.
+func (w *changeTracker) lostField(ctx context.Context) error {
+	for _, f := range w.entered {
+		if !f.doc.current() || f.want == "" {
+			continue
+		}
+		var now *fieldInfo
+		if f.doc.call(ctx, &now, "rewrittenField", f.id, 0) == nil && now != nil && now.Value == "" {
+			return executor.Errorf(executor.ErrNotActionable, "Type into the field and choose one of its options, and then submit the form.",
+				"nothing was submitted: field %s is empty again since the focus left it", f.name)
+		}
+	}
+	return nil
 }
