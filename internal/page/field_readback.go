@@ -76,7 +76,7 @@ func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pend
 		e.note = fmt.Sprintf("the %s field is empty now", after.Type)
 	case after.Masked:
 		e.note = fmt.Sprintf("the %s field has a different value", after.Type)
-	case after.Value == before.Value:
+	case !e.kept && after.Value == before.Value:
 		e.note = fmt.Sprintf("the %s field rejected the text; its value is %q", after.Type, firstLine(value))
 	default:
 		e.note = fmt.Sprintf("the field value is %q", firstLine(value))
