@@ -130,13 +130,20 @@ func Selector(selector string) Target { return Target{Selector: selector} }
 // IsZero reports whether neither field is set.
 func (t Target) IsZero() bool { return t == Target{} }
 
-// Validate returns ErrBadArgs unless exactly one field is set and a ref has the form of one.
+// maxSelector is the maximum length of a selector, in bytes. It is copied several times on its way to
+// the page.
+const maxSelector = 64 << 10
+
+// Validate returns ErrBadArgs unless exactly one field is set, a ref has the form of one, and a
+// selector has at most 65,536 bytes.
 func (t Target) Validate() error {
 	switch {
 	case t.Selector == "" && t.Ref == "":
 		return Errorf(ErrBadArgs, "Give a ref from snapshot, or a selector.", "neither selector nor ref given")
 	case t.Selector != "" && t.Ref != "":
 		return Errorf(ErrBadArgs, "Give only one of them.", "both selector and ref given")
+	case len(t.Selector) > maxSelector:
+		return Errorf(ErrBadArgs, "Use a shorter one, or a ref.", "the selector has %d bytes; at most %d are allowed", len(t.Selector), maxSelector)
 	case t.Ref != "":
 		_, err := ParseRef(string(t.Ref))
 		return err

@@ -153,6 +153,7 @@ func TestDecodeErrors(t *testing.T) {
 	for _, c := range []struct{ tool, args, want string }{
 		{"click", `{}`, "neither selector nor ref given"},
 		{"click", `{"ref":"e1","selector":"#a"}`, "both selector and ref given"},
+		{"click", `{"selector":"` + strings.Repeat("a", 65_537) + `"}`, "the selector has 65537 bytes; at most 65536 are allowed"},
 		{"click", `{"ref":"button"}`, `ref "button" is not a ref`},
 		{"click", `{"ref":"e1","tabId":"7"}`, `tabId "7" is not a tab id`},
 		{"click", `{"ref":"e1","timeoutMs":"5"}`, "timeoutMs must be an integer number of milliseconds from 1 to 600000, got a string"},

@@ -145,7 +145,7 @@ func parseAuthority(scheme, authority string) (site, error) {
 	case strings.Contains(authority, "@"):
 		return s, badURL("Remove the user name and password before the @.", "has a user name or password")
 	case strings.Contains(authority, "%"):
-		return s, badURL("Write the host without percent-encoding.", "has a % in its host")
+		return s, badURL("Write the host without percent-encoding.", "has a %% in its host")
 	}
 	host, port, hasPort, err := cutPort(authority)
 	if err != nil {

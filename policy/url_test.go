@@ -74,6 +74,13 @@ func TestParseURLRejects(t *testing.T) {
 	}
 }
 
+// TestParseURLErrorText checks that the text of an error is not used as a format.
+func TestParseURLErrorText(t *testing.T) {
+	if _, err := ParseURL("http://localhost%2e:7401/"); err == nil || !strings.Contains(err.Error(), "url has a % in its host") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func FuzzURL(f *testing.F) {
 	for _, s := range traps {
 		if len(s) < 1000 {
