@@ -82,7 +82,7 @@ func (e *endToEnd) shareForTime(t *testing.T) {
 	})()`, nil)
 	b.KillWorker(t)
 	e.server.until(t, "no tab shared", "chrome_status", nil)
-	const want = "the user shared the tab until 15 minutes after the last call"
+	const want = "the user shared the tab only until 15 minutes after the last call"
 	e.server.refused(t, "TAB_NOT_FOUND", "get_text", nil, "no tab is shared", want, "share it again")
 	e.server.refused(t, "TAB_NOT_FOUND", "get_text", map[string]any{"tabId": tab}, "no longer shared", want)
 	b.Popup(t, func(s string) {

@@ -239,8 +239,9 @@ func (e *entered) pending(docs ...*document) (list []*document) {
 	return list
 }
 
-// watchFields makes d record in which fields the user enters something.
-func (v *View) watchFields(ctx context.Context, d *document) {
+// watchFields makes d record in which fields the user enters something. duringHandover means that the
+// user may already have done so: d has become known during the handover.
+func (v *View) watchFields(ctx context.Context, d *document, duringHandover bool) {
 	if v.checkQuietly(ctx, d) != nil {
 		return
 	}
@@ -251,8 +252,8 @@ func (v *View) watchFields(ctx context.Context, d *document) {
 	sending, cancel := context.WithTimeout(ctx, d.tab.timing.WatchFields)
 	defer cancel()
 	p, err := d.start(sending, "watchFields")
-	if err == nil && d.finish(limit, p, nil) != nil {
-		// The page is hung. When it responds, the user may have entered something.
+	if err == nil && (duringHandover || d.finish(limit, p, nil) != nil) {
+		// If the page is hung, the user may have entered something when it responds.
 		_, _ = d.start(sending, "distrustContents")
 	}
 }
