@@ -86,7 +86,7 @@ func (c *Conn) begin(ctx context.Context, method string, params any, ordered boo
 	c.pending[id] = p
 	p.timer = time.AfterFunc(timeout+responseGrace, func() {
 		c.finish(id, nil, &errs.Error{
-			Code: errs.ErrTimeout, Retryable: true, Hint: hungHint,
+			Code: errs.ErrTimeout, Retryable: true, Hint: errs.HintExtensionHung,
 			Err: fmt.Errorf("the extension did not respond to %s within %v", method, timeout.Round(time.Millisecond)),
 		})
 	})
@@ -119,14 +119,11 @@ func (c *Conn) complete(p *pending, data json.RawMessage, err error) {
 	}
 }
 
-// hungHint is the hint of errors about an extension that does not respond.
-const hungHint = "Try again; if the extension still does not respond, ask the user to restart Chrome."
-
 // contextError returns the error of a call whose context is done.
 func contextError(ctx context.Context, method string) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.DeadlineExceeded) {
-		return &errs.Error{Code: errs.ErrTimeout, Retryable: true, Hint: hungHint, Err: fmt.Errorf("the extension did not respond to %s in time", method)}
+		return &errs.Error{Code: errs.ErrTimeout, Retryable: true, Hint: errs.HintExtensionHung, Err: fmt.Errorf("the extension did not respond to %s in time", method)}
 	}
 	return fmt.Errorf("%s: %w", method, cause)
 }

@@ -38,8 +38,10 @@ type Actor interface {
 	// SelectOption selects the options of a <select> by value or label, and deselects all others.
 	// It returns ErrBadArgs, with a list of the options, if one does not exist.
 	SelectOption(ctx context.Context, target Target, values []string, opts *ActionOptions) (*Selection, error)
-	// FillForm fills fields in the given order, and then submits the form if opts.Submit is set. An
-	// error names the field that failed and those that were filled.
+	// FillForm fills fields in the given order, and then submits the form if opts.Submit is set. It does
+	// not submit the form, and returns ErrNotActionable, if a field has lost its text by then, as a
+	// combobox does that accepts only its options. An error names the field that failed and those that
+	// were filled.
 	FillForm(ctx context.Context, fields []Field, opts *FillOptions) (*FillResult, error)
 	// HandleDialog answers the open JavaScript dialog. It returns ErrBadArgs if no dialog is open.
 	HandleDialog(ctx context.Context, answer DialogAnswer) (*DialogResult, error)

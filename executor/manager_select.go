@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 )
 
 // probeTTL is how long the result of a ping is valid, so that a burst of calls shares one ping, or
@@ -85,7 +87,7 @@ func (m *Manager) choose(ctx context.Context, wait bool) (c *backendState, skipp
 		return m.extension, nil, nil
 	case ctx.Err() != nil:
 		return nil, nil, &Error{Code: ErrTimeout, Retryable: true, Hint: HintMoreTime,
-			Err: noBackendChosen{context.Cause(ctx)}}
+			Err: errs.WithCause("the call ended before a browser was chosen", context.Cause(ctx))}
 	case useCDP:
 		return m.cdp, err, nil
 	}
@@ -119,13 +121,6 @@ func (m *Manager) waitForReconnect(ctx context.Context) {
 		}
 	}
 }
-
-// noBackendChosen is the cause of the error of a call that ended before a backend was chosen. Its text
-// does not contain the cause of that.
-type noBackendChosen struct{ cause error }
-
-func (noBackendChosen) Error() string   { return "the call ended before a browser was chosen" }
-func (e noBackendChosen) Unwrap() error { return e.cause }
 
 // probeExtension returns nil if the extension can be used. It pings it unless the last result is
 // still valid.
@@ -253,7 +248,7 @@ func (m *Manager) noBackendError(why error) error {
 		if known := new(Error); errors.As(why, &known) && known.Hint != "" {
 			hints[0] = known.Hint
 		} else if errors.Is(why, errProbeTimeout) {
-			hints[0] = "Try again; if the extension still does not respond, ask the user to restart Chrome."
+			hints[0] = errs.HintExtensionHung
 		}
 	}
 	switch {

@@ -310,12 +310,12 @@ func (h *handovers) places(page *executor.HandedOver, by askChannel) (popup, eli
 // can see the page in a window.
 func cannotAsk(visible bool) error {
 	hint := "Report that to the user. They can start chrome-mcp with --headless=false and an MCP host that supports elicitation, or share a tab of Chrome with the extension."
-	no := "the page is in no window"
+	why := "the page has no window"
 	if visible {
-		no = "this call cannot use elicitation"
+		why = "this call cannot use elicitation"
 		hint = "Write to the user what to do in the browser's window, and wait for their next message."
 	}
-	return executor.Errorf(executor.ErrConsentRequired, hint, "the question cannot be shown: there is no extension popup and no dashboard, and %s", no)
+	return executor.Errorf(executor.ErrConsentRequired, hint, "the question cannot be shown: there is no extension popup and no dashboard, and %s", why)
 }
 
 // show shows a question until it is answered, and then ends the handover. When the question is

@@ -227,3 +227,18 @@ const (
 	// during one call.
 	HintReadLess = "The page is large: read a part of it."
 )
+
+// HintExtensionHung is the hint for an extension that does not respond.
+const HintExtensionHung = "Try again; if the extension still does not respond, ask the user to restart Chrome."
+
+// WithCause returns an error with a text that does not contain the text of its cause. errors.Is and
+// errors.As find the cause.
+func WithCause(text string, cause error) error { return &caused{text, cause} }
+
+type caused struct {
+	text  string
+	cause error
+}
+
+func (e *caused) Error() string { return e.text }
+func (e *caused) Unwrap() error { return e.cause }

@@ -45,10 +45,7 @@ var ErrClosed = errors.New("connection to the browser closed")
 var ErrCallTimeout = errors.New("the page did not respond in time")
 
 // errBrowserTimeout is the ErrCallTimeout of a call to the browser instead of a page.
-type errBrowserTimeout struct{}
-
-func (errBrowserTimeout) Error() string { return "the browser did not respond in time" }
-func (errBrowserTimeout) Unwrap() error { return ErrCallTimeout }
+var errBrowserTimeout = errs.WithCause("the browser did not respond in time", ErrCallTimeout)
 
 // HungHint is the hint of errors about a page that does not respond.
 const HungHint = "The page may be hung: navigate it elsewhere, or close it with Page.Close and open another."

@@ -226,7 +226,7 @@ func (p *Pending) Wait(ctx context.Context, result any) error {
 func (s *Session) callError(ctx context.Context, method string) error {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		if s.parent == nil {
-			return errs.Errorf(errs.ErrTimeout, "Try again; if the browser still does not respond, ask the user to restart it.", "%w", errBrowserTimeout{})
+			return errs.Errorf(errs.ErrTimeout, "Try again; if the browser still does not respond, ask the user to restart it.", "%w", errBrowserTimeout)
 		}
 		return errs.Errorf(errs.ErrTimeout, HungHint, "%w", ErrCallTimeout)
 	}

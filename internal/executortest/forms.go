@@ -119,7 +119,7 @@ func (s *suite) fillForm(t *testing.T) {
 	s.page(t, "form with a field that clears itself is not submitted", "form.html", func(c *testCase) {
 		c.eval("document.querySelector('#name').onblur = (e) => { e.target.value = ''; }; 0", nil)
 		_, err := c.page().FillForm(c.ctx, []executor.Field{{Target: css("#name"), Value: "Norway"}, {Target: css("#notes"), Value: "kept"}}, &executor.FillOptions{Submit: css("#send")})
-		c.wantCode(err, executor.ErrNotActionable, "nothing was submitted", "#name")
+		c.wantCode(err, executor.ErrNotActionable, "the submit button: it was not pressed", "#name")
 		c.wantValue("notes.value", "kept")
 		c.wantUntouched("form")
 	})

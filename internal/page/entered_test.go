@@ -7,7 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto"
+
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 )
 
 // TestMaskEntered checks that texts, lists, maps and JSON are masked, and that origins, ids and
@@ -98,6 +102,30 @@ func TestReturnedDocument(t *testing.T) {
 		e.created(next)
 		if values := e.of([]*document{next}); len(values) > 0 || len(e.pending(next)) > 0 {
 			t.Errorf("%+v: values %q are masked in the next document", tt, values)
+		}
+	}
+}
+
+// TestWatchFieldsOfLateDocument checks that the contents of a document that becomes known during a
+// handover are not taken for those of the page: the user may have entered them.
+func TestWatchFieldsOfLateDocument(t *testing.T) {
+	calls := make(chan string, 100)
+	reply := replyAsWorlds()
+	b := cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
+		for _, name := range []string{"watchFields", "distrustContents"} {
+			if strings.Contains(string(cmd.Params), `"`+name+`"`) {
+				calls <- name
+			}
+		}
+		reply(b, cmd)
+	})
+	tab := attach(t, b)
+	v := tab.NewView(ViewOptions{Gate: executor.AllowAll})
+	tab.openerGroup.beginHandover(v)
+	load(t, b, tab, 1)
+	for _, want := range []string{"watchFields", "distrustContents"} {
+		if got := await.Receive(t, want, calls); got != want {
+			t.Fatalf("%s was called, want %s", got, want)
 		}
 	}
 }

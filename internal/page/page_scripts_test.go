@@ -67,9 +67,12 @@ func load(t *testing.T, b *cdptest.FakeTransport, tab *Tab, n int) *document {
 
 // worlds returns a browser that knows which isolated worlds have the page scripts. As in a real
 // browser, calls in other worlds fail.
-func worlds() *cdptest.FakeTransport {
+func worlds() *cdptest.FakeTransport { return cdptest.New(replyAsWorlds()) }
+
+// replyAsWorlds returns the function that replies to the commands of worlds.
+func replyAsWorlds() func(*cdptest.FakeTransport, *cdproto.Message) {
 	installed := make(map[string]int)
-	return cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
+	return func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
 		var params struct {
 			World string `json:"uniqueContextId"`
 		}
@@ -87,7 +90,7 @@ func worlds() *cdptest.FakeTransport {
 		default:
 			b.Reply(cmd, "{}")
 		}
-	})
+	}
 }
 
 // TestInstallCanceled checks that a call that is canceled before it is sent leaves the document

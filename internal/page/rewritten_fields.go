@@ -54,7 +54,7 @@ func (w *changeTracker) lostField(ctx context.Context) error {
 		var now *fieldInfo
 		if f.doc.call(ctx, &now, "rewrittenField", f.id, 0) == nil && now != nil && now.Value == "" {
 			return executor.Errorf(executor.ErrNotActionable, "Type into the field and choose one of its options, and then submit the form.",
-				"nothing was submitted: field %s is empty again since the focus left it", f.name)
+				"it was not pressed, because field %s is empty again since the focus left it", f.name)
 		}
 	}
 	return nil

@@ -160,17 +160,6 @@ func (v *View) otherThingError(ctx context.Context, s *shownRef, c *refChange) e
 // latestRecord, as the number of a record, means the last record of an element.
 const latestRecord = math.MaxInt32
 
-// recordTarget reports whether a page script is to record what el is before an action on it, because
-// nothing else in the result shows how it changes: the target was a selector, and the client has not
-// received the page.
-func (el *element) recordTarget(ctx context.Context, v *View) bool {
-	if el.watch == nil || el.shown != nil || v.reportsOutline(ctx) {
-		return false
-	}
-	el.watch.target = &shownRef{doc: el.doc, id: el.id, at: latestRecord}
-	return true
-}
-
 // receiveChange records that the client receives the new description of an element, and returns the
 // note with it.
 func (v *View) receiveChange(s *shownRef, c *refChange) string {

@@ -71,10 +71,11 @@ func (v *View) Type(ctx context.Context, target executor.Target, text string, op
 		default:
 			var sent bool
 			sent, err = v.pressChordChecked(ctx, el.doc, &chord{key: namedKeys["Enter"]})
-			err = withProgress(err, map[bool]string{
-				false: "the text was typed and Enter was not pressed",
-				true:  "the text was typed, and Enter was sent: the page may still receive it",
-			}[sent])
+			progress := "the text was typed and Enter was not pressed"
+			if sent {
+				progress = "the text was typed, and Enter was sent: the page may still receive it"
+			}
+			err = withProgress(err, progress)
 		}
 		return got.note, err
 	}))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
@@ -293,18 +294,9 @@ func asExecutorError(err error) error {
 	switch _, ok := errors.AsType[*executor.Error](err); {
 	case ok:
 	case errors.Is(err, context.DeadlineExceeded):
-		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: &endedError{"the call did not finish in time", err}, Hint: executor.HintMoreTime}
+		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: errs.WithCause("the call did not finish in time", err), Hint: executor.HintMoreTime}
 	case errors.Is(err, context.Canceled):
-		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: &endedError{"the call was canceled", err}}
+		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: errs.WithCause("the call was canceled", err)}
 	}
 	return err
 }
-
-// An endedError is the error of a call whose context ended. Its text does not contain the cause's.
-type endedError struct {
-	text  string
-	cause error
-}
-
-func (e *endedError) Error() string { return e.text }
-func (e *endedError) Unwrap() error { return e.cause }

@@ -57,14 +57,14 @@ export class Columns {
   }
 
   /**
-   * addNode adds a node.
+   * append adds a node.
    * @param {string} role
    * @param {number} depth
    * @param {number} flags
    * @param {number} id
    * @param {string} name
    */
-  addNode(role, depth, flags, id, name) {
+  append(role, depth, flags, id, name) {
     let r = this.roles.get(role);
     if (r === undefined) {
       r = this.roles.size;

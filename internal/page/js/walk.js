@@ -162,7 +162,7 @@ export class Walk extends Columns {
    * @param {number} depth
    */
   emit(el, role, depth, flags = 0, id = 0, name = '') {
-    this.addNode(role, depth, flags, id, name);
+    this.append(role, depth, flags, id, name);
     const owner = this.item || this.box;
     this.e.push(el);
     this.owners.push(owner);
