@@ -11,6 +11,8 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/chromedp/cdproto/cdp"
+
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
@@ -57,8 +59,13 @@ type entered struct {
 	// arrival is arrivalNew if no document of the tab can have values of an earlier one. Otherwise the
 	// values of all documents are masked.
 	arrival arrival
-	// returned are the worlds of documents that came back after a handover. They are unmasked at first.
+	// returned are the worlds of documents that came back after a handover, or that became known after
+	// it. They are unmasked at first.
 	returned map[string]bool
+	// late are the frames whose document was not known at the end of a handover, or has not masked its
+	// fields, and the frames in them. They may have had a document during the handover that becomes
+	// known later.
+	late map[cdp.FrameID]bool
 	// unknown means that the documents could not be listed at the end of a handover, so all are
 	// unmasked.
 	unknown bool
@@ -155,23 +162,62 @@ func (e *entered) arrived(how arrival, top bool, docs []*document) {
 	}
 }
 
-// created records a document whose world was created.
-func (e *entered) created(d *document) {
+// created records a document whose world was created. handedOver means that the tab is handed over:
+// the end of the handover may not know the document yet.
+func (e *entered) created(d *document, handedOver bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if handedOver {
+		e.setUnmasked(d)
+	}
 	e.setReturned(d)
 }
 
-// setReturned makes d unmasked if it can have what the user entered: it is loaded again, or it was
-// handed over and is restored. e.mu must be held.
+// setReturned makes d unmasked if it can have what the user entered: it is loaded again, it was
+// handed over and is restored, or it becomes known only after the handover. e.mu must be held.
 func (e *entered) setReturned(d *document) {
-	if e.arrival == arrivalNew || e.arrival == arrivalRestored && !e.handed[d.world] {
+	again := e.arrival == arrivalAgain || e.arrival == arrivalRestored && e.handed[d.world]
+	if !again && !e.late[d.frame] {
 		return
 	}
+	e.setUnmasked(d)
+	if e.returned == nil {
+		e.returned = make(map[string]bool)
+	}
+	e.returned[d.world] = true
+}
+
+// setUnmasked makes d unmasked. e.mu must be held.
+func (e *entered) setUnmasked(d *document) {
 	if e.unmasked == nil {
 		e.unmasked = make(map[string]bool)
 	}
-	e.unmasked[d.world], e.returned[d.world] = true, true
+	e.unmasked[d.world] = true
+}
+
+// setLate records a frame whose document is not known at the end of a handover, or has not masked its
+// fields. e.mu must be held.
+func (e *entered) setLate(frame cdp.FrameID) {
+	if e.late == nil {
+		e.late = make(map[cdp.FrameID]bool)
+	}
+	e.late[frame] = true
+}
+
+// frameAttached records a frame.
+func (e *entered) frameAttached(frame, parent cdp.FrameID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.late[parent] {
+		e.setLate(frame)
+	}
+}
+
+// frameDetached records that a frame was removed.
+func (e *entered) frameDetached(frame cdp.FrameID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.late, frame)
 }
 
 // hasReturned reports whether d came back after a handover.
@@ -200,17 +246,29 @@ func (e *entered) of(docs []*document) (list []string) {
 	return list
 }
 
-// setUnmasked records the documents of the tab, which have not masked their fields yet.
-func (e *entered) setUnmasked(docs []*document) {
+// mustMask records documents of the tab that have not masked their fields yet.
+func (e *entered) mustMask(docs []*document) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.unmasked == nil {
-		e.unmasked = make(map[string]bool)
-	}
 	for _, d := range docs {
-		e.unmasked[d.world] = true
+		e.setUnmasked(d)
+		e.setLate(d.frame)
 	}
 	e.unknown = e.unknown && len(docs) == 0
+}
+
+// handoverEnded records the frames of the tab whose document is not known when a handover ends. t.mu
+// must not be held.
+func (t *Tab) handoverEnded() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.entered.mu.Lock()
+	defer t.entered.mu.Unlock()
+	for id, f := range t.frames {
+		if f.world == nil {
+			t.entered.setLate(id)
+		}
+	}
 }
 
 // setUnknown records that the documents of the tab are not known and count as unmasked.
@@ -225,6 +283,7 @@ func (e *entered) masked(d *document) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.unmasked, d.world)
+	delete(e.late, d.frame)
 }
 
 // pending returns those of docs that have not masked their fields yet.
@@ -262,7 +321,7 @@ func (v *View) watchFields(ctx context.Context, d *document, duringHandover bool
 // values. Until a document has done that, check denies reading it. A document that does not respond
 // does not delay the others.
 func (v *View) maskEntered(ctx context.Context, t *Tab, docs []*document) {
-	t.entered.setUnmasked(docs)
+	t.entered.mustMask(docs)
 	ctx, cancel := context.WithTimeout(ctx, t.timing.Mask)
 	defer cancel()
 	var wg sync.WaitGroup

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto"
+	"github.com/chromedp/cdproto/cdp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
@@ -89,7 +90,7 @@ func TestReturnedDocument(t *testing.T) {
 		e.watched(&document{world: "left"})
 		e.report("left", 0, "831942")
 		e.arrived(tt.how, true, nil)
-		e.created(d)
+		e.created(d, false)
 		if values := e.of([]*document{d}); len(values) != tt.values || len(e.pending(d)) > 0 != tt.again {
 			t.Errorf("%+v: values %q, unmasked %v", tt, values, len(e.pending(d)) > 0)
 		}
@@ -99,7 +100,7 @@ func TestReturnedDocument(t *testing.T) {
 		}
 		e.arrived(arrivalNew, true, nil)
 		next := &document{world: "next"}
-		e.created(next)
+		e.created(next, false)
 		if values := e.of([]*document{next}); len(values) > 0 || len(e.pending(next)) > 0 {
 			t.Errorf("%+v: values %q are masked in the next document", tt, values)
 		}
@@ -127,5 +128,100 @@ func TestWatchFieldsOfLateDocument(t *testing.T) {
 		if got := await.Receive(t, want, calls); got != want {
 			t.Fatalf("%s was called, want %s", got, want)
 		}
+	}
+}
+
+// TestDocumentKnownAfterHandover checks that a document which becomes known only after a handover can
+// be read only once it has masked its fields: the user may have entered something in it.
+func TestDocumentKnownAfterHandover(t *testing.T) {
+	masked := make(chan string, 100)
+	reply := replyAsWorlds()
+	b := cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
+		if !strings.Contains(string(cmd.Params), `"maskEntered"`) {
+			reply(b, cmd)
+			return
+		}
+		var params struct {
+			World string `json:"uniqueContextId"`
+		}
+		if err := json.Unmarshal(cmd.Params, &params); err != nil {
+			t.Error(err)
+		}
+		masked <- params.World
+		b.Reply(cmd, `{"result":{"type":"object","value":{"values":["831942"],"parsed":true}}}`)
+	})
+	tab := attach(t, b)
+	v := tab.NewView(ViewOptions{Gate: executor.AllowAll})
+	load(t, b, tab, 1)
+	attachFrame := func(id, parent string) {
+		b.Emit("T", "Page.frameAttached", fmt.Sprintf(`{"frameId":%q,"parentFrameId":%q}`, id, parent))
+	}
+	wait := func(what string, cond func() bool) {
+		t.Helper()
+		if err := tab.await(t.Context(), func() (bool, error) { return cond(), nil }); err != nil {
+			t.Fatalf("waiting for %s: %v", what, err)
+		}
+	}
+	create := func(frame string, n int) *document {
+		t.Helper()
+		b.Emit("T", "Runtime.executionContextCreated", fmt.Sprintf(
+			`{"context":{"id":%d,"origin":"https://a.test","name":%q,"uniqueId":"W%d","auxData":{"frameId":%q,"isDefault":false,"type":"isolated"}}}`, n, WorldName, n, frame))
+		var d *document
+		wait("the document of "+frame, func() bool { d = tab.documentOf(tab.frames[cdp.FrameID(frame)]); return d != nil })
+		return d
+	}
+
+	if !tab.openerGroup.beginHandover(v) {
+		t.Fatal("the handover did not begin")
+	}
+	attachFrame("late", "T")
+	attachFrame("other", "T")
+	wait("the frames", func() bool { return tab.frames["other"] != nil })
+	v.endHandover()
+	if got := await.Receive(t, "the top document", masked); got != "W1" {
+		t.Fatalf("%s was masked, want W1", got)
+	}
+	attachFrame("inner", "late")
+	attachFrame("new", "T")
+
+	for i, frame := range []string{"inner", "late"} {
+		d := create(frame, 10+i)
+		if err := tab.unmaskedError(d, executor.OpRead); err == nil {
+			t.Errorf("%s can be read before it has masked its fields", frame)
+		}
+		if err := v.check(t.Context(), d, executor.OpRead, ""); err != nil {
+			t.Error(err)
+		}
+		if got := await.Receive(t, frame, masked); got != d.world {
+			t.Errorf("%s was masked, want %s", got, d.world)
+		}
+		if values := tab.entered.of([]*document{d}); len(values) != 1 {
+			t.Errorf("%s: values %q", frame, values)
+		}
+	}
+	// What the frame loads then is new, and so is a frame of a document that has masked its fields.
+	for i, frame := range []string{"late", "new"} {
+		if frame == "late" {
+			b.Emit("T", "Runtime.executionContextDestroyed", `{"executionContextId":11,"executionContextUniqueId":"W11"}`)
+			wait("the end of the document", func() bool { return tab.frames["late"].world == nil })
+		}
+		if err := tab.unmaskedError(create(frame, 20+i), executor.OpRead); err != nil {
+			t.Errorf("%s: %v", frame, err)
+		}
+	}
+}
+
+// TestDocumentKnownAtEndOfHandover checks that a document which becomes known while a handover ends
+// cannot be read before it has masked its fields.
+func TestDocumentKnownAtEndOfHandover(t *testing.T) {
+	var e entered
+	d := &document{world: "w", frame: "F"}
+	e.created(d, true)
+	if len(e.pending(d)) != 1 {
+		t.Error("the document can be read")
+	}
+	e.masked(d)
+	if len(e.pending(d)) > 0 {
+		t.Error("the document that has masked its fields cannot be read")
 	}
 }

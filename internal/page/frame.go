@@ -57,6 +57,7 @@ func (t *Tab) addFrameTree(s *cdpconn.Session, tree *cdppage.FrameTree) {
 	f.sess = cmp.Or(f.sess, s)
 	if f.sess == s && f.loader == "" {
 		f.parent = tree.Frame.ParentID
+		t.entered.frameAttached(f.id, f.parent)
 		f.setDocument(tree.Frame)
 		t.shown = t.shown || f.id == t.main && !isBlank(f.url)
 	}
@@ -92,6 +93,7 @@ func (f *frame) setDocument(d *cdp.Frame) {
 func (t *Tab) frameAttached(s *cdpconn.Session, id, parent cdp.FrameID) {
 	f := t.frameWith(id)
 	f.parent, f.sess = parent, s
+	t.entered.frameAttached(id, parent)
 }
 
 func (t *Tab) dropFrame(id cdp.FrameID) {
@@ -100,6 +102,7 @@ func (t *Tab) dropFrame(id cdp.FrameID) {
 	}
 	t.rememberPastDocument(t.frames[id])
 	t.inflight.forget(id)
+	t.entered.frameDetached(id)
 	delete(t.frames, id)
 	delete(t.started, id)
 	for child, f := range t.frames {
@@ -286,7 +289,7 @@ func (t *Tab) worldCreated(s *cdpconn.Session, d *runtime.ExecutionContextDescri
 	case d.Name == WorldName:
 		f.world, f.late = w, false
 		d := t.documentOf(f)
-		t.entered.created(d)
+		t.entered.created(d, t.HandedOver())
 		t.watchNewDocument(d)
 		after = t.unblockLate(d)
 	}

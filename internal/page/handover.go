@@ -175,6 +175,7 @@ func (v *View) takeBack(t *Tab) {
 		t.entered.setUnknown()
 	}
 	v.maskEntered(context.Background(), t, t.documents())
+	t.handoverEnded()
 	limit, cancel := context.WithTimeout(context.Background(), t.timing.Resume)
 	defer cancel()
 	t.discardMessages(limit)
