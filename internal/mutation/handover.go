@@ -50,6 +50,11 @@ var handovers = promises{
 	},
 	"What the user enters in a page that is handed over": {
 		{
+			File: "internal/page/handover.go",
+			Old:  "	t.handoverEnded()\n", New: "",
+			Test: "TestDocumentKnownAfterHandover",
+		},
+		{
 			File: "internal/session/page.go",
 			Old:  "	v.MaskEntered(result)\n", New: "",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
