@@ -111,27 +111,26 @@ type Tab struct {
 	openedAt    time.Time        // when we learned of the tab; never changes
 	changed     notify.Broadcast // the state below has changed
 
-	frameAttacher frameAttacher
-	dialogs       dialogs
-	recording     recording
-	emulation     emulationState
-	rendering     backgroundRendering
-	own           atomic.Bool              // one of our sessions opened the tab
-	attached      atomic.Int64             // frames that have ever been attached to the tab
-	loaded        atomic.Int64             // documents that frames have loaded, without about: URLs, which belong to the documents around them
-	intercepting  atomic.Bool              // opts.RequestFilter is enabled
-	live          atomic.Pointer[liveView] // uses the screencast of the tab; nil if there is none
-	pressed       pressedButtons
-	blocking      inputBlocking
-	reports       reportSubscriptions
-	inflight      inflightRequests
-	popups        popups
-	entered       entered
-	errors        eventLog[pageError]        // uncaught errors of the page
-	handovers     eventLog[handover]         // navigations to other programs
-	autoClosed    eventLog[autoClosedDialog] // dialogs that were closed because the page was navigating
-	fileChoosers  eventLog[cdppage.EventFileChooserOpened]
-	resubmission  atomic.Pointer[resubmissionGuard] // nil while no call needs one
+	dialogs      dialogs
+	recording    recording
+	emulation    emulationState
+	rendering    backgroundRendering
+	own          atomic.Bool              // one of our sessions opened the tab
+	attached     atomic.Int64             // frames that have ever been attached to the tab
+	loaded       atomic.Int64             // documents that frames have loaded, without about: URLs, which belong to the documents around them
+	intercepting atomic.Bool              // opts.RequestFilter is enabled
+	live         atomic.Pointer[liveView] // uses the screencast of the tab; nil if there is none
+	pressed      pressedButtons
+	blocking     inputBlocking
+	reports      reportSubscriptions
+	inflight     inflightRequests
+	popups       popups
+	entered      entered
+	errors       eventLog[pageError]        // uncaught errors of the page
+	handovers    eventLog[handover]         // navigations to other programs
+	autoClosed   eventLog[autoClosedDialog] // dialogs that were closed because the page was navigating
+	fileChoosers eventLog[cdppage.EventFileChooserOpened]
+	resubmission atomic.Pointer[resubmissionGuard] // nil while no call needs one
 
 	mu                 sync.Mutex // guards the fields below
 	frames             map[cdp.FrameID]*frame
@@ -261,7 +260,8 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": documentStartScript(s == t.sess), "worldName": WorldName, "runImmediately": true}},
 		{"Inspector.enable", nil}, // reports crashes
 		{"Network.enable", t.networkEnableParams()},
-		{method: setAutoAttach},
+		// New out-of-process iframes wait until we have enabled what they need: see blockChild.
+		{"Target.setAutoAttach", map[string]any{"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": []map[string]any{{"type": "iframe"}}}},
 	}
 	handedOver := t.HandedOver()
 	if s == t.sess && !handedOver {
@@ -284,13 +284,7 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 		if waiting && i == len(commands)-1 {
 			t.blockChild(ctx, s)
 		}
-		var p *cdpconn.Pending
-		var err error
-		if c.method == setAutoAttach {
-			p, err = t.frameAttacher.enable(ctx, s)
-		} else {
-			p, err = s.Start(ctx, c.method, c.params)
-		}
+		p, err := s.Start(ctx, c.method, c.params)
 		if err != nil {
 			return err
 		}

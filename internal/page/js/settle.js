@@ -78,6 +78,9 @@ export function pageScheduledWork() {
 export const waitForQuiet = async (token, { quiet, max, brief, plain, unseen, outline, since, target }) => {
   const start = performance.now();
   const m = trackers.get(token);
+  // Requested before other tasks run, so that it is the frame that paints the changes so far.
+  let before = start;
+  let frame = m && (m.last < 0 || unseen) ? null : nextFrame();
   if (m && (brief || plain || unseen)) {
     // Run the pending tasks, and those that they add.
     await task();
@@ -88,8 +91,11 @@ export const waitForQuiet = async (token, { quiet, max, brief, plain, unseen, ou
   if (m && unseen && alone) {
     markQuiet(true);
   } else if (!m || m.last >= 0 || !(brief || (plain && !m.touched && alone))) {
-    const before = performance.now();
-    await nextFrame();
+    if (!frame || (m && m.last >= before)) {
+      before = performance.now();
+      frame = nextFrame();
+    }
+    await frame;
     await task();
     while (m && (goesOn ? m.last >= 0 : m.last >= before)) {
       const now = performance.now();
