@@ -115,8 +115,8 @@ type Request struct {
 	Bytes          int64     `json:"bytes"` // received over the network
 	Duration       int64     `json:"ms"`    // until it ended; 0 while it is running
 	Running        bool      `json:"running,omitempty"`
-	Error          string    `json:"error,omitempty"`   // the network error, such as "net::ERR_FAILED"
-	DeniedByPolicy bool      `json:"refused,omitempty"` // by the policy
+	Error          string    `json:"error,omitempty"`          // the network error, such as "net::ERR_FAILED"
+	DeniedByPolicy bool      `json:"deniedByPolicy,omitempty"` // by the policy
 	Time           time.Time `json:"time"`
 
 	// The fields below are set only for a request in full. Values of headers and JSON members whose

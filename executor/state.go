@@ -32,5 +32,5 @@ type StateResult struct {
 	// expired or that the browser rejects.
 	DeniedCookies  int `json:"deniedCookies,omitempty"`
 	DeniedOrigins  int `json:"deniedOrigins,omitempty"`
-	InvalidCookies int `json:"deadCookies,omitempty"`
+	InvalidCookies int `json:"invalidCookies,omitempty"`
 }

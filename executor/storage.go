@@ -101,13 +101,13 @@ type Items struct {
 type Item struct {
 	Key       string `json:"key"`
 	Value     string `json:"value,omitempty"`
-	Chars     int    `json:"chars"`         // of the value, in UTF-16 units
-	Truncated bool   `json:"cut,omitempty"` // Value is only the start of the value, because of MaxChars
+	Chars     int    `json:"chars"`               // of the value, in UTF-16 units
+	Truncated bool   `json:"truncated,omitempty"` // Value is only the start of the value, because of MaxChars
 }
 
 // StorageChange is the result of a storage write.
 type StorageChange struct {
 	Origin         string `json:"origin"`
-	Count          int    `json:"count"`          // number of items set or removed
-	SkippedCookies int    `json:"left,omitempty"` // cookies of domains that the policy denies
+	Count          int    `json:"count"`                    // number of items set or removed
+	SkippedCookies int    `json:"skippedCookies,omitempty"` // cookies of domains that the policy denies
 }

@@ -62,13 +62,13 @@ var (
 
 // An observedEvent is the record of one event in js/hit_target_check.js.
 type observedEvent struct {
-	Type    string        `json:"type"`
-	OK      bool          `json:"ok"`
-	By      *foundElement `json:"by"`
-	Blocked bool          `json:"held"`   // the event was blocked, so it had no effect
-	Late    bool          `json:"late"`   // it was blocked because it arrived too late
-	Change  *refChange    `json:"change"` // it was blocked because the element of a ref is in another item now
-	doc     *document
+	Type      string        `json:"type"`
+	OK        bool          `json:"ok"`
+	By        *foundElement `json:"by"`
+	Prevented bool          `json:"prevented"` // the event was blocked, so it had no effect
+	Late      bool          `json:"late"`      // it was blocked because it arrived too late
+	Change    *refChange    `json:"change"`    // it was blocked because the element of a ref is in another item now
+	doc       *document
 }
 
 // startHitTargetCheck installs listeners for the event types in el's document, and in the documents
@@ -354,7 +354,7 @@ var pressNotes = map[string]string{
 // press explains it: the action point no longer hits the element, or a dialog opened.
 func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want completionCriteria) (note string, err error) {
 	reached, ended, other := summarize(got.Seen, want)
-	blocked := other != nil && other.Blocked // text was blocked, although its keys may have arrived
+	blocked := other != nil && other.Prevented // text was blocked, although its keys may have arrived
 	late := slices.ContainsFunc(got.Seen, func(e observedEvent) bool { return e.Late })
 	if at := slices.IndexFunc(got.Seen, func(e observedEvent) bool { return e.Change != nil }); at >= 0 {
 		return "", c.v.otherThingError(ctx, c.el.shown, got.Seen[at].Change)
@@ -374,11 +374,11 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 	case other != nil:
 		by := v.withRef(cmp.Or(other.doc, c.el.doc), *other.By)
 		switch {
-		case other.Blocked && want.last == "":
+		case other.Prevented && want.last == "":
 			e.Err = fmt.Errorf("%s took the focus from %s; the text was blocked", by, name)
-		case other.Blocked && reached:
+		case other.Prevented && reached:
 			e.Err = fmt.Errorf("%s covered %s after %s; the next click was blocked", by, name, clicks(want.times-1))
-		case other.Blocked:
+		case other.Prevented:
 			e.Err = fmt.Errorf("%s covered %s before the press, so %w", by, name, errInputBlocked)
 			e.Retryable = true
 		default:

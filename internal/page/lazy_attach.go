@@ -24,8 +24,8 @@ type Detached struct {
 	Code      executor.Code `json:"code"`
 	Message   string        `json:"message"`
 	Hint      string        `json:"hint"`
-	Permanent bool          `json:"final"`   // the target cannot be attached again
-	NeedsUser bool          `json:"lasting"` // the user must act before the target can be attached again
+	Permanent bool          `json:"permanent"` // the target cannot be attached again
+	NeedsUser bool          `json:"needsUser"` // the user must act before the target can be attached again
 }
 
 // lastKnownPage describes the page of a tab that is not attached.

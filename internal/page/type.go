@@ -111,7 +111,7 @@ var textEvents = []string{"beforeinput", "input", "keydown"}
 func (v *View) focusMovedNote(field *element, c *hitTargetCheck) string {
 	events := c.reported()
 	for i := len(events) - 1; i >= 0; i-- {
-		if e := events[i]; e.Type == "beforeinput" && !e.OK && !e.Blocked && e.By != nil {
+		if e := events[i]; e.Type == "beforeinput" && !e.OK && !e.Prevented && e.By != nil {
 			return "the rest of the text went to " + v.withRef(field.doc, *e.By)
 		}
 	}

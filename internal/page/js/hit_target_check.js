@@ -133,15 +133,15 @@ export function listen(token, el, want) {
     if (tap && e.type === 'mousedown' && !forTarget && !blocking && e.timeStamp < until) blocking = tapEnded = true;
     const ok = forTarget && !(blocking && (late || replaced));
     const pressed = (pressTypes.includes(e.type) || (tap && touchTypes.includes(e.type))) && !byKey(e);
-    const held = (blocking && pressed) || (blockingText && !ok && performance.now() < expiry && entryTypes.includes(e.type));
-    if (held) {
+    const prevented = (blocking && pressed) || (blockingText && !ok && performance.now() < expiry && entryTypes.includes(e.type));
+    if (prevented) {
       e.preventDefault();
       e.stopImmediatePropagation();
       // Its click follows immediately, except that of a tap. A later one belongs to another press.
       if (e.type === (tap ? 'click' : 'pointerup')) after(0, () => (blocking = false));
     }
     if (!observed || (tapEnded && !forTarget)) return;
-    const record = { token, type: e.type, ok, by: forTarget || !inner ? undefined : named(inner), held, late: held && late, change: (held && replaced) || undefined };
+    const record = { token, type: e.type, ok, by: forTarget || !inner ? undefined : named(inner), prevented, late: prevented && late, change: (prevented && replaced) || undefined };
     seen.push(record);
     report(record);
   };
