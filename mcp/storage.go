@@ -91,7 +91,7 @@ type cookiesResult struct {
 	Total   int               `json:"total,omitempty"`
 	After   string            `json:"after,omitempty"`
 	Count   int               `json:"count,omitempty"`
-	Skipped int               `json:"left,omitempty"`
+	Skipped int               `json:"skippedCookies,omitempty"`
 
 	args cookiesArgs
 }

@@ -78,7 +78,7 @@ export function pageScheduledWork() {
 export const waitForQuiet = async (token, { quiet, max, brief, plain, unseen, outline, since, target }) => {
   const start = performance.now();
   const m = trackers.get(token);
-  // Requested before other tasks run, so that it is the frame that paints the changes that were made until now.
+  // Requested before other tasks run, so that it is the frame that paints what the input changed.
   let before = start;
   let frame = m && (m.last < 0 || unseen) ? null : nextFrame();
   if (m && (brief || plain || unseen)) {
