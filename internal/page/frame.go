@@ -148,11 +148,7 @@ func (t *Tab) frameNavigated(s *cdpconn.Session, d *cdp.Frame, restored bool) {
 		t.crashed = false
 		t.pastDocuments = t.pastDocuments[t.pastDocumentsStart:]
 		t.pastDocumentsStart = len(t.pastDocuments)
-		for loader := range t.status {
-			if loader != d.LoaderID {
-				delete(t.status, loader)
-			}
-		}
+		t.responses.committed(d.LoaderID)
 	}
 }
 

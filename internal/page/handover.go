@@ -114,11 +114,11 @@ func (v *View) HandOver(ctx context.Context) (*executor.HandedOver, error) {
 		return nil, err
 	}
 	for _, m := range t.openerGroup.members() {
-		m.mu.Lock()
-		if m.beforeHandover = (lastKnownPage{}); m == t {
-			m.beforeHandover = lastKnownPage{d.url, title}
+		if m == t {
+			m.beforeHandover.Store(&lastKnownPage{d.url, title})
+		} else {
+			m.beforeHandover.Store(nil)
 		}
-		m.mu.Unlock()
 		m.recording.pause()
 		m.endInput()
 		m.suspendEmulation(ctx)
@@ -227,11 +227,10 @@ func (t *Tab) watchNewDocument(d *document) {
 // page. For a page that the user has opened, the URL is only the origin, because it may contain a
 // code.
 func (t *Tab) handoverInfo(d *document) (url, title, origin string, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	before := t.beforeHandover.Load()
 	switch {
-	case t.beforeHandover.url == d.url:
-		return d.url, t.beforeHandover.title, d.origin, nil
+	case before != nil && before.url == d.url:
+		return d.url, before.title, d.origin, nil
 	case d.origin == executor.OriginOpaque || d.origin == executor.OriginInternal:
 		return "about:blank", "", d.origin, nil
 	}

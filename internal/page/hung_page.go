@@ -19,9 +19,8 @@ func (t *Tab) unblock(ctx context.Context) error {
 	t.mu.Lock()
 	crashed := t.crashed
 	t.crashed = false
-	fresh := t.own.Load() && !t.navigatedBefore // no script has run in it yet
-	t.navigatedBefore = true
 	t.mu.Unlock()
+	fresh := !t.navigatedBefore.Swap(true) && t.own.Load() // no script has run in it yet
 	if crashed {
 		return nil
 	}

@@ -44,12 +44,6 @@ type navigation struct {
 	history      bool // a step in the history
 }
 
-// A documentRequest is a request for a top document.
-type documentRequest struct {
-	loader cdp.LoaderID
-	method string
-}
-
 // maxPending is the maximum number of requests that are tracked at the same time.
 const maxPending = 2000
 
@@ -88,7 +82,7 @@ func (reqs *inflightRequests) responded(e network.EventResponseReceived) {
 	reqs.receive(e.RequestID)
 }
 
-// inFlight reports whether a pending request counts. tr.mu must be held.
+// inFlight reports whether a pending request counts. reqs.mu must be held.
 func (reqs *inflightRequests) inFlight(r pendingRequest) bool {
 	return r.received.IsZero() || time.Since(r.received) < reqs.quiet
 }
@@ -102,7 +96,7 @@ func (reqs *inflightRequests) receivedData(id network.RequestID) {
 	}
 }
 
-// receive records that a fetch whose end may not be reported has received its response or data. tr.mu
+// receive records that a fetch whose end may not be reported has received its response or data. reqs.mu
 // must be held.
 func (reqs *inflightRequests) receive(id network.RequestID) {
 	if r, ok := reqs.pending[id]; ok {
@@ -148,7 +142,7 @@ func (reqs *inflightRequests) counts() (seq, ended int) {
 	return reqs.seq, reqs.ended
 }
 
-// idleIn returns after what time the network will have been idle for tr.quiet if no request starts or
+// idleIn returns after what time the network will have been idle for reqs.quiet if no request starts or
 // receives data: at most 0 if it was. ok is false if a request is in flight whose end is reported.
 func (reqs *inflightRequests) idleIn() (left time.Duration, ok bool) {
 	reqs.mu.Lock()
@@ -189,32 +183,4 @@ func (t *Tab) navigationStarted(id cdp.FrameID, loader cdp.LoaderID, url, kind s
 	}
 	again := kind != "differentDocument"
 	t.started[id] = navigation{loader: loader, sameDocument: same, again: again, history: isHistoryStep(kind)}
-}
-
-// A response describes the HTTP response of a top document.
-type response struct {
-	status int
-	method string // of the request, after redirects
-	pdf    bool   // the browser shows it in its PDF viewer
-	proxy  bool   // the egress proxy sent it, or its headers claim so
-}
-
-// proxyHeaders are the headers that mark the egress proxy's own responses. See internal/egress.
-var proxyHeaders = []string{"x-chrome-mcp-denied", "x-chrome-mcp-error"}
-
-func (t *Tab) responded(loader cdp.LoaderID, r *network.Response) {
-	res := response{status: int(r.Status), pdf: r.MimeType == "application/pdf"}
-	if t.requested.loader == loader {
-		res.method = t.requested.method
-	}
-	for name := range r.Headers {
-		res.proxy = res.proxy || slices.Contains(proxyHeaders, strings.ToLower(name))
-	}
-	for old := range t.status { // a page may request any number of documents that are never loaded
-		if old != t.frames[t.main].loader {
-			delete(t.status, old)
-		}
-	}
-	t.status[loader] = res
-	t.lastStatus, t.pdf, t.innerPDF = res.status, res.pdf, false
 }

@@ -165,7 +165,7 @@ func (t *Tab) resetAttachedState() {
 	t.frames = map[cdp.FrameID]*frame{t.main: {id: t.main, sess: t.sess}}
 	clear(t.scripts)
 	clear(t.started)
-	clear(t.status)
+	t.responses.detached()
 	t.inflight.clear()
 	t.entered.arrived(arrivalRestored, true, nil)
 	t.changed.Notify()

@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"context"
+	"sync"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
@@ -42,18 +43,53 @@ func (f *logFlood) add(n int, now time.Time, end time.Duration) bool {
 	return true
 }
 
-// eventsLost handles an event that reports lost events. t.mu must be held.
+// logFloods are the floods of a tab's CDP sessions. The zero value has none. It is safe for concurrent
+// use.
+type logFloods struct {
+	mu sync.Mutex // guards the field below, and the floods
+	of map[*cdpconn.Session]*logFlood
+}
+
+// add counts n lost messages of a session. It returns the session's flood if the target must be
+// throttled now, and nil otherwise.
+func (l *logFloods) add(s *cdpconn.Session, n int, end time.Duration) *logFlood {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := l.of[s]
+	if f == nil {
+		if l.of == nil {
+			l.of = make(map[*cdpconn.Session]*logFlood)
+		}
+		f = &logFlood{}
+		l.of[s] = f
+	}
+	if !f.add(n, time.Now(), end) {
+		return nil
+	}
+	return f
+}
+
+// left returns how long f lasts unless more messages are lost.
+func (l *logFloods) left(f *logFlood, end time.Duration) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return end - time.Since(f.at)
+}
+
+// forget forgets the flood of a session.
+func (l *logFloods) forget(s *cdpconn.Session) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.of, s)
+}
+
+// eventsLost handles an event that reports lost events.
 func (t *Tab) eventsLost(ev cdpconn.Event) {
 	t.recording.update(func(l *activityLog) { l.lost(ev) })
 	if ev.Method != "Runtime.consoleAPICalled" && ev.Method != "Runtime.exceptionThrown" || !t.ownsRendererProcess() {
 		return
 	}
-	f := t.floods[ev.Session]
-	if f == nil {
-		f = &logFlood{}
-		t.floods[ev.Session] = f
-	}
-	if f.add(ev.Lost, time.Now(), t.timing.LogFloodEnd) {
+	if f := t.floods.add(ev.Session, ev.Lost, t.timing.LogFloodEnd); f != nil {
 		t.log.Warn("throttling a page that floods the log", "tab", t.opts.ID)
 		t.wg.Go(func() { t.throttle(ev.Session, f) })
 	}
@@ -72,12 +108,8 @@ func (t *Tab) throttle(s *cdpconn.Session, f *logFlood) {
 		case <-s.Gone():
 			return
 		}
-		t.mu.Lock()
-		left = t.timing.LogFloodEnd - time.Since(f.at)
-		t.mu.Unlock()
+		left = t.floods.left(f, t.timing.LogFloodEnd)
 	}
 	setRate(cmp.Or(t.emulation.get().CPUThrottling, 1))
-	t.mu.Lock()
-	delete(t.floods, s)
-	t.mu.Unlock()
+	t.floods.forget(s)
 }

@@ -34,9 +34,7 @@ type notedTitle struct{ world, text string }
 
 // noteTitle stores the title of the top document, which has the world with the given id.
 func (t *Tab) noteTitle(world, title string) {
-	t.mu.Lock()
-	t.title = notedTitle{world, title}
-	t.mu.Unlock()
+	t.title.Store(&notedTitle{world, title})
 }
 
 // Navigate loads url and waits until opts.Until is reached.
@@ -139,7 +137,7 @@ func (v *View) waitForCommit(ctx context.Context, before navigationState) (*navi
 		}
 		f := t.frames[t.main]
 		if f.loader != before.loader && f.unreachable != "" {
-			n.loader, n.url, n.failure = f.loader, f.unreachable, t.lastNetError
+			n.loader, n.url, n.failure = f.loader, f.unreachable, t.responses.lastError()
 			return true, nil
 		}
 		switch {
@@ -285,7 +283,7 @@ func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOpti
 		nav.Note = v.handoversSince(ctx, handovers)
 	case n.failure == netErrAborted && v.emptyResponse(n.loader):
 		nav.Note = "the server returned no content; the page did not change"
-		nav.HTTPStatus = v.responseOf(n.loader).status
+		nav.HTTPStatus = v.tab.responses.of(n.loader).status
 	case n.failure == netErrInvalidAuth:
 		v.waitForErrorPage(ctx, n.loader)
 		if err := v.policyError(ctx, n); err != nil {
@@ -311,7 +309,7 @@ func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOpti
 		return nil, v.redirected(n, err)
 	}
 	if n.loader != "" && nav.Note == "" {
-		res := v.responseOf(v.navigationState().loader)
+		res := v.tab.responses.of(v.navigationState().loader)
 		nav.HTTPStatus = res.status
 		if res.pdf {
 			nav.Note = notePDF
@@ -330,24 +328,8 @@ const netErrAborted = "net::ERR_ABORTED"
 // emptyResponse reports whether the HTTP status of a navigation's response means that the response
 // has no document.
 func (v *View) emptyResponse(loader cdp.LoaderID) bool {
-	status := v.responseOf(loader).status
+	status := v.tab.responses.of(loader).status
 	return status == http.StatusNoContent || status == http.StatusResetContent
-}
-
-// lastDocumentStatus returns the HTTP status of the last response to a request for a top document,
-// even if that response did not become the document.
-func (v *View) lastDocumentStatus() int {
-	v.tab.mu.Lock()
-	defer v.tab.mu.Unlock()
-	return v.tab.lastStatus
-}
-
-// responseOf returns the response of the top document with the given loader, or the zero response
-// if it is not known.
-func (v *View) responseOf(loader cdp.LoaderID) response {
-	v.tab.mu.Lock()
-	defer v.tab.mu.Unlock()
-	return v.tab.status[loader]
 }
 
 // truncatedNote returns the note on a top document whose response ended early, or "".

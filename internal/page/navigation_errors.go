@@ -56,9 +56,7 @@ const noteAuth = "the server asks for a user name and password"
 
 // failedURL returns the URL at which a navigation failed, which may be the target of a redirect.
 func (v *View) failedURL(n *navigationResult) string {
-	v.tab.mu.Lock()
-	defer v.tab.mu.Unlock()
-	return cmp.Or(v.tab.lastDocumentURL, n.url)
+	return cmp.Or(v.tab.responses.requestedURL(), n.url)
 }
 
 // policyError returns the error of the network policy or of the gate if one of them prevented the
@@ -100,7 +98,7 @@ func (v *View) navigationError(ctx context.Context, n *navigationResult) error {
 	case "net::ERR_TOO_MANY_REDIRECTS":
 		hint, retryable = "Redirect loop. Try another URL of the site.", false
 	case "net::ERR_HTTP_RESPONSE_CODE_FAILURE":
-		failure = fmt.Sprintf("HTTP status %d, and no page", v.lastDocumentStatus())
+		failure = fmt.Sprintf("HTTP status %d, and no page", v.tab.responses.newest().status)
 	default:
 		if strings.HasPrefix(n.failure, "net::ERR_CERT_") || strings.HasPrefix(n.failure, "net::ERR_SSL_") {
 			hint, retryable = "The browser does not accept the site's certificate. Ask the user, or use another site.", false
@@ -116,7 +114,7 @@ func (v *View) LoadFailure(ctx context.Context) error {
 	t := v.tab
 	t.mu.Lock()
 	f := t.frames[t.main]
-	n := navigationResult{loader: f.loader, url: f.unreachable, failure: t.lastNetError}
+	n := navigationResult{loader: f.loader, url: f.unreachable, failure: t.responses.lastError()}
 	t.mu.Unlock()
 	if n.url != "" {
 		return v.navigationError(ctx, &n)
@@ -130,9 +128,9 @@ func (v *View) proxyFailure() error {
 	t := v.tab
 	t.mu.Lock()
 	f := t.frames[t.main]
-	r, host := t.status[f.loader], hostOf(f.url)
+	loader, host := f.loader, hostOf(f.url)
 	t.mu.Unlock()
-	if !r.proxy || t.opts.ProxyError == nil {
+	if !t.responses.of(loader).proxy || t.opts.ProxyError == nil {
 		return nil
 	}
 	return t.opts.ProxyError(host)

@@ -18,8 +18,8 @@ func (d *document) obstacle(signals []byte) *executor.Obstacle {
 		return nil
 	}
 	t := d.tab
+	s.Status = t.responses.of(d.loader).status
 	t.mu.Lock()
-	s.Status = t.status[d.loader].status
 	for _, f := range t.frames {
 		if f.id != t.main {
 			s.FrameURLs = append(s.FrameURLs, f.url)

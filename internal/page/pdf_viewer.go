@@ -25,7 +25,7 @@ const notePDF = "this is a PDF in the browser's viewer, whose text cannot be rea
 func (v *View) navigateWith(ctx context.Context, opts *executor.NavigateOptions, what string, start func(context.Context) (*navigationResult, error)) (*executor.Navigation, error) {
 	before := v.navigationState().loader
 	nav, err := v.navigateAttached(ctx, opts, what, start)
-	for n := 0; n < maxReattach && errors.Is(err, executor.ErrDetached) && v.tab.showsPDF(); n++ {
+	for n := 0; n < maxReattach && errors.Is(err, executor.ErrDetached) && v.tab.responses.showPDF(); n++ {
 		if v.tab.EnsureAttached(ctx) != nil {
 			return nil, err
 		}
@@ -36,14 +36,6 @@ func (v *View) navigateWith(ctx context.Context, opts *executor.NavigateOptions,
 		nav, err = v.waitAfterReattach(ctx, loader, opts, what)
 	}
 	return nav, err
-}
-
-// showsPDF reports whether the tab's last top document, or a frame in it, is for the browser's PDF
-// viewer.
-func (t *Tab) showsPDF() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.pdf || t.innerPDF
 }
 
 // waitAfterReattach waits until the document of loader, which has already committed, has reached
@@ -57,10 +49,9 @@ func (v *View) waitAfterReattach(ctx context.Context, loader cdp.LoaderID, opts 
 	if err := v.fillNavigation(ctx, nav); err != nil {
 		return nil, err
 	}
-	v.tab.mu.Lock()
-	defer v.tab.mu.Unlock()
-	nav.HTTPStatus = v.tab.lastStatus // of the last response: the document's own was discarded when the debugger was detached
-	if v.tab.pdf {
+	res := v.tab.responses.newest() // the document's own was forgotten when the debugger was detached
+	nav.HTTPStatus = res.status
+	if res.pdf {
 		nav.Note = notePDF
 	}
 	return nav, nil

@@ -199,8 +199,7 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 			t.inflight.sent(e)
 			t.recording.update(func(l *activityLog) { t.recordSent(l, ev.Session, e) })
 			if e.Type == network.ResourceTypeDocument && e.FrameID == t.main && e.Request != nil {
-				t.lastDocumentURL = e.Request.URL
-				t.requested = documentRequest{e.LoaderID, e.Request.Method}
+				t.responses.requested(documentRequest{e.LoaderID, e.Request.Method, e.Request.URL})
 			}
 		})
 	case "Network.responseReceived":
@@ -210,9 +209,9 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 			switch {
 			case e.Type != network.ResourceTypeDocument || e.Response == nil:
 			case e.FrameID == t.main:
-				t.responded(e.LoaderID, e.Response)
+				t.responses.responded(e.LoaderID, t.frames[t.main].loader, e.Response)
 			case e.Response.MimeType == "application/pdf":
-				t.innerPDF = true
+				t.responses.respondedWithPDF()
 			}
 		})
 	case "Network.dataReceived":
@@ -228,7 +227,7 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 			t.inflight.done(e.RequestID)
 			t.recording.update(func(l *activityLog) { l.failed(e) })
 			if e.Type == network.ResourceTypeDocument && ev.Session == t.sess {
-				t.lastNetError = e.ErrorText
+				t.responses.failed(e.ErrorText)
 				if !e.Canceled {
 					t.cutShort(cdp.LoaderID(e.RequestID), e.ErrorText)
 				}
@@ -277,7 +276,7 @@ func (t *Tab) childDetached(child *cdpconn.Session) {
 	if child == nil {
 		return
 	}
-	delete(t.floods, child)
+	t.floods.forget(child)
 	for id, f := range t.frames {
 		if f.sess == child && id != t.main {
 			// The frame may continue to exist in its parent's process. Its next navigation or world

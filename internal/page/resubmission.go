@@ -140,7 +140,7 @@ func (t *Tab) madeByGET() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f := t.frames[t.main]
-	return t.status[f.loader].method == "GET" || isBlank(f.url)
+	return t.responses.of(f.loader).method == "GET" || isBlank(f.url)
 }
 
 // loadAgain runs a command that loads a page again, and waits until the page has committed. It

@@ -21,7 +21,7 @@ type changeTracker struct {
 	start          time.Time
 	doc            *document        // the top document before; nil if there was none
 	title          *cdpconn.Pending // query for the title of doc before; nil if it was not queried
-	lastTitle      notedTitle       // title that was last read before
+	lastTitle      *notedTitle      // title that was last read before; nil if none was
 	loader         cdp.LoaderID
 	url            string
 	seq            int // sequence number of the newest request before
@@ -57,13 +57,14 @@ func (v *View) watch() *changeTracker {
 	t.mu.Lock()
 	f := t.frames[t.main]
 	w.doc = t.documentOf(f)
-	w.loader, w.url, w.lastTitle = f.loader, f.url, t.title
+	w.loader, w.url = f.loader, f.url
 	w.navigations = t.navigationsStarted
 	w.seq, _ = t.inflight.counts()
 	w.errCount, w.autoClosed, w.handovers = t.errors.count(), t.autoClosed.count(), t.handovers.count()
 	w.popups, w.choosers = t.popups.counts(), t.fileChoosers.count()
 	dialog := t.dialogs.open.Load() != nil
 	t.mu.Unlock()
+	w.lastTitle = t.title.Load()
 	if v.opts.Downloads != nil {
 		w.downloads = v.opts.Downloads.Started()
 	}
@@ -350,7 +351,10 @@ func (w *changeTracker) titleBefore(ctx context.Context) (title string, known bo
 		return "", false
 	}
 	if w.title == nil {
-		return w.lastTitle.text, w.lastTitle.world == w.doc.world
+		if w.lastTitle == nil || w.lastTitle.world != w.doc.world {
+			return "", false
+		}
+		return w.lastTitle.text, true
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.timing.EarlierTitle)
 	defer cancel()

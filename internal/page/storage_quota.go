@@ -11,7 +11,7 @@ import (
 const maxQuotaOrigins = 1000
 
 // limitStorage limits what the origin of a new document may store, to Options.StorageQuota. It does
-// not wait for the browser. t.mu must be held.
+// not wait for the browser. Only consumeEvents may call it.
 func (t *Tab) limitStorage(s *cdpconn.Session, origin string) {
 	if t.opts.StorageQuota == 0 || !strings.HasPrefix(origin, "http") || t.quotaOrigins[origin] {
 		return

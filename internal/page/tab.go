@@ -111,26 +111,32 @@ type Tab struct {
 	openedAt    time.Time        // when we learned of the tab; never changes
 	changed     notify.Broadcast // the state below has changed
 
-	dialogs      dialogs
-	recording    recording
-	emulation    emulationState
-	rendering    backgroundRendering
-	own          atomic.Bool              // one of our sessions opened the tab
-	attached     atomic.Int64             // frames that have ever been attached to the tab
-	loaded       atomic.Int64             // documents that frames have loaded, without about: URLs, which belong to the documents around them
-	intercepting atomic.Bool              // opts.RequestFilter is enabled
-	live         atomic.Pointer[liveView] // uses the screencast of the tab; nil if there is none
-	pressed      pressedButtons
-	blocking     inputBlocking
-	reports      reportSubscriptions
-	inflight     inflightRequests
-	popups       popups
-	entered      entered
-	errors       eventLog[pageError]        // uncaught errors of the page
-	handovers    eventLog[handover]         // navigations to other programs
-	autoClosed   eventLog[autoClosedDialog] // dialogs that were closed because the page was navigating
-	fileChoosers eventLog[cdppage.EventFileChooserOpened]
-	resubmission atomic.Pointer[resubmissionGuard] // nil while no call needs one
+	dialogs         dialogs
+	recording       recording
+	emulation       emulationState
+	rendering       backgroundRendering
+	own             atomic.Bool                   // one of our sessions opened the tab
+	attached        atomic.Int64                  // frames that have ever been attached to the tab
+	loaded          atomic.Int64                  // documents that frames have loaded, without about: URLs, which belong to the documents around them
+	navigatedBefore atomic.Bool                   // a call has navigated it before
+	title           atomic.Pointer[notedTitle]    // of the top document, when it was last read; nil if it was not
+	beforeHandover  atomic.Pointer[lastKnownPage] // the page of the tab when it was handed over last; nil if another tab of the group was
+	quotaOrigins    map[string]bool               // see limitStorage; used only by consumeEvents
+	intercepting    atomic.Bool                   // opts.RequestFilter is enabled
+	live            atomic.Pointer[liveView]      // uses the screencast of the tab; nil if there is none
+	pressed         pressedButtons
+	blocking        inputBlocking
+	reports         reportSubscriptions
+	inflight        inflightRequests
+	responses       documentResponses
+	floods          logFloods
+	popups          popups
+	entered         entered
+	errors          eventLog[pageError]        // uncaught errors of the page
+	handovers       eventLog[handover]         // navigations to other programs
+	autoClosed      eventLog[autoClosedDialog] // dialogs that were closed because the page was navigating
+	fileChoosers    eventLog[cdppage.EventFileChooserOpened]
+	resubmission    atomic.Pointer[resubmissionGuard] // nil while no call needs one
 
 	mu                 sync.Mutex // guards the fields below
 	frames             map[cdp.FrameID]*frame
@@ -139,30 +145,17 @@ type Tab struct {
 	pastDocumentsStart int         // how many of pastDocuments are older than the current top document
 	gone               error       // why the tab is gone; nil while it exists
 	crashed            bool
-	navigatedBefore    bool                       // a call has navigated it before
 	shown              bool                       // the top frame has had a non-blank document
 	scripts            map[string]bool            // isolated worlds, by CDP's unique id, that have the page scripts
 	started            map[cdp.FrameID]navigation // pending navigations, by frame
-	status             map[cdp.LoaderID]response  // of the top document, and of the pending one
-	requested          documentRequest            // the last request for a top document
-	lastStatus         int                        // HTTP status of the last response to a request for a top document
-	pdf                bool                       // that response is for the browser's PDF viewer
-	innerPDF           bool                       // a frame has received a response for the PDF viewer since
 	navigationsStarted int                        // cross-document navigations of the top frame that started
 	first              string                     // first URL of the tab
-	title              notedTitle                 // of the top document, when it was last read
-	lastDocumentURL    string                     // URL of the last request for a top document, after redirects
-	lastNetError       string                     // network error of the last document that failed to load
-	floods             map[*cdpconn.Session]*logFlood
 
-	attaching    chan struct{}   // holds a token while a call attaches to the target
-	quotaOrigins map[string]bool // see limitStorage
+	attaching chan struct{} // holds a token while a call attaches to the target
 
 	isDetached bool  // the target is not attached; lastKnown describes it
 	detachErr  error // why it was detached; nil before the first attachment
 	lastKnown  lastKnownPage
-
-	beforeHandover lastKnownPage // the page of the tab when it was handed over last
 }
 
 // Attach attaches to the page of sess and returns when the tab is ready for calls. No other code
@@ -186,8 +179,6 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 		frames:    make(map[cdp.FrameID]*frame),
 		scripts:   make(map[string]bool),
 		started:   make(map[cdp.FrameID]navigation),
-		status:    make(map[cdp.LoaderID]response),
-		floods:    make(map[*cdpconn.Session]*logFlood),
 		attaching: make(chan struct{}, 1),
 	}
 	t.inflight.quiet = t.timing.NetworkIdle
