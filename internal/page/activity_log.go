@@ -264,7 +264,7 @@ func (v *View) visibilityFilter(ctx context.Context) func(path []*document) bool
 // If not, only its origin may be returned.
 func (v *View) urlVisibilityFilter(ctx context.Context) func(url string) bool {
 	return cached(func(url string) bool {
-		d := &document{tab: v.tab, frame: v.tab.main, url: url, origin: originOfURL(url)}
+		d := &document{tree: v.tab.frameTree, frame: v.tab.main, url: url, origin: originOfURL(url)}
 		return v.check(ctx, d, executor.OpList, "") == nil
 	})
 }

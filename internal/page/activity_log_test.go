@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 )
@@ -69,7 +68,8 @@ func TestFirstRequestOfPopup(t *testing.T) {
 		"without opener": {nil, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tab := Tab{opts: Options{Opener: c.opener}, main: "F", frames: map[cdp.FrameID]*frame{"F": {id: "F"}}}
+			tab := offlineTab("F")
+			tab.opts.Opener = c.opener
 			tab.recording.start()
 			var got []string
 			tab.recording.update(func(l *activityLog) {

@@ -124,18 +124,18 @@ type requirement struct {
 // wait waits for the response. After a timeout the command stays pending, because its response is
 // still needed.
 func (r requirement) wait(ctx context.Context) error {
-	t := r.doc.tab
+	t := r.doc.tree
 	for {
 		t.mu.Lock()
-		changed, dialog, gone := t.changed.Changed(), t.dialogs.open.Load(), t.goneError()
+		changed, blocked, gone := t.changed.Changed(), t.observer.blocked(), t.goneError()
 		t.mu.Unlock()
 		switch {
 		case notify.IsClosed(r.pending.Done()):
 			return r.doc.failure(r.pending.Wait(ctx, nil))
 		case gone != nil:
 			return gone
-		case dialog != nil:
-			return dialog.error()
+		case blocked != nil:
+			return blocked
 		}
 		select {
 		case <-r.pending.Done():
@@ -209,7 +209,7 @@ func (b *inputBlocker) admit(ctx context.Context, d *document) {
 		return
 	}
 	b.open[d.world] = true
-	if p, err := d.run(ctx, deniedscripts.UnblockInput, false); err == nil && d.sess == d.tab.sess {
+	if p, err := d.run(ctx, deniedscripts.UnblockInput, false); err == nil && d.sess == d.tree.sess {
 		b.required = append(b.required, requirement{d, p})
 	}
 }
@@ -225,7 +225,7 @@ func (t *Tab) admit(ctx context.Context, d *document) {
 // document. Other sessions may hang.
 func (b *inputBlocker) require(ctx context.Context) {
 	t := b.v.tab
-	anything := b.v.mayReach(ctx, &document{tab: t, origin: executor.OriginOpaque})
+	anything := b.v.mayReach(ctx, &document{tree: t.frameTree, origin: executor.OriginOpaque})
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	b.mu.Lock()
@@ -237,7 +237,7 @@ func (b *inputBlocker) require(ctx context.Context) {
 			continue
 		}
 		done[f.sess] = true
-		b.required = append(b.required, requirement{&document{tab: t, sess: f.sess, frame: f.id}, scripts[len(scripts)-1]})
+		b.required = append(b.required, requirement{&document{tree: t.frameTree, sess: f.sess, frame: f.id}, scripts[len(scripts)-1]})
 	}
 }
 
@@ -454,7 +454,7 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	inputs, locked := b.inputs, len(b.sources) > 1
 	b.mu.Unlock()
 	for _, p := range inputs {
-		_ = requirement{&document{tab: t}, p.Pending}.wait(ctx) // it stays pending for waitHandled
+		_ = requirement{&document{tree: t.frameTree}, p.Pending}.wait(ctx) // it stays pending for waitHandled
 		confirmed = confirmed && notify.IsClosed(p.Done())
 	}
 	b.mu.Lock()

@@ -298,17 +298,17 @@ func (e *entered) pending(docs ...*document) (list []*document) {
 	return list
 }
 
-// watchFields makes d record in which fields the user enters something. duringHandover means that the
+// watchFields makes d, a document of t, record in which fields the user enters something. duringHandover means that the
 // user may already have done so: d has become known during the handover.
-func (v *View) watchFields(ctx context.Context, d *document, duringHandover bool) {
+func (v *View) watchFields(ctx context.Context, t *Tab, d *document, duringHandover bool) {
 	if v.checkQuietly(ctx, d) != nil {
 		return
 	}
-	d.tab.entered.watched(d)
-	limit, cancel := context.WithTimeout(ctx, d.tab.timing.WatchFields)
+	t.entered.watched(d)
+	limit, cancel := context.WithTimeout(ctx, t.timing.WatchFields)
 	defer cancel()
 	d.findClosedRoots(limit)
-	sending, cancel := context.WithTimeout(ctx, d.tab.timing.WatchFields)
+	sending, cancel := context.WithTimeout(ctx, t.timing.WatchFields)
 	defer cancel()
 	p, err := d.start(sending, "watchFields")
 	if err == nil && (duringHandover || d.finish(limit, p, nil) != nil) {

@@ -15,7 +15,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// A frame is a frame of a tab, in any renderer process. Tab.mu guards it.
+// A frame is a frame of a tab, in any renderer process. frameTree.mu guards it.
 type frame struct {
 	id     cdp.FrameID
 	parent cdp.FrameID // empty for the top frame
@@ -49,7 +49,7 @@ type executionContext struct {
 // addFrameTree adds the frames that the browser returned for a CDP session. Events may have
 // reported newer documents before the response, so it does not change the document of a frame that
 // already has one. t.mu must be held.
-func (t *Tab) addFrameTree(s *cdpconn.Session, tree *cdppage.FrameTree) {
+func (t *frameTree) addFrameTree(s *cdpconn.Session, tree *cdppage.FrameTree) {
 	if tree == nil || tree.Frame == nil {
 		return
 	}
@@ -57,7 +57,7 @@ func (t *Tab) addFrameTree(s *cdpconn.Session, tree *cdppage.FrameTree) {
 	f.sess = cmp.Or(f.sess, s)
 	if f.sess == s && f.loader == "" {
 		f.parent = tree.Frame.ParentID
-		t.entered.frameAttached(f.id, f.parent)
+		t.observer.frameAdded(f.id, f.parent)
 		f.setDocument(tree.Frame)
 		t.shown = t.shown || f.id == t.main && !isBlank(f.url)
 	}
@@ -73,7 +73,7 @@ const maxPastLoaders = 16
 // isInitial reports whether f has loaded no document yet. A frame that a script creates starts with an
 // empty document, which has the origin of its parent, and which no event reports. If the response to
 // its first request is a download, it keeps that document. t.mu must be held.
-func (f *frame) isInitial(t *Tab) bool {
+func (f *frame) isInitial(t *frameTree) bool {
 	parent := t.frames[f.parent]
 	return f.id != t.main && f.loader == "" && f.world == nil && parent != nil && f.sess == parent.sess
 }
@@ -90,19 +90,18 @@ func (f *frame) setDocument(d *cdp.Frame) {
 	f.early = ""
 }
 
-func (t *Tab) frameAttached(s *cdpconn.Session, id, parent cdp.FrameID) {
+func (t *frameTree) frameAttached(s *cdpconn.Session, id, parent cdp.FrameID) {
 	f := t.frameWith(id)
 	f.parent, f.sess = parent, s
-	t.entered.frameAttached(id, parent)
+	t.observer.frameAdded(id, parent)
 }
 
-func (t *Tab) dropFrame(id cdp.FrameID) {
+func (t *frameTree) dropFrame(id cdp.FrameID) {
 	if id == t.main {
 		return
 	}
 	t.rememberPastDocument(t.frames[id])
-	t.inflight.forget(id)
-	t.entered.frameDetached(id)
+	t.observer.frameRemoved(id)
 	delete(t.frames, id)
 	delete(t.started, id)
 	for child, f := range t.frames {
@@ -118,7 +117,7 @@ func (t *Tab) dropFrame(id cdp.FrameID) {
 // over the worlds of the empty document. The frames in a restored document also exist before it:
 // the browser attaches us to those that have a separate process, and reports only the worlds of the
 // others.
-func (t *Tab) frameNavigated(s *cdpconn.Session, d *cdp.Frame, restored bool) {
+func (t *frameTree) frameNavigated(s *cdpconn.Session, d *cdp.Frame, restored bool) {
 	f := t.frameWith(d.ID)
 	for id, child := range t.frames {
 		switch {
@@ -134,11 +133,7 @@ func (t *Tab) frameNavigated(s *cdpconn.Session, d *cdp.Frame, restored bool) {
 	if restored {
 		f.reached = map[string]bool{"DOMContentLoaded": true, "load": true}
 	}
-	t.documentArrived(f, restored)
-	t.inflight.forget(d.ID, d.LoaderID, t.started[d.ID].loader)
-	if d.ID == t.main {
-		t.inflight.forget("", d.LoaderID)
-	}
+	t.observer.documentCommitted(f, restored, t.started[d.ID])
 	delete(t.started, d.ID)
 	if d.ID != t.main && !strings.HasPrefix(d.URL, "about:") {
 		t.loaded.Add(1)
@@ -148,34 +143,10 @@ func (t *Tab) frameNavigated(s *cdpconn.Session, d *cdp.Frame, restored bool) {
 		t.crashed = false
 		t.pastDocuments = t.pastDocuments[t.pastDocumentsStart:]
 		t.pastDocumentsStart = len(t.pastDocuments)
-		t.responses.committed(d.LoaderID)
 	}
 }
 
-// documentArrived records how the new document of f came there, for what the user entered in earlier
-// ones. t.mu must be held.
-func (t *Tab) documentArrived(f *frame, restored bool) {
-	how, top := arrivalNew, f.id == t.main
-	started, known := t.started[f.id]
-	known = known && started.loader == f.loader
-	switch {
-	case restored:
-		how = arrivalRestored
-	case known && started.again, !known && top:
-		how = arrivalAgain
-	}
-	var docs []*document
-	if top && how != arrivalNew {
-		for _, f := range t.inOrder() {
-			if d := t.documentOf(f); d != nil {
-				docs = append(docs, d)
-			}
-		}
-	}
-	t.entered.arrived(how, top, docs)
-}
-
-func (t *Tab) lifecycle(id cdp.FrameID, loader cdp.LoaderID, name string) {
+func (t *frameTree) lifecycle(id cdp.FrameID, loader cdp.LoaderID, name string) {
 	f := t.frames[id]
 	if f == nil {
 		return
@@ -196,7 +167,7 @@ func (t *Tab) lifecycle(id cdp.FrameID, loader cdp.LoaderID, name string) {
 // cutShort records that the response of a document that already replaced the previous one ended
 // early. The browser shows the part that arrived and reports no more lifecycle events, so the
 // document counts as loaded.
-func (t *Tab) cutShort(loader cdp.LoaderID, why string) {
+func (t *frameTree) cutShort(loader cdp.LoaderID, why string) {
 	f := t.frames[t.main]
 	if f.loader != loader {
 		return
@@ -209,7 +180,7 @@ func (t *Tab) cutShort(loader cdp.LoaderID, why string) {
 
 // waitForFrames waits until the document of every out-of-process iframe is known, a dialog opens,
 // or Timing.Frames has passed. It does not wait for the same frame twice, because the frame may hang.
-func (t *Tab) waitForFrames(ctx context.Context) {
+func (t *frameTree) waitForFrames(ctx context.Context) {
 	unknown := func() (list []*frame) {
 		for _, f := range t.frames {
 			if f.sess != nil && f.sess != t.sess && f.world == nil && !f.late {
@@ -220,7 +191,7 @@ func (t *Tab) waitForFrames(ctx context.Context) {
 	}
 	limit, cancel := context.WithTimeout(ctx, t.timing.Frames)
 	defer cancel()
-	if t.await(limit, func() (bool, error) { return t.dialogs.open.Load() != nil || len(unknown()) == 0, nil }) == nil || ctx.Err() != nil {
+	if t.await(limit, func() (bool, error) { return t.observer.blocked() != nil || len(unknown()) == 0, nil }) == nil || ctx.Err() != nil {
 		return
 	}
 	t.mu.Lock()
@@ -231,14 +202,14 @@ func (t *Tab) waitForFrames(ctx context.Context) {
 }
 
 // frameSessions is like sessions. t.mu must not be held.
-func (t *Tab) frameSessions() []*cdpconn.Session {
+func (t *frameTree) frameSessions() []*cdpconn.Session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.sessions()
 }
 
 // sessions returns the CDP sessions of the tab and of its out-of-process iframes. t.mu must be held.
-func (t *Tab) sessions() []*cdpconn.Session {
+func (t *frameTree) sessions() []*cdpconn.Session {
 	list := []*cdpconn.Session{t.sess}
 	seen := map[*cdpconn.Session]bool{t.sess: true}
 	for _, f := range t.frames {
@@ -251,9 +222,9 @@ func (t *Tab) sessions() []*cdpconn.Session {
 }
 
 // hasOutOfProcessFrames reports whether the tab has an out-of-process iframe.
-func (t *Tab) hasOutOfProcessFrames() bool { return len(t.frameSessions()) > 1 }
+func (t *frameTree) hasOutOfProcessFrames() bool { return len(t.frameSessions()) > 1 }
 
-func (t *Tab) sessionOf(id cdp.FrameID) *cdpconn.Session {
+func (t *frameTree) sessionOf(id cdp.FrameID) *cdpconn.Session {
 	if f := t.frames[id]; f != nil {
 		return f.sess
 	}
@@ -262,7 +233,7 @@ func (t *Tab) sessionOf(id cdp.FrameID) *cdpconn.Session {
 
 // worldCreated records a new execution context of a frame. t.mu must be held. The returned
 // function, if any, must be called without it.
-func (t *Tab) worldCreated(s *cdpconn.Session, d *runtime.ExecutionContextDescription) (after func()) {
+func (t *frameTree) worldCreated(s *cdpconn.Session, d *runtime.ExecutionContextDescription) (after func()) {
 	var aux struct {
 		FrameID   cdp.FrameID `json:"frameId"`
 		IsDefault bool        `json:"isDefault"`
@@ -284,22 +255,19 @@ func (t *Tab) worldCreated(s *cdpconn.Session, d *runtime.ExecutionContextDescri
 		f.mainWorld = w
 	case d.Name == WorldName:
 		f.world, f.late = w, false
-		d := t.documentOf(f)
-		t.entered.created(d, t.HandedOver())
-		t.watchNewDocument(d)
-		after = t.unblockLate(d)
+		after = t.observer.documentCreated(t.documentOf(f))
 	}
-	t.assignRequestFrames()
+	t.observer.worldAdded()
 	return after
 }
 
-func (t *Tab) worldDestroyed(s *cdpconn.Session, id string) {
+func (t *frameTree) worldDestroyed(s *cdpconn.Session, id string) {
 	delete(t.scripts, id)
 	t.dropWorlds(s, func(w *executionContext) bool { return w.id == id })
 }
 
 // dropWorlds drops the execution contexts of a CDP session that the browser has destroyed.
-func (t *Tab) dropWorlds(s *cdpconn.Session, destroyed func(*executionContext) bool) {
+func (t *frameTree) dropWorlds(s *cdpconn.Session, destroyed func(*executionContext) bool) {
 	for _, f := range t.frames {
 		if f.sess != s {
 			continue
@@ -320,11 +288,11 @@ func (t *Tab) dropWorlds(s *cdpconn.Session, destroyed func(*executionContext) b
 
 // orphan reports whether the browser has reported only worlds of f, and not the frame around it.
 // Such a frame has no position among the frames yet. t.mu must be held.
-func (f *frame) orphan(t *Tab) bool { return f.id != t.main && f.parent == "" }
+func (f *frame) orphan(t *frameTree) bool { return f.id != t.main && f.parent == "" }
 
 // restoreFrames queries the frames in a document that was restored from the back/forward cache,
 // because no event reports them.
-func (t *Tab) restoreFrames(s *cdpconn.Session) {
+func (t *frameTree) restoreFrames(s *cdpconn.Session) {
 	p, err := s.Start(context.Background(), cdppage.CommandGetFrameTree, nil)
 	if err != nil {
 		return
@@ -351,7 +319,7 @@ func effectiveOrigin(origin string) string {
 }
 
 // frameWith returns the frame with an id. It adds the frame if it is unknown. t.mu must be held.
-func (t *Tab) frameWith(id cdp.FrameID) *frame {
+func (t *frameTree) frameWith(id cdp.FrameID) *frame {
 	f := t.frames[id]
 	if f == nil {
 		f = &frame{id: id, order: t.attached.Add(1)}
@@ -362,7 +330,7 @@ func (t *Tab) frameWith(id cdp.FrameID) *frame {
 
 // inOrder returns the frames of the tab in the order in which they were attached, parents before
 // their children. t.mu must be held.
-func (t *Tab) inOrder() []*frame {
+func (t *frameTree) inOrder() []*frame {
 	children := make(map[cdp.FrameID][]*frame, len(t.frames))
 	for _, f := range slices.SortedFunc(maps.Values(t.frames), func(a, b *frame) int { return cmp.Compare(a.order, b.order) }) {
 		if f.id != t.main {

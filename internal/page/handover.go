@@ -123,7 +123,7 @@ func (v *View) HandOver(ctx context.Context) (*executor.HandedOver, error) {
 		m.endInput()
 		m.suspendEmulation(ctx)
 		for _, d := range m.documents() {
-			v.watchFields(ctx, d, false)
+			v.watchFields(ctx, m, d, false)
 		}
 	}
 	t.openerGroup.acceptInput(true)
@@ -219,7 +219,7 @@ func (t *Tab) deniesPasskeys() bool { return t.opts.NoDialogs }
 // watchNewDocument prepares a document that loads during a handover. It does not wait.
 func (t *Tab) watchNewDocument(d *document) {
 	if v := t.openerGroup.handoverView(); v != nil {
-		t.wg.Go(func() { v.watchFields(context.Background(), d, true) })
+		t.wg.Go(func() { v.watchFields(context.Background(), t, d, true) })
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // TestRequestsOfGoneDocuments checks that the requests of a document end with it.
 func TestRequestsOfGoneDocuments(t *testing.T) {
-	tab := &Tab{main: "top", frames: map[cdp.FrameID]*frame{}, started: map[cdp.FrameID]navigation{}}
+	tab := offlineTab("top")
 	send := func(id network.RequestID, frame cdp.FrameID, loader cdp.LoaderID) {
 		tab.inflight.sent(network.EventRequestWillBeSent{RequestID: id, FrameID: frame, LoaderID: loader, Type: network.ResourceTypeFetch})
 	}

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/chromedp/cdproto/cdp"
-
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
@@ -162,9 +160,7 @@ func (t *Tab) resetAttachedState() {
 	t.rendering.stopped()
 	t.recording.update((*activityLog).pause)
 	t.setDialog(nil)
-	t.frames = map[cdp.FrameID]*frame{t.main: {id: t.main, sess: t.sess}}
-	clear(t.scripts)
-	clear(t.started)
+	t.reset()
 	t.responses.detached()
 	t.inflight.clear()
 	t.entered.arrived(arrivalRestored, true, nil)
@@ -178,7 +174,7 @@ func (t *Tab) bestKnownDocument() *document {
 	if d := t.documentOf(t.frames[t.main]); d != nil {
 		return d
 	}
-	d := &document{tab: t, frame: t.main, url: "about:blank", origin: executor.OriginOpaque}
+	d := &document{tree: t.frameTree, frame: t.main, url: "about:blank", origin: executor.OriginOpaque}
 	open := t.dialogs.open.Load()
 	dialog := open != nil && open.frameOr(t.main) == t.main && open.url != ""
 	switch {

@@ -19,12 +19,12 @@ import (
 )
 
 func (d *document) title(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, d.tab.timing.Title)
+	ctx, cancel := context.WithTimeout(ctx, d.tree.timing.Title)
 	defer cancel()
 	var s string
 	err := d.call(ctx, &s, "title")
 	if err == nil && d.top() {
-		d.tab.noteTitle(d.world, s)
+		d.tree.noteTitle(d.world, s)
 	}
 	return s, err
 }
@@ -33,7 +33,7 @@ func (d *document) title(ctx context.Context) (string, error) {
 type notedTitle struct{ world, text string }
 
 // noteTitle stores the title of the top document, which has the world with the given id.
-func (t *Tab) noteTitle(world, title string) {
+func (t *frameTree) noteTitle(world, title string) {
 	t.title.Store(&notedTitle{world, title})
 }
 
@@ -210,7 +210,7 @@ func (v *View) commandOnce(ctx context.Context, method string, params, result an
 	if err != nil {
 		return err
 	}
-	d := &document{tab: v.tab}
+	d := &document{tree: v.tab.frameTree}
 	return d.wait(ctx, p, result)
 }
 

@@ -6,18 +6,17 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/obstacle"
 )
 
-// obstacle evaluates the signals that js/obstacle_signals.js collected in the top document. It
+// obstacleOf evaluates the signals that js/obstacle_signals.js collected in the top document d. It
 // returns nil if the script collected none.
-func (d *document) obstacle(signals []byte) *executor.Obstacle {
+func (t *Tab) obstacleOf(d *document, signals []byte) *executor.Obstacle {
 	if len(signals) == 0 || string(signals) == "null" || !d.top() {
 		return nil
 	}
 	s := obstacle.Signals{URL: d.url}
 	if err := cdpconn.Unmarshal(signals, &s); err != nil {
-		d.tab.log.Debug("decoding obstacle signals failed", "error", err)
+		t.log.Debug("decoding obstacle signals failed", "error", err)
 		return nil
 	}
-	t := d.tab
 	s.Status = t.responses.of(d.loader).status
 	t.mu.Lock()
 	for _, f := range t.frames {

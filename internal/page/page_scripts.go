@@ -80,7 +80,7 @@ var errDocumentDetached = errors.New("the document is gone")
 // isolated world of exactly this document, or fail: a navigation between two calls cannot redirect
 // a call to another document.
 type document struct {
-	tab    *Tab
+	tree   *frameTree
 	sess   *cdpconn.Session
 	frame  cdp.FrameID
 	parent cdp.FrameID
@@ -94,11 +94,11 @@ type document struct {
 }
 
 // top reports whether d is the tab's top document.
-func (d *document) top() bool { return d.frame == d.tab.main }
+func (d *document) top() bool { return d.frame == d.tree.main }
 
 // documentOf returns the document of f, or nil if its isolated world is not known. t.mu must be
 // held.
-func (t *Tab) documentOf(f *frame) *document {
+func (t *frameTree) documentOf(f *frame) *document {
 	if f == nil || f.world == nil || f.sess == nil {
 		return nil
 	}
@@ -106,9 +106,9 @@ func (t *Tab) documentOf(f *frame) *document {
 }
 
 // documentIn is documentOf for a given isolated world w of the frame. t.mu must be held.
-func (t *Tab) documentIn(f *frame, w *executionContext) *document {
+func (t *frameTree) documentIn(f *frame, w *executionContext) *document {
 	d := &document{
-		tab: t, sess: f.sess, frame: f.id, parent: f.parent, loader: f.loader,
+		tree: t, sess: f.sess, frame: f.id, parent: f.parent, loader: f.loader,
 		world: w.id, url: f.url, origin: w.origin, errorPage: f.isErrorPage(),
 	}
 	if f.mainWorld != nil {
@@ -130,11 +130,11 @@ func isBlank(url string) bool { return url == "about:blank" || url == "" }
 
 // document returns the tab's top document. It waits for the document's isolated world if the
 // browser has not reported it yet.
-func (t *Tab) document(ctx context.Context) (*document, error) {
+func (t *frameTree) document(ctx context.Context) (*document, error) {
 	return t.frameDocument(ctx, t.main)
 }
 
-func (t *Tab) frameDocument(ctx context.Context, id cdp.FrameID) (*document, error) {
+func (t *frameTree) frameDocument(ctx context.Context, id cdp.FrameID) (*document, error) {
 	var d *document
 	err := t.awaitUnblocked(ctx, func() (bool, error) {
 		f := t.frames[id]
@@ -151,32 +151,32 @@ func (t *Tab) frameDocument(ctx context.Context, id cdp.FrameID) (*document, err
 }
 
 // documents returns the documents of all frames whose isolated world is known, parents first.
-func (t *Tab) documents() []*document {
+func (t *frameTree) documents() []*document {
 	return slices.DeleteFunc(t.frameList(), func(d *document) bool { return d.world == "" })
 }
 
 // frameList returns a document for each frame of the tab, parents first. If the document's isolated
 // world is not known, it is a document without world.
-func (t *Tab) frameList() []*document {
+func (t *frameTree) frameList() []*document {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var list []*document
 	for _, f := range t.inOrder() {
-		list = append(list, cmp.Or(t.documentOf(f), &document{tab: t, sess: f.sess, frame: f.id, parent: f.parent}))
+		list = append(list, cmp.Or(t.documentOf(f), &document{tree: t, sess: f.sess, frame: f.id, parent: f.parent}))
 	}
 	return list
 }
 
 // current reports whether d is still the document of its frame.
 func (d *document) current() bool {
-	d.tab.mu.Lock()
-	defer d.tab.mu.Unlock()
+	d.tree.mu.Lock()
+	defer d.tree.mu.Unlock()
 	return d.inFrame()
 }
 
 // inFrame is [document.current] for callers that hold t.mu.
 func (d *document) inFrame() bool {
-	f := d.tab.frames[d.frame]
+	f := d.tree.frames[d.frame]
 	return f != nil && f.world != nil && f.world.id == d.world
 }
 
@@ -233,14 +233,14 @@ type argument struct {
 // It does not wait: commands that are sent later find the scripts installed.
 func (d *document) install(ctx context.Context) error {
 	var err error
-	d.tab.mu.Lock() // until the scripts are sent: no other command may overtake them
-	if !d.tab.scripts[d.world] {
+	d.tree.mu.Lock() // until the scripts are sent: no other command may overtake them
+	if !d.tree.scripts[d.world] {
 		_, err = d.sess.Start(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{
 			Expression: installScript(), UniqueContextID: d.world, Silent: new(true),
 		})
-		d.tab.scripts[d.world] = err == nil
+		d.tree.scripts[d.world] = err == nil
 	}
-	d.tab.mu.Unlock()
+	d.tree.mu.Unlock()
 	return d.failure(err)
 }
 
@@ -269,24 +269,24 @@ func (d *document) wait(ctx context.Context, p *cdpconn.Pending, result any) err
 	defer cancel()
 	var grace <-chan time.Time
 	for {
-		d.tab.mu.Lock()
-		changed, dialog, gone := d.tab.changed.Changed(), d.tab.dialogs.open.Load(), d.tab.goneError()
-		d.tab.mu.Unlock()
+		d.tree.mu.Lock()
+		changed, blocked, gone := d.tree.changed.Changed(), d.tree.observer.blocked(), d.tree.goneError()
+		d.tree.mu.Unlock()
 		switch {
 		case notify.IsClosed(p.Done()): // the response arrived earlier
 		case gone != nil:
 			return gone // a crashed page does not respond
-		case dialog != nil:
-			return dialog.error()
+		case blocked != nil:
+			return blocked
 		}
-		if grace == nil && d.tab.dialogInOtherTab() != nil {
-			grace = time.After(d.tab.timing.OtherTabDialog)
+		if grace == nil && d.tree.observer.mayBeBlocked() != nil {
+			grace = time.After(d.tree.timing.OtherTabDialog)
 		}
 		select {
 		case <-p.Done():
 			return d.failure(p.Wait(ctx, result))
 		case <-grace:
-			if err := d.tab.blockedByOtherTab(ctx); err != nil {
+			if err := d.tree.observer.awaitOtherTab(ctx); err != nil {
 				return err
 			}
 		case <-changed:
@@ -300,9 +300,9 @@ func (d *document) wait(ctx context.Context, p *cdpconn.Pending, result any) err
 // iframe whose CDP session has ended, because that session ends with the document.
 func (d *document) failure(err error) error {
 	if errors.Is(err, executor.ErrTargetGone) && d.frame != "" && !d.top() {
-		d.tab.mu.Lock()
-		defer d.tab.mu.Unlock()
-		if d.tab.goneError() == nil {
+		d.tree.mu.Lock()
+		defer d.tree.mu.Unlock()
+		if d.tree.goneError() == nil {
 			return fmt.Errorf("%w: %w", errDocumentDetached, err)
 		}
 	}
@@ -336,7 +336,7 @@ func (d *document) scriptError(details *runtime.ExceptionDetails) error {
 	if details.Exception != nil && details.Exception.Description != "" {
 		text = details.Exception.Description
 	}
-	d.tab.log.Warn("a page script failed", "error", text[:min(len(text), maxLoggedError)])
+	d.tree.log.Warn("a page script failed", "error", text[:min(len(text), maxLoggedError)])
 	return executor.Errorf(executor.ErrInternal, "Take a new snapshot and try again.", "a page script failed: %s", pagetext.Text(text))
 }
 

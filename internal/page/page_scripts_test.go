@@ -18,6 +18,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // attach returns a tab of the browser b, with the target id "T".
@@ -38,6 +39,13 @@ func attach(t *testing.T, b *cdptest.FakeTransport) *Tab {
 		tab.Wait()
 	})
 	return tab
+}
+
+// offlineTab returns a tab without a browser, of which only the top frame is known.
+func offlineTab(top cdp.FrameID) *Tab {
+	t := &Tab{openerGroup: new(openerGroup)}
+	t.frameTree = newFrameTree(nil, top, t, slog.New(slog.DiscardHandler), timing.Current())
+	return t
 }
 
 // load commits the nth document in tab and returns it.
@@ -189,7 +197,7 @@ func TestDocumentError(t *testing.T) {
 
 func TestScriptError(t *testing.T) {
 	var log strings.Builder
-	d := &document{tab: &Tab{log: slog.New(slog.NewTextHandler(&log, nil))}}
+	d := &document{tree: &frameTree{log: slog.New(slog.NewTextHandler(&log, nil))}}
 	err := d.scriptError(&runtime.ExceptionDetails{Exception: &runtime.RemoteObject{
 		Description: "RangeError: too deep\n    at mayGenerate (<anonymous>:5155:21)",
 	}})
@@ -202,7 +210,7 @@ func TestScriptError(t *testing.T) {
 }
 
 func TestInOrder(t *testing.T) {
-	tab := &Tab{main: "T", frames: map[cdp.FrameID]*frame{"T": {id: "T"}}, started: map[cdp.FrameID]navigation{}}
+	tab := offlineTab("T")
 	for _, id := range []cdp.FrameID{"a", "b", "c"} {
 		tab.frameAttached(nil, id, "T")
 	}
@@ -226,7 +234,7 @@ func TestInOrder(t *testing.T) {
 }
 
 func TestManyFrames(t *testing.T) {
-	tab := &Tab{main: "T", frames: map[cdp.FrameID]*frame{"T": {id: "T"}}}
+	tab := offlineTab("T")
 	for i := range 5000 {
 		tab.frameAttached(nil, cdp.FrameID(fmt.Sprint(i)), "T")
 	}

@@ -181,5 +181,5 @@ func (v *View) input(ctx context.Context, method string, params any) error {
 	if err != nil {
 		return err
 	}
-	return ignoreInterruption((&document{tab: v.tab}).wait(ctx, p, nil))
+	return ignoreInterruption((&document{tree: v.tab.frameTree}).wait(ctx, p, nil))
 }

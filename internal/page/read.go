@@ -194,7 +194,7 @@ func (v *View) markdown(ctx context.Context, o executor.MarkdownOptions) (*execu
 	res := &executor.Markdown{Title: r.Title, Origin: d.origin, WholePage: r.WholePage, Chars: utf8.RuneCountInString(r.Markdown)}
 	res.Content, res.Offset = cut(r.Markdown, o.Offset, o.MaxChars, whole)
 	res.Truncated = res.Offset != 0
-	res.Obstacle = d.obstacle(page.Signs)
+	res.Obstacle = v.tab.obstacleOf(d, page.Signs)
 	return res, nil
 }
 

@@ -274,7 +274,7 @@ func (r *requestRecord) matches(filter string) bool {
 // body adds the response's text to q, up to size characters. The body of another site, which the page itself may not be
 // able to read, is returned only if the gate allows reading that site.
 func (v *View) body(ctx context.Context, q *requestRecord, size int) error {
-	of := &document{tab: v.tab, frame: v.tab.main, url: q.URL, origin: originOfURL(q.URL)}
+	of := &document{tree: v.tab.frameTree, frame: v.tab.main, url: q.URL, origin: originOfURL(q.URL)}
 	if err := v.check(ctx, of, executor.OpRead, ""); err != nil {
 		return err
 	}

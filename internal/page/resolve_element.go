@@ -375,7 +375,7 @@ func (v *View) describe(ctx context.Context, el *element) string {
 
 // owner returns the element id, in the parent document, of the frame element that contains d.
 func (d *document) owner(ctx context.Context, parent *document) (int, error) {
-	t := d.tab
+	t := d.tree
 	t.mu.Lock()
 	f := t.frames[d.frame]
 	if f != nil && f.owner.world == parent.world {
@@ -429,15 +429,15 @@ func (d *document) elementIDOf(ctx context.Context, backend cdp.BackendNodeID, g
 // be empty.
 func (d *document) resolveNode(ctx context.Context, id cdp.BackendNodeID, world, group string) (runtime.RemoteObjectID, error) {
 	var number runtime.ExecutionContextID
-	d.tab.mu.Lock()
-	if f := d.tab.frames[d.frame]; f != nil {
+	d.tree.mu.Lock()
+	if f := d.tree.frames[d.frame]; f != nil {
 		for _, w := range []*executionContext{f.world, f.mainWorld} {
 			if w != nil && w.id == world {
 				number = w.number
 			}
 		}
 	}
-	d.tab.mu.Unlock()
+	d.tree.mu.Unlock()
 	if number == 0 {
 		return "", errDocumentDetached
 	}
@@ -452,7 +452,7 @@ func (d *document) resolveNode(ctx context.Context, id cdp.BackendNodeID, world,
 // frameElement returns the document that contains d's frame, and the element id of the frame's
 // element in it. d must not be the top document.
 func (d *document) frameElement(ctx context.Context) (parent *document, id int, err error) {
-	if parent, err = d.tab.frameDocument(ctx, d.parent); err != nil {
+	if parent, err = d.tree.frameDocument(ctx, d.parent); err != nil {
 		return nil, 0, err
 	}
 	id, err = d.owner(ctx, parent)

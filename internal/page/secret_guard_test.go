@@ -11,7 +11,7 @@ import (
 // not while one is open and may be shared again.
 func TestSecretGuard(t *testing.T) {
 	shared := func(g *SecretGuard) *Tab {
-		tab := &Tab{main: "T1", openerGroup: new(openerGroup)}
+		tab := offlineTab("T1")
 		tab.opts = Options{SecretGuard: g, Attach: func(context.Context) error { return nil }}
 		tab.openerGroup.add(tab)
 		return tab

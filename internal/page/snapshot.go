@@ -52,7 +52,7 @@ func (v *View) snapshot(ctx context.Context, o executor.SnapshotOptions) (*execu
 	if err != nil {
 		return nil, v.tab.readTimeoutAs(caller, err, "the page to be read")
 	}
-	obstacle := top.obstacle(tree.ObstacleSignals)
+	obstacle := v.tab.obstacleOf(top, tree.ObstacleSignals)
 	var s *executor.Snapshot
 	if o.Diff {
 		s, err = v.diffSnapshot(ctx, top, root, tree, o)
@@ -355,7 +355,7 @@ func (v *View) changes(ctx context.Context, top *document, c *executor.Changes, 
 		}
 		return err
 	}
-	now := &lastSnapshot{tree: tree, world: top.world, obstacle: top.obstacle(tree.ObstacleSignals)}
+	now := &lastSnapshot{tree: tree, world: top.world, obstacle: v.tab.obstacleOf(top, tree.ObstacleSignals)}
 	if !mutated && before != nil {
 		now.obstacle = before.obstacle
 	}

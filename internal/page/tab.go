@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,7 +21,6 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
-	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
@@ -97,29 +95,21 @@ type Event struct {
 
 // A Tab tracks one page target and its frames. Its methods are safe for concurrent use.
 //
-// Each part of its state has its own lock. The methods of the parts never acquire mu, so they may be
-// called while it is held. Events are handled with mu held: what one event changes in several parts
-// changes together for code that holds mu.
+// Each part of its state has its own lock. The methods of the parts never acquire frameTree.mu, so
+// they may be called while it is held.
 type Tab struct {
-	sess        *cdpconn.Session
+	*frameTree
 	opts        Options
-	log         *slog.Logger
-	timing      timing.Timing // never changes
-	wg          sync.WaitGroup
 	openerGroup *openerGroup // never changes
 	queue       callQueue
-	openedAt    time.Time        // when we learned of the tab; never changes
-	changed     notify.Broadcast // the state below has changed
+	openedAt    time.Time // when we learned of the tab; never changes
 
 	dialogs         dialogs
 	recording       recording
 	emulation       emulationState
 	rendering       backgroundRendering
 	own             atomic.Bool                   // one of our sessions opened the tab
-	attached        atomic.Int64                  // frames that have ever been attached to the tab
-	loaded          atomic.Int64                  // documents that frames have loaded, without about: URLs, which belong to the documents around them
 	navigatedBefore atomic.Bool                   // a call has navigated it before
-	title           atomic.Pointer[notedTitle]    // of the top document, when it was last read; nil if it was not
 	beforeHandover  atomic.Pointer[lastKnownPage] // the page of the tab when it was handed over last; nil if another tab of the group was
 	quotaOrigins    map[string]bool               // see limitStorage; used only by consumeEvents
 	intercepting    atomic.Bool                   // opts.RequestFilter is enabled
@@ -138,24 +128,7 @@ type Tab struct {
 	fileChoosers    eventLog[cdppage.EventFileChooserOpened]
 	resubmission    atomic.Pointer[resubmissionGuard] // nil while no call needs one
 
-	mu                 sync.Mutex // guards the fields below
-	frames             map[cdp.FrameID]*frame
-	main               cdp.FrameID
-	pastDocuments      []*document // past documents, the oldest first; see rememberPastDocument
-	pastDocumentsStart int         // how many of pastDocuments are older than the current top document
-	gone               error       // why the tab is gone; nil while it exists
-	crashed            bool
-	shown              bool                       // the top frame has had a non-blank document
-	scripts            map[string]bool            // isolated worlds, by CDP's unique id, that have the page scripts
-	started            map[cdp.FrameID]navigation // pending navigations, by frame
-	navigationsStarted int                        // cross-document navigations of the top frame that started
-	first              string                     // first URL of the tab
-
 	attaching chan struct{} // holds a token while a call attaches to the target
-
-	isDetached bool  // the target is not attached; lastKnown describes it
-	detachErr  error // why it was detached; nil before the first attachment
-	lastKnown  lastKnownPage
 }
 
 // Attach attaches to the page of sess and returns when the tab is ready for calls. No other code
@@ -170,21 +143,10 @@ func Attach(ctx context.Context, sess *cdpconn.Session, opts Options) (*Tab, err
 
 func newTab(sess *cdpconn.Session, opts Options) *Tab {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	t := &Tab{
-		sess:      sess,
-		opts:      opts,
-		openedAt:  time.Now(),
-		log:       opts.Logger,
-		timing:    cmp.Or(opts.Timing, timing.Current()),
-		frames:    make(map[cdp.FrameID]*frame),
-		scripts:   make(map[string]bool),
-		started:   make(map[cdp.FrameID]navigation),
-		attaching: make(chan struct{}, 1),
-	}
+	t := &Tab{opts: opts, openedAt: time.Now(), attaching: make(chan struct{}, 1)}
+	t.frameTree = newFrameTree(sess, cdp.FrameID(sess.Target().TargetID), t, opts.Logger, cmp.Or(opts.Timing, timing.Current()))
 	t.inflight.quiet = t.timing.NetworkIdle
 	t.own.Store(opts.Own)
-	t.main = cdp.FrameID(sess.Target().TargetID)
-	t.frames[t.main] = &frame{id: t.main, sess: sess}
 	if opts.Opener != nil {
 		t.openerGroup = opts.Opener.openerGroup
 		if opts.Opener.recording.on() { // its client reads the popup window's activity later
@@ -213,10 +175,6 @@ func (t *Tab) OpenedAt() time.Time { return t.openedAt }
 
 // MarkOwn records that one of our sessions opened the tab.
 func (t *Tab) MarkOwn() { t.own.Store(true) }
-
-// blankIsOurs reports whether a blank top document without an origin is the first document of the
-// tab, and no page can write into it. t.mu must be held.
-func (t *Tab) blankIsOurs() bool { return t.own.Load() && !t.opts.Scriptable && !t.shown }
 
 // URL returns the URL of the top document, or the last known one if the tab is not attached.
 func (t *Tab) URL() string {
@@ -330,47 +288,6 @@ func (t *Tab) enabled(ctx context.Context, s *cdpconn.Session, commands []comman
 			t.changed.Notify()
 			t.mu.Unlock()
 		}
-	}
-	return nil
-}
-
-// awaitUnblocked is await, but it returns ErrDialogOpen as soon as a dialog is open.
-func (t *Tab) awaitUnblocked(ctx context.Context, cond func() (bool, error)) error {
-	return t.await(ctx, func() (bool, error) {
-		if err := t.dialogs.error(); err != nil {
-			return false, err
-		}
-		return cond()
-	})
-}
-
-// await waits until cond is true. It calls cond with t.mu held, first immediately and then after
-// every change. It returns an error if cond does, when the tab is gone, or when ctx is done. If ctx
-// has no deadline, the timeout is cdpconn.DefaultCallTimeout.
-func (t *Tab) await(ctx context.Context, cond func() (bool, error)) error {
-	ctx, cancel := cdpconn.Bounded(ctx)
-	defer cancel()
-	var failed error
-	err := t.changed.Wait(ctx, func() (done bool) {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if done, failed = cond(); !done && failed == nil {
-			failed = t.goneError()
-		}
-		return done || failed != nil
-	})
-	return cmp.Or(failed, err)
-}
-
-// goneError returns why the tab can no longer be used, or nil. t.mu must be held.
-func (t *Tab) goneError() error {
-	switch {
-	case t.gone != nil:
-		return t.gone
-	case t.isDetached && t.detachErr != nil:
-		return t.detachErr
-	case t.crashed:
-		return executor.Errorf(executor.ErrTargetGone, "Reload the tab, or open another.", "the page crashed")
 	}
 	return nil
 }

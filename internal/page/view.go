@@ -206,7 +206,7 @@ func (v *View) Info(ctx context.Context) (url, title, origin string, err error) 
 		if detached || t.own.Load() {
 			origin = executor.OriginInternal
 		}
-		d = &document{tab: t, frame: t.main, url: "about:blank", origin: origin}
+		d = &document{tree: t.frameTree, frame: t.main, url: "about:blank", origin: origin}
 	}
 	if err := v.check(ctx, d, executor.OpList, ""); err != nil {
 		return "", "", "", err
@@ -247,7 +247,7 @@ func (v *View) checkFrame(ctx context.Context, id cdp.FrameID, op executor.Opera
 	var path []*document
 	t.mu.Lock()
 	for f := t.frames[id]; f != nil; f = t.frames[f.parent] {
-		if f.isInitial(t) {
+		if f.isInitial(t.frameTree) {
 			continue // its empty document belongs to the parent
 		}
 		d := t.documentOf(f)
@@ -255,7 +255,7 @@ func (v *View) checkFrame(ctx context.Context, id cdp.FrameID, op executor.Opera
 			d = t.bestKnownDocument()
 		}
 		if d == nil {
-			d = &document{tab: t, frame: f.id, parent: f.parent, url: f.url, origin: executor.OriginOpaque}
+			d = &document{tree: t.frameTree, frame: f.id, parent: f.parent, url: f.url, origin: executor.OriginOpaque}
 		}
 		path = append(path, d)
 	}
@@ -280,7 +280,7 @@ func (t *Tab) KnowsDocument(frame string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f := t.frames[cdp.FrameID(frame)]
-	for f != nil && f.isInitial(t) {
+	for f != nil && f.isInitial(t.frameTree) {
 		f = t.frames[f.parent]
 	}
 	return f != nil && (f.id == t.main || f.world != nil)

@@ -16,7 +16,7 @@ const maxPastDocuments = 100
 // transition continues to show it. Documents from before the current top document are remembered
 // until the top document is replaced, because a view transition can also go from one top document
 // to the next. t.mu must be held.
-func (t *Tab) rememberPastDocument(f *frame) {
+func (t *frameTree) rememberPastDocument(f *frame) {
 	d := t.documentOf(f)
 	if d == nil || len(t.pastDocuments) == maxPastDocuments || slices.ContainsFunc(t.pastDocuments[t.pastDocumentsStart:], func(l *document) bool {
 		return l.frame == d.frame && l.origin == d.origin && l.url == d.url
@@ -82,7 +82,7 @@ func (v *View) checkViewTransition(ctx context.Context, active func() (bool, err
 }
 
 // hasRemovedFrames reports whether a past document was in a frame other than the top frame.
-func (t *Tab) hasRemovedFrames() bool {
+func (t *frameTree) hasRemovedFrames() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.ContainsFunc(t.pastDocuments, func(d *document) bool { return !d.top() })
