@@ -65,8 +65,8 @@ var handovers = promises{
 			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
 		},
 		{
-			File: "internal/page/frame.go",
-			Old:  "	t.documentArrived(f, restored)\n", New: "",
+			File: "internal/page/tree_observer.go",
+			Old:  "	t.recordArrival(f, restored, started)\n", New: "",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
 		},
 		{

@@ -49,8 +49,8 @@ type frameTree struct {
 	lastKnown  lastKnownPage
 }
 
-// A treeObserver is told what happens to the frames of a tab, and knows what blocks the tab. Its
-// methods are called with frameTree.mu held, apart from awaitOtherTab.
+// A treeObserver follows the frames of a tab, and knows what blocks the tab. Its methods are called
+// with frameTree.mu held, apart from awaitOtherTab.
 type treeObserver interface {
 	frameAdded(id, parent cdp.FrameID)
 	frameRemoved(id cdp.FrameID)
