@@ -8,7 +8,8 @@ type Pointer interface {
 	// Drag presses the left button on from, moves the pointer to the element to, and releases the
 	// button there. It works for HTML drag and drop and for pages that follow the pointer events.
 	// Both elements must become actionable first, as for Click; the error gives the reason if one
-	// does not. The result's Drop says how the drag ended.
+	// does not. It releases the button when repeated moves there no longer change the layout, or after a
+	// second. The result's Drop says how the drag ended, and its Note if the dragged element did not move.
 	Drag(ctx context.Context, from, to Target, opts *ActionOptions) (*Drag, error)
 	// Mouse sends one input event at a position in the viewport. It returns ErrBadArgs for a
 	// position outside the viewport and ErrPolicyDenied for a frame that may not be acted on. A

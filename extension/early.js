@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"335680720a1c09912b8d2bea30d6d28ffde3a8e69bd7e591a1a596151344ab06",
+	"6028fc3fba2688389a3b94ad30351020561c2255f59986a8fe924202dfeeb113",
 ]);

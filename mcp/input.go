@@ -39,11 +39,11 @@ type dragResult struct{ *executor.Drag }
 func (r dragResult) render(t *text) {
 	switch r.Drop {
 	case executor.DragAccepted:
-		t.line("ok: it was dropped there")
+		t.line("ok: the page accepted the drop")
 	case executor.DragRejected:
 		t.line("drop rejected by the page")
 	default:
-		t.line("ok: pointer drag; the page handled the events")
+		t.line("ok: pointer drag; the page received the events")
 	}
 	t.changes(&r.Changes)
 }

@@ -63,6 +63,25 @@ func (s *suite) click(t *testing.T) {
 			c.release(disabled)
 		}
 	})
+	s.page(t, "range input hidden in the thumb of a slider", "actionability-controls.html", func(c *testCase) {
+		snap := c.snap(nil)
+		volume := byRef(c.refIn(snap, "slider", "Volume"))
+		c.must(c.page().Type(c.ctx, volume, "55", nil))
+		if r := c.await("input", "volume"); r.Value != "55" {
+			c.Errorf("the page received %+v", r)
+		}
+		c.must(c.page().FillForm(c.ctx, []executor.Field{{Target: volume, Value: "70"}}, nil))
+		if r := c.await("input", "volume"); r.Value != "70" {
+			c.Errorf("the page received %+v", r)
+		}
+		c.clicked(volume, "thumb")
+		c.eval("notice.hidden = false", nil)
+		_, err := c.page().Click(c.ctx, volume, nil)
+		c.wantCode(err, executor.ErrNotActionable, "covered", "Notice")
+		c.eval("notice.hidden = true; slider.append(volume)", nil)
+		c.clicked(volume, "slider")
+		c.wantUntouched("mute") // in the center
+	})
 	s.page(t, "moving, then stable", "click.html", func(c *testCase) {
 		c.eval("run(400)", nil)
 		c.click(css("#runner"), nil)

@@ -55,6 +55,22 @@ func (s *suite) drags(t *testing.T) {
 		c.drag(css("#i1"), css("#i3"), executor.DragPointerOnly)
 		c.wantValue("[...document.querySelectorAll('li')].map((l) => l.id).join(' ')", "i2 i3 i1")
 	})
+	s.page(t, "list that ignores moves while it moves an item", "sortable.html", func(c *testCase) {
+		order := "[...document.querySelectorAll('#throttled li')].map((l) => l.textContent).join(' ')"
+		d := c.drag(css("#throttled >> text=e"), css("#throttled >> text=a"), executor.DragAccepted)
+		c.wantValue(order, "e a b c d")
+		c.wantNotIn(d.Note, "did not move")
+		c.drag(css("#throttled >> text=a"), css("#throttled >> text=d"), executor.DragAccepted)
+		c.wantValue(order, "e b c d a")
+	})
+	s.page(t, "drag starts after a delay", "sortable.html", func(c *testCase) {
+		c.drag(css("#delayed >> text=f"), css("#delayed >> text=h"), executor.DragPointerOnly)
+		c.wantValue("[...document.querySelectorAll('#delayed li')].map((l) => l.textContent).join(' ')", "g h f")
+	})
+	s.page(t, "page accepts the drop and moves nothing", "sortable.html", func(c *testCase) {
+		d := c.drag(css("#fixed >> text=i"), css("#fixed >> text=j"), executor.DragAccepted)
+		c.wantIn(d.Note, "the dragged element did not move")
+	})
 	s.page(t, "in a cross-site frame", "input.html", func(c *testCase) {
 		c.framed()
 		snap := c.snap(nil)

@@ -16,41 +16,62 @@ import (
 // sliders follow the pointer and ignore a jump.
 const dragSteps = 8
 
+// A drag is the state of one call of View.Drag.
+type drag struct {
+	v        *View
+	el, onto *element
+	docs     []*document // the documents of both elements, in which watchDrag was called
+	token    string
+	accepted atomic.Bool // a document has reported the drop
+}
+
 // Drag drags one element onto another.
 func (v *View) Drag(ctx context.Context, from, to executor.Target, opts *executor.ActionOptions) (*executor.Drag, error) {
-	var onto *element
+	d := &drag{v: v, token: rand.Text()}
+	v.tab.reports.subscribe(d.token, func([]byte) { d.accepted.Store(true) })
+	defer v.tab.reports.unsubscribe(d.token)
 	res := &executor.Drag{}
 	var err error
 	res.Changes, err = v.act(ctx, from, actOptions{timeout: timeoutOf(opts)}, func(ctx context.Context, el *element) (note string, err error) {
-		if onto, err = v.waitForElement(ctx, to, timeoutOf(opts) > 0); err != nil {
+		d.el = el
+		if d.onto, err = v.waitForElement(ctx, to, timeoutOf(opts) > 0); err != nil {
 			return "", err
 		}
-		res.Drop, err = v.drag(ctx, el, onto)
-		return onto.note(), err
+		res.Drop, err = d.run(ctx)
+		return d.onto.note(), err
 	})
+	stayed := d.end(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if stayed && res.Drop != executor.DragRejected {
+		res.Note = joinNotes(res.Note, "the dragged element did not move")
 	}
 	return res, nil
 }
 
-// drag waits until both elements are actionable before it presses the button.
-func (v *View) drag(ctx context.Context, el, onto *element) (drop executor.DragOutcome, err error) {
-	el.watch = nil // the press is not the last input of the action
-	if _, err := v.waitActionable(ctx, onto, actionabilityOptions{}); err != nil {
+// run waits until both elements are actionable before it presses the button.
+func (d *drag) run(ctx context.Context) (outcome executor.DragOutcome, err error) {
+	v := d.v
+	d.el.watch = nil // the press is not the last input of the action
+	if _, err := v.waitActionable(ctx, d.onto, actionabilityOptions{}); err != nil {
 		return "", err
 	}
-	token := rand.Text()
-	var accepted atomic.Bool
-	v.tab.reports.subscribe(token, func([]byte) { accepted.Store(true) })
-	defer v.tab.reports.unsubscribe(token)
-	for _, d := range v.dragDocuments(el, onto) {
-		if err := d.call(ctx, nil, "watchDrag", token); err != nil {
-			return "", v.mapDetached(ctx, el, err)
-		}
-		defer d.start(context.WithoutCancel(ctx), "endDrag", token)
+	d.end(ctx) // of an element that the page has replaced
+	d.docs = []*document{d.el.doc}
+	if d.onto.doc.world != d.el.doc.world {
+		d.docs = append(d.docs, d.onto.doc)
 	}
-	at, err := v.pressDragSource(ctx, el)
+	for i, doc := range d.docs {
+		source := 0
+		if i == 0 {
+			source = d.el.id
+		}
+		if err := doc.call(ctx, nil, "watchDrag", d.token, source); err != nil {
+			return "", v.mapDetached(ctx, d.el, err)
+		}
+	}
+	at, err := v.pressDragSource(ctx, d.el)
 	ended := false
 	defer func() {
 		if at != nil && !ended {
@@ -60,37 +81,30 @@ func (v *View) drag(ctx context.Context, el, onto *element) (drop executor.DragO
 	if err != nil {
 		return "", err
 	}
-	onto.shown.act()
+	d.onto.shown.act()
+	_ = d.el.doc.call(ctx, nil, "holdPress", d.token, v.tab.timing.DragDelay.Milliseconds())
 	// A drag starts only after the pointer has moved a few pixels. The start may change the page.
-	for _, d := range []float64{2, 6} {
-		if err := v.movePressedPointer(ctx, at.x+d, at.y+d/2); err != nil {
+	for _, by := range []float64{2, 6} {
+		if err := d.move(ctx, at.x+by, at.y+by/2); err != nil {
 			return "", err
 		}
 	}
-	end, err := v.waitActionable(ctx, onto, actionabilityOptions{Hit: new(false)})
+	end, err := v.waitActionable(ctx, d.onto, actionabilityOptions{Hit: new(false)})
 	if err != nil {
 		return "", err
 	}
-	for i := 1; i <= dragSteps; i++ {
+	for i := 1; i < dragSteps; i++ {
 		fraction := float64(i) / dragSteps
 		x, y := at.x+(end.x-at.x)*fraction, at.y+(end.y-at.y)*fraction
 		// A denied frame must not receive any event of the drag.
-		checkPoint := v.checkPointNow // only the drop waits for a frame that is loading
-		if i == dragSteps {
-			checkPoint = v.checkPoint
-		}
-		if err := checkPoint(ctx, x, y); err != nil {
-			if i == dragSteps {
+		if v.checkPointNow(ctx, x, y) == nil {
+			if err := d.move(ctx, x, y); err != nil {
 				return "", err
 			}
-			continue
-		}
-		if err := v.movePressedPointer(ctx, x, y); err != nil {
-			return "", err
 		}
 	}
-	docs := v.dragDocuments(el, onto)
-	seen, err := v.moveToDropPoint(ctx, docs, token, end)
+	v.tab.waitForFrames(ctx) // only the drop waits for a frame that is loading
+	seen, err := d.moveToDropPoint(ctx, end)
 	if err != nil {
 		return "", err
 	}
@@ -101,33 +115,72 @@ func (v *View) drag(ctx context.Context, el, onto *element) (drop executor.DragO
 	if !seen.Dragged {
 		return executor.DragPointerOnly, nil
 	}
-	return v.dragOutcome(ctx, docs, token, &accepted), nil
+	return d.outcome(ctx), nil
 }
 
-// moveToDropPoint moves the pointer to the point of the drop. At each move, the element below the
-// pointer decides whether it accepts the drop, and the last decision counts. The browser sends
-// dragover only after it has started the drag of data, which a busy browser may do after the moves.
-// Until then, moveToDropPoint repeats the last move.
-func (v *View) moveToDropPoint(ctx context.Context, docs []*document, token string, end *actionPoint) (dragState, error) {
-	limit, cancel := context.WithTimeout(ctx, v.tab.timing.Drop)
+// move moves the pointer, and waits until the page has drawn the effect. Many pages handle moves in
+// animation frames.
+func (d *drag) move(ctx context.Context, x, y float64) error {
+	err := d.v.movePressedPointer(ctx, x, y)
+	if err == nil {
+		d.v.pause(ctx)
+	}
+	return err
+}
+
+// moveToDropPoint moves the pointer to the point of the drop. At each move, the page may move items to
+// show where it would insert the dragged one, and ignore moves until it has: SortableJS does so for
+// 30 ms, and until the animation of an item ends. The last effect counts. So moveToDropPoint repeats
+// the move until it no longer changes the layout. It alternates between the point and one next to it,
+// because pages ignore a move to the same point, and SortableJS the exact center of an item.
+//
+// At each move, the element below the pointer also decides whether it accepts dragged data. The
+// browser sends dragover only after it has started the drag of data, which a busy browser may do after
+// the moves.
+func (d *drag) moveToDropPoint(ctx context.Context, end *actionPoint) (dragState, error) {
+	v := d.v
+	ctx, cancel := extend(ctx, v.tab.timing.Drop)
+	defer cancel()
+	started, cancel := context.WithTimeout(ctx, v.tab.timing.Drop)
+	defer cancel()
+	settled, cancel := context.WithTimeout(ctx, v.tab.timing.DropLayout)
 	defer cancel()
 	for {
-		if err := v.movePressedPointer(ctx, end.x, end.y); err != nil {
-			return dragState{}, err
+		stable := true
+		for _, by := range []float64{1, 0} {
+			x, y := end.x+by, end.y+by
+			if err := v.checkPointNow(ctx, x, y); err != nil {
+				if by != 0 {
+					continue
+				}
+				return dragState{}, err
+			}
+			if err := v.movePressedPointer(ctx, x, y); err != nil {
+				return dragState{}, err
+			}
+			same := true
+			_ = d.onto.doc.call(ctx, &same, "isDropLayoutStable", d.token, d.onto.id, end.inner[0]+by, end.inner[1]+by, v.tab.timing.DropRepeat.Milliseconds())
+			stable = stable && same
 		}
-		seen := queryDragState(ctx, docs, token)
-		if !seen.Dragged || seen.Over || seen.Ended || !v.pause(limit) {
+		seen := d.state(ctx)
+		if seen.Ended || (stable || settled.Err() != nil) && (!seen.Dragged || seen.Over || started.Err() != nil) {
 			return seen, nil
 		}
 	}
 }
 
-// dragDocuments returns the documents of both elements.
-func (v *View) dragDocuments(el, onto *element) []*document {
-	if el.doc.world == onto.doc.world {
-		return []*document{el.doc}
+// end stops listening. It reports whether the dragged element is known to be where it was, with the
+// same content.
+func (d *drag) end(ctx context.Context) (stayed bool) {
+	limit, cancel := context.WithTimeout(ctx, d.v.tab.timing.Script)
+	defer cancel()
+	for _, doc := range d.docs {
+		var same bool
+		if p, err := doc.start(context.WithoutCancel(ctx), "endDrag", d.token); err == nil && doc.finish(limit, p, &same) == nil {
+			stayed = stayed || same
+		}
 	}
-	return []*document{el.doc, onto.doc}
+	return stayed
 }
 
 // pressDragSource presses the button on el and verifies that el received the press. If it returns a
@@ -171,33 +224,33 @@ type dragState struct {
 	Ended   bool `json:"ended"`
 }
 
-// queryDragState queries documents for the state of a drag. It skips documents that no longer
-// exist.
-func queryDragState(ctx context.Context, docs []*document, token string) dragState {
+// state queries the documents of both elements for the state of the drag. It skips documents that no
+// longer exist.
+func (d *drag) state(ctx context.Context) dragState {
 	var all dragState
-	for _, d := range docs {
+	for _, doc := range d.docs {
 		var seen dragState
-		if d.call(ctx, &seen, "dragState", token) == nil {
+		if doc.call(ctx, &seen, "dragState", d.token) == nil {
 			all = dragState{all.Dragged || seen.Dragged, all.Over || seen.Over, all.Dropped || seen.Dropped, all.Ended || seen.Ended}
 		}
 	}
 	return all
 }
 
-// dragOutcome returns the outcome of a drag of data. The browser delivers the drop to the page
-// after the button was released, and then reports the end of the drag to the dragged element.
-func (v *View) dragOutcome(ctx context.Context, docs []*document, token string, accepted *atomic.Bool) executor.DragOutcome {
-	limit, cancel := context.WithTimeout(parentContext(ctx), v.tab.timing.Drop)
+// outcome returns the outcome of a drag of data. The browser delivers the drop to the page after the
+// button was released, and then reports the end of the drag to the dragged element.
+func (d *drag) outcome(ctx context.Context) executor.DragOutcome {
+	limit, cancel := context.WithTimeout(parentContext(ctx), d.v.tab.timing.Drop)
 	defer cancel()
 	for {
 		// The response can be processed before the report of the drop.
-		seen := queryDragState(limit, docs, token)
+		seen := d.state(limit)
 		switch {
-		case seen.Dropped || accepted.Load():
+		case seen.Dropped || d.accepted.Load():
 			return executor.DragAccepted
-		case seen.Ended && len(docs) == 1, limit.Err() != nil:
+		case seen.Ended && len(d.docs) == 1, limit.Err() != nil:
 			return executor.DragRejected
-		case !v.pause(limit) && !accepted.Load():
+		case !d.v.pause(limit) && !d.accepted.Load():
 			return executor.DragRejected
 		}
 	}

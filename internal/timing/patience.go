@@ -55,6 +55,12 @@ type Patience struct {
 	NextField time.Duration
 	// LogFloodEnd is how long a page must lose no log message before its throttling ends.
 	LogFloodEnd time.Duration
+	// DragDelay is how long the button is held at the start of a drag if the page has started a timer at
+	// the press. Such a page starts the drag after a delay, which is 250 ms in the examples of dnd-kit.
+	DragDelay time.Duration
+	// DropRepeat is the time between two moves of the pointer at the drop point, and DropLayout how long
+	// it may take until they no longer change the page's layout.
+	DropRepeat, DropLayout time.Duration
 	// FileChooser is how long after a click the page may open a file chooser: some pages send a
 	// request first.
 	FileChooser time.Duration
@@ -107,6 +113,9 @@ func defaultPatience() Patience {
 		Rewrite:              150 * time.Millisecond,
 		NextField:            30 * time.Millisecond,
 		LogFloodEnd:          2 * time.Second,
+		DragDelay:            300 * time.Millisecond,
+		DropRepeat:           50 * time.Millisecond,
+		DropLayout:           time.Second,
 		FileChooser:          2 * time.Second,
 		TapClick:             2 * time.Second,
 		DownloadStart:        10 * time.Second,

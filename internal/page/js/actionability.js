@@ -8,7 +8,8 @@ import { isDisabled } from './aria_states.js';
 import { excerpt, roleAndName } from './described_elements.js';
 import { allIn, boxOf, bringIntoView, byId, closestTo, containsNode, firstIn, flatParent, hasAttribute, idOf, isFrame, labelsFor, matchesCSS, readyOf, rectsOf, tagOf, within } from './dom.js';
 import { notEditable } from './field_values.js';
-import { elementAt, isHitFor } from './hit_test.js';
+import { standInOf } from './editors.js';
+import { elementAt, isDirectHit, isHitFor } from './hit_test.js';
 import { isPositionStable, waitForLayout } from './mutations.js';
 import { query } from './query.js';
 import { nextPaint, SCROLL_POSITIONS, scrollElementTo } from './scroll.js';
@@ -54,27 +55,45 @@ function checkActionability(el, opts) {
     if (why) return { problem: why };
   }
   const labels = labelBoxes(el);
-  if (!boxes.length && !labels.length) return { problem: rectsOf(el).length ? 'hidden' : 'no box' };
+  if (!boxes.length && !labels.length && !standInOf(el)) return { problem: rectsOf(el).length ? 'hidden' : 'no box' };
   if (opts.hit === false && isInert(el)) return { problem: 'inert' };
   boxes = boxes.concat(labels);
   if (opts.hit === false) {
     for (const box of boxes) for (const point of pointsOf(box, middles)) return { point, box, hit: null };
     return { problem: 'outside' };
   }
+  const found = hitPoint(boxes, () => pointsAlong(el), (hit) => isDirectHit(hit, el));
+  if (found.hit) return found;
+  const standIn = standInOf(el);
+  const other = standIn ? hitPoint(boxesOf(standIn.el), () => [], standIn.receives) : found;
+  if (other.hit) return other;
+  const cover = other.cover || found.cover;
+  return cover ? interceptionOf(cover, standIn?.el || el) : { problem: 'outside' };
+}
+
+/**
+ * hitPoint returns the first point at which an element is that accept accepts, or the first of the
+ * elements that it does not accept.
+ * @param {DOMRect[]} boxes
+ * @param {() => [number, number][]} outline returns points that are tried before most others
+ * @param {(hit: Element) => boolean} accept
+ * @returns {{point: [number, number], box: DOMRect, hit: Element} | {hit: null, cover: Element | null}}
+ */
+function hitPoint(boxes, outline, accept) {
   /** @type {Element | null} */
   let cover = null;
   for (const parts of [middles, allOver]) {
     for (const box of boxes) {
       const points = pointsOf(box, parts);
-      if (parts === allOver) points.unshift(...pointsAlong(el));
+      if (parts === allOver) points.unshift(...outline());
       for (const point of points) {
         const hit = elementAt(...point);
-        if (isHitFor(hit, el)) return { point, box, hit };
+        if (hit && accept(hit)) return { point, box, hit };
         cover ||= hit;
       }
     }
   }
-  return cover ? interceptionOf(cover, el) : { problem: 'outside' };
+  return { hit: null, cover };
 }
 
 /**

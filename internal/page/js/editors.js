@@ -36,15 +36,23 @@ function isClippedAway(el) {
 }
 
 /**
+ * isTransparent reports whether the style of an element shows nothing of it.
+ * @param {CSSStyleDeclaration} style
+ */
+function isTransparent({ opacity, clip, clipPath }) {
+  return opacity === '0' || clip === 'rect(0px, 0px, 0px, 0px)' || /^inset\((50|100)%\)$/.test(clipPath);
+}
+
+/**
  * visibleProxyOf returns the element that the user sees for a field that the page keeps tiny,
- * clipped or transparent behind its own rendering, as code editors and styled selects do: the nearest
- * ancestor with a size. Any other field is its own proxy.
+ * clipped or transparent behind its own rendering, as code editors, sliders and styled selects do: the
+ * nearest ancestor with a size. Any other field is its own proxy.
  * @param {Element} el
  */
 export function visibleProxyOf(el) {
   if (!isRendered(el, { visibilityProperty: true })) return el;
   const clipped = el instanceof HTMLTextAreaElement && isClippedAway(el);
-  if (!editContextOf(el) && !tiny(el) && !clipped && getComputedStyle(el).opacity !== '0') return el;
+  if (!editContextOf(el) && !tiny(el) && !clipped && !isTransparent(getComputedStyle(el))) return el;
   if (labelBoxes(el).length) return el;
   let at = flatParent(el);
   for (let n = 0; n < 3 && at && !matchesCSS(at, 'form, body, html'); n++, at = flatParent(at)) if (!tiny(at) && shown(at)) return at;
@@ -83,6 +91,32 @@ export function editorOf(el) {
   for (let n = 0; n < MAX_ANCESTORS && at && !matchesCSS(at, 'form, body, html'); n++, at = flatParent(at)) names += ' ' + namesOf(at);
   if (TERMINAL_NAME.test(names.replace(/[-_]/g, ' '))) return 'terminal';
   return EDITOR_NAME.test(names) ? 'model' : '';
+}
+
+/** Elements in a slider that receive events for themselves. */
+const CONTROL = 'a[href], button, input, select, textarea, summary, iframe, [contenteditable], [role]:not([role=presentation], [role=none])';
+
+/**
+ * A StandIn receives the pointer events for an element that receives none itself: what the user sees as a
+ * hidden range input.
+ * @typedef {object} StandIn
+ * @property {Element} el
+ * @property {(hit: Element) => boolean} receives whether an event on hit reaches the element
+ */
+
+/**
+ * standInOf returns the stand-in of an element, or null.
+ * @param {Element} el
+ * @returns {StandIn | null}
+ */
+export function standInOf(el) {
+  if (!(el instanceof HTMLInputElement && el.type === 'range')) return null;
+  const proxy = visibleProxyOf(el);
+  if (proxy === el) return null;
+  return { el: proxy, receives: (hit) => {
+    for (let at = /** @type {Element | null} */ (hit); at && at !== proxy; at = flatParent(at)) if (matchesCSS(at, CONTROL)) return false;
+    return within(hit, proxy);
+  } };
 }
 
 /**

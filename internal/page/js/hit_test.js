@@ -2,6 +2,7 @@
 // Which element is at a point, and whether an event there reaches another.
 
 import { elementFrom, flatParent, matchesCSS, shadowOf, within } from './dom.js';
+import { standInOf } from './editors.js';
 
 /**
  * elementAt returns the innermost element at a point of the viewport, including elements in shadow
@@ -28,12 +29,20 @@ export const LABEL_INTERACTIVE_CONTENT = 'a[href], button, input:not([type=hidde
 
 /**
  * isHitFor reports whether an event on hit reaches el: on the element, its descendants
- * or its label, except interactive content of the label.
+ * or its label, except interactive content of the label, or on its stand-in.
  * @param {Element | null} hit
  * @param {Element} el
  */
 export function isHitFor(hit, el) {
-  if (!hit) return false;
+  return !!hit && (isDirectHit(hit, el) || !!standInOf(el)?.receives(hit));
+}
+
+/**
+ * isDirectHit is isHitFor without the stand-in.
+ * @param {Element} hit
+ * @param {Element} el
+ */
+export function isDirectHit(hit, el) {
   if (within(hit, el)) return true;
   for (let at = /** @type {Element | null} */ (hit); at; at = flatParent(at)) {
     if (at instanceof HTMLLabelElement) return at.control === el;

@@ -6,7 +6,7 @@ import { box, hits, pixelRatio, reveal, waitActionable } from './actionability.j
 import { candidates } from './candidates.js';
 import { closedCandidates } from './closed_shadow_roots.js';
 import { addClosedRoot, byId, idOf } from './dom.js';
-import { dragState, endDrag, frameAtPoint, watchDrag } from './drag.js';
+import { dragState, endDrag, frameAtPoint, holdPress, isDropLayoutStable, watchDrag } from './drag.js';
 import { editableLines, editorState, pasteInto, readEditor } from './editors.js';
 import { distrustContents, enteredTextFields, maskEntered, watchFields } from './entered_fields.js';
 import { inspectField } from './field_values.js';
@@ -74,10 +74,12 @@ const api = {
   hasActiveViewTransition,
   hasText,
   hits,
+  holdPress,
   html,
   idOf,
   inspectField,
   internalsCandidates,
+  isDropLayoutStable,
   isShown,
   leaveField,
   links,
