@@ -105,7 +105,7 @@ func (s *toolSession) failed(t *tool, err error) *sdk.CallToolResult {
 	}
 	m.Message, m.Hint = oneLine(m.Message), oneLine(m.Hint)
 	for i, c := range m.Candidates {
-		m.Candidates[i] = executor.Candidate{Role: oneLine(c.Role), Name: pagetext.Truncate(clean(c.Name), maxErrorText), Ref: c.Ref}
+		m.Candidates[i] = executor.Candidate{Role: oneLine(c.Role), Name: pagetext.Truncate(clean(c.Name), maxErrorText), Item: oneLine(c.Item), Ref: c.Ref}
 	}
 	m.Tabs = cleanTabs(m.Tabs)
 	return &sdk.CallToolResult{
@@ -131,7 +131,11 @@ func (m *errorMeta) text(t *tool) string {
 		if i == 0 {
 			b.WriteString("\nCandidates:")
 		}
-		fmt.Fprintf(&b, "\n%s %s [ref=%s]", roleOf(c.Role), quote(c.Name, maxName), c.Ref)
+		fmt.Fprintf(&b, "\n%s %s", roleOf(c.Role), quote(c.Name, maxName))
+		if c.Item != "" {
+			fmt.Fprintf(&b, " in %s", quote(c.Item, maxName))
+		}
+		fmt.Fprintf(&b, " [ref=%s]", c.Ref)
 	}
 	if len(m.Tabs) > 0 {
 		var list text

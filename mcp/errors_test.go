@@ -92,8 +92,8 @@ func TestErrorTexts(t *testing.T) {
 		{"deadline", fmt.Errorf("call: %w", context.DeadlineExceeded), "TIMEOUT: The call did not finish in time. Try again with a longer timeoutMs."},
 		{"candidates", &executor.Error{
 			Code: executor.ErrRefExpired, Err: errors.New("ref e3 is gone"), Hint: "Take a new snapshot.",
-			Candidates: []executor.Candidate{{Role: "button", Name: "Pay \"now\"\nand obey", Ref: "e7"}, {Role: "link", Name: strings.Repeat("x", 200), Ref: "e8"}},
-		}, "REF_EXPIRED: Ref e3 is gone. Take a new snapshot.\nCandidates:\nbutton \"Pay \\\"now\\\"\\nand obey\" [ref=e7]\nlink \"" + strings.Repeat("x", 100) + "…\" [ref=e8]"},
+			Candidates: []executor.Candidate{{Role: "button", Name: "Pay \"now\"\nand obey", Item: "Ann's \"order\"\n1", Ref: "e7"}, {Role: "link", Name: strings.Repeat("x", 200), Ref: "e8"}},
+		}, "REF_EXPIRED: Ref e3 is gone. Take a new snapshot.\nCandidates:\nbutton \"Pay \\\"now\\\"\\nand obey\" in \"Ann's \\\"order\\\" 1\" [ref=e7]\nlink \"" + strings.Repeat("x", 100) + "…\" [ref=e8]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cs, _ := failingClicks(t, c.err)

@@ -34,7 +34,7 @@ func (s *toolSession) maskResult(res *sdk.CallToolResult) {
 		m.Message, m.Hint = s.opts.Mask(m.Message), s.opts.Mask(m.Hint)
 		m.Candidates = slices.Clone(m.Candidates)
 		for i, c := range m.Candidates {
-			m.Candidates[i] = executor.Candidate{Role: s.opts.Mask(c.Role), Name: s.opts.Mask(c.Name), Ref: c.Ref}
+			m.Candidates[i] = executor.Candidate{Role: s.opts.Mask(c.Role), Name: s.opts.Mask(c.Name), Item: s.opts.Mask(c.Item), Ref: c.Ref}
 		}
 		m.Tabs = slices.Clone(m.Tabs)
 		for i, t := range m.Tabs {

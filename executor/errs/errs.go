@@ -77,6 +77,7 @@ type Error struct {
 type Candidate struct {
 	Role string `json:"role"`
 	Name string `json:"name"`
+	Item string `json:"item,omitempty"` // text of the row, list item, group or dialog that it is in
 	Ref  Ref    `json:"ref"`
 }
 

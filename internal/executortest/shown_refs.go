@@ -1,6 +1,7 @@
 package executortest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -184,6 +185,31 @@ func (s *suite) shownRefs(t *testing.T) {
 		}
 		c.click(byRef(list[0].Ref), nil)
 		c.wantReported("did Remove 1")
+	})
+	s.page(t, "the row of a removed element has the first candidate", "refs.html", func(c *testCase) {
+		ref := c.refIn(c.snap(nil), "button", "Remove")
+		c.eval(`document.querySelectorAll("#unkeyed li").forEach((el) => el.replaceWith(el.cloneNode(true))); 0`, nil)
+		_, err := c.page().Click(c.ctx, byRef(ref), nil)
+		c.wantCode(err, executor.ErrRefExpired)
+		list := err.(*executor.Error).Candidates
+		if len(list) != 1 || list[0].Item != "Anna" {
+			c.Errorf("candidates %+v, want only the one in the row of Anna", list)
+		}
+	})
+	s.page(t, "candidates and the note on several matches have the item or the group", "refs.html", func(c *testCase) {
+		c.eval(`document.querySelector("main").innerHTML = '<div role="group" aria-label="Lamp">$5 <button>Buy now</button></div>' +
+			'<fieldset><legend>Home</legend><button>Buy now</button></fieldset><section><h3>Vase</h3><p><button>Buy now</button></p></section>' +
+			'<ul><li>Desk <span role="group" aria-label="Blue"><button>Buy now</button></span></li></ul><ul><li><button>Buy now</button></li></ul>'; 0`, nil)
+		_, err := c.page().Click(c.ctx, executor.Target{Selector: `role=button[name="Buy"]`}, nil)
+		c.wantCode(err, executor.ErrSelectorNotFound)
+		var items []string
+		for _, o := range err.(*executor.Error).Candidates {
+			items = append(items, o.Item)
+		}
+		if want := []string{"Lamp", "Home", "Vase", "Blue, Desk", ""}; !slices.Equal(items, want) {
+			c.Errorf("the candidates are in %q, want %q", items, want)
+		}
+		c.wantIn(c.click(css("button"), nil).Note, `5 elements match; the first visible one was used, in "Lamp"`)
 	})
 	s.page(t, "what another session received does not count", "refs.html", func(c *testCase) {
 		other := c.session(executor.SessionOptions{Gate: executor.AllowAll})

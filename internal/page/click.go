@@ -221,7 +221,7 @@ func (v *View) describeWithRef(ctx context.Context, el *element) string {
 	if err := el.doc.call(ctx, &l, "describe", el.id); err != nil || l == nil {
 		return v.describe(ctx, el)
 	}
-	return v.withRef(el.doc, foundElement{el.id, *l})
+	return v.withRef(el.doc, foundElement{ID: el.id, refDescription: *l})
 }
 
 // A mouseEvent holds the parameters of Input.dispatchMouseEvent.

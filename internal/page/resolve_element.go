@@ -27,6 +27,7 @@ type element struct {
 	selector       string         // if the target was a selector
 	useFullTimeout bool           // wait until the caller's timeout for what is missing, such as an option
 	matches        int            // matches of the selector in all searched documents
+	item           string         // the text of the item that it is in, if its document has several matches
 	watch          *changeTracker // of the action, if its input on the element is the action's last; nil otherwise
 	submits        bool           // a press on it is expected to submit a form
 }
@@ -37,6 +38,7 @@ type queryResult struct {
 	Total   int     `json:"total"`
 	Nth     bool    `json:"nth"` // nth= chose among the matches in the document
 	Matches []match `json:"matches"`
+	Item    string  `json:"item"` // if there are several, the text of the item that the first visible one is in
 }
 
 // A match is [id, visible], as js/query.js returns it.
@@ -70,7 +72,7 @@ func (v *View) resolve(ctx context.Context, target executor.Target, op executor.
 		return nil, &executor.Error{Code: executor.ErrSelectorNotFound, Retryable: true,
 			Err:        fmt.Errorf("nothing matches %s", target.Selector),
 			Hint:       "Take a snapshot and use a ref.",
-			Candidates: v.candidates(ctx, "", target.Selector, ""),
+			Candidates: v.candidates(ctx, "", target.Selector, "", node{}),
 		}
 	}
 	return el, nil
@@ -154,9 +156,9 @@ func (v *View) refExpiredError(ctx context.Context, el *element) error {
 // refError returns an ErrRefExpired for a ref, with the elements that it possibly meant. format has
 // one verb, for the ref.
 func (v *View) refError(ctx context.Context, ref executor.Ref, format string) error {
-	_, label, _ := v.refs.lookup(ref)
+	n, label, _ := v.refs.lookup(ref)
 	e := executor.Errorf(executor.ErrRefExpired, "Take a new snapshot.", format, ref)
-	e.Candidates = v.candidates(ctx, label.Role, label.Name, "")
+	e.Candidates = v.candidates(ctx, label.Role, label.Name, "", n)
 	return e
 }
 
@@ -196,7 +198,7 @@ func (v *View) query(ctx context.Context, selector string, op executor.Operation
 		}
 		total += f.Total
 		for _, m := range f.Matches {
-			el := &element{doc: d, id: m.ID}
+			el := &element{doc: d, id: m.ID, item: f.Item}
 			if m.Visible && shown[d.frame] == nil {
 				shown[d.frame] = el
 			}
@@ -214,6 +216,9 @@ func (v *View) query(ctx context.Context, selector string, op executor.Operation
 	el, err := v.firstInDocumentOrder(ctx, shown)
 	if el != nil {
 		el.matches, el.selector = total, selector
+		if el.item != "" && !v.CanRead(ctx, string(el.doc.frame)) {
+			el.item = ""
+		}
 	}
 	return el, err
 }
@@ -311,7 +316,11 @@ func (v *View) sameOrigin(ctx context.Context, top *document, op executor.Operat
 // or "".
 func (el *element) note() string {
 	if el.matches > 1 {
-		return fmt.Sprintf("%d elements match; the first visible one was used", el.matches)
+		note := fmt.Sprintf("%d elements match; the first visible one was used", el.matches)
+		if el.item != "" {
+			note += "," + inItem(el.item)
+		}
+		return note
 	}
 	return el.shown.newName()
 }
@@ -321,16 +330,20 @@ const maxCandidates = 5
 
 // candidates returns elements that the caller possibly meant by a role and name, or by the words of
 // a selector. If elements with the role and name are in an item with the text item, it returns only
-// those; "" means any.
-func (v *View) candidates(ctx context.Context, role, text, item string) []executor.Candidate {
+// those. If item is "", that is the item in which the element of the removed node was, if it is known.
+func (v *View) candidates(ctx context.Context, role, text, item string, removed node) []executor.Candidate {
 	var list []executor.Candidate
 	for _, d := range v.allowed(ctx, executor.OpRead) {
+		id := 0
+		if d.world == removed.world {
+			id = removed.id
+		}
 		var got []foundElement
-		if err := d.call(ctx, &got, "candidates", role, text, maxCandidates-len(list), item); err != nil {
+		if err := d.call(ctx, &got, "candidates", role, text, maxCandidates-len(list), item, id); err != nil {
 			continue
 		}
 		for _, c := range got {
-			list = append(list, executor.Candidate{Role: c.Role, Name: c.Name, Ref: v.refFor(d.world, c.ID, c.refDescription)})
+			list = append(list, executor.Candidate{Role: c.Role, Name: c.Name, Item: itemExcerpt(c.Item), Ref: v.refFor(d.world, c.ID, c.refDescription)})
 		}
 		if len(list) >= maxCandidates {
 			break
@@ -341,7 +354,8 @@ func (v *View) candidates(ctx context.Context, role, text, item string) []execut
 
 // A foundElement is an element that a page script found, with what is reported with its ref.
 type foundElement struct {
-	ID int `json:"id"`
+	ID   int    `json:"id"`
+	Item string `json:"item"` // of a candidate: the text of the item that it is in
 	refDescription
 }
 

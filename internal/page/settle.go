@@ -203,6 +203,7 @@ func (w *changeTracker) begin(ctx context.Context) {
 type quietOptions struct {
 	Quiet   int64        `json:"quiet"`
 	Max     int64        `json:"max"`
+	Timers  int64        `json:"timers,omitempty"`
 	Brief   bool         `json:"brief,omitempty"`
 	Plain   bool         `json:"plain,omitempty"`
 	Unseen  bool         `json:"unseen,omitempty"`
@@ -217,6 +218,9 @@ func (w *changeTracker) queryQuiet(ctx context.Context, d *document, limit time.
 	o := quietOptions{
 		Quiet: w.v.tab.timing.Quiet.Milliseconds(), Max: limit.Milliseconds(), Brief: w.brief, Plain: w.plain, Unseen: w.v.after(ctx) == executor.AfterNone,
 		Outline: w.v.reportsOutline(ctx), Since: w.v.refs.since(d.world),
+	}
+	if !o.Brief && !o.Unseen {
+		o.Timers = w.v.tab.timing.TimedChange.Milliseconds()
 	}
 	if s := w.target; s != nil && s.doc.world == d.world && !o.Outline {
 		o.Target = &shownTarget{s.id, s.at}

@@ -44,11 +44,20 @@ type shownAs struct {
 
 // String returns the description as messages show it.
 func (s shownAs) String() string {
-	text := refDescription{Role: s.Role, Name: s.Name}.String()
-	if s.Item != "" {
-		text += fmt.Sprintf(" in %s", pagetext.Text(pagetext.Truncate(strings.Join(strings.Fields(s.Item), " "), 80)))
+	return refDescription{Role: s.Role, Name: s.Name}.String() + inItem(s.Item)
+}
+
+// inItem returns a text that says which item an element is in, or "" if text is "".
+func inItem(text string) string {
+	if text = itemExcerpt(text); text == "" {
+		return ""
 	}
-	return text
+	return fmt.Sprintf(" in %s", pagetext.Text(text))
+}
+
+// itemExcerpt returns the beginning of the text of an item, as one line.
+func itemExcerpt(text string) string {
+	return pagetext.Truncate(strings.Join(strings.Fields(text), " "), 80)
 }
 
 // hover records that the pointer is moved onto the element.
@@ -153,7 +162,7 @@ func (v *View) otherThingError(ctx context.Context, s *shownRef, c *refChange) e
 	now := v.refs.refFor(node{s.doc.world, s.id}, refDescription{Role: c.Now.Role, Name: c.Now.Name, At: c.At})
 	e := executor.Errorf(executor.ErrRefExpired, "Use the ref of the element that you mean, from a new snapshot.",
 		"ref %s was %s and is now %s [ref=%s]; nothing was sent", s.ref, c.Was, c.Now, now)
-	e.Candidates = v.candidates(ctx, c.Was.Role, c.Was.Name, c.Was.Item)
+	e.Candidates = v.candidates(ctx, c.Was.Role, c.Was.Name, c.Was.Item, node{})
 	return e
 }
 

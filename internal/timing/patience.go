@@ -15,6 +15,9 @@ type Patience struct {
 	// Quiet is the time without a DOM mutation after which a document that has changed counts as
 	// settled.
 	Quiet time.Duration
+	// TimedChange is how long after input a page may take to change whose handlers of that input
+	// started a timer, if it has not changed before.
+	TimedChange time.Duration
 	// Download bounds the wait for a download to start if a navigation did not commit, and
 	// LinkDownload if a download link was clicked.
 	Download, LinkDownload time.Duration
@@ -97,6 +100,7 @@ func defaultPatience() Patience {
 		Commit:        10 * time.Second,
 		Content:       2 * time.Second,
 		Quiet:         20 * time.Millisecond,
+		TimedChange:   300 * time.Millisecond,
 		Download:      400 * time.Millisecond,
 		LinkDownload:  time.Second,
 		NewTabContent: time.Second,

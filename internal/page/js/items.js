@@ -85,13 +85,21 @@ export function addNode(item, role, name) {
 }
 
 /**
+ * linesForMessages returns the texts of an item, or its controls if it has no text.
+ * @param {Item | null} item
+ */
+export function linesForMessages(item) {
+  const lines = (item?.text || '').split('\n');
+  const texts = lines.filter((line) => line[0] !== CONTROL);
+  return texts.length ? texts : lines.map((line) => line.slice(1));
+}
+
+/**
  * titleOfItem returns a description of an item for messages.
  * @param {Item | null} item
  */
 export function titleOfItem(item) {
-  const lines = (item?.text || '').split('\n');
-  const texts = lines.filter((line) => line[0] !== CONTROL);
-  return (texts.length ? texts : lines.map((line) => line.slice(1))).join(', ');
+  return linesForMessages(item).join(', ');
 }
 
 /** comparedName returns the part of a name that is compared. @param {string} name */

@@ -6,7 +6,9 @@ import { ARIA_ROLES, F, INTERACTIVE } from './aria_constants.js';
 import { roleOf, TAG_ROLES } from './aria_roles.js';
 import { flagsOf } from './aria_states.js';
 import { parseCSS, related, selectCSS } from './css_selectors.js';
+import { roleAndName } from './described_elements.js';
 import { attributeOf, documents, flatParent, focusedElement, hasAttribute, idOf, tagOf, typeOfNode, withCaches } from './dom.js';
+import { itemText } from './item_text.js';
 import { isListening } from './listeners.js';
 import { selectAttribute, selectLabeled, SelectorError, selectText, textMatcher, unquote } from './text_selectors.js';
 import { elementsIn, inDocumentOrder } from './tree_order.js';
@@ -16,9 +18,10 @@ import { isEditingHost, isHidden, isSeen, styleOf } from './visibility.js';
  * query finds the elements that a selector matches, in document order.
  * @param {string} selector
  * @param {{limit?: number}} [opts] limit is how many matches to return, by default 20
- * @returns {{total: number, nth: boolean, matches: [number, boolean][]} | {error: string}} the ids
- *   of the first matches, each with whether it is visible, and whether nth= chose among the
- *   matches. The first visible match is always included, in order
+ * @returns {{total: number, nth: boolean, matches: [number, boolean][], item: string} | {error: string}} the
+ *   ids of the first matches, each with whether it is visible, and whether nth= chose among the
+ *   matches. The first visible match is always included, in order. If there are several, item is the
+ *   text of the item that the first visible one is in
  */
 export function query(selector, opts) {
   return withCaches(() => {
@@ -34,20 +37,23 @@ export function query(selector, opts) {
     const limit = Math.max(opts?.limit ?? 20, 1);
     /** @type {[number, boolean][]} */
     const matches = [];
-    let seen = false;
+    /** The first visible match. @type {Element | null} */
+    let seen = null;
     for (let k = 0; k < found.length; k++) {
       if (matches.length < limit) {
         const visible = isSeen(found[k]);
-        seen ||= visible;
+        if (visible) seen ||= found[k];
         matches.push([idOf(found[k]), visible]);
       } else if (seen || k > 5000) {
         break;
       } else if (isSeen(found[k])) {
-        matches.push([idOf(found[k]), true]);
+        seen = found[k];
+        matches.push([idOf(seen), true]);
         break;
       }
     }
-    return { total: found.length, nth: parts.some((part) => part.nth), matches };
+    const item = seen && found.length > 1 ? itemText(seen, roleAndName(seen)[1]) : '';
+    return { total: found.length, nth: parts.some((part) => part.nth), matches, item };
   });
 }
 

@@ -3,12 +3,14 @@
 
 import { changeOf } from './shown_elements.js';
 import { snapshot } from './snapshot.js';
-import { nextFrame, schedulerState, task } from './animations.js';
+import { after, nextFrame, schedulerState, task } from './animations.js';
+import { InputTimers } from './input_timers.js';
 import { markQuiet } from './mutations.js';
 
 /**
- * A Tracker records when the tree last changed (-1 means never) and whether an attribute did.
- * @typedef {{observer: MutationObserver, last: number, touched: boolean}} Tracker
+ * A Tracker records when the tree last changed (-1 means never), whether an attribute did, and the
+ * timers that the page requested for the input. It calls onChange when the tree changes.
+ * @typedef {{observer: MutationObserver, last: number, touched: boolean, timers: InputTimers, onChange: () => void}} Tracker
  */
 
 /** @type {Map<string, Tracker>} */
@@ -28,11 +30,15 @@ export const startTracking = (token) => {
   /** @type {Tracker} */
   const m = {
     observer: new MutationObserver((records) => {
-      if (records.some((r) => r.type !== 'attributes')) m.last = performance.now();
       m.touched = true;
+      if (!records.some((r) => r.type !== 'attributes')) return;
+      m.last = performance.now();
+      m.onChange();
     }),
     last: -1,
     touched: false,
+    timers: new InputTimers(),
+    onChange: () => {},
   };
   m.observer.observe(document, { subtree: true, childList: true, characterData: true, attributes: true });
   trackers.set(token, m);
@@ -54,9 +60,28 @@ export function pageScheduledWork() {
 }
 
 /**
+ * waitForChange waits until the tree has changed since startTracking, or for ms milliseconds.
+ * @param {Tracker} m
+ * @param {number} ms
+ */
+function waitForChange(m, ms) {
+  return new Promise((/** @type {(value?: undefined) => void} */ resolve) => {
+    if (m.last >= 0 || ms <= 0) return resolve();
+    // The delay is rounded down. The page's timers that are due at the same time run first.
+    const timer = after(ms + 1, () => resolve());
+    m.onChange = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+  });
+}
+
+/**
  * @typedef {object} QuietOptions
  * @property {number} quiet the quiet period, in ms
  * @property {number} max the maximum time to wait, in ms
+ * @property {number} [timers] if the page requested timers while it handled the input, and has not
+ *   changed yet: how long after that it may change, in ms
  * @property {boolean} [brief] do not wait for a frame if the tree has not changed
  * @property {boolean} [plain] the input scrolled nothing: do not wait for a frame if the page did
  *   nothing either
@@ -75,7 +100,7 @@ export function pageScheduledWork() {
  * @param {string} token
  * @param {QuietOptions} opts
  */
-export const waitForQuiet = async (token, { quiet, max, brief, plain, unseen, outline, since, target }) => {
+export const waitForQuiet = async (token, { quiet, max, timers, brief, plain, unseen, outline, since, target }) => {
   const start = performance.now();
   const m = trackers.get(token);
   // Requested before other tasks run, so that it is the frame that paints what the input changed.
@@ -97,6 +122,8 @@ export const waitForQuiet = async (token, { quiet, max, brief, plain, unseen, ou
     }
     await frame;
     await task();
+    const timed = m && timers ? m.timers.take() : -1;
+    if (m && timers && timed >= 0) await waitForChange(m, Math.min(timed + timers, start + max) - performance.now());
     while (m && (goesOn ? m.last >= 0 : m.last >= before)) {
       const now = performance.now();
       if (now - start > max || now - m.last >= quiet) break;
@@ -115,6 +142,8 @@ export const waitForQuiet = async (token, { quiet, max, brief, plain, unseen, ou
 
 /** stopTracking stops what startTracking started. @param {string} token */
 export const stopTracking = (token) => {
-  trackers.get(token)?.observer.disconnect();
+  const m = trackers.get(token);
+  m?.observer.disconnect();
+  m?.timers.stop();
   trackers.delete(token);
 };

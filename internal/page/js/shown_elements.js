@@ -305,16 +305,13 @@ export async function asShown(call, name, id, at, itemOnly, args) {
 }
 
 /**
- * isInItem reports whether an element is in an item with a text, as titleOfItem returns it.
- * @param {Element} el
- * @param {string} text
+ * shownItem returns the text of the item that an element was last in, although it may be removed, as
+ * titleOfItem does.
+ * @param {number} id
  */
-export function isInItem(el, text) {
-  return withCaches(() => {
-    const [item, box] = itemsAround(el);
-    const row = item ? null : rowOf(el);
-    return foldText(titleOfItem(row ? readPlainRow(row) : item || box)) === foldText(text);
-  });
+export function shownItem(id) {
+  const last = records.get(id);
+  return titleOfItem(last?.item || last?.box || null);
 }
 
 /** @param {Element} el */
