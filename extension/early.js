@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"18b00894d63e4a5e7bbc73c9d0a44f7dca684eac54838119e4fe6aef109e7b0f",
+	"18ee79a258b6c498528eb802028d76c3f4520175f17c137aa50eac9c68b41d53",
 ]);

@@ -85,6 +85,21 @@ func (s *suite) typingModels(t *testing.T) {
 		c.wantCode(err, executor.ErrNotActionable, "line breaks", "the old text was restored")
 		c.wantValue("models.flat.lines.join('|') + sent", "old0")
 	})
+	s.page(t, "editor that loses its text to inserted lines: undone", page, func(c *testCase) {
+		c.typeInto("#broken", "old", nil)
+		wantNote(c, "", c.typeInto("#broken", " one\n\ntwo", nil))
+		c.wantValue("models.broken.lines.join('|') + sent", "old one||two0")
+	})
+	s.page(t, "editor that undoes the old text with the new one: error, old text kept", page, func(c *testCase) {
+		c.typeInto("#merging", "old", nil)
+		_, err := c.page().Type(c.ctx, css("#merging"), " one\ntwo", nil)
+		c.wantCode(err, executor.ErrNotActionable, "line breaks", `its text is "old one two"`)
+		c.wantValue("models.merging.lines.join('|') + sent", "old one two0")
+	})
+	s.page(t, "editor that finds its blocks by keys: pasted", page, func(c *testCase) {
+		wantNote(c, "", c.typeInto("#keyed", " one\n\ntwo", nil))
+		c.wantValue("[...models.keyed.values()].join('|')", "old one||two")
+	})
 	s.page(t, "editable element without blocks gets line breaks, no Enter", page, func(c *testCase) {
 		wantNote(c, "", c.typeInto("#bare", " one\n\ntwo", nil))
 		c.wantValue("bare.innerHTML + sent", "old one<br><br>two0")
