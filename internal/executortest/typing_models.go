@@ -1,6 +1,7 @@
 package executortest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -78,6 +79,14 @@ func (s *suite) typingModels(t *testing.T) {
 		c.wantValue("models.pairs.lines.join('|')", "one||two!|three")
 		wantNote(c, "", c.typeInto("#pairs", "a\n\nb", clearing))
 		c.wantValue("models.pairs.lines.join('|') + sent", "a||b0")
+		wantNote(c, "", c.typeInto("#pairs", strings.Repeat("x\n\n", 12)+"y", nil)) // undone line by line
+		c.wantValue("models.pairs.lines.join('|') + sent", "a||b"+strings.Repeat("x||", 12)+"y0")
+	})
+	s.page(t, "editor that changes punctuation: kept, reported", page, func(c *testCase) {
+		c.wantIn(c.typeInto("#curly", "wait...\nHe said \"yes\" -- twice.\n", nil).Note, "changed punctuation", `"wait…"`)
+		c.wantValue("models.curly.lines.join('|')", "wait…|He said “yes” – twice.|")
+		c.wantIn(c.typeInto("#curly", `"no"`, nil).Note, "changed punctuation", `"“no”"`)
+		c.wantValue("models.curly.lines.join('|')", "wait…|He said “yes” – twice.|“no”")
 	})
 	s.page(t, "editor without line breaks: error, old text restored", page, func(c *testCase) {
 		c.typeInto("#flat", "old", nil)

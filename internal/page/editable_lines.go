@@ -61,8 +61,13 @@ func (v *View) enterLines(ctx context.Context, field *element, c *hitTargetCheck
 		methods = []func(context.Context, *element, []string) error{v.pasteTogether}
 	}
 	kept := func() (entryResult, bool, error) {
-		field := &enteredField{doc: field.doc, id: field.id, want: strings.Join(want, "\n")}
-		return entryResult{kept: true, field: field}, true, nil
+		e := entryResult{kept: true, field: &enteredField{doc: field.doc, id: field.id, want: strings.Join(last, "\n")}}
+		for i, line := range last {
+			if e.note == "" && i < len(want) {
+				e.note = typographyNote(collapsed(line), collapsed(want[i]))
+			}
+		}
+		return e, true, nil
 	}
 	changed := func(outcome string) error {
 		return executor.Errorf(executor.ErrNotActionable, "Type the lines one by one, or call Page.Type with TypeOptions.KeyEvents, which presses Enter between them.",
@@ -75,7 +80,8 @@ func (v *View) enterLines(ctx context.Context, field *element, c *hitTargetCheck
 				return entryResult{}, true, err
 			}
 			switch {
-			case sameLines(now, want): // the browser's change was undone, and not what the editor had made of the event
+			case sameLines(now, want):
+				last = now // the browser's change was undone, and not what the editor had made of the event
 				return kept()
 			case !restored(now, before.Lines):
 				return entryResult{}, true, changed(fmt.Sprintf("the old text could not be restored, and its text is %q", shortText(now)))
@@ -269,18 +275,21 @@ func restored(lines, before []string) bool {
 	return max(len(lines), 1) == max(len(before), 1) && sameLines(lines, before)
 }
 
-// sameLines reports whether two texts have the same lines, except for white space and for empty
-// lines at the end.
+// sameLines reports whether two texts have the same lines, except for white space, for characters of
+// typography and for empty lines at the end.
 func sameLines(a, b []string) bool { return slices.Equal(canonicalLines(a), canonicalLines(b)) }
 
 // canonicalLines returns lines as sameLines compares them.
 func canonicalLines(lines []string) []string {
 	var out []string
 	for _, line := range lines {
-		out = append(out, strings.Join(strings.Fields(line), " "))
+		out = append(out, typography.Replace(collapsed(line)))
 	}
 	for len(out) > 0 && out[len(out)-1] == "" {
 		out = out[:len(out)-1]
 	}
 	return out
 }
+
+// collapsed returns a line with collapsed white space.
+func collapsed(line string) string { return strings.Join(strings.Fields(line), " ") }

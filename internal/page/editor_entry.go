@@ -291,7 +291,7 @@ func hasText(s string) bool { return strings.Trim(s, "0123456789 \t\r\n") != "" 
 func textLines(s string) []string {
 	var lines []string
 	for line := range strings.SplitSeq(s, "\n") {
-		if line = strings.Join(strings.Fields(line), " "); line != "" {
+		if line = collapsed(line); line != "" {
 			lines = append(lines, line)
 		}
 	}

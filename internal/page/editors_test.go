@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,7 +65,8 @@ func TestEditors(t *testing.T) {
 		{"CodeMirror 5", "codemirror5", ".CodeMirror textarea", codeSteps},
 		{"CodeMirror 6", "codemirror6", ".cm-content", codeSteps},
 		{"Ace", "ace", "textarea.ace_text-input", codeSteps},
-		{"CKEditor 5", "ckeditor", ".ck-content", richSteps},
+		{"CKEditor 5", "ckeditor", ".ck-content", append(slices.Clone(richSteps),
+			editorStep{text: "He said \"yes\"\n\n1\n\n2\n\n3\n\n4\n\n5\n\n6\n\n7", want: "He said “yes”\n\n1\n\n2\n\n3\n\n4\n\n5\n\n6\n\n7", note: "*"})},
 		{"Editor.js", "editorjs", "[contenteditable=true]", richSteps},
 		{"Quill", "quill", ".ql-editor", richSteps},
 		{"TipTap", "tiptap", ".ProseMirror", richSteps},
