@@ -1,6 +1,7 @@
 package executortest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -35,6 +36,27 @@ func (s *suite) typingModels(t *testing.T) {
 		c.wantIn(a.Note, "inserted instead")
 		wantNote(c, "", c.typeInto("#sink textarea", " c", keys))
 		c.wantValue("JSON.stringify(models.sink.text)", `"if (a) {\n  b\n} c"`)
+	})
+	s.page(t, "code editor with a selection: replaced", page, func(c *testCase) {
+		c.eval("models.sink.text = 'port = 1\\nhost = a\\n'", nil)
+		selectText := func(id string, from, to int) { c.eval(fmt.Sprintf("models.%s.select(%d, %d)", id, from, to), nil) }
+		replace := func(id, field string, from, to int, text string, opts *executor.TypeOptions, want string) {
+			c.eval("document.querySelector('"+field+"').focus()", nil)
+			selectText(id, from, to)
+			wantNote(c, "", c.typeInto(field, text, opts))
+			c.wantValue("JSON.stringify(models."+id+".text)", want)
+		}
+		const sink = "#sink textarea"
+		replace("sink", sink, 7, 8, "8080", nil, `"port = 8080\nhost = a\n"`)
+		replace("sink", sink, 0, 4, "a\n  b", nil, `"a\n  b = 8080\nhost = a\n"`)
+		replace("sink", sink, 17, 21, "x", keys, `"a\n  b = 8080\nhostx\n"`)
+		replace("sink", sink, 13, 15, "", nil, `"a\n  b = 8080\nhostx\n"`)
+		replace("context", "#context .input", 0, 3, "new", nil, `"new: 1\n"`)
+		c.eval("document.querySelector('#upper textarea').focus()", nil)
+		selectText("upper", 0, 3)
+		_, err := c.page().Type(c.ctx, css("#upper textarea"), "new", nil)
+		c.wantCode(err, executor.ErrNotActionable, `"NEW: 1\n"`, "the old text was restored")
+		c.wantValue("JSON.stringify(models.upper.text)", `"old: 1\n"`)
 	})
 	s.page(t, "code editor without clipboard events", page, func(c *testCase) {
 		wantNote(c, "", c.typeInto("#silent textarea", text, clearing))

@@ -71,7 +71,7 @@ func (v *View) enterLines(ctx context.Context, field *element, c *hitTargetCheck
 	}
 	changed := func(outcome string) error {
 		return executor.Errorf(executor.ErrNotActionable, "Type the lines one by one, or call Page.Type with TypeOptions.KeyEvents, which presses Enter between them.",
-			"%s changed the line breaks: its text was %q; %s", v.describe(ctx, field), shortText(last), outcome)
+			"%s changed the line breaks: its text was %q; %s", v.describe(ctx, field), shortText(last...), outcome)
 	}
 	for i := 0; ; i++ {
 		if i > 0 {
@@ -84,7 +84,7 @@ func (v *View) enterLines(ctx context.Context, field *element, c *hitTargetCheck
 				last = now // the browser's change was undone, and not what the editor had made of the event
 				return kept()
 			case !restored(now, before.Lines):
-				return entryResult{}, true, changed(fmt.Sprintf("the old text could not be restored, and its text is %q", shortText(now)))
+				return entryResult{}, true, changed(fmt.Sprintf("the old text could not be restored, and its text is %q", shortText(now...)))
 			case i == len(methods):
 				return entryResult{}, true, changed("the old text was restored")
 			}
@@ -118,7 +118,7 @@ func (v *View) enterLines(ctx context.Context, field *element, c *hitTargetCheck
 }
 
 // shortText returns lines as text that an error quotes.
-func shortText(lines []string) string { return pagetext.Truncate(strings.Join(lines, "\n"), 500) }
+func shortText(lines ...string) string { return pagetext.Truncate(strings.Join(lines, "\n"), 500) }
 
 // editableLines returns the text in an editable element.
 func (v *View) editableLines(ctx context.Context, field *element) (*editableText, error) {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -26,12 +27,17 @@ type editorStep struct {
 	text string
 	opts executor.TypeOptions
 	want string
-	note string // part of the note; empty if there must be none
+	note string   // part of the note; empty if there must be none
+	keys []string // pressed in the editor before
 }
+
+// documentStart is the key that moves the caret to the start of a document.
+var documentStart = map[bool]string{true: "Meta+ArrowUp", false: "Control+Home"}[runtime.GOOS == "darwin"]
 
 // codeSteps are the steps for code editors whose text is "old: 1\n".
 var codeSteps = []editorStep{
 	{text: "b: 2", want: "old: 1\nb: 2"},
+	{keys: []string{documentStart, "Shift+ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight"}, text: "new", want: "new: 1\nb: 2"},
 	{text: "function f(a) {\n  if (a) {\n    return [1];\n  }\n}\n", opts: executor.TypeOptions{Clear: true}, want: "function f(a) {\n  if (a) {\n    return [1];\n  }\n}\n"},
 	{text: "\n\n  g();", want: "function f(a) {\n  if (a) {\n    return [1];\n  }\n}\n\n\n  g();"},
 	{text: "", opts: executor.TypeOptions{Clear: true}, want: ""},
@@ -192,6 +198,11 @@ func (p *editorPage) saved() string {
 // step types once and checks the result. An error is accepted if the text did not change.
 func (p *editorPage) step(field string, s editorStep) {
 	p.t.Helper()
+	for _, key := range s.keys {
+		if _, err := p.page.Press(p.ctx, key, &executor.PressOptions{Target: executor.Target{Selector: field}}); err != nil {
+			p.t.Fatal(err)
+		}
+	}
 	before := p.saved()
 	a, err := p.page.Type(p.ctx, executor.Target{Selector: field}, s.text, &s.opts)
 	got := p.saved()
