@@ -25,7 +25,8 @@ type Actor interface {
 	// Click clicks the target. With the left button, it taps it while a device with a touch screen is
 	// emulated; see [Emulator].
 	Click(ctx context.Context, target Target, opts *ClickOptions) (*Action, error)
-	// Type enters text into the target.
+	// Type enters text into the target: in place of its selected text if it has the focus, or else at its
+	// end.
 	Type(ctx context.Context, target Target, text string, opts *TypeOptions) (*Action, error)
 	// Press presses a key or a chord such as "Control+Shift+ArrowLeft". It returns ErrNotActionable
 	// if the focused document received no event of the key press, for example because a browser

@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"8957fccc8af61da90dc9baa6aa5475ae2fafa50519bfb63d82f50bb32f3fb899",
+	"2c154c82784b0fc9b4eb8848767afc15fc56f173357afe7315029807864d7909",
 ]);

@@ -1,6 +1,8 @@
 package executortest
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -34,6 +36,27 @@ func (s *suite) typingModels(t *testing.T) {
 		c.wantIn(a.Note, "inserted instead")
 		wantNote(c, "", c.typeInto("#sink textarea", " c", keys))
 		c.wantValue("JSON.stringify(models.sink.text)", `"if (a) {\n  b\n} c"`)
+	})
+	s.page(t, "code editor with a selection: replaced", page, func(c *testCase) {
+		c.eval("models.sink.text = 'port = 1\\nhost = a\\n'", nil)
+		selectText := func(id string, from, to int) { c.eval(fmt.Sprintf("models.%s.select(%d, %d)", id, from, to), nil) }
+		replace := func(id, field string, from, to int, text string, opts *executor.TypeOptions, want string) {
+			c.eval("document.querySelector('"+field+"').focus()", nil)
+			selectText(id, from, to)
+			wantNote(c, "", c.typeInto(field, text, opts))
+			c.wantValue("JSON.stringify(models."+id+".text)", want)
+		}
+		const sink = "#sink textarea"
+		replace("sink", sink, 7, 8, "8080", nil, `"port = 8080\nhost = a\n"`)
+		replace("sink", sink, 0, 4, "a\n  b", nil, `"a\n  b = 8080\nhost = a\n"`)
+		replace("sink", sink, 17, 21, "x", keys, `"a\n  b = 8080\nhostx\n"`)
+		replace("sink", sink, 13, 15, "", nil, `"a\n  b = 8080\nhostx\n"`)
+		replace("context", "#context .input", 0, 3, "new", nil, `"new: 1\n"`)
+		c.eval("document.querySelector('#upper textarea').focus()", nil)
+		selectText("upper", 0, 3)
+		_, err := c.page().Type(c.ctx, css("#upper textarea"), "new", nil)
+		c.wantCode(err, executor.ErrNotActionable, `"NEW: 1\n"`, "the old text was restored")
+		c.wantValue("JSON.stringify(models.upper.text)", `"old: 1\n"`)
 	})
 	s.page(t, "code editor without clipboard events", page, func(c *testCase) {
 		wantNote(c, "", c.typeInto("#silent textarea", text, clearing))
@@ -78,12 +101,35 @@ func (s *suite) typingModels(t *testing.T) {
 		c.wantValue("models.pairs.lines.join('|')", "one||two!|three")
 		wantNote(c, "", c.typeInto("#pairs", "a\n\nb", clearing))
 		c.wantValue("models.pairs.lines.join('|') + sent", "a||b0")
+		wantNote(c, "", c.typeInto("#pairs", strings.Repeat("x\n\n", 12)+"y", nil)) // undone line by line
+		c.wantValue("models.pairs.lines.join('|') + sent", "a||b"+strings.Repeat("x||", 12)+"y0")
+	})
+	s.page(t, "editor that changes punctuation: kept, reported", page, func(c *testCase) {
+		c.wantIn(c.typeInto("#curly", "wait...\nHe said \"yes\" -- twice.\n", nil).Note, "changed punctuation", `"wait…"`)
+		c.wantValue("models.curly.lines.join('|')", "wait…|He said “yes” – twice.|")
+		c.wantIn(c.typeInto("#curly", `"no"`, nil).Note, "changed punctuation", `"“no”"`)
+		c.wantValue("models.curly.lines.join('|')", "wait…|He said “yes” – twice.|“no”")
 	})
 	s.page(t, "editor without line breaks: error, old text restored", page, func(c *testCase) {
 		c.typeInto("#flat", "old", nil)
 		_, err := c.page().Type(c.ctx, css("#flat"), " one\ntwo", nil)
 		c.wantCode(err, executor.ErrNotActionable, "line breaks", "the old text was restored")
 		c.wantValue("models.flat.lines.join('|') + sent", "old0")
+	})
+	s.page(t, "editor that loses its text to inserted lines: undone", page, func(c *testCase) {
+		c.typeInto("#broken", "old", nil)
+		wantNote(c, "", c.typeInto("#broken", " one\n\ntwo", nil))
+		c.wantValue("models.broken.lines.join('|') + sent", "old one||two0")
+	})
+	s.page(t, "editor that undoes the old text with the new one: error, old text kept", page, func(c *testCase) {
+		c.typeInto("#merging", "old", nil)
+		_, err := c.page().Type(c.ctx, css("#merging"), " one\ntwo", nil)
+		c.wantCode(err, executor.ErrNotActionable, "line breaks", `its text is "old one two"`)
+		c.wantValue("models.merging.lines.join('|') + sent", "old one two0")
+	})
+	s.page(t, "editor that finds its blocks by keys: pasted", page, func(c *testCase) {
+		wantNote(c, "", c.typeInto("#keyed", " one\n\ntwo", nil))
+		c.wantValue("[...models.keyed.values()].join('|')", "old one||two")
 	})
 	s.page(t, "editable element without blocks gets line breaks, no Enter", page, func(c *testCase) {
 		wantNote(c, "", c.typeInto("#bare", " one\n\ntwo", nil))

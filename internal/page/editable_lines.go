@@ -2,6 +2,8 @@ package page
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,23 +11,34 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // editableText is the result of editableLines of js/editors.js.
 type editableText struct {
 	Lines  []string `json:"lines"`
 	Single bool     `json:"single"` // the element has no blocks, only text and line breaks
+	Keyed  bool     `json:"keyed"`  // each block has a key, by which the editor finds it in its model
 }
 
-// maxUndo is the maximum number of steps to undo until an editor has its old text again.
-const maxUndo = 12
+// An undo has at most maxUndo steps, and undoPerLine more for each line of the text: an editor may
+// undo a line, its line break and what it replaced in the line one after another.
+const (
+	maxUndo     = 12
+	undoPerLine = 4
+)
+
+// idleUndo is the number of steps without a change after which there is nothing left to undo.
+const idleUndo = 3
 
 // enterLines enters text with line breaks into an editable element, and compares the lines of the
 // element with what they should be. It inserts the text in one event. If the element is one block, or
 // its editor loses line breaks in that event, it inserts each line separately and breaks the lines
-// with an editing command. No method presses Enter, with which a page may send what was typed. If
-// neither works, the old text is restored and an error is returned. done is false if nothing was
-// entered because the method does not apply.
+// with an editing command. If the blocks of the element have keys, it pastes the text: the browser
+// would copy the keys to the blocks that it adds, and the editor would find others than it shows, so
+// the text of the element would not prove anything. No method presses Enter, with which a page may send what was typed. If
+// neither works, the old text is restored and an error is returned, which reports the text if the
+// editor does not restore it. done is false if nothing was entered because the method does not apply.
 func (v *View) enterLines(ctx context.Context, field *element, c *hitTargetCheck, text string, o executor.TypeOptions) (got entryResult, done bool, err error) {
 	text = canonicalBreaks(text)
 	before, err := v.editableLines(ctx, field)
@@ -41,31 +54,53 @@ func (v *View) enterLines(ctx context.Context, field *element, c *hitTargetCheck
 		want = append(want, added[1:]...)
 	}
 	methods := []func(context.Context, *element, []string) error{v.insertTogether, v.insertLines}
-	if before.Single {
+	switch {
+	case before.Single:
 		methods = methods[1:]
+	case before.Keyed:
+		methods = []func(context.Context, *element, []string) error{v.pasteTogether}
+	}
+	kept := func() (entryResult, bool, error) {
+		e := entryResult{kept: true, field: &enteredField{doc: field.doc, id: field.id, want: strings.Join(last, "\n")}}
+		for i, line := range last {
+			if e.note == "" && i < len(want) {
+				e.note = typographyNote(collapsed(line), collapsed(want[i]))
+			}
+		}
+		return e, true, nil
 	}
 	changed := func(outcome string) error {
 		return executor.Errorf(executor.ErrNotActionable, "Type the lines one by one, or call Page.Type with TypeOptions.KeyEvents, which presses Enter between them.",
-			"%s changed the line breaks: its text was %q; %s", v.describe(ctx, field), strings.Join(last, "\n"), outcome)
+			"%s changed the line breaks: its text was %q; %s", v.describe(ctx, field), shortText(last...), outcome)
 	}
-	for i, insert := range methods {
+	for i := 0; ; i++ {
 		if i > 0 {
-			restored, err := v.undo(ctx, field, before.Lines)
+			now, err := v.undo(ctx, field, before.Lines, want)
 			if err != nil {
 				return entryResult{}, true, err
 			}
-			if !restored {
-				return entryResult{}, true, changed("the old text could not be restored")
+			switch {
+			case sameLines(now, want):
+				last = now // the browser's change was undone, and not what the editor had made of the event
+				return kept()
+			case !restored(now, before.Lines):
+				return entryResult{}, true, changed(fmt.Sprintf("the old text could not be restored, and its text is %q", shortText(now...)))
+			case i == len(methods):
+				return entryResult{}, true, changed("the old text was restored")
 			}
 			if err := field.doc.call(ctx, nil, "moveCaret", field.id, o.Clear); err != nil {
 				return entryResult{}, true, v.mapDetached(ctx, field, err)
 			}
 		}
-		if err := insert(ctx, field, added); err != nil {
+		if err := methods[i](ctx, field, added); err != nil {
 			return entryResult{kept: true, stopped: true}, true, ignoreInterruption(err)
 		}
 		more := completionCriteria{more: i+1 < len(methods)}
-		if _, stopped, err := c.wait(ctx, nil, more); stopped || err != nil {
+		_, stopped, err := c.wait(ctx, nil, more)
+		if before.Keyed && errors.Is(err, executor.ErrNotActionable) {
+			err = nil // the page handled the paste event, so it got no text
+		}
+		if stopped || err != nil {
 			return entryResult{kept: true, stopped: true}, true, err
 		}
 		for range 2 {
@@ -75,18 +110,15 @@ func (v *View) enterLines(ctx context.Context, field *element, c *hitTargetCheck
 			}
 			last = now.Lines
 			if sameLines(last, want) {
-				field := &enteredField{doc: field.doc, id: field.id, want: strings.Join(want, "\n")}
-				return entryResult{kept: true, field: field}, true, nil
+				return kept()
 			}
 			v.pause(ctx)
 		}
 	}
-	outcome := "the old text was restored"
-	if restored, err := v.undo(ctx, field, before.Lines); err != nil || !restored {
-		outcome = "the old text could not be restored"
-	}
-	return entryResult{}, true, changed(outcome)
 }
+
+// shortText returns lines as text that an error quotes.
+func shortText(lines ...string) string { return pagetext.Truncate(strings.Join(lines, "\n"), 500) }
 
 // editableLines returns the text in an editable element.
 func (v *View) editableLines(ctx context.Context, field *element) (*editableText, error) {
@@ -103,6 +135,24 @@ func (v *View) editableLines(ctx context.Context, field *element) (*editableText
 // insertTogether inserts lines in one event.
 func (v *View) insertTogether(ctx context.Context, field *element, lines []string) error {
 	return v.insertText(ctx, field.doc, strings.Join(lines, "\n"))
+}
+
+// pasteTogether pastes lines. It inserts them in one event if the page does not handle the paste.
+func (v *View) pasteTogether(ctx context.Context, field *element, lines []string) error {
+	before, err := v.editableLines(ctx, field)
+	if err != nil {
+		return err
+	}
+	var handled bool
+	if err := field.doc.call(ctx, &handled, "pasteInto", field.id, strings.Join(lines, "\n")); err != nil || handled {
+		return err
+	}
+	v.pause(ctx) // some editors handle it later, and let the browser also do so
+	now, err := v.editableLines(ctx, field)
+	if err != nil || !slices.Equal(now.Lines, before.Lines) {
+		return err
+	}
+	return v.insertTogether(ctx, field, lines)
 }
 
 // insertLines inserts each line in its own event, with line breaks between them.
@@ -151,38 +201,95 @@ func (v *View) editingCommand(ctx context.Context, d *document, command string) 
 	return nil
 }
 
-// undo undoes the last input until the element has the given lines. It reports whether it succeeded.
-func (v *View) undo(ctx context.Context, field *element, lines []string) (bool, error) {
-	k, _ := keyOf('z')
-	chord := &chord{key: k, modifiers: selectAll().modifiers}
-	for range maxUndo {
-		if stopped, err := v.pressChord(ctx, field.doc, chord); stopped || err != nil {
-			return false, err
+// undo undoes the last input until the element has the lines before or want, and returns its lines.
+// An editor may undo what it had before together with the last input. Then undo redoes input until
+// the element has as much of its old text as it had in any state.
+func (v *View) undo(ctx context.Context, field *element, before, want []string) ([]string, error) {
+	modifiers := selectAll().modifiers
+	z, _ := keyOf('z')
+	shiftedZ, _ := keyOf('Z')
+	undo := &chord{key: z, modifiers: modifiers}
+	redo := &chord{key: shiftedZ, modifiers: append(slices.Clone(modifiers), executor.ModShift)}
+	now, err := v.editableLines(ctx, field)
+	if err != nil {
+		return nil, err
+	}
+	lines := now.Lines
+	press := func(c *chord) (stopped bool, err error) {
+		if stopped, err := v.pressChord(ctx, field.doc, c); stopped || err != nil {
+			return true, err
 		}
 		v.pause(ctx)
 		now, err := v.editableLines(ctx, field)
 		if err != nil {
-			return false, err
+			return true, err
 		}
-		if max(len(now.Lines), 1) == max(len(lines), 1) && sameLines(now.Lines, lines) {
-			return true, nil
+		lines = now.Lines
+		return false, nil
+	}
+	all := keptText(before, before)
+	most, since := keptText(lines, before), 0 // since counts the steps after the state that had most of the old text
+	idle := 0
+	for range maxUndo + undoPerLine*len(want) {
+		if restored(lines, before) || sameLines(lines, want) {
+			return lines, nil
+		}
+		last := lines
+		if stopped, err := press(undo); stopped {
+			return lines, err
+		}
+		since++
+		if slices.Equal(lines, last) {
+			if idle++; idle == idleUndo {
+				break
+			}
+			continue
+		}
+		idle = 0
+		if n := keptText(lines, before); n >= most {
+			most, since = n, 0
+		} else if most == all {
+			break
 		}
 	}
-	return false, nil
+	for ; since > 0 && keptText(lines, before) < most; since-- {
+		if stopped, err := press(redo); stopped {
+			return lines, err
+		}
+	}
+	return lines, nil
 }
 
-// sameLines reports whether two texts have the same lines, except for white space and for empty
-// lines at the end.
-func sameLines(a, b []string) bool {
-	canonical := func(lines []string) []string {
-		var out []string
-		for _, line := range lines {
-			out = append(out, strings.Join(strings.Fields(line), " "))
-		}
-		for len(out) > 0 && out[len(out)-1] == "" {
-			out = out[:len(out)-1]
-		}
-		return out
+// keptText returns how much of the lines before lines begins with, in bytes.
+func keptText(lines, before []string) int {
+	a, b := strings.Join(canonicalLines(lines), "\n"), strings.Join(canonicalLines(before), "\n")
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
 	}
-	return slices.Equal(canonical(a), canonical(b))
+	return n
 }
+
+// restored reports whether an element with the given lines has the lines before again.
+func restored(lines, before []string) bool {
+	return max(len(lines), 1) == max(len(before), 1) && sameLines(lines, before)
+}
+
+// sameLines reports whether two texts have the same lines, except for white space, for characters of
+// typography and for empty lines at the end.
+func sameLines(a, b []string) bool { return slices.Equal(canonicalLines(a), canonicalLines(b)) }
+
+// canonicalLines returns lines as sameLines compares them.
+func canonicalLines(lines []string) []string {
+	var out []string
+	for _, line := range lines {
+		out = append(out, typography.Replace(collapsed(line)))
+	}
+	for len(out) > 0 && out[len(out)-1] == "" {
+		out = out[:len(out)-1]
+	}
+	return out
+}
+
+// collapsed returns a line with collapsed white space.
+func collapsed(line string) string { return strings.Join(strings.Fields(line), " ") }

@@ -25,6 +25,14 @@ type editorText struct {
 	Exact bool `json:"exact"`
 }
 
+// documentStart returns the chord that moves the caret to the start of a document.
+func documentStart() *chord {
+	if runtime.GOOS == "darwin" {
+		return &chord{key: namedKeys["ArrowUp"], modifiers: []executor.Modifier{executor.ModMeta}}
+	}
+	return &chord{key: namedKeys["Home"], modifiers: []executor.Modifier{executor.ModControl}}
+}
+
 // documentEnd returns the chord that moves the caret to the end of a document.
 func documentEnd() *chord {
 	if runtime.GOOS == "darwin" {
@@ -33,10 +41,10 @@ func documentEnd() *chord {
 	return &chord{key: namedKeys["End"], modifiers: []executor.Modifier{executor.ModControl}}
 }
 
-// enterIntoEditor enters text into the editor whose field has the focus, and compares the editor's
-// text with what it should be. If the editor changed the text, as one that closes brackets does, the
+// enterIntoEditor enters text into the editor whose field has the focus, in place of its selection or
+// at its end, and compares the editor's text with what it should be. If the editor changed the text, as one that closes brackets does, the
 // complete text is replaced; if that fails, the old text is restored and an error is returned.
-func (v *View) enterIntoEditor(ctx context.Context, field *element, c *hitTargetCheck, text string, o executor.TypeOptions) (entryResult, error) {
+func (v *View) enterIntoEditor(ctx context.Context, field *element, focus *focusResult, c *hitTargetCheck, text string, o executor.TypeOptions) (entryResult, error) {
 	e := &editorEntry{v, field}
 	text = canonicalBreaks(text)
 	info, err := e.inspect(ctx)
@@ -45,6 +53,9 @@ func (v *View) enterIntoEditor(ctx context.Context, field *element, c *hitTarget
 	}
 	if info.Editor == "terminal" {
 		return e.enterIntoTerminal(ctx, c, text, o)
+	}
+	if focus.Part != nil && text != "" {
+		return e.replaceSelection(ctx, c, info, text, o)
 	}
 	before, err := e.read(ctx)
 	if err != nil {
@@ -161,6 +172,16 @@ func (e *editorEntry) read(ctx context.Context) (editorText, error) {
 	if _, err := e.v.pressChord(ctx, e.field.doc, selectAll()); err != nil {
 		return editorText{}, err
 	}
+	got, err := e.readSelected(ctx)
+	if got.Text == "\n" || !got.Exact && !hasText(got.Text) { // an editor without a selection copies the line
+		got.Text = ""
+	}
+	return got, err
+}
+
+// readSelected returns the selected text of the editor. An editor without a selection may return a
+// line.
+func (e *editorEntry) readSelected(ctx context.Context) (editorText, error) {
 	var got *editorText
 	if err := e.field.doc.call(ctx, &got, "readEditor", e.field.id); err != nil {
 		return editorText{}, e.v.mapDetached(ctx, e.field, err)
@@ -169,10 +190,93 @@ func (e *editorEntry) read(ctx context.Context) (editorText, error) {
 		return editorText{}, e.v.refExpiredError(ctx, e.field)
 	}
 	got.Text = canonicalBreaks(got.Text)
-	if got.Text == "\n" || !got.Exact && !hasText(got.Text) { // an editor without a selection copies the line
-		got.Text = ""
-	}
 	return *got, nil
+}
+
+// replaceSelection enters text in place of the selected text of the editor. The complete text is not
+// known before, because reading it would change the selection, so it compares what is before the caret
+// afterwards. If that does not end with the text, the entry is undone, and an error is returned.
+func (e *editorEntry) replaceSelection(ctx context.Context, c *hitTargetCheck, info *fieldInfo, text string, o executor.TypeOptions) (entryResult, error) {
+	old, err := e.readSelected(ctx)
+	if err != nil {
+		return entryResult{}, err
+	}
+	if o.KeyEvents {
+		if note, stopped, err := e.v.send(ctx, e.field, info, text, o); stopped || err != nil {
+			return entryResult{kept: true, stopped: true, note: note}, err
+		}
+	} else if err := e.paste(ctx, text); err != nil {
+		return entryResult{kept: true, stopped: true}, ignoreInterruption(err)
+	}
+	if _, done, err := c.wait(ctx, nil, completionCriteria{more: true}); done && err == nil || e.v.tab.dialogs.error() != nil {
+		return entryResult{kept: true, stopped: true}, nil
+	}
+	start, err := e.readTo(ctx, documentStart())
+	if err != nil {
+		return entryResult{}, err
+	}
+	rest, err := e.readTo(ctx, documentEnd())
+	if err != nil {
+		return entryResult{}, err
+	}
+	after, err := e.read(ctx)
+	if err != nil {
+		return entryResult{}, err
+	}
+	note := ""
+	switch {
+	case !old.Exact || !after.Exact:
+		note = "the text could not be verified"
+		if after.Text != "" {
+			note += fmt.Sprintf("; the page shows %q", firstLine(after.Text))
+		}
+	case !strings.HasSuffix(start.Text, text) || after.Text != start.Text && after.Text != start.Text+rest.Text:
+		return entryResult{}, e.undoReplacement(ctx, old, after)
+	}
+	if err := e.press(ctx, documentEnd()); err != nil { // end the selection
+		return entryResult{}, err
+	}
+	return entryResult{kept: true, note: note}, nil
+}
+
+// readTo extends the selection with a chord that moves the caret, and returns the selected text.
+func (e *editorEntry) readTo(ctx context.Context, c *chord) (editorText, error) {
+	c.addModifier(executor.ModShift)
+	if err := e.press(ctx, c); err != nil {
+		return editorText{}, err
+	}
+	e.v.pause(ctx) // editors render in the next animation frame
+	return e.readSelected(ctx)
+}
+
+// undoReplacement undoes input until the editor has selected old again, which the input replaced, and
+// returns ErrNotActionable. after is the text after the input.
+func (e *editorEntry) undoReplacement(ctx context.Context, old, after editorText) error {
+	z, _ := keyOf('z')
+	outcome := ""
+	for range maxUndo {
+		if err := e.press(ctx, &chord{key: z, modifiers: selectAll().modifiers}); err != nil {
+			return err
+		}
+		e.v.pause(ctx)
+		now, err := e.readSelected(ctx)
+		if err != nil {
+			return err
+		}
+		if now == old {
+			outcome = "the old text was restored"
+			break
+		}
+	}
+	if outcome == "" {
+		now, err := e.read(ctx)
+		if err != nil {
+			return err
+		}
+		outcome = fmt.Sprintf("the old text could not be restored, and its text is %q", shortText(now.Text))
+	}
+	return executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the editor accepts.", "%s changed the text that replaced the selection: its text was %q; %s",
+		e.v.describe(ctx, e.field), shortText(after.Text), outcome)
 }
 
 // clear deletes the selected text. It returns ErrNotActionable if the editor keeps it.
@@ -195,10 +299,17 @@ func (e *editorEntry) clear(ctx context.Context, before editorText) error {
 // because editors indent lines that are typed.
 func (e *editorEntry) insert(ctx context.Context, text string) error {
 	if strings.Contains(text, "\n") {
-		var handled bool
-		if err := e.field.doc.call(ctx, &handled, "pasteInto", e.field.id, text); err != nil || handled {
-			return err
-		}
+		return e.paste(ctx, text)
+	}
+	return e.v.insertText(ctx, e.field.doc, text)
+}
+
+// paste pastes text at the caret, or in place of the selection. It inserts the text if the editor does
+// not handle the paste.
+func (e *editorEntry) paste(ctx context.Context, text string) error {
+	var handled bool
+	if err := e.field.doc.call(ctx, &handled, "pasteInto", e.field.id, text); err != nil || handled {
+		return err
 	}
 	return e.v.insertText(ctx, e.field.doc, text)
 }
@@ -241,12 +352,7 @@ func (e *editorEntry) replace(ctx context.Context, text string) (editorText, err
 		return editorText{}, err
 	}
 	if text != "" {
-		var handled bool
-		err := e.field.doc.call(ctx, &handled, "pasteInto", e.field.id, text)
-		if err == nil && !handled {
-			err = e.v.insertText(ctx, e.field.doc, text)
-		}
-		if err != nil {
+		if err := e.paste(ctx, text); err != nil {
 			return editorText{}, e.v.mapDetached(ctx, e.field, err)
 		}
 	}
@@ -291,7 +397,7 @@ func hasText(s string) bool { return strings.Trim(s, "0123456789 \t\r\n") != "" 
 func textLines(s string) []string {
 	var lines []string
 	for line := range strings.SplitSeq(s, "\n") {
-		if line = strings.Join(strings.Fields(line), " "); line != "" {
+		if line = collapsed(line); line != "" {
 			lines = append(lines, line)
 		}
 	}

@@ -64,6 +64,13 @@ func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pend
 	if value == want || !after.Masked && isSameValue(value, want) {
 		return entryResult{kept: true}, nil
 	}
+	if before.Kind == "editable" && after.Value != before.Value {
+		for line := range strings.SplitSeq(after.Value, "\n") {
+			if note := typographyNote(pagetext.Fold(line), want); note != "" {
+				return entryResult{kept: true, note: note}, nil
+			}
+		}
+	}
 	if r.unconfirmedErr != nil && after.Value == before.Value {
 		return entryResult{}, r.unconfirmedErr
 	}

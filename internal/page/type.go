@@ -175,7 +175,7 @@ func (v *View) enterText(ctx context.Context, el *element, at *actionPoint, c *h
 		return none, err
 	}
 	if info.Editor != "" {
-		return v.enterIntoEditor(ctx, &field, c, text, o)
+		return v.enterIntoEditor(ctx, &field, focus, c, text, o)
 	}
 	if info.Kind == "editable" && !o.KeyEvents && focus.Part == nil && strings.ContainsAny(text, "\r\n") {
 		if got, done, err := v.enterLines(ctx, &field, c, text, o); done || err != nil {

@@ -70,6 +70,7 @@ export const documents = Document.prototype;
 
 export const attributeOf = (/** @type {Element} */ el, /** @type {string} */ name) => elements.getAttribute.call(el, name);
 export const hasAttribute = (/** @type {Element} */ el, /** @type {string} */ name) => elements.hasAttribute.call(el, name);
+export const attributeNamesOf = (/** @type {Element} */ el) => elements.getAttributeNames.call(el);
 export const hasAttributes = (/** @type {Element} */ el) => elements.hasAttributes.call(el);
 export const matchesCSS = (/** @type {Element} */ el, /** @type {string} */ css) => elements.matches.call(el, css);
 export const closestTo = (/** @type {Element} */ el, /** @type {string} */ css) => /** @type {Found} */ (elements.closest.call(el, css));
@@ -141,7 +142,7 @@ export function hasSemanticAttribute(el) {
   if (el === cachedElement) return cachedAnswer;
   cachedElement = cachingEnabled ? el : undefined;
   cachedAnswer = false;
-  for (const name of elements.getAttributeNames.call(el)) {
+  for (const name of attributeNamesOf(el)) {
     if (name === 'class' || name === 'id' || name === 'style') continue;
     if (name.startsWith('aria-') || SEMANTIC_ATTRIBUTES.has(name)) {
       cachedAnswer = true;

@@ -5,7 +5,7 @@
 // element for code.
 
 import { labelBoxes, shown } from './action_points.js';
-import { attributeOf, boxOf, byId, dispatch, flatChildren, flatParent, focusedElement, innerTextOf, isEditable, isRendered, matchesCSS, tagOf, textIn, typeOfNode, within } from './dom.js';
+import { attributeNamesOf, attributeOf, boxOf, byId, dispatch, flatChildren, flatParent, focusedElement, innerTextOf, isEditable, isRendered, matchesCSS, tagOf, textIn, typeOfNode, within } from './dom.js';
 
 const readContext = /** @type {((this: Element) => any) | undefined} */ (Object.getOwnPropertyDescriptor(HTMLElement.prototype, 'editContext')?.get);
 
@@ -187,11 +187,15 @@ function isBlock(el) {
   return !/^(inline|contents|none|ruby)/.test(display);
 }
 
+/** Attributes that identify an element. */
+const KEY = /^(id|data-(.*-)?(id|key))$/;
+
 /**
- * editableLines returns the lines of text in an editable element, and whether the element contains
- * no blocks, only text and line breaks.
+ * editableLines returns the lines of text in an editable element, whether the element contains no
+ * blocks, only text and line breaks, and whether each of its innermost blocks has a key, by which its
+ * editor finds the block in its model.
  * @param {number} id
- * @returns {{lines: string[], single: boolean} | null}
+ * @returns {{lines: string[], single: boolean, keyed: boolean} | null}
  */
 export function editableLines(id) {
   const el = byId(id);
@@ -199,7 +203,8 @@ export function editableLines(id) {
   const lines = /** @type {string[]} */ ([]);
   /** @type {string | null} */
   let line = null; // null: no line was started
-  let single = true;
+  let keyed = true;
+  let blocks = 0;
   const end = () => {
     lines.push(line ?? '');
     line = null;
@@ -227,12 +232,13 @@ export function editableLines(id) {
     }
     if (attributeOf(child, 'contenteditable') === 'false' || getComputedStyle(child).display === 'none') return;
     const block = isBlock(child);
-    if (block) single = false;
     if (block && line !== null) end();
+    const found = block ? ++blocks : blocks;
     for (const inner of flatChildren(child)) walk(inner, child);
     if (block && line !== null) end();
+    if (block && found === blocks && keyed) keyed = attributeNamesOf(child).some((name) => KEY.test(name));
   };
   for (const inner of flatChildren(el)) walk(inner, el);
   if (line !== null) end();
-  return { lines: lines.map((text) => text.replace(/[\u200b\u2060\ufeff]/g, '').replace(/\u00a0/g, ' ')), single };
+  return { lines: lines.map((text) => text.replace(/[\u200b\u2060\ufeff]/g, '').replace(/\u00a0/g, ' ')), single: !blocks, keyed: keyed && blocks > 0 };
 }

@@ -4,7 +4,7 @@
 
 import { task, timerState } from './animations.js';
 import { byId, containsNode, focusedElement, giveFocus, idOf, isConnectedOf, isFrame, within } from './dom.js';
-import { editorOf } from './editors.js';
+import { editContextOf, editorOf } from './editors.js';
 import { acceptsTyping, fieldKind, hostOf, inspectField, startEntry, textOfField } from './field_values.js';
 import { listen } from './hit_target_check.js';
 import { native } from './select_options.js';
@@ -21,7 +21,7 @@ function nextTask() {
 
 /**
  * selectedPart returns the start and end of the selection in a focused field, or null if nothing is
- * selected. For an editable element, it returns [0, 0] if there is a selection.
+ * selected. For an editable element or an EditContext, it returns [0, 0] if there is a selection.
  * @param {Element} el
  * @returns {[number, number] | null}
  */
@@ -31,6 +31,8 @@ function selectedPart(el) {
     const { selectionStart: from, selectionEnd: to } = el; // null where the type has no selection
     return from !== null && to !== null && from < to ? [from, to] : null;
   }
+  const context = editContextOf(el);
+  if (context) return context.selectionStart !== context.selectionEnd ? [0, 0] : null;
   const s = getSelection();
   return s && !s.isCollapsed && containsNode(el, s.anchorNode) && containsNode(el, s.focusNode) ? [0, 0] : null;
 }
@@ -76,7 +78,7 @@ function placeCaret(el, all) {
 
 /**
  * beginEntry focuses a field and selects the text to replace: all of it, or the existing selection,
- * or nothing at its end. In an editor with a model it selects nothing. Until finishCheck(token) is
+ * or nothing at its end. In an editor with a model it changes no selection. Until finishCheck(token) is
  * called, keys and text for other elements are blocked.
  * @param {number} id
  * @param {EntryStart} start
@@ -86,7 +88,7 @@ export async function beginEntry(id, { token, all, text }) {
   if (!el) return null;
   startEntry(el);
   const model = editorOf(el) !== ''; // it has a selection itself
-  const part = all || model ? null : selectedPart(el);
+  const part = all ? null : selectedPart(el);
   giveFocus(hostOf(el), { preventScroll: true });
   const placed = model || part !== null || placeCaret(el, all);
   // Editors get the caret position by an event in a separate task. By then a page may
