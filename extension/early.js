@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"e35a9970abab3120b3d5cccaf474c91802789eba1e6d477f0d5672f34ce77dcd",
+	"f11724929466a4f09889bc8d4af1fbf72bcfde584826f89652ea02765b2b704c",
 ]);
