@@ -75,6 +75,24 @@ func (s *suite) typingModels(t *testing.T) {
 		c.wantCode(err, executor.ErrNotActionable, `"OLD NEW"`, "the old text was restored")
 		c.wantValue("models.upper.text", "OLD")
 	})
+	s.page(t, "code editor: a click goes to what the user sees", page, func(c *testCase) {
+		snap := c.snap(nil)
+		// The lines of one let pointer events through. One captures the pointer, so it receives the click.
+		for _, id := range []string{"sink", "clipped", "silent"} {
+			pressed := "models." + id + ".pressed.join()" // the line at which the editor places the caret
+			field := byRef(c.refIn(snap, "textbox", id+" content"))
+			c.click(field, nil)
+			c.wantValue(pressed, "1")
+			c.wantValue("document.activeElement.getAttribute('aria-label')", id+" content")
+			c.click(css("#"+id+" .lines"), &executor.ClickOptions{Count: 2})
+			c.wantValue(pressed, "1,1,1")
+		}
+		c.eval(`sink.insertAdjacentHTML("beforeend", '<ul role="listbox" style="position: absolute; z-index: 3; margin: 0; left: 80px; top: 20px; width: 240px"><li role="option">word</li></ul>'); 0`, nil)
+		c.eval(`document.querySelector("[role=option]").addEventListener("pointerdown", () => { window.completed = true; }); 0`, nil)
+		c.click(byRef(c.refIn(snap, "textbox", "sink content")), nil)
+		c.wantValue("models.sink.pressed.join()", "1,1,1,0")
+		c.wantValue("window.completed", "undefined")
+	})
 	s.page(t, "EditContext: append, clear, keys, form", page, func(c *testCase) {
 		const field = "#context .input"
 		wantNote(c, "", c.typeInto(field, "b: 2", nil))

@@ -8,7 +8,7 @@ import { isDisabled } from './aria_states.js';
 import { excerpt, roleAndName } from './described_elements.js';
 import { allIn, boxOf, bringIntoView, byId, closestTo, containsNode, firstIn, flatParent, hasAttribute, idOf, isFrame, labelsFor, matchesCSS, readyOf, rectsOf, tagOf, within } from './dom.js';
 import { notEditable } from './field_values.js';
-import { standInOf } from './editors.js';
+import { editorOf, standInOf } from './editors.js';
 import { elementAt, isDirectHit, isHitFor } from './hit_test.js';
 import { isPositionStable, waitForLayout } from './mutations.js';
 import { query } from './query.js';
@@ -55,20 +55,21 @@ function checkActionability(el, opts) {
     if (why) return { problem: why };
   }
   const labels = labelBoxes(el);
-  if (!boxes.length && !labels.length && !standInOf(el)) return { problem: rectsOf(el).length ? 'hidden' : 'no box' };
+  if (!boxes.length && !labels.length && !standInOf(el)?.points) return { problem: rectsOf(el).length ? 'hidden' : 'no box' };
   if (opts.hit === false && isInert(el)) return { problem: 'inert' };
   boxes = boxes.concat(labels);
   if (opts.hit === false) {
     for (const box of boxes) for (const point of pointsOf(box, middles)) return { point, box, hit: null };
     return { problem: 'outside' };
   }
-  const found = hitPoint(boxes, () => pointsAlong(el), (hit) => isDirectHit(hit, el));
+  let standIn = editorOf(el) ? standInOf(el) : null;
+  const found = standIn?.instead ? { hit: null, cover: null } : hitPoint(boxes, () => pointsAlong(el), (hit) => isDirectHit(hit, el));
   if (found.hit) return found;
-  const standIn = standInOf(el);
-  const other = standIn ? hitPoint(boxesOf(standIn.el), () => [], standIn.receives) : found;
+  standIn ||= standInOf(el);
+  const other = standIn ? hitPoint(standIn.points ? boxesOf(standIn.el) : boxes, () => [], standIn.receives) : found;
   if (other.hit) return other;
   const cover = other.cover || found.cover;
-  return cover ? interceptionOf(cover, standIn?.el || el) : { problem: 'outside' };
+  return cover ? interceptionOf(cover, standIn?.points ? standIn.el : el) : { problem: 'outside' };
 }
 
 /**

@@ -5,7 +5,7 @@
 // element for code.
 
 import { labelBoxes, shown } from './action_points.js';
-import { attributeNamesOf, attributeOf, boxOf, byId, dispatch, flatChildren, flatParent, focusedElement, innerTextOf, isEditable, isRendered, matchesCSS, tagOf, textIn, typeOfNode, within } from './dom.js';
+import { allIn, attributeNamesOf, attributeOf, boxOf, byId, dispatch, flatChildren, flatParent, focusedElement, innerTextOf, isEditable, isRendered, matchesCSS, tagOf, textIn, typeOfNode, within } from './dom.js';
 
 const readContext = /** @type {((this: Element) => any) | undefined} */ (Object.getOwnPropertyDescriptor(HTMLElement.prototype, 'editContext')?.get);
 
@@ -36,10 +36,12 @@ function isClippedAway(el) {
 }
 
 /**
- * isTransparent reports whether the style of an element shows nothing of it.
- * @param {CSSStyleDeclaration} style
+ * isHidden reports whether a rendered field is tiny, clipped or transparent.
+ * @param {Element} el
  */
-function isTransparent({ opacity, clip, clipPath }) {
+function isHidden(el) {
+  if (tiny(el) || (el instanceof HTMLTextAreaElement && isClippedAway(el))) return true;
+  const { opacity, clip, clipPath } = getComputedStyle(el);
   return opacity === '0' || clip === 'rect(0px, 0px, 0px, 0px)' || /^inset\((50|100)%\)$/.test(clipPath);
 }
 
@@ -50,9 +52,7 @@ function isTransparent({ opacity, clip, clipPath }) {
  * @param {Element} el
  */
 export function visibleProxyOf(el) {
-  if (!isRendered(el, { visibilityProperty: true })) return el;
-  const clipped = el instanceof HTMLTextAreaElement && isClippedAway(el);
-  if (!editContextOf(el) && !tiny(el) && !clipped && !isTransparent(getComputedStyle(el))) return el;
+  if (!isRendered(el, { visibilityProperty: true }) || (!editContextOf(el) && !isHidden(el))) return el;
   if (labelBoxes(el).length) return el;
   let at = flatParent(el);
   for (let n = 0; n < 3 && at && !matchesCSS(at, 'form, body, html'); n++, at = flatParent(at)) if (!tiny(at) && shown(at)) return at;
@@ -93,14 +93,43 @@ export function editorOf(el) {
   return EDITOR_NAME.test(names) ? 'model' : '';
 }
 
-/** Elements in a slider that receive events for themselves. */
-const CONTROL = 'a[href], button, input, select, textarea, summary, iframe, [contenteditable], [role]:not([role=presentation], [role=none])';
+/**
+ * isFieldOf reports whether an element is the field of an editor that the user sees as view.
+ * @param {Element} el
+ * @param {Element} view
+ */
+const isFieldOf = (el, view) => editorOf(el) !== '' && visibleProxyOf(el) === view;
+
+/** Elements in an editor or a slider that receive events for themselves. */
+const CONTROL = 'a[href], button, input, select, textarea, summary, iframe, [contenteditable], [role]:not([role=presentation], [role=none], [role=textbox], [role=code])';
+
+/** How many ancestors of an element in an editor are searched for the editor. */
+const MAX_VIEW_DEPTH = 12;
 
 /**
- * A StandIn receives the pointer events for an element that receives none itself: what the user sees as a
- * hidden range input.
+ * viewAround returns the element that the user sees as an editor, if an element is a part of how the
+ * editor shows its text, or null.
+ * @param {Element} el
+ */
+function viewAround(el) {
+  let at = /** @type {Element | null} */ (el);
+  for (let n = 0; n < MAX_VIEW_DEPTH && at && !matchesCSS(at, `form, body, html, ${CONTROL}`); n++, at = flatParent(at)) {
+    const view = at;
+    if ([...allIn(view, 'textarea, [role=textbox]')].some((field) => isFieldOf(field, view))) return view;
+  }
+  return null;
+}
+
+/**
+ * A StandIn receives the pointer events for an element that receives none itself: what the user sees as
+ * a hidden range input or as the field of an editor, and the editor for a part of how it shows its text.
+ * Ace disables pointer events for its lines, Monaco captures the pointer during a press, and
+ * CodeMirror 5 moves its field below the pointer to open the context menu.
  * @typedef {object} StandIn
  * @property {Element} el
+ * @property {boolean} points whether its points are those of the element
+ * @property {boolean} instead whether the element's own points are not used: a hidden field is where the
+ *   caret is
  * @property {(hit: Element) => boolean} receives whether an event on hit reaches the element
  */
 
@@ -110,13 +139,20 @@ const CONTROL = 'a[href], button, input, select, textarea, summary, iframe, [con
  * @returns {StandIn | null}
  */
 export function standInOf(el) {
-  if (!(el instanceof HTMLInputElement && el.type === 'range')) return null;
-  const proxy = visibleProxyOf(el);
-  if (proxy === el) return null;
-  return { el: proxy, receives: (hit) => {
-    for (let at = /** @type {Element | null} */ (hit); at && at !== proxy; at = flatParent(at)) if (matchesCSS(at, CONTROL)) return false;
-    return within(hit, proxy);
-  } };
+  const editor = editorOf(el) !== '';
+  if (editor || (el instanceof HTMLInputElement && el.type === 'range')) {
+    const proxy = visibleProxyOf(el);
+    if (proxy === el) return null;
+    return { el: proxy, points: true, instead: editor && isHidden(el), receives: (hit) => {
+      for (let at = /** @type {Element | null} */ (hit); at; at = flatParent(at)) {
+        if (at === proxy) return true;
+        if (matchesCSS(at, CONTROL) && !isFieldOf(at, proxy)) return false;
+      }
+      return false;
+    } };
+  }
+  const view = viewAround(el);
+  return view && { el: view, points: false, instead: false, receives: (hit) => isFieldOf(hit, view) || (within(el, hit) && within(hit, view)) };
 }
 
 /**
