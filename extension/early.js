@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"3ca9f86fac836fad654652c8355a7f1b1157d4946462827a397748977ed741bf",
+	"a8254c2c6a69397f4a4e0cc7bd7efa018b4c212eadd01c1c13cf5f8ee520f5df",
 ]);
