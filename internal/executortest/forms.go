@@ -60,6 +60,23 @@ func (s *suite) selectOption(t *testing.T) {
 }
 
 func (s *suite) fillForm(t *testing.T) {
+	s.page(t, "a field that shows a mask or a placeholder is empty", "form.html", func(c *testCase) {
+		c.eval(`document.body.insertAdjacentHTML("beforeend", '<input id="mask" aria-label="Mask" value="+1 (555)"><input id="stays" aria-label="Stays" value="12">' +
+			'<div id="editor" contenteditable role="textbox" aria-label="Editor"><p><span contenteditable="false" style="position: absolute; pointer-events: none; user-select: none">Write here</span><br></p></div>');
+			document.getElementById("mask").oninput = (e) => { if (e.target.value === "") e.target.value = "+1 (___)"; };
+			document.getElementById("stays").oninput = (e) => { if (e.target.value === "") e.target.value = "1"; }; 1`, nil)
+		c.wantIn(c.snap(nil), `textbox "Editor" [ref=`)
+		c.wantNotIn(c.snap(nil), "Write here")
+		for range 2 { // also if it is empty already
+			res := c.fill(nil, executor.Field{Target: css("#mask"), Value: ""}, executor.Field{Target: css("#editor"), Value: ""})
+			if len(res.Filled) != 2 || res.Note != "" {
+				c.Errorf("filled %q, note %q", res.Filled, res.Note)
+			}
+			c.wantValue("document.getElementById('mask').value", "+1 (___)")
+		}
+		_, err := c.page().FillForm(c.ctx, []executor.Field{{Target: css("#stays"), Value: ""}}, nil)
+		c.wantCode(err, executor.ErrNotActionable, `the field value is "1"`)
+	})
 	s.page(t, "page text in notes, errors and hints is quoted or omitted", "form.html", func(c *testCase) {
 		c.eval(`document.body.insertAdjacentHTML('afterbegin', '<form id=strange><input id=strangeMail aria-label=Mail><button id=strangeSend>Send</button></form>' +
 			'<input id=limited type=date><div style="position: relative; width: 200px; height: 30px"><button id=under>under</button>' +

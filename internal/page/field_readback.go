@@ -53,7 +53,7 @@ func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pend
 		if after == nil {
 			return entryResult{kept: true, note: v.replacementField(ctx, field, want)}, nil
 		}
-		if after.matches(want) && (want != "" || after.Value == "") {
+		if want == "" && after.isEmpty() || want != "" && after.matches(want) {
 			break
 		}
 	}
@@ -61,7 +61,7 @@ func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pend
 	if before.Kind == "editable" {
 		value, want = pagetext.Fold(value), pagetext.Fold(want)
 	}
-	if value == want || !after.Masked && isSameValue(value, want) {
+	if value == want || want == "" && after.isEmpty() || !after.Masked && isSameValue(value, want) {
 		return entryResult{kept: true}, nil
 	}
 	if before.Kind == "editable" && after.Value != before.Value {
@@ -77,7 +77,7 @@ func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pend
 	if hint := after.rejectionHint(want, r.keyEvents); hint != "" && before.Kind == "text" && r.rest == "" {
 		return entryResult{}, v.restoreValue(ctx, field, r, after, hint)
 	}
-	e := entryResult{kept: matchesText(value, want) && after.matches(r.want) && (r.cleared || after.Value != before.Value)}
+	e := entryResult{kept: matchesText(value, want) && after.matches(r.want) && (r.cleared || after.Value != before.Value) || want == "" && isFixedPart(value, before.Value)}
 	switch {
 	case after.Value == "":
 		e.note = fmt.Sprintf("the %s field is empty now", after.Type)
@@ -137,6 +137,50 @@ func (v *View) restoreValue(ctx context.Context, field *element, r readBackState
 		outcome = "the old value could not be restored"
 	}
 	return executor.Errorf(executor.ErrNotActionable, hint, "%s rejected the text: %s; %s", v.describe(ctx, field), state, outcome)
+}
+
+// isEmpty reports whether a field has no text.
+func (f *fieldInfo) isEmpty() bool {
+	return f.Value == "" || f.Kind == "text" && isMask(f.Value)
+}
+
+// isMask reports whether a value is what an empty field shows to describe its format, as in
+// "+1 (___) ___-____" or "mm/dd/yyyy", or nothing.
+func isMask(value string) bool {
+	blanks, others, words := 0, 0, 0
+	repeated := true // others are letters, and each word is one of them, repeated
+	var last rune
+	for _, r := range value {
+		r = unicode.ToLower(r)
+		switch {
+		case r == '_':
+			blanks++
+		case unicode.IsLetter(r):
+			others++
+			if !unicode.IsLetter(last) {
+				words++
+			} else if last != r {
+				repeated = false
+			}
+		case unicode.IsDigit(r), unicode.IsSymbol(r) && r > unicode.MaxASCII: // such as an emoji
+			others++
+			repeated = false
+		}
+		last = r
+	}
+	return blanks > others || others == 0 || repeated && words > 1 && others >= 2*words
+}
+
+// isFixedPart reports whether a value is the part of another one that its field always has: an amount
+// of zero, as in "$ 0.00", or a prefix that ends with punctuation, as in "https://".
+func isFixedPart(value, old string) bool {
+	isText := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	if strings.ContainsAny(value, "0") && strings.TrimFunc(value, func(r rune) bool { return r == '0' || !isText(r) }) == "" {
+		return strings.Trim(value, "0") != ""
+	}
+	prefix := strings.TrimRightFunc(value, func(r rune) bool { return !isText(r) })
+	rest, found := strings.CutPrefix(old, prefix)
+	return found && prefix != value && strings.ContainsFunc(rest, isText)
 }
 
 // isTruncated reports whether a field contains as much of the text as it accepts.

@@ -29,7 +29,7 @@ func (w *changeTracker) rewrittenFields(ctx context.Context) string {
 			continue
 		}
 		w.mutated, w.seen = true, prefetchedOutline{} // the values in it are older
-		if now.matches(f.want) {
+		if now.matches(f.want) || f.want == "" && now.isEmpty() {
 			continue
 		}
 		note := fmt.Sprintf("the field now has %s", unlessMasked(now.Masked, firstLine(now.Value), "a different value"))

@@ -32,6 +32,28 @@ func TestMatchesText(t *testing.T) {
 	}
 }
 
+// TestEmptiedValues checks which values an empty field shows.
+func TestEmptiedValues(t *testing.T) {
+	for _, c := range []struct {
+		value, old  string
+		mask, fixed bool
+	}{
+		{"", "", true, false},
+		{"+1 (___) ___-____", "+1 (555) 123-4567", true, true}, {"__.__.____", "", true, false}, {"_@_._", "", true, false}, {"__/__/20__", "", true, false},
+		{"mm/dd/yyyy", "12/24/1990", true, false}, {"TT.MM.JJJJ", "", true, false}, {"(   )    -", "", true, false},
+		{"$ 0.00", "$ 12.50", false, true}, {"0,00 €", "0,00 €", false, true}, {"INV--", "INV-1234-5678", false, true}, {"https://", "https://a.example", false, true}, {"+49 ", "+49 30 1", false, true},
+		{"1", "12", false, false}, {"0", "5", false, false}, {"Ann", "Ann", false, false}, {"Ann", "Ann Lee", false, false}, {"foo_bar", "foo_bar", false, false},
+		{"INV--", "INV--", false, false}, {"10.00", "12.00", false, false}, {"aa", "aa", false, false}, {"🙂", "🙂", false, false}, {"dd/mm/2026", "", false, false},
+	} {
+		if mask := isMask(c.value); mask != c.mask {
+			t.Errorf("isMask(%q) = %v", c.value, mask)
+		}
+		if fixed := isFixedPart(c.value, c.old); fixed != c.fixed {
+			t.Errorf("isFixedPart(%q, %q) = %v", c.value, c.old, fixed)
+		}
+	}
+}
+
 func TestFieldMatches(t *testing.T) {
 	for _, c := range []struct {
 		kind, got, want string

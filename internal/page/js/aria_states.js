@@ -3,6 +3,7 @@
 
 import { F, MASK } from './aria_constants.js';
 import { anyShadow, attributeOf, baseOf, cachingEnabled, closestTo, collapse, firstIn, flatParent, hasAttribute, hasSemanticAttribute, innerTextOf, matchesCSS, onCacheReset, parentElementOf, tagOf } from './dom.js';
+import { editableTextOf } from './editable_text.js';
 import { internalsOf } from './internals.js';
 import { clip } from './same_text.js';
 import { isMasked, showsDots } from './secret_fields.js';
@@ -201,7 +202,7 @@ export function valueOf(el, role) {
       return formatValue(el, Number.isNaN(parseFloat(now)) ? '' : now.trim());
     }
     case 'textbox': case 'searchbox':
-      return (showsDots(el) || isMasked(el) ? innerTextOf(el) && MASK : innerTextOf(el)) || '';
+      return showsDots(el) || isMasked(el) ? editableTextOf(el) && MASK : editableTextOf(el);
     case 'combobox':
       return collapse(innerTextOf(el) || '');
   }

@@ -2,7 +2,8 @@
 // Form fields: their kinds and values, and whether they can be edited.
 
 import { timerState } from './animations.js';
-import { allIn, attributeOf, byId, idOf, innerTextOf, isEditable, isFrame, parentElementOf, shadowOf, tagWord } from './dom.js';
+import { allIn, attributeOf, byId, idOf, isEditable, isFrame, parentElementOf, shadowOf, tagWord } from './dom.js';
+import { editableTextOf } from './editable_text.js';
 import { editContextOf, editorOf } from './editors.js';
 import { isMasked } from './secret_fields.js';
 
@@ -106,7 +107,7 @@ export function stateOf(el, kind) {
  * @param {string} kind
  */
 export function textOfField(el, kind) {
-  if (kind === 'editable') return innerTextOf(el).replace(/[\u200b\u2060\ufeff]/g, ''); // editors put them into empty lines
+  if (kind === 'editable') return editableTextOf(el).replace(/[\u200b\u2060\ufeff]/g, ''); // editors put them into empty lines
   return el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement || el instanceof HTMLSelectElement ? String(el.value ?? '') : '';
 }
 
