@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"5dd75ffb0c78c41dd4261a19e6fe5f6c3f4f18a5cd6e7ca36f67ab212ee20f79",
+	"3a2473f1799c817129835da23d2057802e6d817f420eb4279f0b9f722ed11d65",
 ]);

@@ -3,7 +3,7 @@
 // elements.
 
 import { task, timerState } from './animations.js';
-import { byId, containsNode, focusedElement, giveFocus, idOf, isConnectedOf, isFrame, within } from './dom.js';
+import { byId, containsNode, focusedElement, giveFocus, idOf, isConnectedOf, isEditableBody, isFrame, within } from './dom.js';
 import { editContextOf, editorOf } from './editors.js';
 import { acceptsTyping, fieldKind, hostOf, inspectField, startEntry, textOfField } from './field_values.js';
 import { listen } from './hit_target_check.js';
@@ -89,6 +89,7 @@ export async function beginEntry(id, { token, all, text }) {
   startEntry(el);
   const model = editorOf(el) !== ''; // it has a selection itself
   const part = all ? null : selectedPart(el);
+  if (isEditableBody(el)) window.focus(); // in a document with designMode, no element can get the focus
   giveFocus(hostOf(el), { preventScroll: true });
   const placed = model || part !== null || placeCaret(el, all);
   // Editors get the caret position by an event in a separate task. By then a page may
