@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"3a2473f1799c817129835da23d2057802e6d817f420eb4279f0b9f722ed11d65",
+	"5abf2094ddd8ef0309d111bb7ecf0e01f148a18292f041bd59ce10c336d2920c",
 ]);

@@ -131,6 +131,10 @@ func (s *suite) typingModels(t *testing.T) {
 		wantNote(c, "", c.typeInto("#keyed", " one\n\ntwo", nil))
 		c.wantValue("[...models.keyed.values()].join('|')", "old one||two")
 	})
+	s.page(t, "editor that renders line breaks in a frame: keys wait for it", page, func(c *testCase) {
+		wantNote(c, "", c.typeInto("#framed", strings.Repeat("a\n\n b\n", 15), keys))
+		c.wantValue("models.framed.lines.join('|')", strings.Repeat("a|| b|", 15))
+	})
 	s.page(t, "editable element without blocks gets line breaks, no Enter", page, func(c *testCase) {
 		wantNote(c, "", c.typeInto("#bare", " one\n\ntwo", nil))
 		c.wantValue("bare.innerHTML + sent", "old one<br><br>two0")
