@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"6c85e3598ae5524e721315d5278e3dcec79b9dd97dd6fdea5aef4a13837cad6d",
+	"d2786872e9c4adaa04a5522a63077d092e7223cbd98efd4a384b936a064898ad",
 ]);

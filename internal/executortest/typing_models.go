@@ -149,9 +149,29 @@ func (s *suite) typingModels(t *testing.T) {
 		wantNote(c, "", c.typeInto("#keyed", " one\n\ntwo", nil))
 		c.wantValue("[...models.keyed.values()].join('|')", "old one||two")
 	})
+	s.page(t, "editor that renders line breaks in a frame: keys wait for it", page, func(c *testCase) {
+		wantNote(c, "", c.typeInto("#framed", strings.Repeat("a\n\n b\n", 15), keys))
+		c.wantValue("models.framed.lines.join('|')", strings.Repeat("a|| b|", 15))
+	})
 	s.page(t, "editable element without blocks gets line breaks, no Enter", page, func(c *testCase) {
 		wantNote(c, "", c.typeInto("#bare", " one\n\ntwo", nil))
 		c.wantValue("bare.innerHTML + sent", "old one<br><br>two0")
+	})
+	s.page(t, "editable body of a frame, and document with designMode", "editable-body.html", func(c *testCase) {
+		c.wantIn(c.snap(nil), `textbox "Letter"`, `textbox "Draft"`, `button "Bold"`)
+		letter, draft := byRef(c.ref("textbox", "Letter")), byRef(c.ref("textbox", "Draft"))
+		for _, field := range []executor.Target{letter, draft} {
+			a, err := c.page().Type(c.ctx, field, " one\ntwo", nil)
+			c.must(a, err)
+			wantNote(c, "", a)
+		}
+		c.wantValue("texts().slice(0, 2).join()", "old one|two,one|two")
+		c.wantIn(c.snap(nil), `textbox "Draft" [ref=`+string(draft.Ref)+`] [focused]`)
+		c.fill(nil, executor.Field{Target: letter, Value: "Dear Ann"}, executor.Field{Target: draft, Value: "new"})
+		c.wantValue("texts().slice(0, 2).join()", "Dear Ann,new")
+		_, err := c.page().Press(c.ctx, "!", &executor.PressOptions{Target: letter})
+		c.must(nil, err)
+		c.wantValue("texts()[0].includes('!')", "true")
 	})
 	const late = "typing-late.html"
 	s.page(t, "one-digit fields that move the focus in a timer", late, func(c *testCase) {

@@ -73,13 +73,16 @@ func (v *View) send(ctx context.Context, field *element, info *fieldInfo, text s
 		if stopped, err := v.pressChord(ctx, field.doc, stroke); stopped || err != nil {
 			return typedOf(typed, total), true, withProgress(err, fmt.Sprintf("at most %d of %d characters were typed", typed-1, total))
 		}
-		if o.Delay <= 0 && typed <= maxFocusKeys {
+		// Some editors let the browser break a line, and render it in the next animation frame. A key
+		// that comes before finds the browser's line break in addition to the editor's.
+		lineBreak := r == '\n' && info.Kind == "editable"
+		if lineBreak || o.Delay <= 0 && typed <= maxFocusKeys {
 			var limit time.Duration
 			if info.Kind == "text" && info.Limit > 0 && info.Limit <= shortField {
 				limit = v.tab.timing.NextField
 			}
 			// An error, as of an open dialog, is returned for the next key.
-			field.doc.call(ctx, nil, "afterKey", limit.Milliseconds())
+			field.doc.call(ctx, nil, "afterKey", limit.Milliseconds(), lineBreak)
 		}
 	}
 	b.setProgress("")

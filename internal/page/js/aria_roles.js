@@ -3,7 +3,7 @@
 // except for the cases in testdata/accname of package outline.
 
 import { ARIA_ROLES } from './aria_constants.js';
-import { attributeOf, closestAbove, closestTo, collapse, countOf, elementsNamed, firstElementOf, firstIn, flatParent, hasAttribute, hasSemanticAttribute, namespaceOf, nextOf, onCacheReset, parentElementOf, previousOf, rootOf, tagOf, textIn } from './dom.js';
+import { attributeOf, closestAbove, closestTo, collapse, countOf, elementsNamed, firstElementOf, firstIn, flatParent, hasAttribute, hasSemanticAttribute, isEditableBody, namespaceOf, nextOf, onCacheReset, parentElementOf, previousOf, rootOf, tagOf, textIn } from './dom.js';
 import { internalsOf } from './internals.js';
 import { isEditingHost, isFocusable, isSummary, styleOf, SVG } from './visibility.js';
 
@@ -119,6 +119,7 @@ function implicitRole(el) {
   if (namespaceOf(el) === SVG) return svgRole(el);
   switch (tag) {
     case 'div': case 'span': return hasSemanticAttribute(el) && isEditingHost(el) ? 'textbox' : 'generic';
+    case 'body': return isEditableBody(el) ? 'textbox' : 'generic';
     case 'a': case 'area': return hasAttribute(el, 'href') ? 'link' : 'generic';
     case 'img': return imageRole(el);
     case 'input': return inputRole(/** @type {HTMLInputElement} */ (el));

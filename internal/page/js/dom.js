@@ -488,7 +488,16 @@ export function activeDescendant() {
 }
 
 /**
- * focusedElement returns the focused element of this document, including elements in shadow roots.
+ * isEditableBody reports whether an element is a body that is edited as a whole, as rich text editors
+ * do in a frame. The body of a page that has controls is not.
+ * @param {Element} el
+ */
+export const isEditableBody = (el) => tagOf(el) === 'body' && isEditable(el) && !firstIn(el, 'button, input, select, textarea');
+
+/**
+ * focusedElement returns the focused element of this document, including elements in shadow roots. The
+ * root and the body, which are active if no element has the focus, are focused only if the user can
+ * type into them.
  */
 export function focusedElement() {
   let el = activeOf(document);
@@ -497,7 +506,8 @@ export function focusedElement() {
     if (!inner) break;
     el = inner;
   }
-  return el === bodyOf(document) || el === topOf(document) ? null : el;
+  if (el !== bodyOf(document) && el !== topOf(document)) return el;
+  return el && isEditable(el) && documents.hasFocus.call(document) ? el : null;
 }
 
 /**

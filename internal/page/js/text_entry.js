@@ -2,8 +2,8 @@
 // Text entry into a field: the focus, the caret, and a listener that blocks text for other
 // elements.
 
-import { task, timerState } from './animations.js';
-import { byId, containsNode, focusedElement, giveFocus, idOf, isConnectedOf, isFrame, within } from './dom.js';
+import { nextFrame, task, timerState } from './animations.js';
+import { byId, containsNode, focusedElement, giveFocus, idOf, isConnectedOf, isEditableBody, isFrame, within } from './dom.js';
 import { editContextOf, editorOf } from './editors.js';
 import { acceptsTyping, fieldKind, hostOf, inspectField, startEntry, textOfField } from './field_values.js';
 import { listen } from './hit_target_check.js';
@@ -89,6 +89,7 @@ export async function beginEntry(id, { token, all, text }) {
   startEntry(el);
   const model = editorOf(el) !== ''; // it has a selection itself
   const part = all ? null : selectedPart(el);
+  if (isEditableBody(el)) window.focus(); // in a document with designMode, no element can get the focus
   giveFocus(hostOf(el), { preventScroll: true });
   const placed = model || part !== null || placeCaret(el, all);
   // Editors get the caret position by an event in a separate task. By then a page may
@@ -120,10 +121,12 @@ let keyTimers = '';
 /**
  * afterKey gives the page time to move the focus after a key. It returns immediately if the page
  * has requested no timer since the last key, and otherwise in the next task or, if limit is not 0,
- * when the focus has moved or limit has passed.
+ * when the focus has moved or limit has passed. With rendered, it first waits for an animation frame.
  * @param {number} limit in ms
+ * @param {boolean} rendered
  */
-export async function afterKey(limit) {
+export async function afterKey(limit, rendered) {
+  if (rendered) await nextFrame();
   const before = keyTimers;
   keyTimers = timerState();
   if (keyTimers === before) return;

@@ -7,7 +7,7 @@ import { ARIA_ROLES, F, INTERACTIVE, MASK } from './aria_constants.js';
 import { roleOf, tableOf } from './aria_roles.js';
 import { flagsOf, isModal, levelOf, linkTarget, optionsOf, valueOf } from './aria_states.js';
 import { EMPTY_HOSTS, isCandidate, MAX_CANDIDATES } from './closed_shadow_roots.js';
-import { activeDescendant, anyShadow, attributeOf, boxOf, childrenOf, clientHeightOf, clientWidthOf, collapse, containsNode, countOf, DEEPEST, descend, elementsNamed, firstChildOf, firstElementOf, firstIn, flatChildren, flatParent, focusedElement, hasAttribute, hasAttributes, hasSemanticAttribute, idOf, isIn, isRendered, matchesCSS, nextSiblingOf, parentElementOf, shadowOf, tagOf, textIn, typeOfNode } from './dom.js';
+import { activeDescendant, anyShadow, attributeOf, boxOf, childrenOf, clientHeightOf, clientWidthOf, collapse, containsNode, countOf, DEEPEST, descend, elementsNamed, firstChildOf, firstElementOf, firstIn, flatChildren, flatParent, focusedElement, hasAttribute, hasAttributes, hasSemanticAttribute, idOf, isEditableBody, isIn, isRendered, matchesCSS, nextSiblingOf, parentElementOf, shadowOf, tagOf, textIn, typeOfNode } from './dom.js';
 import { isInternalsCandidate, MAX_INTERNALS } from './internals.js';
 import { FAR, isClipped, isLowContrast, isShrunk, replacesImage, showsText } from './invisible_text.js';
 import { addNode, comparedName, kindOf, newItem } from './items.js';
@@ -289,7 +289,7 @@ export class Walk extends Columns {
     // further meaning.
     const pointer = around.pointer || interactive || cs.cursor === 'pointer';
     const start = this.d.length;
-    const html = tag === 'html' || tag === 'body';
+    const html = tag === 'html' || (tag === 'body' && !isEditableBody(el));
     const inner = { pointer, quiet: around.quiet, unseen: false, clipped: around.clipped, away: around.away };
     if (around.clipped && (cs.position === 'fixed' || cs.position === 'absolute')) inner.clipped = false;
     // The content of a box outside of the viewport is not measured: except for fixed boxes, it is
@@ -487,7 +487,7 @@ export class Walk extends Columns {
    * @param {boolean} editable
    */
   emitElement(el, tag, role, depth, inner, around, interactive, clicks, scrolls, editable) {
-    const html = tag === 'html' || tag === 'body';
+    const html = tag === 'html' || (tag === 'body' && !editable);
     if ((tag === 'object' || tag === 'embed') && showsPage(el)) role = 'iframe';
     const target = interactive || clicks || scrolls || role === 'iframe' || tag === 'frame' || tag === 'video' || tag === 'audio' || role === 'dialog' || role === 'alertdialog';
     if (around.quiet && !interactive && !(clicks && hasAttribute(el, 'onclick'))) {
