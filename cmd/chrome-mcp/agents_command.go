@@ -18,16 +18,17 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/agents"
 	"github.com/chrome-mcp/chrome-mcp/internal/chat"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 )
 
-func agentsCommand(s *settings) *cobra.Command {
+func agentsCommand(s *cli.Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agents list|add|remove|test",
 		Short: "agents that the side panel of the extension can start",
 		Long: `Configures the agents of the side panel: programs that speak the Agent Client Protocol
 on stdin and stdout. Known agents in PATH are found; they start only after agents add.
 Nothing is downloaded. chrome-mcp does not confine the tools that an agent already has.`,
-		RunE: needsCommand,
+		RunE: cli.NeedsCommand,
 	}
 	var files bool
 	add := &cobra.Command{
@@ -35,7 +36,7 @@ Nothing is downloaded. chrome-mcp does not confine the tools that an agent alrea
 		Short: "add an agent; a found one needs no program",
 		RunE: func(cmd *cobra.Command, words []string) error {
 			a := agents.Agent{Files: files}
-			return addAgent(s.data, a, words, cmd.ArgsLenAtDash(), cmd.OutOrStdout())
+			return addAgent(s.Data, a, words, cmd.ArgsLenAtDash(), cmd.OutOrStdout())
 		},
 	}
 	add.Flags().BoolVar(&files, "files", false, "with agents add: let the agent read and write files in the chat's directory through chrome-mcp")
@@ -43,27 +44,27 @@ Nothing is downloaded. chrome-mcp does not confine the tools that an agent alrea
 		return &cobra.Command{
 			Use:   verb + " NAME",
 			Short: short,
-			Args:  s.maxArgs(1),
+			Args:  s.MaxArgs(1),
 			RunE: func(cmd *cobra.Command, words []string) error {
 				if len(words) == 0 {
-					return usagef("`chrome-mcp agents list` lists them.", "name the agent to %s", verb)
+					return cli.Usagef("`chrome-mcp agents list` lists them.", "name the agent to %s", verb)
 				}
 				return agentError(run(cmd.Context(), words[0], cmd.OutOrStdout()))
 			},
 		}
 	}
 	cmd.AddCommand(
-		s.command("list", "list the agents, and those in PATH that were not added", printAgents),
+		s.Command("list", "list the agents, and those in PATH that were not added", printAgents),
 		add,
 		named("remove", "remove an agent", func(_ context.Context, name string, stdout io.Writer) error {
-			if err := agents.Remove(s.data, name); err != nil {
+			if err := agents.Remove(s.Data, name); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(stdout, "removed agent %s\n", name)
 			return err
 		}),
 		named("test", "start an agent, ask what it is, and end it", func(ctx context.Context, name string, stdout io.Writer) error {
-			return testAgent(ctx, s.data, name, stdout)
+			return testAgent(ctx, s.Data, name, stdout)
 		}),
 	)
 	return cmd
@@ -73,7 +74,7 @@ Nothing is downloaded. chrome-mcp does not confine the tools that an agent alrea
 func agentError(err error) error {
 	e, ok := errors.AsType[*executor.Error](err)
 	if ok && errors.Is(err, agents.ErrNotFound) {
-		return badProfile(e, "`chrome-mcp agents list` lists the agents.")
+		return cli.WithHint(e, "`chrome-mcp agents list` lists the agents.")
 	}
 	return err
 }
@@ -84,16 +85,16 @@ func addAgent(data string, a agents.Agent, words []string, dash int, stdout io.W
 	const form = "Write it as `chrome-mcp agents add NAME -- PROGRAM ARGUMENT …`."
 	switch {
 	case len(words) == 0 || dash == 0:
-		return usagef(form, "name the agent to add")
+		return cli.Usagef(form, "name the agent to add")
 	case dash < 0 && len(words) > 1 || dash > 1:
-		return usagef(form, "unexpected argument %q", words[1])
+		return cli.Usagef(form, "unexpected argument %q", words[1])
 	case dash == len(words):
-		return usagef(form, "no program after --")
+		return cli.Usagef(form, "no program after --")
 	case dash < 0:
 		found := agents.Found()
 		i := slices.IndexFunc(found, func(f agents.Agent) bool { return f.Name == words[0] })
 		if i < 0 {
-			return usagef("Give its program: "+form, "no known agent %q in PATH", words[0])
+			return cli.Usagef("Give its program: "+form, "no known agent %q in PATH", words[0])
 		}
 		a.Command = found[i].Command
 	default:
@@ -102,7 +103,7 @@ func addAgent(data string, a agents.Agent, words []string, dash int, stdout io.W
 			program, err = filepath.Abs(program)
 		}
 		if err != nil {
-			return usagef("Install it, or give its path.", "program of agent %s: %v", words[0], err)
+			return cli.Usagef("Install it, or give its path.", "program of agent %s: %v", words[0], err)
 		}
 		a.Command = append([]string{program}, words[2:]...)
 	}
@@ -115,8 +116,8 @@ func addAgent(data string, a agents.Agent, words []string, dash int, stdout io.W
 }
 
 // printAgents prints the configured agents, and those that were found.
-func printAgents(s *settings, stdout io.Writer) error {
-	all, err := agents.Load(s.data)
+func printAgents(s *cli.Settings, stdout io.Writer) error {
+	all, err := agents.Load(s.Data)
 	if err != nil {
 		return err
 	}

@@ -11,104 +11,16 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 )
-
-// openAudit opens the log of --audit-log, or takes that of the server, and returns it with a function
-// that closes it. A log that is not writable is a usage error: the user wants a record and would not
-// get one.
-func (s *settings) openAudit(log *slog.Logger) (audit.Recorder, func(), error) {
-	if s.auditLog == "" {
-		return nil, func() {}, nil
-	}
-	var record *audit.Log
-	var err error
-	release := func() {}
-	if s.auditLogs != nil {
-		record, err = s.auditLogs.open(s.auditLog)
-	} else if record, err = audit.Open(s.auditLog, &audit.Options{Logger: log}); err == nil {
-		release = func() { closeAudit(record, log) }
-	}
-	if err != nil {
-		return nil, nil, usagef("Name a file that you own, or a new file in an existing directory that you own.", "%s: %w", s.nameOf("audit-log"), err)
-	}
-	return record, release, nil
-}
-
-func closeAudit(record *audit.Log, log *slog.Logger) {
-	if err := record.Close(); err != nil {
-		log.Error("audit log is incomplete", "error", err)
-	}
-}
-
-// auditLogs are the audit logs of the sessions of a server. Each file is opened once: its repeated
-// entries are counted together, and only one Log rotates it.
-type auditLogs struct {
-	log *slog.Logger
-
-	mu  sync.Mutex            // guards all
-	all map[string]*audit.Log // by path
-}
-
-// open returns the log in the file at path. It returns an error if it is not writable.
-func (l *auditLogs) open(path string) (*audit.Log, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		path = filepath.Join(dir, filepath.Base(path))
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if record := l.all[path]; record != nil {
-		if err := audit.Check(path); err != nil {
-			return nil, err
-		}
-		return record, record.Ready()
-	}
-	record, err := audit.Open(path, &audit.Options{Logger: l.log})
-	if err != nil {
-		return nil, err
-	}
-	if l.all == nil {
-		l.all = map[string]*audit.Log{}
-	}
-	l.all[path] = record
-	return record, nil
-}
-
-// close closes all logs.
-func (l *auditLogs) close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, record := range l.all {
-		closeAudit(record, l.log)
-	}
-}
-
-// A namedRecorder adds the session of a server and its principal to each entry.
-type namedRecorder struct {
-	audit.Recorder
-	name, principal string
-}
-
-// Record implements audit.Recorder.
-func (r namedRecorder) Record(e audit.Entry) {
-	e.Name, e.Principal = r.name, r.principal
-	r.Recorder.Record(e)
-}
 
 const (
 	// auditTail is the number of existing entries that --follow prints first.
@@ -117,7 +29,8 @@ const (
 	auditPoll = 200 * time.Millisecond
 )
 
-func auditCommand(s *settings) *cobra.Command {
+func auditCommand(s *cli.Settings) *cobra.Command {
+	follow := false
 	cmd := &cobra.Command{
 		Use:   "audit [FILE] [--follow] [--json]",
 		Short: "print the audit log",
@@ -125,31 +38,31 @@ func auditCommand(s *settings) *cobra.Command {
 file of --audit-log or from FILE. With --follow it prints the last entries, and new
 ones as they arrive, until interrupted. With --json it prints the lines as they are
 in the file.`,
-		Args:              s.maxArgs(1),
+		Args:              s.MaxArgs(1),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			return printAudit(cmd.Context(), s, cmp.Or(strings.Join(files, ""), s.auditLog), cmd.OutOrStdout())
+			return printAudit(cmd.Context(), cmp.Or(strings.Join(files, ""), s.AuditLog), follow, s.JSON, cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().BoolVar(&s.follow, "follow", false, "with audit: follow the log")
-	s.addJSONFlag(cmd)
+	cmd.Flags().BoolVar(&follow, "follow", false, "with audit: follow the log")
+	s.AddJSONFlag(cmd)
 	return cmd
 }
 
-// printAudit prints the audit log in a file.
-func printAudit(ctx context.Context, s *settings, path string, stdout io.Writer) error {
+// printAudit prints the audit log in a file, until ctx is done if it follows the log.
+func printAudit(ctx context.Context, path string, follow, asJSON bool, stdout io.Writer) error {
 	if path == "" {
-		return usagef("Start the server with --audit-log FILE, and print it with chrome-mcp audit FILE.", "no audit log given")
+		return cli.Usagef("Start the server with --audit-log FILE, and print it with chrome-mcp audit FILE.", "no audit log given")
 	}
 	r := auditReader{path: path}
 	defer r.close()
-	if err := r.open(path); errors.Is(err, fs.ErrNotExist) && !s.follow {
+	if err := r.open(path); errors.Is(err, fs.ErrNotExist) && !follow {
 		return fmt.Errorf("audit log %s does not exist", path)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("audit log: %w", err)
 	}
 	print := printEntry
-	if s.json {
+	if asJSON {
 		print = func(w io.Writer, line []byte) error {
 			_, err := w.Write(append(line, '\n'))
 			return err
@@ -163,7 +76,7 @@ func printAudit(ctx context.Context, s *settings, path string, stdout io.Writer)
 		}
 		return r.err
 	}
-	if !s.follow {
+	if !follow {
 		return printAll(r.lines)
 	}
 	var last [][]byte
@@ -280,7 +193,7 @@ func (r *auditReader) next() []string {
 func printEntry(w io.Writer, line []byte) error {
 	var e audit.Entry
 	if json.Unmarshal(line, &e) != nil || e.Event == "" {
-		_, err := fmt.Fprintf(w, "(not an entry: %s)\n", printable(string(line[:min(len(line), 60)])))
+		_, err := fmt.Fprintf(w, "(not an entry: %s)\n", cli.Printable(string(line[:min(len(line), 60)])))
 		return err
 	}
 	what, outcome := e.Tool, e.Code
@@ -297,7 +210,7 @@ func printEntry(w io.Writer, line []byte) error {
 	var rest []string
 	add := func(format string, v any, there bool) {
 		if there {
-			rest = append(rest, printable(fmt.Sprintf(format, v)))
+			rest = append(rest, cli.Printable(fmt.Sprintf(format, v)))
 		}
 	}
 	add("%s", e.Origin, e.Origin != "")
@@ -317,17 +230,6 @@ func printEntry(w io.Writer, line []byte) error {
 	}
 	who := strings.Join(strings.Fields(e.Client+" "+e.Session+" "+name), " ")
 	add("[%s]", who, who != "")
-	_, err := fmt.Fprintf(w, "%s  %-16s %-13s  %s\n", e.Time.Local().Format(time.DateTime), printable(what), printable(outcome), strings.Join(rest, "  "))
+	_, err := fmt.Fprintf(w, "%s  %-16s %-13s  %s\n", e.Time.Local().Format(time.DateTime), cli.Printable(what), cli.Printable(outcome), strings.Join(rest, "  "))
 	return err
-}
-
-// printable replaces characters that a terminal would interpret or not show: clients choose their
-// names, and pages choose host names.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r != ' ' && !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) {
-			return '\ufffd'
-		}
-		return r
-	}, s)
 }

@@ -20,20 +20,20 @@ import (
 
 // newBridge returns the server for the extension, which does not listen yet. Policy closes its port
 // to the agent in both backends before any extension receives the policy.
-func newBridge(s *settings, guard *policy.Guard, log *slog.Logger) (*bridge.Server, error) {
-	port := s.port.option()
+func newBridge(s *session, guard *policy.Guard, log *slog.Logger) (*bridge.Server, error) {
+	port := s.Port.Option()
 	if s.chatAgent != "" {
 		port = bridge.AnyPort
 	}
 	var bridgeServer *bridge.Server
 	bridgeServer, err := bridge.New(bridge.Options{
-		DataDir:      s.data,
+		DataDir:      s.Data,
 		ExtensionID:  extension.ID(),
 		StoreID:      extension.StoreID,
 		Port:         port,
 		Name:         s.chatAgent,
 		Installation: s.installation,
-		Version:      programVersion(),
+		Version:      s.Version,
 		Policy: func() bridge.Policy {
 			guard.Policy().AddOwnPort(bridgeServer.Port())
 			return ownchrome.Rules(guard.Policy())

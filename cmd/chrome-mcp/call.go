@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
@@ -21,7 +23,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
-func callCommand(s *settings) *cobra.Command {
+func callCommand(s *cli.Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call TOOL [JSON | NAME=VALUE ... | -] [then TOOL ...] [--json]",
 		Short: "call tools and print their results",
@@ -41,17 +43,12 @@ failed, also in a batch or a script: 3 unknown tool or invalid arguments, 4 deni
 		ValidArgsFunction: completeCall,
 		RunE:              func(cmd *cobra.Command, words []string) error { return withExitCode(call(cmd, s, words)) },
 	}
-	s.addJSONFlag(cmd)
+	s.AddJSONFlag(cmd)
 	return cmd
 }
 
-// addJSONFlag adds --json to a command.
-func (s *settings) addJSONFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&s.json, "json", false, "with audit, call, doctor, read and shell: print JSON lines")
-}
-
 // call calls the named tool and those after each "then" until one fails, and prints their results.
-func call(cmd *cobra.Command, s *settings, words []string) error {
+func call(cmd *cobra.Command, s *cli.Settings, words []string) error {
 	calls := [][]string{nil}
 	for _, word := range words {
 		if word == "then" {
@@ -61,13 +58,13 @@ func call(cmd *cobra.Command, s *settings, words []string) error {
 		calls[len(calls)-1] = append(calls[len(calls)-1], word)
 	}
 	if slices.ContainsFunc(calls, func(c []string) bool { return len(c) == 0 }) {
-		return usagef("For example: chrome-mcp call chrome_status. `help` in chrome-mcp shell lists the tools.", "call needs the name of a tool")
+		return cli.Usagef("For example: chrome-mcp call chrome_status. `help` in chrome-mcp shell lists the tools.", "call needs the name of a tool")
 	}
 	t, err := startTerminal(cmd, s)
 	if err != nil {
 		return err
 	}
-	var failed *toolFailure
+	var failed *cli.Reported
 	for _, c := range calls {
 		if slices.Equal(c[1:], []string{"-"}) {
 			var text []byte
@@ -91,31 +88,31 @@ func call(cmd *cobra.Command, s *settings, words []string) error {
 }
 
 // reject reports a line of the shell that is not a valid call.
-func (t *terminal) reject(usage *usageError) error {
+func (t *terminal) reject(usage *cli.UsageError) error {
 	if !t.json {
-		fail(t.stderr, usage)
+		cli.Fail(t.stderr, usage)
 		return nil
 	}
 	return t.print(&sdk.CallToolResult{
-		IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("%v. %s", usage, usage.hint)}},
-		Meta: sdk.Meta{metaError: map[string]any{"code": executor.ErrBadArgs, "message": usage.Error(), "hint": usage.hint, "retryable": false}},
+		IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("%v. %s", usage, usage.Hint)}},
+		Meta: sdk.Meta{metaError: map[string]any{"code": executor.ErrBadArgs, "message": usage.Error(), "hint": usage.Hint, "retryable": false}},
 	})
 }
 
 // report prints an error of a call as a JSON line, with --json, and returns the failure. Without it, or
 // if the error has no code, report returns the error.
-func (t *terminal) report(err error) (*toolFailure, error) {
+func (t *terminal) report(err error) (*cli.Reported, error) {
 	if !t.json {
 		return nil, err
 	}
-	if usage, ok := errors.AsType[*usageError](err); ok {
-		return &toolFailure{usage.exitCode()}, t.reject(usage)
+	if usage, ok := errors.AsType[*cli.UsageError](err); ok {
+		return &cli.Reported{Exit: usage.ExitCode()}, t.reject(usage)
 	}
 	remote, ok := errors.AsType[*remoteError](err)
 	if !ok || remote.code() == "" {
 		return nil, err
 	}
-	return &toolFailure{errclass.Of(remote.code()).Exit}, t.print(&sdk.CallToolResult{
+	return &cli.Reported{Exit: errclass.Of(remote.code()).Exit}, t.print(&sdk.CallToolResult{
 		IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: remote.Error()}}, Meta: sdk.Meta{metaError: remote.rpc.Data},
 	})
 }
@@ -134,25 +131,25 @@ type terminal struct {
 
 // startTerminal connects to the session of the settings. With --no-server, it starts a separate
 // browser.
-func startTerminal(cmd *cobra.Command, s *settings) (*terminal, error) {
-	if err := s.listenersUnused(cmd.Flags(), "on "+cmd.Name()); err != nil {
+func startTerminal(cmd *cobra.Command, s *cli.Settings) (*terminal, error) {
+	if err := s.ListenersUnused("on " + cmd.Name()); err != nil {
 		return nil, err
 	}
 	ctx := cmd.Context()
-	t := &terminal{json: s.json, data: s.data, toolsets: mcp.Toolsets(), stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
+	t := &terminal{json: s.JSON, data: s.Data, toolsets: mcp.Toolsets(), stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	var transport sdk.Transport
-	if s.noServer {
+	if s.NoServer {
 		transport = t.startInProcess(ctx, s)
 	} else {
-		client, err := openServerSession(cmd, s, true)
+		client, replaced, err := openServerSession(cmd, s, true)
 		if err != nil {
 			return nil, err
 		}
-		t.name = s.session
-		if s.replacedSession {
-			t.note = fmt.Sprintf("session %s had other settings and no browser; it was opened again with those of this command", s.session)
+		t.name = s.Session
+		if replaced {
+			t.note = fmt.Sprintf("session %s had other settings and no browser; it was opened again with those of this command", s.Session)
 		}
-		url, web := client.MCP(s.session)
+		url, web := client.MCP(s.Session)
 		web.Transport = errorTransport{web.Transport}
 		transport = &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: web, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: -1}
 		t.end = func() error {
@@ -163,7 +160,7 @@ func startTerminal(cmd *cobra.Command, s *settings) (*terminal, error) {
 			return nil
 		}
 	}
-	client := sdk.NewClient(&sdk.Implementation{Name: "chrome-mcp " + cmd.Name(), Version: programVersion()}, nil)
+	client := sdk.NewClient(&sdk.Implementation{Name: "chrome-mcp " + cmd.Name(), Version: s.Version}, nil)
 	var err error
 	if t.session, err = client.Connect(ctx, transport, nil); err == nil {
 		return t, nil
@@ -188,18 +185,17 @@ func (t *terminal) tool(name string) (mcp.ToolInfo, bool) {
 }
 
 // startInProcess starts an MCP server in this process and returns a transport to it.
-func (t *terminal) startInProcess(ctx context.Context, s *settings) sdk.Transport {
-	s.structured = true // for the exit code
-	if !s.given("tools") {
-		s.tools = mcp.Toolsets() // toolsets cost prompt size, which does not matter here
+func (t *terminal) startInProcess(ctx context.Context, s *cli.Settings) sdk.Transport {
+	s.Structured = true // for the exit code
+	if !s.Given("tools") {
+		s.Tools = mcp.Toolsets() // toolsets cost prompt size, which does not matter here
 	}
-	t.toolsets = s.tools
-	s.closeTimeout = timing.Current().CloseTerminal
+	t.toolsets = s.Tools
 	requests, toServer := io.Pipe()
 	fromServer, answers := io.Pipe()
 	ran := make(chan error, 1)
 	go func() {
-		err := serve(ctx, s, requests, answers, t.stderr)
+		err := serve(ctx, s, timing.Current().CloseTerminal, requests, answers, t.stderr)
 		requests.Close()
 		answers.Close()
 		ran <- err
@@ -212,7 +208,7 @@ func (t *terminal) startInProcess(ctx context.Context, s *settings) sdk.Transpor
 }
 
 // finish disconnects and returns the overall result.
-func (t *terminal) finish(failed *toolFailure, err error) error {
+func (t *terminal) finish(failed *cli.Reported, err error) error {
 	if err = errors.Join(err, t.end()); err == nil && failed != nil {
 		return failed
 	}
@@ -221,7 +217,7 @@ func (t *terminal) finish(failed *toolFailure, err error) error {
 
 // call calls a tool and prints its result: as text, or with --json completely. A failure of the
 // tool was printed.
-func (t *terminal) call(ctx context.Context, name string, words []string) (*toolFailure, error) {
+func (t *terminal) call(ctx context.Context, name string, words []string) (*cli.Reported, error) {
 	tool, ok := t.tool(name)
 	if !ok {
 		return nil, t.unknown(name)
@@ -232,7 +228,7 @@ func (t *terminal) call(ctx context.Context, name string, words []string) (*tool
 	}
 	res, err := t.session.CallTool(ctx, &sdk.CallToolParams{Name: name, Arguments: args})
 	if ctx.Err() != nil {
-		return &toolFailure{exitFailed}, nil // interrupted
+		return &cli.Reported{Exit: cli.ExitFailed}, nil // interrupted
 	}
 	if remote, ok := errors.AsType[*remoteError](err); ok {
 		err = remote // without what the SDK and net/http add
@@ -299,14 +295,14 @@ func extendHint(res *sdk.CallToolResult, sentence string) {
 	}
 }
 
-func (t *terminal) unknown(name string) *usageError {
+func (t *terminal) unknown(name string) *cli.UsageError {
 	hint := "`help` in chrome-mcp shell lists the tools."
 	for _, tool := range t.tools() {
 		if typo.Distance(tool.Name, name) <= 2 {
 			hint = "Did you mean " + tool.Name + "?"
 		}
 	}
-	return badCallf(hint, "unknown tool %q", name)
+	return cli.BadCallf(hint, "unknown tool %q", name)
 }
 
 func (t *terminal) print(res *sdk.CallToolResult) error {
@@ -335,4 +331,15 @@ func (t *terminal) print(res *sdk.CallToolResult) error {
 		}
 	}
 	return nil
+}
+
+// completeCall completes the arguments of call: the word between two calls, or the names of tools.
+func completeCall(_ *cobra.Command, words []string, _ string) (tools []string, _ cobra.ShellCompDirective) {
+	if len(words) > 0 && words[len(words)-1] != "then" {
+		return []string{"then"}, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, tool := range mcp.Tools() {
+		tools = append(tools, cobra.CompletionWithDesc(tool.Name, tool.Description))
+	}
+	return tools, cobra.ShellCompDirectiveNoFileComp
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
@@ -14,7 +15,7 @@ import (
 const maxArguments = 1 << 20
 
 func tooLong() error {
-	return badCallf("Split it into several calls.", "the arguments of one call exceed %d bytes", maxArguments)
+	return cli.BadCallf("Split it into several calls.", "the arguments of one call exceed %d bytes", maxArguments)
 }
 
 // arguments splits the text after a tool's name into arguments. A JSON object is one argument.
@@ -22,9 +23,9 @@ func arguments(rest string) ([]string, error) {
 	if rest = strings.TrimSpace(rest); strings.HasPrefix(rest, "{") {
 		return []string{rest}, nil
 	}
-	words, err := splitWords(rest)
+	words, err := cli.SplitWords(rest)
 	if err != nil {
-		return nil, badCallf(`Write a text with spaces or quotes as text="it's here", or all arguments as one JSON object.`, "%w", err)
+		return nil, cli.BadCallf(`Write a text with spaces or quotes as text="it's here", or all arguments as one JSON object.`, "%w", err)
 	}
 	return words, nil
 }
@@ -68,7 +69,7 @@ func toolArguments(tool mcp.ToolInfo, words []string) (map[string]any, error) {
 	args := map[string]any{}
 	if len(words) == 1 && strings.HasPrefix(strings.TrimSpace(words[0]), "{") {
 		if err := json.Unmarshal([]byte(words[0]), &args); err != nil {
-			return nil, badCallf("Write them as {\"url\": \"https://example.com\"}, in single quotes if a shell reads them.", "invalid JSON arguments: %v", err)
+			return nil, cli.BadCallf("Write them as {\"url\": \"https://example.com\"}, in single quotes if a shell reads them.", "invalid JSON arguments: %v", err)
 		}
 		return args, nil
 	}
@@ -83,17 +84,17 @@ func toolArguments(tool mcp.ToolInfo, words []string) (map[string]any, error) {
 			if len(s.Required) > 0 {
 				hint = fmt.Sprintf("Write name=value, such as %s=VALUE, or all arguments as one JSON object.", s.names()[0])
 			}
-			return nil, badCallf(hint, "unexpected argument %q", word)
+			return nil, cli.BadCallf(hint, "unexpected argument %q", word)
 		case !known:
-			return nil, badCallf("Its arguments are "+strings.Join(s.names(), ", ")+".", "%s has no argument %q", tool.Name, name)
+			return nil, cli.BadCallf("Its arguments are "+strings.Join(s.names(), ", ")+".", "%s has no argument %q", tool.Name, name)
 		}
 		if _, twice := args[name]; twice {
-			return nil, badCallf("Remove one.", "%s is given twice", name)
+			return nil, cli.BadCallf("Remove one.", "%s is given twice", name)
 		}
 		var value any = text
 		if isJSON || p.Type != "string" {
 			if err := json.Unmarshal([]byte(text), &value); err != nil {
-				return nil, badCallf(fmt.Sprintf("It must be JSON of the type %v.", p.Type), "%s: %q is not JSON", name, text)
+				return nil, cli.BadCallf(fmt.Sprintf("It must be JSON of the type %v.", p.Type), "%s: %q is not JSON", name, text)
 			}
 		}
 		args[name] = value

@@ -7,10 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/relay"
 )
 
-func cdpURLCommand(s *settings) *cobra.Command {
+func cdpURLCommand(s *cli.Settings) *cobra.Command {
 	var webSocket, all bool
 	cmd := &cobra.Command{
 		Use:   "cdp-url [--ws] [--all]",
@@ -19,7 +20,7 @@ func cdpURLCommand(s *settings) *cobra.Command {
 one started last: for connectOverCDP of Playwright, or with --ws for Puppeteer and
 chromedp. Every program that knows the URL can use the browser. It is valid until that
 chrome-mcp exits.`,
-		Args: s.maxArgs(0),
+		Args: s.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printCDPURL(s, webSocket, all, cmd.OutOrStdout())
 		},
@@ -30,8 +31,8 @@ chrome-mcp exits.`,
 }
 
 // printCDPURL prints the URLs of the running endpoints of the data directory, or of the newest one.
-func printCDPURL(s *settings, webSocket, all bool, stdout io.Writer) error {
-	endpoints := runningCDPEndpoints(s.data)
+func printCDPURL(s *cli.Settings, webSocket, all bool, stdout io.Writer) error {
+	endpoints := runningCDPEndpoints(s.Data)
 	if len(endpoints) == 0 {
 		return executor.Errorf(executor.ErrNoBackend,
 			"Start it with --cdp-listen 127.0.0.1:0, --unsafe-enable-eval and the same --data. For a server with --listen and --cdp-clients, the URL is its address.", "no chrome-mcp with --cdp-listen is running")

@@ -10,14 +10,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"unicode"
 
-	"github.com/spf13/pflag"
-
-	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/chat"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
 	"github.com/chrome-mcp/chrome-mcp/internal/handover"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
@@ -33,17 +30,17 @@ import (
 const chatsName = "chats"
 
 // serveChats serves the side panels of a browser until it closes stdin.
-func serveChats(data, origin string, stdin io.Reader, stdout io.Writer) error {
+func serveChats(version, data, origin string, stdin io.Reader, stdout io.Writer) error {
 	if !slices.ContainsFunc(extension.IDs(), func(id string) bool { return origin == "chrome-extension://"+id+"/" }) {
 		return errors.New("the caller is not the chrome-mcp extension")
 	}
-	surviveBrokenPipe()        // when the browser exits, both pipes break
+	cli.SurviveBrokenPipe()    // when the browser exits, both pipes break
 	var closers []func() error // in reverse order
 	err := sidepanel.Serve(stdin, stdout, func(installation string) (opts sidepanel.Options, err error) {
 		if installation == "" {
 			return opts, errors.New("the extension is older than the program: reload it")
 		}
-		settings, err := chatSettings(data, os.Environ())
+		settings, err := cli.ChatSettings(data, os.Environ())
 		if err != nil {
 			return opts, err
 		}
@@ -56,13 +53,14 @@ func serveChats(data, origin string, stdin io.Reader, stdout io.Writer) error {
 			return opts, err
 		}
 		closers = append(closers, file.Close)
-		log := slog.New(slog.NewTextHandler(maskedWriter{file, secrets.Open(data).Mask}, nil))
+		vault := secrets.Open(data)
+		log := slog.New(slog.NewTextHandler(masked(file, vault.Mask), nil))
 		store, err := transcript.Open(filepath.Join(dir, "chats.db"))
 		if err != nil {
 			return opts, err
 		}
 		closers = append(closers, store.Close)
-		chats, err := startChatServer(data, installation, settings, log)
+		chats, err := startChatServer(version, data, installation, settings, vault, log)
 		if err != nil {
 			return opts, err
 		}
@@ -93,12 +91,12 @@ type chatServer struct {
 
 // startChatServer starts to serve the chats of an installation of the extension. It returns ErrBackpressure if another process serves the chats of
 // the data directory.
-func startChatServer(data, installation string, settings server.Settings, log *slog.Logger) (*chatServer, error) {
+func startChatServer(version, data, installation string, settings server.Settings, vault *secrets.Vault, log *slog.Logger) (*chatServer, error) {
 	c := &chatServer{
 		dir: filepath.Join(data, chatsName), settings: settings, tokens: new(server.Tokens), served: make(chan error, 1),
 		agents: map[string]string{}, sessions: map[string]*serverSession{},
 		opener: &sessionOpener{
-			data: data, installation: installation, profiles: newProfileLeases(), audits: &auditLogs{log: log}, dashboard: new(dashboardService),
+			data: data, version: version, installation: installation, vault: vault, profiles: newProfileLeases(), audits: newAuditLogs(log), dashboard: new(dashboardService),
 			board: new(dashboard.Board), desk: new(handover.Desk), log: log,
 		},
 	}
@@ -114,7 +112,7 @@ func startChatServer(data, installation string, settings server.Settings, log *s
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
-	c.server = server.New(server.Options{Version: programVersion(), Open: c.openSession, SocketTokens: c.tokens, Logger: log})
+	c.server = server.New(server.Options{Version: version, Open: c.openSession, SocketTokens: c.tokens, Logger: log})
 	go func() {
 		err := c.server.Serve(ctx, socket)
 		socket.Release()
@@ -162,7 +160,7 @@ func (c *chatServer) Open(ctx context.Context, id, agent string) (sidepanel.TabS
 	c.mu.Lock()
 	c.agents[id] = agent
 	c.mu.Unlock()
-	tabs.command = chat.MCPServer{Command: program, Args: []string{"--connect", server.SocketPath(c.dir), "--principal-file", tabs.file, "--config", noConfig}}
+	tabs.command = chat.MCPServer{Command: program, Args: []string{"--connect", server.SocketPath(c.dir), "--principal-file", tabs.file, "--config", cli.NoConfig}}
 	if _, err = owneronly.WriteFile(tabs.file, []byte(c.tokens.Add(tabs.principal)+"\n")); err == nil {
 		err = c.server.Open(ctx, tabs.principal, server.DefaultSession)
 	}
@@ -170,7 +168,7 @@ func (c *chatServer) Open(ctx context.Context, id, agent string) (sidepanel.TabS
 		return nil, errors.Join(err, tabs.Close())
 	}
 	c.mu.Lock()
-	tabs.stack, tabs.site = c.sessions[id].stack, c.sessions[id].site
+	tabs.session = c.sessions[id]
 	c.mu.Unlock()
 	return tabs, nil
 }
@@ -181,15 +179,14 @@ type chatTabServer struct {
 	principal *server.Principal
 	file      string // with its token
 	command   chat.MCPServer
-	stack     *executorStack // nil if it was not opened
-	site      *siteRecorder
+	session   *serverSession // nil if it was not opened
 }
 
 // Server implements sidepanel.TabServer.
 func (t *chatTabServer) Server() chat.MCPServer { return t.command }
 
 // Port implements sidepanel.TabServer.
-func (t *chatTabServer) Port() int { return t.stack.bridge.Port() }
+func (t *chatTabServer) Port() int { return t.session.bridgePort() }
 
 // Allow implements sidepanel.TabServer.
 func (t *chatTabServer) Allow(url string) (revoke func(), err error) {
@@ -197,7 +194,7 @@ func (t *chatTabServer) Allow(url string) (revoke func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.stack.guard.AllowSite(u)
+	return t.session.allowSite(u)
 }
 
 // SiteOf implements sidepanel.TabServer. The site is that of the last decision about a page.
@@ -206,11 +203,7 @@ func (t *chatTabServer) SiteOf(title string) string {
 	if !slices.ContainsFunc(words, func(word string) bool { return toolNames()[word[strings.LastIndex(word, "__")+1:]] }) {
 		return ""
 	}
-	origin := t.site.last.Load()
-	if origin == nil {
-		return ""
-	}
-	_, host, _ := strings.Cut(*origin, "://")
+	_, host, _ := strings.Cut(t.session.lastOrigin(), "://")
 	return host
 }
 
@@ -223,36 +216,12 @@ var toolNames = sync.OnceValue(func() map[string]bool {
 	return names
 })
 
-// A siteRecorder notes the origin of the last entry of an audit log.
-type siteRecorder struct {
-	next audit.Recorder // nil without an audit log
-	last atomic.Pointer[string]
-}
-
-// Ready implements audit.Recorder.
-func (r *siteRecorder) Ready() error {
-	if r.next == nil {
-		return nil
-	}
-	return r.next.Ready()
-}
-
-// Record implements audit.Recorder.
-func (r *siteRecorder) Record(e audit.Entry) {
-	if strings.Contains(e.Origin, "://") {
-		r.last.Store(&e.Origin)
-	}
-	if r.next != nil {
-		r.next.Record(e)
-	}
-}
-
 // Close implements sidepanel.TabServer.
 func (t *chatTabServer) Close() error {
 	c, id := t.server, t.principal.Name
 	c.tokens.Remove(t.principal)
 	err := os.Remove(t.file)
-	if t.stack != nil {
+	if t.session != nil {
 		err = errors.Join(err, c.server.Close(t.principal, server.DefaultSession, "the chat was closed"))
 	}
 	c.mu.Lock()
@@ -260,36 +229,4 @@ func (t *chatTabServer) Close() error {
 	delete(c.agents, id)
 	delete(c.sessions, id)
 	return err
-}
-
-// chatSettings returns the settings of the sessions of chats: the allowed sites, permissions and
-// limits of the user, in their own Chrome.
-func chatSettings(data string, environ []string) (server.Settings, error) {
-	s, groups := define()
-	flags := pflag.NewFlagSet("chats", pflag.ContinueOnError)
-	for _, g := range groups {
-		flags.AddFlagSet(g.flags)
-	}
-	if err := flags.Set("data", data); err != nil {
-		return nil, err
-	}
-	if err := s.load(flags, groups, environ); err != nil {
-		return nil, err
-	}
-	values, err := s.forServer(flags)
-	if err != nil {
-		return nil, err
-	}
-	kept := []string{"after-action", "audit-log", "proxy"}
-	for _, g := range groups[:3] { // sites, permissions, limits
-		g.flags.VisitAll(func(f *pflag.Flag) { kept = append(kept, f.Name) })
-	}
-	for name := range values {
-		if flag, ok := strings.CutPrefix(name, "--"); ok && (!slices.Contains(kept, flag) || flag == "state" || flag == "serve-directory") {
-			delete(values, name)
-		}
-	}
-	delete(values, browsersSetting)
-	values["--prefer"], values["--no-cdp-fallback"], values["--isolated"] = []string{"extension"}, []string{"true"}, []string{"true"}
-	return values, nil
 }

@@ -5,19 +5,21 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
@@ -29,50 +31,67 @@ func isURL(connect string) bool {
 
 // onlyConnectFlags returns an error if the command line has a flag other than more and those that
 // have an effect on every session of a token.
-func onlyConnectFlags(cmd *cobra.Command, s *settings, with string, more ...string) error {
+func onlyConnectFlags(cmd *cobra.Command, s *cli.Settings, with string, more ...string) error {
 	allowed := append(more, "config", "connect", "session", "log-level", "log-file")
 	var misplaced error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if misplaced == nil && !slices.Contains(allowed, f.Name) && s.sources[f.Name] == "" {
-			misplaced = usagef("Omit it; the token determines the settings.", "--%s has no effect with %s", f.Name, with)
+		if misplaced == nil && !slices.Contains(allowed, f.Name) && s.OnCommandLine(f.Name) {
+			misplaced = cli.Usagef("Omit it; the token determines the settings.", "--%s has no effect with %s", f.Name, with)
 		}
 	})
 	return misplaced
 }
 
+// connect serves MCP on stdin and stdout with a session of the server of --connect.
+func connect(cmd *cobra.Command, s *cli.Settings) error {
+	if err := s.ListenersUnused("with --connect"); err != nil {
+		return err
+	}
+	if isURL(s.Connect) {
+		return connectURL(cmd, s)
+	}
+	switch {
+	case s.ConnectToken != "":
+		return cli.Usagef("", "%s requires --connect URL", s.NameOf("connect-token-file"))
+	case s.ConnectHTTP:
+		return cli.Usagef("", "%s requires --connect URL", s.NameOf("unsafe-connect-http"))
+	}
+	return connectSocket(cmd, s)
+}
+
 // connectURL serves MCP on stdin and stdout with a session of a server on HTTP.
-func connectURL(cmd *cobra.Command, s *settings) error {
+func connectURL(cmd *cobra.Command, s *cli.Settings) error {
 	if err := onlyConnectFlags(cmd, s, "--connect URL", "connect-token-file", "unsafe-connect-http"); err != nil {
 		return err
 	}
-	base, err := url.Parse(s.connect)
+	base, err := url.Parse(s.Connect)
 	if err != nil || base.Hostname() == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
-		return usagef("Write it as https://chrome.example.com.", "--connect: the URL must have a host, and no user, query or fragment")
+		return cli.Usagef("Write it as https://chrome.example.com.", "--connect: the URL must have a host, and no user, query or fragment")
 	}
-	if err := checkPort("--connect", base); err != nil {
+	if err := cli.CheckPort("--connect", base); err != nil {
 		return err
 	}
-	if base.Scheme == "http" && !isLoopback(base.Hostname()) && !s.connectHTTP {
-		return usagef("Use https, or set --unsafe-connect-http if only machines that you trust are on the network.",
+	if base.Scheme == "http" && !cli.IsLoopback(base.Hostname()) && !s.ConnectHTTP {
+		return cli.Usagef("Use https, or set --unsafe-connect-http if only machines that you trust are on the network.",
 			"--connect: over http, others on the network between here and %s can read the token", base.Host)
 	}
-	if s.connectToken == "" {
-		return usagef("Set --connect-token-file FILE.", "--connect URL needs a token")
+	if s.ConnectToken == "" {
+		return cli.Usagef("Set --connect-token-file FILE.", "--connect URL needs a token")
 	}
-	if err := server.CheckName(s.session); err != nil {
-		return s.flagValueError("session", err)
+	if err := server.CheckName(s.Session); err != nil {
+		return s.FlagValueError("session", err)
 	}
-	token, err := server.ReadToken(s.connectToken)
+	token, err := server.ReadToken(s.ConnectToken)
 	if err != nil {
-		return s.flagValueError("connect-token-file", err)
+		return s.FlagValueError("connect-token-file", err)
 	}
-	log, closeLog, err := newLogger(s, cmd.ErrOrStderr())
+	log, closeLog, err := newLogger(s, secrets.Open(s.Data), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	defer closeLog()
 	base.Path = strings.TrimSuffix(strings.TrimSuffix(base.Path, "/"), "/mcp")
-	transport := &bearerTransport{next: http.DefaultTransport, token: token, session: s.session}
+	transport := &bearerTransport{next: http.DefaultTransport, token: token, session: s.Session}
 	client := &http.Client{Transport: errorTransport{transport}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	defer client.CloseIdleConnections()
 	if err := checkReady(cmd.Context(), client, base.String()); err != nil {
@@ -82,28 +101,13 @@ func connectURL(cmd *cobra.Command, s *settings) error {
 	return relayMCP(cmd.Context(), transport, remote, cmd.InOrStdin(), cmd.OutOrStdout(), log)
 }
 
-// checkPort returns an error unless the port of the URL in a flag is missing or valid.
-func checkPort(flag string, u *url.URL) error {
-	n, err := strconv.ParseUint(u.Port(), 10, 16)
-	if u.Port() == "" || err == nil && n > 0 {
-		return nil
-	}
-	return usagef("Write the URL as https://chrome.example.com.", "%s: %q is not a port from 1 to 65535", flag, u.Port())
-}
-
-// isLoopback reports whether a host of a URL is this machine.
-func isLoopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.IsLoopback() || host == "localhost"
-}
-
 // checkReady checks that a server is reachable and accepts the token.
 func checkReady(ctx context.Context, client *http.Client, base string) error {
 	ctx, cancel := context.WithTimeout(ctx, timing.Current().RemoteServer)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", nil)
 	if err != nil {
-		return usagef("", "--connect: %w", err)
+		return cli.Usagef("", "--connect: %w", err)
 	}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -117,7 +121,7 @@ func checkReady(ctx context.Context, client *http.Client, base string) error {
 	case http.StatusOK:
 		return nil
 	case http.StatusUnauthorized:
-		return usagef("Use a token of that server.", "--connect-token-file: %s rejects the token", base)
+		return cli.Usagef("Use a token of that server.", "--connect-token-file: %s rejects the token", base)
 	}
 	return executor.Errorf(executor.ErrNoBackend, "Check the URL, and the log of the server.", "%s: %w", base, readRemoteError(resp))
 }

@@ -4,31 +4,22 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
-	"github.com/chrome-mcp/chrome-mcp/internal/handover"
-	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
-// The kinds of processes that have a dashboard.
-const (
-	kindServer = "server"
-	kindHost   = "MCP host"
-)
-
-func dashboardCommand(s *settings) *cobra.Command {
+func dashboardCommand(s *cli.Settings) *cobra.Command {
 	var pid int
 	var noOpen bool
 	cmd := &cobra.Command{
@@ -38,7 +29,7 @@ func dashboardCommand(s *settings) *cobra.Command {
 does, its last calls, and a live view of its tabs. There you can stop a session, and
 act in a page that an agent has handed over to you. The link works once, within 30
 seconds, and only for you.`,
-		Args: s.maxArgs(0),
+		Args: s.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return openDashboard(cmd.Context(), s, pid, !noOpen, cmd.OutOrStdout())
 		},
@@ -50,7 +41,7 @@ seconds, and only for you.`,
 
 // openDashboard opens the dashboard of dashboardProcess in the browser or, if browser is false or
 // that fails, prints its URL.
-func openDashboard(ctx context.Context, s *settings, pid int, browser bool, stdout io.Writer) error {
+func openDashboard(ctx context.Context, s *cli.Settings, pid int, browser bool, stdout io.Writer) error {
 	p, err := dashboardProcess(ctx, s, pid)
 	if err != nil {
 		return err
@@ -73,11 +64,11 @@ func openDashboard(ctx context.Context, s *settings, pid int, browser bool, stdo
 }
 
 // dashboardProcess returns the process with a PID, or the only process if pid is 0.
-func dashboardProcess(ctx context.Context, s *settings, pid int) (dashboard.Process, error) {
-	all := dashboard.Running(ctx, s.data)
+func dashboardProcess(ctx context.Context, s *cli.Settings, pid int) (dashboard.Process, error) {
+	all := dashboard.Running(ctx, s.Data)
 	if len(all) == 0 {
 		return dashboard.Process{}, executor.Errorf(executor.ErrNoBackend,
-			"Start an MCP host, or run `chrome-mcp serve`, call or shell, with the same --data.", "no chrome-mcp is running with the data directory %s", s.data)
+			"Start an MCP host, or run `chrome-mcp serve`, call or shell, with the same --data.", "no chrome-mcp is running with the data directory %s", s.Data)
 	}
 	var lines []string
 	for _, p := range all {
@@ -94,16 +85,7 @@ func dashboardProcess(ctx context.Context, s *settings, pid int) (dashboard.Proc
 	if pid != 0 {
 		what = fmt.Sprintf("no process %d is running", pid)
 	}
-	return dashboard.Process{}, usagef("Select one with --process.", "%s:\n%s", what, strings.Join(lines, "\n"))
-}
-
-// watchedCalls reports the calls of a session to the dashboard.
-type watchedCalls struct{ session *dashboard.BoardSession }
-
-// CallStarted implements mcp.CallObserver.
-func (w watchedCalls) CallStarted(c mcp.Call) (ended func(mcp.CallOutcome)) {
-	end := w.session.CallStarted(dashboard.Call(c))
-	return func(o mcp.CallOutcome) { end(o.Code, o.Line) }
+	return dashboard.Process{}, cli.Usagef("Select one with --process.", "%s:\n%s", what, strings.Join(lines, "\n"))
 }
 
 // openInBrowser opens a page in the user's browser. It does not wait for the browser to exit.
@@ -121,43 +103,4 @@ func openInBrowser(page string) error {
 		cmd = exec.Command("xdg-open", page)
 	}
 	return cmd.Start()
-}
-
-// A dashboardService is the dashboard of this process.
-type dashboardService struct {
-	cancel   func() // cancels a delayed start
-	starting sync.WaitGroup
-	server   *dashboard.Server // set when starting is done; nil if the start failed
-}
-
-// startDashboard serves the dashboard with the sessions on board and the questions on desk until
-// stop is called. It starts to listen after delay.
-func startDashboard(s *settings, kind string, board *dashboard.Board, desk *handover.Desk, delay time.Duration, log *slog.Logger) *dashboardService {
-	ctx, cancel := context.WithCancel(context.Background())
-	d := &dashboardService{cancel: cancel}
-	d.starting.Go(func() {
-		select {
-		case <-time.After(delay):
-		case <-ctx.Done():
-			return
-		}
-		var err error
-		if d.server, err = dashboard.Listen(dashboard.Options{DataDir: s.data, Kind: kind, Version: programVersion(), Board: board, Desk: desk, Logger: log}); err != nil {
-			log.Warn("the dashboard is not available", "error", err)
-		}
-	})
-	return d
-}
-
-// available waits for the start of the dashboard and reports whether it succeeded.
-func (d *dashboardService) available() bool {
-	d.starting.Wait()
-	return d.server != nil
-}
-
-// stop ends the dashboard.
-func (d *dashboardService) stop() {
-	d.cancel()
-	d.starting.Wait()
-	d.server.Close()
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/hint"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -103,13 +104,20 @@ func explain(err error) (message, whatToDo string) {
 	if e, ok := errors.AsType[*executor.Error](err); ok {
 		return e.Message(), hint.Translate(e.Hint)
 	}
-	if e, ok := errors.AsType[*usageError](err); ok {
-		whatToDo = e.hint
+	if e, ok := errors.AsType[*cli.UsageError](err); ok {
+		whatToDo = e.Hint
 	}
 	return err.Error(), whatToDo
 }
 
-func doctorCommand(s *settings) *cobra.Command {
+// doctorFlags are the flags of doctor.
+type doctorFlags struct {
+	launch, fix bool
+	versionsURL string
+}
+
+func doctorCommand(s *cli.Settings) *cobra.Command {
+	var given doctorFlags
 	cmd := &cobra.Command{
 		Use:   "doctor [--launch] [--fix] [--json]",
 		Short: "check the installation",
@@ -123,39 +131,39 @@ extension, and removes what killed processes left in the data directory.
 
 With --json each line is an object with check, ok, level (ok, note, missing or fixed),
 message and hint.`,
-		Args: s.maxArgs(0),
+		Args: s.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return doctor(cmd.Context(), s, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return doctor(cmd.Context(), s, &given, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().BoolVar(&s.launch, "launch", false, "with doctor: start the browser and drive one page")
-	cmd.Flags().BoolVar(&s.fix, "fix", false, "with doctor: repair what can be repaired safely")
-	s.addJSONFlag(cmd)
-	s.addVersionsURLFlag(cmd)
+	cmd.Flags().BoolVar(&given.launch, "launch", false, "with doctor: start the browser and drive one page")
+	cmd.Flags().BoolVar(&given.fix, "fix", false, "with doctor: repair what can be repaired safely")
+	s.AddJSONFlag(cmd)
+	addVersionsURLFlag(cmd, &given.versionsURL)
 	return cmd
 }
 
 // doctor reports what is installed, what is missing and how to fix it. It changes nothing, except
-// that --fix repairs and --launch starts the browser. It returns errReported if something essential
+// that --fix repairs and --launch starts the browser. It returns a *reported if something essential
 // is missing.
-func doctor(ctx context.Context, s *settings, stdout, stderr io.Writer) error {
-	rules, err := s.policy()
+func doctor(ctx context.Context, s *cli.Settings, given *doctorFlags, stdout, stderr io.Writer) error {
+	rules, err := policyOf(s)
 	if err != nil {
 		return err
 	}
-	if s.versionsURL != "" && !s.fix {
-		return usagef("", "--versions-url requires --fix")
+	if given.versionsURL != "" && !given.fix {
+		return cli.Usagef("", "--versions-url requires --fix")
 	}
-	r := &report{w: stdout, json: s.json}
-	if program := fmt.Sprintf("chrome-mcp %s, %s/%s", programVersion(), runtime.GOOS, runtime.GOARCH); s.json {
+	r := &report{w: stdout, json: s.JSON}
+	if program := fmt.Sprintf("chrome-mcp %s, %s/%s", s.Version, runtime.GOOS, runtime.GOARCH); s.JSON {
 		r.say(good, "program", "%s", program)
 	} else {
 		fmt.Fprintln(stdout, program)
 	}
-	if s.fix {
-		r.fix(ctx, s, stderr)
+	if given.fix {
+		r.fix(ctx, s, given.versionsURL, stderr)
 	}
-	if s.cdpEndpoint != "" {
+	if s.CDPEndpoint != "" {
 		r.endpoint(ctx, s)
 	} else {
 		r.browser(ctx, s)
@@ -167,24 +175,24 @@ func doctor(ctx context.Context, s *settings, stdout, stderr io.Writer) error {
 	r.extension(s)
 	r.policy(s, rules)
 	switch {
-	case s.launch && r.failed:
+	case given.launch && r.failed:
 		r.say(notice, "launch", "not tried, because something essential is missing")
-	case s.launch:
+	case given.launch:
 		r.launch(ctx, s)
 	}
 	r.flush()
 	summary, err := "Nothing essential is missing.", error(nil)
 	if r.failed {
-		summary, err = "Something essential is missing: see MISS above.", errReported
+		summary, err = "Something essential is missing: see MISS above.", &cli.Reported{Exit: cli.ExitFailed}
 	}
-	if !s.json {
+	if !s.JSON {
 		fmt.Fprintf(stdout, "\n%s\n", summary)
 	}
 	return err
 }
 
-func (r *report) browser(ctx context.Context, s *settings) {
-	path, err := chromium.FindIn(s.data, s.browser)
+func (r *report) browser(ctx context.Context, s *cli.Settings) {
+	path, err := chromium.FindIn(s.Data, s.Browser)
 	if err != nil {
 		r.fault("browser", err)
 		return
@@ -195,7 +203,7 @@ func (r *report) browser(ctx context.Context, s *settings) {
 		r.say(notice, "browser", "%s is %s, which may not be based on Chromium", path, version)
 		r.hint("Test it with doctor --launch, or choose another with --browser.")
 	}
-	for _, other := range chromium.InstalledIn(s.data) {
+	for _, other := range chromium.InstalledIn(s.Data) {
 		if other.Path != path {
 			r.say(good, "", "also installed: --browser %s, %s", other.Name, other.Path)
 		}
@@ -225,13 +233,13 @@ func browserVersion(ctx context.Context, path string) (version string, known boo
 	})
 }
 
-func (r *report) sandbox(s *settings) {
+func (r *report) sandbox(s *cli.Settings) {
 	root := os.Geteuid() == 0
 	switch {
-	case root && !s.noSandbox:
+	case root && !s.NoSandbox:
 		r.say(missing, "sandbox", "Chromium does not start as root with its sandbox")
 		r.hint("Run chrome-mcp as another user, or with --no-sandbox.")
-	case s.noSandbox:
+	case s.NoSandbox:
 		r.say(notice, "sandbox", "disabled: a renderer escape runs with your user's privileges")
 		if !root {
 			r.hint("Remove --no-sandbox: only root needs it.")
@@ -241,14 +249,14 @@ func (r *report) sandbox(s *settings) {
 	}
 }
 
-func (r *report) display(s *settings) {
+func (r *report) display(s *cli.Settings) {
 	display := runtime.GOOS == "windows" || runtime.GOOS == "darwin" ||
 		os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != ""
 	switch {
-	case s.given("headless") && !s.headless && !display:
+	case s.Given("headless") && !s.Headless && !display:
 		r.say(missing, "display", "--headless=false requires a display")
 		r.hint("Remove it, or run under xvfb-run.")
-	case s.headless:
+	case s.Headless:
 		r.say(good, "display", "not needed: --headless")
 	case display:
 		r.say(good, "display", "found: the browser shows a window")
@@ -258,15 +266,15 @@ func (r *report) display(s *settings) {
 }
 
 // endpoint checks whether --cdp-endpoint accepts connections.
-func (r *report) endpoint(ctx context.Context, s *settings) {
-	if err := s.checkEndpoint(); err != nil {
+func (r *report) endpoint(ctx context.Context, s *cli.Settings) {
+	if err := s.CheckEndpoint(); err != nil {
 		r.fault("browser", err)
 		return
 	}
-	u, _ := url.Parse(s.cdpEndpoint) // checked above
-	if chromium.IsRunningName(s.cdpEndpoint) {
+	u, _ := url.Parse(s.CDPEndpoint) // checked above
+	if chromium.IsRunningName(s.CDPEndpoint) {
 		var err error
-		if u, err = chromium.FindRunning(s.cdpEndpoint); err != nil {
+		if u, err = chromium.FindRunning(s.CDPEndpoint); err != nil {
 			r.fault("browser", err)
 			return
 		}
@@ -281,59 +289,59 @@ func (r *report) endpoint(ctx context.Context, s *settings) {
 	}
 	conn.Close()
 	r.say(good, "browser", "%s accepts connections", u.Host)
-	if s.attachDefaultContext {
+	if s.AttachDefaultContext {
 		r.say(notice, "", "--attach-default-context: the agent uses its open tabs and logins")
 	}
 }
 
-func (r *report) directories(s *settings) {
-	if err := s.checkData(); err != nil {
+func (r *report) directories(s *cli.Settings) {
+	if err := s.CheckData(); err != nil {
 		r.fault("data", err)
 		return
 	}
-	info, err := os.Stat(s.data)
+	info, err := os.Stat(s.Data)
 	if err != nil {
-		r.say(good, "data", "%s is created at the first start", s.data)
+		r.say(good, "data", "%s is created at the first start", s.Data)
 		return
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		r.say(notice, "data", "%s is readable by other users (%v)", s.data, info.Mode().Perm())
-		r.hint("chmod 700 " + s.data)
+		r.say(notice, "data", "%s is readable by other users (%v)", s.Data, info.Mode().Perm())
+		r.hint("chmod 700 " + s.Data)
 	} else {
-		r.say(good, "data", "%s", s.data)
+		r.say(good, "data", "%s", s.Data)
 	}
-	downloads := filepath.Join(s.data, "downloads")
+	downloads := filepath.Join(s.Data, "downloads")
 	if _, err := os.Stat(downloads); err == nil {
-		if err := writable(downloads); err != nil {
+		if err := cli.Writable(downloads); err != nil {
 			r.say(missing, "downloads", "%v", err)
 		} else {
 			r.say(good, "downloads", "%s", downloads)
 		}
 	}
-	if left, _ := filepath.Glob(filepath.Join(s.data, "tmp", "profile-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(s.Data, "tmp", "profile-*")); len(left) > 0 {
 		r.say(notice, "leftovers", "%d temporary profiles, of running or killed servers", len(left))
 		r.hint("The next start removes unused profiles, and so does doctor --fix.")
 	}
 }
 
-func (r *report) audit(s *settings) {
-	if s.auditLog == "" {
+func (r *report) audit(s *cli.Settings) {
+	if s.AuditLog == "" {
 		return
 	}
-	if err := audit.Check(s.auditLog); err != nil {
-		r.say(missing, "audit", "%s: %s %v", s.nameOf("audit-log"), s.auditLog, err)
+	if err := audit.Check(s.AuditLog); err != nil {
+		r.say(missing, "audit", "%s: %s %v", s.NameOf("audit-log"), s.AuditLog, err)
 		r.hint("Name a file that you own, or a new file in an existing directory that you own.")
 		return
 	}
-	r.say(good, "audit", "audit log: %s", s.auditLog)
+	r.say(good, "audit", "audit log: %s", s.AuditLog)
 }
 
-func (r *report) policy(s *settings, rules *policy.Policy) {
+func (r *report) policy(s *cli.Settings, rules *policy.Policy) {
 	status := rules.Status()
 	switch {
 	case status.AllDomains:
 		r.say(notice, "policy", "all public hosts are allowed (--unsafe-all-domains)")
-	case len(status.AllowDomains) == 0 && s.serveDirectory != "":
+	case len(status.AllowDomains) == 0 && s.ServeDirectory != "":
 		r.say(good, "policy", "no site is allowed, except for the served directory")
 	case len(status.AllowDomains) == 0:
 		r.say(notice, "policy", "no site is allowed")
@@ -344,8 +352,8 @@ func (r *report) policy(s *settings, rules *policy.Policy) {
 	if len(status.BlockDomains) > 0 {
 		r.say(good, "", "blocked sites: %s", strings.Join(status.BlockDomains, ", "))
 	}
-	if s.serveDirectory != "" {
-		r.say(good, "", "served directory: %s", s.serveDirectory)
+	if s.ServeDirectory != "" {
+		r.say(good, "", "served directory: %s", s.ServeDirectory)
 	}
 	grant := func(has bool, what, flag string) {
 		if has {
@@ -365,9 +373,9 @@ func (r *report) policy(s *settings, rules *policy.Policy) {
 	} else {
 		r.say(good, "", "not allowed: run JavaScript (needs --unsafe-enable-eval; use it only for sites that you trust the agent with)")
 	}
-	if err := s.checkCDPGrant(rules); err != nil {
+	if err := s.CheckCDPGrant(rules); err != nil {
 		r.fault("", err)
-	} else if s.servesCDP() {
+	} else if s.ServesCDP() {
 		r.say(notice, "", "CDP clients can drive the browser (--cdp-listen, --cdp-clients)")
 	}
 	r.say(good, "", "subresources: %s", status.Subresources)

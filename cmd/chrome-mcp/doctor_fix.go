@@ -12,19 +12,21 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 )
 
 // fix repairs what can be repaired safely, and reports what it did. The checks that follow report
 // what is still missing.
-func (r *report) fix(ctx context.Context, s *settings, stderr io.Writer) {
-	if s.checkData() != nil {
+func (r *report) fix(ctx context.Context, s *cli.Settings, versionsURL string, stderr io.Writer) {
+	if s.CheckData() != nil {
 		return // a check reports it
 	}
 	r.fixData(s)
-	if s.cdpEndpoint == "" {
-		r.fixBrowser(ctx, s, stderr)
+	if s.CDPEndpoint == "" {
+		r.fixBrowser(ctx, s, versionsURL, stderr)
 	}
 	r.fixExtension(s)
 	r.removeLeftovers(ctx, s)
@@ -38,14 +40,14 @@ func (r *report) fixFailed(topic string, err error) {
 }
 
 // fixBrowser installs a browser if none is found.
-func (r *report) fixBrowser(ctx context.Context, s *settings, stderr io.Writer) {
-	if s.browser != "" && s.browser != chromeForTesting {
+func (r *report) fixBrowser(ctx context.Context, s *cli.Settings, versionsURL string, stderr io.Writer) {
+	if s.Browser != "" && s.Browser != chromeForTesting {
 		return // the user has named another one
 	}
-	if _, err := chromium.FindIn(s.data, s.browser); !errors.Is(err, executor.ErrNoBackend) {
+	if _, err := chromium.FindIn(s.Data, s.Browser); !errors.Is(err, executor.ErrNoBackend) {
 		return
 	}
-	b, err := installBrowser(ctx, s, stderr)
+	b, err := installBrowser(ctx, s, installFlags{versionsURL: versionsURL}, stderr)
 	if err != nil {
 		r.fixFailed("browser", err)
 		return
@@ -55,28 +57,28 @@ func (r *report) fixBrowser(ctx context.Context, s *settings, stderr io.Writer) 
 
 // fixData makes the default data directory inaccessible to others. Another directory may be one
 // that the user shares.
-func (r *report) fixData(s *settings) {
-	info, err := os.Lstat(s.data)
-	if runtime.GOOS == "windows" || s.given("data") || err != nil || !info.IsDir() || info.Mode().Perm()&0o077 == 0 {
+func (r *report) fixData(s *cli.Settings) {
+	info, err := os.Lstat(s.Data)
+	if runtime.GOOS == "windows" || s.Given("data") || err != nil || !info.IsDir() || info.Mode().Perm()&0o077 == 0 {
 		return
 	}
-	if err := os.Chmod(s.data, 0o700); err != nil {
+	if err := os.Chmod(s.Data, 0o700); err != nil {
 		r.fixFailed("data", err)
 		return
 	}
-	r.say(fixed, "data", "%s is no longer accessible to other users", s.data)
+	r.say(fixed, "data", "%s is no longer accessible to other users", s.Data)
 }
 
 // fixExtension updates the files of an installed extension, and registers the native messaging host
 // again where a browser would start a program that does not exist. If no browser has it,
 // fixExtension registers it in all browsers.
-func (r *report) fixExtension(s *settings) {
-	dir := s.extensionDir()
-	if !exists(filepath.Join(dir, "manifest.json")) {
+func (r *report) fixExtension(s *cli.Settings) {
+	dir := extensionDir(s.Data)
+	if !installed(s.Data) {
 		return
 	}
 	if !current(dir) {
-		err := errors.Join(bridge.EnsureDir(s.data), bridge.EnsureDir(dir))
+		err := errors.Join(bridge.EnsureDir(s.Data), bridge.EnsureDir(dir))
 		if err == nil {
 			err = extension.Write(dir)
 		}
@@ -96,7 +98,7 @@ func (r *report) fixExtension(s *settings) {
 	for _, b := range hostBrowsers {
 		switch program, found := b.registered(home); {
 		case !found:
-		case exists(program):
+		case cli.Exists(program):
 			registered++
 		default:
 			broken = append(broken, b)
@@ -108,13 +110,13 @@ func (r *report) fixExtension(s *settings) {
 	if len(broken) == 0 {
 		return
 	}
-	program, err := s.registeredProgram(home)
+	program, err := registeredProgram(home, s.Data)
 	if err != nil {
 		r.fixFailed("extension", err)
 		return
 	}
 	for _, b := range broken {
-		if err := b.register(home, filepath.Join(s.data, "native-messaging"), program); err != nil {
+		if err := b.register(home, filepath.Join(s.Data, "native-messaging"), program); err != nil {
 			r.fixFailed("extension", err)
 			continue
 		}
@@ -123,25 +125,25 @@ func (r *report) fixExtension(s *settings) {
 }
 
 // removeLeftovers removes what killed processes left in the data directory.
-func (r *report) removeLeftovers(ctx context.Context, s *settings) {
-	swept, err := chromium.Sweep(ctx, s.data)
+func (r *report) removeLeftovers(ctx context.Context, s *cli.Settings) {
+	swept, err := chromium.Sweep(ctx, s.Data)
 	if err != nil {
 		r.fixFailed("leftovers", err)
 	}
 	if n := len(swept.Profiles); n > 0 {
-		r.say(fixed, "leftovers", "removed %s", count(n, "temporary profile", "temporary profiles"))
+		r.say(fixed, "leftovers", "removed %s", phrase.Count(n, "temporary profile", "temporary profiles"))
 	}
 	if n := len(swept.Browsers); n > 0 {
-		r.say(fixed, "leftovers", "ended %s of killed servers", count(n, "browser", "browsers"))
+		r.say(fixed, "leftovers", "ended %s of killed servers", phrase.Count(n, "browser", "browsers"))
 	}
-	stale, err := server.RemoveStaleSocket(ctx, s.data)
+	stale, err := server.RemoveStaleSocket(ctx, s.Data)
 	if err != nil {
 		r.fixFailed("leftovers", err)
 	}
 	if stale {
 		r.say(fixed, "leftovers", "removed the socket of a killed server")
 	}
-	if n := bridge.Sweep(s.data) + dashboard.RemoveStale(s.data) + removeStaleCDPFiles(s.data); n > 0 {
-		r.say(fixed, "leftovers", "removed %s of killed processes", count(n, "file", "files"))
+	if n := bridge.Sweep(s.Data) + dashboard.RemoveStale(s.Data) + removeStaleCDPFiles(s.Data); n > 0 {
+		r.say(fixed, "leftovers", "removed %s of killed processes", phrase.Count(n, "file", "files"))
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -13,11 +12,12 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
 // launch starts the browser as the server would, and reads a test page that it serves on loopback.
-func (r *report) launch(ctx context.Context, s *settings) {
+func (r *report) launch(ctx context.Context, s *cli.Settings) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	start := time.Now()
@@ -29,14 +29,14 @@ func (r *report) launch(ctx context.Context, s *settings) {
 }
 
 // launched describes the successful test. An attached browser keeps running.
-func launched(s *settings) string {
-	if s.cdpEndpoint != "" {
+func launched(s *cli.Settings) string {
+	if s.CDPEndpoint != "" {
 		return "attached, read a test page in a new tab, detached"
 	}
 	return "launched, read a test page, closed"
 }
 
-func tryPage(ctx context.Context, s *settings) (err error) {
+func tryPage(ctx context.Context, s *cli.Settings) (err error) {
 	const text = "chrome-mcp can read this"
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -59,7 +59,7 @@ func tryPage(ctx context.Context, s *settings) (err error) {
 	if err != nil {
 		return err
 	}
-	b, err := open(s, policy.NewGuard(rules, nil), nil, slog.New(slog.DiscardHandler), nil)
+	b, err := openBrowser(s, policy.NewGuard(rules, nil))
 	if err != nil {
 		return err
 	}

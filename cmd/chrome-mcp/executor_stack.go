@@ -13,6 +13,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/executor/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
 	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
@@ -35,15 +36,21 @@ type executorStack struct {
 	named []*chromium.Backend // of the named browsers that are open; grows until the Executor is closed
 }
 
+// openBrowser returns an executor for the default browser of the settings, without the extension and
+// without a log.
+func openBrowser(s *cli.Settings, guard *policy.Guard) (executor.Executor, error) {
+	return open(newSession(s, secrets.Open(s.Data)), guard, nil, slog.New(slog.DiscardHandler), nil)
+}
+
 // open builds the executor stack: a guard around the default browser, which is a manager of
 // sessions, and the named browsers; the guard is also the gate of their sessions. open starts no
 // browser. The extension that connects to server is one of the backends. The stack closes server.
 // server and record may be nil.
-func open(s *settings, guard *policy.Guard, server *bridge.Server, log *slog.Logger, record audit.Recorder) (*executorStack, error) {
-	if s.prefer == string(executor.BackendCDP) && s.noCDPFallback {
-		return nil, usagef("Remove one of them.", "%s=cdp and %s contradict each other", s.nameOf("prefer"), s.nameOf("no-cdp-fallback"))
+func open(s *session, guard *policy.Guard, server *bridge.Server, log *slog.Logger, record audit.Recorder) (*executorStack, error) {
+	if s.Prefer == string(executor.BackendCDP) && s.NoCDPFallback {
+		return nil, cli.Usagef("Remove one of them.", "%s=cdp and %s contradict each other", s.NameOf("prefer"), s.NameOf("no-cdp-fallback"))
 	}
-	if err := s.checkDefaultProfile(); err != nil {
+	if err := s.CheckDefaultProfile(); err != nil {
 		return nil, err
 	}
 	options, err := s.chromium(guard.Network(), log)
@@ -64,37 +71,37 @@ func open(s *settings, guard *policy.Guard, server *bridge.Server, log *slog.Log
 	}
 	layers := executor.ManagerOptions{
 		CDP:           cdp,
-		Prefer:        executor.BackendKind(s.prefer),
-		NoCDPFallback: s.noCDPFallback,
+		Prefer:        executor.BackendKind(s.Prefer),
+		NoCDPFallback: s.NoCDPFallback,
 		Session: executor.SessionOptions{
 			Gate:        guard,
-			AfterAction: executor.AfterAction(s.afterAction),
-			MaxTabs:     s.maxTabs,
+			AfterAction: executor.AfterAction(s.AfterAction),
+			MaxTabs:     s.MaxTabs,
 			StateDir:    guard.Policy().Config().StateDir,
-			State:       s.state,
+			State:       s.State,
 			UploadsDir:  guard.Policy().Config().UploadsDir,
-			Secrets:     s.sessionSecrets(),
-			Record:      slices.Contains(s.tools, mcp.ToolsDevtools),
+			Secrets:     s.secretsOfCalls(),
+			Record:      slices.Contains(s.Tools, mcp.ToolsDevtools),
 		},
 		Logger: log,
 	}
 	if server != nil {
 		b.extension = extension.New(extension.Options{
 			Server:           server,
-			DataDir:          s.data,
-			MaxDownloadBytes: int64(s.maxDownload),
-			MaxDownloads:     s.maxDownloads,
-			MaxDownloadTotal: int64(s.maxDownloadTotal),
-			DownloadsDir:     s.dirs.downloads(s.data),
-			DownloadsUsage:   s.dirs.downloadsUsage(s.data),
+			DataDir:          s.Data,
+			MaxDownloadBytes: int64(s.MaxDownload),
+			MaxDownloads:     s.MaxDownloads,
+			MaxDownloadTotal: int64(s.MaxDownloadTotal),
+			DownloadsDir:     s.dirs.downloads(s.Data),
+			DownloadsUsage:   s.dirs.downloadsUsage(s.Data),
 			Network:          options.Network,
-			Proxy:            s.proxy,
-			NoProxy:          s.noProxy,
+			Proxy:            s.Proxy,
+			NoProxy:          s.NoProxy,
 			Audit:            record,
-			Expected:         s.extensionExpected,
+			Expected:         func() bool { return extensionExpected(s.Data) },
 			Logger:           log,
 		})
-		if s.prefer != string(executor.BackendCDP) { // otherwise a named browser uses it
+		if s.Prefer != string(executor.BackendCDP) { // otherwise a named browser uses it
 			layers.Extension = b.extension
 		}
 	}
@@ -102,86 +109,14 @@ func open(s *settings, guard *policy.Guard, server *bridge.Server, log *slog.Log
 		layers.Session.OnEvent = func(executor.Event) { s.watched.TabsChanged() }
 	}
 	manager := executor.NewManager(layers)
-	opener := &browserOpener{settings: s, guard: guard, options: layers.Session, stack: b, record: record, log: log}
+	opener := &browserOpener{session: s, guard: guard, options: layers.Session, stack: b, record: record, log: log}
 	b.Executor = guard.Wrap(opener.withNamed(manager))
-	if s.servesCDP() {
-		if b.cdp, err = newCDPEndpoint(s, guard, manager, log, record); err != nil {
+	if s.ServesCDP() {
+		if b.cdp, err = newCDPEndpoint(s.Settings, guard, manager, log, record); err != nil {
 			return nil, err
 		}
 	}
 	return b, nil
-}
-
-// A browserOpener opens the named browsers of a session.
-type browserOpener struct {
-	settings *settings
-	guard    *policy.Guard
-	options  executor.SessionOptions // of the default browser
-	stack    *executorStack
-	record   audit.Recorder // may be nil
-	log      *slog.Logger
-}
-
-// settingsFor returns a copy of the settings of the session for a named browser, which CDP clients do
-// not reach. The settings that select a browser are empty.
-func (o *browserOpener) settingsFor(b *namedBrowser) *settings {
-	s := *o.settings
-	s.cdpListen, s.cdpEndpoint, s.attachDefaultContext, s.isolated, s.profile = "", "", false, false, ""
-	if !b.launchedHere() {
-		s.httpCredentials, s.acceptCertificates = "", nil
-	}
-	s.given = func(flag string) bool { return flag != "cdp-clients" && o.settings.given(flag) }
-	return &s
-}
-
-// session returns the options of the session on a browser.
-func (o *browserOpener) session(b *namedBrowser) executor.SessionOptions {
-	options := o.options
-	options.Browser = b.Name
-	if !b.launchedHere() {
-		options.State = "" // cookies go only to browsers of this program
-	}
-	return options
-}
-
-// openChromium returns the Executor for a browser that options select.
-func (o *browserOpener) openChromium(b *namedBrowser, options chromium.Options) (executor.Executor, error) {
-	options.Audit = o.record
-	options.Logger = o.log.With("browser", b.Name)
-	backend := chromium.New(options)
-	o.stack.mu.Lock()
-	o.stack.named = append(o.stack.named, backend)
-	o.stack.mu.Unlock()
-	var cdp executor.Backend = backend
-	if b.Profile != "" && o.settings.wrapNamed != nil {
-		cdp = o.settings.wrapNamed(cdp, b.Profile)
-	}
-	return executor.NewManager(executor.ManagerOptions{CDP: cdp, Session: o.session(b), Logger: options.Logger}), nil
-}
-
-// openVault returns the secrets of the data directory. It does not read the file.
-func (s *settings) openVault() *secrets.Vault {
-	if s.vault == nil {
-		s.vault = secrets.Open(s.data)
-	}
-	return s.vault
-}
-
-// sessionVault returns the secrets of the session with these settings, or nil, which masks no
-// value, if it has none.
-func (s *settings) sessionVault() *secrets.Session {
-	if s.ownVault == nil && !s.secrets.none {
-		s.ownVault = s.openVault().Session(s.secrets.names)
-	}
-	return s.ownVault
-}
-
-// sessionSecrets returns the secrets that a session may use, or nil if there are none.
-func (s *settings) sessionSecrets() executor.Secrets {
-	if v := s.sessionVault(); v != nil {
-		return v
-	}
-	return nil
 }
 
 var _ executor.Watcher = (*executorStack)(nil)
@@ -252,46 +187,46 @@ func (s *executorStack) closeBrowsers() error {
 }
 
 // chromium returns the options of the backend.
-func (s *settings) chromium(rules chromium.NetworkPolicy, log *slog.Logger) (chromium.Options, error) {
+func (s *session) chromium(rules chromium.NetworkPolicy, log *slog.Logger) (chromium.Options, error) {
 	options := chromium.Options{
-		Browser:              s.browser,
-		Isolated:             s.isolated,
-		DataDir:              s.data,
-		NoSandbox:            s.noSandbox,
-		Width:                s.viewport.width,
-		Height:               s.viewport.height,
-		ExtraArgs:            s.browserArgs,
-		AcceptCertificates:   s.acceptCertificates,
+		Browser:              s.Browser,
+		Isolated:             s.Isolated,
+		DataDir:              s.Data,
+		NoSandbox:            s.NoSandbox,
+		Width:                s.Viewport.Width,
+		Height:               s.Viewport.Height,
+		ExtraArgs:            s.BrowserArgs,
+		AcceptCertificates:   s.AcceptCertificates,
 		Network:              rules,
-		Proxy:                s.proxy,
-		NoProxy:              s.noProxy,
-		CDPEndpoint:          s.cdpEndpoint,
-		RemoteEgress:         s.remoteEgress,
-		AttachDefaultContext: s.attachDefaultContext,
-		MaxDownloadBytes:     int64(s.maxDownload),
-		MaxDownloads:         s.maxDownloads,
-		MaxDownloadTotal:     int64(s.maxDownloadTotal),
-		DownloadsDir:         s.dirs.downloads(s.data),
-		DownloadsUsage:       s.dirs.downloadsUsage(s.data),
-		CDPClients:           s.servesCDP(),
+		Proxy:                s.Proxy,
+		NoProxy:              s.NoProxy,
+		CDPEndpoint:          s.CDPEndpoint,
+		RemoteEgress:         s.RemoteEgress,
+		AttachDefaultContext: s.AttachDefaultContext,
+		MaxDownloadBytes:     int64(s.MaxDownload),
+		MaxDownloads:         s.MaxDownloads,
+		MaxDownloadTotal:     int64(s.MaxDownloadTotal),
+		DownloadsDir:         s.dirs.downloads(s.Data),
+		DownloadsUsage:       s.dirs.downloadsUsage(s.Data),
+		CDPClients:           s.ServesCDP(),
 		Logger:               log,
 	}
-	if s.proxy != "" {
-		if _, err := egress.ParseUpstream(s.proxy); err != nil {
-			return options, usagef("Set --proxy http://proxy.example:3128, or --proxy none.", "%s: %w", s.nameOf("proxy"), err)
+	if s.Proxy != "" {
+		if _, err := egress.ParseUpstream(s.Proxy); err != nil {
+			return options, cli.Usagef("Set --proxy http://proxy.example:3128, or --proxy none.", "%s: %w", s.NameOf("proxy"), err)
 		}
 	}
 	var err error
-	if options.HTTPCredentials, err = s.readHTTPCredentials(); err != nil {
+	if options.HTTPCredentials, err = s.ReadHTTPCredentials(); err != nil {
 		return options, err
 	}
-	if !s.isolated {
-		options.Profile = s.profile
-	} else if s.cdpEndpoint == "" && !s.servesCDP() && s.httpCredentials == "" && len(s.acceptCertificates) == 0 { // these affect the whole browser
+	if !s.Isolated {
+		options.Profile = s.Profile
+	} else if s.CDPEndpoint == "" && !s.ServesCDP() && s.HTTPCredentials == "" && len(s.AcceptCertificates) == 0 { // these affect the whole browser
 		options.Pool, options.Principal = s.pool, s.handover.Principal
 	}
-	if s.given("headless") {
-		options.Headless = &s.headless
+	if s.Given("headless") {
+		options.Headless = &s.Headless
 	}
 	return options, nil
 }

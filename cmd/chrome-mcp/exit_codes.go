@@ -1,8 +1,12 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -11,32 +15,11 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
-// Exit codes. call and shell also have those of package errclass: the class of the error of the
-// last failed tool.
-const (
-	exitOK     = 0
-	exitFailed = errclass.ExitFailed
-	exitUsage  = 2
-)
-
 // metaError is the key of the error in the _meta of a result.
 const metaError = "chrome-mcp/error"
 
 // metaNote is the key of a note in the _meta of a result.
 const metaNote = "chrome-mcp/note"
-
-// A toolFailure is a failure of a tool that was already reported to the user.
-type toolFailure struct{ exit int }
-
-func (e *toolFailure) Error() string { return "a tool failed" }
-
-// A classifiedError is an error with an exit code.
-type classifiedError struct {
-	error
-	exit int
-}
-
-func (e *classifiedError) Unwrap() error { return e.error }
 
 // withExitCode returns err, an error of call or shell, with the exit code of its error code, such
 // as that of a session that cannot be opened.
@@ -47,20 +30,20 @@ func withExitCode(err error) error {
 	} else if e, ok := errors.AsType[*executor.Error](err); ok {
 		code = e.Code
 	}
-	if _, usage := errors.AsType[*usageError](err); usage || code == "" {
+	if _, usage := errors.AsType[*cli.UsageError](err); usage || code == "" {
 		return err
 	}
-	return &classifiedError{err, errclass.Of(code).Exit}
+	return cli.WithExit(err, errclass.Of(code).Exit)
 }
 
 // failureOf returns the failure that a result reports, or nil: of the tool itself, of the first
 // failed call of a batch, or of a script.
-func failureOf(tool string, res *sdk.CallToolResult) *toolFailure {
+func failureOf(tool string, res *sdk.CallToolResult) *cli.Reported {
 	if code, ok := mcp.ErrorCode(res); ok {
-		return &toolFailure{errclass.Of(code).Exit}
+		return &cli.Reported{Exit: errclass.Of(code).Exit}
 	}
 	if res.IsError {
-		return &toolFailure{exitFailed}
+		return &cli.Reported{Exit: cli.ExitFailed}
 	}
 	if tool != "batch" && tool != "run_script" {
 		return nil
@@ -79,12 +62,18 @@ func failureOf(tool string, res *sdk.CallToolResult) *toolFailure {
 	}
 	for _, r := range inner.Results {
 		if r.Error != nil {
-			return &toolFailure{errclass.Of(r.Error.Code).Exit}
+			return &cli.Reported{Exit: errclass.Of(r.Error.Code).Exit}
 		}
 	}
 	if inner.OK != nil && !*inner.OK {
 		code, _, _ := strings.Cut(inner.Error, ":")
-		return &toolFailure{errclass.Of(executor.Code(code)).Exit}
+		return &cli.Reported{Exit: errclass.Of(executor.Code(code)).Exit}
 	}
 	return nil
+}
+
+// structured decodes the structured result of a tool into v.
+func structured(res *sdk.CallToolResult, v any) error {
+	data, err := json.Marshal(res.StructuredContent)
+	return cmp.Or(err, json.Unmarshal(data, v))
 }

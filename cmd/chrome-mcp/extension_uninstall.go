@@ -14,28 +14,30 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
 // uninstallExtension undoes installExtension: it unregisters the native messaging host, unpairs all
 // browsers, disconnects the servers and removes the files. It does not change what other
 // installations of the program registered.
-func uninstallExtension(s *settings, stdout io.Writer) error {
+func uninstallExtension(s *cli.Settings, stdout io.Writer) error {
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return usagef("Set the variable HOME.", "%v", err)
+		return cli.Usagef("Set the variable HOME.", "%v", err)
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("path of this program: %w", err)
 	}
-	script := filepath.Join(s.data, "native-host")
+	script := filepath.Join(s.Data, "native-host")
 	if runtime.GOOS == "windows" {
 		script += ".bat"
 	}
 	browsers := hostBrowsers
-	if s.browser != "" {
-		if browsers, err = s.hostBrowsers(home); err != nil {
+	if s.Browser != "" {
+		if browsers, err = hostBrowsersOf(s, home); err != nil {
 			return err
 		}
 	}
@@ -54,41 +56,41 @@ func uninstallExtension(s *settings, stdout io.Writer) error {
 		}
 	}
 	if len(unregistered) > 0 {
-		fmt.Fprintf(stdout, "Unregistered from %s.\n", list(unregistered, "and"))
+		fmt.Fprintf(stdout, "Unregistered from %s.\n", phrase.List(unregistered, "and"))
 	}
-	if s.browser != "" { // the other browsers still use the files
+	if s.Browser != "" { // the other browsers still use the files
 		return failed
 	}
 	had := len(unregistered) > 0
-	if n, err := bridge.Unpair(s.data); err != nil {
+	if n, err := bridge.Unpair(s.Data); err != nil {
 		failed = errors.Join(failed, err)
 	} else if n > 0 {
 		had = true
-		fmt.Fprintf(stdout, "%s.\n", count(n, "browser was unpaired", "browsers were unpaired"))
+		fmt.Fprintf(stdout, "%s.\n", phrase.Count(n, "browser was unpaired", "browsers were unpaired"))
 	}
-	for _, path := range []string{script, filepath.Join(s.data, "native-messaging", wire.HostName+".json"), filepath.Join(s.data, "native-messaging")} {
-		had = had || exists(path)
+	for _, path := range []string{script, filepath.Join(s.Data, "native-messaging", wire.HostName+".json"), filepath.Join(s.Data, "native-messaging")} {
+		had = had || cli.Exists(path)
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			failed = errors.Join(failed, err)
 		}
 	}
 	// The data directory may be one that the user uses otherwise and that has an unrelated
 	// subdirectory of this name.
-	if dir := s.extensionDir(); containsExtension(dir) {
+	if dir := extensionDir(s.Data); containsExtension(dir) {
 		had = true
 		failed = errors.Join(failed, os.RemoveAll(dir))
-	} else if exists(dir) {
-		return errors.Join(failed, errorWithHint("Remove it manually.", "%s does not contain this extension; not changed", dir))
+	} else if cli.Exists(dir) {
+		return errors.Join(failed, cli.ErrorWithHint("Remove it manually.", "%s does not contain this extension; not changed", dir))
 	}
 	if !had {
-		fmt.Fprintf(stdout, "No extension was installed for %s.\n", s.data)
+		fmt.Fprintf(stdout, "No extension was installed for %s.\n", s.Data)
 		return failed
 	}
 	// A connection would otherwise stay open until the browser exits.
-	if n, err := bridge.Stop(s.data); err != nil {
+	if n, err := bridge.Stop(s.Data); err != nil {
 		failed = errors.Join(failed, err)
 	} else if n > 0 {
-		fmt.Fprintf(stdout, "Disconnected %s from all browsers.\n", count(n, "server", "servers"))
+		fmt.Fprintf(stdout, "Disconnected %s from all browsers.\n", phrase.Count(n, "server", "servers"))
 	}
 	fmt.Fprintln(stdout, "The extension's files are removed. If chrome-mcp is still listed in chrome://extensions, click Remove there.")
 	return failed
@@ -127,19 +129,9 @@ func (b hostBrowser) unregister(home string, programs ...string) (other string, 
 		return "", err
 	}
 	var m hostManifest
-	ours := func(program string) bool { return sameFile(m.Path, program) }
-	if json.Unmarshal(data, &m) == nil && exists(m.Path) && !slices.ContainsFunc(programs, ours) {
+	ours := func(program string) bool { return cli.SameFile(m.Path, program) }
+	if json.Unmarshal(data, &m) == nil && cli.Exists(m.Path) && !slices.ContainsFunc(programs, ours) {
 		return m.Path, nil
 	}
 	return "", os.Remove(path)
-}
-
-// sameFile reports whether two paths refer to the same file.
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -122,7 +123,7 @@ func hostProgram(self, data string, ownData bool) (string, error) {
 	if !ownData {
 		return self, nil
 	}
-	path, text := filepath.Join(data, "native-host"), "#!/bin/sh\nexec "+shellQuote(self)+" --data "+shellQuote(data)+" native-host \"$@\"\n"
+	path, text := filepath.Join(data, "native-host"), "#!/bin/sh\nexec "+cli.ShellQuote(self)+" --data "+cli.ShellQuote(data)+" native-host \"$@\"\n"
 	if runtime.GOOS == "windows" {
 		if strings.ContainsAny(self+data, `%"`) {
 			return "", fmt.Errorf("path %s contains a %% or a quote, which a batch file cannot represent", data)
@@ -133,4 +134,16 @@ func hostProgram(self, data string, ownData bool) (string, error) {
 	return path, replaceFile(path, []byte(text), 0o700)
 }
 
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// registered returns the program that the browser starts as the native messaging host, which may be
+// "" or no longer exist. found is false if none is registered, and on Windows.
+func (b hostBrowser) registered(home string) (program string, found bool) {
+	data, err := os.ReadFile(b.manifestFile(home))
+	if err != nil {
+		return "", false
+	}
+	var m hostManifest
+	if json.Unmarshal(data, &m) != nil {
+		return "", true
+	}
+	return m.Path, true
+}

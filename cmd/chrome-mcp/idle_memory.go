@@ -7,13 +7,6 @@ import (
 	"time"
 )
 
-// tuneMemory reduces the memory use of the process. The process is idle nearly all the time, and
-// most of what it allocates are short-lived results. More frequent collections cost little, and an
-// MCP host may run many servers at the same time.
-func tuneMemory() {
-	debug.SetGCPercent(50)
-}
-
 const (
 	// idleDelay is the time without messages after which memory is released. It is longer than an
 	// agent usually pauses between two calls.

@@ -12,13 +12,21 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/chromefortesting"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
 )
 
 // chromeForTesting is the name of the browser that install installs.
 const chromeForTesting = "chrome-for-testing"
 
-func installCommand(s *settings) *cobra.Command {
+// installFlags are the flags of install.
+type installFlags struct {
+	force       bool
+	versionsURL string
+}
+
+func installCommand(s *cli.Settings) *cobra.Command {
+	var given installFlags
 	cmd := &cobra.Command{
 		Use:   "install [--force]",
 		Short: "install Chrome for Testing if no browser is installed",
@@ -28,66 +36,66 @@ count; --force downloads the latest version in any case. The other commands use 
 installed Chrome, Brave, Edge or Chromium first, unless they have
 --browser chrome-for-testing. On Linux, it needs the shared libraries of a desktop:
 chrome-mcp doctor --launch checks that it starts.`,
-		Args: s.maxArgs(0),
+		Args: s.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return install(cmd.Context(), s, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return install(cmd.Context(), s, given, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().BoolVar(&s.force, "force", false, "with install: download the latest version even if a browser is installed")
-	s.addVersionsURLFlag(cmd)
+	cmd.Flags().BoolVar(&given.force, "force", false, "with install: download the latest version even if a browser is installed")
+	addVersionsURLFlag(cmd, &given.versionsURL)
 	return cmd
 }
 
 // addVersionsURLFlag adds --versions-url to a command.
-func (s *settings) addVersionsURLFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.versionsURL, "versions-url", "", "with doctor and install: read the versions of Chrome for Testing from `URL`, such as that of a mirror")
+func addVersionsURLFlag(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "versions-url", "", "with doctor and install: read the versions of Chrome for Testing from `URL`, such as that of a mirror")
 }
 
 // install installs Chrome for Testing unless a browser is found.
-func install(ctx context.Context, s *settings, stdout, stderr io.Writer) error {
-	if s.browser != "" && s.browser != chromeForTesting {
-		return usagef("Omit it, or set it to "+chromeForTesting+".", "%s: only %s can be installed, not %q", s.nameOf("browser"), chromeForTesting, s.browser)
+func install(ctx context.Context, s *cli.Settings, given installFlags, stdout, stderr io.Writer) error {
+	if s.Browser != "" && s.Browser != chromeForTesting {
+		return cli.Usagef("Omit it, or set it to "+chromeForTesting+".", "%s: only %s can be installed, not %q", s.NameOf("browser"), chromeForTesting, s.Browser)
 	}
-	if err := s.checkData(); err != nil {
+	if err := s.CheckData(); err != nil {
 		return err
 	}
-	if !s.force {
-		if path, err := chromium.FindIn(s.data, s.browser); err == nil {
+	if !given.force {
+		if path, err := chromium.FindIn(s.Data, s.Browser); err == nil {
 			version, _ := browserVersion(ctx, path)
 			fmt.Fprintf(stdout, "%s is installed at %s. Nothing was changed.\n", version, path)
 			return nil
 		}
 	}
-	b, err := installBrowser(ctx, s, stderr)
+	b, err := installBrowser(ctx, s, given, stderr)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(stdout, "Chrome for Testing %s is installed at %s.\n", b.Version, b.Path)
 	if _, known := browserVersion(ctx, b.Path); !known {
 		fmt.Fprintln(stdout, "It does not start: run chrome-mcp doctor --browser chrome-for-testing --launch, which says why.")
-	} else if path, err := chromium.FindIn(s.data, ""); err == nil && path != b.Path {
+	} else if path, err := chromium.FindIn(s.Data, ""); err == nil && path != b.Path {
 		fmt.Fprintf(stdout, "Without --browser %s, the commands use %s.\n", chromeForTesting, path)
 	}
 	return nil
 }
 
 // installBrowser downloads Chrome for Testing into the data directory, with its progress on stderr.
-func installBrowser(ctx context.Context, s *settings, stderr io.Writer) (chromefortesting.Browser, error) {
-	upstream, err := egress.ParseUpstream(s.proxy)
+func installBrowser(ctx context.Context, s *cli.Settings, given installFlags, stderr io.Writer) (chromefortesting.Browser, error) {
+	upstream, err := egress.ParseUpstream(s.Proxy)
 	if err != nil {
-		return chromefortesting.Browser{}, s.flagValueError("proxy", err)
+		return chromefortesting.Browser{}, s.FlagValueError("proxy", err)
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	defer transport.CloseIdleConnections()
 	transport.Proxy = nil
 	if upstream != nil {
-		config := httpproxy.Config{HTTPProxy: upstream.String(), HTTPSProxy: upstream.String(), NoProxy: s.noProxy}
+		config := httpproxy.Config{HTTPProxy: upstream.String(), HTTPSProxy: upstream.String(), NoProxy: s.NoProxy}
 		via := config.ProxyFunc()
 		transport.Proxy = func(r *http.Request) (*url.URL, error) { return via(r.URL) }
 	}
-	progress := &downloadProgress{w: stderr, terminal: isTerminal(stderr), step: -1}
+	progress := &downloadProgress{w: stderr, terminal: cli.IsTerminal(stderr), step: -1}
 	b, _, err := chromefortesting.Install(ctx, chromefortesting.Options{
-		DataDir: s.data, VersionsURL: s.versionsURL, Transport: transport, Force: s.force, Progress: progress.report,
+		DataDir: s.Data, VersionsURL: given.versionsURL, Transport: transport, Force: given.force, Progress: progress.report,
 	})
 	progress.end()
 	return b, err

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/policy"
@@ -42,14 +42,14 @@ func (l *listenFlags) define(fs *pflag.FlagSet) {
 func (l *listenFlags) check(flags *pflag.FlagSet) error {
 	for _, name := range listenFlagNames {
 		if flags.Changed(name) && l.address == "" {
-			return usagef("Set --listen 127.0.0.1:8931.", "--%s needs --listen", name)
+			return cli.Usagef("Set --listen 127.0.0.1:8931.", "--%s needs --listen", name)
 		}
 	}
 	switch {
 	case l.cert != "" && l.key == "":
-		return usagef("Set --tls-key FILE.", "--tls-cert and --tls-key must be set together")
+		return cli.Usagef("Set --tls-key FILE.", "--tls-cert and --tls-key must be set together")
 	case l.key != "" && l.cert == "":
-		return usagef("Set --tls-cert FILE.", "--tls-cert and --tls-key must be set together")
+		return cli.Usagef("Set --tls-cert FILE.", "--tls-cert and --tls-key must be set together")
 	}
 	return nil
 }
@@ -64,18 +64,18 @@ func (l *listenFlags) certificate() (*tls.Certificate, error) {
 	}
 	cert, err := os.ReadFile(l.cert)
 	if err != nil {
-		return nil, usagef("Name a file with a certificate in PEM format.", "--tls-cert: %w", err)
+		return nil, cli.Usagef("Name a file with a certificate in PEM format.", "--tls-cert: %w", err)
 	}
 	key, err := owneronly.ReadFile(l.key, maxTLSKey)
 	if errors.Is(err, owneronly.ErrMode) {
-		return nil, usagef("Run chmod 600 "+l.key+".", "--tls-key: %w", err)
+		return nil, cli.Usagef("Run chmod 600 "+l.key+".", "--tls-key: %w", err)
 	}
 	if err != nil {
-		return nil, usagef("Name a file of yours with the key of the certificate in PEM format.", "--tls-key: %w", err)
+		return nil, cli.Usagef("Name a file of yours with the key of the certificate in PEM format.", "--tls-key: %w", err)
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return nil, usagef("Name a certificate and its key in PEM format.", "--tls-cert %s, --tls-key %s: %w", l.cert, l.key, err)
+		return nil, cli.Usagef("Name a certificate and its key in PEM format.", "--tls-cert %s, --tls-key %s: %w", l.cert, l.key, err)
 	}
 	return &pair, nil
 }
@@ -85,15 +85,15 @@ func parsePublicURL(text string) (*url.URL, error) {
 	const hint = "Write it as https://chrome.example.com."
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, usagef(hint, "--public-url: %q is not an http or https URL without a path", text)
+		return nil, cli.Usagef(hint, "--public-url: %q is not an http or https URL without a path", text)
 	}
-	if err := checkPort("--public-url", u); err != nil {
+	if err := cli.CheckPort("--public-url", u); err != nil {
 		return nil, err
 	}
 	u.Host = strings.ToLower(u.Host)
 	for _, host := range ownHosts("", u) { // they become patterns of the policy of each session
 		if _, err := policy.ParsePattern(host); err != nil || strings.Contains(host, "*") {
-			return nil, usagef(hint, "--public-url: %q is not a host name or address", u.Hostname())
+			return nil, cli.Usagef(hint, "--public-url: %q is not a host name or address", u.Hostname())
 		}
 	}
 	return u, nil
@@ -119,9 +119,9 @@ type httpListener struct {
 
 // credentials returns the principals of the token file. Without one, it returns nil and the
 // principal whose token the server creates.
-func (l *listenFlags) credentials(s *settings, flags *pflag.FlagSet, log *slog.Logger) ([]server.Credential, *server.Principal, error) {
+func (l *listenFlags) credentials(s *cli.Settings, flags *pflag.FlagSet, log *slog.Logger) ([]server.Credential, *server.Principal, error) {
 	if l.tokenFile == "" {
-		values, err := s.principalFlags(flags)
+		values, err := principalFlags(s, flags)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -129,7 +129,7 @@ func (l *listenFlags) credentials(s *settings, flags *pflag.FlagSet, log *slog.L
 	}
 	entries, err := server.ReadTokenFile(l.tokenFile)
 	if err != nil {
-		return nil, nil, s.flagValueError("token-file", err)
+		return nil, nil, s.FlagValueError("token-file", err)
 	}
 	var all []server.Credential
 	var silent []string // names of the tokens that do not set ask
@@ -137,10 +137,10 @@ func (l *listenFlags) credentials(s *settings, flags *pflag.FlagSet, log *slog.L
 		if e.Settings["ask"] == nil {
 			silent = append(silent, e.Name)
 		}
-		values, err := s.principalSettings(e.Settings, e.Browsers)
+		values, err := principalSettings(s, e.Settings, e.Browsers)
 		if err != nil {
-			if usage, ok := errors.AsType[*usageError](err); ok {
-				err = usagef(usage.hint, "--token-file: %s: line %d: token %q: %w", l.tokenFile, e.Line, e.Name, usage.err)
+			if usage, ok := errors.AsType[*cli.UsageError](err); ok {
+				err = cli.Usagef(usage.Hint, "--token-file: %s: line %d: token %q: %w", l.tokenFile, e.Line, e.Name, usage.Err)
 			}
 			return nil, nil, err
 		}
@@ -154,18 +154,18 @@ func (l *listenFlags) credentials(s *settings, flags *pflag.FlagSet, log *slog.L
 
 // open listens, and creates the token of p if p is not nil. The caller listens on the socket of the
 // data directory.
-func (l *listenFlags) open(s *settings, all []server.Credential, p *server.Principal, opts server.HTTPOptions) (*httpListener, error) {
+func (l *listenFlags) open(s *cli.Settings, all []server.Credential, p *server.Principal, opts server.HTTPOptions) (*httpListener, error) {
 	listener, err := server.ListenHTTP(opts)
 	if err != nil {
 		if errors.Is(err, executor.ErrBadArgs) {
-			err = s.flagValueError("listen", err)
+			err = s.FlagValueError("listen", err)
 		}
 		return nil, err
 	}
 	listener.AddTokens(all...)
-	err = listener.PublishPort(s.data)
+	err = listener.PublishPort(s.Data)
 	if err == nil && p != nil {
-		err = listener.NewToken(s.data, p)
+		err = listener.NewToken(s.Data, p)
 	}
 	if err != nil {
 		listener.Close()
@@ -218,29 +218,5 @@ func (l *httpListener) print(w io.Writer, data string) {
 		fmt.Fprintf(w, "It serves HTTP on %s; the token is in %s, and as a header for curl in %s.\n", l.URL(), server.TokenPath(data), server.TokenHeaderPath(data))
 	default:
 		fmt.Fprintf(w, "It serves HTTP on %s.\n", l.URL())
-	}
-}
-
-// listener returns the listener for the options of a server, or nil.
-func (l *httpListener) listener() *server.HTTPListener {
-	if l == nil {
-		return nil
-	}
-	return l.HTTPListener
-}
-
-// record returns the recorder for the calls of a session: it counts them, and passes them on to the
-// audit log, which may be nil.
-func (l *httpListener) record(log audit.Recorder) audit.Recorder {
-	if l == nil {
-		return log
-	}
-	return l.metrics.Recorder(log)
-}
-
-// block adds the hosts of the server to the blocked sites of a session.
-func (l *httpListener) block(s *settings) {
-	if l != nil {
-		s.blockDomain = append(s.blockDomain, l.hosts...)
 	}
 }

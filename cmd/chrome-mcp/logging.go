@@ -22,20 +22,24 @@ func openLog(path string) (*os.File, error) {
 	return owneronly.OpenAppend(path)
 }
 
-// newLogger returns the program's logger and a function that closes it.
-func newLogger(s *settings, stderr io.Writer) (*slog.Logger, func(), error) {
-	w, closeLog := stderr, func() {}
-	if s.logFile != "" {
-		f, err := owneronly.OpenAppend(s.logFile)
-		if err != nil {
-			return nil, nil, usagef("Name a regular file that you own, or a new file in an existing directory.", "%s: %v", s.nameOf("log-file"), err)
-		}
-		w, closeLog = f, func() { f.Close() }
+// newLog returns a logger that writes lines of at least a level to w, and a function that writes what is
+// left. It masks secrets and limits lines with the same message.
+func newLog(w io.Writer, mask func(string) string, level slog.Level) (log *slog.Logger, flush func()) {
+	h := newLogLimiter(slog.NewTextHandler(masked(w, mask), &slog.HandlerOptions{Level: level}))
+	return slog.New(h), h.counts.close
+}
+
+// masked returns a writer that masks secrets in a log. Each Write must contain complete lines.
+func masked(w io.Writer, mask func(string) string) io.Writer { return maskedWriter{w, mask} }
+
+type maskedWriter struct {
+	io.Writer
+	mask func(string) string
+}
+
+func (w maskedWriter) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(w.Writer, w.mask(string(p))); err != nil {
+		return 0, err
 	}
-	masked := maskedWriter{w, s.openVault().Mask}
-	h := newLogLimiter(slog.NewTextHandler(masked, &slog.HandlerOptions{Level: s.logLevel.Level()}))
-	return slog.New(h), func() {
-		h.counts.close()
-		closeLog()
-	}, nil
+	return len(p), nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/nativemessage"
 	"github.com/chrome-mcp/chrome-mcp/internal/sidepanel"
 )
@@ -43,9 +44,9 @@ func asNativeHost(args []string) (nativeHostInvocation, bool) {
 }
 
 // nativeHostCommand responds to a user; browsers do not get here.
-func nativeHostCommand(s *settings) *cobra.Command {
-	cmd := s.command("native-host", "", func(*settings, io.Writer) error {
-		return usagef("Register it with chrome-mcp extension install.", "native-host can only be started by a browser")
+func nativeHostCommand(s *cli.Settings) *cobra.Command {
+	cmd := s.Command("native-host", "", func(*cli.Settings, io.Writer) error {
+		return cli.Usagef("Register it with chrome-mcp extension install.", "native-host can only be started by a browser")
 	})
 	cmd.Hidden = true
 	return cmd
@@ -53,19 +54,19 @@ func nativeHostCommand(s *settings) *cobra.Command {
 
 // nativeHost answers the extension's requests for running servers, or serves its side panels, until
 // the browser closes stdin.
-func nativeHost(call nativeHostInvocation, stdin io.Reader, stdout io.Writer) error {
+func nativeHost(version string, call nativeHostInvocation, stdin io.Reader, stdout io.Writer) error {
 	data := cmp.Or(call.data, os.Getenv("CHROME_MCP_DATA"), os.Getenv("CHROME_MCP_USERDATA"))
 	if data == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return err
 		}
-		data = filepath.Join(home, defaultDataName)
+		data = filepath.Join(home, cli.DefaultDataName)
 	}
 	in := bufio.NewReaderSize(stdin, maxFirstMessage)
 	var first sidepanel.Hello
 	if nativemessage.Peek(in, &first) == nil && first.Type == sidepanel.HelloType {
-		return serveChats(data, call.origin, in, stdout)
+		return serveChats(version, data, call.origin, in, stdout)
 	}
 	return bridge.ServeNative(data, extension.IDs(), call.origin, in, stdout)
 }

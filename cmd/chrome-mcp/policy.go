@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/fileserver"
 	"github.com/chrome-mcp/chrome-mcp/internal/hint"
 	"github.com/chrome-mcp/chrome-mcp/internal/statefile"
@@ -21,38 +22,35 @@ var flagOfField = map[string]string{
 	"AllowDomains": "allow-domain", "BlockDomains": "block-domain", "AllowPrivate": "allow-private",
 }
 
-// policy returns the policy that file, flags and variables define together. An error in any of them
-// is a *usageError and yields no policy, rather than a weaker one.
-func (s *settings) policy() (*policy.Policy, error) {
+// policyOf returns the policy that file, flags and variables define together, which also allows more. An
+// error in any of them is a *cli.UsageError and yields no policy, rather than a weaker one.
+func policyOf(s *cli.Settings, more ...string) (*policy.Policy, error) {
 	var config policy.Config
-	if s.policyFile != "" {
+	if s.PolicyFile != "" {
 		var err error
-		config, err = policy.ParseFile(s.policyFile)
+		config, err = policy.ParseFile(s.PolicyFile)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, usagef("Correct the path; policy.example.json shows the format.", "policy file %s does not exist", s.policyFile)
+			return nil, cli.Usagef("Correct the path; policy.example.json shows the format.", "policy file %s does not exist", s.PolicyFile)
 		case err != nil:
-			return nil, usagef("Correct the file; policy.example.json shows the format. Other users must not be able to change or replace it.", "%w", err)
+			return nil, cli.Usagef("Correct the file; policy.example.json shows the format. Other users must not be able to change or replace it.", "%w", err)
 		}
 	}
 	flags := policy.Config{
-		AllowDomains: s.allowDomain,
-		BlockDomains: s.blockDomain,
-		AllDomains:   s.allDomains,
-		Mutations:    s.mutations,
-		Eval:         s.eval,
-		Downloads:    s.downloads,
-		Clipboard:    s.clipboard,
-		Storage:      s.storage,
-		StateDir:     s.stateDir,
-		UploadsDir:   s.uploadsDir,
-		AllowPrivate: s.allowPrivate,
+		AllowDomains: slices.Concat(s.AllowDomain, more),
+		BlockDomains: s.BlockDomain,
+		AllDomains:   s.AllDomains,
+		Mutations:    s.Mutations,
+		Eval:         s.Eval,
+		Downloads:    s.Downloads,
+		Clipboard:    s.Clipboard,
+		Storage:      s.Storage,
+		StateDir:     s.StateDir,
+		UploadsDir:   s.UploadsDir,
+		AllowPrivate: s.AllowPrivate,
 	}
-	if s.files != nil {
-		flags.AllowDomains = append(slices.Clone(flags.AllowDomains), s.files.Origin())
-	}
-	if s.given("subresources") { // otherwise the policy chooses the default, depending on the grants
-		flags.Subresources = policy.Subresources(s.subresources)
+	if s.Given("subresources") { // otherwise the policy chooses the default, depending on the grants
+		flags.Subresources = policy.Subresources(s.Subresources)
 	}
 	p, err := policy.New(config.Merge(flags))
 	if entry, ok := errors.AsType[*policy.ConfigError](err); ok && flagOfField[entry.Field] != "" {
@@ -60,10 +58,10 @@ func (s *settings) policy() (*policy.Policy, error) {
 		if entry.Field == "AllowPrivate" {
 			hint = "Write a CIDR, such as 10.0.0.0/8, or 192.168.1.7/32 for one address."
 		}
-		return nil, usagef(hint, "%s: %q %w", s.nameOf(flagOfField[entry.Field]), entry.Value, entry.Err)
+		return nil, cli.Usagef(hint, "%s: %q %w", s.NameOf(flagOfField[entry.Field]), entry.Value, entry.Err)
 	}
 	if err != nil {
-		return nil, usagef("", "%w", err)
+		return nil, cli.Usagef("", "%w", err)
 	}
 	if dir := p.Config().UploadsDir; dir != "" {
 		if err := checkDir(dir, "upload", "uploads-dir"); err != nil {
@@ -75,16 +73,16 @@ func (s *settings) policy() (*policy.Policy, error) {
 			return nil, err
 		}
 		if inside(dir, p.Config().UploadsDir) {
-			return nil, usagef("Choose another directory with --state-dir.", "state directory %s is inside the upload directory, whose files can be uploaded to pages", dir)
+			return nil, cli.Usagef("Choose another directory with --state-dir.", "state directory %s is inside the upload directory, whose files can be uploaded to pages", dir)
 		}
 	}
-	if s.serveDirectory != "" {
-		if err := s.checkServeDirectory(p.Config().StateDir); err != nil {
+	if s.ServeDirectory != "" {
+		if err := checkServeDirectory(s, p.Config().StateDir); err != nil {
 			return nil, err
 		}
 	}
-	if s.state != "" {
-		if err := s.checkState(p.Config().StateDir); err != nil {
+	if s.State != "" {
+		if err := checkState(s, p.Config().StateDir); err != nil {
 			return nil, err
 		}
 	}
@@ -93,36 +91,36 @@ func (s *settings) policy() (*policy.Policy, error) {
 
 // checkServeDirectory returns an error if --serve-directory names no directory, or one through which
 // pages could read the data directory or state files.
-func (s *settings) checkServeDirectory(stateDir string) error {
-	if err := checkDir(s.serveDirectory, "served", "serve-directory"); err != nil {
+func checkServeDirectory(s *cli.Settings, stateDir string) error {
+	if err := checkDir(s.ServeDirectory, "served", "serve-directory"); err != nil {
 		return err
 	}
-	if err := fileserver.CheckDir(s.serveDirectory, s.privatePaths(stateDir)...); err != nil {
-		return usagef("Choose another directory with --serve-directory.", "%s: %w", s.nameOf("serve-directory"), err)
+	if err := fileserver.CheckDir(s.ServeDirectory, privatePaths(s, stateDir)...); err != nil {
+		return cli.Usagef("Choose another directory with --serve-directory.", "%s: %w", s.NameOf("serve-directory"), err)
 	}
 	return nil
 }
 
 // privatePaths returns the files and directories of the settings that have secrets.
-func (s *settings) privatePaths(stateDir string) []string {
-	paths := []string{s.data, stateDir, s.httpCredentials, s.connectToken}
-	for _, b := range s.browsers {
+func privatePaths(s *cli.Settings, stateDir string) []string {
+	paths := []string{s.Data, stateDir, s.HTTPCredentials, s.ConnectToken}
+	for _, b := range s.Browsers {
 		paths = append(paths, b.HeadersFile, b.TokenFile)
 	}
 	return slices.DeleteFunc(paths, func(path string) bool { return path == "" })
 }
 
 // serveFiles starts to serve the files of --serve-directory, and returns a policy that also allows
-// them. stateDir is the directory of state files, or empty.
-func (s *settings) serveFiles(stateDir string, log *slog.Logger) (*policy.Policy, error) {
+// them. StateDir is the directory of state files, or empty.
+func (s *session) serveFiles(stateDir string, log *slog.Logger) (*policy.Policy, error) {
 	var err error
-	if s.files, err = fileserver.New(s.serveDirectory, log, s.privatePaths(stateDir)...); err != nil {
-		return nil, usagef("", "%s: %w", s.nameOf("serve-directory"), err)
+	if s.files, err = fileserver.New(s.ServeDirectory, log, privatePaths(s.Settings, stateDir)...); err != nil {
+		return nil, cli.Usagef("", "%s: %w", s.NameOf("serve-directory"), err)
 	}
-	p, err := s.policy()
+	p, err := policyOf(s.Settings, s.files.Origin())
 	if err == nil {
 		if _, denied := p.CheckURL(s.files.URL()); denied != nil {
-			err = usagef("Remove the pattern from --block-domain or from the policy file.", "%s: the policy denies the URL of the files: %w", s.nameOf("serve-directory"), denied)
+			err = cli.Usagef("Remove the pattern from --block-domain or from the policy file.", "%s: the policy denies the URL of the files: %w", s.NameOf("serve-directory"), denied)
 		}
 	}
 	if err != nil {
@@ -132,17 +130,17 @@ func (s *settings) serveFiles(stateDir string, log *slog.Logger) (*policy.Policy
 }
 
 // checkState returns an error if the storage state of --state cannot be loaded from dir.
-func (s *settings) checkState(dir string) error {
+func checkState(s *cli.Settings, dir string) error {
 	if dir == "" {
-		return usagef("Set --state-dir to the directory that contains it.", "%s needs --state-dir", s.nameOf("state"))
+		return cli.Usagef("Set --state-dir to the directory that contains it.", "%s needs --state-dir", s.NameOf("state"))
 	}
 	files, err := statefile.Open(dir)
 	if err == nil {
 		defer files.Close()
-		_, err = files.Load(s.state)
+		_, err = files.Load(s.State)
 	}
 	if e, ok := errors.AsType[*executor.Error](err); ok {
-		return usagef(hint.Translate(e.Hint), "%s: %s", s.nameOf("state"), e.Message())
+		return cli.Usagef(hint.Translate(e.Hint), "%s: %s", s.NameOf("state"), e.Message())
 	}
 	return err
 }
@@ -152,11 +150,11 @@ func (s *settings) checkState(dir string) error {
 func checkDir(dir, kind, flag string) error {
 	switch info, err := os.Stat(dir); {
 	case errors.Is(err, fs.ErrNotExist):
-		return usagef("Create it, or choose another with --"+flag+".", "%s directory %s does not exist", kind, dir)
+		return cli.Usagef("Create it, or choose another with --"+flag+".", "%s directory %s does not exist", kind, dir)
 	case err != nil:
-		return usagef("Choose another with --"+flag+".", "%s directory: %w", kind, err)
+		return cli.Usagef("Choose another with --"+flag+".", "%s directory: %w", kind, err)
 	case !info.IsDir():
-		return usagef("Choose another with --"+flag+".", "%s directory %s is not a directory", kind, dir)
+		return cli.Usagef("Choose another with --"+flag+".", "%s directory %s is not a directory", kind, dir)
 	}
 	return nil
 }
@@ -176,4 +174,16 @@ func inside(dir, parent string) bool {
 	}
 	rel, err := filepath.Rel(parent, dir)
 	return err == nil && filepath.IsLocal(rel)
+}
+
+// validPolicy returns the policy of the settings, after checking all of them.
+func validPolicy(s *cli.Settings) (*policy.Policy, error) {
+	rules, err := policyOf(s)
+	if err == nil {
+		err = s.CheckCDPGrant(rules)
+	}
+	if err == nil {
+		err = s.Check()
+	}
+	return rules, err
 }

@@ -11,31 +11,32 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 )
 
-func profileCommand(s *settings) *cobra.Command {
+func profileCommand(s *cli.Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "profile",
 		Short: "list, empty or remove the profiles of managed browsers",
-		Args:  s.maxArgs(0),
+		Args:  s.MaxArgs(0),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return printProfiles(s, cmd.OutOrStdout()) },
 	}
 	change := func(verb, short, done string, run func(ctx context.Context, dataDir, name string) error) *cobra.Command {
 		return &cobra.Command{
 			Use:   verb + " NAME",
 			Short: short,
-			Args:  s.maxArgs(1),
+			Args:  s.MaxArgs(1),
 			RunE: func(cmd *cobra.Command, words []string) error {
 				if len(words) == 0 {
-					return usagef("`chrome-mcp profile list` lists them.", "name the profile to %s", verb)
+					return cli.Usagef("`chrome-mcp profile list` lists them.", "name the profile to %s", verb)
 				}
-				err := run(cmd.Context(), s.data, words[0])
+				err := run(cmd.Context(), s.Data, words[0])
 				e, _ := errors.AsType[*executor.Error](err)
 				switch {
 				case errors.Is(err, chromium.ErrProfileInUse):
-					return badProfile(e, "Close the session or the program that uses it; `chrome-mcp sessions list` lists those of the server.")
+					return cli.WithHint(e, "Close the session or the program that uses it; `chrome-mcp sessions list` lists those of the server.")
 				case errors.Is(err, executor.ErrBadArgs):
-					return badProfile(e, "`chrome-mcp profile list` lists the profiles.")
+					return cli.WithHint(e, "`chrome-mcp profile list` lists the profiles.")
 				case err != nil:
 					return err
 				}
@@ -45,23 +46,16 @@ func profileCommand(s *settings) *cobra.Command {
 		}
 	}
 	cmd.AddCommand(
-		s.command("list", "list the profiles with size and last use", printProfiles),
+		s.Command("list", "list the profiles with size and last use", printProfiles),
 		change("reset", "empty a profile that is not in use: its cookies, logins and settings", "emptied", chromium.ResetProfile),
 		change("remove", "remove a profile that is not in use", "removed", chromium.RemoveProfile),
 	)
 	return cmd
 }
 
-// badProfile returns e with another hint.
-func badProfile(e *executor.Error, hint string) error {
-	c := *e
-	c.Hint = hint
-	return &c
-}
-
 // printProfiles prints the profiles in the data directory.
-func printProfiles(s *settings, stdout io.Writer) error {
-	profiles, err := chromium.Profiles(s.data)
+func printProfiles(s *cli.Settings, stdout io.Writer) error {
+	profiles, err := chromium.Profiles(s.Data)
 	if err != nil {
 		return err
 	}
@@ -70,7 +64,7 @@ func printProfiles(s *settings, stdout io.Writer) error {
 		return err
 	}
 	for _, p := range profiles {
-		line := fmt.Sprintf("%-20s %s", p.Name, formatBytes(p.Bytes))
+		line := fmt.Sprintf("%-20s %s", p.Name, cli.FormatBytes(p.Bytes))
 		if !p.LastUsed.IsZero() {
 			line += ", last used " + p.LastUsed.Format(time.DateTime)
 		}
@@ -82,14 +76,4 @@ func printProfiles(s *settings, stdout io.Writer) error {
 		}
 	}
 	return nil
-}
-
-// formatBytes returns a size as a number of the largest unit that is not larger than it.
-func formatBytes(size int64) string {
-	for _, unit := range byteUnits {
-		if size >= int64(unit.size) {
-			return fmt.Sprintf("%.3g %s", float64(size)/float64(unit.size), unit.suffix)
-		}
-	}
-	return fmt.Sprintf("%d B", size)
 }

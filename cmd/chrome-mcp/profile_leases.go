@@ -131,17 +131,8 @@ func (l *profileLease) releaseLocked() {
 	}
 }
 
-// wrap returns a function that wraps the backend of managed browsers, or nil if the session uses no
-// profile.
-func (l *profileLease) wrap(s *settings) func(executor.Backend) executor.Backend {
-	if s.isolated || s.cdpEndpoint != "" {
-		return nil
-	}
-	return func(b executor.Backend) executor.Backend { return l.wrapProfile(b, s.profile) }
-}
-
-// wrapProfile wraps a backend of managed browsers with a profile.
-func (l *profileLease) wrapProfile(b executor.Backend, profile string) executor.Backend {
+// wrap wraps a backend of managed browsers with a profile.
+func (l *profileLease) wrap(b executor.Backend, profile string) executor.Backend {
 	return &profileBackend{b, l, profile}
 }
 

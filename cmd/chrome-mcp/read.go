@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +9,8 @@ import (
 	"log/slog"
 	"net/url"
 	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
@@ -30,7 +31,8 @@ const (
 // readMaxChars is the maximum length of the markdown of a page in a browser, in characters.
 const readMaxChars = 1_000_000
 
-func readCommand(s *settings) *cobra.Command {
+func readCommand(s *cli.Settings) *cobra.Command {
+	var via string
 	cmd := &cobra.Command{
 		Use:   "read URL [--via auto|http|browser] [--json]",
 		Short: "print a page as markdown",
@@ -42,35 +44,35 @@ policy. The text is between two markers, because it is from the page. --json pri
 one JSON line with url, title, markdown, via, wholePage and truncated, without them.
 The exit code is as for call.`,
 		Example:           `  chrome-mcp read https://example.com --allow-domain example.com`,
-		Args:              s.maxArgs(1),
+		Args:              s.MaxArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, words []string) error { return withExitCode(read(cmd, s, words)) },
+		RunE:              func(cmd *cobra.Command, words []string) error { return withExitCode(read(cmd, s, via, words)) },
 	}
-	s.addJSONFlag(cmd)
-	cmd.Flags().Var(newChoice(&s.via, viaAuto, viaHTTP, viaBrowser), "via", "with read: http (never start a browser), browser, or auto (a browser if the HTML is not sufficient)")
+	s.AddJSONFlag(cmd)
+	cmd.Flags().Var(cli.NewChoice(&via, viaAuto, viaHTTP, viaBrowser), "via", "with read: http (never start a browser), browser, or auto (a browser if the HTML is not sufficient)")
 	return cmd
 }
 
 // read prints the markdown of a page.
-func read(cmd *cobra.Command, s *settings, words []string) error {
+func read(cmd *cobra.Command, s *cli.Settings, via string, words []string) error {
 	if len(words) == 0 {
-		return usagef("For example: chrome-mcp read https://example.com --allow-domain example.com", "read needs a URL")
+		return cli.Usagef("For example: chrome-mcp read https://example.com --allow-domain example.com", "read needs a URL")
 	}
 	address := words[0]
 	if u, err := url.Parse(address); err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		return badCallf("Give an absolute URL, such as https://example.com.", "%q is not an http or https URL", address)
+		return cli.BadCallf("Give an absolute URL, such as https://example.com.", "%q is not an http or https URL", address)
 	}
-	if s.via != viaBrowser {
+	if via != viaBrowser {
 		page, err := readHTTP(cmd.Context(), s, address, cmd.ErrOrStderr())
 		_, needsBrowser := errors.AsType[needsBrowserError](err)
 		switch {
 		case err == nil:
-			return page.print(cmd.OutOrStdout(), s.json)
+			return page.print(cmd.OutOrStdout(), s.JSON)
 		case !needsBrowser:
 			return err
 		case cmd.Context().Err() != nil:
-			return &toolFailure{exitFailed} // interrupted
-		case s.via == viaHTTP:
+			return &cli.Reported{Exit: cli.ExitFailed} // interrupted
+		case via == viaHTTP:
 			return executor.Errorf(executor.ErrNavigationFailed, "Omit --via http.", "the page cannot be read without a browser: %s", err)
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "Reading the page with a browser: %s.\n", err)
@@ -97,13 +99,13 @@ func (p *readPage) print(w io.Writer, asJSON bool) error {
 }
 
 // readHTTP reads a page without a browser, and records it in the audit log.
-func readHTTP(ctx context.Context, s *settings, address string, stderr io.Writer) (*readPage, error) {
-	rules, err := s.policy()
+func readHTTP(ctx context.Context, s *cli.Settings, address string, stderr io.Writer) (*readPage, error) {
+	rules, err := policyOf(s)
 	if err != nil {
 		return nil, err
 	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	record, closeAudit, err := s.openAudit(log)
+	record, closeAudit, err := openAudit(s, nil, log)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +115,7 @@ func readHTTP(ctx context.Context, s *settings, address string, stderr io.Writer
 		guard.SetAudit(record)
 	}
 	start := time.Now()
-	page, err := (&httpReader{guard: guard, proxy: s.proxy, noProxy: s.noProxy, certificates: s.acceptCertificates, log: slog.New(slog.DiscardHandler)}).read(ctx, address)
+	page, err := (&httpReader{guard: guard, version: s.Version, proxy: s.Proxy, noProxy: s.NoProxy, certificates: s.AcceptCertificates, log: slog.New(slog.DiscardHandler)}).read(ctx, address)
 	if record != nil {
 		entry := audit.Entry{Event: audit.EventCall, Client: "chrome-mcp read", Tool: "read", Decision: audit.Allowed, Code: "OK", DurationMS: time.Since(start).Milliseconds()}
 		if u, err := url.Parse(address); err == nil {
@@ -134,14 +136,14 @@ func readHTTP(ctx context.Context, s *settings, address string, stderr io.Writer
 }
 
 // readInBrowser loads a page in a browser that ends with the command, and prints it.
-func readInBrowser(cmd *cobra.Command, s *settings, address string) error {
+func readInBrowser(cmd *cobra.Command, s *cli.Settings, address string) error {
 	ctx := cmd.Context()
-	s.noServer = true
-	if !s.given("profile") && s.cdpEndpoint == "" {
-		s.isolated = true // the server of call may use the profile
+	s.NoServer = true
+	if !s.Given("profile") && s.CDPEndpoint == "" {
+		s.Isolated = true // the server of call may use the profile
 	}
-	if !s.given("prefer") && !s.noCDPFallback {
-		s.prefer = string(executor.BackendCDP)
+	if !s.Given("prefer") && !s.NoCDPFallback {
+		s.Prefer = string(executor.BackendCDP)
 	}
 	t, err := startTerminal(cmd, s)
 	if err != nil {
@@ -157,7 +159,7 @@ func readInBrowser(cmd *cobra.Command, s *settings, address string) error {
 	} {
 		res, err := t.session.CallTool(ctx, &sdk.CallToolParams{Name: c.tool, Arguments: c.args})
 		if ctx.Err() != nil {
-			return t.finish(&toolFailure{exitFailed}, nil)
+			return t.finish(&cli.Reported{Exit: cli.ExitFailed}, nil)
 		}
 		if err != nil {
 			return t.finish(nil, err)
@@ -166,7 +168,7 @@ func readInBrowser(cmd *cobra.Command, s *settings, address string) error {
 			t.json = false // errors are on stderr
 			return t.finish(failed, t.print(res))
 		}
-		if c.tool == "read_as_markdown" && !s.json {
+		if c.tool == "read_as_markdown" && !s.JSON {
 			return t.finish(nil, t.print(res))
 		}
 		if err := structured(res, &page); err != nil {
@@ -174,10 +176,4 @@ func readInBrowser(cmd *cobra.Command, s *settings, address string) error {
 		}
 	}
 	return t.finish(nil, page.print(cmd.OutOrStdout(), true))
-}
-
-// structured decodes the structured result of a tool into v.
-func structured(res *sdk.CallToolResult, v any) error {
-	data, err := json.Marshal(res.StructuredContent)
-	return cmp.Or(err, json.Unmarshal(data, v))
 }

@@ -46,6 +46,7 @@ type readPage struct {
 // cookies.
 type httpReader struct {
 	guard          *policy.Guard
+	version        string          // of the program
 	proxy, noProxy string          // as --proxy and NO_PROXY
 	certificates   []string        // servers whose certificates are not checked
 	resolver       egress.Resolver // nil means the system's resolver
@@ -116,7 +117,7 @@ func (r *httpReader) hop(ctx context.Context, transport http.RoundTripper, raw s
 		return nil, "", needsBrowser("its URL is unusual")
 	}
 	req.Header.Set("Accept", "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.1")
-	req.Header.Set("User-Agent", "chrome-mcp/"+strings.TrimPrefix(programVersion(), "v"))
+	req.Header.Set("User-Agent", "chrome-mcp/"+strings.TrimPrefix(r.version, "v"))
 	res, err := transport.RoundTrip(req)
 	if denied, ok := errors.AsType[*executor.Error](err); ok {
 		return nil, "", denied

@@ -11,6 +11,9 @@ import (
 	"syscall"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -22,7 +25,7 @@ import (
 // until one of them ends or ctx is done. It returns nil when the host closes stdin or stdout or when ctx
 // is done, and ErrTargetGone if the server ends the MCP session.
 func relayMCP(ctx context.Context, transport *bearerTransport, to sdk.Transport, stdin io.Reader, stdout io.Writer, log *slog.Logger) error {
-	surviveBrokenPipe()
+	cli.SurviveBrokenPipe()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	local, err := mcp.StdioTransport(io.NopCloser(stdin), stdout).Connect(ctx)
@@ -33,7 +36,7 @@ func relayMCP(ctx context.Context, transport *bearerTransport, to sdk.Transport,
 	if err != nil {
 		return err
 	}
-	defer runWithTimeout(timing.Current().CloseBrowser, remote.Close)
+	defer cli.RunWithTimeout(timing.Current().CloseBrowser, remote.Close)
 	r := &mcpRelay{local: local, remote: remote, transport: transport, log: log, ended: make(chan error, 1)}
 	go r.receive(ctx)
 	go r.send(ctx)

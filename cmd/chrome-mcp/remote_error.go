@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 )
 
@@ -29,7 +30,7 @@ const (
 type remoteError struct{ rpc *jsonrpc.Error }
 
 // Error returns the server's message without control characters, which a terminal would interpret.
-func (e *remoteError) Error() string { return printable(e.rpc.Message) }
+func (e *remoteError) Error() string { return cli.Printable(e.rpc.Message) }
 
 // code returns the error code of chrome-mcp, or "".
 func (e *remoteError) code() executor.Code {
@@ -64,7 +65,7 @@ func readRemoteError(resp *http.Response) *remoteError {
 	}
 	text := "HTTP " + resp.Status
 	if line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n"); line != "" && len(line) <= maxRemoteText && !strings.HasPrefix(line, "<") {
-		text += ": " + printable(line)
+		text += ": " + cli.Printable(line)
 	}
 	return &remoteError{&jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the server answered " + text}}
 }

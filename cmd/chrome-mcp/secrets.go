@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
 	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
 	"github.com/chrome-mcp/chrome-mcp/policy"
@@ -27,7 +28,7 @@ type secretFlags struct {
 	moves               bool // --keyring was given: otherwise a value remains in the keyring
 }
 
-func secretsCommand(s *settings) *cobra.Command {
+func secretsCommand(s *cli.Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "secrets set|list|remove|test",
 		Short: "passwords and one-time codes that agents type without seeing them",
@@ -39,7 +40,7 @@ username is masked only as a complete value. All other field names are up to you
 
 set reads the value from the terminal or from stdin. It is stored in the data directory,
 in the keyring of the operating system, or only in 1Password.`,
-		RunE: needsCommand,
+		RunE: cli.NeedsCommand,
 	}
 	var given secretFlags
 	set := &cobra.Command{
@@ -55,7 +56,7 @@ in the keyring of the operating system, or only in 1Password.`,
 	set.Flags().BoolVar(&given.keyring, "keyring", false, "with secrets set: store the value in the keyring of the operating system; false moves it to the file")
 	set.Flags().StringVar(&given.reference, "op", "", "with secrets set: read the value from 1Password when it is needed, by `REF`, such as op://Private/GitHub/password")
 	cmd.AddCommand(set,
-		s.command("list", "print names, sites and stores", listSecrets),
+		s.Command("list", "print names, sites and stores", listSecrets),
 		&cobra.Command{
 			Use:   "remove NAME[.FIELD]",
 			Short: "remove a secret or one of its fields, also from the keyring",
@@ -77,33 +78,34 @@ in the keyring of the operating system, or only in 1Password.`,
 // other arguments, which may be a value.
 func secretArg(command string, words []string) (name, field string, err error) {
 	if len(words) != 1 {
-		return "", "", usagef("Write it as `chrome-mcp secrets "+command+"`. A value is never an argument: other users could see it.", "secrets %s takes one argument, not %d", command, len(words))
+		return "", "", cli.Usagef("Write it as `chrome-mcp secrets "+command+"`. A value is never an argument: other users could see it.", "secrets %s takes one argument, not %d", command, len(words))
 	}
 	if name, field, err = secrets.SplitName(words[0]); err != nil {
-		return "", "", usagef("Write it as `chrome-mcp secrets "+command+"`.", "%v", err)
+		return "", "", cli.Usagef("Write it as `chrome-mcp secrets "+command+"`.", "%v", err)
 	}
 	return name, field, nil
 }
 
-func setSecret(ctx context.Context, s *settings, words []string, given *secretFlags, stdin io.Reader, stdout, stderr io.Writer) error {
+func setSecret(ctx context.Context, s *cli.Settings, words []string, given *secretFlags, stdin io.Reader, stdout, stderr io.Writer) error {
+	vault := secrets.Open(s.Data)
 	const use = "set NAME.FIELD"
 	name, field, err := secretArg(use, words)
 	switch {
 	case err != nil:
 		return err
 	case field == "":
-		return usagef("Name a field, such as "+name+".password.", "secrets %s: %q has no field", use, name)
+		return cli.Usagef("Name a field, such as "+name+".password.", "secrets %s: %q has no field", use, name)
 	case given.keyring && given.reference != "":
-		return usagef("Pass only one of them.", "--keyring and --op exclude each other")
+		return cli.Usagef("Pass only one of them.", "--keyring and --op exclude each other")
 	}
 	// The vault reports the first two as well, but only when the user has typed the value.
-	known, err := s.openVault().Fields()
+	known, err := vault.Fields()
 	if err != nil {
 		return secretsError(err)
 	}
 	i := slices.IndexFunc(known, func(f secrets.FieldInfo) bool { return f.Name == name })
 	if i < 0 && len(given.origins) == 0 {
-		return usagef("Add the site, such as `--origin https://github.com`.", "secret %s does not exist, and a new one needs --origin", name)
+		return cli.Usagef("Add the site, such as `--origin https://github.com`.", "secret %s does not exist, and a new one needs --origin", name)
 	}
 	old := slices.IndexFunc(known, func(f secrets.FieldInfo) bool { return f.Name == name && f.Field == field })
 	change := secrets.Change{Name: name, Field: field, Selector: given.selector, Store: secrets.StoreFile}
@@ -113,10 +115,10 @@ func setSecret(ctx context.Context, s *settings, words []string, given *secretFl
 			err = fmt.Errorf("%q has no origin", o)
 		}
 		if err != nil {
-			return usagef("Pass an origin such as https://github.com.", "--origin: %v", err)
+			return cli.Usagef("Pass an origin such as https://github.com.", "--origin: %v", err)
 		}
 		if err := secrets.CheckOrigin(u.Origin()); err != nil {
-			return usagef("", "--origin: %v", err)
+			return cli.Usagef("", "--origin: %v", err)
 		}
 		change.Origins = append(change.Origins, u.Origin())
 	}
@@ -130,7 +132,7 @@ func setSecret(ctx context.Context, s *settings, words []string, given *secretFl
 			return err
 		}
 	}
-	if err := s.openVault().Set(ctx, change); err != nil {
+	if err := vault.Set(ctx, change); err != nil {
 		return secretsError(err)
 	}
 	origins := change.Origins
@@ -155,7 +157,7 @@ const maxSecretInput = 64 << 10
 func readSecret(name string, stdin io.Reader, stderr io.Writer) (string, error) {
 	var data []byte
 	var err error
-	if f, ok := stdin.(*os.File); ok && isTerminal(stdin) {
+	if f, ok := stdin.(*os.File); ok && cli.IsTerminal(stdin) {
 		fmt.Fprintf(stderr, "Value of %s (not shown): ", name)
 		data, err = term.ReadPassword(int(f.Fd()))
 		fmt.Fprintln(stderr)
@@ -167,10 +169,10 @@ func readSecret(name string, stdin io.Reader, stderr io.Writer) (string, error) 
 	}
 	value := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
 	if value == "" {
-		return "", usagef("Type it, or pipe it: `pass show github | chrome-mcp secrets set "+name+"`.", "the value of %s is empty", name)
+		return "", cli.Usagef("Type it, or pipe it: `pass show github | chrome-mcp secrets set "+name+"`.", "the value of %s is empty", name)
 	}
 	if strings.Contains(value, "\n") {
-		return "", usagef("Pass only the value: `pass show github | head -n 1 | chrome-mcp secrets set "+name+"`.", "the value of %s has several lines", name)
+		return "", cli.Usagef("Pass only the value: `pass show github | head -n 1 | chrome-mcp secrets set "+name+"`.", "the value of %s has several lines", name)
 	}
 	return value, nil
 }
@@ -178,21 +180,22 @@ func readSecret(name string, stdin io.Reader, stderr io.Writer) (string, error) 
 // secretsError returns err with a hint, if it has one.
 func secretsError(err error) error {
 	if errors.Is(err, secrets.ErrKeyring) {
-		e := usagef("Unlock the keyring, or start one, such as GNOME Keyring or KWallet on Linux.", "%w", err)
-		e.exit = errclass.ExitFailed
+		e := cli.Usagef("Unlock the keyring, or start one, such as GNOME Keyring or KWallet on Linux.", "%w", err)
+		e.Exit = errclass.ExitFailed
 		return e
 	}
 	if e, ok := errors.AsType[*secrets.FileError](err); ok {
-		return usagef(e.Hint, "%v", e)
+		return cli.Usagef(e.Hint, "%v", e)
 	}
 	if errors.Is(err, secrets.ErrUnknown) {
-		return usagef("`chrome-mcp secrets list` lists them.", "%v", err)
+		return cli.Usagef("`chrome-mcp secrets list` lists them.", "%v", err)
 	}
 	return err
 }
 
-func listSecrets(s *settings, stdout io.Writer) error {
-	list, err := s.openVault().Fields()
+func listSecrets(s *cli.Settings, stdout io.Writer) error {
+	vault := secrets.Open(s.Data)
+	list, err := vault.Fields()
 	if err != nil {
 		return secretsError(err)
 	}
@@ -211,12 +214,13 @@ func listSecrets(s *settings, stdout io.Writer) error {
 	return w.Flush()
 }
 
-func removeSecret(ctx context.Context, s *settings, words []string, stdout io.Writer) error {
+func removeSecret(ctx context.Context, s *cli.Settings, words []string, stdout io.Writer) error {
+	vault := secrets.Open(s.Data)
 	name, field, err := secretArg("remove NAME[.FIELD]", words)
 	if err != nil {
 		return err
 	}
-	if err := s.openVault().Remove(ctx, name, field); err != nil {
+	if err := vault.Remove(ctx, name, field); err != nil {
 		return secretsError(err)
 	}
 	fmt.Fprintf(stdout, "%s is removed.\n", words[0])
@@ -227,7 +231,8 @@ func removeSecret(ctx context.Context, s *settings, words []string, stdout io.Wr
 const noSecrets = "No secrets. `chrome-mcp secrets set` adds one."
 
 // testSecrets reads the values and prints whether that succeeds.
-func testSecrets(ctx context.Context, s *settings, words []string, stdout io.Writer) error {
+func testSecrets(ctx context.Context, s *cli.Settings, words []string, stdout io.Writer) error {
+	vault := secrets.Open(s.Data)
 	name, field := "", ""
 	if len(words) > 0 {
 		var err error
@@ -235,7 +240,7 @@ func testSecrets(ctx context.Context, s *settings, words []string, stdout io.Wri
 			return err
 		}
 	}
-	list, err := s.openVault().Test(ctx, name, field)
+	list, err := vault.Test(ctx, name, field)
 	if err != nil {
 		return secretsError(err)
 	}
@@ -250,7 +255,7 @@ func testSecrets(ctx context.Context, s *settings, words []string, stdout io.Wri
 		switch {
 		case t.Err != nil:
 			failed++
-			verdict = s.openVault().Mask(t.Err.Error())
+			verdict = vault.Mask(t.Err.Error())
 		case !t.Clock.IsZero():
 			verdict = fmt.Sprintf("ok; the code is valid for %d s if the clock of this machine, %s UTC, is right",
 				int(t.Valid/time.Second), t.Clock.UTC().Format("2006-01-02 15:04:05"))

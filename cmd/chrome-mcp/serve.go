@@ -13,8 +13,10 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
 	"github.com/chrome-mcp/chrome-mcp/internal/handover"
+	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 	"github.com/chrome-mcp/chrome-mcp/policy"
@@ -25,14 +27,16 @@ import (
 const openDelay = 50 * time.Millisecond
 
 // serve serves one MCP session on stdin and stdout until stdin ends or ctx is done. Neither is an
-// error.
-func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.Writer) (err error) {
-	surviveBrokenPipe()
-	rules, err := s.validPolicy()
+// error. closeTimeout replaces Timing.CloseBrowser if it is not 0.
+func serve(ctx context.Context, s *cli.Settings, closeTimeout time.Duration, stdin io.Reader, stdout, stderr io.Writer) (err error) {
+	cli.SurviveBrokenPipe()
+	rules, err := validPolicy(s)
 	if err != nil {
 		return err
 	}
-	log, closeLog, err := newLogger(s, stderr)
+	one := newSession(s, secrets.Open(s.Data))
+	one.closeTimeout = closeTimeout
+	log, closeLog, err := newLogger(s, one.vault, stderr)
 	if err != nil {
 		return err
 	}
@@ -42,9 +46,9 @@ func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 	board, desk := new(dashboard.Board), new(handover.Desk)
 	people := startDashboard(s, kindHost, board, desk, openDelay, log)
 	defer people.stop()
-	s.handover = mcp.HandoverOptions{Questions: desk, Dashboard: people.available}
-	s.watched = board.Open(dashboard.SessionOptions{Stop: cancel})
-	mcpServer, _, closeServer, err := openMCP(ctx, s, rules, log)
+	one.handover = mcp.HandoverOptions{Questions: desk, Dashboard: people.available}
+	one.watched = board.Open(dashboard.SessionOptions{Stop: cancel})
+	mcpServer, _, closeServer, err := openMCP(ctx, one, rules, log)
 	if err != nil {
 		return err
 	}
@@ -53,12 +57,12 @@ func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 		err = errors.Join(err, closeServer())
 	}()
 
-	if isTerminal(stdin) {
+	if cli.IsTerminal(stdin) {
 		fmt.Fprintln(stderr, "chrome-mcp serves MCP on stdin, started by an MCP host; run chrome-mcp help for usage; press Ctrl-C to stop.")
 	}
 	trimmer := newIdleTrimmer(stdin, stdout)
 	defer trimmer.Close()
-	in := &eofNotifier{Reader: trimmer, ended: func() { time.AfterFunc(timing.Current().Drain, cancel) }}
+	in := &cli.EOFNotifier{Reader: trimmer, Ended: func() { time.AfterFunc(timing.Current().Drain, cancel) }}
 	ran := make(chan error, 1)
 	go func() { ran <- mcpServer.Run(ctx, mcp.StdioTransport(in, trimmer)) }()
 	select {
@@ -76,23 +80,11 @@ func serve(ctx context.Context, s *settings, stdin io.Reader, stdout, stderr io.
 	return err
 }
 
-// validPolicy returns the policy of the settings, after checking all of them.
-func (s *settings) validPolicy() (*policy.Policy, error) {
-	rules, err := s.policy()
-	if err == nil {
-		err = s.checkCDPGrant(rules)
-	}
-	if err == nil {
-		err = s.check()
-	}
-	return rules, err
-}
-
 // openMCP opens the executor stack of valid settings, and an MCP server on it. The returned
 // function closes both. No extension connects after ctx is done. With --cdp-listen, CDP clients can
 // connect until then.
-func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.Logger) (server *mcp.Server, b *executorStack, closeAll func() error, err error) {
-	record, closeRecord, err := s.openAudit(log)
+func openMCP(ctx context.Context, s *session, rules *policy.Policy, log *slog.Logger) (server *mcp.Server, b *executorStack, closeAll func() error, err error) {
+	record, closeRecord, err := openAudit(s.Settings, s.auditLogs, log)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -101,7 +93,7 @@ func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.L
 			closeRecord()
 		}
 	}()
-	if s.serveDirectory != "" {
+	if s.ServeDirectory != "" {
 		if rules, err = s.serveFiles(rules.Config().StateDir, log); err != nil {
 			return nil, nil, nil, err
 		}
@@ -115,19 +107,19 @@ func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.L
 		record = s.observe(record)
 	}
 	if record != nil {
-		record = maskedRecorder{record, s.openVault().Mask}
+		record = maskedRecorder{record, s.vault.Mask}
 	}
 	notes := rules.Notes()
 	for _, note := range notes {
 		log.Warn(note)
 	}
 	if s.files != nil {
-		notes = append(notes, fmt.Sprintf("Files: %s serves the user's directory %q to pages, read-only. Open files at URLs below it.", s.files.URL(), filepath.Base(s.serveDirectory)))
+		notes = append(notes, fmt.Sprintf("Files: %s serves the user's directory %q to pages, read-only. Open files at URLs below it.", s.files.URL(), filepath.Base(s.ServeDirectory)))
 	}
-	rules.AddOwnPorts(ownPorts(s.data))
+	rules.AddOwnPorts(ownPorts(s.Data))
 	guard := policy.NewGuard(rules, log)
 	var extensions *bridge.Server
-	if s.prefer != string(executor.BackendCDP) || s.namesExtension() { // otherwise no call would use the extension
+	if s.Prefer != string(executor.BackendCDP) || s.NamesExtension() { // otherwise no call would use the extension
 		if extensions, err = newBridge(s, guard, log); err != nil {
 			return nil, nil, nil, err
 		}
@@ -136,8 +128,8 @@ func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.L
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if s.cdpListen != "" {
-		if err := b.cdp.listen(s, rules, log); err != nil {
+	if s.CDPListen != "" {
+		if err := b.cdp.listen(s.Settings, rules, log); err != nil {
 			return nil, nil, nil, errors.Join(err, b.Close())
 		}
 	}
@@ -161,32 +153,32 @@ func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.L
 	}
 	var calls mcp.CallObserver = watchedCalls{s.watched}
 	stopIdle := func() {}
-	if s.idleBrowser > 0 {
-		idle := newIdleBrowser(calls, s.idleBrowser, b.closeIdle)
+	if s.IdleBrowser > 0 {
+		idle := newIdleBrowser(calls, s.IdleBrowser, b.closeIdle)
 		calls, stopIdle = idle, idle.stop
 	}
 	server = mcp.NewServer(b, &mcp.Options{
-		Version:             programVersion(),
-		Tools:               s.tools,
-		Structured:          s.structured,
+		Version:             s.Version,
+		Tools:               s.Tools,
+		Structured:          s.Structured,
 		Logger:              log,
 		Notes:               notes,
 		Audit:               record,
-		PromptForPermission: s.ask != "never",
+		PromptForPermission: s.Ask != "never",
 		Prompter:            popup,
-		Secrets:             s.sessionSecrets(),
-		Mask:                s.sessionVault().Mask,
-		Withhold:            s.sessionVault().Withhold,
+		Secrets:             s.secretsOfCalls(),
+		Mask:                s.own.Mask,
+		Withhold:            s.own.Withhold,
 		Observer:            calls,
 		Handover:            &handover,
 
 		Limit:          s.limit,
-		CallsPerMinute: s.maxCalls,
-		MaxResultBytes: int64(s.maxResult),
-		MaxImage:       s.maxImage,
-		MaxOutputBytes: int64(s.maxOutputTotal),
-		OutputDir:      s.dirs.output(s.data),
-		OutputUsage:    s.dirs.outputUsage(s.data),
+		CallsPerMinute: s.MaxCalls,
+		MaxResultBytes: int64(s.MaxResult),
+		MaxImage:       s.MaxImage,
+		MaxOutputBytes: int64(s.MaxOutputTotal),
+		OutputDir:      s.dirs.output(s.Data),
+		OutputUsage:    s.dirs.outputUsage(s.Data),
 		OnClient: func(name string) {
 			s.watched.AddClient(name)
 			select {
@@ -200,11 +192,11 @@ func openMCP(ctx context.Context, s *settings, rules *policy.Policy, log *slog.L
 		s.watched.Close()
 		cancel()
 		background.Wait()
-		err := runWithTimeout(cmp.Or(s.closeTimeout, timing.Current().CloseBrowser), func() error {
+		err := cli.RunWithTimeout(cmp.Or(s.closeTimeout, timing.Current().CloseBrowser), func() error {
 			stopIdle()
 			return b.Close()
 		})
-		if errors.Is(err, errCloseTimeout) {
+		if errors.Is(err, cli.ErrCloseTimeout) {
 			log.Warn("browser shutdown timed out; it exits with this process", "error", err)
 			err = nil // the shutdown itself succeeded
 		}
@@ -238,36 +230,4 @@ func connectExtension(ctx context.Context, server *bridge.Server, rules *policy.
 	wait := rotateOnHangup(ctx, server, log)
 	openBridge(server, rules, log)
 	wait()
-}
-
-// An eofNotifier calls ended once, when Read first returns an error.
-type eofNotifier struct {
-	io.Reader
-	ended func()
-}
-
-func (r *eofNotifier) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	if err != nil && r.ended != nil {
-		r.ended()
-		r.ended = nil
-	}
-	return n, err
-}
-
-func (r *eofNotifier) Close() error { return nil }
-
-// errCloseTimeout reports that closing did not finish in time.
-var errCloseTimeout = errors.New("closing timed out")
-
-// runWithTimeout runs f and returns its error, or errCloseTimeout if f does not return within d.
-func runWithTimeout(d time.Duration, f func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- f() }()
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(d):
-		return fmt.Errorf("%w after %v", errCloseTimeout, d)
-	}
 }

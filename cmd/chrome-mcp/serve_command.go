@@ -16,27 +16,22 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
 	"github.com/chrome-mcp/chrome-mcp/internal/handover"
+	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
 const (
-	// startPoll is the interval at which the start of a server is checked.
-	startPoll = 10 * time.Millisecond
-	// startedIdleTimeout is the idle timeout of a server that call or shell started.
-	startedIdleTimeout = time.Hour
 	// defaultSessionIdle is the default of --session-idle. An agent may think, or wait for its
 	// user, for minutes.
 	defaultSessionIdle = 15 * time.Minute
-	// maxStartError bounds the part of a server's log that the error of a failed start repeats, in
-	// bytes.
-	maxStartError = 2000
 )
 
-func serveCommand(s *settings) *cobra.Command {
+func serveCommand(s *cli.Settings) *cobra.Command {
 	var opts server.Options // with the lifetimes of the server and its sessions
 	var listen listenFlags
 	cmd := &cobra.Command{
@@ -49,7 +44,7 @@ settings of a session come from the call that opens it.
 
 With --listen it also serves MCP over HTTP, at /mcp, to clients with a token. Their
 sessions have the flags of serve, or those of their token in --token-file.`,
-		Args: s.maxArgs(0),
+		Args: s.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return serveSessions(cmd.Context(), s, opts, &listen, cmd.Flags(), cmd.ErrOrStderr())
 		},
@@ -57,25 +52,12 @@ sessions have the flags of serve, or those of their token in --token-file.`,
 	cmd.Flags().DurationVar(&opts.IdleTimeout, "idle-timeout", 0, "with serve: stop after this time without requests, such as 1h; 0 means never")
 	cmd.Flags().DurationVar(&opts.SessionIdle, "session-idle", defaultSessionIdle, "with serve: close sessions without requests after this time, except those of call and shell; 0 means never")
 	cmd.Flags().DurationVar(&opts.SessionTTL, "session-ttl", 0, "with serve: close a session after this time, also while it is in use, such as 8h; 0 means never")
-	cmd.Flags().Var(newNumber(&s.maxBrowsers, chromium.DefaultMaxBrowsers), "max-browsers", "with serve: maximum number of shared browsers; tokens share none")
+	cmd.Flags().Var(cli.NewNumber(&s.MaxBrowsers, chromium.DefaultMaxBrowsers), "max-browsers", "with serve: maximum number of shared browsers; tokens share none")
 	listen.define(cmd.Flags())
 	cmd.AddCommand(
-		s.command("status", "print whether the server is running", printServerStatus),
-		s.command("stop", "stop the server and close its sessions", stopServer),
+		s.Command("status", "print whether the server is running", printServerStatus),
+		s.Command("stop", "stop the server and close its sessions", stopServer),
 	)
-	return cmd
-}
-
-func sessionsCommand(s *settings) *cobra.Command {
-	cmd := s.command("sessions", "list or close the sessions of call and shell", printSessions)
-	var all bool
-	closeCommand := &cobra.Command{
-		Use:   "close NAME... | --all",
-		Short: "close sessions and their browsers",
-		RunE:  func(cmd *cobra.Command, names []string) error { return closeSessions(s, all, names, cmd.OutOrStdout()) },
-	}
-	closeCommand.Flags().BoolVar(&all, "all", false, "close all sessions")
-	cmd.AddCommand(s.command("list", "list the sessions", printSessions), closeCommand)
 	return cmd
 }
 
@@ -84,25 +66,25 @@ func sessionsCommand(s *settings) *cobra.Command {
 var serverFlags = []string{"data", "idle-timeout", "session-idle", "session-ttl", "max-browsers", "egress-address", "log-level", "log-file", "config"}
 
 // checkServeFlags checks that the flags of serve have an effect.
-func checkServeFlags(s *settings, listen *listenFlags, flags *pflag.FlagSet) error {
+func checkServeFlags(s *cli.Settings, listen *listenFlags, flags *pflag.FlagSet) error {
 	allowed := slices.Concat(serverFlags, listenFlagNames, []string{"listen"})
 	hint := "Pass it to call or shell; it applies to the session that they open."
 	switch {
 	case listen.tokenFile != "":
 		hint = "Write it to the settings of a token."
 	case listen.address != "":
-		allowed = append(allowed, sessionFlags()...)
+		allowed = append(allowed, cli.SessionFlags()...)
 	}
 	var err error
 	flags.Visit(func(f *pflag.Flag) {
-		if err == nil && s.sources[f.Name] == "" && !slices.Contains(allowed, f.Name) {
+		if err == nil && s.OnCommandLine(f.Name) && !slices.Contains(allowed, f.Name) {
 			if f.Name == "cdp-listen" || f.Name == "cdp-clients" && listen.tokenFile == "" {
 				hint = "Set --listen and --cdp-clients; CDP clients then use the address of --listen."
 			}
 			if f.Name == "idle-browser" {
 				hint = "Use --session-idle, which closes sessions with their browsers."
 			}
-			err = usagef(hint, "--%s has no effect on serve", f.Name)
+			err = cli.Usagef(hint, "--%s has no effect on serve", f.Name)
 		}
 	})
 	return cmp.Or(err, listen.check(flags))
@@ -110,16 +92,17 @@ func checkServeFlags(s *settings, listen *listenFlags, flags *pflag.FlagSet) err
 
 // serveSessions runs the server until ctx is done, a client stops it, or it was idle for
 // opts.IdleTimeout. opts has only the lifetimes.
-func serveSessions(ctx context.Context, s *settings, opts server.Options, listen *listenFlags, flags *pflag.FlagSet, stderr io.Writer) error {
+func serveSessions(ctx context.Context, s *cli.Settings, opts server.Options, listen *listenFlags, flags *pflag.FlagSet, stderr io.Writer) error {
 	if err := checkServeFlags(s, listen, flags); err != nil {
 		return err
 	}
 	for flag, value := range map[string]time.Duration{"idle-timeout": opts.IdleTimeout, "session-idle": opts.SessionIdle, "session-ttl": opts.SessionTTL} {
 		if value < 0 {
-			return usagef("", "--%s must not be negative", flag)
+			return cli.Usagef("", "--%s must not be negative", flag)
 		}
 	}
-	log, closeLog, err := newLogger(s, stderr)
+	vault := secrets.Open(s.Data)
+	log, closeLog, err := newLogger(s, vault, stderr)
 	if err != nil {
 		return err
 	}
@@ -129,38 +112,40 @@ func serveSessions(ctx context.Context, s *settings, opts server.Options, listen
 		return err
 	}
 	defer l.Release() // last, when the browsers have exited
-	fmt.Fprintf(stderr, "chrome-mcp listens on %s; `chrome-mcp serve stop` stops it.\n", server.SocketPath(s.data))
-	listener.print(stderr, s.data)
-	pool := &chromium.Pool{Logger: log, MaxBrowsers: s.maxBrowsers}
+	fmt.Fprintf(stderr, "chrome-mcp listens on %s; `chrome-mcp serve stop` stops it.\n", server.SocketPath(s.Data))
+	listener.print(stderr, s.Data)
+	pool := &chromium.Pool{Logger: log, MaxBrowsers: s.MaxBrowsers}
 	opener := &sessionOpener{
-		data:     s.data,
+		data:     s.Data,
+		version:  s.Version,
 		pool:     pool,
-		egress:   s.remoteEgress,
-		vault:    s.openVault(),
+		egress:   s.RemoteEgress,
+		vault:    vault,
 		profiles: newProfileLeases(),
-		audits:   &auditLogs{log: log},
-		listener: listener,
+		audits:   newAuditLogs(log),
 		board:    new(dashboard.Board),
 		desk:     new(handover.Desk),
 		log:      log,
 	}
-	opts.Version = programVersion()
+	if listener != nil {
+		opener.ownHosts, opener.count, opts.HTTP = listener.hosts, listener.metrics.Recorder, listener.HTTPListener
+	}
+	opts.Version = s.Version
 	opts.Logger = log
-	opts.HTTP = listener.listener()
 	opts.Tools = func() any { return mcp.Tools() }
-	opts.OpenAPI = sync.OnceValue(func() any { return mcp.OpenAPI(programVersion()) })
+	opts.OpenAPI = sync.OnceValue(func() any { return mcp.OpenAPI(s.Version) })
 	opts.Open = opener.open
 	opts.CheckSettings = checkSettings
 	opener.dashboard = startDashboard(s, kindServer, opener.board, opener.desk, 0, log)
 	err = server.New(opts).Serve(ctx, l)
 	opener.dashboard.stop()
 	opener.audits.close()
-	return errors.Join(err, runWithTimeout(timing.Current().ClosePool, pool.Close))
+	return errors.Join(err, cli.RunWithTimeout(timing.Current().ClosePool, pool.Close))
 }
 
 // listenSocket listens on the Unix socket of the data directory.
-func listenSocket(ctx context.Context, s *settings) (*server.Socket, error) {
-	l, err := server.Listen(ctx, s.data)
+func listenSocket(ctx context.Context, s *cli.Settings) (*server.Socket, error) {
+	l, err := server.Listen(ctx, s.Data)
 	if e, ok := errors.AsType[*executor.Error](err); ok && e.Code == executor.ErrBackpressure {
 		e.Hint = "Stop it with `chrome-mcp serve stop`, which closes its sessions, or use another --data. call and shell start one if none is running."
 	}
@@ -169,7 +154,7 @@ func listenSocket(ctx context.Context, s *settings) (*server.Socket, error) {
 
 // openListeners opens the Unix socket and, with --listen, the HTTP listener and its token. After an
 // error, neither is open.
-func openListeners(ctx context.Context, s *settings, listen *listenFlags, flags *pflag.FlagSet, log *slog.Logger) (*httpListener, *server.Socket, error) {
+func openListeners(ctx context.Context, s *cli.Settings, listen *listenFlags, flags *pflag.FlagSet, log *slog.Logger) (*httpListener, *server.Socket, error) {
 	if listen.address == "" {
 		l, err := listenSocket(ctx, s)
 		return nil, l, err

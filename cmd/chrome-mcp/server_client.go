@@ -11,75 +11,87 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
-	"github.com/spf13/cobra"
+)
+
+const (
+	// startPoll is the interval at which the start of a server is checked.
+	startPoll = 10 * time.Millisecond
+	// startedIdleTimeout is the idle timeout of a server that call or shell started.
+	startedIdleTimeout = time.Hour
+	// maxStartError bounds the part of a server's log that the error of a failed start repeats, in
+	// bytes.
+	maxStartError = 2000
 )
 
 // openServerSession returns a client of the server, which it starts if none is running, after
-// opening the session that the settings name. With keep, the session does not end when it is idle.
-func openServerSession(cmd *cobra.Command, s *settings, keep bool) (*server.Client, error) {
-	if isURL(s.connect) {
-		return nil, usagef("Omit it to use a server of this machine.", "--connect URL cannot be combined with a command")
+// opening the session that the settings name. replaced reports that this closed one with other settings.
+// With keep, the session does not end when it is idle.
+func openServerSession(cmd *cobra.Command, s *cli.Settings, keep bool) (client *server.Client, replaced bool, err error) {
+	if isURL(s.Connect) {
+		return nil, false, cli.Usagef("Omit it to use a server of this machine.", "--connect URL cannot be combined with a command")
 	}
-	if err := server.CheckName(s.session); err != nil {
-		return nil, s.flagValueError("session", err)
+	if err := server.CheckName(s.Session); err != nil {
+		return nil, false, s.FlagValueError("session", err)
 	}
-	if _, err := s.validPolicy(); err != nil {
-		return nil, err
+	if _, err := validPolicy(s); err != nil {
+		return nil, false, err
 	}
-	values, err := s.forServer(cmd.Flags())
+	values, err := s.ForServer(cmd.Flags())
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	ctx := cmd.Context()
-	socket := cmp.Or(s.connect, server.SocketPath(s.data))
-	client := server.NewClient(socket)
+	socket := cmp.Or(s.Connect, server.SocketPath(s.Data))
+	client = server.NewClient(socket)
 	st, err := client.Status(ctx)
 	switch {
 	case !errors.Is(err, server.ErrNotRunning):
-	case socket != server.SocketPath(s.data): // of another data directory
-		err = usagef("Start it with chrome-mcp serve.", "--connect: no server listens on %s", socket)
+	case socket != server.SocketPath(s.Data): // of another data directory
+		err = cli.Usagef("Start it with chrome-mcp serve.", "--connect: no server listens on %s", socket)
 	default:
-		st, err = startLocalServer(ctx, s.data, client)
+		st, err = startLocalServer(ctx, s.Data, client)
 	}
-	if err == nil && st.Version != programVersion() {
-		err = usagef("Stop it with `chrome-mcp serve stop`, which closes its sessions, and try again.",
-			"the running server has version %s, this program %s", st.Version, programVersion())
+	if err == nil && st.Version != s.Version {
+		err = cli.Usagef("Stop it with `chrome-mcp serve stop`, which closes its sessions, and try again.",
+			"the running server has version %s, this program %s", st.Version, s.Version)
 	}
 	if err == nil {
-		s.replacedSession, err = client.OpenSession(ctx, s.session, values, keep)
+		replaced, err = client.OpenSession(ctx, s.Session, values, keep)
 		if e, ok := errors.AsType[*executor.Error](err); ok && e.Code == executor.ErrBadArgs {
-			err = usagef(e.Hint, "%s", e.Message())
+			err = cli.Usagef(e.Hint, "%s", e.Message())
 		}
 	}
 	if err != nil {
 		client.Close()
-		return nil, err
+		return nil, false, err
 	}
-	return client, nil
+	return client, replaced, nil
 }
 
 // openPrincipalSession returns a client for the session of the principal whose token is in
 // --principal-file. The server determines its settings.
-func openPrincipalSession(cmd *cobra.Command, s *settings, _ bool) (*server.Client, error) {
+func openPrincipalSession(cmd *cobra.Command, s *cli.Settings) (*server.Client, error) {
 	if err := onlyConnectFlags(cmd, s, "--principal-file", "principal-file"); err != nil {
 		return nil, err
 	}
-	token, err := server.ReadToken(s.principalFile)
+	token, err := server.ReadToken(s.PrincipalFile)
 	if err != nil {
-		return nil, s.flagValueError("principal-file", err)
+		return nil, s.FlagValueError("principal-file", err)
 	}
-	client := server.NewClient(s.connect)
+	client := server.NewClient(s.Connect)
 	client.SetToken(token)
 	switch _, err := client.Status(cmd.Context()); {
 	case errors.Is(err, server.ErrNotRunning):
-		return nil, usagef("Its session has ended.", "--connect: no server listens on %s", s.connect)
+		return nil, cli.Usagef("Its session has ended.", "--connect: no server listens on %s", s.Connect)
 	case err != nil:
 		client.Close()
 		return nil, err
@@ -88,25 +100,27 @@ func openPrincipalSession(cmd *cobra.Command, s *settings, _ bool) (*server.Clie
 }
 
 // connectSocket serves MCP on stdin and stdout with a session of the server.
-func connectSocket(cmd *cobra.Command, s *settings) error {
+func connectSocket(cmd *cobra.Command, s *cli.Settings) error {
 	ctx := cmd.Context()
-	open := openServerSession
-	if s.principalFile != "" {
-		open = openPrincipalSession
+	var client *server.Client
+	var err error
+	if s.PrincipalFile != "" {
+		client, err = openPrincipalSession(cmd, s)
+	} else {
+		client, _, err = openServerSession(cmd, s, false)
 	}
-	client, err := open(cmd, s, false)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	stream, err := client.Stream(ctx, s.session)
+	stream, err := client.Stream(ctx, s.Session)
 	if err != nil {
 		return err
 	}
 	defer stream.Close()
 	defer context.AfterFunc(ctx, func() { stream.Close() })()
 	ended := make(chan struct{}) // stdin
-	in := &eofNotifier{Reader: cmd.InOrStdin(), ended: func() {
+	in := &cli.EOFNotifier{Reader: cmd.InOrStdin(), Ended: func() {
 		close(ended) // first: the server then closes the stream
 		stream.CloseWrite()
 	}}
@@ -142,12 +156,12 @@ func startLocalServer(ctx context.Context, data string, client *server.Client) (
 	if err != nil {
 		return server.Status{}, err
 	}
-	cmd := exec.Command(program, "serve", "--data", data, "--idle-timeout", startedIdleTimeout.String(), "--config", noConfig)
+	cmd := exec.Command(program, "serve", "--data", data, "--idle-timeout", startedIdleTimeout.String(), "--config", cli.NoConfig)
 	cmd.Stderr = log
 	cmd.Dir = filepath.VolumeName(data) + string(filepath.Separator)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return strings.HasPrefix(name, envPrefix) || strings.HasSuffix(strings.ToUpper(name), "_PROXY")
+		return strings.HasPrefix(name, cli.EnvPrefix) || strings.HasSuffix(strings.ToUpper(name), "_PROXY")
 	})
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
@@ -187,144 +201,4 @@ func tail(path string, from int64) string {
 	data = data[min(from, int64(len(data))):]
 	data = data[max(0, len(data)-maxStartError):]
 	return strings.Join(strings.Fields(string(data)), " ")
-}
-
-// printServerStatus prints whether the server is running.
-func printServerStatus(s *settings, stdout io.Writer) error {
-	client := server.NewClient(server.SocketPath(s.data))
-	defer client.Close()
-	st, err := client.Status(context.Background())
-	if errors.Is(err, server.ErrNotRunning) {
-		_, err = fmt.Fprintln(stdout, "not running; chrome-mcp call and shell start it")
-		return err
-	}
-	if err == nil {
-		listen := ""
-		if st.URL != "" {
-			listen = ", listening on " + st.URL
-		}
-		_, err = fmt.Fprintf(stdout, "running: version %s, process %d, since %s, sessions of call and shell: %d%s\n", st.Version, st.PID, st.Started.Format(time.DateTime), st.Sessions, listen)
-	}
-	return err
-}
-
-// stopServer stops the server, prints what it ended, and returns when its browsers have exited.
-func stopServer(s *settings, stdout io.Writer) error {
-	client := server.NewClient(server.SocketPath(s.data))
-	defer client.Close()
-	limit := timing.Current().EndSessions
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	st, err := client.Status(ctx)
-	var sessions []server.Info
-	if err == nil {
-		sessions, err = client.AllSessions(ctx)
-	}
-	if err == nil {
-		err = client.Stop(ctx)
-	}
-	result := "stopped"
-	if errors.Is(err, server.ErrNotRunning) {
-		result, err = "not running", nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := client.WaitStopped(ctx, st); err != nil {
-		return fmt.Errorf("the server is still stopping after %v: process %d, sessions: %s", limit, st.PID, cmp.Or(strings.Join(sessionNames(sessions), ", "), "none"))
-	}
-	for _, name := range sessionNames(sessions) {
-		fmt.Fprintf(stdout, "closed %s\n", name)
-	}
-	_, err = fmt.Fprintln(stdout, result)
-	return err
-}
-
-// noSessions is what sessions prints if there are none.
-const noSessions = "no open sessions; chrome-mcp call and shell open them"
-
-// sessionNames returns the names of sessions; those of tokens are SESSION@TOKEN.
-func sessionNames(all []server.Info) (names []string) {
-	for _, one := range all {
-		name := one.Name
-		if one.Principal != "" {
-			name += "@" + one.Principal
-		}
-		names = append(names, name)
-	}
-	return names
-}
-
-// printSessions prints the open sessions, one per line.
-func printSessions(s *settings, stdout io.Writer) error {
-	client := server.NewClient(server.SocketPath(s.data))
-	defer client.Close()
-	sessions, err := client.AllSessions(context.Background())
-	if errors.Is(err, server.ErrNotRunning) {
-		err = nil
-	}
-	if err == nil && len(sessions) == 0 {
-		_, err = fmt.Fprintln(stdout, noSessions)
-	}
-	names := sessionNames(sessions)
-	for i, one := range sessions {
-		line := fmt.Sprintf("%-20s since %s, last used %s", names[i], one.Started.Format(time.DateTime), one.Used.Format(time.DateTime))
-		if !one.Ends.IsZero() {
-			line += ", ends " + one.Ends.Format(time.DateTime)
-		}
-		if err == nil {
-			_, err = fmt.Fprintln(stdout, line)
-		}
-	}
-	return err
-}
-
-// closeSessions closes the named sessions, or all of the operating-system user. It prints which were
-// closed, and returns when their browsers have exited.
-func closeSessions(s *settings, all bool, names []string, stdout io.Writer) error {
-	if all == (len(names) > 0) {
-		return usagef("`chrome-mcp sessions list` lists them.", "name the sessions to close, or close --all")
-	}
-	client := server.NewClient(server.SocketPath(s.data))
-	defer client.Close()
-	limit := timing.Current().EndSessions
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	if all {
-		sessions, err := client.Sessions(ctx)
-		if err != nil && !errors.Is(err, server.ErrNotRunning) {
-			return err
-		}
-		if names = sessionNames(sessions); len(names) == 0 {
-			_, err := fmt.Fprintln(stdout, noSessions)
-			return err
-		}
-	}
-	failed := make([]error, len(names))
-	var closing sync.WaitGroup
-	for i, name := range names {
-		closing.Go(func() { failed[i] = client.CloseSession(ctx, name) })
-	}
-	closing.Wait()
-	var open []string // after the limit
-	var errs []error
-	for i, name := range names {
-		switch err := failed[i]; {
-		case err == nil:
-			fmt.Fprintf(stdout, "closed %s\n", name)
-		case errors.Is(err, context.DeadlineExceeded):
-			open = append(open, name)
-		case errors.Is(err, server.ErrNotRunning) || errors.Is(err, executor.ErrBadArgs):
-			errs = append(errs, usagef("`chrome-mcp sessions list` lists them.", "session %q not found", name))
-		default:
-			errs = append(errs, fmt.Errorf("session %s: %w", name, err))
-		}
-	}
-	if len(open) > 0 {
-		errs = append(errs, fmt.Errorf("still open after %v: %s", limit, strings.Join(open, ", ")))
-	}
-	if len(errs) == 1 {
-		return errs[0]
-	}
-	return errors.Join(errs...)
 }

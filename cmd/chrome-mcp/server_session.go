@@ -5,25 +5,24 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
 	"github.com/chrome-mcp/chrome-mcp/internal/handover"
-	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
-	"github.com/spf13/pflag"
+	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
 // A serverSession is a session of the server. It implements server.Session.
@@ -82,7 +81,7 @@ func (s *serverSession) ServeDevTools(w http.ResponseWriter, r *http.Request) er
 	if s.stack.cdp == nil {
 		return executor.Errorf(executor.ErrBadArgs, "Open it with --cdp-clients=multi and --unsafe-enable-eval.", "CDP clients are not enabled for the session")
 	}
-	s.stack.cdp.relay.ServeDevTools(w, r, "")
+	s.stack.cdp.serveDevTools(w, r)
 	return nil
 }
 
@@ -128,20 +127,38 @@ func (s *serverSession) Close(reason string) error {
 	return err
 }
 
+// bridgePort returns the port of the bridge of a chat.
+func (s *serverSession) bridgePort() int { return s.stack.bridge.Port() }
+
+// allowSite allows the site of u in a chat until revoke is called.
+func (s *serverSession) allowSite(u *policy.URL) (revoke func(), err error) {
+	return s.stack.guard.AllowSite(u)
+}
+
+// lastOrigin returns the origin of the last decision about a page of a chat, or "".
+func (s *serverSession) lastOrigin() string {
+	if origin := s.site.last.Load(); origin != nil {
+		return *origin
+	}
+	return ""
+}
+
 // stoppedByUser is the reason in the errors of a session that the user stopped on the dashboard.
 const stoppedByUser = "the user stopped it on the dashboard"
 
 // A sessionOpener opens the sessions of a server.
 type sessionOpener struct {
 	data         string                 // directory
+	version      string                 // of the program
 	installation string                 // bridge.Options.Installation
 	pool         *chromium.Pool         // for sessions with a temporary profile
 	egress       *chromium.RemoteEgress // may be nil
-	vault        *secrets.Vault         // may be nil
+	vault        *secrets.Vault
 	profiles     *profileLeases
 	usages       fileUsages
-	audits       *auditLogs    // nil means that each session opens its own
-	listener     *httpListener // may be nil
+	audits       *auditLogs                          // nil means that each session opens its own
+	ownHosts     []string                            // hosts of the server that are not loopback; pages must not reach them
+	count        func(audit.Recorder) audit.Recorder // returns a recorder that counts entries and passes them on; may be nil
 	board        *dashboard.Board
 	dashboard    *dashboardService
 	desk         *handover.Desk
@@ -159,23 +176,28 @@ func (o *sessionOpener) open(r server.OpenRequest) (server.Session, error) {
 
 // openFor opens a session. If chatAgent is not empty, the session is that of a chat with this agent.
 func (o *sessionOpener) openFor(r server.OpenRequest, chatAgent string) (*serverSession, error) {
-	s, err := sessionSettings(r.Name, o.data, r.Settings)
+	settings, err := cli.SessionSettings(r.Name, o.data, r.Settings)
 	if err != nil {
-		return nil, asBadSettings(err)
+		return nil, AsBadSettings(err)
 	}
+	settings.Version, settings.RemoteEgress = o.version, o.egress
+	settings.BlockDomain = append(settings.BlockDomain, o.ownHosts...)
+	s := newSession(settings, o.vault)
+	s.closeTimeout = timing.Current().CloseTerminal
 	s.chatAgent, s.installation = chatAgent, o.installation
-	s.limit, s.pool, s.remoteEgress, s.vault, s.auditLogs = r.Limit, o.pool, o.egress, o.vault, o.audits
+	s.limit, s.pool, s.auditLogs = r.Limit, o.pool, o.audits
 	s.handover = mcp.HandoverOptions{Questions: o.desk, Session: r.Name, Principal: r.Principal, Dashboard: o.dashboard.available}
-	s.dirs = sessionDirs{r.Name, r.Principal, r.Principal != "" && chatAgent == "", &o.usages}
+	s.dirs = sessionDirs{name: r.Name, principal: r.Principal, token: r.Principal != "" && chatAgent == "", usages: &o.usages}
 	lease := o.profiles.lease(r.Principal, r.Name)
-	s.wrapBackend = lease.wrap(s)
-	s.wrapNamed = func(b executor.Backend, profile string) executor.Backend {
-		return lease.newSibling().wrapProfile(b, profile)
+	if !s.Isolated && s.CDPEndpoint == "" { // otherwise the default browser uses no profile
+		s.wrapBackend = func(b executor.Backend) executor.Backend { return lease.wrap(b, s.Profile) }
 	}
-	o.listener.block(s)
-	rules, err := s.validPolicy()
+	s.wrapNamed = func(b executor.Backend, profile string) executor.Backend {
+		return lease.newSibling().wrap(b, profile)
+	}
+	rules, err := validPolicy(settings)
 	if err != nil {
-		return nil, asBadSettings(err)
+		return nil, AsBadSettings(err)
 	}
 	s.watched = o.board.Open(dashboard.SessionOptions{Principal: r.Principal, Name: r.Name, Stop: func() {
 		if err := r.Close(stoppedByUser); err != nil {
@@ -187,7 +209,10 @@ func (o *sessionOpener) openFor(r server.OpenRequest, chatAgent string) (*server
 		if log != nil {
 			named = namedRecorder{log, r.Name, r.Principal}
 		}
-		return o.listener.record(named)
+		if o.count == nil {
+			return named
+		}
+		return o.count(named)
 	}
 	site := new(siteRecorder)
 	if chatAgent != "" {
@@ -220,120 +245,40 @@ func (o *sessionOpener) openFor(r server.OpenRequest, chatAgent string) (*server
 	return one, nil
 }
 
-// asBadSettings returns err with the code ErrBadArgs if it is a *usageError.
-func asBadSettings(err error) error {
-	if usage, ok := errors.AsType[*usageError](err); ok {
-		return executor.Errorf(executor.ErrBadArgs, usage.hint, "settings of the session: %w", usage)
+// AsBadSettings returns err with the code ErrBadArgs if it is a *cli.UsageError.
+func AsBadSettings(err error) error {
+	if usage, ok := errors.AsType[*cli.UsageError](err); ok {
+		return executor.Errorf(executor.ErrBadArgs, usage.Hint, "settings of the session: %w", usage)
 	}
 	return err
 }
 
-// Settings that forServer computes, because their values can come from the environment.
-const (
-	proxySetting   = "--proxy"
-	noProxySetting = "no_proxy"
-)
-
-// forServer returns the settings that a client sends to open a session: the flags and variables
-// that its user set. Paths are absolute, because the server has another working directory.
-func (s *settings) forServer(flags *pflag.FlagSet) (server.Settings, error) {
-	values := server.Settings{}
-	var err error
-	flags.Visit(func(f *pflag.Flag) {
-		switch f.Name {
-		case "data", "session", "connect", "connect-token-file", "unsafe-connect-http", "principal-file", "no-server", "cdp-listen", "egress-address", "idle-browser", "json", "structured", "tools", "log-level", "log-file", "config", "proxy":
-			return // those of the client, of the server, or the same for all sessions
-		}
-		set := []string{f.Value.String()}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			set = list.GetSlice()
-		}
-		if path := f.Name == "policy" || f.Name == "audit-log" || f.Name == "browser" && strings.ContainsRune(set[0], filepath.Separator); path && err == nil {
-			set[0], err = filepath.Abs(set[0])
-		}
-		values["--"+f.Name] = set
-	})
-	if s.proxy != "" {
-		values[proxySetting] = []string{s.proxy}
-	}
-	if s.noProxy != "" {
-		values[noProxySetting] = []string{s.noProxy}
-	}
-	s.addBrowsers(values)
-	return values, err
-}
-
 // checkSettings checks the names and values of settings that a client sent.
 func checkSettings(values server.Settings) error {
-	_, _, err := parseSettings(values)
-	return asBadSettings(err)
+	_, _, err := cli.ParseSettings(values)
+	return AsBadSettings(err)
 }
 
-// maxSettingName bounds the name of an unknown setting in an error, in characters.
-const maxSettingName = 60
-
-// parseSettings sets the flags that the settings of a session name.
-func parseSettings(values server.Settings) (*settings, *pflag.FlagSet, error) {
-	s, groups := define()
-	flags := pflag.NewFlagSet("session", pflag.ContinueOnError)
-	for _, g := range groups {
-		flags.AddFlagSet(g.flags)
-	}
-	known := map[string]*pflag.Flag{}
-	for _, name := range sessionFlags() {
-		known["--"+name] = flags.Lookup(name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if name == noProxySetting {
-			s.noProxy = strings.Join(values[name], ",")
-			continue
-		}
-		if name == browsersSetting {
-			if err := s.setBrowsers(values[name]); err != nil {
-				return nil, nil, err
-			}
-			continue
-		}
-		flag := known[name]
-		if flag == nil {
-			return nil, nil, usagef("Settings are the flags of a session, with dashes; see `chrome-mcp help flags`.", "unknown setting %q", pagetext.Truncate(name, maxSettingName)).suggest(name, known)
-		}
-		if _, list := flag.Value.(pflag.SliceValue); !list && len(values[name]) > 1 {
-			return nil, nil, usagef("Send one.", "%s has %d values", name, len(values[name]))
-		}
-		for _, value := range values[name] {
-			if err := flags.Set(flag.Name, value); err != nil {
-				return nil, nil, usagef("", "%s: %s", name, reason(err))
-			}
-		}
-	}
-	return s, flags, nil
+// A siteRecorder notes the origin of the last entry of an audit log.
+type siteRecorder struct {
+	next audit.Recorder // nil without an audit log
+	last atomic.Pointer[string]
 }
 
-// sessionSettings returns the settings of a session that a client opens with values. Only the
-// default session uses the default profile; others have temporary profiles unless they name one.
-func sessionSettings(name, data string, values server.Settings) (*settings, error) {
-	s, flags, err := parseSettings(values)
-	if err != nil {
-		return nil, err
+// Ready implements audit.Recorder.
+func (r *siteRecorder) Ready() error {
+	if r.next == nil {
+		return nil
 	}
-	s.given = flags.Changed
-	s.data = data
-	if err := s.complete(); err != nil {
-		return nil, err
+	return r.next.Ready()
+}
+
+// Record implements audit.Recorder.
+func (r *siteRecorder) Record(e audit.Entry) {
+	if strings.Contains(e.Origin, "://") {
+		r.last.Store(&e.Origin)
 	}
-	if name != server.DefaultSession && !s.given("profile") && !s.given("cdp-endpoint") {
-		s.isolated = true
+	if r.next != nil {
+		r.next.Record(e)
 	}
-	if err := s.checkDefaultProfile(); err != nil {
-		return nil, err
-	}
-	if !s.given("tools") {
-		s.tools = mcp.Toolsets()
-	}
-	if !s.given("structured") {
-		s.structured = true
-	}
-	s.closeTimeout = timing.Current().CloseTerminal
-	return s, nil
 }

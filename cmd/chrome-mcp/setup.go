@@ -20,7 +20,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/hostconfig"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 	"github.com/chrome-mcp/chrome-mcp/internal/typo"
 )
 
@@ -33,7 +35,7 @@ type setupFlags struct {
 // the agent anything.
 var setupWrites = []string{"allow-domain", "block-domain", "browser", "headless", "isolated", "no-sandbox", "profile", "tools"}
 
-func setupCommand(s *settings) *cobra.Command {
+func setupCommand(s *cli.Settings) *cobra.Command {
 	var names []string
 	for _, h := range hostconfig.Hosts() {
 		names = append(names, h.Name)
@@ -44,7 +46,7 @@ func setupCommand(s *settings) *cobra.Command {
 		Short: "add this program to the configuration of an MCP host",
 		Long: `Adds this program to the user's configuration of an MCP host, as the server "chrome", or
 changes its command there. The hosts are ` + strings.Join(names[:4], ", ") + `,
-` + list(names[4:], "and") + `.
+` + phrase.List(names[4:], "and") + `.
 
 The command of the host itself adds a new entry, if the host has one and it is in PATH.
 Otherwise setup shows the change of the file, asks, and writes it with a backup.
@@ -55,7 +57,7 @@ command line, a profile for the host, and no permission such as --enable-mutatio
 --print writes nothing, and prints the configuration for hosts that are set up by hand.`,
 		Example:   "chrome-mcp setup claude-code --allow-domain example.com",
 		ValidArgs: names,
-		Args:      s.maxArgs(1),
+		Args:      s.MaxArgs(1),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return setup(cmd, s, given, strings.Join(words, ""))
 		},
@@ -68,15 +70,15 @@ command line, a profile for the host, and no permission such as --enable-mutatio
 }
 
 // setup adds this program to the configuration of an MCP host, or removes it.
-func setup(cmd *cobra.Command, s *settings, given setupFlags, name string) error {
+func setup(cmd *cobra.Command, s *cli.Settings, given setupFlags, name string) error {
 	host, err := setupHost(name)
 	if err != nil {
 		return err
 	}
 	if given.print && given.remove {
-		return usagef("", "--print and --remove exclude each other")
+		return cli.Usagef("", "--print and --remove exclude each other")
 	}
-	flags, err := s.setupArgs(cmd, host)
+	flags, err := setupArgs(s, cmd, host)
 	if err != nil {
 		return err
 	}
@@ -87,8 +89,8 @@ func setup(cmd *cobra.Command, s *settings, given setupFlags, name string) error
 	var entry *hostconfig.Entry // nil removes it
 	if given.remove {
 		for _, flag := range setupWrites {
-			if cmd.Flags().Changed(flag) && s.sources[flag] == "" {
-				return usagef("", "--remove and --%s exclude each other", flag)
+			if s.OnCommandLine(flag) {
+				return cli.Usagef("", "--remove and --%s exclude each other", flag)
 			}
 		}
 	} else if entry, err = setupEntry(flags); err != nil {
@@ -144,29 +146,29 @@ func setupHost(name string) (*hostconfig.Host, error) {
 		}
 		names = append(names, h.Name)
 	}
-	hint := "The hosts are " + list(names, "and") + "."
+	hint := "The hosts are " + phrase.List(names, "and") + "."
 	if name == "" {
-		return nil, usagef(hint, "setup needs the name of an MCP host")
+		return nil, cli.Usagef(hint, "setup needs the name of an MCP host")
 	}
 	hint += " For another host, add what `chrome-mcp setup cursor --print` prints."
-	return nil, usagef(hint, "unknown MCP host %q", name).didYouMean(typo.Nearest(name, slices.Values(names)))
+	return nil, cli.Usagef(hint, "unknown MCP host %q", name).DidYouMean(typo.Nearest(name, slices.Values(names)))
 }
 
 // setupArgs returns the arguments of the entry: the flags of the command line that setup writes.
-func (s *settings) setupArgs(cmd *cobra.Command, host *hostconfig.Host) ([]string, error) {
+func setupArgs(s *cli.Settings, cmd *cobra.Command, host *hostconfig.Host) ([]string, error) {
 	flags, own := cmd.Flags(), cmd.LocalNonPersistentFlags()
-	onLine := func(f *pflag.Flag) bool { return f != nil && f.Changed && s.sources[f.Name] == "" }
+	onLine := func(f *pflag.Flag) bool { return f != nil && s.OnCommandLine(f.Name) }
 	var args []string
 	var unknown error
 	flags.Visit(func(f *pflag.Flag) {
 		if onLine(f) && own.Lookup(f.Name) == nil && !slices.Contains(setupWrites, f.Name) && unknown == nil {
-			unknown = usagef("It writes only "+flagList(setupWrites)+". Add others to the file by hand.", "setup does not write --%s", f.Name)
+			unknown = cli.Usagef("It writes only "+flagList(setupWrites)+". Add others to the file by hand.", "setup does not write --%s", f.Name)
 		}
 	})
 	if unknown != nil {
 		return nil, unknown
 	}
-	only := &settings{given: func(string) bool { return false }}
+	only := &cli.Settings{Given: func(string) bool { return false }}
 	for _, name := range setupWrites {
 		f := flags.Lookup(name)
 		if !onLine(f) {
@@ -186,12 +188,12 @@ func (s *settings) setupArgs(cmd *cobra.Command, host *hostconfig.Host) ([]strin
 		}
 		switch name {
 		case "allow-domain":
-			only.allowDomain = s.allowDomain
+			only.AllowDomain = s.AllowDomain
 		case "block-domain":
-			only.blockDomain = s.blockDomain
+			only.BlockDomain = s.BlockDomain
 		}
 	}
-	if _, err := only.policy(); err != nil {
+	if _, err := policyOf(only); err != nil {
 		return nil, err
 	}
 	switch {
@@ -210,7 +212,7 @@ func flagList(names []string) string {
 	for i, name := range names {
 		flags[i] = "--" + name
 	}
-	return list(flags, "and")
+	return phrase.List(flags, "and")
 }
 
 // setupLocation returns the file that setup changes.
@@ -222,13 +224,13 @@ func setupLocation(host *hostconfig.Host, project bool) (hostconfig.Location, er
 		}
 		at, err := host.Project(dir)
 		if err != nil {
-			return at, usagef("Omit --project to change the user's configuration.", "%s %w", host.Title, err)
+			return at, cli.Usagef("Omit --project to change the user's configuration.", "%s %w", host.Title, err)
 		}
 		return at, nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return hostconfig.Location{}, usagef("Set the variable HOME.", "%v", err)
+		return hostconfig.Location{}, cli.Usagef("Set the variable HOME.", "%v", err)
 	}
 	return host.User(hostconfig.Environment{OS: runtime.GOOS, Home: home, Getenv: os.Getenv}), nil
 }
@@ -246,7 +248,7 @@ func setupEntry(flags []string) (*hostconfig.Entry, error) {
 	entry.Args = append(entry.Args, flags...)
 	for _, word := range append([]string{entry.Command}, entry.Args...) {
 		if !utf8.ValidString(word) {
-			return nil, usagef("Move the program to another directory.", "%q is not valid UTF-8, which configurations of MCP hosts require", word)
+			return nil, cli.Usagef("Move the program to another directory.", "%q is not valid UTF-8, which configurations of MCP hosts require", word)
 		}
 	}
 	return &entry, nil
@@ -261,9 +263,9 @@ func entryOf(self, goos string) (hostconfig.Entry, error) {
 		return npxEntry(filepath.FromSlash(before+"/_npx/"+hash), goos)
 	}
 	if strings.Contains(slashed, "/go-build") {
-		return hostconfig.Entry{}, usagef("Install it first: go install ./cmd/chrome-mcp.", "%s is temporary: go run removes it", self)
+		return hostconfig.Entry{}, cli.Usagef("Install it first: go install ./cmd/chrome-mcp.", "%s is temporary: go run removes it", self)
 	}
-	if found, err := exec.LookPath("chrome-mcp"); err == nil && filepath.IsAbs(found) && sameFile(found, self) {
+	if found, err := exec.LookPath("chrome-mcp"); err == nil && filepath.IsAbs(found) && cli.SameFile(found, self) {
 		self = found
 	}
 	return hostconfig.Entry{Command: self}, nil
@@ -281,7 +283,7 @@ func npxEntry(dir, goos string) (hostconfig.Entry, error) {
 		err = json.Unmarshal(data, &manifest)
 	}
 	if err != nil || len(manifest.Npx.Packages) == 0 {
-		return hostconfig.Entry{}, usagef("Install the package with npm install --global, and run setup again.", "%s does not name the packages of npx", filepath.Join(dir, "package.json"))
+		return hostconfig.Entry{}, cli.Usagef("Install the package with npm install --global, and run setup again.", "%s does not name the packages of npx", filepath.Join(dir, "package.json"))
 	}
 	words := []string{"npx", "-y"}
 	if goos == "windows" { // npx is a batch file there
@@ -326,12 +328,12 @@ func confirmSetup(cmd *cobra.Command, given setupFlags, change *hostconfig.Chang
 	other := change.Found != nil && !isOurs(change.Found.Entry)
 	switch {
 	case given.yes && other:
-		return usagef("Run setup in a terminal without --yes to see and confirm the change.",
+		return cli.Usagef("Run setup in a terminal without --yes to see and confirm the change.",
 			"the entry %s in %s starts another program, %q", hostconfig.EntryName, change.Path, change.Found.Command)
 	case given.yes:
 		return nil
-	case !isTerminal(cmd.InOrStdin()):
-		return usagef("Add --yes to change the configuration without asking, or --print to see what to add.", "setup asks before it changes %s, and stdin is not a terminal", change.Path)
+	case !cli.IsTerminal(cmd.InOrStdin()):
+		return cli.Usagef("Add --yes to change the configuration without asking, or --print to see what to add.", "setup asks before it changes %s, and stdin is not a terminal", change.Path)
 	}
 	out := cmd.OutOrStdout()
 	if program != "" {
@@ -357,7 +359,7 @@ func confirmSetup(cmd *cobra.Command, given setupFlags, change *hostconfig.Chang
 		fmt.Fprintln(cmd.ErrOrStderr())
 	}
 	fmt.Fprintln(out, "Nothing was changed.")
-	return errReported
+	return &cli.Reported{Exit: cli.ExitFailed}
 }
 
 // shellLine returns a command line for a shell.
@@ -365,7 +367,7 @@ func shellLine(program string, args []string) string {
 	words := append([]string{program}, args...)
 	for i, word := range words {
 		if word == "" || strings.ContainsAny(word, " \t\n\"'`$\\*?[]{}()<>|&;#~!") {
-			words[i] = shellQuote(word)
+			words[i] = cli.ShellQuote(word)
 		}
 	}
 	return strings.Join(words, " ")
@@ -417,11 +419,11 @@ func setupError(host *hostconfig.Host, err error) error {
 	case errors.Is(err, hostconfig.ErrSymlink):
 		hint = "setup does not follow links. " + hint
 	}
-	return errorWithHint(hint, "%w", err)
+	return cli.ErrorWithHint(hint, "%w", err)
 }
 
 // printNextSteps prints what setup did and what the user does next.
-func printNextSteps(out io.Writer, s *settings, host *hostconfig.Host, path string, removed bool, flags []string) {
+func printNextSteps(out io.Writer, s *cli.Settings, host *hostconfig.Host, path string, removed bool, flags []string) {
 	if removed {
 		fmt.Fprintf(out, "Removed the entry %s from %s. Restart %s if it is running.\n", hostconfig.EntryName, path, host.Title)
 		return
@@ -434,7 +436,7 @@ func printNextSteps(out io.Writer, s *settings, host *hostconfig.Host, path stri
 		fmt.Fprintln(out, "No site is allowed yet: repeat the command with --allow-domain example.com, or answer when you are prompted.")
 		return
 	}
-	site := strings.TrimPrefix(s.allowDomain[0], "*.")
+	site := strings.TrimPrefix(s.AllowDomain[0], "*.")
 	if !strings.Contains(site, "://") {
 		scheme := "https://"
 		if host, _, _ := strings.Cut(site, ":"); host == "localhost" || host == "127.0.0.1" {

@@ -9,9 +9,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 )
 
-func shellCommand(s *settings) *cobra.Command {
+func shellCommand(s *cli.Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "shell [--json]",
 		Short: "call the tools that lines of stdin name",
@@ -23,21 +25,21 @@ that of call, for the last line that failed.`,
 		Example: `  navigate url=https://example.com
   type selector="#street" text="Main Street 1"
   click {"selector": "text=Sign in"}`,
-		Args: s.maxArgs(0),
+		Args: s.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return withExitCode(shell(cmd, s)) },
 	}
-	s.addJSONFlag(cmd)
+	s.AddJSONFlag(cmd)
 	return cmd
 }
 
 // shell calls, one after another, the tools that the lines of stdin name.
-func shell(cmd *cobra.Command, s *settings) error {
+func shell(cmd *cobra.Command, s *cli.Settings) error {
 	ctx, stdin, stderr := cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr()
 	t, err := startTerminal(cmd, s)
 	if err != nil {
 		return err
 	}
-	interactive := isTerminal(stdin)
+	interactive := cli.IsTerminal(stdin)
 	prompt := func() {
 		if interactive {
 			fmt.Fprint(stderr, "chrome> ")
@@ -64,7 +66,7 @@ func shell(cmd *cobra.Command, s *settings) error {
 		}
 		scanned <- err
 	}()
-	var failed *toolFailure
+	var failed *cli.Reported
 	for prompt(); ; prompt() {
 		select {
 		case line := <-lines:
@@ -81,12 +83,12 @@ func shell(cmd *cobra.Command, s *settings) error {
 				continue
 			}
 			words, err := arguments(rest)
-			var bad *toolFailure
+			var bad *cli.Reported
 			if err == nil {
 				bad, err = t.call(ctx, name, words)
 			}
-			if usage, ok := errors.AsType[*usageError](err); ok {
-				bad, err = &toolFailure{usage.exitCode()}, t.reject(usage)
+			if usage, ok := errors.AsType[*cli.UsageError](err); ok {
+				bad, err = &cli.Reported{Exit: usage.ExitCode()}, t.reject(usage)
 			} else if err != nil {
 				bad, err = t.report(err)
 			}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 	"github.com/chrome-mcp/chrome-mcp/internal/typo"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
@@ -27,7 +29,7 @@ var skillTopics = []struct{ name, short string }{
 	{"scripts", "many calls in one: scripts, batches, the shell"},
 }
 
-func skillCommand(s *settings) *cobra.Command {
+func skillCommand(s *cli.Settings) *cobra.Command {
 	return &cobra.Command{
 		Use:   "skill [TOPIC]",
 		Short: "print instructions for coding agents",
@@ -36,7 +38,7 @@ format of Agent Skills. They describe this version. TOPIC is one that the first 
 lists, or the name of a tool.`,
 		Example: `  mkdir -p ~/.claude/skills/chrome-mcp
   chrome-mcp skill > ~/.claude/skills/chrome-mcp/SKILL.md`,
-		Args: s.maxArgs(1),
+		Args: s.MaxArgs(1),
 		ValidArgsFunction: func(_ *cobra.Command, words []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(words) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -44,7 +46,7 @@ lists, or the name of a tool.`,
 			return skillNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, words []string) error {
-			text, err := skill(words)
+			text, err := skill(s.Version, words)
 			if err == nil {
 				_, err = io.WriteString(cmd.OutOrStdout(), text)
 			}
@@ -66,9 +68,9 @@ func skillNames() (names []string) {
 }
 
 // skill returns the first page, or the page of a topic.
-func skill(topic []string) (string, error) {
+func skill(version string, topic []string) (string, error) {
 	if len(topic) == 0 {
-		return firstSkillPage()
+		return firstSkillPage(version)
 	}
 	name := topic[0]
 	var b strings.Builder
@@ -89,13 +91,13 @@ func skill(topic []string) (string, error) {
 		describeTool(&b, tool)
 	}
 	if b.Len() == 0 {
-		return "", usagef("`chrome-mcp skill` lists the topics.", "unknown topic %q", name).didYouMean(typo.Nearest(name, slices.Values(skillNames())))
+		return "", cli.Usagef("`chrome-mcp skill` lists the topics.", "unknown topic %q", name).DidYouMean(typo.Nearest(name, slices.Values(skillNames())))
 	}
 	return b.String(), nil
 }
 
 // firstSkillPage returns the first page, with the tools and topics of this version.
-func firstSkillPage() (string, error) {
+func firstSkillPage(version string) (string, error) {
 	page, err := skillPages.ReadFile("skill/first.md")
 	if err != nil {
 		return "", err
@@ -112,7 +114,7 @@ func firstSkillPage() (string, error) {
 	for _, topic := range skillTopics {
 		fmt.Fprintf(&topics, "* `%s`: %s", topic.name, topic.short)
 		if tools := others[mcp.Toolset(topic.name)]; len(tools) > 0 {
-			fmt.Fprintf(&topics, "; the tools %s", list(tools, "and"))
+			fmt.Fprintf(&topics, "; the tools %s", phrase.List(tools, "and"))
 			delete(others, mcp.Toolset(topic.name))
 		}
 		topics.WriteString("\n")
@@ -122,11 +124,11 @@ func firstSkillPage() (string, error) {
 		case set == mcp.ToolsCore:
 			fmt.Fprintf(&topics, "* `%s`: the arguments of the tools above\n", set)
 		case len(tools) > 0:
-			fmt.Fprintf(&topics, "* `%s`: the tools %s\n", set, list(tools, "and"))
+			fmt.Fprintf(&topics, "* `%s`: the tools %s\n", set, phrase.List(tools, "and"))
 		}
 	}
 	return strings.NewReplacer(
-		"{{version}}", programVersion(),
+		"{{version}}", version,
 		"{{tools}}", strings.TrimSuffix(core.String(), "\n"),
 		"{{topics}}", strings.TrimSuffix(topics.String(), "\n"),
 	).Replace(string(page)), nil
@@ -153,9 +155,9 @@ func describeTool(b *strings.Builder, tool mcp.ToolInfo) {
 			what = append(what, "required")
 		}
 		if len(p.Enum) > 0 {
-			what = append(what, list(p.Enum, "or"))
+			what = append(what, phrase.List(p.Enum, "or"))
 		} else if len(p.Items.Enum) > 0 {
-			what = append(what, "array of "+list(p.Items.Enum, "or"))
+			what = append(what, "array of "+phrase.List(p.Items.Enum, "or"))
 		} else if kind, ok := p.Type.(string); ok {
 			what = append(what, kind)
 		}

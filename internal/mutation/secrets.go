@@ -161,7 +161,7 @@ var secrets = promises{
 	},
 	"A file of HTTP credentials that others can read, or that is a link, is rejected": {
 		{
-			File: "cmd/chrome-mcp/http_credentials.go",
+			File: "internal/cli/http_credentials.go",
 			Old:  "info.Mode()&fs.ModeSymlink != 0",
 			New:  "info.Mode()&fs.ModeSymlink < 0",
 			Test: "^TestBadHTTPCredentials$",
