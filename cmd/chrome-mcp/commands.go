@@ -4,7 +4,22 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/agentcmd"
+	"github.com/chrome-mcp/chrome-mcp/internal/auditcmd"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpendpoint"
 	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+	"github.com/chrome-mcp/chrome-mcp/internal/client"
+	"github.com/chrome-mcp/chrome-mcp/internal/compose"
+	"github.com/chrome-mcp/chrome-mcp/internal/dashboardcmd"
+	"github.com/chrome-mcp/chrome-mcp/internal/doctor"
+	"github.com/chrome-mcp/chrome-mcp/internal/extinstall"
+	"github.com/chrome-mcp/chrome-mcp/internal/nativehost"
+	"github.com/chrome-mcp/chrome-mcp/internal/profilecmd"
+	"github.com/chrome-mcp/chrome-mcp/internal/readcmd"
+	"github.com/chrome-mcp/chrome-mcp/internal/secretcmd"
+	"github.com/chrome-mcp/chrome-mcp/internal/serve"
+	"github.com/chrome-mcp/chrome-mcp/internal/setupcmd"
+	"github.com/chrome-mcp/chrome-mcp/internal/skillcmd"
 )
 
 // newRoot returns the commands of the program.
@@ -15,9 +30,9 @@ func newRoot(args, environ []string) *cobra.Command {
 		Help:    shortHelp,
 		Commands: func(s *cli.Settings) []*cobra.Command {
 			return []*cobra.Command{
-				agentsCommand(s), auditCommand(s), callCommand(s), cdpURLCommand(s), dashboardCommand(s), doctorCommand(s),
-				extensionCommand(s), installCommand(s), nativeHostCommand(s), profileCommand(s), readCommand(s), secretsCommand(s),
-				serveCommand(s), sessionsCommand(s), setupCommand(s), shellCommand(s), skillCommand(s), stopCommand(s),
+				agentcmd.Command(s), auditcmd.Command(s), client.CallCommand(s), cdpendpoint.Command(s), dashboardcmd.Command(s), doctor.Command(s),
+				extinstall.Command(s), doctor.InstallCommand(s), nativehost.Command(s), profilecmd.Command(s), readcmd.Command(s), secretcmd.Command(s),
+				serve.Command(s), serve.SessionsCommand(s), setupcmd.Command(s), client.ShellCommand(s), skillcmd.Command(s), extinstall.StopCommand(s),
 			}
 		},
 		Flags: func(fs *pflag.FlagSet) {
@@ -27,7 +42,7 @@ func newRoot(args, environ []string) *cobra.Command {
 		Run: func(cmd *cobra.Command, s *cli.Settings) error {
 			switch {
 			case s.Connect != "":
-				return connect(cmd, s)
+				return client.Connect(cmd, s)
 			case s.ConnectToken != "":
 				return cli.Usagef("", "%s requires --connect URL", s.NameOf("connect-token-file"))
 			case s.ConnectHTTP:
@@ -39,13 +54,13 @@ func newRoot(args, environ []string) *cobra.Command {
 			case pairing && extensionPath:
 				return cli.Usagef("", "--print-pairing and --print-extension-path exclude each other")
 			case pairing:
-				return printPairing(s, cmd.OutOrStdout(), cmd.ErrOrStderr())
+				return extinstall.PrintPairing(s, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			case extensionPath:
-				return printExtensionPath(s, cmd.OutOrStdout())
+				return extinstall.PrintPath(s, cmd.OutOrStdout())
 			case s.Given("cdp-clients") && s.CDPListen == "":
 				return cli.Usagef("Set --cdp-listen 127.0.0.1:0.", "%s needs --cdp-listen", s.NameOf("cdp-clients"))
 			}
-			return serve(cmd.Context(), s, 0, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return compose.ServeStdio(cmd.Context(), s, 0, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	})
 }

@@ -27,6 +27,7 @@ import (
 	"syscall"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+	"github.com/chrome-mcp/chrome-mcp/internal/nativehost"
 )
 
 func main() {
@@ -43,8 +44,8 @@ func main() {
 
 // run runs the program and returns its exit code. It returns soon after ctx is done.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	if call, ok := asNativeHost(args); ok {
-		if err := nativeHost(programVersion(), call, stdin, stdout); err != nil {
+	if call, ok := nativehost.Parse(args); ok {
+		if err := nativehost.Serve(programVersion(), call, stdin, stdout); err != nil {
 			return cli.Fail(stderr, err)
 		}
 		return cli.ExitOK

@@ -11,6 +11,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+	"github.com/chrome-mcp/chrome-mcp/internal/compose"
 )
 
 var hostBlock = regexp.MustCompile("(?s)<!-- host: (\\w+) -->\n```(json|toml)\n(.*?)```")
@@ -40,7 +41,7 @@ func TestReadmeHosts(t *testing.T) {
 			t.Errorf("host %d: %v", i+1, err)
 			continue
 		}
-		rules, err := policyOf(settings)
+		rules, err := compose.Policy(settings)
 		if err != nil || len(rules.Status().AllowDomains) == 0 {
 			t.Errorf("host %d: policy %v, %v", i+1, rules, err)
 		}
