@@ -40,15 +40,12 @@ func newRoot(args, environ []string) *cobra.Command {
 			fs.BoolVar(&extensionPath, "print-extension-path", false, "print the extension directory (same as chrome-mcp extension path)")
 		},
 		Run: func(cmd *cobra.Command, s *cli.Settings) error {
+			if err := client.CheckFlags(s); err != nil {
+				return err
+			}
 			switch {
 			case s.Connect != "":
 				return client.Connect(cmd, s)
-			case s.ConnectToken != "":
-				return cli.Usagef("", "%s requires --connect URL", s.NameOf("connect-token-file"))
-			case s.ConnectHTTP:
-				return cli.Usagef("", "%s requires --connect URL", s.NameOf("unsafe-connect-http"))
-			case s.PrincipalFile != "":
-				return cli.Usagef("", "%s requires --connect SOCKET", s.NameOf("principal-file"))
 			case s.OnCommandLine("session"):
 				return cli.Usagef("", "--session requires call, shell or --connect")
 			case pairing && extensionPath:

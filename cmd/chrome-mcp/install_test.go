@@ -218,8 +218,8 @@ func TestInstallInterrupted(t *testing.T) {
 
 // A checked is a line of doctor --json.
 type checked struct {
-	Check, Level, Message string
-	OK                    bool
+	Check, Level, Message, Hint string
+	OK                          bool
 }
 
 // findings runs doctor --json and returns its findings that --fix has repaired, by check, and all.

@@ -15,7 +15,7 @@
 // The exit code is 0 on success, which for the server means that the client disconnected or a
 // signal requested shutdown; 1 if something failed at run time; 2 if a flag, a variable or the
 // policy is invalid, in which case nothing was started. For call and shell, larger codes say why a
-// tool failed; see exit_codes.go.
+// tool failed; see internal/errclass.
 package main
 
 import (

@@ -1,3 +1,4 @@
+// Package agentcmd is the command agents, which configures the agents of the side panel.
 package agentcmd
 
 import (
@@ -21,6 +22,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 )
 
+// Command returns the command agents.
 func Command(s *cli.Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agents list|add|remove|test",

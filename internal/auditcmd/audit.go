@@ -1,3 +1,4 @@
+// Package auditcmd is the command audit, which prints an audit log and follows it.
 package auditcmd
 
 import (
@@ -29,6 +30,7 @@ const (
 	auditPoll = 200 * time.Millisecond
 )
 
+// Command returns the command audit.
 func Command(s *cli.Settings) *cobra.Command {
 	follow := false
 	cmd := &cobra.Command{

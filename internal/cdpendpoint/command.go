@@ -11,6 +11,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/relay"
 )
 
+// Command returns the command cdp-url.
 func Command(s *cli.Settings) *cobra.Command {
 	var webSocket, all bool
 	cmd := &cobra.Command{

@@ -1,3 +1,5 @@
+// Package cdpendpoint is the endpoint for CDP clients such as Playwright: its listener, the file with its
+// URL, and the command that prints the URL.
 package cdpendpoint
 
 import (

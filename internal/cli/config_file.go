@@ -205,7 +205,9 @@ func settingSchema(flag *pflag.Flag) map[string]any {
 
 // configSchema returns the JSON Schema of a configuration file.
 func configSchema(groups []flagGroup) map[string]any {
-	properties := map[string]any{"$schema": map[string]any{"type": "string"}, namedbrowser.Setting: namedbrowser.Schema()}
+	browsers := namedbrowser.Schema()
+	browsers["description"] = "browsers by name, in addition to the default browser; tab_new opens tabs in them"
+	properties := map[string]any{"$schema": map[string]any{"type": "string"}, namedbrowser.Setting: browsers}
 	for name, flag := range configFlags(groups) {
 		properties[name] = settingSchema(flag)
 	}

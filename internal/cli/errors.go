@@ -89,6 +89,7 @@ func (e *UsageError) ExitCode() int { return cmp.Or(e.Exit, ExitUsage) }
 func (e *UsageError) Error() string { return e.Err.Error() }
 func (e *UsageError) Unwrap() error { return e.Err }
 
+// Usagef returns an error with a hint, which may be empty.
 func Usagef(hint, format string, args ...any) *UsageError {
 	return &UsageError{Err: fmt.Errorf(format, args...), Hint: hint}
 }

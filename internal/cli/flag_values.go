@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
@@ -22,7 +24,8 @@ type choice struct {
 	words []string
 }
 
-func NewChoice(value *string, words ...string) *choice {
+// NewChoice returns a flag value that is one of the words, and sets value to the first.
+func NewChoice(value *string, words ...string) pflag.Value {
 	*value = words[0]
 	return &choice{value, words}
 }
@@ -43,7 +46,8 @@ func (c *choice) Set(s string) error {
 // A number is an integer from 1 to 1,000,000.
 type number struct{ value *int }
 
-func NewNumber(value *int, def int) *number {
+// NewNumber returns a flag value that is a number, and sets value to the default.
+func NewNumber(value *int, def int) pflag.Value {
 	*value = def
 	return &number{value}
 }

@@ -30,8 +30,8 @@ func arguments(rest string) ([]string, error) {
 	return words, nil
 }
 
-// A schema is the part of a tool's input schema that the terminal and the skill use.
-type schema struct {
+// A Schema is the part of a tool's input schema that the terminal and the skill use.
+type Schema struct {
 	Properties map[string]struct {
 		Type        any      `json:"type"`
 		Description string   `json:"description"`
@@ -43,13 +43,14 @@ type schema struct {
 	Required []string `json:"required"`
 }
 
-func SchemaOf(tool mcp.ToolInfo) (s schema) {
+// SchemaOf returns the input schema of a tool.
+func SchemaOf(tool mcp.ToolInfo) (s Schema) {
 	_ = json.Unmarshal(tool.InputSchema, &s) // the schema is ours
 	return s
 }
 
 // Names returns the properties in alphabetical order, required ones first.
-func (s schema) Names() []string {
+func (s Schema) Names() []string {
 	names := slices.Sorted(maps.Keys(s.Properties))
 	slices.SortStableFunc(names, func(a, b string) int {
 		switch required := slices.Contains(s.Required, a); {

@@ -1,3 +1,5 @@
+// Package client is the client side of a server: the commands call and shell, and MCP on stdin and stdout
+// with a session of a server.
 package client
 
 import (
@@ -24,6 +26,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
+// CallCommand returns the command call.
 func CallCommand(s *cli.Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call TOOL [JSON | NAME=VALUE ... | -] [then TOOL ...] [--json]",
@@ -306,6 +309,7 @@ func (t *Terminal) unknown(name string) *cli.UsageError {
 	return cli.BadCallf(hint, "unknown tool %q", name)
 }
 
+// Print prints a result: as text, or as JSON.
 func (t *Terminal) Print(res *sdk.CallToolResult) error {
 	if t.JSON {
 		return json.NewEncoder(t.stdout).Encode(struct {

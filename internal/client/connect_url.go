@@ -43,19 +43,31 @@ func onlyConnectFlags(cmd *cobra.Command, s *cli.Settings, with string, more ...
 	return misplaced
 }
 
-// Connect serves MCP on stdin and stdout with a session of the server of --connect.
-func Connect(cmd *cobra.Command, s *cli.Settings) error {
-	if err := s.ListenersUnused("with --connect"); err != nil {
-		return err
-	}
-	if isURL(s.Connect) {
-		return connectURL(cmd, s)
+// CheckFlags checks combinations of --connect and the flags that need it.
+func CheckFlags(s *cli.Settings) error {
+	if s.Connect != "" {
+		if err := s.ListenersUnused("with --connect"); err != nil {
+			return err
+		}
 	}
 	switch {
+	case isURL(s.Connect):
+		return nil
 	case s.ConnectToken != "":
 		return cli.Usagef("", "%s requires --connect URL", s.NameOf("connect-token-file"))
 	case s.ConnectHTTP:
 		return cli.Usagef("", "%s requires --connect URL", s.NameOf("unsafe-connect-http"))
+	case s.Connect == "" && s.PrincipalFile != "":
+		return cli.Usagef("", "%s requires --connect SOCKET", s.NameOf("principal-file"))
+	}
+	return nil
+}
+
+// Connect serves MCP on stdin and stdout with a session of the server of --connect. The caller has
+// checked the flags.
+func Connect(cmd *cobra.Command, s *cli.Settings) error {
+	if isURL(s.Connect) {
+		return connectURL(cmd, s)
 	}
 	return connectSocket(cmd, s)
 }

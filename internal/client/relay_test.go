@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
 
@@ -72,6 +73,7 @@ func (r *fakeRemote) respond(result string) {
 
 // TestRelayWaitsForInitialize checks that the relay sends nothing between initialize and its response.
 func TestRelayWaitsForInitialize(t *testing.T) {
+	cli.SurviveBrokenPipe() // the first signal.Notify starts a goroutine, which is not of the test
 	synctest.Test(t, func(t *testing.T) {
 		remote, out := &fakeRemote{messages: make(chan jsonrpc.Message)}, new(testlog.Buffer)
 		stdin := strings.NewReader(strings.Join([]string{

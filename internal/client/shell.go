@@ -13,6 +13,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 )
 
+// ShellCommand returns the command shell.
 func ShellCommand(s *cli.Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "shell [--json]",

@@ -12,7 +12,7 @@ import (
 // OpenAudit opens the log of --audit-log, or takes it from logs unless they are nil, and returns it with a function
 // that closes it. A log that is not writable is a usage error: the user wants a record and would not
 // get one.
-func OpenAudit(s *cli.Settings, logs *auditLogs, log *slog.Logger) (audit.Recorder, func(), error) {
+func OpenAudit(s *cli.Settings, logs *AuditLogs, log *slog.Logger) (audit.Recorder, func(), error) {
 	if s.AuditLog == "" {
 		return nil, func() {}, nil
 	}
@@ -36,9 +36,9 @@ func closeAudit(record *audit.Log, log *slog.Logger) {
 	}
 }
 
-// auditLogs are the audit logs of the sessions of a server. Each file is opened once: its repeated
+// AuditLogs are the audit logs of the sessions of a server. Each file is opened once: its repeated
 // entries are counted together, and only one Log rotates it.
-type auditLogs struct {
+type AuditLogs struct {
 	log *slog.Logger
 
 	mu  sync.Mutex            // guards all
@@ -46,12 +46,12 @@ type auditLogs struct {
 }
 
 // NewAuditLogs returns the logs of a server, which are not open yet.
-func NewAuditLogs(log *slog.Logger) *auditLogs {
-	return &auditLogs{log: log, all: map[string]*audit.Log{}}
+func NewAuditLogs(log *slog.Logger) *AuditLogs {
+	return &AuditLogs{log: log, all: map[string]*audit.Log{}}
 }
 
 // open returns the log in the file at path. It returns an error if it is not writable.
-func (l *auditLogs) open(path string) (*audit.Log, error) {
+func (l *AuditLogs) open(path string) (*audit.Log, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (l *auditLogs) open(path string) (*audit.Log, error) {
 }
 
 // Close closes all logs.
-func (l *auditLogs) Close() {
+func (l *AuditLogs) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, record := range l.all {

@@ -23,7 +23,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
-// An stack is the executor that the tools use, with its backends.
+// A stack is the executor that the tools use, with its backends.
 type stack struct {
 	executor.Executor
 	executor.PermissionGranter

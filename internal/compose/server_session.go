@@ -148,7 +148,7 @@ func (s *ServerSession) LastOrigin() string {
 // stoppedByUser is the reason in the errors of a session that the user stopped on the dashboard.
 const stoppedByUser = "the user stopped it on the dashboard"
 
-// A Opener opens the sessions of a server.
+// An Opener opens the sessions of a server.
 type Opener struct {
 	Data         string                 // directory
 	Version      string                 // of the program
@@ -158,7 +158,7 @@ type Opener struct {
 	Vault        *secrets.Vault
 	Profiles     *profilelease.Leases
 	usages       sessiondir.Usages
-	Audits       *auditLogs                          // nil means that each session opens its own
+	Audits       *AuditLogs                          // nil means that each session opens its own
 	OwnHosts     []string                            // hosts of the server that are not loopback; pages must not reach them
 	Count        func(audit.Recorder) audit.Recorder // returns a recorder that counts entries and passes them on; may be nil
 	Board        *dashboard.Board

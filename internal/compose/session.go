@@ -1,3 +1,5 @@
+// Package compose makes executors, policies and MCP servers of the settings: for one client on stdin and
+// stdout, and for the sessions of a server.
 package compose
 
 import (
@@ -30,7 +32,7 @@ type session struct {
 	// Set by the server for a session.
 	pool         *chromium.Pool  // of the sessions with temporary profiles
 	dirs         sessiondir.Dirs // of downloads and saved results
-	auditLogs    *auditLogs
+	auditLogs    *AuditLogs
 	limit        func(context.Context) (release func(), err error)         // mcp.Options.Limit
 	wrapBackend  func(executor.Backend) executor.Backend                   // nil means no wrapper
 	wrapNamed    func(b executor.Backend, profile string) executor.Backend // wrapBackend for a named browser with a profile

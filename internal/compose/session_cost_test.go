@@ -74,6 +74,7 @@ func TestIdleSessionMemory(t *testing.T) {
 // TestSessionHeap makes 10,000 calls in one session. The heap must not grow with their number.
 func TestSessionHeap(t *testing.T) {
 	tier.Long(t)
+	tier.Browser(t)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, "<button onclick='n.textContent = Number(n.textContent) + 1'>Add</button><p id=n>0</p>")

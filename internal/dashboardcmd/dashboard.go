@@ -1,3 +1,4 @@
+// Package dashboardcmd is the command dashboard, which opens the dashboard of a process.
 package dashboardcmd
 
 import (
@@ -19,6 +20,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
 )
 
+// Command returns the command dashboard.
 func Command(s *cli.Settings) *cobra.Command {
 	var pid int
 	var noOpen bool

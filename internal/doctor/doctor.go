@@ -1,3 +1,4 @@
+// Package doctor checks and repairs the installation, and installs Chrome for Testing.
 package doctor
 
 import (
@@ -117,6 +118,7 @@ type doctorFlags struct {
 	versionsURL string
 }
 
+// Command returns the command doctor.
 func Command(s *cli.Settings) *cobra.Command {
 	var given doctorFlags
 	cmd := &cobra.Command{

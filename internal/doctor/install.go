@@ -25,6 +25,7 @@ type installFlags struct {
 	versionsURL string
 }
 
+// InstallCommand returns the command install.
 func InstallCommand(s *cli.Settings) *cobra.Command {
 	var given installFlags
 	cmd := &cobra.Command{

@@ -1,3 +1,5 @@
+// Package extinstall installs the extension for the user's own Chrome, and registers the native messaging
+// host in browsers.
 package extinstall
 
 import (
@@ -20,6 +22,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
+// Command returns the command extension.
 func Command(s *cli.Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "extension install|path|unpair|uninstall",
@@ -40,6 +43,7 @@ one browser for install and uninstall, --data DIR the data directory.`,
 	return cmd
 }
 
+// StopCommand returns the command stop.
 func StopCommand(s *cli.Settings) *cobra.Command {
 	cmd := s.Command("stop [--data DIR]", "disconnect all servers from the user's Chrome", stop)
 	cmd.Long = `Disconnects every server from the user's Chrome. The servers keep running and
@@ -150,6 +154,7 @@ func FoundBrowsers(home string) (browsers []Browser) {
 	return browsers
 }
 
+// PrintPath prints the directory of the extension.
 func PrintPath(s *cli.Settings, stdout io.Writer) error {
 	if !Installed(s.Data) {
 		return cli.ErrorWithHint("Run chrome-mcp extension install first.", "the extension is not in %s", Dir(s.Data))

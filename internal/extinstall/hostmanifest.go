@@ -24,6 +24,7 @@ type Browser struct {
 	registry string // key in HKCU\Software
 }
 
+// Browsers are the browsers in which the native messaging host can be registered.
 var Browsers = []Browser{
 	{"chrome", "Chrome", "google-chrome", "Google/Chrome", `Google\Chrome`},
 	{"chromium", "Chromium", "chromium", "Chromium", `Chromium`},

@@ -1,3 +1,5 @@
+// Package logging writes the log of the program: with secrets masked, and with a limit for lines that a
+// page can cause.
 package logging
 
 import (

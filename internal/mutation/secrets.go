@@ -174,7 +174,7 @@ var secrets = promises{
 		},
 	},
 	"A session has only the secrets that its settings name": {{
-		File: "cmd/chrome-mcp/principal.go",
+		File: "internal/serve/principal.go",
 		Old:  `values["--secrets"] = []string{"none"}`,
 		New:  ``,
 		Test: "^TestPrincipalSecrets$",

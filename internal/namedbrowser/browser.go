@@ -302,7 +302,6 @@ func Schema() map[string]any {
 	}
 	return map[string]any{
 		"type":                 "object",
-		"description":          "browsers by name, in addition to the default browser; tab_new opens tabs in them",
 		"propertyNames":        map[string]any{"pattern": validName().String()},
 		"additionalProperties": map[string]any{"oneOf": oneOf},
 	}

@@ -1,3 +1,5 @@
+// Package nativehost is the program that browsers start for the extension: it reports running servers, or
+// serves the chats of side panels.
 package nativehost
 
 import (
@@ -18,7 +20,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/sidepanel"
 )
 
-// A Invocation describes a start of this program by a browser as its native messaging
+// An Invocation describes a start of this program by a browser as its native messaging
 // host.
 type Invocation struct {
 	origin string // of the calling extension

@@ -1,3 +1,5 @@
+// Package profilecmd is the command profile, which lists, empties and removes the profiles of managed
+// browsers.
 package profilecmd
 
 import (
@@ -14,6 +16,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 )
 
+// Command returns the command profile.
 func Command(s *cli.Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "profile",

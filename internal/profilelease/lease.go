@@ -1,3 +1,5 @@
+// Package profilelease gives the profiles of managed browsers to the sessions of a server, each to one
+// session at a time.
 package profilelease
 
 import (
@@ -28,6 +30,7 @@ type Leases struct {
 	held map[string]*Lease // by the name of the profile
 }
 
+// New returns the leases of a server without sessions.
 func New() *Leases { return &Leases{held: map[string]*Lease{}} }
 
 // A Lease is the right of a session to use a profile, while it holds one.

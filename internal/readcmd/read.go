@@ -1,3 +1,4 @@
+// Package readcmd is the command read, which prints a page as markdown, if possible without a browser.
 package readcmd
 
 import (
@@ -33,6 +34,7 @@ const (
 // readMaxChars is the maximum length of the markdown of a page in a browser, in characters.
 const readMaxChars = 1_000_000
 
+// Command returns the command read.
 func Command(s *cli.Settings) *cobra.Command {
 	var via string
 	cmd := &cobra.Command{

@@ -1,3 +1,4 @@
+// Package secretcmd is the command secrets, which keeps the values that agents type without seeing them.
 package secretcmd
 
 import (
@@ -28,6 +29,7 @@ type secretFlags struct {
 	moves               bool // --keyring was given: otherwise a value remains in the keyring
 }
 
+// Command returns the command secrets.
 func Command(s *cli.Settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "secrets set|list|remove|test",

@@ -1,3 +1,4 @@
+// Package serve runs the server that keeps the sessions of call and shell, and of clients over HTTP.
 package serve
 
 import (
@@ -27,12 +28,11 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
-const (
-	// defaultSessionIdle is the default of --session-idle. An agent may think, or wait for its
-	// user, for minutes.
-	defaultSessionIdle = 15 * time.Minute
-)
+// defaultSessionIdle is the default of --session-idle. An agent may think, or wait for its user, for
+// minutes.
+const defaultSessionIdle = 15 * time.Minute
 
+// Command returns the command serve.
 func Command(s *cli.Settings) *cobra.Command {
 	var opts server.Options // with the lifetimes of the server and its sessions
 	var listen listenFlags

@@ -18,6 +18,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
+// SessionsCommand returns the command sessions.
 func SessionsCommand(s *cli.Settings) *cobra.Command {
 	cmd := s.Command("sessions", "list or close the sessions of call and shell", printSessions)
 	var all bool

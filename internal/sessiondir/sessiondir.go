@@ -1,3 +1,5 @@
+// Package sessiondir names the directories in which sessions save files, and counts the files of clients
+// with tokens.
 package sessiondir
 
 import (

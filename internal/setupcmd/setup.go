@@ -1,3 +1,4 @@
+// Package setupcmd is the command setup, which adds the program to the configuration of an MCP host.
 package setupcmd
 
 import (
@@ -36,6 +37,7 @@ type setupFlags struct {
 // the agent anything.
 var setupWrites = []string{"allow-domain", "block-domain", "browser", "headless", "isolated", "no-sandbox", "profile", "tools"}
 
+// Command returns the command setup.
 func Command(s *cli.Settings) *cobra.Command {
 	var names []string
 	for _, h := range hostconfig.Hosts() {

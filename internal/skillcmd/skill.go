@@ -1,3 +1,4 @@
+// Package skillcmd is the command skill, which prints instructions for coding agents.
 package skillcmd
 
 import (
@@ -30,6 +31,7 @@ var skillTopics = []struct{ name, short string }{
 	{"scripts", "many calls in one: scripts, batches, the shell"},
 }
 
+// Command returns the command skill.
 func Command(s *cli.Settings) *cobra.Command {
 	return &cobra.Command{
 		Use:   "skill [TOPIC]",
