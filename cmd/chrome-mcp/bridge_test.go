@@ -4,18 +4,14 @@ import (
 	"bytes"
 	endian "encoding/binary"
 	"encoding/json"
-	"log/slog"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
-	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
@@ -23,28 +19,27 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
-// openTestBridge opens a bridge as the program does, with a new data directory.
-func openTestBridge(t *testing.T) (*bridge.Server, *settings, *policy.Policy) {
+// openTestBridge opens a bridge of a policy, as the program does, with a new data directory.
+func openTestBridge(t *testing.T) (server *bridge.Server, data string, rules *policy.Policy) {
 	t.Helper()
-	s, err := parse([]string{"--port=0", "--allow-domain=example.com", "--data", filepath.Join(t.TempDir(), "data")}, nil)
+	rules, err := policy.New(policy.Config{AllowDomains: []string{"example.com"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules, err := s.policy()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return startTestBridge(t, s, rules), s, rules
+	data = filepath.Join(t.TempDir(), "data")
+	return startTestBridge(t, data, rules), data, rules
 }
 
 // startTestBridge starts a server for the extension.
-func startTestBridge(t *testing.T, s *settings, rules *policy.Policy) *bridge.Server {
+func startTestBridge(t *testing.T, data string, rules *policy.Policy) *bridge.Server {
 	t.Helper()
-	log := slog.New(slog.DiscardHandler)
-	server, err := newBridge(s, policy.NewGuard(rules, nil), log)
+	server, err := bridge.New(bridge.Options{
+		DataDir: data, ExtensionID: extension.ID(), StoreID: extension.StoreID, Port: bridge.AnyPort,
+		Policy: func() bridge.Policy { return ownchrome.Rules(rules) },
+	})
 	if err == nil {
 		t.Cleanup(func() { server.Close() })
-		err = openBridge(server, rules, log)
+		err = server.Start()
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -81,44 +76,18 @@ func execute(t *testing.T, data string, stdin []byte, args ...string) (stdout, s
 	return out.String(), errs.String(), err
 }
 
-// TestUninstallDisconnects checks that uninstall disconnects a connected browser, if anything was
-// installed.
-func TestUninstallDisconnects(t *testing.T) {
-	server, s, _ := openTestBridge(t)
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("XDG_CONFIG_HOME", "")
-	if s.extensionExpected() {
-		t.Error("an extension is expected before one was installed")
-	}
-	var out bytes.Buffer
-	if err := uninstallExtension(s, &out); err != nil || !strings.HasPrefix(out.String(), "No extension was installed") || server.Err() != nil {
-		t.Fatalf("without an installation: %q, %v, %v", out.String(), err, server.Err())
-	}
-	if err := extension.Write(s.extensionDir()); err != nil {
-		t.Fatal(err)
-	}
-	if !s.extensionExpected() {
-		t.Error("extension installed, but not expected")
-	}
-	out.Reset()
-	if err := uninstallExtension(s, &out); err != nil || !strings.Contains(out.String(), "Disconnected 1 server from all browsers") {
-		t.Fatalf("%q, %v", out.String(), err)
-	}
-	await.Until(t, "the connection to be closed", func() bool { return server.Err() != nil })
-}
-
 // TestNativeHost starts the program as a browser does.
 func TestNativeHost(t *testing.T) {
-	server, s, _ := openTestBridge(t)
-	secret := token(t, s.data)
+	server, data, _ := openTestBridge(t)
+	secret := token(t, data)
 	request := []byte(`{"v":1,"type":"servers"}`)
 	request = append(endian.LittleEndian.AppendUint32(nil, uint32(len(request))), request...)
 	origin := "chrome-extension://" + extension.ID() + "/"
 	for _, args := range [][]string{
 		{origin}, {origin, "--parent-window=0"}, {"native-host", origin},
-		{"--data", s.data, "native-host", origin, "--parent-window=0"},
+		{"--data", data, "native-host", origin, "--parent-window=0"},
 	} {
-		stdout, stderr, err := execute(t, s.data, request, args...)
+		stdout, stderr, err := execute(t, data, request, args...)
 		if err != nil || stderr != "" || len(stdout) < 4 {
 			t.Fatalf("%v: %q, %q, %v", args, stdout, stderr, err)
 		}
@@ -136,7 +105,7 @@ func TestNativeHost(t *testing.T) {
 			t.Errorf("%v: answer %s", args, stdout[4:])
 		}
 	}
-	stdout, stderr, err := execute(t, s.data, request, "chrome-extension://"+strings.Repeat("a", 32)+"/")
+	stdout, stderr, err := execute(t, data, request, "chrome-extension://"+strings.Repeat("a", 32)+"/")
 	if err == nil || stdout != "" || strings.Contains(stderr, secret) {
 		t.Errorf("another extension: %q, %q, %v", stdout, stderr, err)
 	}
@@ -144,11 +113,11 @@ func TestNativeHost(t *testing.T) {
 
 // TestCommandsKeepSecrets runs the commands that a user runs next to a server.
 func TestCommandsKeepSecrets(t *testing.T) {
-	server, s, _ := openTestBridge(t)
-	secrets := []string{token(t, s.data)}
+	server, data, _ := openTestBridge(t)
+	secrets := []string{token(t, data)}
 	var told strings.Builder
 	run := func(args ...string) string {
-		stdout, stderr, err := execute(t, s.data, nil, args...)
+		stdout, stderr, err := execute(t, data, nil, args...)
 		if err != nil {
 			t.Errorf("%v: %v %s", args, err, stderr)
 		}
@@ -177,90 +146,6 @@ func TestCommandsKeepSecrets(t *testing.T) {
 	for _, secret := range secrets {
 		if strings.Contains(told.String(), secret) {
 			t.Error("the output contains a secret")
-		}
-	}
-}
-
-// TestPagesCannotReachBridge checks that an agent cannot navigate to the bridge under any policy,
-// and that the extension receives this rule.
-func TestPagesCannotReachBridge(t *testing.T) {
-	server, _, rules := openTestBridge(t)
-	w := ownchrome.Rules(rules)
-	if !slices.Equal(w.OwnPorts, []int{server.Port()}) || !slices.Equal(w.Allow, []string{"example.com"}) || w.Subresources != "public" {
-		t.Errorf("rules %+v", w)
-	}
-	open, err := policy.New(policy.Config{AllowDomains: []string{"127.0.0.1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	open.AddOwnPort(server.Port())
-	if _, err := open.CheckURL("http://127.0.0.1:" + (&portFlag{true, server.Port()}).String() + "/"); err == nil {
-		t.Error("the bridge can be reached")
-	}
-	response, err := http.Get("http://127.0.0.1:" + (&portFlag{true, server.Port()}).String() + "/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	response.Body.Close()
-	if response.StatusCode != http.StatusForbidden {
-		t.Errorf("a page receives %s", response.Status)
-	}
-}
-
-// TestPagesCannotReachOtherProcesses checks that a second process of a data directory denies the port of
-// the first one, whatever its policy allows.
-func TestPagesCannotReachOtherProcesses(t *testing.T) {
-	first, s, _ := openTestBridge(t)
-	second, err := policy.New(policy.Config{AllowDomains: []string{"127.0.0.1", "localhost"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	second.AddOwnPorts(ownPorts(s.data))
-	for _, host := range []string{"127.0.0.1", "localhost"} {
-		url := "http://" + host + ":" + (&portFlag{true, first.Port()}).String() + "/"
-		if _, err := second.CheckURL(url); executor.CodeOf(err) != executor.ErrPolicyDenied {
-			t.Errorf("%s: %v", url, err)
-		}
-		if err := second.CheckHost("http", host, first.Port()); err == nil {
-			t.Errorf("pages can load from %s", url)
-		}
-	}
-	if !slices.Contains(ownchrome.Rules(second).OwnPorts, first.Port()) {
-		t.Error("the extension does not get the port")
-	}
-}
-
-func TestNativeHostDirs(t *testing.T) {
-	for _, tt := range []struct{ browser, goos, config, want string }{
-		{"chrome", "linux", "", "/home/ann/.config/google-chrome"},
-		{"chrome", "linux", "/x", "/x/google-chrome"},
-		{"brave", "linux", "not/absolute", "/home/ann/.config/BraveSoftware/Brave-Browser"},
-		{"edge", "linux", "", "/home/ann/.config/microsoft-edge"},
-		{"chromium", "freebsd", "", "/home/ann/.config/chromium"},
-		{"chrome", "darwin", "/x", "/home/ann/Library/Application Support/Google/Chrome"},
-		{"edge", "darwin", "", "/home/ann/Library/Application Support/Microsoft Edge"},
-		{"chrome", "windows", "", ""},
-	} {
-		at := slices.IndexFunc(hostBrowsers, func(b hostBrowser) bool { return b.name == tt.browser })
-		if got := hostBrowsers[at].manifestDir(tt.goos, "/home/ann", tt.config); filepath.ToSlash(got) != tt.want {
-			t.Errorf("%s on %s: %s, want %s", tt.browser, tt.goos, got, tt.want)
-		}
-	}
-}
-
-func TestPortFlag(t *testing.T) {
-	for text, want := range map[string]int{"0": bridge.AnyPort, "4711": 4711, "65535": 65535} {
-		var p portFlag
-		if err := p.Set(text); err != nil || p.option() != want || p.String() != text {
-			t.Errorf("%s: %d %q, %v", text, p.option(), &p, err)
-		}
-	}
-	if p := new(portFlag); p.option() != 0 || p.String() != "" {
-		t.Errorf("unset: %d %q", p.option(), p)
-	}
-	for _, text := range []string{"", "-1", "65536", "x", "1.5"} {
-		if err := new(portFlag).Set(text); err == nil {
-			t.Errorf("%q is accepted", text)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"audit", "min"}, nil, files},
 		{[]string{"--state-dir", "m"}, nil, dirs},
 	} {
-		root, _ := newRoot(append([]string{cobra.ShellCompRequestCmd}, c.line...), []string{"CHROME_MCP_ACTIVE_HELP=0"})
+		root := newRoot(append([]string{cobra.ShellCompRequestCmd}, c.line...), []string{"CHROME_MCP_ACTIVE_HELP=0"})
 		var out strings.Builder
 		root.SetOut(&out)
 		root.SetErr(io.Discard)

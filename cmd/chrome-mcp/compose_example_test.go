@@ -1,7 +1,6 @@
 package main
 
 import (
-	"log/slog"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -13,6 +12,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/browserless"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
@@ -140,6 +141,18 @@ func (e *composeExample) value(flag string) string {
 	return ""
 }
 
+// onThisMachine returns the arguments of serve with addresses of this machine.
+func (e *composeExample) onThisMachine() []string {
+	args := slices.Clone(e.args)
+	for i, arg := range args {
+		switch name, _, _ := strings.Cut(arg, "="); name {
+		case "--listen", "--egress-address":
+			args[i] = name + "=127.0.0.1:0"
+		}
+	}
+	return args
+}
+
 func readExample(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(composeDir, name))
@@ -153,14 +166,18 @@ func readExample(t *testing.T, name string) string {
 // with the flags and settings of the program.
 func TestComposeExample(t *testing.T) {
 	e := readComposeExample(t, "example.com")
-	s, command, err := parseCommand(append([]string{"serve", "--data", t.TempDir()}, e.args...), nil)
-	if err != nil || !slices.Equal(command, []string{"serve"}) || e.server.Command[0] != "serve" {
-		t.Fatalf("command %q: %v", e.server.Command, err)
+	if e.server.Command[0] != "serve" {
+		t.Fatalf("command %q", e.server.Command)
 	}
-	principals, _, err := (&listenFlags{tokenFile: e.tokens}).credentials(s, nil, slog.New(slog.DiscardHandler))
-	if err != nil || len(principals) != 1 {
-		t.Errorf("%d tokens, %v", len(principals), err)
+	s, err := cli.Parse([]string{"--data", t.TempDir(), "--config", e.config}, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
+	if tokens, err := server.ReadTokenFile(e.tokens); err != nil || len(tokens) != 1 {
+		t.Errorf("%d tokens, %v", len(tokens), err)
+	}
+	c := newCommandLine(t)
+	c.serve(e.onThisMachine()...) // it checks its flags and the settings of the token
 
 	var replicas []string
 	for name, service := range e.Services {
@@ -186,9 +203,9 @@ func TestComposeExample(t *testing.T) {
 		}
 	}
 	slices.Sort(replicas)
-	fleet := s.browsers[0]
-	if len(s.browsers) != 1 || len(replicas) != 2 || !slices.Equal(fleet.URLs, replicas) {
-		t.Errorf("config.json has the browsers %v, compose.yaml %v", s.browsers, replicas)
+	fleet := s.Browsers[0]
+	if len(s.Browsers) != 1 || len(replicas) != 2 || !slices.Equal(fleet.URLs, replicas) {
+		t.Errorf("config.json has the browsers %v, compose.yaml %v", s.Browsers, replicas)
 	}
 	if e.server.Environment[fleet.TokenEnv] != e.env["BROWSERLESS_TOKEN"] {
 		t.Errorf("%s is not in the environment of the server", fleet.TokenEnv)
@@ -239,13 +256,7 @@ func TestComposeExampleRuns(t *testing.T) {
 	}
 	e.writeConfig(t, config)
 	c := newCommandLine(t)
-	for i, arg := range e.args {
-		switch name, _, _ := strings.Cut(arg, "="); name {
-		case "--listen", "--egress-address":
-			e.args[i] = name + "=127.0.0.1:0"
-		}
-	}
-	url := c.serve(e.args...)
+	url := c.serve(e.onThisMachine()...)
 	bin := t.TempDir()
 	if err := os.Symlink(binary, filepath.Join(bin, "chrome-mcp")); err != nil {
 		t.Fatal(err)

@@ -10,10 +10,10 @@ import (
 
 // startUserBrowser starts a browser in the state after `extension install`: with the extension
 // loaded and the native messaging host registered.
-func startUserBrowser(t *testing.T, s *settings) *userBrowser {
+func startUserBrowser(t *testing.T, data string) *userBrowser {
 	t.Helper()
 	b := newUserBrowser(t)
-	b.register(t, s.data)
+	b.register(t, data)
 	b.open()
 	return b
 }
@@ -42,8 +42,8 @@ func driven(t *testing.T, i *bridge.Conn) {
 // TestRealExtension checks that the extension in a real browser finds the server with the real
 // native messaging host, also after the server restarts.
 func TestRealExtension(t *testing.T) {
-	server, s, rules := openTestBridge(t)
-	startUserBrowser(t, s)
+	server, data, rules := openTestBridge(t)
+	startUserBrowser(t, data)
 	first := connected(t, server)
 	driven(t, first)
 	if first.Chrome() == "" || first.ID() == "" {
@@ -51,7 +51,7 @@ func TestRealExtension(t *testing.T) {
 	}
 	server.Close()
 	<-first.Done()
-	second := connected(t, startTestBridge(t, s, rules))
+	second := connected(t, startTestBridge(t, data, rules))
 	driven(t, second)
 	if second.ID() != first.ID() {
 		t.Error("the installation id changed")
@@ -61,8 +61,8 @@ func TestRealExtension(t *testing.T) {
 // TestServersStartAndStop checks that a running browser finds a server, and then a second one, and
 // that both connections stay open.
 func TestServersStartAndStop(t *testing.T) {
-	early, s, rules := openTestBridge(t)
-	b := startUserBrowser(t, s)
+	early, data, rules := openTestBridge(t)
+	b := startUserBrowser(t, data)
 	connected(t, early) // the extension is running
 	// The native messaging host reports servers. No alarm finds them.
 	b.Worker(t, "chrome.alarms.create = async () => {}; chrome.alarms.clearAll()", nil)
@@ -70,7 +70,7 @@ func TestServersStartAndStop(t *testing.T) {
 
 	open := func() (*bridge.Server, *bridge.Conn) {
 		t.Helper()
-		server := startTestBridge(t, s, rules)
+		server := startTestBridge(t, data, rules)
 		return server, connected(t, server)
 	}
 	first, one := open()

@@ -21,6 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
@@ -496,7 +498,7 @@ func TestLongHostileSessions(t *testing.T) {
 			driveHostile(t, session, site.URL, seed+uint64(100*i), 2, 60, "console", "throws").report(t)
 			stdin.Close()
 			session.Close()
-			if c := <-code; c != exitOK {
+			if c := <-code; c != cli.ExitOK {
 				t.Errorf("exit code %d: %s", c, stderr)
 			}
 			waitGone(t, data)

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 )
 
@@ -100,7 +101,7 @@ func TestInstallCommand(t *testing.T) {
 	install := func(args ...string) (stdout, stderr string, code int) {
 		return runProgram(t, home, append([]string{"install", "--versions-url", site.URL}, args...)...)
 	}
-	program := filepath.Join(home, defaultDataName, "browsers", "chrome-for-testing", testingVersion+"-linux64", "chrome-linux64", "chrome")
+	program := filepath.Join(home, cli.DefaultDataName, "browsers", "chrome-for-testing", testingVersion+"-linux64", "chrome-linux64", "chrome")
 
 	stdout, stderr, code := install("--browser", "chrome-for-testing")
 	if code != 0 || !strings.HasPrefix(stdout, "Chrome for Testing "+testingVersion+" is installed at "+program+".\n") ||
@@ -110,7 +111,7 @@ func TestInstallCommand(t *testing.T) {
 	if _, err := chromium.Find(""); err == nil && !strings.Contains(stdout, "Without --browser chrome-for-testing, the commands use ") {
 		t.Errorf("install does not mention the other browser:\n%s", stdout)
 	}
-	if path, err := chromium.FindIn(filepath.Join(home, defaultDataName), "chrome-for-testing"); err != nil || path != program {
+	if path, err := chromium.FindIn(filepath.Join(home, cli.DefaultDataName), "chrome-for-testing"); err != nil || path != program {
 		t.Errorf("FindIn = %q, %v", path, err)
 	}
 	// Both find a browser now: the one that was installed, or another one of the machine.
@@ -143,12 +144,12 @@ func TestInstallCommandFails(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"--browser", "edge"}, exitUsage, "error: --browser: only chrome-for-testing can be installed, not \"edge\"\nhint: Omit it, or set it to chrome-for-testing.\n"},
-		{[]string{"--force", "--data", file}, exitUsage, "is not a directory\nhint: "},
-		{[]string{"--force", "--proxy", "socks5://127.0.0.1:1"}, exitUsage, "error: --proxy: "},
-		{[]string{"--force", "--versions-url", "http://example.com"}, exitFailed, "error: the URL of example.com is not an https URL\n"},
-		{[]string{"--force", "--versions-url", site.URL + "/chrome.zip"}, exitFailed, "is not a list of versions of Chrome for Testing\n"},
-		{[]string{"now"}, exitUsage, "error: unexpected argument \"now\"\n"},
+		{[]string{"--browser", "edge"}, cli.ExitUsage, "error: --browser: only chrome-for-testing can be installed, not \"edge\"\nhint: Omit it, or set it to chrome-for-testing.\n"},
+		{[]string{"--force", "--data", file}, cli.ExitUsage, "is not a directory\nhint: "},
+		{[]string{"--force", "--proxy", "socks5://127.0.0.1:1"}, cli.ExitUsage, "error: --proxy: "},
+		{[]string{"--force", "--versions-url", "http://example.com"}, cli.ExitFailed, "error: the URL of example.com is not an https URL\n"},
+		{[]string{"--force", "--versions-url", site.URL + "/chrome.zip"}, cli.ExitFailed, "is not a list of versions of Chrome for Testing\n"},
+		{[]string{"now"}, cli.ExitUsage, "error: unexpected argument \"now\"\n"},
 	} {
 		stdout, stderr, code := runProgram(t, home, append([]string{"install", "--versions-url", site.URL}, c.args...)...)
 		if code != c.code || stdout != "" || !strings.Contains(stderr, c.want) {
@@ -163,7 +164,7 @@ func TestInstallFullDisk(t *testing.T) {
 	for size, phase := range map[string]string{"size=1m": "archive", "size=4m": "files"} {
 		data := filepath.Join(smallDisk(t, size), "d")
 		_, stderr, code := runProgram(t, t.TempDir(), "install", "--force", "--versions-url", site.URL, "--data", data)
-		if code != exitFailed || !strings.Contains(stderr, "no space left on device\nhint: Free about 1 GB, or choose a directory on another disk with --data.\n") {
+		if code != cli.ExitFailed || !strings.Contains(stderr, "no space left on device\nhint: Free about 1 GB, or choose a directory on another disk with --data.\n") {
 			t.Errorf("%s: exit code %d\n%s", phase, code, stderr)
 		}
 		if left, _ := filepath.Glob(filepath.Join(data, "browsers", "chrome-for-testing", "*1*")); len(left) > 0 {
@@ -176,7 +177,7 @@ func TestInstallFullDisk(t *testing.T) {
 func TestInstallInterrupted(t *testing.T) {
 	site := newVersionsSite(t, versionScript, 3<<20)
 	home := t.TempDir()
-	dir := filepath.Join(home, defaultDataName, "browsers", "chrome-for-testing")
+	dir := filepath.Join(home, cli.DefaultDataName, "browsers", "chrome-for-testing")
 	temporary := func() []string {
 		left, _ := filepath.Glob(filepath.Join(dir, ".new-*"))
 		return left
@@ -204,7 +205,7 @@ func TestInstallInterrupted(t *testing.T) {
 		}
 		rest, _ := io.ReadAll(stderr)
 		err = cmd.Wait()
-		if signal == os.Interrupt && (cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(rest), "error: the installation was interrupted\n") || len(temporary()) > 0) {
+		if signal == os.Interrupt && (cmd.ProcessState.ExitCode() != cli.ExitFailed || !strings.Contains(string(rest), "error: the installation was interrupted\n") || len(temporary()) > 0) {
 			t.Errorf("interrupted: %v, left %v\n%s", err, temporary(), rest)
 		}
 	}
@@ -215,13 +216,19 @@ func TestInstallInterrupted(t *testing.T) {
 	}
 }
 
+// A checked is a line of doctor --json.
+type checked struct {
+	Check, Level, Message, Hint string
+	OK                          bool
+}
+
 // findings runs doctor --json and returns its findings that --fix has repaired, by check, and all.
-func findings(t *testing.T, home string, args ...string) (repaired map[string]string, all []finding) {
+func findings(t *testing.T, home string, args ...string) (repaired map[string]string, all []checked) {
 	t.Helper()
 	stdout, stderr, _ := runProgram(t, home, append([]string{"doctor", "--json", "--no-sandbox"}, args...)...)
 	repaired = map[string]string{}
 	for line := range strings.Lines(stdout) {
-		var f finding
+		var f checked
 		d := json.NewDecoder(strings.NewReader(line))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&f); err != nil || f.Check == "" || f.Message == "" || f.OK == (f.Level == "missing") {
@@ -243,7 +250,7 @@ func TestDoctorFix(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(home)
-	data := filepath.Join(home, defaultDataName)
+	data := filepath.Join(home, cli.DefaultDataName)
 	manifest := func(browser string) string {
 		return filepath.Join(home, ".config", browser, "NativeMessagingHosts", "com.chrome_mcp.host.json")
 	}
@@ -366,14 +373,14 @@ func TestInstalledBrowserLaunches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := newVersionsSite(t, "#!/bin/sh\nexec "+shellQuote(real)+" \"$@\"\n", 10)
+	site := newVersionsSite(t, "#!/bin/sh\nexec "+cli.ShellQuote(real)+" \"$@\"\n", 10)
 	home := t.TempDir()
 	args := append([]string{"doctor", "--fix", "--launch", "--headless", "--browser", "chrome-for-testing", "--versions-url", site.URL}, rootNeedsNoSandbox()...)
 	stdout, stderr, code := runProgram(t, home, args...)
 	if code != 0 || !strings.Contains(stdout, "\nok    launch    launched, read a test page, closed in ") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	if info, err := os.Stat(filepath.Join(home, defaultDataName, "browsers")); err != nil || info.Mode().Perm() != fs.FileMode(0o700) {
+	if info, err := os.Stat(filepath.Join(home, cli.DefaultDataName, "browsers")); err != nil || info.Mode().Perm() != fs.FileMode(0o700) {
 		t.Errorf("directory of browsers: %v, %v", info, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 )
 
@@ -31,7 +32,7 @@ func TestServeCleansUp(t *testing.T) {
 			} else {
 				cancel()
 			}
-			if c := <-code; c != exitOK {
+			if c := <-code; c != cli.ExitOK {
 				t.Errorf("exit code %d: %s", c, stderr)
 			}
 			host.Close() // also stops the reader of stdin

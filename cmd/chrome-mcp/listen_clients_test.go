@@ -27,7 +27,7 @@ func (h sessionHeader) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// connectHTTP connects the client of the Go SDK to a session of a server on HTTP.
+// ConnectHTTP connects the client of the Go SDK to a session of a server on HTTP.
 func connectHTTP(t *testing.T, url, token, session string) (*mcpServer, error) {
 	transport := &sdk.StreamableClientTransport{Endpoint: url + "/mcp", HTTPClient: &http.Client{Transport: sessionHeader{token, session}}}
 	cs, err := sdk.NewClient(&sdk.Implementation{Name: session, Version: "1"}, nil).Connect(t.Context(), transport, nil)

@@ -16,22 +16,21 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
-	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
 var servesHTTP = regexp.MustCompile(`serves HTTP on (https?://\S+[0-9])[;.]`)
@@ -154,27 +153,6 @@ func TestPagesCannotReachServer(t *testing.T) {
 	// Neither can those of another process.
 	if out, err := c.run("call", "navigate", "url="+url, "--no-server", "--headless", "--isolated", "--allow-domain", "127.0.0.1:*"); err == nil || !strings.Contains(out, "POLICY_DENIED") {
 		t.Errorf("another process: %v, %s", err, out)
-	}
-}
-
-func TestOwnHosts(t *testing.T) {
-	public := &url.URL{Scheme: "https", Host: "chrome.example.com"}
-	for listener, want := range map[string][]string{
-		"http://127.0.0.1:8931":     {"chrome.example.com"},
-		"https://192.0.2.1:8931":    {"chrome.example.com", "192.0.2.1"},
-		"https://[2001:db8::1]:443": {"chrome.example.com", "[2001:db8::1]"},
-	} {
-		if got := ownHosts(listener, public); !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", listener, got, want)
-		}
-	}
-	if _, err := policy.New(policy.Config{BlockDomains: ownHosts("https://[2001:db8::1]:443", public)}); err != nil {
-		t.Error(err)
-	}
-	for _, host := range ownHosts("https://0.0.0.0:443", nil) {
-		if ip := net.ParseIP(strings.Trim(host, "[]")); ip == nil || ip.IsLoopback() {
-			t.Errorf("host %s", host)
-		}
 	}
 }
 
@@ -326,39 +304,39 @@ func TestServeErrors(t *testing.T) {
 		exit int
 		want string
 	}{
-		{"port in use", []string{"--listen", used.Addr().String()}, exitFailed, "cannot listen on " + used.Addr().String()},
-		{"not loopback", []string{"--listen", "0.0.0.0:0"}, exitUsage, "Set --tls-cert and --tls-key or --behind-proxy"},
-		{"no port", []string{"--listen", "127.0.0.1"}, exitUsage, "not a host and port"},
-		{"no certificate", []string{"--listen", "127.0.0.1:0", "--tls-cert", "none.pem", "--tls-key", "none.pem"}, exitUsage, "--tls-cert: open none.pem"},
-		{"no key", []string{"--listen", "127.0.0.1:0", "--tls-cert", "listen_test.go", "--tls-key", "none.pem"}, exitUsage, "--tls-key: open none.pem"},
-		{"not a certificate", []string{"--listen", "127.0.0.1:0", "--tls-cert", "listen_test.go", "--tls-key", file(0o600, "")}, exitUsage, "tls: failed"},
-		{"key that others can read", []string{"--listen", "127.0.0.1:0", "--tls-cert", "listen_test.go", "--tls-key", file(0o644, "")}, exitUsage, "hint: Run chmod 600 "},
-		{"port out of range", []string{"--listen", "127.0.0.1:99999"}, exitUsage, `--listen: "127.0.0.1:99999": the port is not a number from 0 to 65535`},
-		{"pattern as public URL", []string{"--listen", "127.0.0.1:0", "--public-url", "https://*.example.com"}, exitUsage, `--public-url: "*.example.com" is not a host name`},
-		{"bad host of public URL", []string{"--listen", "127.0.0.1:0", "--public-url", "https://a_b..example.com"}, exitUsage, `--public-url: "a_b..example.com" is not a host name`},
-		{"port of public URL", []string{"--listen", "127.0.0.1:0", "--public-url", "https://example.com:99999"}, exitUsage, `--public-url: "99999" is not a port`},
-		{"certificate without key", []string{"--listen", "127.0.0.1:0", "--tls-cert", "none.pem"}, exitUsage, "must be set together"},
-		{"public URL with a path", []string{"--listen", "127.0.0.1:0", "--public-url", "https://example.com/x"}, exitUsage, "--public-url"},
-		{"token file without --listen", []string{"--token-file", "x"}, exitUsage, "--token-file needs --listen"},
-		{"session flag without --listen", []string{"--allow-domain", "example.com"}, exitUsage, "--allow-domain has no effect on serve"},
-		{"CDP clients without --listen", []string{"--cdp-clients", "multi", "--unsafe-enable-eval"}, exitUsage, "Set --listen and --cdp-clients"},
-		{"session flag with a token file", append(with(file(0o600, entry(""))), "--allow-domain", "example.com"), exitUsage, "settings of a token"},
-		{"bad session flag", []string{"--listen", "127.0.0.1:0", "--allow-domain", "*.com"}, exitUsage, "*.com"},
-		{"no token file", with("none.json"), exitUsage, "none.json"},
-		{"wide permissions", with(file(0o644, entry(""))), exitUsage, "chmod 600"},
-		{"unknown key", with(file(0o600, entry(`, "x": 1`))), exitUsage, `--token-file: `},
-		{"unknown key on the first line", with(file(0o600, entry(`, "x": 1`))), exitUsage, `tokens.json: line 1: tokens[0]: unknown key "x"`},
-		{"duplicate name", with(file(0o600, entry("")+","+entry(""))), exitUsage, `duplicate name "ci"`},
-		{"short token", with(file(0o600, `{"name": "ci", "token": "short"}`)), exitUsage, "shorter than 32"},
-		{"unknown setting", with(file(0o600, entry(`, "settings": {"x": ["y"]}`))), exitUsage, `tokens.json: line 1: token "ci": "x" is not a setting`},
-		{"setting of the server", with(file(0o600, entry(`, "settings": {"data": ["/tmp"]}`))), exitUsage, `"data" is not a setting`},
-		{"bad pattern", with(file(0o600, entry(`, "settings": {"allow-domain": ["*.com"]}`))), exitUsage, `"*.com"`},
-		{"profile", with(file(0o600, entry(`, "settings": {"profile": ["work"]}`))), exitUsage, `"profile" needs the browser "profile"`},
-		{"endpoint", with(file(0o600, entry(`, "settings": {"cdp-endpoint": ["http://127.0.0.1:9222"]}`))), exitUsage, `"cdp-endpoint" needs the browser "endpoint"`},
-		{"extension", with(file(0o600, entry(`, "settings": {"prefer": ["extension"]}`))), exitUsage, `"prefer" needs the browser "extension"`},
-		{"persistent profile", with(file(0o600, entry(`, "settings": {"isolated": ["false"]}`))), exitUsage, `"isolated" needs the browser "profile"`},
-		{"unknown browser", with(file(0o600, entry(`, "browsers": ["firefox"]`))), exitUsage, `unknown browser "firefox"`},
-		{"no endpoint", with(file(0o600, entry(`, "browsers": ["endpoint"]`))), exitUsage, "needs the setting cdp-endpoint"},
+		{"port in use", []string{"--listen", used.Addr().String()}, cli.ExitFailed, "cannot listen on " + used.Addr().String()},
+		{"not loopback", []string{"--listen", "0.0.0.0:0"}, cli.ExitUsage, "Set --tls-cert and --tls-key or --behind-proxy"},
+		{"no port", []string{"--listen", "127.0.0.1"}, cli.ExitUsage, "not a host and port"},
+		{"no certificate", []string{"--listen", "127.0.0.1:0", "--tls-cert", "none.pem", "--tls-key", "none.pem"}, cli.ExitUsage, "--tls-cert: open none.pem"},
+		{"no key", []string{"--listen", "127.0.0.1:0", "--tls-cert", "listen_test.go", "--tls-key", "none.pem"}, cli.ExitUsage, "--tls-key: open none.pem"},
+		{"not a certificate", []string{"--listen", "127.0.0.1:0", "--tls-cert", "listen_test.go", "--tls-key", file(0o600, "")}, cli.ExitUsage, "tls: failed"},
+		{"key that others can read", []string{"--listen", "127.0.0.1:0", "--tls-cert", "listen_test.go", "--tls-key", file(0o644, "")}, cli.ExitUsage, "hint: Run chmod 600 "},
+		{"port out of range", []string{"--listen", "127.0.0.1:99999"}, cli.ExitUsage, `--listen: "127.0.0.1:99999": the port is not a number from 0 to 65535`},
+		{"pattern as public URL", []string{"--listen", "127.0.0.1:0", "--public-url", "https://*.example.com"}, cli.ExitUsage, `--public-url: "*.example.com" is not a host name`},
+		{"bad host of public URL", []string{"--listen", "127.0.0.1:0", "--public-url", "https://a_b..example.com"}, cli.ExitUsage, `--public-url: "a_b..example.com" is not a host name`},
+		{"port of public URL", []string{"--listen", "127.0.0.1:0", "--public-url", "https://example.com:99999"}, cli.ExitUsage, `--public-url: "99999" is not a port`},
+		{"certificate without key", []string{"--listen", "127.0.0.1:0", "--tls-cert", "none.pem"}, cli.ExitUsage, "must be set together"},
+		{"public URL with a path", []string{"--listen", "127.0.0.1:0", "--public-url", "https://example.com/x"}, cli.ExitUsage, "--public-url"},
+		{"token file without --listen", []string{"--token-file", "x"}, cli.ExitUsage, "--token-file needs --listen"},
+		{"session flag without --listen", []string{"--allow-domain", "example.com"}, cli.ExitUsage, "--allow-domain has no effect on serve"},
+		{"CDP clients without --listen", []string{"--cdp-clients", "multi", "--unsafe-enable-eval"}, cli.ExitUsage, "Set --listen and --cdp-clients"},
+		{"session flag with a token file", append(with(file(0o600, entry(""))), "--allow-domain", "example.com"), cli.ExitUsage, "settings of a token"},
+		{"bad session flag", []string{"--listen", "127.0.0.1:0", "--allow-domain", "*.com"}, cli.ExitUsage, "*.com"},
+		{"no token file", with("none.json"), cli.ExitUsage, "none.json"},
+		{"wide permissions", with(file(0o644, entry(""))), cli.ExitUsage, "chmod 600"},
+		{"unknown key", with(file(0o600, entry(`, "x": 1`))), cli.ExitUsage, `--token-file: `},
+		{"unknown key on the first line", with(file(0o600, entry(`, "x": 1`))), cli.ExitUsage, `tokens.json: line 1: tokens[0]: unknown key "x"`},
+		{"duplicate name", with(file(0o600, entry("")+","+entry(""))), cli.ExitUsage, `duplicate name "ci"`},
+		{"short token", with(file(0o600, `{"name": "ci", "token": "short"}`)), cli.ExitUsage, "shorter than 32"},
+		{"unknown setting", with(file(0o600, entry(`, "settings": {"x": ["y"]}`))), cli.ExitUsage, `tokens.json: line 1: token "ci": "x" is not a setting`},
+		{"setting of the server", with(file(0o600, entry(`, "settings": {"data": ["/tmp"]}`))), cli.ExitUsage, `"data" is not a setting`},
+		{"bad pattern", with(file(0o600, entry(`, "settings": {"allow-domain": ["*.com"]}`))), cli.ExitUsage, `"*.com"`},
+		{"profile", with(file(0o600, entry(`, "settings": {"profile": ["work"]}`))), cli.ExitUsage, `"profile" needs the browser "profile"`},
+		{"endpoint", with(file(0o600, entry(`, "settings": {"cdp-endpoint": ["http://127.0.0.1:9222"]}`))), cli.ExitUsage, `"cdp-endpoint" needs the browser "endpoint"`},
+		{"extension", with(file(0o600, entry(`, "settings": {"prefer": ["extension"]}`))), cli.ExitUsage, `"prefer" needs the browser "extension"`},
+		{"persistent profile", with(file(0o600, entry(`, "settings": {"isolated": ["false"]}`))), cli.ExitUsage, `"isolated" needs the browser "profile"`},
+		{"unknown browser", with(file(0o600, entry(`, "browsers": ["firefox"]`))), cli.ExitUsage, `unknown browser "firefox"`},
+		{"no endpoint", with(file(0o600, entry(`, "browsers": ["endpoint"]`))), cli.ExitUsage, "needs the setting cdp-endpoint"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newCommandLine(t)
@@ -379,29 +357,6 @@ func TestServeErrors(t *testing.T) {
 				t.Error(err)
 			}
 		})
-	}
-}
-
-// TestPrincipalSettings checks which browsers the settings of a token select.
-func TestPrincipalSettings(t *testing.T) {
-	s := &settings{data: t.TempDir(), proxy: "http://proxy.example:3128"}
-	for _, tt := range []struct {
-		given    server.Settings
-		browsers []string
-		want     string
-	}{
-		{nil, nil, "map[--ask:[never] --isolated:[true] --prefer:[cdp] --proxy:[http://proxy.example:3128] --secrets:[none]]"},
-		{server.Settings{"proxy": {"none"}, "isolated": {"true"}}, []string{"managed"}, "map[--ask:[never] --isolated:[true] --prefer:[cdp] --secrets:[none]]"},
-		{server.Settings{"proxy": {"none"}, "profile": {"work"}}, []string{"profile"}, "map[--ask:[never] --prefer:[cdp] --profile:[work] --secrets:[none]]"},
-		{server.Settings{"proxy": {"none"}}, []string{"extension"}, "map[--ask:[never] --isolated:[true] --no-cdp-fallback:[true] --secrets:[none]]"},
-		{server.Settings{"proxy": {"none"}}, []string{"extension", "managed"}, "map[--ask:[never] --isolated:[true] --secrets:[none]]"},
-		{server.Settings{"proxy": {"none"}, "ask": {"auto"}}, nil, "map[--ask:[auto] --isolated:[true] --prefer:[cdp] --secrets:[none]]"},
-		{server.Settings{"proxy": {"none"}, "cdp-endpoint": {"http://127.0.0.1:9222"}}, []string{"endpoint"}, "map[--ask:[never] --cdp-endpoint:[http://127.0.0.1:9222] --prefer:[cdp] --secrets:[none]]"},
-	} {
-		got, err := s.principalSettings(tt.given, tt.browsers)
-		if err != nil || fmt.Sprint(got) != tt.want {
-			t.Errorf("%v of %q: %v, %v; want %s", tt.given, tt.browsers, got, err, tt.want)
-		}
 	}
 }
 
@@ -471,18 +426,18 @@ func TestConnectURLErrors(t *testing.T) {
 		exit int
 		want string
 	}{
-		{[]string{"--connect", url}, exitUsage, "--connect-token-file"},
-		{[]string{"--connect", url, "--connect-token-file", wrong}, exitUsage, "rejects the token"},
-		{[]string{"--connect", url, "--connect-token-file", wide}, exitUsage, "chmod 600"},
-		{append(token, "--connect", url, "--allow-domain", "example.com"), exitUsage, "--allow-domain has no effect with --connect URL"},
-		{append(token, "--connect", "http://127.0.0.1:1"), exitFailed, "cannot connect to http://127.0.0.1:1"},
-		{append(token, "--connect", "http://127.0.0.1:99999"), exitUsage, `"99999" is not a port from 1 to 65535`},
-		{append(token, "--connect", "http://user:pass@127.0.0.1:1"), exitUsage, "the URL must have a host"},
-		{append(token, "--connect", "http://chrome.example:8931"), exitUsage, "can read the token\nhint: Use https, or set --unsafe-connect-http"},
-		{append(token, "--connect", "http://192.0.2.1:1", "--unsafe-connect-http", "--session", ".x"), exitUsage, "invalid session name"}, // checked afterwards
-		{[]string{"--unsafe-connect-http"}, exitUsage, "--unsafe-connect-http requires --connect URL"},
-		{token, exitUsage, "requires --connect URL"},
-		{append(token, "--connect", url, "call", "chrome_status"), exitUsage, "cannot be combined with a command"},
+		{[]string{"--connect", url}, cli.ExitUsage, "--connect-token-file"},
+		{[]string{"--connect", url, "--connect-token-file", wrong}, cli.ExitUsage, "rejects the token"},
+		{[]string{"--connect", url, "--connect-token-file", wide}, cli.ExitUsage, "chmod 600"},
+		{append(token, "--connect", url, "--allow-domain", "example.com"), cli.ExitUsage, "--allow-domain has no effect with --connect URL"},
+		{append(token, "--connect", "http://127.0.0.1:1"), cli.ExitFailed, "cannot connect to http://127.0.0.1:1"},
+		{append(token, "--connect", "http://127.0.0.1:99999"), cli.ExitUsage, `"99999" is not a port from 1 to 65535`},
+		{append(token, "--connect", "http://user:pass@127.0.0.1:1"), cli.ExitUsage, "the URL must have a host"},
+		{append(token, "--connect", "http://chrome.example:8931"), cli.ExitUsage, "can read the token\nhint: Use https, or set --unsafe-connect-http"},
+		{append(token, "--connect", "http://192.0.2.1:1", "--unsafe-connect-http", "--session", ".x"), cli.ExitUsage, "invalid session name"}, // checked afterwards
+		{[]string{"--unsafe-connect-http"}, cli.ExitUsage, "--unsafe-connect-http requires --connect URL"},
+		{token, cli.ExitUsage, "requires --connect URL"},
+		{append(token, "--connect", url, "call", "chrome_status"), cli.ExitUsage, "cannot be combined with a command"},
 	} {
 		cmd := exec.Command(binary, tt.args...)
 		out, err := cmd.CombinedOutput()

@@ -15,20 +15,19 @@
 // The exit code is 0 on success, which for the server means that the client disconnected or a
 // signal requested shutdown; 1 if something failed at run time; 2 if a flag, a variable or the
 // policy is invalid, in which case nothing was started. For call and shell, larger codes say why a
-// tool failed; see exit_codes.go.
+// tool failed; see internal/errclass.
 package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/hint"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+	"github.com/chrome-mcp/chrome-mcp/internal/nativehost"
 )
 
 func main() {
@@ -45,52 +44,39 @@ func main() {
 
 // run runs the program and returns its exit code. It returns soon after ctx is done.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	if call, ok := asNativeHost(args); ok {
-		if err := nativeHost(call, stdin, stdout); err != nil {
-			return fail(stderr, err)
+	if call, ok := nativehost.Parse(args); ok {
+		if err := nativehost.Serve(programVersion(), call, stdin, stdout); err != nil {
+			return cli.Fail(stderr, err)
 		}
-		return exitOK
+		return cli.ExitOK
 	}
-	root, _ := newRoot(args, os.Environ())
+	root := newRoot(args, os.Environ())
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	if err := root.ExecuteContext(ctx); err != nil {
-		return fail(stderr, err)
+		return cli.Fail(stderr, err)
 	}
-	return exitOK
+	return cli.ExitOK
 }
 
-// surviveBrokenPipe makes writes to a closed stdout fail, without SIGPIPE ending this process before
-// it has ended its browser. Unlike ignoring the signal, it does not affect the programs that this
-// process starts.
-func surviveBrokenPipe() { signal.Notify(brokenPipes, syscall.SIGPIPE) }
+// version is set by the linker in `make build`.
+var version string
 
-var brokenPipes = make(chan os.Signal, 1)
+// programVersion returns the version of this binary, or "devel" if it is unknown.
+func programVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
 
-// errReported is an error that was already reported to the user.
-var errReported = errors.New("reported")
-
-// fail prints err with its hint and returns the exit code for it.
-func fail(stderr io.Writer, err error) int {
-	if errors.Is(err, errReported) {
-		return exitFailed
-	}
-	if failed, ok := errors.AsType[*toolFailure](err); ok {
-		return failed.exit
-	}
-	fmt.Fprintf(stderr, "error: %v\n", err)
-	if usage, ok := errors.AsType[*usageError](err); ok {
-		if usage.hint != "" {
-			fmt.Fprintf(stderr, "hint: %s\n", usage.hint)
-		}
-		return usage.exitCode()
-	}
-	if e, ok := errors.AsType[*executor.Error](err); ok && e.Hint != "" {
-		fmt.Fprintf(stderr, "hint: %s\n", hint.Translate(e.Hint))
-	}
-	if class, ok := errors.AsType[*classifiedError](err); ok {
-		return class.exit
-	}
-	return exitFailed
+// tuneMemory reduces the memory use of the process. The process is idle nearly all the time, and
+// most of what it allocates are short-lived results. More frequent collections cost little, and an
+// MCP host may run many servers at the same time.
+func tuneMemory() {
+	debug.SetGCPercent(50)
 }

@@ -1,174 +1,19 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/jezek/xgb/xproto"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/browserless"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
-
-// namedBrowsersConfig names a browser of each type.
-const namedBrowsersConfig = `{"browsers": {
-	"work": {"type": "managed", "profile": "work", "color": "#1a73e8"},
-	"test": {"type": "managed"}, // with a temporary profile
-	"own": {"type": "extension"},
-	"far": {"type": "endpoint", "url": "http://127.0.0.1:9222"},
-	"fleet": {"type": "browserless", "urls": ["ws://a/chromium", /* second */ "ws://b/chromium",], "token-env": "FLEET", "launch": {"args": ["--lang=de"]}},
-}}`
-
-func TestNamedBrowsers(t *testing.T) {
-	s, err := parse([]string{"--config", writeConfig(t, namedBrowsersConfig)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range s.browsers {
-		s.browsers[i].source = ""
-	}
-	want := "[{work managed #1a73e8 work  false   []   map[] } {test managed    false   []   map[] } {own extension    false   []   map[] }" +
-		" {far endpoint   http://127.0.0.1:9222 false   []   map[] }" +
-		" {fleet browserless    false   [ws://a/chromium ws://b/chromium]  FLEET map[args:[--lang=de]] }]"
-	if got := fmt.Sprint(s.browsers); got != want {
-		t.Errorf("browsers %s\nwant %s", got, want)
-	}
-	if s.prefer != "cdp" {
-		t.Errorf("the default browser prefers %s: the user's Chrome has two names", s.prefer)
-	}
-
-	values := server.Settings{}
-	s.addBrowsers(values)
-	session, err := sessionSettings("a", t.TempDir(), values)
-	if err != nil || fmt.Sprint(session.browsers) != want || session.prefer != "cdp" {
-		t.Errorf("session of the server: %v, %v", session, err)
-	}
-	if s, err = parse([]string{"--config", writeConfig(t, namedBrowsersConfig), "--profile", "work"}, nil); err != nil {
-		t.Fatal(err)
-	}
-	wantUsage(t, s.checkDefaultProfile(), "has the profile work, which is that of the default browser")
-}
-
-// wantUsage checks that err is a *usageError with a text.
-func wantUsage(t *testing.T, err error, text string) {
-	t.Helper()
-	usage, ok := errors.AsType[*usageError](err)
-	if !ok || !strings.Contains(usage.Error()+"\n"+usage.hint, text) {
-		t.Errorf("error %v, want %s", err, text)
-	}
-}
-
-// TestBrowsersOfSession checks the browsers that a client sends to the server.
-func TestBrowsersOfSession(t *testing.T) {
-	for value, want := range map[string]string{
-		`[{"name":"a","type":"managed","profil":"x"}]`: `unknown field "profil"`,
-		`{}`:                                  "is not a JSON list of browsers",
-		`[{"name":"A","type":"managed"}]`:     "is not a name of up to 16",
-		`[{"name":"a","type":"firefox"}]`:     `"firefox" is not managed`,
-		`[{"name":"a","type":"browserless"}]`: "urls is missing",
-		`[{"name":"a","type":"browserless","urls":["ws://a/?token=b"]}]`:                            "contains credentials",
-		`[{"name":"a","type":"managed","profile":"../x"}]`:                                          `invalid name "../x"`,
-		`[{"name":"a","type":"managed","profile":"default"}]`:                                       "which is that of the default browser",
-		`[{"name":"a","type":"managed","profile":"x"},{"name":"b","type":"managed","profile":"x"}]`: "as browser a does",
-	} {
-		_, err := sessionSettings(server.DefaultSession, t.TempDir(), server.Settings{browsersSetting: {value}})
-		wantUsage(t, err, want)
-	}
-}
-
-func TestHeadersOfEndpoint(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "headers")
-	write := func(text string, mode os.FileMode) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
-	}
-	file := &namedBrowser{Name: "far", HeadersFile: path}
-	want := func(b *namedBrowser, want string) {
-		t.Helper()
-		header, err := b.headers()
-		got := fmt.Sprint(header)
-		if err != nil {
-			got = err.Error()
-		}
-		if !strings.Contains(got, want) || strings.Contains(got, "SECRET") {
-			t.Errorf("headers %s, want %s", got, want)
-		}
-	}
-	write("authorization: Bearer a:b\r\nX-Team: web\n", 0o600)
-	want(file, "map[Authorization:[Bearer a:b] X-Team:[web]]")
-	for text, message := range map[string]string{
-		"":                        "has no headers",
-		"X-Team: web\n\nX-A: b":   "line 2 is not NAME: VALUE",
-		"SECRET":                  "line 1 is not",
-		"X-Team: web\n SECRET: x": "line 2 is not",
-		"X-Te\x00am: SECRET":      "is not a list of headers",
-		"X-Team: " + strings.Repeat("x", maxHeaders): "headers of browser far",
-	} {
-		write(text, 0o600)
-		want(file, message)
-	}
-	if runtime.GOOS != "windows" {
-		write("X-Team: SECRET", 0o644)
-		want(file, path)
-	}
-	t.Setenv("FAR_HEADERS", "X-Team: web")
-	want(&namedBrowser{Name: "far", HeadersEnv: "FAR_HEADERS"}, "map[X-Team:[web]]")
-	want(&namedBrowser{Name: "far", HeadersEnv: "FAR_HEADERS_UNSET"}, "environment variable FAR_HEADERS_UNSET has no headers")
-}
-
-func TestTokenOfBrowserless(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "token")
-	want := func(b *namedBrowser, want string) {
-		t.Helper()
-		got, err := b.service().Token()
-		if err != nil {
-			got = err.Error()
-		}
-		if !strings.Contains(got, want) || err != nil && strings.Contains(got, "SECRET") {
-			t.Errorf("token %s, want %s", got, want)
-		}
-	}
-	file := &namedBrowser{Name: "fleet", TokenFile: path}
-	want(file, "token of browser fleet: ")
-	for text, message := range map[string]string{
-		"SECRET\n":                         "SECRET",
-		"\n":                               "has no token",
-		"SECRET: a":                        "is not a token: it contains white space",
-		"SECRET\x00":                       "is not a token: it contains white space",
-		strings.Repeat("SECRET", maxToken): "token of browser fleet: ",
-	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		want(file, message)
-	}
-	if runtime.GOOS != "windows" {
-		if err := os.Chmod(path, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		want(file, path)
-	}
-	t.Setenv("FLEET", "SECRET")
-	want(&namedBrowser{Name: "fleet", TokenEnv: "FLEET"}, "SECRET")
-	want(&namedBrowser{Name: "fleet", TokenEnv: "FLEET_UNSET"}, "environment variable FLEET_UNSET has no token")
-	if s := (&namedBrowser{}).service(); s.Token != nil {
-		t.Error("a browser without a token has one")
-	}
-}
 
 // TestBrowserlessByName uses a browser of a browserless server in a session.
 func TestBrowserlessByName(t *testing.T) {
@@ -188,64 +33,6 @@ func TestBrowserlessByName(t *testing.T) {
 	status := s.call(t, "chrome_status", nil, "browser fleet: browserless, open", "browser more: browserless, not open", "its network is not filtered")
 	if strings.Contains(status, "SECRET") {
 		t.Errorf("chrome_status contains the token:\n%s", status)
-	}
-}
-
-// TestPrincipalBrowsers checks which named browsers a token gives access to.
-func TestPrincipalBrowsers(t *testing.T) {
-	s, err := parse([]string{"--config", writeConfig(t, namedBrowsersConfig), "--data", t.TempDir()}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		browsers []string
-		want     string
-	}{
-		{nil, "[]"},
-		{[]string{"managed"}, "[]"},
-		{[]string{"managed", "work"}, "[work]"},
-		{[]string{"own", "managed", "test"}, "[own test]"},
-	} {
-		values, err := s.principalSettings(nil, tt.browsers)
-		if err != nil {
-			t.Errorf("%q: %v", tt.browsers, err)
-			continue
-		}
-		session, err := sessionSettings("a", s.data, values)
-		if err != nil {
-			t.Errorf("%q: %v", tt.browsers, err)
-			continue
-		}
-		names := []string{}
-		for _, b := range session.browsers {
-			names = append(names, b.Name)
-		}
-		if got := fmt.Sprint(names); got != tt.want || session.prefer != "cdp" {
-			t.Errorf("%q: browsers %s, default %s; want %s", tt.browsers, got, session.prefer, tt.want)
-		}
-	}
-	_, err = s.principalSettings(nil, []string{"managed", "home"})
-	wantUsage(t, err, "extension, endpoint, work, test, own, far and fleet")
-	_, err = s.principalSettings(nil, []string{"work"})
-	wantUsage(t, err, "the browsers of the token do not include a default browser")
-	_, err = s.principalSettings(server.Settings{"profile": {"work"}}, []string{"profile", "work"})
-	wantUsage(t, err, "which is that of the default browser")
-	_, err = s.principalSettings(server.Settings{"browsers": {"[]"}}, nil)
-	wantUsage(t, err, `"browsers" is not a setting of a session`)
-}
-
-// TestNamedBrowserSettings checks that cookies, credentials and certificates of the session are only
-// for named browsers that chrome-mcp launches.
-func TestNamedBrowserSettings(t *testing.T) {
-	s := &settings{httpCredentials: "c.json", acceptCertificates: []string{"a:443"}, cdpEndpoint: "ws://a/", given: func(string) bool { return false }}
-	o := &browserOpener{settings: s, options: executor.SessionOptions{State: "login"}}
-	for _, kind := range browserTypes() {
-		b := &namedBrowser{Name: "a", Type: kind.name}
-		got, state := o.settingsFor(b), o.session(b).State
-		used := kind.name == browserManaged
-		if (got.httpCredentials != "") != used || (got.acceptCertificates != nil) != used || (state != "") != used || got.cdpEndpoint != "" {
-			t.Errorf("%s: credentials %q, certificates %q, state %q, endpoint %q", kind.name, got.httpCredentials, got.acceptCertificates, state, got.cdpEndpoint)
-		}
 	}
 }
 

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+	"github.com/chrome-mcp/chrome-mcp/internal/compose"
 )
 
 var hostBlock = regexp.MustCompile("(?s)<!-- host: (\\w+) -->\n```(json|toml)\n(.*?)```")
@@ -33,14 +36,14 @@ func TestReadmeHosts(t *testing.T) {
 		if !ok || s.Command == "" || (s.Type != "" && s.Type != "stdio") {
 			t.Errorf("host %d: no server under %s: %s", i+1, block[1], block[3])
 		}
-		settings, command, err := parseCommand(s.Args, nil)
+		settings, err := cli.Parse(s.Args, nil)
 		if err != nil {
 			t.Errorf("host %d: %v", i+1, err)
 			continue
 		}
-		rules, err := settings.policy()
-		if err != nil || len(command) > 0 || len(rules.Status().AllowDomains) == 0 {
-			t.Errorf("host %d: command %q, policy %v, %v", i+1, command, rules, err)
+		rules, err := compose.Policy(settings)
+		if err != nil || len(rules.Status().AllowDomains) == 0 {
+			t.Errorf("host %d: policy %v, %v", i+1, rules, err)
 		}
 		if i == 0 && !(slices.Contains(s.Args, "--allow-domain") && slices.Contains(s.Args, "--enable-mutations")) {
 			t.Errorf("the first host lacks --allow-domain or --enable-mutations: %q", s.Args)
@@ -79,7 +82,7 @@ func TestReadmeNamesRealFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, _ := newRoot(nil, nil)
+	root := newRoot(nil, nil)
 	for _, found := range regexp.MustCompile("[ `\"(]--([a-z][a-z-]*[a-z])").FindAllStringSubmatch(string(text), -1) {
 		if root.Flag(found[1]) == nil {
 			t.Errorf("the README names the unknown flag --%s", found[1])

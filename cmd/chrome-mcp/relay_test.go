@@ -1,10 +1,7 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -12,14 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 )
@@ -92,84 +84,6 @@ func TestConnectURLPipelined(t *testing.T) {
 	if len(early) > 0 || !initialized {
 		t.Errorf("requests before the response to initialize: %q", early)
 	}
-}
-
-// A fakeRemote is the connection of a relay to a server that the test plays.
-type fakeRemote struct {
-	sdk.Connection
-	messages chan jsonrpc.Message // from the server
-
-	mu       sync.Mutex // guards the field below
-	requests []*jsonrpc.Request
-}
-
-func (r *fakeRemote) Connect(context.Context) (sdk.Connection, error) { return r, nil }
-
-func (r *fakeRemote) Read(ctx context.Context) (jsonrpc.Message, error) {
-	select {
-	case m := <-r.messages:
-		return m, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (r *fakeRemote) Write(_ context.Context, m jsonrpc.Message) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.requests = append(r.requests, m.(*jsonrpc.Request))
-	return nil
-}
-
-func (r *fakeRemote) Close() error { return nil }
-
-// received waits until the relay is idle, and checks the methods that the server has received.
-func (r *fakeRemote) received(t *testing.T, want ...string) {
-	t.Helper()
-	synctest.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var methods []string
-	for _, request := range r.requests {
-		methods = append(methods, request.Method)
-	}
-	if !slices.Equal(methods, want) {
-		t.Fatalf("the server received %q, want %q", methods, want)
-	}
-}
-
-// respond sends the response to the last request.
-func (r *fakeRemote) respond(result string) {
-	r.mu.Lock()
-	id := r.requests[len(r.requests)-1].ID
-	r.mu.Unlock()
-	r.messages <- &jsonrpc.Response{ID: id, Result: json.RawMessage(result)}
-}
-
-// TestRelayWaitsForInitialize checks that the relay sends nothing between initialize and its response.
-func TestRelayWaitsForInitialize(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		remote, out := &fakeRemote{messages: make(chan jsonrpc.Message)}, new(lockedBuffer)
-		stdin := strings.NewReader(strings.Join([]string{
-			initializeLine,
-			`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
-			`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
-		}, "\n") + "\n")
-		ended := make(chan error, 1)
-		go func() {
-			ended <- relayMCP(t.Context(), new(bearerTransport), remote, stdin, out, slog.New(slog.DiscardHandler))
-		}()
-		remote.received(t, "initialize")
-		remote.respond(`{"protocolVersion":"2025-06-18"}`)
-		remote.received(t, "initialize", "notifications/initialized", "tools/list")
-		remote.respond(`{"tools":[]}`)
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		if text := out.take(); !strings.Contains(text, `"protocolVersion"`) || !strings.Contains(text, `"tools":[]`) {
-			t.Errorf("the host received %s", text)
-		}
-	})
 }
 
 // TestConnectURLRejected checks that the host gets the error with which the server rejected a

@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/chrome-mcp/chrome-mcp/internal/server"
 )
 
 // The values of the secrets in the tests.
@@ -211,26 +209,4 @@ func TestSecretsFlag(t *testing.T) {
 	s.call(t, "secrets_list", nil, "no secrets")
 	tab := s.open("/login")
 	s.call(t, "type", secretArgs(tab, "#comment", "{{shop.password}}"), "secret {{shop.password}} not found")
-}
-
-// TestPrincipalSecrets checks that a token has no secrets unless its settings name them.
-func TestPrincipalSecrets(t *testing.T) {
-	for _, given := range []server.Settings{{}, {"secrets": {"shop,bank"}}, {"secrets": {"all"}}} {
-		s, _ := define()
-		values, err := s.principalSettings(given, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		session, _, err := parseSettings(values)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := "none"
-		if given["secrets"] != nil {
-			want = map[string]string{"shop,bank": "bank,shop", "all": "all"}[given["secrets"][0]]
-		}
-		if got := session.secrets.String(); got != want || (session.sessionSecrets() == nil) != (want == "none") {
-			t.Errorf("%v: secrets %s, want %s", given, got, want)
-		}
-	}
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/examples/shop"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 )
@@ -136,7 +137,7 @@ func TestKilledServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err) // there is nothing to replace
 	}
-	if out, err := c.run("sessions"); err != nil || out != noSessions+"\n" {
+	if out, err := c.run("sessions"); err != nil || !strings.HasPrefix(out, "no open sessions;") {
 		t.Errorf("sessions without a server: %v\n%s", err, out)
 	}
 	if out, err := c.run("call", "chrome_status", "--prefer", "cdp", "--session", "status"); err != nil || !strings.Contains(out, "v0.0.0-test") {
@@ -236,7 +237,7 @@ func TestServerOfAnotherVersion(t *testing.T) {
 	}()
 	out, err := c.run("call", "chrome_status")
 	exit, ok := errors.AsType[*exec.ExitError](err)
-	if !ok || exit.ExitCode() != exitUsage || !strings.Contains(out, "the running server has version v9.9.9, this program v0.0.0-test") || !strings.Contains(out, "serve stop") {
+	if !ok || exit.ExitCode() != cli.ExitUsage || !strings.Contains(out, "the running server has version v9.9.9, this program v0.0.0-test") || !strings.Contains(out, "serve stop") {
 		t.Errorf("call: %v\n%s", err, out)
 	}
 	cancel()

@@ -3,8 +3,6 @@
 package main
 
 import (
-	"context"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -12,23 +10,6 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
-
-func TestSIGHUPRotatesToken(t *testing.T) {
-	server, s, _ := openTestBridge(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	wait := rotateOnHangup(ctx, server, slog.New(slog.DiscardHandler))
-	defer wait()
-	defer cancel()
-	before := token(t, s.data)
-	instance, _ := server.Pipe("someone")
-	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
-	await.Receive(t, "the connection to be closed", instance.Done())
-	if token(t, s.data) == before {
-		t.Error("the token is the same")
-	}
-}
 
 // TestProgramRotates checks that the program rotates its token on SIGHUP and continues.
 func TestProgramRotates(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
@@ -83,11 +85,15 @@ func TestSkillTopics(t *testing.T) {
 		}
 	}
 	for _, tool := range mcp.Tools() {
-		text, err := skill([]string{tool.Name})
-		if err != nil || !strings.Contains(text, "## "+tool.Name+"\n\n"+tool.Description+"\n") {
-			t.Errorf("skill %s: %v\n%s", tool.Name, err, text)
+		text := skillText(t, tool.Name)
+		if !strings.Contains(text, "## "+tool.Name+"\n\n"+tool.Description+"\n") {
+			t.Errorf("skill %s:\n%s", tool.Name, text)
 		}
-		for name := range schemaOf(tool).Properties {
+		var schema struct{ Properties map[string]any }
+		if err := json.Unmarshal(tool.InputSchema, &schema); err != nil {
+			t.Fatal(err)
+		}
+		for name := range schema.Properties {
 			if !strings.Contains(text, "\n* `"+name+"` (") {
 				t.Errorf("skill %s: argument %s not found in\n%s", tool.Name, name, text)
 			}
@@ -121,7 +127,7 @@ func TestSkillBadTopic(t *testing.T) {
 		var stderr strings.Builder
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()
-		if cmd.ProcessState.ExitCode() != exitUsage || len(out) > 0 || !strings.HasPrefix(stderr.String(), c.want) {
+		if cmd.ProcessState.ExitCode() != cli.ExitUsage || len(out) > 0 || !strings.HasPrefix(stderr.String(), c.want) {
 			t.Errorf("skill %q: %v, stdout %q, stderr %q", c.args, err, out, &stderr)
 		}
 	}
@@ -201,7 +207,7 @@ func TestSkillCommands(t *testing.T) {
 		t.Errorf("ran only %d commands", ran)
 	}
 	for _, name := range []string{"page.md", "page.txt", "page.webp", "requests.json"} {
-		if _, err := os.Stat(filepath.Join(home, defaultDataName, "output", "default", name)); err != nil {
+		if _, err := os.Stat(filepath.Join(home, cli.DefaultDataName, "output", "default", name)); err != nil {
 			t.Error(err)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -44,8 +43,10 @@ func (b *userBrowser) environ() []string {
 
 // profile returns the user data directory of Chromium.
 func (b *userBrowser) profile() string {
-	at := slices.IndexFunc(hostBrowsers, func(b hostBrowser) bool { return b.name == "chromium" })
-	return hostBrowsers[at].manifestDir(runtime.GOOS, b.root, "")
+	if runtime.GOOS == "darwin" {
+		return filepath.Join(b.root, "Library", "Application Support", "Chromium")
+	}
+	return filepath.Join(b.root, ".config", "chromium")
 }
 
 // register runs `extension install`, which registers the native messaging host.

@@ -8,12 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// libraryDirs are the directories below mcp and cmd/chrome-mcp, whose errors must name no tool and
-// no flag. mcp and cmd/chrome-mcp add them, with internal/hint.
+// libraryDirs are the directories below mcp and the program, whose errors must name no tool and no
+// flag. mcp and the program add them, with internal/hint.
 var libraryDirs = []string{"executor", "bridge", "policy", "internal"}
 
 // TestHintsNameNoTools checks that the texts of the library name no tool and no flag of the
@@ -29,7 +30,7 @@ func TestHintsNameNoTools(t *testing.T) {
 			switch {
 			case err != nil:
 				return err
-			case entry.IsDir() && (entry.Name() == "testdata" || isTestSupport(entry.Name())):
+			case entry.IsDir() && (entry.Name() == "testdata" || isTestSupport(entry.Name()) || slices.Contains(program, strings.TrimPrefix(filepath.ToSlash(path), "../../"))):
 				return filepath.SkipDir
 			case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
 				return nil
@@ -78,9 +79,13 @@ func programNames(t *testing.T) (names []string) {
 	for _, m := range tools.FindAllStringSubmatch(string(text), -1) {
 		names = append(names, m[1])
 	}
-	sources, err := filepath.Glob("../../cmd/chrome-mcp/*.go")
-	if err != nil {
-		t.Fatal(err)
+	var sources []string
+	for _, dir := range program {
+		files, err := filepath.Glob("../../" + dir + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, files...)
 	}
 	for _, source := range sources {
 		file, err := parser.ParseFile(token.NewFileSet(), source, nil, parser.SkipObjectResolution)

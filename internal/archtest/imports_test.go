@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +19,12 @@ const module = "github.com/chrome-mcp/chrome-mcp"
 // lower layers. "x/..." also matches the packages in directory x.
 var layers = [][]string{
 	{"cmd/...", "examples/...", "npm"},
-	{"mcp/...", "internal/server", "internal/dashboard", "internal/sidepanel"},
+	{"internal/doctor", "internal/nativehost", "internal/readcmd", "internal/serve", "internal/setupcmd", "internal/skillcmd"},
+	{"internal/client"},
+	{"internal/compose"},
+	{"internal/agentcmd", "internal/auditcmd", "internal/cdpendpoint", "internal/dashboardcmd", "internal/extinstall", "internal/profilecmd", "internal/secretcmd"},
+	{"internal/cli"},
+	{"mcp/...", "internal/server", "internal/dashboard", "internal/namedbrowser", "internal/profilelease", "internal/sessiondir", "internal/sidepanel"},
 	{"relay", "ownchrome", "internal/testing/cdpsuite"},
 	{"internal/leaktest/..."},
 	{"policy/..."},
@@ -25,14 +32,20 @@ var layers = [][]string{
 	{"executor/chromium/...", "executor/extension/..."},
 	{"internal/session/..."},
 	{"internal/page/...", "internal/chat"},
-	{"internal/agents", "internal/testing/acpagent/...", "internal/testing/browserless", "internal/testing/cdptest", "internal/testing/handovertest", "internal/testing/pagetest", "internal/testing/panelport"},
+	{"internal/agents", "internal/testing/acpagent/...", "internal/testing/browserless", "internal/testing/cdptest", "internal/testing/handovertest", "internal/testing/pagesite", "internal/testing/pagetest", "internal/testing/panelport"},
 	{"internal/egress/...", "internal/readable/...", "internal/outline/...", "internal/obstacle/...", "internal/upload/...", "internal/cookie/...", "internal/statefile/...", "internal/secrets/...", "internal/handover", "internal/browsers", "extension/..."},
 	{"executor", "bridge/...", "internal/download/...", "internal/deniedscripts", "internal/script", "internal/chromefortesting"},
 	{"internal/cdpconn/...", "internal/transcript", "internal/wire/...", "internal/hint", "internal/errclass", "internal/urlglob"},
 	{"executor/errs", "internal/notify", "internal/typo", "internal/pagetext", "internal/testing/testlog", "internal/processid"},
 	{"internal/fileserver"},
-	{"audit", "internal/hostconfig", "internal/child", "internal/filelock", "internal/connlimit", "internal/keylimit", "internal/nativemessage", "internal/testing/tier"},
-	{"internal/owneronly", "internal/lazyregexp", "internal/patherror", "internal/testing/await", "internal/testing/gotest", "internal/testing/steps", "internal/timing"},
+	{"audit", "internal/hostconfig", "internal/child", "internal/filelock", "internal/configfile", "internal/connlimit", "internal/keylimit", "internal/logging", "internal/nativemessage", "internal/testing/tier"},
+	{"internal/owneronly", "internal/lazyregexp", "internal/patherror", "internal/phrase", "internal/testing/await", "internal/testing/gotest", "internal/testing/steps", "internal/timing"},
+}
+
+// program lists the packages of the program, which have its commands and flags.
+var program = []string{
+	"cmd/chrome-mcp", "internal/agentcmd", "internal/auditcmd", "internal/cdpendpoint", "internal/cli", "internal/client", "internal/compose", "internal/dashboardcmd", "internal/doctor",
+	"internal/extinstall", "internal/nativehost", "internal/profilecmd", "internal/readcmd", "internal/secretcmd", "internal/serve", "internal/setupcmd", "internal/skillcmd",
 }
 
 // exempt packages contain tests or generators, and belong to no layer.
@@ -127,7 +140,12 @@ func TestMayImport(t *testing.T) {
 		from, to string
 		ok       bool
 	}{
-		{"cmd/chrome-mcp", "mcp", true},
+		{"cmd/chrome-mcp", "internal/doctor", true},
+		{"internal/client", "internal/compose", true},
+		{"internal/compose", "internal/client", false},
+		{"internal/doctor", "internal/serve", false},
+		{"internal/cli", "mcp", true},
+		{"internal/server", "internal/cli", false},
 		{"mcp", "policy", true},
 		{"executor/chromium", "internal/page", true},
 		{"internal/page", "internal/page/js", true},
@@ -159,9 +177,9 @@ func TestExecutorIsStandardLibraryOnly(t *testing.T) {
 // TestDependencyBoundaries checks that only some packages depend on the large modules.
 func TestDependencyBoundaries(t *testing.T) {
 	payers := map[string][]string{
-		"github.com/modelcontextprotocol/go-sdk": {"cmd/...", "examples/...", "mcp/..."},
-		"github.com/spf13/cobra":                 {"cmd/chrome-mcp"},
-		"github.com/spf13/pflag":                 {"cmd/chrome-mcp"},
+		"github.com/modelcontextprotocol/go-sdk": append([]string{"cmd/...", "examples/...", "mcp/..."}, program...),
+		"github.com/spf13/cobra":                 program,
+		"github.com/spf13/pflag":                 program,
 		"github.com/chromedp/chromedp": {
 			"cmd/...", "examples/...", "mcp/...", "executor/chromium/...", "executor/extension/...",
 			"internal/executortest", "bridge/...", "internal/...", "relay", "ownchrome",
@@ -193,6 +211,35 @@ func TestToolsNotInMainModule(t *testing.T) {
 	for _, path := range strings.Fields(string(out)) {
 		if strings.HasPrefix(path, "honnef.co/") || strings.HasPrefix(path, "github.com/golangci/") {
 			t.Errorf("go.mod requires %s; move it to tools/go.mod", path)
+		}
+	}
+}
+
+// TestProgramStaysSmall checks that cmd/chrome-mcp has only main and the table of commands, and that no
+// package of the program collects the jobs of others.
+func TestProgramStaysSmall(t *testing.T) {
+	for _, dir := range program {
+		limit := 5000 // lines
+		if dir == "cmd/chrome-mcp" {
+			limit = 400
+		}
+		files, err := filepath.Glob("../../" + dir + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := 0
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines += bytes.Count(text, []byte("\n"))
+		}
+		if lines == 0 || lines > limit {
+			t.Errorf("%s has %d lines, want 1 to %d", dir, lines, limit)
 		}
 	}
 }

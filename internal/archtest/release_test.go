@@ -80,7 +80,7 @@ func TestReleaseConfiguration(t *testing.T) {
 	}
 
 	variable := regexp.MustCompile(`-X main\.(\w+)=`).FindStringSubmatch(strings.Join(build.Ldflags, " "))
-	if variable == nil || !regexp.MustCompile(`(?m)^var `+variable[1]+` string$`).Match(read(build.Main+"/help.go")) {
+	if variable == nil || !regexp.MustCompile(`(?m)^var `+variable[1]+` string$`).Match(read(build.Main+"/main.go")) {
 		t.Errorf("%q set no variable of %s", build.Ldflags, build.Main)
 	}
 	makefile := string(read("Makefile"))

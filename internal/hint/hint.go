@@ -1,6 +1,6 @@
 // Package hint translates the hints of errors for users of the program.
 //
-// The packages below mcp and cmd/chrome-mcp are a library: a hint of their errors names a Go method
+// The packages below mcp and internal/cli are a library: a hint of their errors names a Go method
 // or option, such as Page.HandleDialog or Options.Headless. Users of the program know the tool
 // handle_dialog and the flag --headless instead.
 package hint

@@ -3,19 +3,19 @@ package mutation
 var commands = promises{
 	"`chrome-mcp read` without a browser requests only": {
 		{
-			File: "cmd/chrome-mcp/read_http.go",
+			File: "internal/readcmd/http.go",
 			Old:  "text, err := r.guard.Policy().CheckURL(raw)\n",
 			New:  "text, err := raw, error(nil)\n",
 			Test: "^TestReadHTTPDenied$",
 		},
 		{
-			File: "cmd/chrome-mcp/read_http.go",
+			File: "internal/readcmd/http.go",
 			Old:  "transport.Proxy = http.ProxyURL(proxy.Client())",
 			New:  "transport.Proxy = nil",
 			Test: "^TestReadHTTPDenied$",
 		},
 		{
-			File: "cmd/chrome-mcp/read_http.go",
+			File: "internal/readcmd/http.go",
 			Old:  "res, err := transport.RoundTrip(req)",
 			New:  "res, err := (&http.Client{Transport: transport}).Do(req)",
 			Test: "^TestReadHTTPDenied$",

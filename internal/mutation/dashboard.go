@@ -74,10 +74,10 @@ var dashboard = promises{
 		Test: "^TestPortIsClosed$",
 	}},
 	"Agents cannot open the dashboard": {{
-		File: "cmd/chrome-mcp/bridge.go",
-		Old:  "			return slices.Concat(ports, dashboard.Ports(data))\n",
-		New:  "			return ports\n",
-		Test: "^TestPagesCannotReachDashboard$",
+		File:    "internal/compose/bridge.go",
+		Old:     "			return slices.Concat(ports, dashboard.Ports(data))\n",
+		New:     "			return ports\n",
+		Package: "./cmd/chrome-mcp", Test: "^TestPagesCannotReachDashboard$",
 	}},
 	"A live view shows nothing of a tab": {
 		{

@@ -68,7 +68,7 @@ var resources = promises{
 		},
 	},
 	"Neither pages nor clients of the bridge can flood the log": {{
-		File: "cmd/chrome-mcp/logging_limit.go",
+		File: "internal/logging/limit.go",
 		Old:  "if c.lines[message] <= logLimit {", New: "if true {",
 		Test: "^TestLogFlood$",
 	}},

@@ -161,7 +161,7 @@ var secrets = promises{
 	},
 	"A file of HTTP credentials that others can read, or that is a link, is rejected": {
 		{
-			File: "cmd/chrome-mcp/http_credentials.go",
+			File: "internal/cli/http_credentials.go",
 			Old:  "info.Mode()&fs.ModeSymlink != 0",
 			New:  "info.Mode()&fs.ModeSymlink < 0",
 			Test: "^TestBadHTTPCredentials$",
@@ -174,7 +174,7 @@ var secrets = promises{
 		},
 	},
 	"A session has only the secrets that its settings name": {{
-		File: "cmd/chrome-mcp/principal.go",
+		File: "internal/serve/principal.go",
 		Old:  `values["--secrets"] = []string{"none"}`,
 		New:  ``,
 		Test: "^TestPrincipalSecrets$",

@@ -29,10 +29,10 @@ var server = promises{
 			Test: "TestReplaceSession",
 		},
 		{
-			File: "cmd/chrome-mcp/server_client.go",
-			Old:  "return strings.HasPrefix(name, envPrefix) || ",
-			New:  "return ",
-			Test: "TestServerTakesNoSettings",
+			File:    "internal/client/server.go",
+			Old:     "return strings.HasPrefix(name, cli.EnvPrefix) || ",
+			New:     "return ",
+			Package: "./cmd/chrome-mcp", Test: "TestServerTakesNoSettings",
 		},
 	},
 	"Sessions that share a browser have separate policies": {
@@ -200,17 +200,17 @@ var server = promises{
 		},
 	},
 	"One session at a time uses a profile": {{
-		File: "cmd/chrome-mcp/profile_leases.go",
+		File: "internal/profilelease/lease.go",
 		Old:  "	if l.starting == 0 && !l.started {\n",
 		New:  "	if err != nil {\n",
 		Test: "TestProfileLeaseOfParallelCalls",
 	}},
 	"A data directory has one server at a time": {
 		{
-			File: "cmd/chrome-mcp/serve_command.go",
-			Old:  "	defer l.Release() // last, when the browsers have exited\n",
-			New:  "	l.Release()\n",
-			Test: "TestServeStopWaitsForBrowsers",
+			File:    "internal/serve/command.go",
+			Old:     "	defer l.Release() // last, when the browsers have exited\n",
+			New:     "	l.Release()\n",
+			Package: "./cmd/chrome-mcp", Test: "TestServeStopWaitsForBrowsers",
 		},
 		{
 			File: "internal/server/socket.go",
@@ -233,10 +233,10 @@ var server = promises{
 	},
 	"Junk and silent connections block neither the server nor its end": {
 		{
-			File: "cmd/chrome-mcp/server_session.go",
-			Old:  "			stream.Close()\n",
-			New:  "",
-			Test: "TestStreamClientReadsNothing",
+			File:    "internal/compose/server_session.go",
+			Old:     "			stream.Close()\n",
+			New:     "",
+			Package: "./cmd/chrome-mcp", Test: "TestStreamClientReadsNothing",
 		},
 		{
 			File: "internal/server/server.go",

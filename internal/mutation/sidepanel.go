@@ -29,10 +29,10 @@ var sidePanel = promises{
 		Test:    "no text of the XSS corpus",
 	}},
 	"Only the extension can use the native port of chats": {{
-		File: "cmd/chrome-mcp/chats.go",
-		Old:  "	if !slices.ContainsFunc(extension.IDs(), ",
-		New:  "	if false && !slices.ContainsFunc(extension.IDs(), ",
-		Test: "^TestChatsOfOneBrowser$",
+		File:    "internal/nativehost/chats.go",
+		Old:     "	if !slices.ContainsFunc(extension.IDs(), ",
+		New:     "	if false && !slices.ContainsFunc(extension.IDs(), ",
+		Package: "./cmd/chrome-mcp", Test: "^TestChatsOfOneBrowser$",
 	}},
 	"An agent starts without a shell and without the variables of chrome-mcp": {{
 		File: "internal/chat/process.go",

@@ -3,10 +3,10 @@ package mutation
 var tokens = promises{
 	"The client of a token is prompted, and can so grant itself permissions, only if the settings": {
 		{
-			File: "cmd/chrome-mcp/principal.go",
-			Old:  `values["--ask"] = []string{"never"}`,
-			New:  `values["--ask"] = []string{"auto"}`,
-			Test: "TestTokenPrompts",
+			File:    "internal/serve/principal.go",
+			Old:     `values["--ask"] = []string{"never"}`,
+			New:     `values["--ask"] = []string{"auto"}`,
+			Package: "./cmd/chrome-mcp", Test: "TestTokenPrompts",
 		},
 	},
 	"The files that all sessions of a token save": {
@@ -29,13 +29,13 @@ var tokens = promises{
 			Test: "TestQuotasWithOneUsage|TestQuotaOfParallelFetches",
 		},
 		{
-			File: "cmd/chrome-mcp/session_dirs.go",
+			File: "internal/sessiondir/sessiondir.go",
 			Old:  "if !strings.HasSuffix(dir.Name(), owner) {",
 			New:  "if dir.Name() != owner {",
 			Test: "TestFilesOfPrincipal",
 		},
 		{
-			File: "cmd/chrome-mcp/session_dirs.go",
+			File: "internal/sessiondir/sessiondir.go",
 			Old:  "	if name == strings.ToLower(name) && ",
 			New:  "	if name != \"\" && ",
 			Test: "TestFileNameOfSession",
@@ -51,18 +51,18 @@ var tokens = promises{
 	},
 	"A key of TLS that others can read is rejected": {
 		{
-			File: "cmd/chrome-mcp/listen.go",
-			Old:  "owneronly.ReadFile(l.key, maxTLSKey)",
-			New:  "os.ReadFile(l.key)",
-			Test: "TestServeErrors",
+			File:    "internal/serve/listen.go",
+			Old:     "owneronly.ReadFile(l.key, maxTLSKey)",
+			New:     "os.ReadFile(l.key)",
+			Package: "./cmd/chrome-mcp", Test: "TestServeErrors",
 		},
 	},
 	"The entries of a server's sessions name the session and the token": {
 		{
-			File: "cmd/chrome-mcp/audit.go",
-			Old:  "	e.Name, e.Principal = r.name, r.principal\n",
-			New:  "",
-			Test: "TestAuditOfTokens",
+			File:    "internal/compose/audit_logs.go",
+			Old:     "	e.Name, e.Principal = r.name, r.principal\n",
+			New:     "",
+			Package: "./cmd/chrome-mcp", Test: "TestAuditOfTokens",
 		},
 	},
 }

@@ -1,0 +1,88 @@
+package compose
+
+import (
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/bridge"
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+	"github.com/chrome-mcp/chrome-mcp/ownchrome"
+	"github.com/chrome-mcp/chrome-mcp/policy"
+)
+
+// openBridgeOf opens a bridge as the program does, with a new data directory.
+func openBridgeOf(t *testing.T) (*bridge.Server, *cli.Settings, *policy.Policy) {
+	t.Helper()
+	s, err := cli.Parse([]string{"--port=0", "--allow-domain=example.com", "--data", filepath.Join(t.TempDir(), "data")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := Policy(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	server, err := newBridge(&session{Settings: s}, policy.NewGuard(rules, nil), log)
+	if err == nil {
+		t.Cleanup(func() { server.Close() })
+		err = openBridge(server, rules, log)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, s, rules
+}
+
+// TestPagesCannotReachBridge checks that an agent cannot navigate to the bridge under any policy,
+// and that the extension receives this rule.
+func TestPagesCannotReachBridge(t *testing.T) {
+	server, _, rules := openBridgeOf(t)
+	w := ownchrome.Rules(rules)
+	if !slices.Equal(w.OwnPorts, []int{server.Port()}) || !slices.Equal(w.Allow, []string{"example.com"}) || w.Subresources != "public" {
+		t.Errorf("rules %+v", w)
+	}
+	open, err := policy.New(policy.Config{AllowDomains: []string{"127.0.0.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open.AddOwnPort(server.Port())
+	if _, err := open.CheckURL("http://127.0.0.1:" + strconv.Itoa(server.Port()) + "/"); err == nil {
+		t.Error("the bridge can be reached")
+	}
+	response, err := http.Get("http://127.0.0.1:" + strconv.Itoa(server.Port()) + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusForbidden {
+		t.Errorf("a page receives %s", response.Status)
+	}
+}
+
+// TestPagesCannotReachOtherProcesses checks that a second process of a data directory denies the port of
+// the first one, whatever its policy allows.
+func TestPagesCannotReachOtherProcesses(t *testing.T) {
+	first, s, _ := openBridgeOf(t)
+	second, err := policy.New(policy.Config{AllowDomains: []string{"127.0.0.1", "localhost"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.AddOwnPorts(ownPorts(s.Data))
+	for _, host := range []string{"127.0.0.1", "localhost"} {
+		url := "http://" + host + ":" + strconv.Itoa(first.Port()) + "/"
+		if _, err := second.CheckURL(url); executor.CodeOf(err) != executor.ErrPolicyDenied {
+			t.Errorf("%s: %v", url, err)
+		}
+		if err := second.CheckHost("http", host, first.Port()); err == nil {
+			t.Errorf("pages can load from %s", url)
+		}
+	}
+	if !slices.Contains(ownchrome.Rules(second).OwnPorts, first.Port()) {
+		t.Error("the extension does not get the port")
+	}
+}

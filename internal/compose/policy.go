@@ -1,0 +1,189 @@
+package compose
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+	"github.com/chrome-mcp/chrome-mcp/internal/fileserver"
+	"github.com/chrome-mcp/chrome-mcp/internal/hint"
+	"github.com/chrome-mcp/chrome-mcp/internal/statefile"
+	"github.com/chrome-mcp/chrome-mcp/policy"
+)
+
+// flagOfField maps the lists of a policy.Config to the flags that add to them. The entries of a
+// policy file are checked when it is read.
+var flagOfField = map[string]string{
+	"AllowDomains": "allow-domain", "BlockDomains": "block-domain", "AllowPrivate": "allow-private",
+}
+
+// Policy returns the policy that file, flags and variables define together, which also allows more. An
+// error in any of them is a *cli.UsageError and yields no policy, rather than a weaker one.
+func Policy(s *cli.Settings, more ...string) (*policy.Policy, error) {
+	var config policy.Config
+	if s.PolicyFile != "" {
+		var err error
+		config, err = policy.ParseFile(s.PolicyFile)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, cli.Usagef("Correct the path; policy.example.json shows the format.", "policy file %s does not exist", s.PolicyFile)
+		case err != nil:
+			return nil, cli.Usagef("Correct the file; policy.example.json shows the format. Other users must not be able to change or replace it.", "%w", err)
+		}
+	}
+	flags := policy.Config{
+		AllowDomains: slices.Concat(s.AllowDomain, more),
+		BlockDomains: s.BlockDomain,
+		AllDomains:   s.AllDomains,
+		Mutations:    s.Mutations,
+		Eval:         s.Eval,
+		Downloads:    s.Downloads,
+		Clipboard:    s.Clipboard,
+		Storage:      s.Storage,
+		StateDir:     s.StateDir,
+		UploadsDir:   s.UploadsDir,
+		AllowPrivate: s.AllowPrivate,
+	}
+	if s.Given("subresources") { // otherwise the policy chooses the default, depending on the grants
+		flags.Subresources = policy.Subresources(s.Subresources)
+	}
+	p, err := policy.New(config.Merge(flags))
+	if entry, ok := errors.AsType[*policy.ConfigError](err); ok && flagOfField[entry.Field] != "" {
+		hint := "Patterns look like example.com, *.example.com or http://localhost:3000."
+		if entry.Field == "AllowPrivate" {
+			hint = "Write a CIDR, such as 10.0.0.0/8, or 192.168.1.7/32 for one address."
+		}
+		return nil, cli.Usagef(hint, "%s: %q %w", s.NameOf(flagOfField[entry.Field]), entry.Value, entry.Err)
+	}
+	if err != nil {
+		return nil, cli.Usagef("", "%w", err)
+	}
+	if dir := p.Config().UploadsDir; dir != "" {
+		if err := checkDir(dir, "upload", "uploads-dir"); err != nil {
+			return nil, err
+		}
+	}
+	if dir := p.Config().StateDir; dir != "" {
+		if err := checkDir(dir, "state", "state-dir"); err != nil {
+			return nil, err
+		}
+		if inside(dir, p.Config().UploadsDir) {
+			return nil, cli.Usagef("Choose another directory with --state-dir.", "state directory %s is inside the upload directory, whose files can be uploaded to pages", dir)
+		}
+	}
+	if s.ServeDirectory != "" {
+		if err := checkServeDirectory(s, p.Config().StateDir); err != nil {
+			return nil, err
+		}
+	}
+	if s.State != "" {
+		if err := checkState(s, p.Config().StateDir); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// checkServeDirectory returns an error if --serve-directory names no directory, or one through which
+// pages could read the data directory or state files.
+func checkServeDirectory(s *cli.Settings, stateDir string) error {
+	if err := checkDir(s.ServeDirectory, "served", "serve-directory"); err != nil {
+		return err
+	}
+	if err := fileserver.CheckDir(s.ServeDirectory, privatePaths(s, stateDir)...); err != nil {
+		return cli.Usagef("Choose another directory with --serve-directory.", "%s: %w", s.NameOf("serve-directory"), err)
+	}
+	return nil
+}
+
+// privatePaths returns the files and directories of the settings that have secrets.
+func privatePaths(s *cli.Settings, stateDir string) []string {
+	paths := []string{s.Data, stateDir, s.HTTPCredentials, s.ConnectToken}
+	for _, b := range s.Browsers {
+		paths = append(paths, b.HeadersFile, b.TokenFile)
+	}
+	return slices.DeleteFunc(paths, func(path string) bool { return path == "" })
+}
+
+// serveFiles starts to serve the files of --serve-directory, and returns a policy that also allows
+// them. StateDir is the directory of state files, or empty.
+func (s *session) serveFiles(stateDir string, log *slog.Logger) (*policy.Policy, error) {
+	var err error
+	if s.files, err = fileserver.New(s.ServeDirectory, log, privatePaths(s.Settings, stateDir)...); err != nil {
+		return nil, cli.Usagef("", "%s: %w", s.NameOf("serve-directory"), err)
+	}
+	p, err := Policy(s.Settings, s.files.Origin())
+	if err == nil {
+		if _, denied := p.CheckURL(s.files.URL()); denied != nil {
+			err = cli.Usagef("Remove the pattern from --block-domain or from the policy file.", "%s: the policy denies the URL of the files: %w", s.NameOf("serve-directory"), denied)
+		}
+	}
+	if err != nil {
+		s.files.Close()
+	}
+	return p, err
+}
+
+// checkState returns an error if the storage state of --state cannot be loaded from dir.
+func checkState(s *cli.Settings, dir string) error {
+	if dir == "" {
+		return cli.Usagef("Set --state-dir to the directory that contains it.", "%s needs --state-dir", s.NameOf("state"))
+	}
+	files, err := statefile.Open(dir)
+	if err == nil {
+		defer files.Close()
+		_, err = files.Load(s.State)
+	}
+	if e, ok := errors.AsType[*executor.Error](err); ok {
+		return cli.Usagef(hint.Translate(e.Hint), "%s: %s", s.NameOf("state"), e.Message())
+	}
+	return err
+}
+
+// checkDir returns an error if dir does not exist or is not a directory. Error texts call it the
+// kind directory.
+func checkDir(dir, kind, flag string) error {
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return cli.Usagef("Create it, or choose another with --"+flag+".", "%s directory %s does not exist", kind, dir)
+	case err != nil:
+		return cli.Usagef("Choose another with --"+flag+".", "%s directory: %w", kind, err)
+	case !info.IsDir():
+		return cli.Usagef("Choose another with --"+flag+".", "%s directory %s is not a directory", kind, dir)
+	}
+	return nil
+}
+
+// inside reports whether dir is parent or inside it. Both must exist; parent may be empty, which
+// contains nothing.
+func inside(dir, parent string) bool {
+	if parent == "" {
+		return false
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return true
+	}
+	if parent, err = filepath.EvalSymlinks(parent); err != nil {
+		return true
+	}
+	rel, err := filepath.Rel(parent, dir)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// ValidPolicy returns the policy of the settings, after checking all of them.
+func ValidPolicy(s *cli.Settings) (*policy.Policy, error) {
+	rules, err := Policy(s)
+	if err == nil {
+		err = s.CheckCDPGrant(rules)
+	}
+	if err == nil {
+		err = s.Check()
+	}
+	return rules, err
+}

@@ -1,0 +1,286 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/audit"
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
+	"github.com/chrome-mcp/chrome-mcp/internal/handover"
+	"github.com/chrome-mcp/chrome-mcp/internal/profilelease"
+	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
+	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/internal/sessiondir"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
+	"github.com/chrome-mcp/chrome-mcp/mcp"
+	"github.com/chrome-mcp/chrome-mcp/policy"
+)
+
+// A ServerSession is a session of the server. It implements server.Session.
+type ServerSession struct {
+	*mcp.HTTPSession
+	stack    *stack
+	site     *siteRecorder // of a chat
+	closeAll func() error
+	pool     *chromium.Pool // may be nil
+
+	principal, name string
+	record          audit.Recorder // the audit log; may be nil
+	desk            *handover.Desk
+	ended           context.Context // done when the session is being closed
+	end             context.CancelFunc
+
+	mu      sync.Mutex // guards streams.Add against Close
+	streams sync.WaitGroup
+}
+
+// ServeStream implements server.Session. Each client has its own MCP session.
+func (s *ServerSession) ServeStream(stream io.ReadWriteCloser) error {
+	s.mu.Lock()
+	if s.ended.Err() != nil {
+		s.mu.Unlock()
+		return stream.Close()
+	}
+	s.streams.Add(1)
+	s.mu.Unlock()
+	defer s.streams.Done()
+	// When the session closes, the input of the stream ends, as stdin does. The results of calls
+	// that have just ended are still sent, unless the client does not read them.
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	limits := timing.Current()
+	stop := context.AfterFunc(s.ended, func() {
+		if conn, ok := stream.(interface{ SetReadDeadline(time.Time) error }); ok {
+			conn.SetReadDeadline(time.Unix(1, 0))
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(limits.Drain + limits.CancelCalls):
+			stream.Close()
+		}
+	})
+	defer stop()
+	err := s.HTTPSession.Run(ctx, mcp.StdioTransport(&sessionInput{stream, s.ended}, stream))
+	if s.ended.Err() != nil {
+		err = nil
+	}
+	return errors.Join(err, stream.Close())
+}
+
+// ServeDevTools implements server.Session.
+func (s *ServerSession) ServeDevTools(w http.ResponseWriter, r *http.Request) error {
+	if s.stack.cdp == nil {
+		return executor.Errorf(executor.ErrBadArgs, "Open it with --cdp-clients=multi and --unsafe-enable-eval.", "CDP clients are not enabled for the session")
+	}
+	s.stack.cdp.ServeDevTools(w, r)
+	return nil
+}
+
+// A sessionInput is the input of a stream. It ends when the session does.
+type sessionInput struct {
+	io.ReadWriteCloser
+	ended context.Context
+}
+
+func (i *sessionInput) Read(p []byte) (int, error) {
+	n, err := i.ReadWriteCloser.Read(p)
+	if err != nil && i.ended.Err() != nil {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// HasBrowser implements server.Session.
+func (s *ServerSession) HasBrowser() bool {
+	st := s.stack.Status(s.ended)
+	return st.CDPAttached || st.ActiveTabID != "" || slices.ContainsFunc(st.Browsers, func(b executor.Browser) bool { return b.Open })
+}
+
+// HandedOver implements server.Session.
+func (s *ServerSession) HandedOver() bool {
+	return slices.ContainsFunc(s.desk.Questions(), func(q executor.HandoverQuestion) bool { return q.Principal == s.principal && q.Session == s.name })
+}
+
+// Close implements server.Session.
+func (s *ServerSession) Close(reason string) error {
+	s.mu.Lock()
+	s.end()
+	s.mu.Unlock()
+	err := s.HTTPSession.End(reason)
+	s.streams.Wait()
+	err = errors.Join(err, s.closeAll())
+	if s.pool != nil {
+		s.pool.CloseUnused(s.principal) // the session may have been the last one in its browser
+	}
+	if s.record != nil {
+		s.record.Record(audit.Entry{Event: audit.EventClosed, Detail: reason})
+	}
+	return err
+}
+
+// BridgePort returns the port of the bridge of a chat.
+func (s *ServerSession) BridgePort() int { return s.stack.bridge.Port() }
+
+// AllowSite allows the site of u in a chat until revoke is called.
+func (s *ServerSession) AllowSite(u *policy.URL) (revoke func(), err error) {
+	return s.stack.guard.AllowSite(u)
+}
+
+// LastOrigin returns the origin of the last decision about a page of a chat, or "".
+func (s *ServerSession) LastOrigin() string {
+	if origin := s.site.last.Load(); origin != nil {
+		return *origin
+	}
+	return ""
+}
+
+// stoppedByUser is the reason in the errors of a session that the user stopped on the dashboard.
+const stoppedByUser = "the user stopped it on the dashboard"
+
+// An Opener opens the sessions of a server.
+type Opener struct {
+	Data         string                 // directory
+	Version      string                 // of the program
+	Installation string                 // bridge.Options.Installation
+	Pool         *chromium.Pool         // for sessions with a temporary profile
+	Egress       *chromium.RemoteEgress // may be nil
+	Vault        *secrets.Vault
+	Profiles     *profilelease.Leases
+	usages       sessiondir.Usages
+	Audits       *AuditLogs                          // nil means that each session opens its own
+	OwnHosts     []string                            // hosts of the server that are not loopback; pages must not reach them
+	Count        func(audit.Recorder) audit.Recorder // returns a recorder that counts entries and passes them on; may be nil
+	Board        *dashboard.Board
+	Dashboard    *Dashboard
+	Desk         *handover.Desk
+	Log          *slog.Logger
+}
+
+// Open opens a session with the settings of its first client.
+func (o *Opener) Open(r server.OpenRequest) (server.Session, error) {
+	session, err := o.OpenFor(r, "")
+	if err != nil {
+		return nil, err
+	}
+	return session, nil
+}
+
+// OpenFor opens a session. If chatAgent is not empty, the session is that of a chat with this agent.
+func (o *Opener) OpenFor(r server.OpenRequest, chatAgent string) (*ServerSession, error) {
+	settings, err := cli.SessionSettings(r.Name, o.Data, r.Settings)
+	if err != nil {
+		return nil, asBadSettings(err)
+	}
+	settings.Version, settings.RemoteEgress = o.Version, o.Egress
+	settings.BlockDomain = append(settings.BlockDomain, o.OwnHosts...)
+	s := newSession(settings, o.Vault)
+	s.closeTimeout = timing.Current().CloseTerminal
+	s.chatAgent, s.installation = chatAgent, o.Installation
+	s.limit, s.pool, s.auditLogs = r.Limit, o.Pool, o.Audits
+	s.handover = mcp.HandoverOptions{Questions: o.Desk, Session: r.Name, Principal: r.Principal, Dashboard: o.Dashboard.available}
+	s.dirs = sessiondir.Dirs{Name: r.Name, Principal: r.Principal, Token: r.Principal != "" && chatAgent == "", Usages: &o.usages}
+	lease := o.Profiles.Lease(r.Principal, r.Name)
+	if !s.Isolated && s.CDPEndpoint == "" { // otherwise the default browser uses no profile
+		s.wrapBackend = func(b executor.Backend) executor.Backend { return lease.Wrap(b, s.Profile) }
+	}
+	s.wrapNamed = func(b executor.Backend, profile string) executor.Backend {
+		return lease.NewSibling().Wrap(b, profile)
+	}
+	rules, err := ValidPolicy(settings)
+	if err != nil {
+		return nil, asBadSettings(err)
+	}
+	s.watched = o.Board.Open(dashboard.SessionOptions{Principal: r.Principal, Name: r.Name, Stop: func() {
+		if err := r.Close(stoppedByUser); err != nil {
+			o.Log.Warn("stopping a session failed", "session", r.Name, "principal", r.Principal, "error", err)
+		}
+	}})
+	var named audit.Recorder
+	s.observe = func(log audit.Recorder) audit.Recorder {
+		if log != nil {
+			named = namedRecorder{log, r.Name, r.Principal}
+		}
+		if o.Count == nil {
+			return named
+		}
+		return o.Count(named)
+	}
+	site := new(siteRecorder)
+	if chatAgent != "" {
+		record := s.observe
+		s.observe = func(log audit.Recorder) audit.Recorder {
+			site.next = record(log)
+			return site
+		}
+	}
+	ctx := context.Background()
+	tools, stack, closeServer, err := openMCP(ctx, s, rules, o.Log.With("session", r.Name, "principal", r.Principal))
+	if err != nil {
+		s.watched.Close()
+		return nil, err
+	}
+	closeAll := func() error {
+		defer lease.Release() // after the browsers have exited
+		return closeServer()
+	}
+	h, err := tools.OpenHTTP(ctx)
+	if err != nil {
+		return nil, errors.Join(err, closeAll())
+	}
+	one := &ServerSession{HTTPSession: h, stack: stack, site: site, closeAll: closeAll, pool: o.Pool, desk: o.Desk, principal: r.Principal, name: r.Name}
+	one.ended, one.end = context.WithCancel(ctx)
+	if o.Audits != nil && named != nil { // the log outlives the session
+		one.record = named
+		named.Record(audit.Entry{Event: audit.EventOpened})
+	}
+	return one, nil
+}
+
+// asBadSettings returns err with the code ErrBadArgs if it is a *cli.UsageError.
+func asBadSettings(err error) error {
+	if usage, ok := errors.AsType[*cli.UsageError](err); ok {
+		return executor.Errorf(executor.ErrBadArgs, usage.Hint, "settings of the session: %w", usage)
+	}
+	return err
+}
+
+// CheckSettings checks the names and values of settings that a client sent.
+func CheckSettings(values server.Settings) error {
+	_, _, err := cli.ParseSettings(values)
+	return asBadSettings(err)
+}
+
+// A siteRecorder notes the origin of the last entry of an audit log.
+type siteRecorder struct {
+	next audit.Recorder // nil without an audit log
+	last atomic.Pointer[string]
+}
+
+// Ready implements audit.Recorder.
+func (r *siteRecorder) Ready() error {
+	if r.next == nil {
+		return nil
+	}
+	return r.next.Ready()
+}
+
+// Record implements audit.Recorder.
+func (r *siteRecorder) Record(e audit.Entry) {
+	if strings.Contains(e.Origin, "://") {
+		r.last.Store(&e.Origin)
+	}
+	if r.next != nil {
+		r.next.Record(e)
+	}
+}

@@ -1,0 +1,109 @@
+package readcmd
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagesite"
+	"github.com/chrome-mcp/chrome-mcp/policy"
+)
+
+// loopbackResolver resolves all names to this machine.
+type loopbackResolver struct{}
+
+func (loopbackResolver) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
+	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+}
+
+func newReader(t *testing.T, config policy.Config) *httpReader {
+	t.Helper()
+	rules, err := policy.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &httpReader{guard: policy.NewGuard(rules, nil), resolver: loopbackResolver{}, log: slog.New(slog.DiscardHandler)}
+}
+
+func TestReadHTTP(t *testing.T) {
+	site := pagesite.New(t)
+	r := newReader(t, policy.Config{AllowDomains: []string{site.URL}})
+	for _, c := range []struct{ path, want, url string }{
+		{"/negotiated", "# Märkdown\n\nFrom the server.\n", ""},
+		{"/article", "# Walnut lamps\n\nA lamp of walnut", ""},
+		{"/static", "One line. [Next](" + site.URL + "/next)", ""},
+		{"/static#part", "One line.", site.URL + "/static"},
+		{"/data", "One line.", ""},
+		{"/hidden", "Visible.", ""},
+		{"/latin1", "café", ""},
+		{"/plain", "# Not markdown\n", ""},
+		{"/json", "```json\n{\"a\": 1}\n```", ""},
+		{"/redirect?to=/redirect?to=/static", "One line.", site.URL + "/static"},
+	} {
+		page, err := r.read(t.Context(), site.URL+c.path)
+		if err != nil || !strings.HasPrefix(page.Markdown, c.want) || strings.Contains(page.Markdown, "Invisible") || strings.Contains(page.Markdown, "Menu") || page.Via != viaHTTP {
+			t.Errorf("%s: %+v, %v", c.path, page, err)
+			continue
+		}
+		if want := c.url; want != "" && page.URL != want || want == "" && page.URL != site.URL+c.path {
+			t.Errorf("%s: URL %s", c.path, page.URL)
+		}
+	}
+	for path, want := range map[string]string{
+		"/app": "it needs scripts", "/module": "it needs scripts", "/empty": "it needs scripts",
+		"/meta": "it loads another page", "/refresh": "it loads another page",
+		"/image": "it is not a text", "/nonsense": "it is not a text", "/untyped": "it is not a text", "/attachment": "it is a download",
+		"/none": "responded with status 404", "/badredirect": "it has an invalid redirect", "/badredirect?to=http://[": "it has an invalid redirect",
+		"/redirect?to=/none": "responded with status 404",
+		"/redirect?to=" + strings.Repeat("/redirect%3Fto=", 21): "",
+	} {
+		page, err := r.read(t.Context(), site.URL+path)
+		if reason, ok := errors.AsType[needsBrowserError](err); !ok || !strings.Contains(string(reason), want) {
+			t.Errorf("%s: %+v, %v, want %q", path, page, err, want)
+		}
+	}
+	site.Close()
+	_, err := r.read(t.Context(), site.URL+"/static")
+	if _, ok := errors.AsType[needsBrowserError](err); !ok {
+		t.Errorf("no server: %v", err)
+	}
+}
+
+// TestReadHTTPDenied checks that a denied URL, redirect or address gets no request.
+func TestReadHTTPDenied(t *testing.T) {
+	site, other := pagesite.New(t), pagesite.New(t)
+	_, port, _ := strings.Cut(strings.TrimPrefix(site.URL, "http://"), ":")
+	named := "http://site.test:" + port
+	allowed := policy.Config{AllowDomains: []string{site.URL}}
+	for _, c := range []struct {
+		name   string
+		config policy.Config
+		url    string
+		code   executor.Code
+	}{
+		{"no policy", policy.Config{}, site.URL + "/static", executor.ErrPolicyDenied},
+		{"another site", allowed, other.URL + "/static", executor.ErrPolicyDenied},
+		{"redirect to another site", allowed, site.URL + "/redirect?to=" + other.URL + "/static", executor.ErrPolicyDenied},
+		{"blocked path", policy.Config{AllowDomains: []string{site.URL}, BlockDomains: []string{site.URL + "/secret/"}}, site.URL + "/secret/page", executor.ErrPolicyDenied},
+		{"redirect to a blocked path", policy.Config{AllowDomains: []string{site.URL}, BlockDomains: []string{site.URL + "/secret/"}}, site.URL + "/redirect?to=/secret/page", executor.ErrPolicyDenied},
+		{"redirect to a file", allowed, site.URL + "/redirect?to=file:///etc/passwd", executor.ErrPolicyDenied},
+		{"redirect to a blank page", allowed, site.URL + "/redirect?to=about:blank", executor.ErrBadArgs},
+		{"all public hosts", policy.Config{AllDomains: true}, site.URL + "/static", executor.ErrPolicyDenied},
+		{"name of a private address", policy.Config{AllDomains: true}, named + "/static", executor.ErrPolicyDenied},
+		{"allowed name of a private address", policy.Config{AllowDomains: []string{named}}, named + "/static", executor.ErrPolicyDenied},
+		{"private address over TLS", policy.Config{AllDomains: true}, "https://site.test:" + port + "/static", executor.ErrPolicyDenied},
+		{"redirect to a private address", policy.Config{AllowDomains: []string{site.URL, named}}, site.URL + "/redirect?to=" + named + "/static", executor.ErrPolicyDenied},
+	} {
+		page, err := newReader(t, c.config).read(t.Context(), c.url)
+		if e, ok := errors.AsType[*executor.Error](err); !ok || e.Code != c.code {
+			t.Errorf("%s: %+v, %v, want %s", c.name, page, err, c.code)
+		}
+	}
+	if n := site.Count("/static") + other.Count("/static") + site.Count("/secret/page"); n > 0 {
+		t.Errorf("%d requests of denied pages", n)
+	}
+}

@@ -1,0 +1,173 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
+)
+
+// SessionsCommand returns the command sessions.
+func SessionsCommand(s *cli.Settings) *cobra.Command {
+	cmd := s.Command("sessions", "list or close the sessions of call and shell", printSessions)
+	var all bool
+	closeCommand := &cobra.Command{
+		Use:   "close NAME... | --all",
+		Short: "close sessions and their browsers",
+		RunE:  func(cmd *cobra.Command, names []string) error { return closeSessions(s, all, names, cmd.OutOrStdout()) },
+	}
+	closeCommand.Flags().BoolVar(&all, "all", false, "close all sessions")
+	cmd.AddCommand(s.Command("list", "list the sessions", printSessions), closeCommand)
+	return cmd
+}
+
+// printServerStatus prints whether the server is running.
+func printServerStatus(s *cli.Settings, stdout io.Writer) error {
+	client := server.NewClient(server.SocketPath(s.Data))
+	defer client.Close()
+	st, err := client.Status(context.Background())
+	if errors.Is(err, server.ErrNotRunning) {
+		_, err = fmt.Fprintln(stdout, "not running; chrome-mcp call and shell start it")
+		return err
+	}
+	if err == nil {
+		listen := ""
+		if st.URL != "" {
+			listen = ", listening on " + st.URL
+		}
+		_, err = fmt.Fprintf(stdout, "running: version %s, process %d, since %s, sessions of call and shell: %d%s\n", st.Version, st.PID, st.Started.Format(time.DateTime), st.Sessions, listen)
+	}
+	return err
+}
+
+// stopServer stops the server, prints what it ended, and returns when its browsers have exited.
+func stopServer(s *cli.Settings, stdout io.Writer) error {
+	client := server.NewClient(server.SocketPath(s.Data))
+	defer client.Close()
+	limit := timing.Current().EndSessions
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	st, err := client.Status(ctx)
+	var sessions []server.Info
+	if err == nil {
+		sessions, err = client.AllSessions(ctx)
+	}
+	if err == nil {
+		err = client.Stop(ctx)
+	}
+	result := "stopped"
+	if errors.Is(err, server.ErrNotRunning) {
+		result, err = "not running", nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := client.WaitStopped(ctx, st); err != nil {
+		return fmt.Errorf("the server is still stopping after %v: process %d, sessions: %s", limit, st.PID, cmp.Or(strings.Join(sessionNames(sessions), ", "), "none"))
+	}
+	for _, name := range sessionNames(sessions) {
+		fmt.Fprintf(stdout, "closed %s\n", name)
+	}
+	_, err = fmt.Fprintln(stdout, result)
+	return err
+}
+
+// noSessions is what sessions prints if there are none.
+const noSessions = "no open sessions; chrome-mcp call and shell open them"
+
+// sessionNames returns the names of sessions; those of tokens are SESSION@TOKEN.
+func sessionNames(all []server.Info) (names []string) {
+	for _, one := range all {
+		name := one.Name
+		if one.Principal != "" {
+			name += "@" + one.Principal
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// printSessions prints the open sessions, one per line.
+func printSessions(s *cli.Settings, stdout io.Writer) error {
+	client := server.NewClient(server.SocketPath(s.Data))
+	defer client.Close()
+	sessions, err := client.AllSessions(context.Background())
+	if errors.Is(err, server.ErrNotRunning) {
+		err = nil
+	}
+	if err == nil && len(sessions) == 0 {
+		_, err = fmt.Fprintln(stdout, noSessions)
+	}
+	names := sessionNames(sessions)
+	for i, one := range sessions {
+		line := fmt.Sprintf("%-20s since %s, last used %s", names[i], one.Started.Format(time.DateTime), one.Used.Format(time.DateTime))
+		if !one.Ends.IsZero() {
+			line += ", ends " + one.Ends.Format(time.DateTime)
+		}
+		if err == nil {
+			_, err = fmt.Fprintln(stdout, line)
+		}
+	}
+	return err
+}
+
+// closeSessions closes the named sessions, or all of the operating-system user. It prints which were
+// closed, and returns when their browsers have exited.
+func closeSessions(s *cli.Settings, all bool, names []string, stdout io.Writer) error {
+	if all == (len(names) > 0) {
+		return cli.Usagef("`chrome-mcp sessions list` lists them.", "name the sessions to close, or close --all")
+	}
+	client := server.NewClient(server.SocketPath(s.Data))
+	defer client.Close()
+	limit := timing.Current().EndSessions
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if all {
+		sessions, err := client.Sessions(ctx)
+		if err != nil && !errors.Is(err, server.ErrNotRunning) {
+			return err
+		}
+		if names = sessionNames(sessions); len(names) == 0 {
+			_, err := fmt.Fprintln(stdout, noSessions)
+			return err
+		}
+	}
+	failed := make([]error, len(names))
+	var closing sync.WaitGroup
+	for i, name := range names {
+		closing.Go(func() { failed[i] = client.CloseSession(ctx, name) })
+	}
+	closing.Wait()
+	var open []string // after the limit
+	var errs []error
+	for i, name := range names {
+		switch err := failed[i]; {
+		case err == nil:
+			fmt.Fprintf(stdout, "closed %s\n", name)
+		case errors.Is(err, context.DeadlineExceeded):
+			open = append(open, name)
+		case errors.Is(err, server.ErrNotRunning) || errors.Is(err, executor.ErrBadArgs):
+			errs = append(errs, cli.Usagef("`chrome-mcp sessions list` lists them.", "session %q not found", name))
+		default:
+			errs = append(errs, fmt.Errorf("session %s: %w", name, err))
+		}
+	}
+	if len(open) > 0 {
+		errs = append(errs, fmt.Errorf("still open after %v: %s", limit, strings.Join(open, ", ")))
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}
