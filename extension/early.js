@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"a8254c2c6a69397f4a4e0cc7bd7efa018b4c212eadd01c1c13cf5f8ee520f5df",
+	"36985c9cad3880fe8158cfe8f781a2d78dbee492a2691e4de860effdc6e0cbc5",
 ]);
