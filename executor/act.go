@@ -142,7 +142,8 @@ type Action struct {
 
 // A Selection is the result of [Actor.SelectOption].
 type Selection struct {
-	Selected []string `json:"selected"` // values
+	Selected []string `json:"selected"`         // values
+	Labels   []string `json:"labels,omitempty"` // of the selected options, in the same order
 	Changes
 }
 

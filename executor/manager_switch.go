@@ -39,7 +39,7 @@ func (k BackendKind) describe() string {
 	if k == BackendExtension {
 		return "the user's own Chrome (extension)"
 	}
-	return "the managed Chromium (cdp)"
+	return "the managed or attached browser (cdp)"
 }
 
 // report passes s to the observer in ctx, if there is one.

@@ -49,7 +49,7 @@ func TestManagerSwitch(t *testing.T) {
 		if len(switches) != 1 || switches[0].From != executor.BackendExtension || switches[0].To != executor.BackendCDP || !errors.Is(switches[0].Reason, executor.ErrNoBackend) {
 			t.Fatalf("switches %v", switches)
 		}
-		if text := switches[0].String(); !strings.Contains(text, "calls now use the managed Chromium (cdp)") || !strings.Contains(text, "no extension is connected (Open the Chrome that has it.)") {
+		if text := switches[0].String(); !strings.Contains(text, "calls now use the managed or attached browser (cdp)") || !strings.Contains(text, "no extension is connected (Open the Chrome that has it.)") {
 			t.Errorf("switch %q", text)
 		}
 		if err := click(); err != nil || cdp.count("Click") != 1 || len(switches) != 1 {

@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"d2786872e9c4adaa04a5522a63077d092e7223cbd98efd4a384b936a064898ad",
+	"8402b1c26f82c9c6b99758051d49968fe166b028ead411e236c9c69f5fc53419",
 ]);

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -141,6 +142,12 @@ func (r selectResult) render(t *text) {
 	names := make([]own, len(r.Selected))
 	for i, v := range r.Selected {
 		names[i] = quote(v, maxTitle)
+		if i < len(r.Labels) && r.Labels[i] != "" && r.Labels[i] != v {
+			names[i] = quote(r.Labels[i], maxTitle)
+			if !strings.EqualFold(r.Labels[i], v) {
+				names[i] += " (value " + quote(v, maxTitle) + ")"
+			}
+		}
 	}
 	t.line("selected %s", cmp.Or(join(names), "nothing"))
 	t.changes(&r.Changes)

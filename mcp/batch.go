@@ -105,7 +105,7 @@ func (s *toolSession) batch(ctx context.Context, a batchArgs) (batchResults, err
 			_, err = t.decode(call.args)
 		}
 		if err != nil {
-			return batchResults{}, errorInCall(i, call.name, err)
+			return batchResults{}, errorInCall(i, t, call.name, err)
 		}
 		plan[i] = t
 	}
@@ -176,14 +176,27 @@ func (s *toolSession) nestedTool(name string) (*tool, error) {
 }
 
 // errorInCall returns err, an argument error of call i of a batch, with a message that names the
-// call.
-func errorInCall(i int, name string, err error) error {
+// call. t is the tool of the call, or nil if it does not exist.
+func errorInCall(i int, t *tool, name string, err error) error {
 	e, ok := errors.AsType[*executor.Error](err)
 	if !ok {
 		return err
 	}
-	return badArgs(e.Hint, "calls: in call %d, %s: %s; nothing was done", i+1, quoteShort(name), e.Message())
+	err = badArgs(e.Hint, "calls: in call %d, %s: %s; nothing was done", i+1, quoteShort(name), e.Message())
+	if t == nil {
+		return err
+	}
+	return &callError{err, t}
 }
+
+// A callError is an argument error of a call in a batch. Its hint is about the arguments of the tool
+// of that call.
+type callError struct {
+	error
+	tool *tool
+}
+
+func (e *callError) Unwrap() error { return e.error }
 
 // lanes returns the indexes of the calls. Lanes run in parallel; the calls of one lane run in
 // order.

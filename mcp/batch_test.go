@@ -30,6 +30,7 @@ func TestBatchTool(t *testing.T) {
 		{"stops at the first error", `{"calls":[` + fails + `,{"tool":"press","args":{"key":"Tab"}}]}`, "", []string{"0 of 2 calls", "\n1. wait_for: TAB_NOT_FOUND: Tab not found", "\n1 call not run"}},
 		{"continueOnError", `{"continueOnError":true,"calls":[` + fails + `,{"tool":"press","args":{"key":"Tab"}}]}`, "Press", []string{"1 of 2 calls", "TAB_NOT_FOUND", "\n2. press: ok"}},
 		{"invalid arguments fail before the first call", `{"calls":[{"tool":"press","args":{"key":"Tab"}},{"tool":"hover","args":{"reff":"e1"}}]}`, "", []string{"BAD_ARGS: ", `call 2, "hover"`, "reff", "nothing was done", "ref"}},
+		{"hint about the arguments of the call", `{"calls":[{"tool":"scroll"}]}`, "", []string{"no scroll target", "Give selector or ref, x or y, deltaX or deltaY."}},
 		{"unknown tool", `{"calls":[{"tool":"press","args":{"key":"Tab"}},{"tool":"hove"}]}`, "", []string{"BAD_ARGS: ", `call 2, "hove"`, "did you mean hover?"}},
 		{"nested batch", `{"calls":[{"tool":"batch","args":{"calls":[{"tool":"tabs_list"}]}}]}`, "", []string{"BAD_ARGS: ", "from within another"}},
 		{"no calls", `{"calls":[]}`, "", []string{"BAD_ARGS: calls must have 1 to 50 calls, got 0"}},

@@ -64,10 +64,14 @@ var errCanceled = errors.New("the call was canceled before it finished")
 // failed renders err as a result with isError.
 func (s *toolSession) failed(t *tool, err error) *sdk.CallToolResult {
 	m := errorMeta{Code: executor.CodeOf(err)}
+	about := t // the tool that the hint is about
+	if c, ok := errors.AsType[*callError](err); ok {
+		about = c.tool
+	}
 	var e *executor.Error
 	switch {
 	case errors.As(err, &e):
-		m.Code, m.Message, m.Hint, m.Retryable = e.Code, e.Message(), t.hint(e.Hint, e.Retryable), e.Retryable
+		m.Code, m.Message, m.Hint, m.Retryable = e.Code, e.Message(), about.hint(e.Hint, e.Retryable), e.Retryable
 		m.Candidates = slices.Clone(e.Candidates[:min(len(e.Candidates), maxCandidates)])
 		if none, ok := errors.AsType[*executor.NoActiveTabError](e.Err); ok {
 			m.Message, m.Tabs, m.tabsHeading = none.Reason, none.Tabs, openTabsHeading

@@ -24,7 +24,7 @@ func TestBackendSwitchReported(t *testing.T) {
 	for _, structured := range []bool{false, true} {
 		c := connect(t, NewServer(manager(true), &Options{Structured: structured}), nil)
 		res := callTool(t, c, "tabs_list", "")
-		const want = "note: calls now use the managed Chromium (cdp)"
+		const want = "note: calls now use the managed or attached browser (cdp)"
 		if text := textOf(res); res.IsError || !strings.Contains(text, "\n"+want) || !strings.Contains(text, "disconnected") {
 			t.Errorf("the result is %q", text)
 		}

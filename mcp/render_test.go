@@ -63,3 +63,12 @@ func TestByteCount(t *testing.T) {
 		}
 	}
 }
+
+func TestRenderSelection(t *testing.T) {
+	r := selectResult{&executor.Selection{Selected: []string{"no", "se", "Peru", "x"}, Labels: []string{"Norway", "SE", "Peru", ""}, Changes: executor.Changes{Unchanged: true}}}
+	var got text
+	r.render(&got)
+	if want := `selected "Norway" (value "no"), "SE", "Peru", "x"`; !strings.HasPrefix(got.String(), want) {
+		t.Errorf("got %s, want %s", got.String(), want)
+	}
+}

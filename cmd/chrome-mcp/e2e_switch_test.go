@@ -70,13 +70,13 @@ func (e *endToEnd) closeAndOpen(t *testing.T) {
 	}
 	s.refused(t, "STALE_TAB", "click", map[string]any{"selector": "#count"}, "the active tab is in the user's own Chrome", "the extension disconnected")
 	s.refused(t, "STALE_TAB", "get_text", map[string]any{"tabId": tab}, "the extension disconnected")
-	s.call(t, "navigate", map[string]any{"url": e.site.URL + "/without"}, "without", "note: calls now use the managed Chromium (cdp)", "Ask the user to open Chrome")
+	s.call(t, "navigate", map[string]any{"url": e.site.URL + "/without"}, "without", "note: calls now use the managed or attached browser (cdp)", "Ask the user to open Chrome")
 	s.call(t, "chrome_status", nil, "backend: cdp", "the extension disconnected", "extension connected: false")
 	s.call(t, "click", map[string]any{"selector": "#count"})
 
 	b.open()
 	s.until(t, "backend: extension", "chrome_status", nil)
-	s.refused(t, "STALE_TAB", "click", map[string]any{"selector": "#count"}, "the active tab is in the managed Chromium (cdp)")
+	s.refused(t, "STALE_TAB", "click", map[string]any{"selector": "#count"}, "the active tab is in the managed or attached browser (cdp)")
 	s.call(t, "tabs_list", nil, "note: calls now use the user's own Chrome (extension)", "the extension is connected")
 	// The site is shared again automatically.
 	e.page = b.Find(t, "page", "about:blank").ID
@@ -101,7 +101,7 @@ func (e *endToEnd) freeze(t *testing.T) {
 	defer thaw()
 	await.Until(t, "calls to go elsewhere", func() bool { // after its last response has expired
 		text := s.call(t, "tabs_list", nil)
-		if !strings.Contains(text, "note: calls now use the managed Chromium (cdp)") {
+		if !strings.Contains(text, "note: calls now use the managed or attached browser (cdp)") {
 			return false
 		}
 		wants(t, "tabs_list", text, []string{"the extension does not respond"})
@@ -138,7 +138,7 @@ func (e *endToEnd) stopAndReconnect(t *testing.T) {
 		t.Fatal(err, stderr)
 	}
 	s.until(t, "disconnected by chrome-mcp stop", "chrome_status", nil)
-	s.call(t, "tabs_list", nil, "note: calls now use the managed Chromium", "chrome-mcp stop")
+	s.call(t, "tabs_list", nil, "note: calls now use the managed or attached browser", "chrome-mcp stop")
 	if runtime.GOOS == "windows" {
 		return
 	}

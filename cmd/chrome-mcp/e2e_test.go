@@ -121,7 +121,7 @@ func (e *endToEnd) pairByString(t *testing.T) {
 	// The late extension becomes the backend, and no call runs in a browser that it was not
 	// intended for.
 	e.server.call(t, "chrome_status", nil, "backend: extension", "extension connected: true", "no tab shared")
-	e.server.refused(t, "STALE_TAB", "get_text", nil, "the active tab is in the managed Chromium (cdp)")
+	e.server.refused(t, "STALE_TAB", "get_text", nil, "the active tab is in the managed or attached browser (cdp)")
 	e.server.call(t, "tabs_list", nil, "note: calls now use the user's own Chrome (extension)")
 	e.server.refused(t, "TAB_NOT_FOUND", "get_text", nil, "no tab is shared", "ask the user to share one")
 

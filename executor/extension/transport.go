@@ -98,7 +98,7 @@ func (t *transport) Write(ctx context.Context, msg *cdproto.Message) error {
 	case !known && msg.SessionID == "":
 		err = executor.Errorf(executor.ErrUnknownMethod, "", "%s is not supported: only tab sessions exist", msg.Method)
 	case !known:
-		err = executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the page closed during %s", msg.Method)
+		err = executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab, or the frame or worker in it, was closed or detached before it received %s", msg.Method)
 	case conn == nil:
 	case msg.Method == commandAttach:
 		t.tools.attach(r)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -21,8 +22,8 @@ func (s *suite) selectOption(t *testing.T) {
 		return sel
 	}
 	s.page(t, "by value", "form.html", func(c *testCase) {
-		if sel := do(c, "#country", "se"); !slices.Equal(sel.Selected, []string{"se"}) {
-			c.Errorf("selected %q", sel.Selected)
+		if sel := do(c, "#country", "se"); !slices.Equal(sel.Selected, []string{"se"}) || !slices.Equal(sel.Labels, []string{"Sweden"}) {
+			c.Errorf("selected %q, %q", sel.Selected, sel.Labels)
 		}
 		c.await("input", "country")
 		if r := c.await("change", "country"); r.Value != "se" {
@@ -45,6 +46,16 @@ func (s *suite) selectOption(t *testing.T) {
 		_, err := c.page().SelectOption(c.ctx, css("#country"), []string{"Atlantis"}, nil)
 		c.wantCode(err, executor.ErrBadArgs, "Atlantis", "Norway", "Sweden")
 		c.wantUntouched("country")
+	})
+	s.page(t, "the value of a combo box is its choice, not the options in it", "form.html", func(c *testCase) {
+		c.eval(`document.body.insertAdjacentHTML("beforeend", '<div role="combobox" tabindex="0" aria-label="Land" aria-expanded="true">' +
+			'<select style="opacity: 0"><option>Chile<option>Peru</select><div role="listbox"><div role="option" aria-selected="true">Chile</div></div>' +
+			'<div role="listbox"><div role="option" aria-selected="true">Chile</div><div role="option">Peru</div></div></div>'); 1`, nil)
+		for line := range strings.Lines(c.snap(nil)) {
+			if strings.Contains(line, `combobox "Land"`) && !strings.HasSuffix(strings.TrimSpace(line), ": Chile") {
+				c.Error(line)
+			}
+		}
 	})
 	s.page(t, "several in a single select", "form.html", func(c *testCase) {
 		_, err := c.page().SelectOption(c.ctx, css("#country"), []string{"no", "se"}, nil)

@@ -214,7 +214,7 @@ func (v *View) notActionable(ctx context.Context, el *element, o *actionabilityF
 	case "moving":
 		what, hint = "is not stable", "Wait for the animation to end, with Page.WaitFor."
 	case "read-only":
-		what, hint = "is read-only", "Use another element to change its value."
+		what, hint = "is read-only", "If it has a picker, such as a calendar, open that with Page.Click and choose there. Otherwise use another element to change its value."
 	case "not editable":
 		what, hint = "does not accept text", cmp.Or(alternativeToTyping[o.Detail], "Click it, or use the text field that belongs to it.")
 	case "inert":

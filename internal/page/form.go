@@ -145,7 +145,7 @@ func (v *View) fillOne(ctx context.Context, w *changeTracker, name string, f exe
 		if !ok {
 			return "", wrongValue("a string or a list of strings", f.Value)
 		}
-		_, note, err := v.choose(ctx, &field, at, values)
+		_, _, note, err := v.choose(ctx, &field, at, values)
 		if err == nil && note != "" {
 			err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(note), Hint: "Take a snapshot to see what the page did."}
 		}

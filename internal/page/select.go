@@ -15,7 +15,7 @@ func (v *View) SelectOption(ctx context.Context, target executor.Target, values 
 	if values == nil {
 		values = []string{} // the page script expects a list, not null
 	}
-	var selected []string
+	var selected, labels []string
 	changes, err := v.act(ctx, target, actOptions{timeout: timeoutOf(opts), skipFrameWait: true}, func(ctx context.Context, el *element) (note string, err error) {
 		at, err := v.waitActionable(ctx, el, actionabilityOptions{Field: true})
 		switch {
@@ -24,21 +24,23 @@ func (v *View) SelectOption(ctx context.Context, target executor.Target, values 
 		case at.field == nil || at.field.Kind != "select":
 			return "", v.customDropdownError(ctx, el, values)
 		}
-		selected, note, err = v.choose(ctx, el, at, values)
+		selected, labels, note, err = v.choose(ctx, el, at, values)
 		return note, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &executor.Selection{Selected: selected, Changes: changes}, nil
+	return &executor.Selection{Selected: selected, Labels: labels, Changes: changes}, nil
 }
 
-// choose selects options of the <select> in at.field.
-func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values []string) (selected []string, note string, err error) {
+// choose selects options of the <select> in at.field. It returns the values of those that are
+// selected then and, if the document may be read, their labels.
+func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values []string) (selected, labels []string, note string, err error) {
 	field := *el
 	field.id = at.field.ID
 	var got *struct {
 		Selected []string `json:"selected"`
+		Labels   []string `json:"labels"`
 		Problem  string   `json:"problem"`
 		Value    string   `json:"value"`
 		listedOptions
@@ -53,35 +55,38 @@ func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values 
 		err := v.callShown(asking, el, &got, "selectOptions", field.id, values, wait.Milliseconds())
 		switch {
 		case errors.Is(err, errDocumentDetached) || errors.Is(err, executor.ErrDialogOpen):
-			return values, "", nil // the page's change handler caused it, so the options were selected
+			return values, nil, "", nil // the page's change handler caused it, so the options were selected
 		case err != nil:
-			return nil, "", err
+			return nil, nil, "", err
 		case got == nil:
-			return nil, "", v.refExpiredError(ctx, el)
+			return nil, nil, "", v.refExpiredError(ctx, el)
 		}
 		missing := got.Problem == "no option" || got.Problem == "disabled option"
 		if !missing || ctx.Err() != nil || !el.useFullTimeout && (time.Since(start) > v.tab.timing.Option || v.tab.inflight.since(0) == 0) {
 			break
 		}
 	}
+	if len(got.Labels) > 0 && !v.CanRead(ctx, string(el.doc.frame)) {
+		got.Labels = nil
+	}
 	name := v.describe(ctx, el)
 	switch got.Problem {
 	case "":
-		return got.Selected, "", nil
+		return got.Selected, got.Labels, "", nil
 	case "reverted":
-		return got.Selected, "the page changed the selection", nil
+		return got.Selected, got.Labels, "the page changed the selection", nil
 	case "single":
-		return nil, "", executor.Errorf(executor.ErrBadArgs, "Give one value.", "%s accepts one option, got %d", name, len(values))
+		return nil, nil, "", executor.Errorf(executor.ErrBadArgs, "Give one value.", "%s accepts one option, got %d", name, len(values))
 	case "disabled option":
-		return nil, "", &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("option %q of %s is disabled", got.Value, name), Hint: "Choose another option."}
+		return nil, nil, "", &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("option %q of %s is disabled", got.Value, name), Hint: "Choose another option."}
 	case "no option":
 		hint := "Use one of those."
 		if got.Total == 0 {
 			hint = "Take a snapshot: the page may fill it after another choice."
 		}
-		return nil, "", executor.Errorf(executor.ErrBadArgs, hint, "%s has no option %q; it has %s", name, got.Value, got.listedOptions)
+		return nil, nil, "", executor.Errorf(executor.ErrBadArgs, hint, "%s has no option %q; it has %s", name, got.Value, got.listedOptions)
 	}
-	return nil, "", v.customDropdownError(ctx, el, values)
+	return nil, nil, "", v.customDropdownError(ctx, el, values)
 }
 
 // customDropdownError returns the error for an element that is not a <select>. If the element shows

@@ -342,7 +342,7 @@ function embeddedValue(el, role) {
 function chosenText(el, role) {
   const lists = role === 'combobox' ? [el, ...elementsNamed(el, 'aria-owns'), ...elementsNamed(el, 'aria-controls')] : [el];
   const chosen = lists.flatMap((list) => [...allIn(list, '[role=option][aria-selected=true]')]);
-  if (chosen.length) return chosen.map((o) => rawName(o, 'option', { seen: new Set([el]) })).join(' ');
+  if (chosen.length) return [...new Set(chosen.map((o) => rawName(o, 'option', { seen: new Set([el]) })))].join(' '); // it may be in both lists
   return role === 'combobox' ? contentText(el, { seen: new Set([el]), embedded: true }) : '';
 }
 

@@ -2,7 +2,7 @@
 // States and values of elements for the outline.
 
 import { F, MASK } from './aria_constants.js';
-import { anyShadow, attributeOf, baseOf, cachingEnabled, closestTo, collapse, firstIn, flatParent, hasAttribute, hasSemanticAttribute, innerTextOf, matchesCSS, onCacheReset, parentElementOf, tagOf } from './dom.js';
+import { allIn, anyShadow, attributeOf, baseOf, cachingEnabled, closestTo, collapse, firstIn, flatParent, hasAttribute, hasSemanticAttribute, innerTextOf, matchesCSS, onCacheReset, parentElementOf, tagOf, textIn } from './dom.js';
 import { editableTextOf } from './editable_text.js';
 import { internalsOf } from './internals.js';
 import { clip } from './same_text.js';
@@ -204,9 +204,24 @@ export function valueOf(el, role) {
     case 'textbox': case 'searchbox':
       return showsDots(el) || isMasked(el) ? editableTextOf(el) && MASK : editableTextOf(el);
     case 'combobox':
-      return collapse(innerTextOf(el) || '');
+      return collapse(choiceIn(el));
   }
   return '';
+}
+
+/**
+ * choiceIn returns the text that a combo box shows, without the options that it contains to choose
+ * from.
+ * @param {Element} el
+ */
+function choiceIn(el) {
+  let text = innerTextOf(el) || '';
+  for (const list of allIn(el, 'select, [role=listbox]')) {
+    const offers = tagOf(list) === 'select' || firstIn(list, '[role=option]:not([aria-selected=true])');
+    if (offers) text = text.replace(innerTextOf(list), ' ');
+  }
+  if (text.trim() !== '') return text;
+  return [...allIn(el, '[role=option][aria-selected=true], option:checked')].map((o) => textIn(o) || '')[0] || '';
 }
 
 /**

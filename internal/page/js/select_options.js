@@ -174,9 +174,10 @@ function selectExactly(el, picked) {
   else picked[0].selected = true;
   const values = picked.map((o) => o.value);
   if (changed) dispatchInputAndChange(el);
-  const selected = [...el.selectedOptions].map((o) => o.value);
+  const chosen = [...el.selectedOptions], selected = chosen.map((o) => o.value);
   const kept = selected.length === values.length && selected.every((v) => values.includes(v));
-  return { selected, problem: kept ? '' : 'reverted' };
+  const labels = isMasked(el) ? [] : chosen.map((o) => collapse(optionLabel(o)));
+  return { selected, labels, problem: kept ? '' : 'reverted' };
 }
 
 /**
