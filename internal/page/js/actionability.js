@@ -59,6 +59,8 @@ function checkActionability(el, opts) {
   if (opts.hit === false && isInert(el)) return { problem: 'inert' };
   boxes = boxes.concat(labels);
   if (opts.hit === false) {
+    const standIn = standInOf(el);
+    if (standIn?.points) boxes = boxes.concat(boxesOf(standIn.el));
     for (const box of boxes) for (const point of pointsOf(box, middles)) return { point, box, hit: null };
     return { problem: 'outside' };
   }
