@@ -53,7 +53,7 @@ func (s *Server) handler(w *web) http.Handler {
 	mux.HandleFunc("GET /live", s.live)
 	mux.HandleFunc("POST /stop", s.stopSession)
 	mux.HandleFunc("POST /answer", s.answer)
-	mux.HandleFunc("POST /logout", s.logout)
+	mux.HandleFunc("POST /logout", func(rw http.ResponseWriter, r *http.Request) { s.logout(rw, r, w.path) })
 	routes := http.StripPrefix(strings.TrimSuffix(w.path, "/"), mux)
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if !s.begin() {
@@ -220,9 +220,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// logout ends the login of the request.
-func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
+// logout ends the login of the request, whose cookie is for path.
+func (s *Server) logout(w http.ResponseWriter, r *http.Request, path string) {
 	s.logins.logout(loginOf(r.Context()))
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: strings.TrimSuffix(r.URL.Path, "logout"), MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: path, MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -242,8 +242,12 @@ func TestPortIsClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 		script := map[string]string{"Cookie": cookie.Name + "=" + cookie.Value, "Origin": "http://" + u.Host}
-		if resp, _ := request(t, http.MethodPost, base+"logout", "", script); resp.StatusCode != http.StatusNoContent {
+		resp, _ := request(t, http.MethodPost, base+"logout", "", script)
+		if resp.StatusCode != http.StatusNoContent {
 			t.Fatalf("logout: %s", resp.Status)
+		}
+		if got := resp.Cookies(); len(got) != 1 || got[0].Name != cookie.Name || got[0].Path != cookie.Path || got[0].MaxAge >= 0 {
+			t.Errorf("the logout sets %v, which does not delete %v", got, cookie)
 		}
 		await.Until(t, "the port to be closed", func() bool {
 			_, err := os.Stat(s.path + portSuffix)

@@ -181,6 +181,12 @@ var serverHTTP = promises{
 			Package: "./internal/server", Test: "TestHTTPConnectionsOfPrincipal",
 		},
 		{
+			File:    "internal/server/http.go",
+			Old:     "		if !h.requests.TryAcquire(p) {\n",
+			New:     "		if !h.requests.TryAcquire(&Principal{}) {\n",
+			Package: "./internal/server", Test: "TestHTTP2RequestsOfPrincipal",
+		},
+		{
 			File: "internal/server/http.go",
 			Old:  "max(maxConnections, (len(principals)+1)*maxPrincipalConnections)",
 			New:  "maxConnections",

@@ -15,6 +15,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/connlimit"
+	"github.com/chrome-mcp/chrome-mcp/internal/keylimit"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 )
 
@@ -24,6 +25,10 @@ const (
 	// maxPrincipalConnections bounds the open connections of one principal. A stream of messages
 	// needs one.
 	maxPrincipalConnections = 128
+	// maxStreams bounds the requests in progress of one HTTP/2 connection, and maxPrincipalRequests those
+	// of one principal. A stream of messages is one.
+	maxStreams           = 64
+	maxPrincipalRequests = 256
 	// headerTimeout is the time in which the header of a request must arrive. A connection that has not
 	// sent a token and has no request in progress is closed after the same time.
 	headerTimeout = 10 * time.Second
@@ -68,6 +73,7 @@ type HTTPListener struct {
 	hosts    *hostCheck
 	tokens   []Credential
 	bodies   bodyBudget
+	requests *keylimit.Limit[*Principal]
 	files    []*owneronly.File
 
 	web *http.Server // nil before start
@@ -81,7 +87,7 @@ type HTTPListener struct {
 // without TLS and for invalid options, and ErrLaunchFailed if the address cannot be used.
 // [Server.Serve] serves the listener and closes it.
 func ListenHTTP(opts HTTPOptions) (*HTTPListener, error) {
-	h := &HTTPListener{opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))}
+	h := &HTTPListener{opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), requests: keylimit.New[*Principal](maxPrincipalRequests)}
 	h.opts.Metrics = cmp.Or(opts.Metrics, new(Metrics))
 	h.opts.writeTimeout = cmp.Or(opts.writeTimeout, writeTimeout)
 	host, port, err := net.SplitHostPort(opts.Address)
@@ -146,6 +152,7 @@ func (h *HTTPListener) start(s *Server) (serve func() error) {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		TLSConfig:         h.tls,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ConnContext:       connlimit.WithConn,
 		ConnState:         connlimit.CloseIdle(headerTimeout),
 		ErrorLog:          slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
@@ -200,6 +207,11 @@ func (h *HTTPListener) handler(s *Server) http.Handler {
 			h.reject(w, r, "connections", http.StatusTooManyRequests, errBusy("%d connections are open, the maximum for this token", maxPrincipalConnections))
 			return
 		}
+		if !h.requests.TryAcquire(p) {
+			h.reject(w, r, "requests", http.StatusTooManyRequests, errBusy("%d requests are in progress, the maximum for this token", maxPrincipalRequests))
+			return
+		}
+		defer h.requests.Release(p)
 		switch r.URL.Path {
 		case "/readyz":
 			h.readyz(w, r)

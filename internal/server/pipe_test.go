@@ -40,6 +40,9 @@ func (l *pipeListener) dial() net.Conn {
 	return client
 }
 
+// otherToken is the token of another principal than that of testToken.
+const otherToken = "other-token-other-token-other-token-other-0"
+
 // listenPipe returns an HTTP listener for in-memory connections.
 func listenPipe(t *testing.T) (*HTTPListener, *pipeListener) {
 	t.Helper()
@@ -47,7 +50,9 @@ func listenPipe(t *testing.T) (*HTTPListener, *pipeListener) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener.AddTokens(Credential{sha256.Sum256([]byte(testToken)), &Principal{Name: "ci", Settings: Settings{}}})
+	for name, token := range map[string]string{"ci": testToken, "other": otherToken} {
+		listener.AddTokens(Credential{sha256.Sum256([]byte(token)), &Principal{Name: name, Settings: Settings{}}})
+	}
 	listener.listener.Close()
 	l := newPipeListener(listener.listener.Addr())
 	listener.listener = l

@@ -260,6 +260,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("/v1/sessions/{name}/tools/{tool}", s.withSession(opensUnlessEnded, serveTool))
 	for path, document := range map[string]func() any{"/v1/tools": s.opts.Tools, "/v1/openapi.json": s.opts.OpenAPI} {
 		if document != nil {
+			document := sync.OnceValue(document) // it is large
 			mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, document()) })
 		}
 	}

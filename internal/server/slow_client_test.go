@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -126,6 +127,75 @@ func TestHTTP2SlowClients(t *testing.T) {
 		}
 		if took := (<-closed).Sub(begin); took < headerTimeout || took > headerTimeout+time.Second {
 			t.Errorf("closed after %v, want %v", took, headerTimeout)
+		}
+	})
+}
+
+// TestHTTP2RequestsOfPrincipal checks that the requests in progress of a principal are limited on all
+// its connections together, and that other principals are served meanwhile.
+func TestHTTP2RequestsOfPrincipal(t *testing.T) {
+	site := httptest.NewTLSServer(http.NotFoundHandler()) // has a certificate
+	site.Close()
+	roots := site.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := servePipeTLS(t, &tls.Config{Certificates: site.TLS.Certificates, NextProtos: []string{"h2"}})
+		dialed := 0
+		transport := &http.Transport{ForceAttemptHTTP2: true, DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			dialed++
+			conn := tls.Client(l.dial(), &tls.Config{RootCAs: roots, ServerName: "example.com", NextProtos: []string{"h2"}})
+			return conn, conn.HandshakeContext(ctx)
+		}}
+		defer transport.CloseIdleConnections()
+		request := func(token, method, path string, body io.Reader) int {
+			r, err := http.NewRequestWithContext(t.Context(), method, "https://"+l.addr.String()+path, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Authorization", "Bearer "+token)
+			if body != nil {
+				r.ContentLength = 2 // more would be reserved for an unknown length
+			}
+			resp, err := transport.RoundTrip(r)
+			if err != nil {
+				return 0 // the test has ended
+			}
+			defer resp.Body.Close()
+			_, _ = io.Copy(io.Discard, resp.Body)
+			return resp.StatusCode
+		}
+		// Their bodies do not arrive.
+		var unsent []*io.PipeWriter
+		statuses := make(chan int, 2*maxPrincipalRequests)
+		start := func() {
+			body, w := io.Pipe()
+			unsent = append(unsent, w)
+			go func() { statuses <- request(testToken, http.MethodPut, "/v1/sessions/a", body) }()
+			synctest.Wait()
+		}
+		for range maxPrincipalRequests {
+			start()
+		}
+		if len(statuses) > 0 {
+			t.Fatalf("status %d within the limit", <-statuses)
+		}
+		if n := (maxPrincipalRequests + maxStreams - 1) / maxStreams; dialed < n {
+			t.Errorf("%d connections, want at least %d", dialed, n)
+		}
+		start()
+		if len(statuses) != 1 || <-statuses != http.StatusTooManyRequests {
+			t.Error("the limit is exceeded")
+		}
+		if got := request(otherToken, http.MethodGet, "/readyz", nil); got != http.StatusOK {
+			t.Errorf("another principal: status %d", got)
+		}
+		for _, w := range unsent {
+			go func() { _, _ = io.WriteString(w, "{}") }()
+		}
+		for range maxPrincipalRequests {
+			<-statuses
+		}
+		if got := request(testToken, http.MethodGet, "/readyz", nil); got != http.StatusOK {
+			t.Errorf("afterwards: status %d", got)
 		}
 	})
 }
