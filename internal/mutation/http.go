@@ -135,7 +135,13 @@ var serverHTTP = promises{
 			Test: "TestListeningPort$",
 		},
 	},
-	"Headers, bodies, connections and slow clients of `chrome-mcp serve --listen` are limited.": {
+	"Headers, bodies, connections, requests in progress and slow clients of `chrome-mcp serve --listen` are limited.": {
+		{
+			File:    "internal/server/http.go",
+			Old:     "		if !h.requests.TryAcquire(p) {\n",
+			New:     "		if !h.requests.TryAcquire(&Principal{}) {\n",
+			Package: "./internal/server", Test: "TestHTTP2RequestsOfPrincipal",
+		},
 		{
 			File: "internal/server/body.go",
 			Old:  "		return 0, bodyTooLargeError(limit)\n	}\n	if err != nil {",
@@ -179,12 +185,6 @@ var serverHTTP = promises{
 			Old:     "	if limit > 0 && len(l.owned[owner]) >= limit {\n",
 			New:     "	if limit < 0 {\n",
 			Package: "./internal/server", Test: "TestHTTPConnectionsOfPrincipal",
-		},
-		{
-			File:    "internal/server/http.go",
-			Old:     "		if !h.requests.TryAcquire(p) {\n",
-			New:     "		if !h.requests.TryAcquire(&Principal{}) {\n",
-			Package: "./internal/server", Test: "TestHTTP2RequestsOfPrincipal",
 		},
 		{
 			File: "internal/server/http.go",

@@ -132,7 +132,7 @@ func TestHTTP2SlowClients(t *testing.T) {
 }
 
 // TestHTTP2RequestsOfPrincipal checks that the requests in progress of a principal are limited on all
-// its connections together, and that other principals are served meanwhile.
+// its connections together, and that other principals are served.
 func TestHTTP2RequestsOfPrincipal(t *testing.T) {
 	site := httptest.NewTLSServer(http.NotFoundHandler()) // has a certificate
 	site.Close()
