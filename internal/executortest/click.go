@@ -23,6 +23,17 @@ func (s *suite) click(t *testing.T) {
 			c.Errorf("changes: %+v, want none", a.Changes)
 		}
 	})
+	s.page(t, "workers and worklets that clicks start run", "click.html", func(c *testCase) {
+		c.eval(`document.querySelector("#plain").onclick = () => {
+			new Worker(URL.createObjectURL(new Blob(["postMessage(0)"]))).onmessage = () => report("runs", "worker");
+			CSS.paintWorklet.addModule(URL.createObjectURL(new Blob(["0"], {type: "text/javascript"}))).then(() => report("runs", "worklet"));
+		}; 0`, nil)
+		for range 5 {
+			c.click(css("#plain"), nil)
+			c.await("runs", "worker")
+			c.await("runs", "worklet")
+		}
+	})
 	s.long().page(t, "quick", "click.html", func(c *testCase) {
 		// Nothing moves and nothing starts, so a click must not include a fixed settling time.
 		c.clicked(css("#plain"), "plain")

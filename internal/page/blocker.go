@@ -190,11 +190,18 @@ func (b *inputBlocker) install(ctx context.Context, s *cdpconn.Session) {
 	if b.ended || len(b.scripts[s]) == len(b.sources) {
 		return
 	}
+	if b.scripts[s] == nil {
+		// A frame that moves to its own process waits until input is blocked in it.
+		b.v.tab.frameAttacher.pause(ctx, s)
+	}
 	for _, source := range b.sources[len(b.scripts[s]):] {
 		p, err := s.Start(ctx, cdppage.CommandAddScriptToEvaluateOnNewDocument, map[string]any{
 			"source": source, "worldName": WorldName, "runImmediately": true,
 		})
 		if err != nil {
+			if b.scripts[s] == nil {
+				b.v.tab.frameAttacher.resume(ctx, s)
+			}
 			return
 		}
 		b.scripts[s] = append(b.scripts[s], p)
@@ -524,6 +531,7 @@ func (b *inputBlocker) waitHandled() {
 func (b *inputBlocker) uninstall() {
 	ctx, t := context.Background(), b.v.tab
 	for s, scripts := range b.scripts { // no script is added after the end
+		t.frameAttacher.resume(ctx, s)
 		for _, p := range scripts {
 			var script cdppage.AddScriptToEvaluateOnNewDocumentResult
 			select {
@@ -540,8 +548,52 @@ func (b *inputBlocker) uninstall() {
 	}
 }
 
-// blockChild blocks input in a CDP session that is attached while input is sent, such as that of a
-// frame that moves to its own process.
+// A frameAttacher counts, for each CDP session, the blockers for which new out-of-process iframes
+// must wait. The uninstallation of one blocker may be later than the installation of the next. The
+// zero value is ready for use.
+type frameAttacher struct {
+	mu     sync.Mutex // also orders the commands
+	pauses map[*cdpconn.Session]int
+}
+
+// enable starts to attach to the out-of-process iframes of a CDP session.
+func (a *frameAttacher) enable(ctx context.Context, s *cdpconn.Session) (*cdpconn.Pending, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.send(ctx, s)
+}
+
+// pause makes new frames of a session wait until resume is called.
+func (a *frameAttacher) pause(ctx context.Context, s *cdpconn.Session) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.pauses == nil {
+		a.pauses = make(map[*cdpconn.Session]int)
+	}
+	if a.pauses[s]++; a.pauses[s] == 1 {
+		_, _ = a.send(ctx, s)
+	}
+}
+
+// resume undoes one pause.
+func (a *frameAttacher) resume(ctx context.Context, s *cdpconn.Session) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.pauses[s]--; a.pauses[s] == 0 {
+		delete(a.pauses, s)
+		_, _ = a.send(ctx, s)
+	}
+}
+
+// send sends the current mode to the browser: whether new frames wait. The workers of a page wait as
+// well, even if the filter excludes them, and then nothing resumes them (Chromium 156). So we attach
+// to them. a.mu must be held.
+func (a *frameAttacher) send(ctx context.Context, s *cdpconn.Session) (*cdpconn.Pending, error) {
+	return s.Start(ctx, setAutoAttach, map[string]any{"autoAttach": true, "waitForDebuggerOnStart": a.pauses[s] > 0, "flatten": true,
+		"filter": []map[string]any{{"type": "iframe"}, {"type": "worker"}, {"type": "worklet"}}})
+}
+
+// blockChild blocks input in a CDP session that is attached while input is sent.
 func (t *Tab) blockChild(ctx context.Context, s *cdpconn.Session) {
 	if b := t.blocking.current(); b != nil {
 		b.install(ctx, s)
@@ -572,3 +624,5 @@ func (t *Tab) unblockLate(d *document) (after func()) {
 	}
 	return func() { _, _ = d.run(context.Background(), deniedscripts.UnblockInput, false) }
 }
+
+const setAutoAttach = "Target.setAutoAttach"

@@ -20,9 +20,10 @@ import (
 
 // TestOverlappingBlockers removes a blocker while the browser has not handled its input, so that
 // the scripts of the blocker are uninstalled only after the next call has installed its blocker.
+// New frames must wait until both blockers are uninstalled.
 func TestOverlappingBlockers(t *testing.T) {
 	var mu sync.Mutex
-	var log []string // scripts that were added and removed, and whether new frames wait for us
+	var log []string // scripts that were added and removed, and whether new frames wait
 	var input *cdproto.Message
 	scripts := 0
 	added, removed := make(chan struct{}, 3), make(chan struct{}, 2)
@@ -80,7 +81,7 @@ func TestOverlappingBlockers(t *testing.T) {
 	receive(removed)
 	mu.Lock()
 	defer mu.Unlock()
-	want := []string{"add 1", "wait true", "add 2", "add 3", "handled", "remove 2", "remove 3"}
+	want := []string{"add 1", "wait false", "wait true", "add 2", "add 3", "handled", "remove 2", "wait false", "remove 3"}
 	if !slices.Equal(log, want) {
 		t.Errorf("got %q, want %q", log, want)
 	}

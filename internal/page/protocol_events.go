@@ -247,11 +247,15 @@ func (t *Tab) emit(ev Event) {
 	}
 }
 
-// childAttached handles the target of an out-of-process iframe that was attached. t.mu must be
-// held, and the caller must call the result without holding it.
+// childAttached handles the target of an out-of-process iframe or of a worker that was attached. t.mu
+// must be held, and the caller must call the result without holding it.
 func (t *Tab) childAttached(ev cdpconn.Event, e target.EventAttachedToTarget) (after func()) {
-	if ev.Child == nil || e.TargetInfo == nil || e.TargetInfo.Type != "iframe" {
+	switch {
+	case ev.Child == nil || e.TargetInfo == nil:
 		return nil
+	case e.TargetInfo.Type != "iframe":
+		// It may wait even if the browser reports that it does not (Chromium 156).
+		return func() { _, _ = ev.Child.Start(context.Background(), "Runtime.runIfWaitingForDebugger", nil) }
 	}
 	id, parent := cdp.FrameID(e.TargetInfo.TargetID), e.TargetInfo.ParentFrameID
 	f := t.frames[id]

@@ -104,6 +104,7 @@ type Tab struct {
 	queue       callQueue
 	openedAt    time.Time // when we learned of the tab; never changes
 
+	frameAttacher   frameAttacher
 	dialogs         dialogs
 	recording       recording
 	emulation       emulationState
@@ -209,8 +210,7 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": documentStartScript(s == t.sess), "worldName": WorldName, "runImmediately": true}},
 		{"Inspector.enable", nil}, // reports crashes
 		{"Network.enable", t.networkEnableParams()},
-		// New out-of-process iframes wait until we have enabled what they need: see blockChild.
-		{"Target.setAutoAttach", map[string]any{"autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": []map[string]any{{"type": "iframe"}}}},
+		{method: setAutoAttach},
 	}
 	handedOver := t.HandedOver()
 	if s == t.sess && !handedOver {
@@ -233,7 +233,13 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 		if waiting && i == len(commands)-1 {
 			t.blockChild(ctx, s)
 		}
-		p, err := s.Start(ctx, c.method, c.params)
+		var p *cdpconn.Pending
+		var err error
+		if c.method == setAutoAttach {
+			p, err = t.frameAttacher.enable(ctx, s)
+		} else {
+			p, err = s.Start(ctx, c.method, c.params)
+		}
 		if err != nil {
 			return err
 		}

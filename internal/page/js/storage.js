@@ -59,7 +59,7 @@ export const storedItems = (area, only, values, after, maxChars) => withStore(ar
     budget -= shown.length + itemChars;
     const part = values ? /** @type {any} */ (value.slice(0, Math.max(budget, 0))).toWellFormed() : '';
     budget -= part.length;
-    items.push({ key: shown, value: part, chars: value.length, cut: values && part.length < value.length });
+    items.push({ key: shown, value: part, chars: value.length, truncated: values && part.length < value.length });
     last = shown;
   }
   return { items, total: keys.length };
