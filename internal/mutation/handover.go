@@ -51,7 +51,7 @@ var handovers = promises{
 	"What the user enters in a page that is handed over": {
 		{
 			File: "internal/page/handover.go",
-			Old:  "	t.handoverEnded()\n", New: "",
+			Old:  "	t.handoverEnded(docs)\n", New: "",
 			Test: "TestDocumentKnownAfterHandover",
 		},
 		{

@@ -162,14 +162,10 @@ func (e *entered) arrived(how arrival, top bool, docs []*document) {
 	}
 }
 
-// created records a document whose world was created. handedOver means that the tab is handed over:
-// the end of the handover may not know the document yet.
-func (e *entered) created(d *document, handedOver bool) {
+// created records a document whose world was created.
+func (e *entered) created(d *document) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if handedOver {
-		e.setUnmasked(d)
-	}
 	e.setReturned(d)
 }
 
@@ -257,15 +253,19 @@ func (e *entered) mustMask(docs []*document) {
 	e.unknown = e.unknown && len(docs) == 0
 }
 
-// handoverEnded records the frames of the tab whose document is not known when a handover ends. t.mu
-// must not be held.
-func (t *Tab) handoverEnded() {
+// handoverEnded records the frames of the tab whose document was not masked when a handover ended,
+// because it is not known, or was not when the documents that were masked were listed. t.mu must not
+// be held.
+func (t *Tab) handoverEnded(masked []*document) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.entered.mu.Lock()
 	defer t.entered.mu.Unlock()
 	for id, f := range t.frames {
-		if f.world == nil {
+		if d := t.documentOf(f); d == nil {
+			t.entered.setLate(id)
+		} else if !slices.ContainsFunc(masked, func(m *document) bool { return m.world == d.world }) {
+			t.entered.setUnmasked(d)
 			t.entered.setLate(id)
 		}
 	}

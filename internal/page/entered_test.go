@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 )
@@ -90,7 +91,7 @@ func TestReturnedDocument(t *testing.T) {
 		e.watched(&document{world: "left"})
 		e.report("left", 0, "831942")
 		e.arrived(tt.how, true, nil)
-		e.created(d, false)
+		e.created(d)
 		if values := e.of([]*document{d}); len(values) != tt.values || len(e.pending(d)) > 0 != tt.again {
 			t.Errorf("%+v: values %q, unmasked %v", tt, values, len(e.pending(d)) > 0)
 		}
@@ -100,7 +101,7 @@ func TestReturnedDocument(t *testing.T) {
 		}
 		e.arrived(arrivalNew, true, nil)
 		next := &document{world: "next"}
-		e.created(next, false)
+		e.created(next)
 		if values := e.of([]*document{next}); len(values) > 0 || len(e.pending(next)) > 0 {
 			t.Errorf("%+v: values %q are masked in the next document", tt, values)
 		}
@@ -214,14 +215,16 @@ func TestDocumentKnownAfterHandover(t *testing.T) {
 // TestDocumentKnownAtEndOfHandover checks that a document which becomes known while a handover ends
 // cannot be read before it has masked its fields.
 func TestDocumentKnownAtEndOfHandover(t *testing.T) {
-	var e entered
-	d := &document{world: "w", frame: "F"}
-	e.created(d, true)
-	if len(e.pending(d)) != 1 {
-		t.Error("the document can be read")
+	tab := offlineTab("T")
+	f := tab.frames["T"]
+	f.sess, f.world = new(cdpconn.Session), &executionContext{id: "new"}
+	d := tab.documentOf(f)
+	tab.handoverEnded([]*document{d})
+	if len(tab.entered.pending(d)) > 0 {
+		t.Error("the document that was masked cannot be read")
 	}
-	e.masked(d)
-	if len(e.pending(d)) > 0 {
-		t.Error("the document that has masked its fields cannot be read")
+	tab.handoverEnded([]*document{{world: "old"}})
+	if len(tab.entered.pending(d)) != 1 {
+		t.Error("the document that was not masked can be read")
 	}
 }

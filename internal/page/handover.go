@@ -174,8 +174,9 @@ func (v *View) takeBack(t *Tab) {
 	if t.opts.Attach != nil && t.EnsureAttached(ctx) != nil { // the connection was lost during the handover
 		t.entered.setUnknown()
 	}
-	v.maskEntered(context.Background(), t, t.documents())
-	t.handoverEnded()
+	docs := t.documents()
+	v.maskEntered(context.Background(), t, docs)
+	t.handoverEnded(docs)
 	limit, cancel := context.WithTimeout(context.Background(), t.timing.Resume)
 	defer cancel()
 	t.discardMessages(limit)

@@ -49,7 +49,7 @@ func (t *Tab) recordArrival(f *frame, restored bool, started navigation) {
 }
 
 func (t *Tab) documentCreated(d *document) (after func()) {
-	t.entered.created(d, t.HandedOver())
+	t.entered.created(d)
 	t.watchNewDocument(d)
 	return t.unblockLate(d)
 }
