@@ -9,9 +9,10 @@ import (
 	"strings"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // metaError is the key of the machine-readable error in a result's _meta.

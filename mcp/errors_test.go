@@ -12,8 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
 // failingClicks returns a client of a server whose clicks fail with err, and the server's log.

@@ -21,11 +21,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/cli"
-
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )

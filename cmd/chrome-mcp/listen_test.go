@@ -24,10 +24,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/cli"
-
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"

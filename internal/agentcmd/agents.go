@@ -43,17 +43,9 @@ Nothing is downloaded. chrome-mcp does not confine the tools that an agent alrea
 	}
 	add.Flags().BoolVar(&files, "files", false, "with agents add: let the agent read and write files in the chat's directory through chrome-mcp")
 	named := func(verb, short string, run func(ctx context.Context, name string, stdout io.Writer) error) *cobra.Command {
-		return &cobra.Command{
-			Use:   verb + " NAME",
-			Short: short,
-			Args:  s.MaxArgs(1),
-			RunE: func(cmd *cobra.Command, words []string) error {
-				if len(words) == 0 {
-					return cli.Usagef("`chrome-mcp agents list` lists them.", "name the agent to %s", verb)
-				}
-				return agentError(run(cmd.Context(), words[0], cmd.OutOrStdout()))
-			},
-		}
+		return s.NameCommand(verb, "agent", "chrome-mcp agents list", short, func(ctx context.Context, name string, stdout io.Writer) error {
+			return agentError(run(ctx, name, stdout))
+		})
 	}
 	cmd.AddCommand(
 		s.Command("list", "list the agents, and those in PATH that were not added", printAgents),

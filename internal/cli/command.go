@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -36,6 +37,17 @@ func commandNames(parent *cobra.Command) []string {
 func (s *Settings) Command(use, short string, run func(s *Settings, stdout io.Writer) error) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: s.MaxArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(s, cmd.OutOrStdout()) }}
+}
+
+// NameCommand returns a command VERB NAME for things of a kind, which the command list prints.
+func (s *Settings) NameCommand(verb, kind, list, short string, run func(ctx context.Context, name string, stdout io.Writer) error) *cobra.Command {
+	return &cobra.Command{Use: verb + " NAME", Short: short, Args: s.MaxArgs(1),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			if len(words) == 0 {
+				return Usagef("`"+list+"` lists them.", "name the %s to %s", kind, verb)
+			}
+			return run(cmd.Context(), words[0], cmd.OutOrStdout())
+		}}
 }
 
 // MaxArgs returns the check that a command has at most n arguments.

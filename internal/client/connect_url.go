@@ -11,15 +11,13 @@ import (
 	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
-	"github.com/chrome-mcp/chrome-mcp/internal/cli"
-	"github.com/chrome-mcp/chrome-mcp/internal/compose"
-
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+	"github.com/chrome-mcp/chrome-mcp/internal/compose"
 	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"

@@ -6,11 +6,10 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/cli"
-
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )

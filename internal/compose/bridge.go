@@ -8,12 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/cdpendpoint"
-
 	ps "github.com/shirou/gopsutil/v4/process"
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpendpoint"
 	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/ownchrome"

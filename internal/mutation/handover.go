@@ -75,7 +75,7 @@ var handovers = promises{
 			Test: "TestReturnedDocument",
 		},
 		{
-			File: "internal/page/entered.go",
+			File: "internal/page/entered_masker.go",
 			Old:  "	s = m.Mask(s)\n", New: "",
 			Test: "TestMaskEntered",
 		},

@@ -87,7 +87,7 @@ var secrets = promises{
 			Test: "^TestErrorsAreMasked$",
 		},
 		{
-			File:    "internal/page/entered.go",
+			File:    "internal/page/entered_masker.go",
 			Old:     "		maskers = append(maskers, m)\n",
 			New:     "		_ = m\n",
 			Package: "./cmd/chrome-mcp", Test: "^TestSecretAttacks$/^values_read_in_parts$",

@@ -1,10 +1,10 @@
 package page
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,8 +39,8 @@ type inputBlocker struct {
 	renewal  *time.Timer
 	answered time.Time   // start of the last probe to which all documents have responded
 	inputs   []sentInput // the input of this call, and pending input of earlier calls
-	blocked  string      // type of the first event that was blocked
-	progress string      // what the call had done before, for the error
+	blocked  []blockedEvent
+	progress string // what the call had done before, for the error
 	ended    bool
 	handled  bool // all input has been handled
 }
@@ -404,22 +404,35 @@ func (b *inputBlocker) setProgress(progress string) {
 	b.progress = progress
 }
 
-// recordBlocked records that an event was blocked in a document.
-func (b *inputBlocker) recordBlocked(event string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.blocked = cmp.Or(b.blocked, event)
+// A blockedEvent is the first event that was blocked in a document.
+type blockedEvent struct {
+	doc  *document // nil if it is not known
+	kind string
 }
 
-// err returns ErrPolicyDenied if input was blocked in a document.
-func (b *inputBlocker) err() error {
+// recordBlocked records that an event was blocked in d, which is nil if the document is not known.
+func (b *inputBlocker) recordBlocked(d *document, kind string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.blocked == "" {
-		return nil
+	if !slices.ContainsFunc(b.blocked, func(e blockedEvent) bool { return e.doc == nil || d != nil && e.doc.world == d.world }) {
+		b.blocked = append(b.blocked, blockedEvent{d, kind})
 	}
-	return withProgress(executor.Errorf(executor.ErrPolicyDenied, "Take a snapshot to see what the page did. The page may direct input to that frame on purpose.",
-		"input was blocked because a denied frame was about to receive it (%s)", b.blocked), b.progress)
+}
+
+// err returns ErrPolicyDenied if input was blocked in a document that it may not reach. A document that
+// has just loaded also blocks input, until it is admitted.
+func (b *inputBlocker) err(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx) // a gate that is not asked in time would deny
+	b.mu.Lock()
+	blocked, progress := slices.Clone(b.blocked), b.progress
+	b.mu.Unlock()
+	for _, e := range blocked {
+		if e.doc == nil || !b.v.mayReach(ctx, e.doc) {
+			return withProgress(executor.Errorf(executor.ErrPolicyDenied, "Take a snapshot to see what the page did. The page may direct input to that frame on purpose.",
+				"input was blocked because a denied frame was about to receive it (%s)", e.kind), progress)
+		}
+	}
+	return nil
 }
 
 // withProgress adds the progress of a call to its error.
@@ -501,7 +514,7 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	if confirmed { // documents that are new since; unblockLate unblocks documents that are reported later
 		runAll(ctx, b.blockedDocuments(), deniedscripts.UnblockInput, false)
 	}
-	return b.err()
+	return b.err(ctx)
 }
 
 // waitHandled waits until all sent input has been handled, stops the renewal, and then unblocks all
@@ -548,51 +561,6 @@ func (b *inputBlocker) uninstall() {
 	}
 }
 
-// A frameAttacher counts, for each CDP session, the blockers for which new out-of-process iframes
-// must wait. The uninstallation of one blocker may be later than the installation of the next. The
-// zero value is ready for use.
-type frameAttacher struct {
-	mu     sync.Mutex // also orders the commands
-	pauses map[*cdpconn.Session]int
-}
-
-// enable starts to attach to the out-of-process iframes of a CDP session.
-func (a *frameAttacher) enable(ctx context.Context, s *cdpconn.Session) (*cdpconn.Pending, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.send(ctx, s)
-}
-
-// pause makes new frames of a session wait until resume is called.
-func (a *frameAttacher) pause(ctx context.Context, s *cdpconn.Session) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.pauses == nil {
-		a.pauses = make(map[*cdpconn.Session]int)
-	}
-	if a.pauses[s]++; a.pauses[s] == 1 {
-		_, _ = a.send(ctx, s)
-	}
-}
-
-// resume undoes one pause.
-func (a *frameAttacher) resume(ctx context.Context, s *cdpconn.Session) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.pauses[s]--; a.pauses[s] == 0 {
-		delete(a.pauses, s)
-		_, _ = a.send(ctx, s)
-	}
-}
-
-// send sends the current mode to the browser: whether new frames wait. The workers of a page wait as
-// well, even if the filter excludes them, and then nothing resumes them (Chromium 156). So we attach
-// to them. a.mu must be held.
-func (a *frameAttacher) send(ctx context.Context, s *cdpconn.Session) (*cdpconn.Pending, error) {
-	return s.Start(ctx, setAutoAttach, map[string]any{"autoAttach": true, "waitForDebuggerOnStart": a.pauses[s] > 0, "flatten": true,
-		"filter": []map[string]any{{"type": "iframe"}, {"type": "worker"}, {"type": "worklet"}}})
-}
-
 // blockChild blocks input in a CDP session that is attached while input is sent.
 func (t *Tab) blockChild(ctx context.Context, s *cdpconn.Session) {
 	if b := t.blocking.current(); b != nil {
@@ -624,5 +592,3 @@ func (t *Tab) unblockLate(d *document) (after func()) {
 	}
 	return func() { _, _ = d.run(context.Background(), deniedscripts.UnblockInput, false) }
 }
-
-const setAutoAttach = "Target.setAutoAttach"

@@ -186,3 +186,32 @@ func TestLostInput(t *testing.T) {
 		}
 	})
 }
+
+// TestBlockedInNewDocument checks that input that a new document has blocked is reported as denied only
+// if the gate denies the document. It also blocks input before it is admitted.
+func TestBlockedInNewDocument(t *testing.T) {
+	for _, denied := range []bool{false, true} {
+		b := cdptest.New(replyAsWorlds())
+		tab := attach(t, b)
+		load(t, b, tab, 1)
+		v := tab.NewView(ViewOptions{Gate: executor.GateFunc(func(_ context.Context, a executor.Access) error {
+			if denied && a.URL == "https://a.test/2" {
+				return executor.Errorf(executor.ErrPolicyDenied, "", "denied")
+			}
+			return nil
+		})})
+		blocker := v.block(t.Context())
+		load(t, b, tab, 2)
+		b.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":"{\"blocked\":\"keydown\"}","executionContextId":2}`, BindingName))
+		if err := tab.await(t.Context(), func() (bool, error) {
+			blocker.mu.Lock()
+			defer blocker.mu.Unlock()
+			return len(blocker.blocked) > 0, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := blocker.end(t.Context()); (executor.CodeOf(err) == executor.ErrPolicyDenied) != denied || !denied && err != nil {
+			t.Errorf("denied %v: %v", denied, err)
+		}
+	}
+}

@@ -36,8 +36,10 @@ const idleUndo = 3
 // its editor loses line breaks in that event, it inserts each line separately and breaks the lines
 // with an editing command. If the blocks of the element have keys, it pastes the text: the browser
 // would copy the keys to the blocks that it adds, and the editor would find others than it shows, so
-// the text of the element would not prove anything. No method presses Enter, with which a page may send what was typed. If
-// neither works, the old text is restored and an error is returned, which reports the text if the
+// the text of the element would not prove anything. No method presses Enter, with which a page may
+// send what was typed.
+//
+// If no method works, the old text is restored and an error is returned, which reports the text if the
 // editor does not restore it. done is false if nothing was entered because the method does not apply.
 func (v *View) enterLines(ctx context.Context, field *element, c *hitTargetCheck, text string, o executor.TypeOptions) (got entryResult, done bool, err error) {
 	text = canonicalBreaks(text)

@@ -42,8 +42,9 @@ func documentEnd() *chord {
 }
 
 // enterIntoEditor enters text into the editor whose field has the focus, in place of its selection or
-// at its end, and compares the editor's text with what it should be. If the editor changed the text, as one that closes brackets does, the
-// complete text is replaced; if that fails, the old text is restored and an error is returned.
+// at its end, and compares the editor's text with what it should be. If the editor changed the text,
+// as one that closes brackets does, the complete text is replaced; if that fails, the old text is
+// restored and an error is returned.
 func (v *View) enterIntoEditor(ctx context.Context, field *element, focus *focusResult, c *hitTargetCheck, text string, o executor.TypeOptions) (entryResult, error) {
 	e := &editorEntry{v, field}
 	text = canonicalBreaks(text)

@@ -57,8 +57,6 @@ type treeObserver interface {
 	// documentCommitted is called after f has a new document. started is the navigation of the frame,
 	// if it is known. restored means that the document is from the back/forward cache.
 	documentCommitted(f *frame, restored bool, started navigation)
-	// documentsGone is called when a frame has only the document of the loader keep, or none.
-	documentsGone(id cdp.FrameID, keep cdp.LoaderID)
 	// documentCreated is called when our isolated world of d is known. The returned function, if any,
 	// is called without frameTree.mu.
 	documentCreated(d *document) (after func())

@@ -247,14 +247,16 @@ func (t *Tab) emit(ev Event) {
 	}
 }
 
-// childAttached handles the target of an out-of-process iframe or of a worker that was attached. t.mu
-// must be held, and the caller must call the result without holding it.
+// childAttached handles the target of an out-of-process iframe, worker or worklet that was attached.
+// t.mu must be held, and the caller must call the result without holding it.
 func (t *Tab) childAttached(ev cdpconn.Event, e target.EventAttachedToTarget) (after func()) {
 	switch {
 	case ev.Child == nil || e.TargetInfo == nil:
 		return nil
 	case e.TargetInfo.Type != "iframe":
-		// It may wait even if the browser reports that it does not (Chromium 156).
+		if !t.frameAttacher.hasPaused(ev.Session) {
+			return nil
+		}
 		return func() { _, _ = ev.Child.Start(context.Background(), "Runtime.runIfWaitingForDebugger", nil) }
 	}
 	id, parent := cdp.FrameID(e.TargetInfo.TargetID), e.TargetInfo.ParentFrameID
@@ -281,6 +283,7 @@ func (t *Tab) childDetached(child *cdpconn.Session) {
 		return
 	}
 	t.floods.forget(child)
+	t.frameAttacher.forget(child)
 	for id, f := range t.frames {
 		if f.sess == child && id != t.main {
 			// The frame may continue to exist in its parent's process. Its next navigation or world
@@ -358,7 +361,7 @@ func (t *Tab) handleBindingCall(s *cdpconn.Session, e runtime.EventBindingCalled
 		return
 	}
 	if b := t.blocking.current(); b != nil && head.Blocked != "" {
-		b.recordBlocked(head.Blocked)
+		b.recordBlocked(t.documentOf(from), head.Blocked)
 	}
 	if head.Entered != nil && from != nil && t.HandedOver() {
 		t.entered.report(from.world.id, head.Entered.Number, head.Entered.Content)

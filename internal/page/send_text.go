@@ -47,7 +47,7 @@ func (v *View) send(ctx context.Context, field *element, info *fieldInfo, text s
 	b := v.block(ctx)
 	for _, r := range text {
 		b.setProgress(fmt.Sprintf("at most %d of %d characters were typed", typed, total))
-		if err := b.err(); err != nil {
+		if err := b.err(ctx); err != nil {
 			return "", true, err
 		}
 		if typed > 0 {

@@ -15,8 +15,6 @@ func (t *Tab) frameRemoved(id cdp.FrameID) {
 	t.entered.frameDetached(id)
 }
 
-func (t *Tab) documentsGone(id cdp.FrameID, keep cdp.LoaderID) { t.inflight.forget(id, keep) }
-
 func (t *Tab) documentCommitted(f *frame, restored bool, started navigation) {
 	t.recordArrival(f, restored, started)
 	t.inflight.forget(f.id, f.loader, started.loader)

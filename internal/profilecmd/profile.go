@@ -25,28 +25,20 @@ func Command(s *cli.Settings) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return printProfiles(s, cmd.OutOrStdout()) },
 	}
 	change := func(verb, short, done string, run func(ctx context.Context, dataDir, name string) error) *cobra.Command {
-		return &cobra.Command{
-			Use:   verb + " NAME",
-			Short: short,
-			Args:  s.MaxArgs(1),
-			RunE: func(cmd *cobra.Command, words []string) error {
-				if len(words) == 0 {
-					return cli.Usagef("`chrome-mcp profile list` lists them.", "name the profile to %s", verb)
-				}
-				err := run(cmd.Context(), s.Data, words[0])
-				e, _ := errors.AsType[*executor.Error](err)
-				switch {
-				case errors.Is(err, chromium.ErrProfileInUse):
-					return cli.WithHint(e, "Close the session or the program that uses it; `chrome-mcp sessions list` lists those of the server.")
-				case errors.Is(err, executor.ErrBadArgs):
-					return cli.WithHint(e, "`chrome-mcp profile list` lists the profiles.")
-				case err != nil:
-					return err
-				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s profile %s\n", done, words[0])
+		return s.NameCommand(verb, "profile", "chrome-mcp profile list", short, func(ctx context.Context, name string, stdout io.Writer) error {
+			err := run(ctx, s.Data, name)
+			e, _ := errors.AsType[*executor.Error](err)
+			switch {
+			case errors.Is(err, chromium.ErrProfileInUse):
+				return cli.WithHint(e, "Close the session or the program that uses it; `chrome-mcp sessions list` lists those of the server.")
+			case errors.Is(err, executor.ErrBadArgs):
+				return cli.WithHint(e, "`chrome-mcp profile list` lists the profiles.")
+			case err != nil:
 				return err
-			},
-		}
+			}
+			_, err = fmt.Fprintf(stdout, "%s profile %s\n", done, name)
+			return err
+		})
 	}
 	cmd.AddCommand(
 		s.Command("list", "list the profiles with size and last use", printProfiles),

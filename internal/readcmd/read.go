@@ -11,15 +11,14 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/cli"
-	"github.com/chrome-mcp/chrome-mcp/internal/client"
-	"github.com/chrome-mcp/chrome-mcp/internal/compose"
-
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+	"github.com/chrome-mcp/chrome-mcp/internal/client"
+	"github.com/chrome-mcp/chrome-mcp/internal/compose"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )

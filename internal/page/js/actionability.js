@@ -8,7 +8,7 @@ import { isDisabled } from './aria_states.js';
 import { excerpt, roleAndName } from './described_elements.js';
 import { allIn, boxOf, bringIntoView, byId, closestTo, containsNode, firstIn, flatParent, hasAttribute, idOf, isFrame, labelsFor, matchesCSS, readyOf, rectsOf, tagOf, within } from './dom.js';
 import { notEditable } from './field_values.js';
-import { editorOf, standInOf } from './editors.js';
+import { standInOf, standInOfField } from './editors.js';
 import { elementAt, isDirectHit, isHitFor } from './hit_test.js';
 import { isPositionStable, waitForLayout } from './mutations.js';
 import { query } from './query.js';
@@ -54,24 +54,22 @@ function checkActionability(el, opts) {
     const why = notEditable(el);
     if (why) return { problem: why };
   }
-  const labels = labelBoxes(el);
-  if (!boxes.length && !labels.length && !standInOf(el)?.points) return { problem: rectsOf(el).length ? 'hidden' : 'no box' };
+  const labels = labelBoxes(el), field = standInOfField(el);
+  if (!boxes.length && !labels.length && !field) return { problem: rectsOf(el).length ? 'hidden' : 'no box' };
   if (opts.hit === false && isInert(el)) return { problem: 'inert' };
   boxes = boxes.concat(labels);
+  const others = field ? boxesOf(field.el) : boxes; // for the stand-in
   if (opts.hit === false) {
-    const standIn = standInOf(el);
-    if (standIn?.points) boxes = boxes.concat(boxesOf(standIn.el));
-    for (const box of boxes) for (const point of pointsOf(box, middles)) return { point, box, hit: null };
+    for (const box of field ? boxes.concat(others) : boxes) for (const point of pointsOf(box, middles)) return { point, box, hit: null };
     return { problem: 'outside' };
   }
-  let standIn = editorOf(el) ? standInOf(el) : null;
-  const found = standIn?.instead ? { hit: null, cover: null } : hitPoint(boxes, () => pointsAlong(el), (hit) => isDirectHit(hit, el));
+  const found = field?.instead ? { hit: null, cover: null } : hitPoint(boxes, () => pointsAlong(el), (hit) => isDirectHit(hit, el));
   if (found.hit) return found;
-  standIn ||= standInOf(el);
-  const other = standIn ? hitPoint(standIn.points ? boxesOf(standIn.el) : boxes, () => [], standIn.receives) : found;
+  const standIn = standInOf(el);
+  const other = standIn ? hitPoint(others, () => [], standIn.receives) : found;
   if (other.hit) return other;
   const cover = other.cover || found.cover;
-  return cover ? interceptionOf(cover, standIn?.points ? standIn.el : el) : { problem: 'outside' };
+  return cover ? interceptionOf(cover, field ? field.el : el) : { problem: 'outside' };
 }
 
 /**

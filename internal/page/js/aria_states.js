@@ -221,7 +221,8 @@ function choiceIn(el) {
     if (offers) text = text.replace(innerTextOf(list), ' ');
   }
   if (text.trim() !== '') return text;
-  return [...allIn(el, '[role=option][aria-selected=true], option:checked')].map((o) => textIn(o) || '')[0] || '';
+  const chosen = firstIn(el, '[role=option][aria-selected=true], option:checked');
+  return (chosen && textIn(chosen)) || '';
 }
 
 /**

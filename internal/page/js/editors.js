@@ -127,32 +127,41 @@ function viewAround(el) {
  * CodeMirror 5 moves its field below the pointer to open the context menu.
  * @typedef {object} StandIn
  * @property {Element} el
- * @property {boolean} points whether its points are those of the element
- * @property {boolean} instead whether the element's own points are not used: a hidden field is where the
- *   caret is
  * @property {(hit: Element) => boolean} receives whether an event on hit reaches the element
  */
 
 /**
- * standInOf returns the stand-in of an element, or null.
+ * standInOfField returns the stand-in of a field, whose points are used in addition to those of the
+ * field. With instead, they are used in place of those: a hidden field is where the caret is. It returns
+ * null for other elements.
+ * @param {Element} el
+ * @returns {StandIn & {instead: boolean} | null}
+ */
+export function standInOfField(el) {
+  const editor = editorOf(el) !== '';
+  if (!editor && !(el instanceof HTMLInputElement && el.type === 'range')) return null;
+  const proxy = visibleProxyOf(el);
+  if (proxy === el) return null;
+  return { el: proxy, instead: editor && isHidden(el), receives: (hit) => {
+    for (let at = /** @type {Element | null} */ (hit); at; at = flatParent(at)) {
+      if (at === proxy) return true;
+      if (matchesCSS(at, CONTROL) && !isFieldOf(at, proxy)) return false;
+    }
+    return false;
+  } };
+}
+
+/**
+ * standInOf returns the stand-in of a field, or of a part of an editor, or null. The points of the part
+ * itself are used.
  * @param {Element} el
  * @returns {StandIn | null}
  */
 export function standInOf(el) {
-  const editor = editorOf(el) !== '';
-  if (editor || (el instanceof HTMLInputElement && el.type === 'range')) {
-    const proxy = visibleProxyOf(el);
-    if (proxy === el) return null;
-    return { el: proxy, points: true, instead: editor && isHidden(el), receives: (hit) => {
-      for (let at = /** @type {Element | null} */ (hit); at; at = flatParent(at)) {
-        if (at === proxy) return true;
-        if (matchesCSS(at, CONTROL) && !isFieldOf(at, proxy)) return false;
-      }
-      return false;
-    } };
-  }
+  const field = standInOfField(el);
+  if (field) return field;
   const view = viewAround(el);
-  return view && { el: view, points: false, instead: false, receives: (hit) => isFieldOf(hit, view) || (within(el, hit) && within(hit, view)) };
+  return view && { el: view, receives: (hit) => isFieldOf(hit, view) || (within(el, hit) && within(hit, view)) };
 }
 
 /**
