@@ -165,13 +165,10 @@ func (t *Tab) Record() {
 	if !t.recording.start() {
 		return
 	}
-	var list []*cdpconn.Session
-	t.mu.Lock()
-	if !t.isDetached {
-		list = t.sessions()
+	if !t.Attached() {
+		return
 	}
-	t.mu.Unlock()
-	for _, s := range list {
+	for _, s := range t.frameSessions() {
 		if _, err := s.Start(context.Background(), "Network.enable", t.networkEnableParams()); err != nil {
 			t.log.Debug("retaining response bodies", "error", err)
 		}
@@ -225,29 +222,6 @@ func (l *activityLog) alreadyRecorded(at runtime.Timestamp) bool {
 	}
 	l.newest = max(l.newest, at)
 	return false
-}
-
-// path returns the document of f and the documents around it, or nil if one of them is unknown, so
-// that the gate cannot be queried. t.mu must be held.
-func (t *Tab) path(f *frame) []*document {
-	var path []*document
-	for ; f != nil; f = t.frames[f.parent] {
-		d := t.documentOf(f)
-		switch {
-		case d != nil:
-		case f.mainWorld == nil || f.sess == nil:
-			return nil
-		default: // activity from before the attachment is reported before our isolated world exists
-			if d = t.documentIn(f, f.mainWorld); d.url == "" {
-				d.url = d.origin + "/"
-			}
-		}
-		path = append(path, d)
-	}
-	if len(path) == 0 || !path[len(path)-1].top() {
-		return nil
-	}
-	return path
 }
 
 // visibilityFilter returns a function that reports whether a record may be returned to the client.

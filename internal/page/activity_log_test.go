@@ -72,12 +72,14 @@ func TestFirstRequestOfPopup(t *testing.T) {
 			tab.opts.Opener = c.opener
 			tab.recording.start()
 			var got []string
+			state := tab.Lock()
+			defer state.Unlock()
 			tab.recording.update(func(l *activityLog) {
 				for _, e := range c.sent {
-					tab.recordSent(l, nil, e)
+					tab.recordSent(state, l, nil, e)
 				}
-				tab.recordResponse(l, nil, response)
-				tab.recordResponse(l, nil, later) // of a request that was dropped
+				tab.recordResponse(state, l, nil, response)
+				tab.recordResponse(state, l, nil, later) // of a request that was dropped
 				for _, q := range l.requests.items {
 					got = append(got, fmt.Sprint(q.item.Method, " ", q.item.URL, " ", q.item.Status))
 				}

@@ -126,16 +126,12 @@ type requirement struct {
 func (r requirement) wait(ctx context.Context) error {
 	t := r.doc.tree
 	for {
-		t.mu.Lock()
-		changed, blocked, gone := t.changed.Changed(), t.observer.blocked(), t.goneError()
-		t.mu.Unlock()
+		changed, err := t.obstruction()
 		switch {
 		case notify.IsClosed(r.pending.Done()):
 			return r.doc.failure(r.pending.Wait(ctx, nil))
-		case gone != nil:
-			return gone
-		case blocked != nil:
-			return blocked
+		case err != nil:
+			return err
 		}
 		select {
 		case <-r.pending.Done():
@@ -233,12 +229,12 @@ func (t *Tab) admit(ctx context.Context, d *document) {
 func (b *inputBlocker) require(ctx context.Context) {
 	t := b.v.tab
 	anything := b.v.mayReach(ctx, &document{tree: t.frameTree, origin: executor.OriginOpaque})
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	s := t.Lock()
+	defer s.Unlock()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	done := make(map[*cdpconn.Session]bool)
-	for _, f := range t.frames {
+	for f := range s.Frames() {
 		scripts := b.scripts[f.sess]
 		if scripts == nil || done[f.sess] || (f.world == nil && anything) || (f.world != nil && b.open[f.world.id]) {
 			continue
@@ -489,8 +485,8 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	if confirmed {
 		b.stopRenewal()
 	}
-	t.mu.Lock()
-	if t.gone == nil { // otherwise there is nothing to uninstall, and the tab's goroutines may have ended
+	s := t.Lock()
+	if s.Gone() == nil { // otherwise there is nothing to uninstall, and the tab's goroutines may have ended
 		t.wg.Go(func() {
 			if !confirmed {
 				b.waitHandled()
@@ -498,7 +494,7 @@ func (b *inputBlocker) end(ctx context.Context) error {
 			b.uninstall()
 		})
 	}
-	t.mu.Unlock()
+	s.Unlock()
 	if confirmed && locked {
 		// Documents receive wheel and touch events in their next animation frame, possibly after
 		// the browser has confirmed them.
@@ -585,7 +581,7 @@ func runAll(ctx context.Context, docs []*document, script string, await bool) (s
 }
 
 // unblockLate unblocks a document that loaded while a call sent input, but was reported only after
-// the call. The returned function, if any, must be called without t.mu.
+// the call. The returned function, if any, must be called without the lock of the tree.
 func (t *Tab) unblockLate(d *document) (after func()) {
 	if !t.blocking.endedRecently() {
 		return nil

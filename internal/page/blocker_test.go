@@ -203,7 +203,7 @@ func TestBlockedInNewDocument(t *testing.T) {
 		blocker := v.block(t.Context())
 		load(t, b, tab, 2)
 		b.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":"{\"blocked\":\"keydown\"}","executionContextId":2}`, BindingName))
-		if err := tab.await(t.Context(), func() (bool, error) {
+		if err := tab.await(t.Context(), func(*State) (bool, error) {
 			blocker.mu.Lock()
 			defer blocker.mu.Unlock()
 			return len(blocker.blocked) > 0, nil

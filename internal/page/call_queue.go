@@ -79,9 +79,9 @@ func (t *Tab) Acquire(ctx context.Context) (release func(), err error) {
 		return nil, err
 	}
 	for {
-		t.mu.Lock()
-		changed, dialog, gone := t.changed.Changed(), t.dialogs.open.Load(), t.gone
-		t.mu.Unlock()
+		s := t.Lock()
+		changed, dialog, gone := t.changed.Changed(), t.dialogs.open.Load(), s.Gone()
+		s.Unlock()
 		handedOver := t.HandedOver()
 		switch {
 		case gone != nil:

@@ -59,8 +59,8 @@ type errorRecord struct {
 // levels are the console levels in order of increasing severity.
 var levels = []executor.ConsoleLevel{executor.ConsoleDebug, executor.ConsoleInfo, executor.ConsoleWarning, executor.ConsoleError}
 
-// recordConsole records a console message. t.mu must be held.
-func (t *Tab) recordConsole(s *cdpconn.Session, e runtime.EventConsoleAPICalled) {
+// recordConsole records a console message.
+func (t *Tab) recordConsole(s *State, sess *cdpconn.Session, e runtime.EventConsoleAPICalled) {
 	level := executor.ConsoleInfo
 	switch e.Type {
 	case "debug":
@@ -72,20 +72,20 @@ func (t *Tab) recordConsole(s *cdpconn.Session, e runtime.EventConsoleAPICalled)
 	case "clear", "endGroup", "profile", "profileEnd":
 		return
 	}
-	t.recordMessage(s, e.ExecutionContextID, e.Timestamp, func(l *activityLog, path []*document) {
+	t.recordMessage(s, sess, e.ExecutionContextID, e.Timestamp, func(l *activityLog, path []*document) {
 		parts := consoleParts(e.Args)
 		m := consoleRecord{level, joinParts(parts), stackLocation(e.StackTrace), e.Timestamp, newNestedArguments(e.Args, parts)}
 		l.console.put(m, len(m.text)+len(m.at.url)+m.nested.size(), path)
 	})
 }
 
-// recordError records an uncaught error. t.mu must be held.
-func (t *Tab) recordError(s *cdpconn.Session, e runtime.EventExceptionThrown) {
+// recordError records an uncaught error.
+func (t *Tab) recordError(s *State, sess *cdpconn.Session, e runtime.EventExceptionThrown) {
 	d := e.ExceptionDetails
 	if d == nil {
 		return
 	}
-	t.recordMessage(s, d.ExecutionContextID, e.Timestamp, func(l *activityLog, path []*document) {
+	t.recordMessage(s, sess, d.ExecutionContextID, e.Timestamp, func(l *activityLog, path []*document) {
 		text := d.Text
 		if d.Exception != nil {
 			text = remoteText(d.Exception)
@@ -97,12 +97,12 @@ func (t *Tab) recordError(s *cdpconn.Session, e runtime.EventExceptionThrown) {
 }
 
 // recordMessage calls record for a console message or error with the time at, if it must be
-// recorded. path is the document that it is from and the documents around it. t.mu must be held.
-func (t *Tab) recordMessage(s *cdpconn.Session, context runtime.ExecutionContextID, at runtime.Timestamp, record func(l *activityLog, path []*document)) {
+// recorded. path is the document that it is from and the documents around it.
+func (t *Tab) recordMessage(s *State, sess *cdpconn.Session, context runtime.ExecutionContextID, at runtime.Timestamp, record func(l *activityLog, path []*document)) {
 	if !t.recording.accepts(at) {
 		return
 	}
-	path := t.path(t.frameOf(s, context))
+	path := s.Path(s.FrameOf(sess, context, false))
 	if path == nil {
 		return
 	}

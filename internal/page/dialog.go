@@ -139,17 +139,17 @@ func withArticle(noun string) string {
 	return "a " + noun
 }
 
-// dialogOpened records a dialog, or answers it if the current call has requested that. t.mu must be
-// held. The returned function, if any, must be called without it.
-func (t *Tab) dialogOpened(s *cdpconn.Session, e cdppage.EventJavascriptDialogOpening) (after func()) {
+// dialogOpened records a dialog, or answers it if the current call has requested that. The returned
+// function, if any, must be called without the lock.
+func (t *Tab) dialogOpened(s *State, sess *cdpconn.Session, e cdppage.EventJavascriptDialogOpening) (after func()) {
 	d := executor.Dialog{Type: executor.DialogType(e.Type), Message: pagetext.Truncate(e.Message, maxDialogText), DefaultPrompt: pagetext.Truncate(e.DefaultPrompt, maxDialogText)}
 	handedOver := t.HandedOver() // the user answers it
 	if a := t.dialogs.automaticAnswer(d); a != nil && !handedOver {
-		t.wg.Go(func() { t.answerDialog(context.Background(), s, *a) })
+		t.wg.Go(func() { t.answerDialog(context.Background(), sess, *a) })
 		return nil
 	}
-	opened := &openDialog{Dialog: d, sess: s, frame: e.FrameID}
-	if !handedOver && t.closeIfNavigating(s, opened) {
+	opened := &openDialog{Dialog: d, sess: sess, frame: e.FrameID}
+	if !handedOver && t.closeIfNavigating(s, sess, opened) {
 		return nil
 	}
 	opened.consecutive = t.dialogs.opened(time.Now(), t.timing.ConsecutiveDialogs)
@@ -185,23 +185,22 @@ type autoClosedDialog struct {
 
 // closeIfNavigating closes a dialog that opens while the tab navigates to another document, and
 // reports whether it does. The navigation would wait for the dialog. When the dialog is answered,
-// the browser accepts commands only for the next page, so that neither would ever end. t.mu must be
-// held.
-func (t *Tab) closeIfNavigating(s *cdpconn.Session, d *openDialog) bool {
-	n, navigating := t.started[t.main]
+// the browser accepts commands only for the next page, so that neither would ever end.
+func (t *Tab) closeIfNavigating(s *State, sess *cdpconn.Session, d *openDialog) bool {
+	n, navigating := s.TopNavigation()
 	if !navigating || n.sameDocument || d.Type == executor.DialogBeforeUnload {
 		return false
 	}
 	p := autoClosedDialog{Dialog: d.Dialog}
 	if d.frameOr(t.main) == t.main {
-		p.doc = t.documentOf(t.frames[t.main])
+		p.doc = s.documentOf(s.Top())
 	}
 	t.autoClosed.add(p)
 	t.wg.Go(func() {
-		if err := t.answerDialog(context.Background(), s, executor.DialogAnswer{}); errors.Is(err, executor.ErrDialogOpen) {
-			t.mu.Lock()
+		if err := t.answerDialog(context.Background(), sess, executor.DialogAnswer{}); errors.Is(err, executor.ErrDialogOpen) {
+			s := t.Lock()
+			defer s.Unlock()
 			t.setDialog(d)
-			t.mu.Unlock()
 		}
 	})
 	return true
@@ -276,13 +275,13 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 	if d == nil {
 		return nil, noDialogError("no dialog is open in this tab")
 	}
-	t.mu.Lock()
-	f := cmp.Or(t.frames[d.frame], t.frames[t.main])
-	doc := t.documentOf(f)
-	if doc == nil && f.id == t.main {
-		doc = t.bestKnownDocument() // the dialog opened before the browser reported anything else about the page
+	s := t.Lock()
+	f := cmp.Or(s.Frame(d.frame), s.Top())
+	doc := s.documentOf(f)
+	if doc == nil && f == s.Top() {
+		doc = t.bestKnownDocument(s) // the dialog opened before the browser reported anything else about the page
 	}
-	t.mu.Unlock()
+	s.Unlock()
 	op := executor.OpDismiss
 	if a.Accept {
 		op = executor.OpAct
@@ -311,7 +310,7 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 	if d.early {
 		answer = func() error { return t.dismissEarly(ctx, d, a.Accept) }
 	}
-	closed := func() (bool, error) { return t.dialogs.open.Load() != d, nil }
+	closed := func(*State) (bool, error) { return t.dialogs.open.Load() != d, nil }
 	guard, err := v.guardLeaving(ctx, d, a)
 	if err != nil {
 		return nil, err

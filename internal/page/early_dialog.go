@@ -28,12 +28,12 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 	t.wg.Go(func() {
 		defer cancel()
 		err := answered(wait)
-		t.mu.Lock()
+		s := t.Lock()
 		if d := t.dialogs.open.Load(); d != nil && d.early {
 			t.setDialog(nil)
 		}
 		t.changed.Notify()
-		t.mu.Unlock()
+		s.Unlock()
 		done <- err
 	})
 	for {
@@ -53,13 +53,14 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 			return err
 		case <-time.After(t.timing.EarlyDialog):
 		}
-		t.mu.Lock()
-		url := cmp.Or(t.lastKnown.url, t.sess.Target().URL)
+		s := t.Lock()
+		lastURL, _ := s.LastKnown()
+		url := cmp.Or(lastURL, t.sess.Target().URL)
 		if t.dialogs.open.Load() == nil {
 			t.setDialog(&openDialog{Dialog: executor.Dialog{Type: executor.DialogUnknown}, sess: t.sess, url: url, early: true})
 		}
 		t.changed.Notify()
-		t.mu.Unlock()
+		s.Unlock()
 		return nil
 	}
 }

@@ -92,13 +92,12 @@ func (e *entered) report(world string, number int, value string) {
 }
 
 // promptAnswered stores what the user entered in the open prompt dialog if the tab is handed over.
-// t.mu must be held.
-func (t *Tab) promptAnswered(text string) {
+func (t *Tab) promptAnswered(s *State, text string) {
 	d := t.dialogs.open.Load()
 	if d == nil || !t.HandedOver() {
 		return
 	}
-	if doc := t.documentOf(t.frames[d.frameOr(t.main)]); doc != nil {
+	if doc := s.documentOf(s.Frame(d.frameOr(t.main))); doc != nil {
 		t.entered.add(doc.world, []string{text})
 	}
 }
@@ -249,19 +248,18 @@ func (e *entered) mustMask(docs []*document) {
 }
 
 // handoverEnded records the frames of the tab whose document was not masked when a handover ended,
-// because it is not known, or was not when the documents that were masked were listed. t.mu must not
-// be held.
+// because it is not known, or was not when the documents that were masked were listed.
 func (t *Tab) handoverEnded(masked []*document) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	s := t.Lock()
+	defer s.Unlock()
 	t.entered.mu.Lock()
 	defer t.entered.mu.Unlock()
-	for id, f := range t.frames {
-		if d := t.documentOf(f); d == nil {
-			t.entered.setLate(id)
+	for f := range s.Frames() {
+		if d := s.documentOf(f); d == nil {
+			t.entered.setLate(f.id)
 		} else if !slices.ContainsFunc(masked, func(m *document) bool { return m.world == d.world }) {
 			t.entered.setUnmasked(d)
-			t.entered.setLate(id)
+			t.entered.setLate(f.id)
 		}
 	}
 }

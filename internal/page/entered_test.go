@@ -157,9 +157,9 @@ func TestDocumentKnownAfterHandover(t *testing.T) {
 	attachFrame := func(id, parent string) {
 		b.Emit("T", "Page.frameAttached", fmt.Sprintf(`{"frameId":%q,"parentFrameId":%q}`, id, parent))
 	}
-	wait := func(what string, cond func() bool) {
+	wait := func(what string, cond func(*State) bool) {
 		t.Helper()
-		if err := tab.await(t.Context(), func() (bool, error) { return cond(), nil }); err != nil {
+		if err := tab.await(t.Context(), func(s *State) (bool, error) { return cond(s), nil }); err != nil {
 			t.Fatalf("waiting for %s: %v", what, err)
 		}
 	}
@@ -168,7 +168,7 @@ func TestDocumentKnownAfterHandover(t *testing.T) {
 		b.Emit("T", "Runtime.executionContextCreated", fmt.Sprintf(
 			`{"context":{"id":%d,"origin":"https://a.test","name":%q,"uniqueId":"W%d","auxData":{"frameId":%q,"isDefault":false,"type":"isolated"}}}`, n, WorldName, n, frame))
 		var d *document
-		wait("the document of "+frame, func() bool { d = tab.documentOf(tab.frames[cdp.FrameID(frame)]); return d != nil })
+		wait("the document of "+frame, func(s *State) bool { d = s.documentOf(s.Frame(cdp.FrameID(frame))); return d != nil })
 		return d
 	}
 
@@ -177,7 +177,7 @@ func TestDocumentKnownAfterHandover(t *testing.T) {
 	}
 	attachFrame("late", "T")
 	attachFrame("other", "T")
-	wait("the frames", func() bool { return tab.frames["other"] != nil })
+	wait("the frames", func(s *State) bool { return s.Frame("other") != nil })
 	v.endHandover()
 	if got := await.Receive(t, "the top document", masked); got != "W1" {
 		t.Fatalf("%s was masked, want W1", got)
@@ -204,7 +204,7 @@ func TestDocumentKnownAfterHandover(t *testing.T) {
 	for i, frame := range []string{"late", "new"} {
 		if frame == "late" {
 			b.Emit("T", "Runtime.executionContextDestroyed", `{"executionContextId":11,"executionContextUniqueId":"W11"}`)
-			wait("the end of the document", func() bool { return tab.frames["late"].world == nil })
+			wait("the end of the document", func(s *State) bool { return s.Frame("late").world == nil })
 		}
 		if err := tab.unmaskedError(create(frame, 20+i), executor.OpRead); err != nil {
 			t.Errorf("%s: %v", frame, err)
@@ -216,9 +216,11 @@ func TestDocumentKnownAfterHandover(t *testing.T) {
 // cannot be read before it has masked its fields.
 func TestDocumentKnownAtEndOfHandover(t *testing.T) {
 	tab := offlineTab("T")
-	f := tab.frames["T"]
+	s := tab.Lock()
+	f := s.Top()
 	f.sess, f.world = new(cdpconn.Session), &executionContext{id: "new"}
-	d := tab.documentOf(f)
+	d := s.documentOf(f)
+	s.Unlock()
 	tab.handoverEnded([]*document{d})
 	if len(tab.entered.pending(d)) > 0 {
 		t.Error("the document that was masked cannot be read")

@@ -13,11 +13,6 @@ import (
 // certificate, about http and about a dangerous site are error pages: a click or a typed word on one
 // of them can turn off the protection of a person for all later tabs.
 
-// isErrorPage reports whether the document of f is an error page of the browser. Tab.mu must be held.
-func (f *frame) isErrorPage() bool {
-	return f.unreachable != "" || strings.HasPrefix(f.url, "chrome-error:")
-}
-
 // errorPageDenial returns ErrPolicyDenied for input to an error page of the browser, except for the
 // release of a button, which has no effect without the press.
 func (v *View) errorPageDenial(params any) error {
@@ -31,10 +26,9 @@ func (v *View) errorPageDenial(params any) error {
 			return nil
 		}
 	}
-	t := v.tab
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return executor.Access{Op: executor.OpAct, ErrorPage: t.frames[t.main].isErrorPage()}.CheckErrorPage()
+	s := v.tab.Lock()
+	defer s.Unlock()
+	return executor.Access{Op: executor.OpAct, ErrorPage: s.Top().isErrorPage()}.CheckErrorPage()
 }
 
 // certificateDenial returns ErrPolicyDenied for a raw CDP command that makes the browser accept

@@ -31,20 +31,22 @@ func programScheme(url string) string {
 	return scheme
 }
 
-// recordHandover records a navigation that the browser passes to another program.
-func (t *Tab) recordHandover(frame cdp.FrameID, url string) {
-	if scheme := programScheme(url); scheme != "" {
-		t.handovers.add(handover{scheme, frame})
+// recordHandover records a navigation if the browser passes it to another program, and reports whether
+// it does.
+func (t *Tab) recordHandover(frame cdp.FrameID, url string) bool {
+	scheme := programScheme(url)
+	if scheme == "" {
+		return false
 	}
+	t.handovers.add(handover{scheme, frame})
+	return true
 }
 
 // detachedByHandover reports whether err is a detachment and the tab has navigated to other
 // programs more than count times. Chrome detaches an extension's debugger at such a navigation. The
 // document stays, and the next call attaches to it again.
 func (t *Tab) detachedByHandover(err error, count int) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return errors.Is(err, executor.ErrDetached) && t.handovers.count() > count && t.gone == nil
+	return errors.Is(err, executor.ErrDetached) && t.handovers.count() > count && !t.isGone()
 }
 
 // handoversSince returns the note on the navigations to other programs after the first count.

@@ -15,7 +15,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// A frame is a frame of a tab, in any renderer process. frameTree.mu guards it.
+// A frame is a frame of a tab, in any renderer process. It belongs to the State of its tree.
 type frame struct {
 	id     cdp.FrameID
 	parent cdp.FrameID // empty for the top frame
@@ -48,21 +48,21 @@ type executionContext struct {
 
 // addFrameTree adds the frames that the browser returned for a CDP session. Events may have
 // reported newer documents before the response, so it does not change the document of a frame that
-// already has one. t.mu must be held.
-func (t *frameTree) addFrameTree(s *cdpconn.Session, tree *cdppage.FrameTree) {
+// already has one.
+func (s *State) addFrameTree(sess *cdpconn.Session, tree *cdppage.FrameTree) {
 	if tree == nil || tree.Frame == nil {
 		return
 	}
-	f := t.frameWith(tree.Frame.ID)
-	f.sess = cmp.Or(f.sess, s)
-	if f.sess == s && f.loader == "" {
+	f := s.frameWith(tree.Frame.ID)
+	f.sess = cmp.Or(f.sess, sess)
+	if f.sess == sess && f.loader == "" {
 		f.parent = tree.Frame.ParentID
-		t.observer.frameAdded(f.id, f.parent)
+		s.tree.observer.frameAdded(f.id, f.parent)
 		f.setDocument(tree.Frame)
-		t.shown = t.shown || f.id == t.main && !isBlank(f.url)
+		s.shown = s.shown || f == s.Top() && !isBlank(f.url)
 	}
 	for _, child := range tree.ChildFrames {
-		t.addFrameTree(s, child)
+		s.addFrameTree(sess, child)
 	}
 }
 
@@ -72,10 +72,15 @@ const maxPastLoaders = 16
 
 // isInitial reports whether f has loaded no document yet. A frame that a script creates starts with an
 // empty document, which has the origin of its parent, and which no event reports. If the response to
-// its first request is a download, it keeps that document. t.mu must be held.
-func (f *frame) isInitial(t *frameTree) bool {
-	parent := t.frames[f.parent]
-	return f.id != t.main && f.loader == "" && f.world == nil && parent != nil && f.sess == parent.sess
+// its first request is a download, it keeps that document.
+func (s *State) isInitial(f *frame) bool {
+	parent := s.frames[f.parent]
+	return f != s.Top() && f.loader == "" && f.world == nil && parent != nil && f.sess == parent.sess
+}
+
+// isErrorPage reports whether the document of f is an error page of the browser.
+func (f *frame) isErrorPage() bool {
+	return f.unreachable != "" || strings.HasPrefix(f.url, "chrome-error:")
 }
 
 func (f *frame) setDocument(d *cdp.Frame) {
@@ -90,23 +95,23 @@ func (f *frame) setDocument(d *cdp.Frame) {
 	f.early = ""
 }
 
-func (t *frameTree) frameAttached(s *cdpconn.Session, id, parent cdp.FrameID) {
-	f := t.frameWith(id)
-	f.parent, f.sess = parent, s
-	t.observer.frameAdded(id, parent)
+func (s *State) frameAttached(sess *cdpconn.Session, id, parent cdp.FrameID) {
+	f := s.frameWith(id)
+	f.parent, f.sess = parent, sess
+	s.tree.observer.frameAdded(id, parent)
 }
 
-func (t *frameTree) dropFrame(id cdp.FrameID) {
-	if id == t.main {
+func (s *State) dropFrame(id cdp.FrameID) {
+	if id == s.tree.main {
 		return
 	}
-	t.rememberPastDocument(t.frames[id])
-	t.observer.frameRemoved(id)
-	delete(t.frames, id)
-	delete(t.started, id)
-	for child, f := range t.frames {
+	s.rememberPastDocument(s.frames[id])
+	s.tree.observer.frameRemoved(id)
+	delete(s.frames, id)
+	delete(s.pending, id)
+	for child, f := range s.frames {
 		if f.parent == id {
-			t.dropFrame(child)
+			s.dropFrame(child)
 		}
 	}
 }
@@ -117,37 +122,36 @@ func (t *frameTree) dropFrame(id cdp.FrameID) {
 // over the worlds of the empty document. The frames in a restored document also exist before it:
 // the browser attaches us to those that have a separate process, and reports only the worlds of the
 // others.
-func (t *frameTree) frameNavigated(s *cdpconn.Session, d *cdp.Frame, restored bool) {
-	f := t.frameWith(d.ID)
-	for id, child := range t.frames {
+func (s *State) frameNavigated(sess *cdpconn.Session, d *cdp.Frame, restored bool) {
+	f := s.frameWith(d.ID)
+	for id, child := range s.frames {
 		switch {
-		case !restored && child.parent == d.ID, child.parent == d.ID && child.sess == s:
-			t.dropFrame(id)
-		case restored && child.orphan(t):
+		case !restored && child.parent == d.ID, child.parent == d.ID && child.sess == sess:
+			s.dropFrame(id)
+		case restored && s.orphan(child):
 			child.parent = d.ID // or a frame below d: restoreFrames queries the frame tree, which sets it
 		}
 	}
-	f.parent, f.sess = d.ParentID, s
+	f.parent, f.sess = d.ParentID, sess
 	f.reached = nil
 	f.setDocument(d)
 	if restored {
 		f.reached = map[string]bool{"DOMContentLoaded": true, "load": true}
 	}
-	t.observer.documentCommitted(f, restored, t.started[d.ID])
-	delete(t.started, d.ID)
-	if d.ID != t.main && !strings.HasPrefix(d.URL, "about:") {
-		t.loaded.Add(1)
-	}
-	if d.ID == t.main {
-		t.shown = t.shown || !isBlank(d.URL)
-		t.crashed = false
-		t.pastDocuments = t.pastDocuments[t.pastDocumentsStart:]
-		t.pastDocumentsStart = len(t.pastDocuments)
+	s.tree.observer.documentCommitted(s, f, restored, s.pending[d.ID])
+	delete(s.pending, d.ID)
+	if f == s.Top() {
+		s.shown = s.shown || !isBlank(d.URL)
+		s.crashed = false
+		s.past = s.past[s.pastStart:]
+		s.pastStart = len(s.past)
+	} else if !strings.HasPrefix(d.URL, "about:") {
+		s.tree.loaded.Add(1)
 	}
 }
 
-func (t *frameTree) lifecycle(id cdp.FrameID, loader cdp.LoaderID, name string) {
-	f := t.frames[id]
+func (s *State) lifecycle(id cdp.FrameID, loader cdp.LoaderID, name string) {
+	f := s.frames[id]
 	if f == nil {
 		return
 	}
@@ -167,22 +171,22 @@ func (t *frameTree) lifecycle(id cdp.FrameID, loader cdp.LoaderID, name string) 
 // cutShort records that the response of a document that already replaced the previous one ended
 // early. The browser shows the part that arrived and reports no more lifecycle events, so the
 // document counts as loaded.
-func (t *frameTree) cutShort(loader cdp.LoaderID, why string) {
-	f := t.frames[t.main]
+func (s *State) cutShort(loader cdp.LoaderID, why string) {
+	f := s.Top()
 	if f.loader != loader {
 		return
 	}
 	f.cut = why
 	for _, event := range lifecycleEvents {
-		t.lifecycle(t.main, loader, event)
+		s.lifecycle(f.id, loader, event)
 	}
 }
 
 // waitForFrames waits until the document of every out-of-process iframe is known, a dialog opens,
 // or Timing.Frames has passed. It does not wait for the same frame twice, because the frame may hang.
 func (t *frameTree) waitForFrames(ctx context.Context) {
-	unknown := func() (list []*frame) {
-		for _, f := range t.frames {
+	unknown := func(s *State) (list []*frame) {
+		for _, f := range s.frames {
 			if f.sess != nil && f.sess != t.sess && f.world == nil && !f.late {
 				list = append(list, f)
 			}
@@ -191,28 +195,23 @@ func (t *frameTree) waitForFrames(ctx context.Context) {
 	}
 	limit, cancel := context.WithTimeout(ctx, t.timing.Frames)
 	defer cancel()
-	if t.await(limit, func() (bool, error) { return t.observer.blocked() != nil || len(unknown()) == 0, nil }) == nil || ctx.Err() != nil {
+	if t.await(limit, func(s *State) (bool, error) { return t.observer.blocked() != nil || len(unknown(s)) == 0, nil }) == nil || ctx.Err() != nil {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, f := range unknown() {
+	s := t.Lock()
+	defer s.Unlock()
+	for _, f := range unknown(s) {
 		f.late = true
 	}
 }
 
-// frameSessions is like sessions. t.mu must not be held.
+// frameSessions returns the CDP sessions of the tab and of its out-of-process iframes.
 func (t *frameTree) frameSessions() []*cdpconn.Session {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.sessions()
-}
-
-// sessions returns the CDP sessions of the tab and of its out-of-process iframes. t.mu must be held.
-func (t *frameTree) sessions() []*cdpconn.Session {
+	s := t.Lock()
+	defer s.Unlock()
 	list := []*cdpconn.Session{t.sess}
 	seen := map[*cdpconn.Session]bool{t.sess: true}
-	for _, f := range t.frames {
+	for _, f := range s.frames {
 		if f.sess != nil && !seen[f.sess] {
 			seen[f.sess] = true
 			list = append(list, f.sess)
@@ -224,16 +223,47 @@ func (t *frameTree) sessions() []*cdpconn.Session {
 // hasOutOfProcessFrames reports whether the tab has an out-of-process iframe.
 func (t *frameTree) hasOutOfProcessFrames() bool { return len(t.frameSessions()) > 1 }
 
-func (t *frameTree) sessionOf(id cdp.FrameID) *cdpconn.Session {
-	if f := t.frames[id]; f != nil {
-		return f.sess
+// frameMoved records that a frame has a CDP session of its own, because its next document is in another
+// process.
+func (s *State) frameMoved(sess *cdpconn.Session, id, parent cdp.FrameID) {
+	f := s.frames[id]
+	if f == nil {
+		f = &frame{id: id, parent: parent}
+		s.frames[id] = f
 	}
-	return nil
+	s.dropDocument(f)
+	s.tree.loaded.Add(1)
+	f.sess, f.loader, f.late = sess, "", false
 }
 
-// worldCreated records a new execution context of a frame. t.mu must be held. The returned
-// function, if any, must be called without it.
-func (t *frameTree) worldCreated(s *cdpconn.Session, d *runtime.ExecutionContextDescription) (after func()) {
+// sessionEnded records that the CDP session of frames has ended. A frame may continue to exist in its
+// parent's process. Its next navigation or world there shows whether it does.
+func (s *State) sessionEnded(sess *cdpconn.Session) {
+	for id, f := range s.frames {
+		if f.sess != sess || f == s.Top() {
+			continue
+		}
+		s.dropDocument(f)
+		f.sess = nil
+		if parent := s.frames[f.parent]; parent != nil {
+			f.sess = parent.sess
+		}
+		if f.sess == nil || f.sess == sess {
+			delete(s.frames, id)
+		}
+	}
+}
+
+// dropDocument records that the document of a frame is gone, and that the next one is not known.
+func (s *State) dropDocument(f *frame) {
+	s.rememberPastDocument(f)
+	s.tree.observer.documentDropped(f.id, s.pending[f.id])
+	f.world, f.mainWorld = nil, nil
+}
+
+// worldCreated records a new execution context of a frame. The returned function, if any, must be
+// called without the lock.
+func (s *State) worldCreated(sess *cdpconn.Session, d *runtime.ExecutionContextDescription) (after func()) {
 	var aux struct {
 		FrameID   cdp.FrameID `json:"frameId"`
 		IsDefault bool        `json:"isDefault"`
@@ -241,12 +271,12 @@ func (t *frameTree) worldCreated(s *cdpconn.Session, d *runtime.ExecutionContext
 	if d == nil || cdpconn.Unmarshal(d.AuxData, &aux) != nil {
 		return nil
 	}
-	f := t.frames[aux.FrameID]
+	f := s.frames[aux.FrameID]
 	if f == nil && aux.FrameID != "" { // a frame of a document that is being restored
-		f = t.frameWith(aux.FrameID)
-		f.sess = s
+		f = s.frameWith(aux.FrameID)
+		f.sess = sess
 	}
-	if f == nil || f.sess != s {
+	if f == nil || f.sess != sess {
 		return nil
 	}
 	w := &executionContext{id: d.UniqueID, number: d.ID, origin: effectiveOrigin(d.Origin)}
@@ -255,45 +285,45 @@ func (t *frameTree) worldCreated(s *cdpconn.Session, d *runtime.ExecutionContext
 		f.mainWorld = w
 	case d.Name == WorldName:
 		f.world, f.late = w, false
-		after = t.observer.documentCreated(t.documentOf(f))
+		after = s.tree.observer.documentCreated(s.documentOf(f))
 	}
-	t.observer.worldAdded()
+	s.tree.observer.worldAdded(s)
 	return after
 }
 
-func (t *frameTree) worldDestroyed(s *cdpconn.Session, id string) {
-	delete(t.scripts, id)
-	t.dropWorlds(s, func(w *executionContext) bool { return w.id == id })
+func (s *State) worldDestroyed(sess *cdpconn.Session, id string) {
+	delete(s.installed, id)
+	s.dropWorlds(sess, func(w *executionContext) bool { return w.id == id })
 }
 
 // dropWorlds drops the execution contexts of a CDP session that the browser has destroyed.
-func (t *frameTree) dropWorlds(s *cdpconn.Session, destroyed func(*executionContext) bool) {
-	for _, f := range t.frames {
-		if f.sess != s {
+func (s *State) dropWorlds(sess *cdpconn.Session, destroyed func(*executionContext) bool) {
+	for _, f := range s.frames {
+		if f.sess != sess {
 			continue
 		}
 		if f.world != nil && destroyed(f.world) {
-			delete(t.scripts, f.world.id)
-			t.rememberPastDocument(f)
+			delete(s.installed, f.world.id)
+			s.rememberPastDocument(f)
 			f.world = nil
 		}
 		if f.mainWorld != nil && destroyed(f.mainWorld) {
 			f.mainWorld = nil
 		}
-		if f.orphan(t) && f.world == nil && f.mainWorld == nil {
-			delete(t.frames, f.id)
+		if s.orphan(f) && f.world == nil && f.mainWorld == nil {
+			delete(s.frames, f.id)
 		}
 	}
 }
 
 // orphan reports whether the browser has reported only worlds of f, and not the frame around it.
-// Such a frame has no position among the frames yet. t.mu must be held.
-func (f *frame) orphan(t *frameTree) bool { return f.id != t.main && f.parent == "" }
+// Such a frame has no position among the frames yet.
+func (s *State) orphan(f *frame) bool { return f != s.Top() && f.parent == "" }
 
 // restoreFrames queries the frames in a document that was restored from the back/forward cache,
 // because no event reports them.
-func (t *frameTree) restoreFrames(s *cdpconn.Session) {
-	p, err := s.Start(context.Background(), cdppage.CommandGetFrameTree, nil)
+func (t *frameTree) restoreFrames(sess *cdpconn.Session) {
+	p, err := sess.Start(context.Background(), cdppage.CommandGetFrameTree, nil)
 	if err != nil {
 		return
 	}
@@ -302,9 +332,9 @@ func (t *frameTree) restoreFrames(s *cdpconn.Session) {
 		if p.Wait(context.Background(), &result) != nil {
 			return
 		}
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.addFrameTree(s, result.FrameTree)
+		s := t.Lock()
+		defer s.Unlock()
+		s.addFrameTree(sess, result.FrameTree)
 		t.changed.Notify()
 	})
 }
@@ -318,26 +348,26 @@ func effectiveOrigin(origin string) string {
 	return executor.OriginOpaque
 }
 
-// frameWith returns the frame with an id. It adds the frame if it is unknown. t.mu must be held.
-func (t *frameTree) frameWith(id cdp.FrameID) *frame {
-	f := t.frames[id]
+// frameWith returns the frame with an id. It adds the frame if it is unknown.
+func (s *State) frameWith(id cdp.FrameID) *frame {
+	f := s.frames[id]
 	if f == nil {
-		f = &frame{id: id, order: t.attached.Add(1)}
-		t.frames[id] = f
+		f = &frame{id: id, order: s.tree.attached.Add(1)}
+		s.frames[id] = f
 	}
 	return f
 }
 
 // inOrder returns the frames of the tab in the order in which they were attached, parents before
-// their children. t.mu must be held.
-func (t *frameTree) inOrder() []*frame {
-	children := make(map[cdp.FrameID][]*frame, len(t.frames))
-	for _, f := range slices.SortedFunc(maps.Values(t.frames), func(a, b *frame) int { return cmp.Compare(a.order, b.order) }) {
-		if f.id != t.main {
+// their children.
+func (s *State) inOrder() []*frame {
+	children := make(map[cdp.FrameID][]*frame, len(s.frames))
+	for _, f := range slices.SortedFunc(maps.Values(s.frames), func(a, b *frame) int { return cmp.Compare(a.order, b.order) }) {
+		if f != s.Top() {
 			children[f.parent] = append(children[f.parent], f)
 		}
 	}
-	list := make([]*frame, 0, len(t.frames))
+	list := make([]*frame, 0, len(s.frames))
 	var add func(f *frame)
 	add = func(f *frame) {
 		list = append(list, f)
@@ -345,8 +375,6 @@ func (t *frameTree) inOrder() []*frame {
 			add(c)
 		}
 	}
-	if f := t.frames[t.main]; f != nil {
-		add(f)
-	}
+	add(s.Top())
 	return list
 }

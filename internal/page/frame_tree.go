@@ -3,11 +3,14 @@ package page
 import (
 	"cmp"
 	"context"
+	"iter"
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
@@ -16,14 +19,12 @@ import (
 )
 
 // A frameTree tracks the frames of a page target, their documents and our isolated worlds in them. Its
-// methods are safe for concurrent use, except for those that require mu.
-//
-// An event is handled with mu held, so that all that it changes changes together for code that holds
-// mu. The observer's methods are called then.
+// methods are safe for concurrent use. What must not change between two looks at it is in its State.
 type frameTree struct {
 	sess     *cdpconn.Session // of the page target
 	main     cdp.FrameID      // of the top frame
 	observer treeObserver
+	scripts  string // installs the page scripts in a world
 	log      *slog.Logger
 	timing   timing.Timing
 	wg       sync.WaitGroup
@@ -32,36 +33,50 @@ type frameTree struct {
 	loaded   atomic.Int64               // documents that frames have loaded, without about: URLs, which belong to the documents around them
 	title    atomic.Pointer[notedTitle] // of the top document, when it was last read; nil if it was not
 
-	mu                 sync.Mutex // guards the fields below
-	frames             map[cdp.FrameID]*frame
-	pastDocuments      []*document // past documents, the oldest first; see rememberPastDocument
-	pastDocumentsStart int         // how many of pastDocuments are older than the current top document
-	gone               error       // why the tab is gone; nil while it exists
-	crashed            bool
-	shown              bool                       // the top frame has had a non-blank document
-	scripts            map[string]bool            // isolated worlds, by CDP's unique id, that have the page scripts
-	started            map[cdp.FrameID]navigation // pending navigations, by frame
-	navigationsStarted int                        // cross-document navigations of the top frame that started
-	first              string                     // first URL of the tab
-
-	isDetached bool  // the target is not attached; lastKnown describes it
-	detachErr  error // why it was detached; nil before the first attachment
-	lastKnown  lastKnownPage
+	mu    sync.Mutex // guards state
+	state State
 }
 
-// A treeObserver follows the frames of a tab, and knows what blocks the tab. Its methods are called
-// with frameTree.mu held, apart from awaitOtherTab.
+// A State is the state of a locked tree. It is valid until Unlock, and so are its frames. Events are
+// handled with the tree locked, so that all that one of them changes changes together.
+type State struct {
+	tree *frameTree
+
+	frames             map[cdp.FrameID]*frame
+	installed          map[string]bool            // isolated worlds, by CDP's unique id, that have the page scripts
+	pending            map[cdp.FrameID]navigation // pending navigations, by frame
+	navigationsStarted int                        // cross-document navigations of the top frame that started
+	firstURL           string                     // of the first navigation of the top frame
+	shown              bool                       // the top frame has had a non-blank document
+	past               []*document                // past documents, the oldest first; see rememberPastDocument
+	pastStart          int                        // how many of past are older than the current top document
+
+	gone       error // why the tab is gone; nil while it exists
+	crashed    bool
+	isDetached bool          // the target is not attached; lastKnown describes it
+	detachErr  error         // why it was detached; nil before the first attachment
+	lastKnown  lastKnownPage // of a tab that is not attached
+}
+
+// A lastKnownPage describes the page of a tab that is not attached.
+type lastKnownPage struct{ url, title string }
+
+// A treeObserver follows the frames of a tab, and knows what blocks the tab. The methods with a State
+// are called while the tree is locked; so are blocked, mayBeBlocked and ownsBlank, which must not lock it.
 type treeObserver interface {
 	frameAdded(id, parent cdp.FrameID)
 	frameRemoved(id cdp.FrameID)
 	// documentCommitted is called after f has a new document. started is the navigation of the frame,
 	// if it is known. restored means that the document is from the back/forward cache.
-	documentCommitted(f *frame, restored bool, started navigation)
+	documentCommitted(s *State, f *frame, restored bool, started navigation)
+	// documentDropped is called when the document of a frame is gone, because the frame moves to another process.
+	// started is the pending navigation of the frame, if it is known.
+	documentDropped(id cdp.FrameID, started navigation)
 	// documentCreated is called when our isolated world of d is known. The returned function, if any,
-	// is called without frameTree.mu.
+	// is called without the lock.
 	documentCreated(d *document) (after func())
 	// worldAdded is called when a world of a frame is known.
-	worldAdded()
+	worldAdded(s *State)
 	// blocked returns ErrDialogOpen if a dialog blocks the page, and nil otherwise.
 	blocked() error
 	// mayBeBlocked returns ErrDialogOpen if a dialog of another tab may block the page.
@@ -73,62 +88,156 @@ type treeObserver interface {
 }
 
 // newFrameTree returns the tree of the page target of sess, of which only the top frame is known.
-func newFrameTree(sess *cdpconn.Session, top cdp.FrameID, observer treeObserver, log *slog.Logger, t timing.Timing) *frameTree {
-	return &frameTree{
-		sess: sess, main: top, observer: observer, log: log, timing: t,
-		frames:  map[cdp.FrameID]*frame{top: {id: top, sess: sess}},
-		scripts: make(map[string]bool), started: make(map[cdp.FrameID]navigation),
+// scripts is a script that installs the page scripts in a world, unless they are installed there.
+func newFrameTree(sess *cdpconn.Session, top cdp.FrameID, observer treeObserver, scripts string, log *slog.Logger, t timing.Timing) *frameTree {
+	tree := &frameTree{sess: sess, main: top, observer: observer, scripts: scripts, log: log, timing: t}
+	tree.state = State{
+		tree: tree, frames: map[cdp.FrameID]*frame{top: {id: top, sess: sess}},
+		installed: make(map[string]bool), pending: make(map[cdp.FrameID]navigation),
 	}
+	return tree
 }
 
-// reset forgets all frames but the top one, and all documents. t.mu must be held.
-func (t *frameTree) reset() {
-	t.frames = map[cdp.FrameID]*frame{t.main: {id: t.main, sess: t.sess}}
-	clear(t.scripts)
-	clear(t.started)
+// Lock locks the tree and returns its state. The caller must call [State.Unlock].
+func (t *frameTree) Lock() *State {
+	t.mu.Lock()
+	return &t.state
+}
+
+// Unlock unlocks the tree.
+func (s *State) Unlock() { s.tree.mu.Unlock() }
+
+// Reset forgets all frames but the top one, and all documents.
+func (s *State) Reset() {
+	t := s.tree
+	s.frames = map[cdp.FrameID]*frame{t.main: {id: t.main, sess: t.sess}}
+	clear(s.installed)
+	clear(s.pending)
 }
 
 // awaitUnblocked is await, but it returns ErrDialogOpen as soon as a dialog is open.
-func (t *frameTree) awaitUnblocked(ctx context.Context, cond func() (bool, error)) error {
-	return t.await(ctx, func() (bool, error) {
+func (t *frameTree) awaitUnblocked(ctx context.Context, cond func(*State) (bool, error)) error {
+	return t.await(ctx, func(s *State) (bool, error) {
 		if err := t.observer.blocked(); err != nil {
 			return false, err
 		}
-		return cond()
+		return cond(s)
 	})
 }
 
-// await waits until cond is true. It calls cond with t.mu held, first immediately and then after
-// every change. It returns an error if cond does, when the tab is gone, or when ctx is done. If ctx
-// has no deadline, the timeout is cdpconn.DefaultCallTimeout.
-func (t *frameTree) await(ctx context.Context, cond func() (bool, error)) error {
+// await waits until cond is true. It calls cond first immediately, and then after every change. It
+// returns an error if cond does, when the tab is gone, or when ctx is done. If ctx has no deadline,
+// the timeout is cdpconn.DefaultCallTimeout.
+func (t *frameTree) await(ctx context.Context, cond func(*State) (bool, error)) error {
 	ctx, cancel := cdpconn.Bounded(ctx)
 	defer cancel()
 	var failed error
 	err := t.changed.Wait(ctx, func() (done bool) {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if done, failed = cond(); !done && failed == nil {
-			failed = t.goneError()
+		s := t.Lock()
+		defer s.Unlock()
+		if done, failed = cond(s); !done && failed == nil {
+			failed = s.Unusable()
 		}
 		return done || failed != nil
 	})
 	return cmp.Or(failed, err)
 }
 
-// goneError returns why the tab can no longer be used, or nil. t.mu must be held.
-func (t *frameTree) goneError() error {
+// obstruction returns why the page does not respond to commands, or nil if it does: the tab cannot be
+// used, or a dialog blocks it. changed is closed at the next change.
+func (t *frameTree) obstruction() (changed <-chan struct{}, err error) {
+	s := t.Lock()
+	defer s.Unlock()
+	return t.changed.Changed(), cmp.Or(s.Unusable(), t.observer.blocked())
+}
+
+// Unusable returns why the tab can no longer be used, or nil.
+func (s *State) Unusable() error {
 	switch {
-	case t.gone != nil:
-		return t.gone
-	case t.isDetached && t.detachErr != nil:
-		return t.detachErr
-	case t.crashed:
+	case s.gone != nil:
+		return s.gone
+	case s.isDetached && s.detachErr != nil:
+		return s.detachErr
+	case s.crashed:
 		return executor.Errorf(executor.ErrTargetGone, "Reload the tab, or open another.", "the page crashed")
 	}
 	return nil
 }
 
+// Gone returns why the tab is gone for ever, or nil.
+func (s *State) Gone() error { return s.gone }
+
+// End records that the tab is gone, for the reason err unless one is known already.
+func (s *State) End(err error) {
+	s.gone = cmp.Or(s.gone, err)
+	s.isDetached = false
+}
+
+// Crashed reports whether the renderer process of the page has crashed.
+func (s *State) Crashed() bool { return s.crashed }
+
+// SetCrashed records that the renderer process has crashed, or that a navigation replaces it. It
+// returns whether it had crashed before.
+func (s *State) SetCrashed(crashed bool) (before bool) {
+	before, s.crashed = s.crashed, crashed
+	return before
+}
+
+// Detached reports whether the target is not attached. Only LastKnown describes its page then.
+func (s *State) Detached() bool { return s.isDetached }
+
+// DetachReason returns why the target was detached last, or nil.
+func (s *State) DetachReason() error { return s.detachErr }
+
+// Detach records that the target is not attached, for the reason err, which is nil before the first
+// attachment. It forgets all that depends on the attachment.
+func (s *State) Detach(err error) {
+	if url := s.Top().url; url != "" {
+		s.lastKnown.url = url
+	}
+	s.isDetached, s.detachErr, s.crashed = true, err, false
+	s.Reset()
+}
+
+// Attach records that the target is attached.
+func (s *State) Attach() { s.isDetached, s.detachErr = false, nil }
+
+// LastKnown returns the URL and the title of the page of a tab that is not attached.
+func (s *State) LastKnown() (url, title string) { return s.lastKnown.url, s.lastKnown.title }
+
+// SetLastKnown sets what LastKnown returns.
+func (s *State) SetLastKnown(url, title string) { s.lastKnown = lastKnownPage{url, title} }
+
+// Top returns the top frame.
+func (s *State) Top() *frame { return s.frames[s.tree.main] }
+
+// Frame returns the frame with an id, or nil if it is not known.
+func (s *State) Frame(id cdp.FrameID) *frame { return s.frames[id] }
+
+// Frames returns the frames of the tab in no order.
+func (s *State) Frames() iter.Seq[*frame] { return maps.Values(s.frames) }
+
+// FrameOf returns the frame that has an execution context, or nil if it is not known. ours means that
+// the context is our isolated world; otherwise it is the main world.
+func (s *State) FrameOf(sess *cdpconn.Session, number runtime.ExecutionContextID, ours bool) *frame {
+	for _, f := range s.frames {
+		w := f.mainWorld
+		if ours {
+			w = f.world
+		}
+		if f.sess == sess && w != nil && w.number == number {
+			return f
+		}
+	}
+	return nil
+}
+
+// HasScripts records that the page scripts are installed in our isolated world of f.
+func (s *State) HasScripts(f *frame) { s.installed[f.world.id] = true }
+
+// FirstURL returns the URL of the first navigation of the top frame, or "" if there was none.
+func (s *State) FirstURL() string { return s.firstURL }
+
 // blankIsOurs reports whether a blank top document without an origin is the first document of the
-// tab, and no page can write into it. t.mu must be held.
-func (t *frameTree) blankIsOurs() bool { return t.observer.ownsBlank() && !t.shown }
+// tab, and no page can write into it.
+func (s *State) blankIsOurs() bool { return s.tree.observer.ownsBlank() && !s.shown }

@@ -18,9 +18,9 @@ func (t *Tab) HandedOver() bool { return t.openerGroup.handoverView() != nil }
 
 // isGone reports whether the target is gone and its events have been handled.
 func (t *Tab) isGone() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.gone != nil
+	s := t.Lock()
+	defer s.Unlock()
+	return s.Gone() != nil
 }
 
 // AwaitHandoverEnd waits until the tab is not handed over. Calls that use [Tab.Acquire] need not call

@@ -16,10 +16,9 @@ import (
 // unblock must be called before the navigation. After it, the browser sends commands to the next
 // document, which waits for the same process.
 func (t *Tab) unblock(ctx context.Context) error {
-	t.mu.Lock()
-	crashed := t.crashed
-	t.crashed = false
-	t.mu.Unlock()
+	s := t.Lock()
+	crashed := s.SetCrashed(false)
+	s.Unlock()
 	fresh := !t.navigatedBefore.Swap(true) && t.own.Load() // no script has run in it yet
 	if crashed {
 		return nil
@@ -52,10 +51,7 @@ func (t *Tab) unblock(ctx context.Context) error {
 	// A navigation that starts before the process has exited may fail with it.
 	exit, cancel := context.WithTimeout(ctx, t.timing.Terminate)
 	defer cancel()
-	t.await(exit, func() (bool, error) { return t.crashed, nil })
-	t.mu.Lock()
-	t.crashed = false
-	t.mu.Unlock()
+	t.await(exit, func(s *State) (bool, error) { return s.SetCrashed(false), nil })
 	return nil
 }
 

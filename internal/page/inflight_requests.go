@@ -36,14 +36,6 @@ type pendingRequest struct {
 	received time.Time // when a fetch whose end may not be reported last received data; else zero
 }
 
-// A navigation is a pending navigation of a frame.
-type navigation struct {
-	loader       cdp.LoaderID
-	sameDocument bool
-	again        bool // a step in the history or a reload
-	history      bool // a step in the history
-}
-
 // maxPending is the maximum number of requests that are tracked at the same time.
 const maxPending = 2000
 
@@ -167,20 +159,4 @@ func (reqs *inflightRequests) since(seq int) int {
 		}
 	}
 	return n
-}
-
-func (t *Tab) navigationStarted(id cdp.FrameID, loader cdp.LoaderID, url, kind string) {
-	if id == t.main && t.first == "" {
-		t.first = url
-	}
-	if programScheme(url) != "" {
-		t.recordHandover(id, url)
-		return // the document does not change
-	}
-	same := kind == "sameDocument" || kind == "historySameDocument"
-	if id == t.main && !same {
-		t.navigationsStarted++
-	}
-	again := kind != "differentDocument"
-	t.started[id] = navigation{loader: loader, sameDocument: same, again: again, history: isHistoryStep(kind)}
 }

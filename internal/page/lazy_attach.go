@@ -26,26 +26,23 @@ type Detached struct {
 	NeedsUser bool          `json:"needsUser"` // the user must act before the target can be attached again
 }
 
-// lastKnownPage describes the page of a tab that is not attached.
-type lastKnownPage struct{ url, title string }
-
 // AttachLazily returns a Tab for the page of sess without attaching to the page. No other code may
 // read the events of sess. The first call that needs the page attaches to it with opts.Attach, and
 // so does the first call after an [EventDetached]. Until then, the tab reports what
 // [Tab.SetLastKnown] was called with. Refs stay valid across a detachment if the document does.
 func AttachLazily(sess *cdpconn.Session, opts Options) *Tab {
 	t := newTab(sess, opts)
-	t.mu.Lock()
-	t.isDetached = true
-	t.mu.Unlock()
+	s := t.Lock()
+	defer s.Unlock()
+	s.Detach(nil)
 	return t
 }
 
 // SetLastKnown sets the URL and title that the tab reports while it is not attached.
 func (t *Tab) SetLastKnown(url, title string) {
-	t.mu.Lock()
-	t.lastKnown = lastKnownPage{url, title}
-	t.mu.Unlock()
+	s := t.Lock()
+	defer s.Unlock()
+	s.SetLastKnown(url, title)
 }
 
 // EnsureAttached attaches to the target unless it is attached.
@@ -80,9 +77,9 @@ func (t *Tab) Attached() bool {
 
 // attachState reports whether the target is attached. The error says why the tab is gone.
 func (t *Tab) attachState() (bool, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return !t.isDetached, t.gone
+	s := t.Lock()
+	defer s.Unlock()
+	return !s.Detached(), s.Gone()
 }
 
 // reattach attaches to the target and enables what the tab needs.
@@ -90,10 +87,10 @@ func (t *Tab) reattach(ctx context.Context) error {
 	if err := t.opts.Attach(ctx); err != nil {
 		return err
 	}
-	t.mu.Lock()
-	t.isDetached, t.detachErr = false, nil
+	s := t.Lock()
+	s.Attach()
 	t.changed.Notify()
-	t.mu.Unlock()
+	s.Unlock()
 	// The debugger may have been attached all along, for another client or while nothing read its
 	// events. Disabling these domains first makes the browser report their state again.
 	for _, c := range []command{
@@ -113,11 +110,11 @@ func (t *Tab) reattach(ctx context.Context) error {
 		close(done)
 		t.changed.Notify()
 	})
-	err := t.await(ctx, func() (bool, error) {
+	err := t.await(ctx, func(s *State) (bool, error) {
 		if notify.IsClosed(done) {
 			return true, enabled
 		}
-		return t.dialogs.open.Load() != nil || t.crashed, nil
+		return t.dialogs.open.Load() != nil || s.Crashed(), nil
 	})
 	if err != nil {
 		return t.markDetached(err)
@@ -127,40 +124,33 @@ func (t *Tab) reattach(ctx context.Context) error {
 
 // markDetached marks the tab as detached again after attaching failed with err. It returns err.
 func (t *Tab) markDetached(err error) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.detachErr = cmp.Or(t.detachErr, err)
-	t.resetAttachedState()
+	s := t.Lock()
+	defer s.Unlock()
+	t.discardAttached(s, cmp.Or(s.DetachReason(), err))
 	return err
 }
 
-// detached handles an EventDetached. t.mu must be held.
-func (t *Tab) detached(ev cdpconn.Event) {
+// detached handles an EventDetached.
+func (t *Tab) detached(s *State, ev cdpconn.Event) {
 	var d Detached
 	if ev.Session != t.sess || t.opts.Attach == nil || json.Unmarshal(ev.Params, &d) != nil {
 		return
 	}
 	err := executor.Errorf(d.Code, d.Hint, "%s", d.Message)
 	err.Retryable = !d.Permanent && !d.NeedsUser
-	t.detachErr = err
 	if d.Permanent {
-		t.gone = err
+		s.End(err)
 	}
-	t.resetAttachedState()
+	t.discardAttached(s, err)
 }
 
-// resetAttachedState discards all state that is valid only while the debugger is attached. t.mu
-// must be held.
-func (t *Tab) resetAttachedState() {
-	f := t.frames[t.main]
-	if f.url != "" {
-		t.lastKnown.url = f.url
-	}
-	t.isDetached, t.crashed = true, false
+// discardAttached discards all state that is valid only while the debugger is attached, because it was
+// detached for the reason err.
+func (t *Tab) discardAttached(s *State, err error) {
+	s.Detach(err)
 	t.rendering.stopped()
 	t.recording.update((*activityLog).pause)
 	t.setDialog(nil)
-	t.reset()
 	t.responses.detached()
 	t.inflight.clear()
 	t.entered.arrived(arrivalRestored, true, nil)
@@ -169,23 +159,24 @@ func (t *Tab) resetAttachedState() {
 
 // bestKnownDocument returns the top document. Between two documents, after a crash and while the
 // tab is not attached, no script can run in the result, and it has only the URL and origin that are
-// known. t.mu must be held.
-func (t *Tab) bestKnownDocument() *document {
-	if d := t.documentOf(t.frames[t.main]); d != nil {
+// known.
+func (t *Tab) bestKnownDocument(s *State) *document {
+	if d := s.documentOf(s.Top()); d != nil {
 		return d
 	}
+	lastURL, _ := s.LastKnown()
 	d := &document{tree: t.frameTree, frame: t.main, url: "about:blank", origin: executor.OriginOpaque}
 	open := t.dialogs.open.Load()
 	dialog := open != nil && open.frameOr(t.main) == t.main && open.url != ""
 	switch {
 	case dialog: // it blocks the page, so nothing else is known
 		d.url = open.url
-	case t.isDetached && t.lastKnown.url != "":
-		d.url = t.lastKnown.url
+	case s.Detached() && lastURL != "":
+		d.url = lastURL
 	}
-	if t.isDetached || dialog {
+	if s.Detached() || dialog {
 		d.origin = originOfURL(d.url)
-		if t.blankIsOurs() && d.url == "about:blank" {
+		if s.blankIsOurs() && d.url == "about:blank" {
 			d.origin = executor.OriginInternal
 		}
 	}

@@ -91,16 +91,10 @@ func (v *View) Reload(ctx context.Context, opts *executor.NavigateOptions) (*exe
 
 // reloadURL returns the URL that the tab loads when it reloads.
 func (v *View) reloadURL() string {
-	t := v.tab
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if f := t.frames[t.main]; f.unreachable != "" {
-		return f.unreachable
-	}
-	if t.isDetached {
-		return t.lastKnown.url
-	}
-	return t.frames[t.main].url
+	s := v.tab.Lock()
+	unreachable := s.Top().unreachable
+	s.Unlock()
+	return cmp.Or(unreachable, v.tab.URL())
 }
 
 // A navigationResult is the state of a navigation after its command.
@@ -119,10 +113,9 @@ type navigationState struct {
 
 // navigationState returns the current state of the top frame.
 func (v *View) navigationState() navigationState {
-	t := v.tab
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	f := t.frames[t.main]
+	s := v.tab.Lock()
+	defer s.Unlock()
+	f := s.Top()
 	return navigationState{loader: f.loader, sameDocument: f.sameDocumentNavigations}
 }
 
@@ -131,11 +124,11 @@ func (v *View) navigationState() navigationState {
 func (v *View) waitForCommit(ctx context.Context, before navigationState) (*navigationResult, error) {
 	t := v.tab
 	var n navigationResult
-	err := t.awaitUnblocked(ctx, func() (bool, error) {
+	err := t.awaitUnblocked(ctx, func(s *State) (bool, error) {
 		if err := t.resubmission.Load().error(); err != nil {
 			return false, err
 		}
-		f := t.frames[t.main]
+		f := s.Top()
 		if f.loader != before.loader && f.unreachable != "" {
 			n.loader, n.url, n.failure = f.loader, f.unreachable, t.responses.lastError()
 			return true, nil
@@ -191,8 +184,8 @@ func (v *View) command(ctx context.Context, method string, params, result any) e
 		t := v.tab
 		// The next document is about to commit, and the browser accepts commands for neither
 		// document. No event reports when that is over.
-		if t.await(ctx, func() (bool, error) {
-			_, navigating := t.started[t.main]
+		if t.await(ctx, func(s *State) (bool, error) {
+			_, navigating := s.TopNavigation()
 			return !navigating, nil
 		}) != nil {
 			return err
@@ -334,9 +327,9 @@ func (v *View) emptyResponse(loader cdp.LoaderID) bool {
 
 // truncatedNote returns the note on a top document whose response ended early, or "".
 func (t *Tab) truncatedNote() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if why := t.frames[t.main].cut; why != "" {
+	s := t.Lock()
+	defer s.Unlock()
+	if why := s.Top().cut; why != "" {
 		return "the response ended early (" + why + "), so the page may be incomplete"
 	}
 	return ""
@@ -366,8 +359,8 @@ func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until 
 	t := v.tab
 	committed := false
 	for {
-		err := t.awaitUnblocked(ctx, func() (bool, error) {
-			f := t.frames[t.main]
+		err := t.awaitUnblocked(ctx, func(s *State) (bool, error) {
+			f := s.Top()
 			committed = committed || f.loader == loader || slices.Contains(f.past, loader)
 			if !committed || f.world == nil {
 				return false, nil

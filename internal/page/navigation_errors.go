@@ -32,11 +32,10 @@ func (v *View) redirected(n *navigationResult, err error) error {
 // for n and the gate does not allow reading it. The navigation was then blocked by policy and not
 // by a network error. It returns nil for any other document.
 func (v *View) deniedNavigationError(ctx context.Context, n *navigationResult) error {
-	t := v.tab
-	t.mu.Lock()
-	d, f := t.bestKnownDocument(), t.frames[t.main]
+	s := v.tab.Lock()
+	d, f := v.tab.bestKnownDocument(s), s.Top()
 	isErrorPage := f.unreachable != "" && f.loader == n.loader
-	t.mu.Unlock()
+	s.Unlock()
 	if !isErrorPage {
 		return nil
 	}
@@ -111,11 +110,10 @@ func (v *View) navigationError(ctx context.Context, n *navigationResult) error {
 // LoadFailure returns why the top document is an error page of the browser or of the egress proxy
 // instead of the requested page, or nil if it is neither.
 func (v *View) LoadFailure(ctx context.Context) error {
-	t := v.tab
-	t.mu.Lock()
-	f := t.frames[t.main]
-	n := navigationResult{loader: f.loader, url: f.unreachable, failure: t.responses.lastError()}
-	t.mu.Unlock()
+	s := v.tab.Lock()
+	f := s.Top()
+	n := navigationResult{loader: f.loader, url: f.unreachable, failure: v.tab.responses.lastError()}
+	s.Unlock()
 	if n.url != "" {
 		return v.navigationError(ctx, &n)
 	}
@@ -126,10 +124,10 @@ func (v *View) LoadFailure(ctx context.Context) error {
 // response. Over plain http, the proxy can report an error only as a page.
 func (v *View) proxyFailure() error {
 	t := v.tab
-	t.mu.Lock()
-	f := t.frames[t.main]
+	s := t.Lock()
+	f := s.Top()
 	loader, host := f.loader, hostOf(f.url)
-	t.mu.Unlock()
+	s.Unlock()
 	if !t.responses.of(loader).proxy || t.opts.ProxyError == nil {
 		return nil
 	}

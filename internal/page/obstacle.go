@@ -18,13 +18,13 @@ func (t *Tab) obstacleOf(d *document, signals []byte) *executor.Obstacle {
 		return nil
 	}
 	s.Status = t.responses.of(d.loader).status
-	t.mu.Lock()
-	for _, f := range t.frames {
-		if f.id != t.main {
+	state := t.Lock()
+	for f := range state.Frames() {
+		if f != state.Top() {
 			s.FrameURLs = append(s.FrameURLs, f.url)
 		}
 	}
-	t.mu.Unlock()
+	state.Unlock()
 	return t.advised(obstacle.Detect(&s))
 }
 

@@ -109,9 +109,9 @@ func (t *Tab) OpenedWithoutOpener(ctx context.Context, other *Tab) bool {
 		return false
 	}
 	var url string
-	other.await(ctx, func() (bool, error) {
-		url = other.first
-		if at := other.frames[other.main].url; url == "" && at != "about:blank" {
+	other.await(ctx, func(s *State) (bool, error) {
+		url = s.FirstURL()
+		if at := s.Top().url; url == "" && at != "about:blank" {
 			url = at // the navigation started before we attached
 		}
 		return url != "", nil
@@ -125,10 +125,10 @@ func (t *Tab) WaitForInitialNavigation(ctx context.Context) {
 	if t.EnsureAttached(ctx) != nil {
 		return
 	}
-	t.await(ctx, func() (bool, error) {
-		f := t.frames[t.main]
-		_, navigating := t.started[t.main]
+	t.await(ctx, func(s *State) (bool, error) {
+		f := s.Top()
+		_, navigating := s.TopNavigation()
 		blank := f.url == "" || f.url == "about:blank"
-		return t.dialogs.open.Load() != nil || (f.world != nil && !navigating && f.reached["DOMContentLoaded"] && (!blank || t.first == "" && f.reached["load"])), nil
+		return t.dialogs.open.Load() != nil || (f.world != nil && !navigating && f.reached["DOMContentLoaded"] && (!blank || s.FirstURL() == "" && f.reached["load"])), nil
 	})
 }

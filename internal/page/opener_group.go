@@ -15,7 +15,7 @@ import (
 // they are of the same site, and a dialog in one of them blocks the others. The zero value is ready
 // to use.
 type openerGroup struct {
-	mu      sync.Mutex // guards the fields below; must not be held while a Tab.mu is acquired
+	mu      sync.Mutex // guards the fields below; must not be held while a frame tree is locked
 	tabs    map[*Tab]bool
 	dialogs map[*Tab]bool // tabs that show a dialog
 
@@ -102,7 +102,7 @@ func (g *openerGroup) remove(t *Tab, closed bool) {
 	// HandedOver.End has masked what the user entered in them.
 }
 
-// setDialog records the open dialog; nil means none. t.mu must be held.
+// setDialog records the open dialog; nil means none. The tree of t must be locked.
 func (t *Tab) setDialog(d *openDialog) {
 	t.dialogs.open.Store(d)
 	f := t.openerGroup

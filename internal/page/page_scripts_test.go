@@ -44,7 +44,7 @@ func attach(t *testing.T, b *cdptest.FakeTransport) *Tab {
 // offlineTab returns a tab without a browser, of which only the top frame is known.
 func offlineTab(top cdp.FrameID) *Tab {
 	t := &Tab{openerGroup: new(openerGroup)}
-	t.frameTree = newFrameTree(nil, top, t, slog.New(slog.DiscardHandler), timing.Current())
+	t.frameTree = newFrameTree(nil, top, t, "", slog.New(slog.DiscardHandler), timing.Current())
 	return t
 }
 
@@ -63,8 +63,8 @@ func load(t *testing.T, b *cdptest.FakeTransport, tab *Tab, n int) *document {
 		if d.world == fmt.Sprint("W", n) {
 			return d
 		}
-		err = tab.await(t.Context(), func() (bool, error) {
-			f := tab.frames[tab.main]
+		err = tab.await(t.Context(), func(s *State) (bool, error) {
+			f := s.Top()
 			return f.world != nil && f.world.id != d.world, nil
 		})
 		if err != nil {
@@ -210,18 +210,19 @@ func TestScriptError(t *testing.T) {
 }
 
 func TestInOrder(t *testing.T) {
-	tab := offlineTab("T")
+	state := offlineTab("T").Lock()
+	defer state.Unlock()
 	for _, id := range []cdp.FrameID{"a", "b", "c"} {
-		tab.frameAttached(nil, id, "T")
+		state.frameAttached(nil, id, "T")
 	}
-	tab.frameAttached(nil, "in b", "b")
-	tab.dropFrame("a")
-	tab.frameAttached(nil, "d", "T") // must not get the number of an existing frame
-	tab.dropFrame("c")
-	tab.frameAttached(nil, "e", "T")
+	state.frameAttached(nil, "in b", "b")
+	state.dropFrame("a")
+	state.frameAttached(nil, "d", "T") // must not get the number of an existing frame
+	state.dropFrame("c")
+	state.frameAttached(nil, "e", "T")
 	seen := make(map[int64]bool)
 	var got []string
-	for _, f := range tab.inOrder() {
+	for _, f := range state.inOrder() {
 		if seen[f.order] {
 			t.Errorf("%s has the same number as another frame", f.id)
 		}
@@ -234,12 +235,13 @@ func TestInOrder(t *testing.T) {
 }
 
 func TestManyFrames(t *testing.T) {
-	tab := offlineTab("T")
+	state := offlineTab("T").Lock()
+	defer state.Unlock()
 	for i := range 5000 {
-		tab.frameAttached(nil, cdp.FrameID(fmt.Sprint(i)), "T")
+		state.frameAttached(nil, cdp.FrameID(fmt.Sprint(i)), "T")
 	}
 	start := time.Now()
-	if n := len(tab.inOrder()); n != 5001 {
+	if n := len(state.inOrder()); n != 5001 {
 		t.Errorf("%d frames", n)
 	}
 	if took := time.Since(start); tier.LongEnabled() && took > time.Second {

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -22,23 +23,18 @@ func (t *Tab) consumeEvents() {
 	for {
 		ev, err := t.sess.Next(context.Background())
 		if err != nil {
-			t.mu.Lock()
-			if t.gone == nil {
-				if t.gone = t.sess.EndReason(); t.gone == nil {
-					t.gone = executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
-				}
-			}
-			t.isDetached = false
+			s := t.Lock()
+			s.End(cmp.Or(t.sess.EndReason(), error(executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed"))))
 			t.setDialog(nil)
 			t.changed.Notify()
-			closed := executor.CodeOf(t.gone) == executor.ErrTargetGone
-			t.mu.Unlock()
+			closed := executor.CodeOf(s.Gone()) == executor.ErrTargetGone
+			s.Unlock()
 			t.openerGroup.remove(t, closed)
 			return
 		}
-		t.mu.Lock()
-		after := t.handleEvent(ev)
-		t.mu.Unlock()
+		s := t.Lock()
+		after := t.handleEvent(s, ev)
+		s.Unlock()
 		if after != nil {
 			after()
 		}
@@ -52,20 +48,20 @@ func on[E any](ev cdpconn.Event, event cdp.Event[E], f func(E)) {
 	}
 }
 
-// handleEvent updates the tab's state for one event. t.mu must be held. If after is not nil, the
-// caller must call it without holding t.mu.
-func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
+// handleEvent updates the tab's state for one event. The caller must call after, if it is not nil, when
+// it has unlocked s.
+func (t *Tab) handleEvent(s *State, ev cdpconn.Event) (after func()) {
 	if ev.Lost > 0 {
 		t.eventsLost(ev)
 		return nil
 	}
 	switch ev.Method {
 	case "Page.frameAttached":
-		on(ev, cdppage.FrameAttached, func(e cdppage.EventFrameAttached) { t.frameAttached(ev.Session, e.FrameID, e.ParentFrameID) })
+		on(ev, cdppage.FrameAttached, func(e cdppage.EventFrameAttached) { s.frameAttached(ev.Session, e.FrameID, e.ParentFrameID) })
 	case "Page.frameDetached":
 		on(ev, cdppage.FrameDetached, func(e cdppage.EventFrameDetached) {
 			if e.Reason != cdppage.FrameDetachedReasonSwap {
-				t.dropFrame(e.FrameID)
+				s.dropFrame(e.FrameID)
 			}
 		})
 	case "Page.frameNavigated":
@@ -74,7 +70,7 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 				return
 			}
 			restored := e.Type == cdppage.NavigationTypeBackForwardCacheRestore
-			t.frameNavigated(ev.Session, e.Frame, restored)
+			s.frameNavigated(ev.Session, e.Frame, restored)
 			if e.Frame.ID == t.main {
 				t.limitStorage(ev.Session, e.Frame.SecurityOrigin)
 				url := e.Frame.URL + e.Frame.URLFragment
@@ -88,11 +84,7 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 		})
 	case "Page.navigatedWithinDocument":
 		on(ev, cdppage.NavigatedWithinDocument, func(e cdppage.EventNavigatedWithinDocument) {
-			if f := t.frames[e.FrameID]; f != nil {
-				f.url = e.URL
-				f.sameDocumentNavigations++
-				delete(t.started, e.FrameID)
-			}
+			s.navigatedWithinDocument(e.FrameID, e.URL)
 		})
 	case "Page.downloadWillBegin":
 		var e cdpbrowser.EventDownloadWillBegin
@@ -100,7 +92,7 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 			after = func() { f(e) }
 		}
 	case EventDetached:
-		t.detached(ev)
+		t.detached(s, ev)
 	case "Fetch.requestPaused":
 		on(ev, fetch.RequestPaused, func(e fetch.EventRequestPaused) { after = func() { t.requestPaused(ev.Session, e) } })
 		return after // no notify: a page may send many requests
@@ -123,59 +115,56 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 		})
 	case "Page.documentOpened":
 		on(ev, cdppage.DocumentOpened, func(e cdppage.EventDocumentOpened) {
-			if e.Frame == nil {
-				return
-			}
-			if f := t.frames[e.Frame.ID]; f != nil {
-				f.url = e.Frame.URL
+			if e.Frame != nil {
+				s.documentOpened(e.Frame.ID, e.Frame.URL)
 			}
 		})
 	case "Page.lifecycleEvent":
 		on(ev, cdppage.LifecycleEvent, func(e cdppage.EventLifecycleEvent) {
-			t.lifecycle(e.FrameID, e.LoaderID, e.Name)
+			s.lifecycle(e.FrameID, e.LoaderID, e.Name)
 			t.recording.update(func(l *activityLog) { l.parsed(e) })
 		})
 	case "Page.frameStartedNavigating":
 		on(ev, cdppage.FrameStartedNavigating, func(e cdppage.EventFrameStartedNavigating) {
-			t.navigationStarted(e.FrameID, e.LoaderID, e.URL, string(e.NavigationType))
+			external := t.recordHandover(e.FrameID, e.URL)
+			s.navigationStarted(e.FrameID, e.LoaderID, e.URL, string(e.NavigationType), external)
 		})
 	case "Page.frameStoppedLoading":
 		on(ev, cdppage.FrameStoppedLoading, func(e cdppage.EventFrameStoppedLoading) {
-			delete(t.started, e.FrameID)
-			if f := t.frames[e.FrameID]; f != nil {
+			if f := s.stoppedLoading(e.FrameID); f != nil {
 				// The end of the request of an out-of-process document may have been before we attached.
 				t.inflight.done(network.RequestID(f.loader))
 			}
 		})
 	case "Page.javascriptDialogOpening":
-		on(ev, cdppage.JavascriptDialogOpening, func(e cdppage.EventJavascriptDialogOpening) { after = t.dialogOpened(ev.Session, e) })
+		on(ev, cdppage.JavascriptDialogOpening, func(e cdppage.EventJavascriptDialogOpening) { after = t.dialogOpened(s, ev.Session, e) })
 	case "Page.javascriptDialogClosed":
-		on(ev, cdppage.JavascriptDialogClosed, func(e cdppage.EventJavascriptDialogClosed) { t.promptAnswered(e.UserInput) })
+		on(ev, cdppage.JavascriptDialogClosed, func(e cdppage.EventJavascriptDialogClosed) { t.promptAnswered(s, e.UserInput) })
 		t.setDialog(nil)
 	case "Runtime.executionContextCreated":
-		on(ev, runtime.ExecutionContextCreated, func(e runtime.EventExecutionContextCreated) { after = t.worldCreated(ev.Session, e.Context) })
+		on(ev, runtime.ExecutionContextCreated, func(e runtime.EventExecutionContextCreated) { after = s.worldCreated(ev.Session, e.Context) })
 	case "Runtime.executionContextDestroyed":
 		on(ev, runtime.ExecutionContextDestroyed, func(e runtime.EventExecutionContextDestroyed) {
-			t.worldDestroyed(ev.Session, e.ExecutionContextUniqueID)
+			s.worldDestroyed(ev.Session, e.ExecutionContextUniqueID)
 		})
 	case "Runtime.executionContextsCleared":
-		t.dropWorlds(ev.Session, func(*executionContext) bool { return true })
+		s.dropWorlds(ev.Session, func(*executionContext) bool { return true })
 	case "Runtime.bindingCalled":
-		on(ev, runtime.BindingCalled, func(e runtime.EventBindingCalled) { t.handleBindingCall(ev.Session, e) })
+		on(ev, runtime.BindingCalled, func(e runtime.EventBindingCalled) { t.handleBindingCall(s, ev.Session, e) })
 	case "Runtime.exceptionThrown":
 		on(ev, runtime.ExceptionThrown, func(e runtime.EventExceptionThrown) {
-			t.pageError(ev.Session, e.ExceptionDetails)
-			t.recordError(ev.Session, e)
+			t.pageError(s, ev.Session, e.ExceptionDetails)
+			t.recordError(s, ev.Session, e)
 		})
 	case "Runtime.consoleAPICalled":
 		if t.recording.on() {
-			on(ev, runtime.ConsoleAPICalled, func(e runtime.EventConsoleAPICalled) { t.recordConsole(ev.Session, e) })
+			on(ev, runtime.ConsoleAPICalled, func(e runtime.EventConsoleAPICalled) { t.recordConsole(s, ev.Session, e) })
 		}
 		return nil // no notify: a page may log in a loop
 	case "Inspector.targetCrashed":
 		on(ev, inspector.TargetCrashed, func(inspector.EventTargetCrashed) {
 			if ev.Session == t.sess {
-				t.crashed = true
+				s.SetCrashed(true)
 				t.inflight.clear()
 				t.setDialog(nil)
 				after = func() { t.emit(Event{Kind: executor.EventTabCrashed}) }
@@ -183,12 +172,16 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 		})
 	case "Inspector.targetReloadedAfterCrash":
 		if ev.Session == t.sess {
-			t.crashed = false
+			s.SetCrashed(false)
 		}
 	case "Target.attachedToTarget":
-		on(ev, target.AttachedToTarget, func(e target.EventAttachedToTarget) { after = t.childAttached(ev, e) })
+		on(ev, target.AttachedToTarget, func(e target.EventAttachedToTarget) { after = t.childAttached(s, ev, e) })
 	case "Target.detachedFromTarget":
-		t.childDetached(ev.Child)
+		if ev.Child != nil {
+			t.floods.forget(ev.Child)
+			t.frameAttacher.forget(ev.Child)
+			s.sessionEnded(ev.Child)
+		}
 	case "Page.screencastFrame":
 		if live := t.live.Load(); live != nil {
 			on(ev, cdppage.ScreencastFrame, live.put)
@@ -197,19 +190,19 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 	case "Network.requestWillBeSent":
 		on(ev, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) {
 			t.inflight.sent(e)
-			t.recording.update(func(l *activityLog) { t.recordSent(l, ev.Session, e) })
+			t.recording.update(func(l *activityLog) { t.recordSent(s, l, ev.Session, e) })
 			if e.Type == network.ResourceTypeDocument && e.FrameID == t.main && e.Request != nil {
 				t.responses.requested(documentRequest{e.LoaderID, e.Request.Method, e.Request.URL})
 			}
 		})
 	case "Network.responseReceived":
 		on(ev, network.ResponseReceived, func(e network.EventResponseReceived) {
-			t.recording.update(func(l *activityLog) { t.recordResponse(l, ev.Session, e) })
+			t.recording.update(func(l *activityLog) { t.recordResponse(s, l, ev.Session, e) })
 			t.inflight.responded(e)
 			switch {
 			case e.Type != network.ResourceTypeDocument || e.Response == nil:
 			case e.FrameID == t.main:
-				t.responses.responded(e.LoaderID, t.frames[t.main].loader, e.Response)
+				t.responses.responded(e.LoaderID, s.Top().loader, e.Response)
 			case e.Response.MimeType == "application/pdf":
 				t.responses.respondedWithPDF()
 			}
@@ -229,7 +222,7 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 			if e.Type == network.ResourceTypeDocument && ev.Session == t.sess {
 				t.responses.failed(e.ErrorText)
 				if !e.Canceled {
-					t.cutShort(cdp.LoaderID(e.RequestID), e.ErrorText)
+					s.cutShort(cdp.LoaderID(e.RequestID), e.ErrorText)
 				}
 			}
 		})
@@ -240,7 +233,7 @@ func (t *Tab) handleEvent(ev cdpconn.Event) (after func()) {
 	return after
 }
 
-// emit calls the OnEvent option, if it is set and the tab is not handed over. t.mu must not be held.
+// emit calls the OnEvent option, if it is set and the tab is not handed over. The tree must not be locked.
 func (t *Tab) emit(ev Event) {
 	if t.opts.OnEvent != nil && !t.HandedOver() {
 		t.opts.OnEvent(ev)
@@ -248,8 +241,8 @@ func (t *Tab) emit(ev Event) {
 }
 
 // childAttached handles the target of an out-of-process iframe, worker or worklet that was attached.
-// t.mu must be held, and the caller must call the result without holding it.
-func (t *Tab) childAttached(ev cdpconn.Event, e target.EventAttachedToTarget) (after func()) {
+// The caller must call the result without the lock.
+func (t *Tab) childAttached(s *State, ev cdpconn.Event, e target.EventAttachedToTarget) (after func()) {
 	switch {
 	case ev.Child == nil || e.TargetInfo == nil:
 		return nil
@@ -259,16 +252,7 @@ func (t *Tab) childAttached(ev cdpconn.Event, e target.EventAttachedToTarget) (a
 		}
 		return func() { _, _ = ev.Child.Start(context.Background(), "Runtime.runIfWaitingForDebugger", nil) }
 	}
-	id, parent := cdp.FrameID(e.TargetInfo.TargetID), e.TargetInfo.ParentFrameID
-	f := t.frames[id]
-	if f == nil {
-		f = &frame{id: id, parent: parent}
-		t.frames[id] = f
-	}
-	t.rememberPastDocument(f)
-	t.inflight.forget(id, t.started[id].loader)
-	t.loaded.Add(1)
-	f.sess, f.world, f.mainWorld, f.loader, f.late = ev.Child, nil, nil, "", false
+	s.frameMoved(ev.Child, cdp.FrameID(e.TargetInfo.TargetID), e.TargetInfo.ParentFrameID)
 	return func() {
 		t.wg.Go(func() {
 			if err := t.enable(context.Background(), ev.Child, e.WaitingForDebugger); err != nil {
@@ -278,39 +262,18 @@ func (t *Tab) childAttached(ev cdpconn.Event, e target.EventAttachedToTarget) (a
 	}
 }
 
-func (t *Tab) childDetached(child *cdpconn.Session) {
-	if child == nil {
-		return
-	}
-	t.floods.forget(child)
-	t.frameAttacher.forget(child)
-	for id, f := range t.frames {
-		if f.sess == child && id != t.main {
-			// The frame may continue to exist in its parent's process. Its next navigation or world
-			// there shows whether it does.
-			t.rememberPastDocument(f)
-			t.inflight.forget(id, t.started[id].loader)
-			f.world, f.mainWorld = nil, nil
-			f.sess = t.sessionOf(f.parent)
-			if f.sess == nil || f.sess == child {
-				delete(t.frames, id)
-			}
-		}
-	}
-}
-
 // A pageError is an uncaught error in a page.
 type pageError struct {
 	text  string
 	frame cdp.FrameID // empty if not known
 }
 
-func (t *Tab) pageError(s *cdpconn.Session, d *runtime.ExceptionDetails) {
+func (t *Tab) pageError(s *State, sess *cdpconn.Session, d *runtime.ExceptionDetails) {
 	if d == nil {
 		return
 	}
 	var frame cdp.FrameID
-	if f := t.frameOf(s, d.ExecutionContextID); f != nil {
+	if f := s.FrameOf(sess, d.ExecutionContextID, false); f != nil {
 		frame = f.id
 	}
 	text := d.Text
@@ -320,32 +283,15 @@ func (t *Tab) pageError(s *cdpconn.Session, d *runtime.ExceptionDetails) {
 	t.errors.add(pageError{firstLine(text), frame})
 }
 
-// frameOf returns the frame whose main world has the execution context with the given number, or
-// nil if it is not known. t.mu must be held.
-func (t *Tab) frameOf(s *cdpconn.Session, number runtime.ExecutionContextID) *frame {
-	for _, f := range t.frames {
-		if f.sess == s && f.mainWorld != nil && f.mainWorld.number == number {
-			return f
-		}
-	}
-	return nil
-}
-
-// handleBindingCall passes the report of a page script to the subscriber of its token. t.mu must be
-// held.
-func (t *Tab) handleBindingCall(s *cdpconn.Session, e runtime.EventBindingCalled) {
-	var from *frame // whose page script reports; nil if it is not known
-	for _, f := range t.frames {
-		if f.sess == s && f.world != nil && f.world.number == e.ExecutionContextID {
-			from = f
-		}
-	}
+// handleBindingCall passes the report of a page script to the subscriber of its token.
+func (t *Tab) handleBindingCall(s *State, sess *cdpconn.Session, e runtime.EventBindingCalled) {
+	from := s.FrameOf(sess, e.ExecutionContextID, true) // whose page script reports; nil if it is not known
 	switch {
 	case e.Name != BindingName:
 		return
 	case e.Payload == installedReport:
-		if from != nil && from.id == t.main {
-			t.scripts[from.world.id] = true
+		if from != nil && from == s.Top() {
+			s.HasScripts(from)
 		}
 		return
 	}
@@ -361,7 +307,7 @@ func (t *Tab) handleBindingCall(s *cdpconn.Session, e runtime.EventBindingCalled
 		return
 	}
 	if b := t.blocking.current(); b != nil && head.Blocked != "" {
-		b.recordBlocked(t.documentOf(from), head.Blocked)
+		b.recordBlocked(s.documentOf(from), head.Blocked)
 	}
 	if head.Entered != nil && from != nil && t.HandedOver() {
 		t.entered.report(from.world.id, head.Entered.Number, head.Entered.Content)

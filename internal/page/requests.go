@@ -32,13 +32,13 @@ type requestRecord struct {
 	document bool         // it loads the document of a frame
 }
 
-// recordSent records a request that was sent in r. t.mu must be held.
-func (t *Tab) recordSent(r *activityLog, s *cdpconn.Session, e network.EventRequestWillBeSent) {
+// recordSent records a request that was sent in r.
+func (t *Tab) recordSent(s *State, r *activityLog, sess *cdpconn.Session, e network.EventRequestWillBeSent) {
 	if e.Request == nil {
 		return
 	}
 	if e.RedirectResponse != nil {
-		t.recordUnseen(r, s, e, e.RedirectResponse)
+		t.recordUnseen(s, r, sess, e, e.RedirectResponse)
 	}
 	if before := r.running[e.RequestID]; before != nil && e.RedirectResponse != nil {
 		r.responded(e.RequestID, e.RedirectResponse)
@@ -48,21 +48,21 @@ func (t *Tab) recordSent(r *activityLog, s *cdpconn.Session, e network.EventRequ
 	if !strings.HasPrefix(e.Request.URL, "http://") && !strings.HasPrefix(e.Request.URL, "https://") {
 		return
 	}
-	f := t.frames[e.FrameID]
+	f := s.Frame(e.FrameID)
 	if f == nil {
 		return
 	}
-	q := &requestRecord{sess: s, id: e.RequestID, started: e.Timestamp, document: e.Type == network.ResourceTypeDocument}
+	q := &requestRecord{sess: sess, id: e.RequestID, started: e.Timestamp, document: e.Type == network.ResourceTypeDocument}
 	path := []*document{} // empty for the top document: no document sent its request
 	if !q.document && e.LoaderID != f.loader {
 		return // of a document that no longer exists
 	}
 	if q.document {
-		f = t.frames[f.parent] // the parent's document sends the request for a frame's document
+		f = s.Frame(f.parent) // the parent's document sends the request for a frame's document
 	}
 	if f != nil {
 		q.frame, q.loader = f.id, f.loader
-		path = t.path(f)
+		path = s.Path(f)
 	}
 	q.Request = executor.Request{
 		Method: pagetext.Truncate(e.Request.Method, 20), URL: pagetext.Truncate(e.Request.URL, maxRecordText), Type: strings.ToLower(string(cmp.Or(e.Type, "other"))), Running: true,
@@ -81,8 +81,8 @@ func (t *Tab) recordSent(r *activityLog, s *cdpconn.Session, e network.EventRequ
 
 // recordUnseen records the first request of a popup window, which was sent before the browser reported
 // the requests of the window, when its response arrives. sent has what the events of a request and its
-// response have in common. The method of the request is not known. t.mu must be held.
-func (t *Tab) recordUnseen(r *activityLog, s *cdpconn.Session, sent network.EventRequestWillBeSent, res *network.Response) {
+// response have in common. The method of the request is not known.
+func (t *Tab) recordUnseen(s *State, r *activityLog, sess *cdpconn.Session, sent network.EventRequestWillBeSent, res *network.Response) {
 	if t.opts.Opener == nil || r.requests.last > 0 || sent.Type != network.ResourceTypeDocument || sent.FrameID != t.main || res == nil {
 		return
 	}
@@ -91,26 +91,26 @@ func (t *Tab) recordUnseen(r *activityLog, s *cdpconn.Session, sent network.Even
 	if res.Timing != nil {
 		sent.Timestamp = cdp.MonotonicTime(res.Timing.RequestTime)
 	}
-	t.recordSent(r, s, sent)
+	t.recordSent(s, r, sess, sent)
 }
 
-// recordResponse records a response. t.mu must be held.
-func (t *Tab) recordResponse(r *activityLog, s *cdpconn.Session, e network.EventResponseReceived) {
-	t.recordUnseen(r, s, network.EventRequestWillBeSent{
+// recordResponse records a response.
+func (t *Tab) recordResponse(s *State, r *activityLog, sess *cdpconn.Session, e network.EventResponseReceived) {
+	t.recordUnseen(s, r, sess, network.EventRequestWillBeSent{
 		RequestID: e.RequestID, LoaderID: e.LoaderID, FrameID: e.FrameID, Type: e.Type, Timestamp: e.Timestamp,
 	}, e.Response)
 	r.responded(e.RequestID, e.Response)
 }
 
 // assignRequestFrames finds the documents of requests that the browser reported before their
-// document: its preload scanner sends requests ahead of the parser. t.mu must be held.
-func (t *Tab) assignRequestFrames() {
+// document: its preload scanner sends requests ahead of the parser.
+func (t *Tab) assignRequestFrames(s *State) {
 	t.recording.update(func(l *activityLog) {
 		items := l.requests.items
 		for i := range items {
 			q := items[i].item
-			if f := t.frames[q.frame]; items[i].path == nil && f != nil && f.loader == q.loader {
-				items[i].path = t.path(f)
+			if f := s.Frame(q.frame); items[i].path == nil && f != nil && f.loader == q.loader {
+				items[i].path = s.Path(f)
 			}
 		}
 	})
@@ -320,10 +320,10 @@ func (v *View) body(ctx context.Context, q *requestRecord, size int) error {
 // bodySession returns the CDP session that has the response's body. For a document's request, that
 // is the session of the frame that the document is in.
 func (t *Tab) bodySession(q *requestRecord) *cdpconn.Session {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	s := t.Lock()
+	defer s.Unlock()
 	if q.document {
-		for _, f := range t.frames {
+		for f := range s.Frames() {
 			if f.loader == cdp.LoaderID(q.id) && f.sess != nil {
 				return f.sess
 			}

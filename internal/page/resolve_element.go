@@ -118,9 +118,9 @@ func (v *View) waitForElement(ctx context.Context, target executor.Target, useFu
 
 // parsed reports whether the top document has been parsed completely.
 func (t *Tab) parsed() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.frames[t.main].reached["DOMContentLoaded"]
+	s := t.Lock()
+	defer s.Unlock()
+	return s.Top().reached["DOMContentLoaded"]
 }
 
 // resolveRef finds the element of a ref and checks with the gate whether op is allowed on its
@@ -389,14 +389,13 @@ func (v *View) describe(ctx context.Context, el *element) string {
 
 // owner returns the element id, in the parent document, of the frame element that contains d.
 func (d *document) owner(ctx context.Context, parent *document) (int, error) {
-	t := d.tree
-	t.mu.Lock()
-	f := t.frames[d.frame]
+	s := d.tree.Lock()
+	f := s.Frame(d.frame)
 	if f != nil && f.owner.world == parent.world {
-		defer t.mu.Unlock()
+		defer s.Unlock()
 		return f.owner.id, nil
 	}
-	t.mu.Unlock()
+	s.Unlock()
 	var got dom.GetFrameOwnerResult
 	if err := parent.sess.Call(ctx, dom.CommandGetFrameOwner, dom.GetFrameOwnerParams{FrameID: d.frame}, &got); err != nil {
 		return 0, parent.failure(err)
@@ -407,9 +406,9 @@ func (d *document) owner(ctx context.Context, parent *document) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if f := t.frames[d.frame]; f != nil {
+	s = d.tree.Lock()
+	defer s.Unlock()
+	if f := s.Frame(d.frame); f != nil {
 		f.owner = node{world: parent.world, id: id}
 	}
 	return id, nil
@@ -443,15 +442,15 @@ func (d *document) elementIDOf(ctx context.Context, backend cdp.BackendNodeID, g
 // be empty.
 func (d *document) resolveNode(ctx context.Context, id cdp.BackendNodeID, world, group string) (runtime.RemoteObjectID, error) {
 	var number runtime.ExecutionContextID
-	d.tree.mu.Lock()
-	if f := d.tree.frames[d.frame]; f != nil {
+	s := d.tree.Lock()
+	if f := s.Frame(d.frame); f != nil {
 		for _, w := range []*executionContext{f.world, f.mainWorld} {
 			if w != nil && w.id == world {
 				number = w.number
 			}
 		}
 	}
-	d.tree.mu.Unlock()
+	s.Unlock()
 	if number == 0 {
 		return "", errDocumentDetached
 	}

@@ -3,7 +3,6 @@ package page
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -109,10 +108,9 @@ func isResponse(e fetch.EventRequestPaused) bool {
 
 // denies decides on a paused request for the top document.
 func (g *resubmissionGuard) denies(e fetch.EventRequestPaused) bool {
-	t := g.tab
-	t.mu.Lock()
-	n, known := t.started[t.main]
-	t.mu.Unlock()
+	s := g.tab.Lock()
+	n, known := s.TopNavigation()
+	s.Unlock()
 	known = known && string(n.loader) == string(e.NetworkID)
 	denied := false
 	switch {
@@ -137,9 +135,9 @@ func (g *resubmissionGuard) decide(denied bool) {
 
 // madeByGET reports whether the top document is known to be the result of a GET request.
 func (t *Tab) madeByGET() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	f := t.frames[t.main]
+	s := t.Lock()
+	defer s.Unlock()
+	f := s.Top()
 	return t.responses.of(f.loader).method == "GET" || isBlank(f.url)
 }
 
@@ -203,8 +201,8 @@ func (g *resubmissionGuard) await(ctx context.Context) error {
 	t := g.tab
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.timing.ErrorPage)
 	defer cancel()
-	_ = t.await(limit, func() (bool, error) {
-		return g.decided.Load() || t.dialogs.open.Load() != nil || t.frames[t.main].loader != g.before.loader, nil
+	_ = t.await(limit, func(s *State) (bool, error) {
+		return g.decided.Load() || t.dialogs.open.Load() != nil || s.Top().loader != g.before.loader, nil
 	})
 	return g.error()
 }
@@ -224,6 +222,3 @@ func (t *Tab) reloadRequested(id cdp.FrameID) {
 		g.reloads.Store(true)
 	}
 }
-
-// isHistoryStep reports whether a type of navigation is a step in the history.
-func isHistoryStep(kind string) bool { return strings.HasPrefix(kind, "history") }

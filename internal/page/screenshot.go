@@ -136,10 +136,10 @@ func (v *View) shoot(ctx context.Context, top *document, o executor.ScreenshotOp
 // loaders returns the loader ids of all frames, by frame id.
 func (v *View) loaders() map[string]string {
 	m := make(map[string]string)
-	v.tab.mu.Lock()
-	defer v.tab.mu.Unlock()
-	for id, f := range v.tab.frames {
-		m[string(id)] = string(f.loader)
+	s := v.tab.Lock()
+	defer s.Unlock()
+	for f := range s.Frames() {
+		m[string(f.id)] = string(f.loader)
 	}
 	return m
 }

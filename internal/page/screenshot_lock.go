@@ -50,7 +50,7 @@ func (v *View) captureLarge(ctx context.Context, top *document, capture func(ctx
 
 // awaitReplaced waits until another document has replaced d in its frame.
 func (d *document) awaitReplaced(ctx context.Context) error {
-	return d.tree.await(ctx, func() (bool, error) { return !d.inFrame(), nil })
+	return d.tree.await(ctx, func(s *State) (bool, error) { return !s.shows(d), nil })
 }
 
 // awaitHung waits until the page does not respond for Timing.ResizedPage, and then returns true. It

@@ -54,16 +54,16 @@ type changeTracker struct {
 func (v *View) watch() *changeTracker {
 	t := v.tab
 	w := &changeTracker{v: v, token: rand.Text(), start: time.Now()}
-	t.mu.Lock()
-	f := t.frames[t.main]
-	w.doc = t.documentOf(f)
+	s := t.Lock()
+	f := s.Top()
+	w.doc = s.documentOf(f)
 	w.loader, w.url = f.loader, f.url
-	w.navigations = t.navigationsStarted
+	w.navigations = s.NavigationsStarted()
 	w.seq, _ = t.inflight.counts()
 	w.errCount, w.autoClosed, w.handovers = t.errors.count(), t.autoClosed.count(), t.handovers.count()
 	w.popups, w.choosers = t.popups.counts(), t.fileChoosers.count()
 	dialog := t.dialogs.open.Load() != nil
-	t.mu.Unlock()
+	s.Unlock()
 	w.lastTitle = t.title.Load()
 	if v.opts.Downloads != nil {
 		w.downloads = v.opts.Downloads.Started()
@@ -107,8 +107,8 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 		rewritten = w.rewrittenFields(limit)
 	}
 	t := w.v.tab
-	t.mu.Lock()
-	gone := t.goneError()
+	s := t.Lock()
+	gone := s.Unusable()
 	dialog := t.dialogs.open.Load()
 	c.Pending = t.inflight.since(w.seq)
 	chooser := ""
@@ -116,13 +116,13 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 		chooser = chooserNote
 	}
 	files, filesLimit := 0, t.timing.Download
-	if (t.navigationsStarted != w.navigations || w.file) && t.frames[t.main].loader == w.loader && dialog == nil {
+	if (s.NavigationsStarted() != w.navigations || w.file) && s.Top().loader == w.loader && dialog == nil {
 		files = 1 // a navigation that did not commit, or a download link
 	}
 	if w.file {
 		filesLimit = t.timing.LinkDownload
 	}
-	t.mu.Unlock()
+	s.Unlock()
 	if dialog != nil {
 		redacted := w.v.redactedDialog(ctx, dialog)
 		c.Dialog = &redacted
@@ -284,23 +284,20 @@ func (w *changeTracker) waitForQuiet(ctx context.Context) error {
 // has its content.
 func (w *changeTracker) waitForNavigation(ctx context.Context) error {
 	t := w.v.tab
-	err := t.awaitUnblocked(ctx, func() (bool, error) {
-		n, navigating := t.started[t.main]
+	err := t.awaitUnblocked(ctx, func(s *State) (bool, error) {
+		n, navigating := s.TopNavigation()
 		return !navigating || n.sameDocument, nil
 	})
 	if err != nil {
 		return err
 	}
-	t.mu.Lock()
-	moved := t.frames[t.main].loader != w.loader
-	t.mu.Unlock()
-	if !moved {
+	if w.v.navigationState().loader == w.loader {
 		return nil
 	}
 	limit, cancel := context.WithTimeout(ctx, t.timing.Content)
 	defer cancel()
-	err = t.awaitUnblocked(limit, func() (bool, error) {
-		f := t.frames[t.main]
+	err = t.awaitUnblocked(limit, func(s *State) (bool, error) {
+		f := s.Top()
 		return f.world != nil && f.reached["DOMContentLoaded"], nil
 	})
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
@@ -313,11 +310,11 @@ func (w *changeTracker) waitForNavigation(ctx context.Context) error {
 // any request has ended since the page was last queried: the page may have changed because of it.
 func (w *changeTracker) waitForRequests(ctx context.Context, left time.Duration) (busy bool, err error) {
 	t := w.v.tab
-	t.mu.Lock()
+	s := t.Lock()
 	n := t.inflight.since(w.seq)
 	_, ended := t.inflight.counts()
-	_, navigating := t.started[t.main]
-	t.mu.Unlock()
+	_, navigating := s.TopNavigation()
+	s.Unlock()
 	if navigating {
 		return true, nil
 	}
@@ -326,8 +323,8 @@ func (w *changeTracker) waitForRequests(ctx context.Context, left time.Duration)
 	}
 	limit, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
-	err = t.awaitUnblocked(limit, func() (bool, error) {
-		_, navigating := t.started[t.main]
+	err = t.awaitUnblocked(limit, func(s *State) (bool, error) {
+		_, navigating := s.TopNavigation()
 		return navigating || t.inflight.since(w.seq) == 0, nil
 	})
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {

@@ -95,8 +95,8 @@ type Event struct {
 
 // A Tab tracks one page target and its frames. Its methods are safe for concurrent use.
 //
-// Each part of its state has its own lock. The methods of the parts never acquire frameTree.mu, so
-// they may be called while it is held.
+// Each part of its state has its own lock. The methods of the parts never lock the frame tree, so they
+// may be called while it is locked.
 type Tab struct {
 	*frameTree
 	opts        Options
@@ -145,7 +145,7 @@ func Attach(ctx context.Context, sess *cdpconn.Session, opts Options) (*Tab, err
 func newTab(sess *cdpconn.Session, opts Options) *Tab {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	t := &Tab{opts: opts, openedAt: time.Now(), attaching: make(chan struct{}, 1)}
-	t.frameTree = newFrameTree(sess, cdp.FrameID(sess.Target().TargetID), t, opts.Logger, cmp.Or(opts.Timing, timing.Current()))
+	t.frameTree = newFrameTree(sess, cdp.FrameID(sess.Target().TargetID), t, installScript(), opts.Logger, cmp.Or(opts.Timing, timing.Current()))
 	t.inflight.quiet = t.timing.NetworkIdle
 	t.own.Store(opts.Own)
 	if opts.Opener != nil {
@@ -179,19 +179,20 @@ func (t *Tab) MarkOwn() { t.own.Store(true) }
 
 // URL returns the URL of the top document, or the last known one if the tab is not attached.
 func (t *Tab) URL() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.isDetached {
-		return t.lastKnown.url
+	s := t.Lock()
+	defer s.Unlock()
+	if s.Detached() {
+		url, _ := s.LastKnown()
+		return url
 	}
-	return t.frames[t.main].url
+	return s.Top().url
 }
 
 // HasFrame reports whether the tab has a frame with this id.
 func (t *Tab) HasFrame(id string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.frames[cdp.FrameID(id)] != nil
+	s := t.Lock()
+	defer s.Unlock()
+	return s.Frame(cdp.FrameID(id)) != nil
 }
 
 // Session returns the CDP session of the page target.
@@ -289,10 +290,10 @@ func (t *Tab) enabled(ctx context.Context, s *cdpconn.Session, commands []comman
 			return err
 		}
 		if commands[i].method == "Page.getFrameTree" {
-			t.mu.Lock()
-			t.addFrameTree(s, result.FrameTree)
+			state := t.Lock()
+			state.addFrameTree(s, result.FrameTree)
 			t.changed.Notify()
-			t.mu.Unlock()
+			state.Unlock()
 		}
 	}
 	return nil

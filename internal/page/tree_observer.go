@@ -15,8 +15,8 @@ func (t *Tab) frameRemoved(id cdp.FrameID) {
 	t.entered.frameDetached(id)
 }
 
-func (t *Tab) documentCommitted(f *frame, restored bool, started navigation) {
-	t.recordArrival(f, restored, started)
+func (t *Tab) documentCommitted(s *State, f *frame, restored bool, started navigation) {
+	t.recordArrival(s, f, restored, started)
 	t.inflight.forget(f.id, f.loader, started.loader)
 	if f.id == t.main {
 		t.inflight.forget("", f.loader)
@@ -26,7 +26,7 @@ func (t *Tab) documentCommitted(f *frame, restored bool, started navigation) {
 
 // recordArrival records how the new document of f came there, for what the user entered in earlier
 // ones.
-func (t *Tab) recordArrival(f *frame, restored bool, started navigation) {
+func (t *Tab) recordArrival(s *State, f *frame, restored bool, started navigation) {
 	how, top := arrivalNew, f.id == t.main
 	known := started.loader != "" && started.loader == f.loader
 	switch {
@@ -37,13 +37,17 @@ func (t *Tab) recordArrival(f *frame, restored bool, started navigation) {
 	}
 	var docs []*document
 	if top && how != arrivalNew {
-		for _, f := range t.inOrder() {
-			if d := t.documentOf(f); d != nil {
+		for _, f := range s.inOrder() {
+			if d := s.documentOf(f); d != nil {
 				docs = append(docs, d)
 			}
 		}
 	}
 	t.entered.arrived(how, top, docs)
+}
+
+func (t *Tab) documentDropped(id cdp.FrameID, started navigation) {
+	t.inflight.forget(id, started.loader)
 }
 
 func (t *Tab) documentCreated(d *document) (after func()) {
@@ -52,7 +56,7 @@ func (t *Tab) documentCreated(d *document) (after func()) {
 	return t.unblockLate(d)
 }
 
-func (t *Tab) worldAdded() { t.assignRequestFrames() }
+func (t *Tab) worldAdded(s *State) { t.assignRequestFrames(s) }
 
 func (t *Tab) blocked() error { return t.dialogs.error() }
 

@@ -130,7 +130,7 @@ func (v *View) openFileChooser(ctx context.Context, el *element) (in *fileInput,
 	limit, cancel := context.WithTimeout(parentContext(ctx), t.timing.FileChooser)
 	defer cancel()
 	var chooser cdppage.EventFileChooserOpened
-	err = t.awaitUnblocked(limit, func() (bool, error) {
+	err = t.awaitUnblocked(limit, func(*State) (bool, error) {
 		requested := t.fileChoosers.since(before)
 		if len(requested) == 0 {
 			return false, nil

@@ -189,18 +189,19 @@ func (v *View) dropStaleRefs() {
 func (v *View) Info(ctx context.Context) (url, title, origin string, err error) {
 	t := v.tab
 	limit, cancel := context.WithTimeout(ctx, t.timing.World)
-	t.await(limit, func() (bool, error) {
-		f := t.frames[t.main]
-		return t.isDetached || t.dialogs.open.Load() != nil || f.world != nil || f.loader == "", nil
+	t.await(limit, func(s *State) (bool, error) {
+		f := s.Top()
+		return s.Detached() || t.dialogs.open.Load() != nil || f.world != nil || f.loader == "", nil
 	})
 	cancel()
-	t.mu.Lock()
-	d, dialog := t.documentOf(t.frames[t.main]), t.dialogs.open.Load() != nil
-	detached, lastKnown := t.isDetached, t.lastKnown
+	s := t.Lock()
+	d, dialog := s.documentOf(s.Top()), t.dialogs.open.Load() != nil
+	detached := s.Detached()
+	_, lastTitle := s.LastKnown()
 	if detached || d == nil && dialog {
-		d = t.bestKnownDocument()
+		d = t.bestKnownDocument(s)
 	}
-	t.mu.Unlock()
+	s.Unlock()
 	if d == nil { // only report that the tab exists
 		origin := executor.OriginOpaque
 		if detached || t.own.Load() {
@@ -215,7 +216,7 @@ func (v *View) Info(ctx context.Context) (url, title, origin string, err error) 
 		return t.handoverInfo(d)
 	}
 	if detached {
-		return d.url, lastKnown.title, d.origin, nil
+		return d.url, lastTitle, d.origin, nil
 	}
 	if !dialog && d.url != "about:blank" {
 		title, _ = d.title(ctx)
@@ -245,21 +246,21 @@ func (v *View) CanRead(ctx context.Context, frame string) bool {
 func (v *View) checkFrame(ctx context.Context, id cdp.FrameID, op executor.Operation, destination string) error {
 	t := v.tab
 	var path []*document
-	t.mu.Lock()
-	for f := t.frames[id]; f != nil; f = t.frames[f.parent] {
-		if f.isInitial(t.frameTree) {
+	s := t.Lock()
+	for f := s.Frame(id); f != nil; f = s.Frame(f.parent) {
+		if s.isInitial(f) {
 			continue // its empty document belongs to the parent
 		}
-		d := t.documentOf(f)
-		if d == nil && f.id == t.main {
-			d = t.bestKnownDocument()
+		d := s.documentOf(f)
+		if d == nil && f == s.Top() {
+			d = t.bestKnownDocument(s)
 		}
 		if d == nil {
 			d = &document{tree: t.frameTree, frame: f.id, parent: f.parent, url: f.url, origin: executor.OriginOpaque}
 		}
 		path = append(path, d)
 	}
-	t.mu.Unlock()
+	s.Unlock()
 	if len(path) == 0 || !path[len(path)-1].top() {
 		return &executor.Error{Code: executor.ErrPolicyDenied, Retryable: true, Err: errors.New("the frame was removed, or is not known yet"), Hint: "Take a new snapshot."}
 	}
@@ -277,13 +278,13 @@ func (v *View) checkFrame(ctx context.Context, id cdp.FrameID, op executor.Opera
 // KnowsDocument reports whether the document that a frame of the tab shows is known, so that a check
 // by the gate has a meaning.
 func (t *Tab) KnowsDocument(frame string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	f := t.frames[cdp.FrameID(frame)]
-	for f != nil && f.isInitial(t.frameTree) {
-		f = t.frames[f.parent]
+	s := t.Lock()
+	defer s.Unlock()
+	f := s.Frame(cdp.FrameID(frame))
+	for f != nil && s.isInitial(f) {
+		f = s.Frame(f.parent)
 	}
-	return f != nil && (f.id == t.main || f.world != nil)
+	return f != nil && (f == s.Top() || f.world != nil)
 }
 
 // CheckDownload checks with the gate whether a frame of the tab may download url.
@@ -293,9 +294,8 @@ func (v *View) CheckDownload(ctx context.Context, frame, url string) error {
 
 // Check checks with the gate whether op is allowed on the top document.
 func (v *View) Check(ctx context.Context, op executor.Operation, destination string) error {
-	t := v.tab
-	t.mu.Lock()
-	d := t.bestKnownDocument()
-	t.mu.Unlock()
+	s := v.tab.Lock()
+	d := v.tab.bestKnownDocument(s)
+	s.Unlock()
 	return v.check(ctx, d, op, destination)
 }

@@ -3,28 +3,10 @@ package page
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
-
-// maxPastDocuments is the maximum number of past documents that are remembered.
-const maxPastDocuments = 100
-
-// rememberPastDocument remembers the document of a frame before it is discarded, because a view
-// transition continues to show it. Documents from before the current top document are remembered
-// until the top document is replaced, because a view transition can also go from one top document
-// to the next. t.mu must be held.
-func (t *frameTree) rememberPastDocument(f *frame) {
-	d := t.documentOf(f)
-	if d == nil || len(t.pastDocuments) == maxPastDocuments || slices.ContainsFunc(t.pastDocuments[t.pastDocumentsStart:], func(l *document) bool {
-		return l.frame == d.frame && l.origin == d.origin && l.url == d.url
-	}) {
-		return
-	}
-	t.pastDocuments = append(t.pastDocuments, d)
-}
 
 // queryViewTransitions asks the documents that may be read whether a view transition is active in
 // them. The caller gets the answer from the returned function.
@@ -65,11 +47,8 @@ func (v *View) checkViewTransition(ctx context.Context, active func() (bool, err
 	if runs, err := active(); err != nil || !runs {
 		return err
 	}
-	t := v.tab
-	t.mu.Lock()
-	past := slices.Clone(t.pastDocuments)
-	t.mu.Unlock()
-	denied := hidden || len(past) == maxPastDocuments // there may be more
+	past, complete := v.tab.pastDocuments()
+	denied := hidden || !complete
 	for _, d := range past {
 		denied = denied || v.check(ctx, d, executor.OpRead, "") != nil
 	}
@@ -79,11 +58,4 @@ func (v *View) checkViewTransition(ctx context.Context, active func() (bool, err
 			Hint: "Take a snapshot instead, or try again when the transition has ended."}
 	}
 	return nil
-}
-
-// hasRemovedFrames reports whether a past document was in a frame other than the top frame.
-func (t *frameTree) hasRemovedFrames() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.ContainsFunc(t.pastDocuments, func(d *document) bool { return !d.top() })
 }

@@ -75,7 +75,7 @@ func (t *Tab) sleepUnlessDialog(ctx context.Context, d time.Duration) error {
 	}
 	limit, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	err := t.awaitUnblocked(limit, func() (bool, error) {
+	err := t.awaitUnblocked(limit, func(*State) (bool, error) {
 		return false, nil
 	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -201,9 +201,9 @@ func (w *waiter) evaluate(ctx context.Context) error {
 // hasReached reports whether the top document has reached a state, and for UntilNetworkIdle whether
 // the tab is idle now.
 func (t *Tab) hasReached(state executor.WaitUntil) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if event := lifecycleEvents[state]; event != "" && !t.frames[t.main].reached[event] {
+	s := t.Lock()
+	defer s.Unlock()
+	if event := lifecycleEvents[state]; event != "" && !s.Top().reached[event] {
 		return false
 	}
 	if state != executor.UntilNetworkIdle {
