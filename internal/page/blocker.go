@@ -9,7 +9,6 @@ import (
 	"time"
 
 	cdppage "github.com/chromedp/cdproto/page"
-	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
@@ -212,7 +211,7 @@ func (b *inputBlocker) admit(ctx context.Context, d *document) {
 		return
 	}
 	b.open[d.world] = true
-	if p, err := d.run(ctx, deniedscripts.UnblockInput, false); err == nil && d.sess == d.tree.sess {
+	if p, err := d.startFunction(ctx, functionCall{Function: deniedscripts.UnblockInput}); err == nil && d.sess == b.v.tab.sess {
 		b.required = append(b.required, requirement{d, p})
 	}
 }
@@ -236,7 +235,7 @@ func (b *inputBlocker) require(ctx context.Context) {
 	done := make(map[*cdpconn.Session]bool)
 	for f := range s.Frames() {
 		scripts := b.scripts[f.sess]
-		if scripts == nil || done[f.sess] || (f.world == nil && anything) || (f.world != nil && b.open[f.world.id]) {
+		if scripts == nil || done[f.sess] || (f.World() == "" && anything) || b.open[f.World()] {
 			continue
 		}
 		done[f.sess] = true
@@ -305,7 +304,7 @@ func (b *inputBlocker) probe(ctx context.Context) bool {
 		if b.open[d.world] || b.ended && reachable[i] {
 			script = deniedscripts.UnblockInput
 		}
-		if p, err := d.run(ctx, script, false); err == nil {
+		if p, err := d.startFunction(ctx, functionCall{Function: script}); err == nil {
 			sent = append(sent, requirement{d, p})
 		}
 	}
@@ -564,16 +563,11 @@ func (t *Tab) blockChild(ctx context.Context, s *cdpconn.Session) {
 	}
 }
 
-// run starts a self-contained script in d's isolated world.
-func (d *document) run(ctx context.Context, script string, await bool) (*cdpconn.Pending, error) {
-	return d.sess.Start(ctx, runtime.CommandCallFunctionOn, functionCall{Function: script, World: d.world, Silent: true, Await: await})
-}
-
 // runAll starts a script in documents and returns the pending commands, except of documents that are
 // gone.
 func runAll(ctx context.Context, docs []*document, script string, await bool) (started []requirement) {
 	for _, d := range docs {
-		if p, err := d.run(ctx, script, await); err == nil {
+		if p, err := d.startFunction(ctx, functionCall{Function: script, Await: await}); err == nil {
 			started = append(started, requirement{d, p})
 		}
 	}
@@ -586,5 +580,7 @@ func (t *Tab) unblockLate(d *document) (after func()) {
 	if !t.blocking.endedRecently() {
 		return nil
 	}
-	return func() { _, _ = d.run(context.Background(), deniedscripts.UnblockInput, false) }
+	return func() {
+		_, _ = d.startFunction(context.Background(), functionCall{Function: deniedscripts.UnblockInput})
+	}
 }

@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"crypto/rand"
 
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/runtime"
@@ -13,11 +12,11 @@ import (
 // ids of elements that may host one. exposeClosedShadowRoots reports whether it found any.
 //
 // It queries each host once: js/closed_shadow_roots.js returns each only once.
-func (d *document) exposeClosedShadowRoots(ctx context.Context, ids []int) (exposed bool) {
+func exposeClosedShadowRoots(ctx context.Context, d *document, ids []int) (exposed bool) {
 	for {
 		found := false
 		for _, id := range ids {
-			found = d.openClosedRoot(ctx, id) || found
+			found = openClosedRoot(ctx, d, id) || found
 		}
 		exposed = exposed || found
 		ids = nil
@@ -28,16 +27,16 @@ func (d *document) exposeClosedShadowRoots(ctx context.Context, ids []int) (expo
 }
 
 // findClosedRoots passes all closed shadow roots of the document to the page scripts.
-func (d *document) findClosedRoots(ctx context.Context) {
+func findClosedRoots(ctx context.Context, d *document) {
 	var hosts []int
 	if d.call(ctx, &hosts, "closedCandidates") == nil {
-		d.exposeClosedShadowRoots(ctx, hosts)
+		exposeClosedShadowRoots(ctx, d, hosts)
 	}
 }
 
 // openClosedRoot passes the closed shadow root of one element to the page scripts. It reports
 // whether the element has one.
-func (d *document) openClosedRoot(ctx context.Context, id int) bool {
+func openClosedRoot(ctx context.Context, d *document, id int) bool {
 	group, release := d.objectGroup(ctx)
 	defer release()
 	host, err := d.object(ctx, id, group)
@@ -65,28 +64,4 @@ func (d *document) openClosedRoot(ctx context.Context, id int) bool {
 		return err == nil && answer.ExceptionDetails == nil
 	}
 	return false
-}
-
-// objectGroup returns the name of a new group of remote objects and a function that
-// releases them. A remote object that is not released prevents its element from being
-// garbage-collected.
-func (d *document) objectGroup(ctx context.Context) (name string, release func()) {
-	name = rand.Text()
-	return name, func() {
-		_, _ = d.sess.Start(context.WithoutCancel(ctx), runtime.CommandReleaseObjectGroup, runtime.ReleaseObjectGroupParams{ObjectGroup: name})
-	}
-}
-
-// object returns the remote object for an element id in our isolated world, or "" if the element no
-// longer exists.
-func (d *document) object(ctx context.Context, id int, group string) (runtime.RemoteObjectID, error) {
-	if err := d.install(ctx); err != nil {
-		return "", err
-	}
-	var answer scriptResponse
-	err := d.sess.Call(ctx, runtime.CommandCallFunctionOn, map[string]any{
-		"functionDeclaration": "function(id) { return globalThis.__cm.byId(id) }",
-		"uniqueContextId":     d.world, "arguments": []map[string]any{{"value": id}}, "silent": true, "objectGroup": group,
-	}, &answer)
-	return answer.Result.ObjectID, d.failure(err)
 }

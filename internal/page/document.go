@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -174,27 +175,37 @@ func (d *document) start(ctx context.Context, name string, args ...any) (*cdpcon
 	if err != nil {
 		return nil, fmt.Errorf("encoding the arguments of %s: %w", name, err)
 	}
-	p, err := d.sess.Start(ctx, runtime.CommandCallFunctionOn, functionCall{
+	return d.startFunction(ctx, functionCall{
 		Function:  "function(name, args) { return globalThis.__cm[name](...JSON.parse(args)) }",
-		Arguments: []argument{{name}, {string(text)}},
-		World:     d.world, ByValue: true, Await: true, Silent: true,
+		Arguments: []argument{{name}, {string(text)}}, ByValue: true, Await: true,
 	})
-	return p, d.failure(err)
 }
 
-// A functionCall holds the parameters of Runtime.callFunctionOn. cdproto's type omits arguments
-// that are empty strings.
+// A functionCall is a call of a function that the page scripts do not define.
 type functionCall struct {
-	Function  string     `json:"functionDeclaration"`
-	World     string     `json:"uniqueContextId,omitempty"`
-	Arguments []argument `json:"arguments,omitempty"`
-	ByValue   bool       `json:"returnByValue"`
-	Await     bool       `json:"awaitPromise"`
-	Silent    bool       `json:"silent"`
+	Function  string // its source
+	Arguments []argument
+	ByValue   bool // the response has the result; otherwise it describes it
+	Await     bool // wait for the promise that the function returns
 }
 
+// An argument is an argument of a functionCall.
 type argument struct {
 	Value string `json:"value"`
+}
+
+// startFunction starts a call of a function in our isolated world of the document, which may be denied.
+func (d *document) startFunction(ctx context.Context, call functionCall) (*cdpconn.Pending, error) {
+	p, err := d.sess.Start(ctx, runtime.CommandCallFunctionOn, struct {
+		// cdproto's type omits arguments that are empty strings.
+		Function  string     `json:"functionDeclaration"`
+		World     string     `json:"uniqueContextId,omitempty"`
+		Arguments []argument `json:"arguments,omitempty"`
+		ByValue   bool       `json:"returnByValue"`
+		Await     bool       `json:"awaitPromise"`
+		Silent    bool       `json:"silent"`
+	}{call.Function, d.world, call.Arguments, call.ByValue, call.Await, true})
+	return p, d.failure(err)
 }
 
 // install sends the page scripts to the document's isolated world, unless they are installed there.
@@ -214,7 +225,12 @@ func (d *document) install(ctx context.Context) error {
 
 // finish waits for the response to a command of start and decodes its result. See call.
 func (d *document) finish(ctx context.Context, p *cdpconn.Pending, result any) error {
-	var answer scriptResponse
+	var answer struct {
+		Result struct {
+			Value jsonv2.Value `json:"value"`
+		} `json:"result"`
+		Exception *runtime.ExceptionDetails `json:"exceptionDetails"`
+	}
 	if err := d.wait(ctx, p, &answer); err != nil {
 		return err
 	}
@@ -300,4 +316,48 @@ func (d *document) scriptError(details *runtime.ExceptionDetails) error {
 	}
 	d.tree.log.Warn("a page script failed", "error", text[:min(len(text), maxLoggedError)])
 	return executor.Errorf(executor.ErrInternal, "Take a new snapshot and try again.", "a page script failed: %s", pagetext.Text(text))
+}
+
+func (d *document) title(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.tree.timing.Title)
+	defer cancel()
+	var s string
+	err := d.call(ctx, &s, "title")
+	if err == nil && d.top() {
+		d.tree.noteTitle(d.world, s)
+	}
+	return s, err
+}
+
+// A notedTitle is the title of the document that has a world with the given id. The zero value is that of
+// no document.
+type notedTitle struct{ world, text string }
+
+// noteTitle stores the title of the top document, which has the world with the given id.
+func (t *frameTree) noteTitle(world, title string) {
+	t.title.Store(&notedTitle{world, title})
+}
+
+// lastTitle returns the title of a top document that was last read.
+func (t *frameTree) lastTitle() notedTitle {
+	return *cmp.Or(t.title.Load(), new(notedTitle))
+}
+
+// awaitReplaced waits until another document has replaced d in its frame.
+func (d *document) awaitReplaced(ctx context.Context) error {
+	return d.tree.await(ctx, func(s *State) (bool, error) { return !s.shows(d), nil })
+}
+
+// timeoutAs returns an ErrTimeout that names what was waited for if err is an exceeded deadline. It
+// returns other errors unchanged.
+func timeoutAs(err error, what string) error {
+	if errors.Is(err, cdpconn.ErrCallTimeout) {
+		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: fmt.Errorf("timed out waiting for %s: %w", what, cdpconn.ErrCallTimeout),
+			Hint: cdpconn.HungHint}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: fmt.Errorf("timed out waiting for %s", what),
+			Hint: executor.HintMoreTime + " Take a snapshot to see where the page is."}
+	}
+	return err
 }

@@ -32,7 +32,7 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 		if d := t.dialogs.open.Load(); d != nil && d.early {
 			t.setDialog(nil)
 		}
-		t.changed.Notify()
+		t.notifyChanged()
 		s.Unlock()
 		done <- err
 	})
@@ -59,7 +59,7 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 		if t.dialogs.open.Load() == nil {
 			t.setDialog(&openDialog{Dialog: executor.Dialog{Type: executor.DialogUnknown}, sess: t.sess, url: url, early: true})
 		}
-		t.changed.Notify()
+		t.notifyChanged()
 		s.Unlock()
 		return nil
 	}

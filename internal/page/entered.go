@@ -300,7 +300,7 @@ func (v *View) watchFields(ctx context.Context, t *Tab, d *document, duringHando
 	t.entered.watched(d)
 	limit, cancel := context.WithTimeout(ctx, t.timing.WatchFields)
 	defer cancel()
-	d.findClosedRoots(limit)
+	findClosedRoots(limit, d)
 	sending, cancel := context.WithTimeout(ctx, t.timing.WatchFields)
 	defer cancel()
 	p, err := d.start(sending, "watchFields")
@@ -323,7 +323,7 @@ func (v *View) maskEntered(ctx context.Context, t *Tab, docs []*document) {
 			if v.checkQuietly(ctx, d) != nil {
 				return // it stays unmasked until a client whose gate allows it masks it
 			}
-			d.findClosedRoots(ctx)
+			findClosedRoots(ctx, d)
 			var got struct {
 				Values []string `json:"values"`
 				Parsed bool     `json:"parsed"`

@@ -204,7 +204,7 @@ func TestDocumentKnownAfterHandover(t *testing.T) {
 	for i, frame := range []string{"late", "new"} {
 		if frame == "late" {
 			b.Emit("T", "Runtime.executionContextDestroyed", `{"executionContextId":11,"executionContextUniqueId":"W11"}`)
-			wait("the end of the document", func(s *State) bool { return s.Frame("late").world == nil })
+			wait("the end of the document", func(s *State) bool { return s.Frame("late").World() == "" })
 		}
 		if err := tab.unmaskedError(create(frame, 20+i), executor.OpRead); err != nil {
 			t.Errorf("%s: %v", frame, err)

@@ -41,14 +41,14 @@ func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalO
 	var remote *remoteObject
 	var exception *runtime.ExceptionDetails
 	if el == nil {
-		remote, exception, err = d.evaluate(ctx, expression, !o.NoAwait)
+		remote, exception, err = evaluate(ctx, d, expression, !o.NoAwait)
 	} else {
 		remote, exception, err = v.evaluateOn(ctx, el, expression, !o.NoAwait)
 	}
 	if err == nil && exception == nil {
-		err = d.serialize(ctx, remote)
+		err = serialize(ctx, d, remote)
 	}
-	d.releaseEval(ctx, remote)
+	releaseEval(ctx, d, remote)
 	res := &executor.EvalResult{Origin: d.origin, Dialogs: dialogs()}
 	if err := guarded(); err != nil {
 		return nil, err
@@ -133,14 +133,14 @@ func (o *remoteObject) truthy() bool {
 
 // evaluate runs an expression in the main world of the document. An expression that can be read as
 // a block or as an object literal is an object literal, as in the console of DevTools.
-func (d *document) evaluate(ctx context.Context, expression string, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
+func evaluate(ctx context.Context, d *document, expression string, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
 	if literal, ok := objectLiteral(expression); ok {
-		remote, exception, err := d.evaluateScript(ctx, literal, await)
+		remote, exception, err := evaluateScript(ctx, d, literal, await)
 		if err != nil || exception == nil || !isSyntaxError(exception) {
 			return remote, exception, err
 		}
 	}
-	return d.evaluateScript(ctx, expression, await)
+	return evaluateScript(ctx, d, expression, await)
 }
 
 // objectLiteral returns an expression in braces as an object literal, which need not be valid.
@@ -164,11 +164,11 @@ func objectLiteral(expression string) (literal string, ok bool) {
 }
 
 // evaluateScript runs a script in the main world of the document.
-func (d *document) evaluateScript(ctx context.Context, expression string, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
+func evaluateScript(ctx context.Context, d *document, expression string, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
 	if d.main == "" {
 		return nil, nil, errDocumentDetached
 	}
-	return d.runScript(ctx, runtime.CommandEvaluate, map[string]any{
+	return runScript(ctx, d, runtime.CommandEvaluate, map[string]any{
 		"expression": expression, "uniqueContextId": d.main, "awaitPromise": await, "userGesture": true,
 		"replMode": true, // top-level await, as in the console
 		"silent":   true, "objectGroup": evalGroup,
@@ -186,7 +186,7 @@ func (v *View) evaluateOn(ctx context.Context, el *element, expression string, a
 	if err != nil {
 		return nil, nil, err
 	}
-	argument, err := d.mainObject(ctx, el.id, group)
+	argument, err := mainObject(ctx, d, el.id, group)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -196,7 +196,7 @@ func (v *View) evaluateOn(ctx context.Context, el *element, expression string, a
 	if argument == "" {
 		return nil, nil, v.refExpiredError(ctx, el)
 	}
-	remote, exception, err := d.runScript(ctx, runtime.CommandCallFunctionOn, map[string]any{
+	remote, exception, err := runScript(ctx, d, runtime.CommandCallFunctionOn, map[string]any{
 		"functionDeclaration": expression, "uniqueContextId": d.main, "arguments": []map[string]any{{"objectId": argument}},
 		"awaitPromise": await, "userGesture": true, "silent": true, "objectGroup": evalGroup,
 	}, false) // awaitPromise suffices
@@ -213,7 +213,7 @@ func (v *View) evaluateOn(ctx context.Context, el *element, expression string, a
 
 // mainObject returns the remote object for an element id in the main world, or "" if the element no
 // longer exists.
-func (d *document) mainObject(ctx context.Context, id int, group string) (runtime.RemoteObjectID, error) {
+func mainObject(ctx context.Context, d *document, id int, group string) (runtime.RemoteObjectID, error) {
 	object, err := d.object(ctx, id, group)
 	if err != nil || object == "" {
 		return "", err
@@ -231,7 +231,7 @@ func (d *document) mainObject(ctx context.Context, id int, group string) (runtim
 // runScript sends a command that runs a script of the client in the main world of the document, and
 // returns the value, of which an object has no Value yet. With await, it waits for the promise that
 // the command returns. The caller calls releaseEval.
-func (d *document) runScript(ctx context.Context, method string, params map[string]any, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
+func runScript(ctx context.Context, d *document, method string, params map[string]any, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
 	var answer struct {
 		scriptResponse
 		Cut   bool `json:"cut"` // see cdpconn.Session.StartShort
@@ -259,7 +259,7 @@ func (d *document) runScript(ctx context.Context, method string, params map[stri
 		}
 	}
 	if answer.Cut {
-		d.releaseEvalGroup(ctx)
+		releaseEvalGroup(ctx, d)
 		answer.Result.ObjectID = ""
 		if answer.Threw {
 			return nil, &runtime.ExceptionDetails{Exception: &runtime.RemoteObject{Description: answer.Result.Description, Value: answer.Result.Value}}, nil
@@ -284,14 +284,14 @@ func callLimit(ctx context.Context) time.Duration {
 const evalGroup = "chrome-mcp-eval"
 
 // releaseEval releases the result of runScript, if it is an object.
-func (d *document) releaseEval(ctx context.Context, remote *remoteObject) {
+func releaseEval(ctx context.Context, d *document, remote *remoteObject) {
 	if remote != nil && remote.ObjectID != "" {
-		d.releaseEvalGroup(ctx)
+		releaseEvalGroup(ctx, d)
 	}
 }
 
 // releaseEvalGroup releases the results of runScript.
-func (d *document) releaseEvalGroup(ctx context.Context) {
+func releaseEvalGroup(ctx context.Context, d *document) {
 	_, _ = d.sess.Start(context.WithoutCancel(ctx), runtime.CommandReleaseObjectGroup, runtime.ReleaseObjectGroupParams{ObjectGroup: evalGroup})
 }
 

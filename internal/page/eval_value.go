@@ -31,7 +31,7 @@ const nativeStringify = "function stringify() { [native code] }"
 // represent, see [executor.EvalResult]. An object that cannot be read, such as one with a getter that
 // throws, keeps its description. If the page has replaced JSON.stringify, serialize does not call it.
 // The browser then serializes the object, with fewer details of values such as dates.
-func (d *document) serialize(ctx context.Context, o *remoteObject) error {
+func serialize(ctx context.Context, d *document, o *remoteObject) error {
 	if o.ObjectID == "" || o.Type != "object" {
 		return nil
 	}

@@ -86,7 +86,7 @@ func (v *View) readFrom(ctx context.Context, root *element, docs []*document, sc
 	if marks != nil {
 		args = append(args, len(*marks), v.refs.since(root.doc.world))
 	}
-	if err := root.doc.callWithClosedRoots(ctx, &r, script, args...); err != nil || r == nil {
+	if err := callWithClosedRoots(ctx, root.doc, &r, script, args...); err != nil || r == nil {
 		return nil, err
 	}
 	if marks != nil {
@@ -138,7 +138,7 @@ func (v *View) readFrom(ctx context.Context, root *element, docs []*document, sc
 
 // callWithClosedRoots is call for page scripts that read closed shadow roots. It first exposes
 // closed shadow roots that are new. If there are none, it takes no longer than call.
-func (d *document) callWithClosedRoots(ctx context.Context, result any, name string, args ...any) error {
+func callWithClosedRoots(ctx context.Context, d *document, result any, name string, args ...any) error {
 	closed, err := d.start(ctx, "closedCandidates")
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (d *document) callWithClosedRoots(ctx context.Context, result any, name str
 	if err := d.finish(ctx, closed, &hosts); err != nil {
 		return err
 	}
-	if d.exposeClosedShadowRoots(ctx, hosts) {
+	if exposeClosedShadowRoots(ctx, d, hosts) {
 		if p, err = d.start(ctx, name, args...); err != nil {
 			return err
 		}

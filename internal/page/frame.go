@@ -15,6 +15,10 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
+// WorldName is the name of the isolated world of our scripts in each document. The scripts share
+// the DOM with the page and no JavaScript.
+const WorldName = "chrome-mcp"
+
 // A frame is a frame of a tab, in any renderer process. It belongs to the State of its tree.
 type frame struct {
 	id     cdp.FrameID
@@ -44,6 +48,46 @@ type executionContext struct {
 	id     string                     // CDP's uniqueId
 	number runtime.ExecutionContextID // CDP's id, unique within one process
 	origin string
+}
+
+// ID returns the id of the frame.
+func (f *frame) ID() cdp.FrameID { return f.id }
+
+// Parent returns the id of the frame around f, or "" for the top frame.
+func (f *frame) Parent() cdp.FrameID { return f.parent }
+
+// Session returns the CDP session that reports the frame.
+func (f *frame) Session() *cdpconn.Session { return f.sess }
+
+// Loader returns the loader id of the document, or "" if it is not known.
+func (f *frame) Loader() cdp.LoaderID { return f.loader }
+
+// URL returns the URL of the document.
+func (f *frame) URL() string { return f.url }
+
+// Unreachable returns the URL that failed to load if the document is an error page, and "" otherwise.
+func (f *frame) Unreachable() string { return f.unreachable }
+
+// Cut returns why the response of the document ended early, or "" if it did not.
+func (f *frame) Cut() string { return f.cut }
+
+// SameDocumentNavigations returns how many navigations within its documents the frame has had.
+func (f *frame) SameDocumentNavigations() int { return f.sameDocumentNavigations }
+
+// Reached reports whether the document has reached a lifecycle event, such as DOMContentLoaded.
+func (f *frame) Reached(event string) bool { return f.reached[event] }
+
+// HadLoader reports whether loader is that of the document or of one of the last documents before it.
+func (f *frame) HadLoader(loader cdp.LoaderID) bool {
+	return f.loader == loader || slices.Contains(f.past, loader)
+}
+
+// World returns CDP's unique id of our isolated world in the document, or "" if it is not known.
+func (f *frame) World() string {
+	if f.world == nil {
+		return ""
+	}
+	return f.world.id
 }
 
 // addFrameTree adds the frames that the browser returned for a CDP session. Events may have
@@ -177,9 +221,8 @@ func (s *State) cutShort(loader cdp.LoaderID, why string) {
 		return
 	}
 	f.cut = why
-	for _, event := range lifecycleEvents {
-		s.lifecycle(f.id, loader, event)
-	}
+	s.lifecycle(f.id, loader, "DOMContentLoaded")
+	s.lifecycle(f.id, loader, "load")
 }
 
 // waitForFrames waits until the document of every out-of-process iframe is known, a dialog opens,

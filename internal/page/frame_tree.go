@@ -29,8 +29,8 @@ type frameTree struct {
 	timing   timing.Timing
 	wg       sync.WaitGroup
 	changed  notify.Broadcast           // the state of the tab has changed
-	attached atomic.Int64               // frames that have ever been attached to the tab
-	loaded   atomic.Int64               // documents that frames have loaded, without about: URLs, which belong to the documents around them
+	attached atomic.Int64               // see framesAttached
+	loaded   atomic.Int64               // see documentsLoaded
 	title    atomic.Pointer[notedTitle] // of the top document, when it was last read; nil if it was not
 
 	mu    sync.Mutex // guards state
@@ -114,6 +114,24 @@ func (s *State) Reset() {
 	clear(s.installed)
 	clear(s.pending)
 }
+
+// notifyChanged wakes up those who wait for a change of the tab, after a change that the tree does not
+// know.
+func (t *frameTree) notifyChanged() { t.changed.Notify() }
+
+// nextChange returns a channel that is closed at the next change of the tab.
+func (t *frameTree) nextChange() <-chan struct{} { return t.changed.Changed() }
+
+// framesAttached returns how many frames have ever been attached to the tab.
+func (t *frameTree) framesAttached() int64 { return t.attached.Load() }
+
+// documentsLoaded returns how many documents the frames of the tab have loaded, without those at about:
+// URLs, which belong to the documents around them.
+func (t *frameTree) documentsLoaded() int64 { return t.loaded.Load() }
+
+// waitUntil waits until cond is true. It calls cond without the lock, first immediately, and then after
+// every change.
+func (t *frameTree) waitUntil(ctx context.Context, cond func() bool) error { return t.changed.Wait(ctx, cond) }
 
 // awaitUnblocked is await, but it returns ErrDialogOpen as soon as a dialog is open.
 func (t *frameTree) awaitUnblocked(ctx context.Context, cond func(*State) (bool, error)) error {

@@ -26,7 +26,7 @@ func (t *Tab) isGone() bool {
 // AwaitHandoverEnd waits until the tab is not handed over. Calls that use [Tab.Acquire] need not call
 // it.
 func (t *Tab) AwaitHandoverEnd(ctx context.Context) error {
-	if t.changed.Wait(ctx, func() bool { return t.isGone() || !t.HandedOver() }) != nil {
+	if t.waitUntil(ctx, func() bool { return t.isGone() || !t.HandedOver() }) != nil {
 		return handedOverError(ctx)
 	}
 	return nil
@@ -83,7 +83,7 @@ func (g *openerGroup) acceptInput(accepted bool) {
 // notifyMembers reports a change to all tabs of the group.
 func (g *openerGroup) notifyMembers() {
 	for _, m := range g.members() {
-		m.changed.Notify()
+		m.notifyChanged()
 	}
 }
 

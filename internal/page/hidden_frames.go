@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/chromedp/cdproto/runtime"
-
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/deniedscripts"
@@ -52,12 +50,6 @@ var errFrameUnknown = &executor.Error{Code: executor.ErrPolicyDenied, Retryable:
 	Err:  errors.New("a frame is loading or does not respond, so it is not known whether the policy denies it"),
 	Hint: "Take the screenshot again when the frame has loaded, or take a snapshot instead."}
 
-// runFixed starts a script of package deniedscripts in the document, which may be denied.
-func (d *document) runFixed(ctx context.Context, script string) (*cdpconn.Pending, error) {
-	p, err := d.sess.Start(ctx, runtime.CommandCallFunctionOn, functionCall{Function: script, World: d.world, ByValue: true, Await: true, Silent: true})
-	return p, d.failure(err)
-}
-
 // hideDenied hides the content of the denied frames until show or release is called. It returns nil
 // if the tab has no denied frames.
 func (v *View) hideDenied(ctx context.Context) (*frameHider, error) {
@@ -96,10 +88,10 @@ func (h *frameHider) hide(ctx context.Context) error {
 	pending := make([]*cdpconn.Pending, len(h.frames))
 	var err error
 	for i, f := range h.frames {
-		if pending[i], err = f.doc.runFixed(limit, deniedscripts.HideContent); err != nil {
+		if pending[i], err = f.doc.startFunction(limit, functionCall{Function: deniedscripts.HideContent, ByValue: true, Await: true}); err != nil {
 			return h.failure(ctx, err)
 		}
-		if f.pending, err = f.doc.runFixed(limit, deniedscripts.WaitHidden); err != nil {
+		if f.pending, err = f.doc.startFunction(limit, functionCall{Function: deniedscripts.WaitHidden, ByValue: true, Await: true}); err != nil {
 			return h.failure(ctx, err)
 		}
 	}
@@ -259,7 +251,7 @@ func (h *frameHider) release(ctx context.Context) {
 func (h *frameHider) startShow(ctx context.Context) []*cdpconn.Pending {
 	pending := make([]*cdpconn.Pending, len(h.frames))
 	for i, f := range h.frames {
-		pending[i], _ = f.doc.runFixed(ctx, deniedscripts.ShowContent) // nil if the document is gone
+		pending[i], _ = f.doc.startFunction(ctx, functionCall{Function: deniedscripts.ShowContent, ByValue: true, Await: true}) // nil if the document is gone
 	}
 	for d := range h.around {
 		_, _ = d.start(ctx, "watchFrames", []int{})

@@ -23,7 +23,7 @@ type internalState struct {
 // scripts cannot read when ElementInternals sets them, and passes them to the page scripts. It
 // reports whether any of them changed. js/internals.js limits and remembers the elements that are
 // queried.
-func (d *document) readInternals(ctx context.Context, ids []int) bool {
+func readInternals(ctx context.Context, d *document, ids []int) bool {
 	if len(ids) == 0 {
 		return false
 	}

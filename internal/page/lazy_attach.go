@@ -89,7 +89,7 @@ func (t *Tab) reattach(ctx context.Context) error {
 	}
 	s := t.Lock()
 	s.Attach()
-	t.changed.Notify()
+	t.notifyChanged()
 	s.Unlock()
 	// The debugger may have been attached all along, for another client or while nothing read its
 	// events. Disabling these domains first makes the browser report their state again.
@@ -108,7 +108,7 @@ func (t *Tab) reattach(ctx context.Context) error {
 	t.wg.Go(func() {
 		enabled = t.enable(context.Background(), t.sess, false)
 		close(done)
-		t.changed.Notify()
+		t.notifyChanged()
 	})
 	err := t.await(ctx, func(s *State) (bool, error) {
 		if notify.IsClosed(done) {
@@ -154,7 +154,7 @@ func (t *Tab) discardAttached(s *State, err error) {
 	t.responses.detached()
 	t.inflight.clear()
 	t.entered.arrived(arrivalRestored, true, nil)
-	t.changed.Notify()
+	t.notifyChanged()
 }
 
 // bestKnownDocument returns the top document. Between two documents, after a crash and while the

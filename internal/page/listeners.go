@@ -23,7 +23,7 @@ var clickEvents = map[string]bool{
 // readListeners finds the elements inside clickable elements that have separate click listeners,
 // and passes them to the page scripts, which cannot read listeners. It reports whether it found
 // any. js/listeners.js limits and remembers the clickable elements that are queried.
-func (d *document) readListeners(ctx context.Context, ids []int) bool {
+func readListeners(ctx context.Context, d *document, ids []int) bool {
 	if len(ids) == 0 {
 		return false
 	}
@@ -33,7 +33,7 @@ func (d *document) readListeners(ctx context.Context, ids []int) bool {
 	var queries sync.WaitGroup
 	for _, id := range ids {
 		queries.Go(func() {
-			if d.readListenersOf(ctx, id, group) {
+			if readListenersOf(ctx, d, id, group) {
 				found.Store(true)
 			}
 		})
@@ -42,13 +42,13 @@ func (d *document) readListeners(ctx context.Context, ids []int) bool {
 	return found.Load()
 }
 
-func (d *document) readListenersOf(ctx context.Context, id int, group string) bool {
+func readListenersOf(ctx context.Context, d *document, id int, group string) bool {
 	container, err := d.object(ctx, id, group)
 	if err != nil || container == "" {
 		return false
 	}
 	elements := []map[string]any{} // not nil: CDP does not accept null
-	for _, n := range d.listening(ctx, container, group) {
+	for _, n := range listening(ctx, d, container, group) {
 		if object, err := d.resolveNode(ctx, n, d.world, group); err == nil {
 			elements = append(elements, map[string]any{"objectId": object})
 		}
@@ -64,8 +64,8 @@ func (d *document) readListenersOf(ctx context.Context, id int, group string) bo
 // listening returns the nodes inside a clickable element that have separate click listeners. If
 // only one descendant listens and the element itself does not, it returns none: a click on the
 // element is a click on that descendant.
-func (d *document) listening(ctx context.Context, container runtime.RemoteObjectID, group string) []cdp.BackendNodeID {
-	self, listeners := d.listenersWithin(ctx, container, group)
+func listening(ctx context.Context, d *document, container runtime.RemoteObjectID, group string) []cdp.BackendNodeID {
+	self, listeners := listenersWithin(ctx, d, container, group)
 	seen := make(map[cdp.BackendNodeID]bool)
 	var nodes []cdp.BackendNodeID
 	for _, l := range listeners {
@@ -85,7 +85,7 @@ func (d *document) listening(ctx context.Context, container runtime.RemoteObject
 
 // listenersWithin returns the id of an element, and the page's listeners of the element and of its
 // descendants.
-func (d *document) listenersWithin(ctx context.Context, container runtime.RemoteObjectID, group string) (self cdp.BackendNodeID, _ []*domdebugger.EventListener) {
+func listenersWithin(ctx context.Context, d *document, container runtime.RemoteObjectID, group string) (self cdp.BackendNodeID, _ []*domdebugger.EventListener) {
 	var node dom.DescribeNodeResult
 	if d.sess.Call(ctx, dom.CommandDescribeNode, map[string]any{"objectId": container}, &node) != nil || node.Node == nil {
 		return 0, nil
@@ -106,13 +106,13 @@ func (d *document) listenersWithin(ctx context.Context, container runtime.Remote
 
 // listensFor reports whether an element or one of its descendants has a listener of the page for a type
 // of event. It returns false if that is unknown.
-func (d *document) listensFor(ctx context.Context, id int, eventType string) bool {
+func listensFor(ctx context.Context, d *document, id int, eventType string) bool {
 	group, release := d.objectGroup(ctx)
 	defer release()
 	object, err := d.object(ctx, id, group)
 	if err != nil || object == "" {
 		return false
 	}
-	_, listeners := d.listenersWithin(ctx, object, group)
+	_, listeners := listenersWithin(ctx, d, object, group)
 	return slices.ContainsFunc(listeners, func(l *domdebugger.EventListener) bool { return l.Type == eventType })
 }

@@ -192,7 +192,7 @@ func (l *liveView) nextFrame(ctx context.Context) (*cdppage.EventScreencastFrame
 	}
 	t := l.view.tab
 	for {
-		changed := t.changed.Changed()
+		changed := t.nextChange()
 		dialog := t.dialogs.open.Load()
 		switch {
 		case dialog != nil && dialog != l.dialog:
@@ -255,14 +255,14 @@ func (l *liveView) endedError() error {
 // page hangs, it must be called again with the same frame.
 func (l *liveView) imageOf(ctx context.Context, frame *cdppage.EventScreencastFrame) (*executor.LiveImage, error) {
 	t := l.view.tab
-	changed := t.changed.Changed()
+	changed := t.nextChange()
 	if hidden, err := l.flush(ctx); hidden != "" || err != nil {
 		if err != nil || hidden == l.hidden && hidden != liveDialog {
 			return nil, err // the next call continues to flush
 		}
 		return l.hiddenImage(ctx, hidden), nil
 	}
-	loaded := t.loaded.Load()
+	loaded := t.documentsLoaded()
 	readable, known := l.view.allReadable(ctx)
 	same := loaded == l.loaded
 	l.loaded, l.pending = loaded, nil
@@ -316,7 +316,7 @@ func (l *liveView) flush(ctx context.Context) (hidden string, err error) {
 	defer limit.Stop()
 	late := l.hidden == liveHung || l.hidden == liveDialog
 	for {
-		changed := t.changed.Changed()
+		changed := t.nextChange()
 		switch dialog := t.dialogs.open.Load(); {
 		case dialog != nil && dialog != l.dialog:
 			l.dialog = dialog
@@ -343,6 +343,6 @@ func (l *liveView) flush(ctx context.Context) (hidden string, err error) {
 
 // HandedOver reports whether the tab is handed over.
 func (l *liveView) HandedOver() (handedOver bool, changed <-chan struct{}) {
-	changed = l.view.tab.changed.Changed()
+	changed = l.view.tab.nextChange()
 	return l.view.tab.HandedOver(), changed
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,25 +16,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
-
-func (d *document) title(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, d.tree.timing.Title)
-	defer cancel()
-	var s string
-	err := d.call(ctx, &s, "title")
-	if err == nil && d.top() {
-		d.tree.noteTitle(d.world, s)
-	}
-	return s, err
-}
-
-// A notedTitle is the title of the document that has a world with the given id.
-type notedTitle struct{ world, text string }
-
-// noteTitle stores the title of the top document, which has the world with the given id.
-func (t *frameTree) noteTitle(world, title string) {
-	t.title.Store(&notedTitle{world, title})
-}
 
 // Navigate loads url and waits until opts.Until is reached.
 func (v *View) Navigate(ctx context.Context, url string, opts *executor.NavigateOptions) (*executor.Navigation, error) {
@@ -361,11 +341,11 @@ func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until 
 	for {
 		err := t.awaitUnblocked(ctx, func(s *State) (bool, error) {
 			f := s.Top()
-			committed = committed || f.loader == loader || slices.Contains(f.past, loader)
-			if !committed || f.world == nil {
+			committed = committed || f.HadLoader(loader)
+			if !committed || f.World() == "" {
 				return false, nil
 			}
-			return event == "" || f.reached[event], nil
+			return event == "" || f.Reached(event), nil
 		})
 		if err != nil || until != executor.UntilNetworkIdle {
 			return err
@@ -388,7 +368,7 @@ func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until 
 func (v *View) fillNavigation(ctx context.Context, nav *executor.Navigation) error {
 	late := time.After(v.tab.timing.World)
 	for {
-		changed := v.tab.changed.Changed()
+		changed := v.tab.nextChange()
 		d, err := v.document(ctx, executor.OpRead)
 		if err != nil {
 			return err

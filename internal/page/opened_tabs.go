@@ -129,6 +129,6 @@ func (t *Tab) WaitForInitialNavigation(ctx context.Context) {
 		f := s.Top()
 		_, navigating := s.TopNavigation()
 		blank := f.url == "" || f.url == "about:blank"
-		return t.dialogs.open.Load() != nil || (f.world != nil && !navigating && f.reached["DOMContentLoaded"] && (!blank || s.FirstURL() == "" && f.reached["load"])), nil
+		return t.dialogs.open.Load() != nil || (f.World() != "" && !navigating && f.Reached("DOMContentLoaded") && (!blank || s.FirstURL() == "" && f.Reached("load"))), nil
 	})
 }

@@ -1,21 +1,11 @@
 package page
 
 import (
-	"context"
 	_ "embed"
-	"errors"
-	"fmt"
 	"strings"
 
-
-	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
-
-// WorldName is the name of the isolated world of our scripts in each document. The scripts share
-// the DOM with the page and no JavaScript.
-const WorldName = "chrome-mcp"
 
 // BindingName is the binding through which page scripts report to Go. It exists only in our
 // isolated world. Its calls arrive even if a dialog or a navigation prevents the response to the
@@ -70,18 +60,4 @@ const installedReport = `{"installed":true}`
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
 	return pagetext.Truncate(s, 300)
-}
-
-// timeoutAs returns an ErrTimeout that names what was waited for if err is an exceeded deadline. It
-// returns other errors unchanged.
-func timeoutAs(err error, what string) error {
-	if errors.Is(err, cdpconn.ErrCallTimeout) {
-		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: fmt.Errorf("timed out waiting for %s: %w", what, cdpconn.ErrCallTimeout),
-			Hint: cdpconn.HungHint}
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: fmt.Errorf("timed out waiting for %s", what),
-			Hint: executor.HintMoreTime + " Take a snapshot to see where the page is."}
-	}
-	return err
 }

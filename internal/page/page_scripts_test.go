@@ -44,7 +44,7 @@ func attach(t *testing.T, b *cdptest.FakeTransport) *Tab {
 // offlineTab returns a tab without a browser, of which only the top frame is known.
 func offlineTab(top cdp.FrameID) *Tab {
 	t := &Tab{openerGroup: new(openerGroup)}
-	t.frameTree = newFrameTree(nil, top, t, "", slog.New(slog.DiscardHandler), timing.Current())
+	t.frameTree = newFrameTree(nil, top, frameObserver{t}, "", slog.New(slog.DiscardHandler), timing.Current())
 	return t
 }
 
@@ -65,7 +65,7 @@ func load(t *testing.T, b *cdptest.FakeTransport, tab *Tab, n int) *document {
 		}
 		err = tab.await(t.Context(), func(s *State) (bool, error) {
 			f := s.Top()
-			return f.world != nil && f.world.id != d.world, nil
+			return f.World() != "" && f.World() != d.world, nil
 		})
 		if err != nil {
 			t.Fatal(err)

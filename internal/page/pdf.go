@@ -28,7 +28,7 @@ func (v *View) PDF(ctx context.Context, opts executor.PDFOptions) (*PrintedPDF, 
 	if err != nil {
 		return nil, err
 	}
-	before, attached := v.loaders(), v.tab.attached.Load()
+	before, attached := v.loaders(), v.tab.framesAttached()
 	v.tab.waitForFrames(ctx)
 	if readable, known := v.allReadable(ctx); !known {
 		return nil, &executor.Error{Code: executor.ErrNotActionable, Retryable: true,
@@ -55,7 +55,7 @@ func (v *View) PDF(ctx context.Context, opts executor.PDFOptions) (*PrintedPDF, 
 		return nil, timeoutAs(err, "the page to be printed")
 	}
 	// A page is notified when it is printed, and may load frames that were not checked.
-	if !top.current() || !v.sameLoaders(before) || v.tab.attached.Load() != attached {
+	if !top.current() || !v.sameLoaders(before) || v.tab.framesAttached() != attached {
 		return nil, &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errDocumentDetached, Hint: "The page loaded other documents while it was printed; try again."}
 	}
 	return &PrintedPDF{Data: res.Data, Pages: pagesOf(res.Data), Title: title}, nil

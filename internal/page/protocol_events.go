@@ -26,7 +26,7 @@ func (t *Tab) consumeEvents() {
 			s := t.Lock()
 			s.End(cmp.Or(t.sess.EndReason(), error(executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed"))))
 			t.setDialog(nil)
-			t.changed.Notify()
+			t.notifyChanged()
 			closed := executor.CodeOf(s.Gone()) == executor.ErrTargetGone
 			s.Unlock()
 			t.openerGroup.remove(t, closed)
@@ -229,7 +229,7 @@ func (t *Tab) handleEvent(s *State, ev cdpconn.Event) (after func()) {
 	default:
 		return nil
 	}
-	t.changed.Notify()
+	t.notifyChanged()
 	return after
 }
 
@@ -310,7 +310,7 @@ func (t *Tab) handleBindingCall(s *State, sess *cdpconn.Session, e runtime.Event
 		b.recordBlocked(s.documentOf(from), head.Blocked)
 	}
 	if head.Entered != nil && from != nil && t.HandedOver() {
-		t.entered.report(from.world.id, head.Entered.Number, head.Entered.Content)
+		t.entered.report(from.World(), head.Entered.Number, head.Entered.Content)
 	}
 	t.reports.deliver(head.Token, []byte(e.Payload))
 }

@@ -136,7 +136,7 @@ func (v *View) html(ctx context.Context, o executor.HTMLOptions) (*executor.HTML
 		Shortened int    `json:"shortened"`
 	}
 	changed := v.startComparing(ctx, el)
-	if err := el.doc.callWithClosedRoots(ctx, &markup, "html", el.id, !o.Inner, o.ShortenData); err != nil {
+	if err := callWithClosedRoots(ctx, el.doc, &markup, "html", el.id, !o.Inner, o.ShortenData); err != nil {
 		return nil, timeoutAs(err, "the page's markup")
 	}
 	if markup == nil {
@@ -277,7 +277,7 @@ func (v *View) links(ctx context.Context, o executor.LinksOptions) (*executor.Li
 			More  bool      `json:"more"`
 			recordedWalk
 		}
-		if err := d.callWithClosedRoots(ctx, &list, "links", id, v.refs.since(d.world)); err != nil {
+		if err := callWithClosedRoots(ctx, d, &list, "links", id, v.refs.since(d.world)); err != nil {
 			if i > 0 && errors.Is(err, errDocumentDetached) {
 				continue
 			}

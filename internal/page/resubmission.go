@@ -130,7 +130,7 @@ func (g *resubmissionGuard) denies(e fetch.EventRequestPaused) bool {
 func (g *resubmissionGuard) decide(denied bool) {
 	g.denied.Store(g.denied.Load() || denied)
 	g.decided.Store(true)
-	g.tab.changed.Notify()
+	g.tab.notifyChanged()
 }
 
 // madeByGET reports whether the top document is known to be the result of a GET request.

@@ -90,7 +90,7 @@ const maxShots = 3
 
 // shoot takes the screenshot after the page was scrolled.
 func (v *View) shoot(ctx context.Context, top *document, o executor.ScreenshotOptions, el *element) (*executor.Screenshot, error) {
-	before, loaded := v.loaders(), v.tab.loaded.Load()
+	before, loaded := v.loaders(), v.tab.documentsLoaded()
 	var m cdppage.GetLayoutMetricsResult
 	if err := v.command(ctx, "Page.getLayoutMetrics", nil, &m); err != nil {
 		return nil, timeoutAs(err, "the page's size")
@@ -117,7 +117,7 @@ func (v *View) shoot(ctx context.Context, top *document, o executor.ScreenshotOp
 	}
 	// A screenshot cannot be bound to the checked documents, so compare: a frame may have
 	// navigated, or been added and removed, during the screenshot.
-	if !v.sameLoaders(before) || v.tab.loaded.Load() != loaded {
+	if !v.sameLoaders(before) || v.tab.documentsLoaded() != loaded {
 		return nil, errFramesChanged
 	}
 	if clip != full {

@@ -48,11 +48,6 @@ func (v *View) captureLarge(ctx context.Context, top *document, capture func(ctx
 	return err
 }
 
-// awaitReplaced waits until another document has replaced d in its frame.
-func (d *document) awaitReplaced(ctx context.Context) error {
-	return d.tree.await(ctx, func(s *State) (bool, error) { return !s.shows(d), nil })
-}
-
 // awaitHung waits until the page does not respond for Timing.ResizedPage, and then returns true. It
 // returns false if ctx is done before or the document is gone.
 func (v *View) awaitHung(ctx context.Context, top *document) bool {

@@ -21,7 +21,7 @@ type changeTracker struct {
 	start          time.Time
 	doc            *document        // the top document before; nil if there was none
 	title          *cdpconn.Pending // query for the title of doc before; nil if it was not queried
-	lastTitle      *notedTitle      // title that was last read before; nil if none was
+	lastTitle      notedTitle       // that was last read before
 	loader         cdp.LoaderID
 	url            string
 	seq            int // sequence number of the newest request before
@@ -64,7 +64,7 @@ func (v *View) watch() *changeTracker {
 	w.popups, w.choosers = t.popups.counts(), t.fileChoosers.count()
 	dialog := t.dialogs.open.Load() != nil
 	s.Unlock()
-	w.lastTitle = t.title.Load()
+	w.lastTitle = t.lastTitle()
 	if v.opts.Downloads != nil {
 		w.downloads = v.opts.Downloads.Started()
 	}
@@ -298,7 +298,7 @@ func (w *changeTracker) waitForNavigation(ctx context.Context) error {
 	defer cancel()
 	err = t.awaitUnblocked(limit, func(s *State) (bool, error) {
 		f := s.Top()
-		return f.world != nil && f.reached["DOMContentLoaded"], nil
+		return f.World() != "" && f.Reached("DOMContentLoaded"), nil
 	})
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		return nil
@@ -352,7 +352,7 @@ func (w *changeTracker) titleBefore(ctx context.Context) (title string, known bo
 		return "", false
 	}
 	if w.title == nil {
-		if w.lastTitle == nil || w.lastTitle.world != w.doc.world {
+		if w.lastTitle.world != w.doc.world {
 			return "", false
 		}
 		return w.lastTitle.text, true

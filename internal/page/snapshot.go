@@ -243,18 +243,18 @@ func (v *View) outline(ctx context.Context, root *element, wo walkOptions) (*out
 	denied := v.deniedChildren(ctx, parents)
 	missing := len(docs) - len(walks)
 	for _, w := range walks {
-		tree, err := w.doc.readOutline(ctx, w.result, w.raw)
+		tree, err := readOutline(ctx, w.doc, w.result, w.raw)
 		more := false
 		if err == nil {
-			more = w.doc.exposeClosedShadowRoots(ctx, tree.ClosedRootCandidates)
-			more = w.doc.readInternals(ctx, tree.Customs) || more
-			more = w.doc.readListeners(ctx, tree.Clickables) || more
+			more = exposeClosedShadowRoots(ctx, w.doc, tree.ClosedRootCandidates)
+			more = readInternals(ctx, w.doc, tree.Customs) || more
+			more = readListeners(ctx, w.doc, tree.Clickables) || more
 		}
 		if more {
 			// The walk did not include what is known now.
 			var again *cdpconn.Pending
 			if again, err = w.doc.start(ctx, "snapshot", w.opts); err == nil {
-				tree, err = w.doc.readOutline(ctx, again, nil)
+				tree, err = readOutline(ctx, w.doc, again, nil)
 			}
 		}
 		switch {
@@ -318,7 +318,7 @@ func (v *View) deniedChildren(ctx context.Context, parents map[cdp.FrameID]*docu
 }
 
 // readOutline decodes the result of a walk. If raw is nil, it waits for p first.
-func (d *document) readOutline(ctx context.Context, p *cdpconn.Pending, raw jsonv2.Value) (*outline.Document, error) {
+func readOutline(ctx context.Context, d *document, p *cdpconn.Pending, raw jsonv2.Value) (*outline.Document, error) {
 	if raw == nil {
 		if err := d.finish(ctx, p, &raw); err != nil {
 			return nil, err

@@ -145,7 +145,7 @@ func Attach(ctx context.Context, sess *cdpconn.Session, opts Options) (*Tab, err
 func newTab(sess *cdpconn.Session, opts Options) *Tab {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	t := &Tab{opts: opts, openedAt: time.Now(), attaching: make(chan struct{}, 1)}
-	t.frameTree = newFrameTree(sess, cdp.FrameID(sess.Target().TargetID), t, installScript(), opts.Logger, cmp.Or(opts.Timing, timing.Current()))
+	t.frameTree = newFrameTree(sess, cdp.FrameID(sess.Target().TargetID), frameObserver{t}, installScript(), opts.Logger, cmp.Or(opts.Timing, timing.Current()))
 	t.inflight.quiet = t.timing.NetworkIdle
 	t.own.Store(opts.Own)
 	if opts.Opener != nil {
@@ -292,7 +292,7 @@ func (t *Tab) enabled(ctx context.Context, s *cdpconn.Session, commands []comman
 		if commands[i].method == "Page.getFrameTree" {
 			state := t.Lock()
 			state.addFrameTree(s, result.FrameTree)
-			t.changed.Notify()
+			t.notifyChanged()
 			state.Unlock()
 		}
 	}

@@ -66,7 +66,7 @@ func (v *View) upload(ctx context.Context, el *element, files []upload.File) (no
 		in.doc = el.doc
 		return "", v.setInputFiles(parentContext(ctx), in, files)
 	}
-	if el.doc.listensFor(ctx, el.id, "drop") {
+	if listensFor(ctx, el.doc, el.id, "drop") {
 		return v.dropFiles(ctx, el, files)
 	}
 	watch := el.watch

@@ -61,12 +61,6 @@ type ViewOptions struct {
 	Secrets executor.Secrets
 }
 
-// A node identifies one element: the id of its document's isolated world and the element id.
-type node struct {
-	world string
-	id    int
-}
-
 // NewView returns a client's view of the tab.
 func (t *Tab) NewView(opts ViewOptions) *View {
 	if opts.Gate == nil {
@@ -191,7 +185,7 @@ func (v *View) Info(ctx context.Context) (url, title, origin string, err error) 
 	limit, cancel := context.WithTimeout(ctx, t.timing.World)
 	t.await(limit, func(s *State) (bool, error) {
 		f := s.Top()
-		return s.Detached() || t.dialogs.open.Load() != nil || f.world != nil || f.loader == "", nil
+		return s.Detached() || t.dialogs.open.Load() != nil || f.World() != "" || f.loader == "", nil
 	})
 	cancel()
 	s := t.Lock()
@@ -284,7 +278,7 @@ func (t *Tab) KnowsDocument(frame string) bool {
 	for f != nil && s.isInitial(f) {
 		f = s.Frame(f.parent)
 	}
-	return f != nil && (f == s.Top() || f.world != nil)
+	return f != nil && (f == s.Top() || f.World() != "")
 }
 
 // CheckDownload checks with the gate whether a frame of the tab may download url.

@@ -179,8 +179,8 @@ func (w *waiter) evaluate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		remote, exception, err := top.evaluate(ctx, w.cond.Expression, true)
-		top.releaseEval(ctx, remote)
+		remote, exception, err := evaluate(ctx, top, w.cond.Expression, true)
+		releaseEval(ctx, top, remote)
 		if err := cmp.Or(guarded(), err); err != nil {
 			return err
 		}
@@ -203,7 +203,7 @@ func (w *waiter) evaluate(ctx context.Context) error {
 func (t *Tab) hasReached(state executor.WaitUntil) bool {
 	s := t.Lock()
 	defer s.Unlock()
-	if event := lifecycleEvents[state]; event != "" && !s.Top().reached[event] {
+	if event := lifecycleEvents[state]; event != "" && !s.Top().Reached(event) {
 		return false
 	}
 	if state != executor.UntilNetworkIdle {
