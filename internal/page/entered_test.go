@@ -9,9 +9,9 @@ import (
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 )
@@ -217,9 +217,8 @@ func TestDocumentKnownAfterHandover(t *testing.T) {
 func TestDocumentKnownAtEndOfHandover(t *testing.T) {
 	tab := offlineTab("T")
 	s := tab.Lock()
-	f := s.Top()
-	f.sess, f.world = new(cdpconn.Session), &executionContext{id: "new"}
-	d := s.documentOf(f)
+	s.worldCreated(tab.sess, &runtime.ExecutionContextDescription{UniqueID: "new", Name: WorldName, AuxData: []byte(`{"frameId":"T"}`)})
+	d := s.documentOf(s.Top())
 	s.Unlock()
 	tab.handoverEnded([]*document{d})
 	if len(tab.entered.pending(d)) > 0 {

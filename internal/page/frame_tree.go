@@ -131,7 +131,9 @@ func (t *frameTree) documentsLoaded() int64 { return t.loaded.Load() }
 
 // waitUntil waits until cond is true. It calls cond without the lock, first immediately, and then after
 // every change.
-func (t *frameTree) waitUntil(ctx context.Context, cond func() bool) error { return t.changed.Wait(ctx, cond) }
+func (t *frameTree) waitUntil(ctx context.Context, cond func() bool) error {
+	return t.changed.Wait(ctx, cond)
+}
 
 // awaitUnblocked is await, but it returns ErrDialogOpen as soon as a dialog is open.
 func (t *frameTree) awaitUnblocked(ctx context.Context, cond func(*State) (bool, error)) error {

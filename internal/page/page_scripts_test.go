@@ -5,19 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/runtime"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
@@ -44,7 +39,7 @@ func attach(t *testing.T, b *cdptest.FakeTransport) *Tab {
 // offlineTab returns a tab without a browser, of which only the top frame is known.
 func offlineTab(top cdp.FrameID) *Tab {
 	t := &Tab{openerGroup: new(openerGroup)}
-	t.frameTree = newFrameTree(nil, top, frameObserver{t}, "", slog.New(slog.DiscardHandler), timing.Current())
+	t.frameTree = newFrameTree(new(cdpconn.Session), top, frameObserver{t}, "", slog.New(slog.DiscardHandler), timing.Current())
 	return t
 }
 
@@ -169,82 +164,5 @@ func TestScriptsInstalledOnce(t *testing.T) {
 				t.Errorf("the scripts were %s, want %s (%v)", title, want, err)
 			}
 		})
-	}
-}
-
-// TestDocumentError checks which of the browser's errors mean that the document no longer exists.
-func TestDocumentError(t *testing.T) {
-	for text, gone := range map[string]bool{
-		"uniqueContextId not found":             true,
-		"Cannot find context with specified id": true,
-		"Execution context was destroyed.":      true,
-		"Promise was collected":                 true,
-		"Inspected target navigated or closed":  true,
-		"Session with given id not found.":      true,
-		"Could not compute box model.":          false,
-		"Invalid parameters":                    false,
-		"No node with given id found":           false,
-		"Not attached to an active page":        false,
-		"Internal error":                        false,
-		"'Foo.bar' wasn't found":                false,
-	} {
-		err := documentError(&cdpconn.Error{Method: "Runtime.callFunctionOn", Code: -32000, Message: text})
-		if got := strings.HasPrefix(err.Error(), errDocumentDetached.Error()); got != gone || executor.CodeOf(err) != executor.ErrCDP {
-			t.Errorf("%q: %v, code %s", text, err, executor.CodeOf(err))
-		}
-	}
-}
-
-func TestScriptError(t *testing.T) {
-	var log strings.Builder
-	d := &document{tree: &frameTree{log: slog.New(slog.NewTextHandler(&log, nil))}}
-	err := d.scriptError(&runtime.ExceptionDetails{Exception: &runtime.RemoteObject{
-		Description: "RangeError: too deep\n    at mayGenerate (<anonymous>:5155:21)",
-	}})
-	if s := err.Error(); !strings.Contains(s, "RangeError: too deep") || strings.Contains(s, "mayGenerate") {
-		t.Errorf("error: %q", s)
-	}
-	if !strings.Contains(log.String(), "mayGenerate") {
-		t.Errorf("log: %q", log.String())
-	}
-}
-
-func TestInOrder(t *testing.T) {
-	state := offlineTab("T").Lock()
-	defer state.Unlock()
-	for _, id := range []cdp.FrameID{"a", "b", "c"} {
-		state.frameAttached(nil, id, "T")
-	}
-	state.frameAttached(nil, "in b", "b")
-	state.dropFrame("a")
-	state.frameAttached(nil, "d", "T") // must not get the number of an existing frame
-	state.dropFrame("c")
-	state.frameAttached(nil, "e", "T")
-	seen := make(map[int64]bool)
-	var got []string
-	for _, f := range state.inOrder() {
-		if seen[f.order] {
-			t.Errorf("%s has the same number as another frame", f.id)
-		}
-		seen[f.order] = true
-		got = append(got, string(f.id))
-	}
-	if s := strings.Join(got, ", "); s != "T, b, in b, d, e" {
-		t.Errorf("order of the frames: %s", s)
-	}
-}
-
-func TestManyFrames(t *testing.T) {
-	state := offlineTab("T").Lock()
-	defer state.Unlock()
-	for i := range 5000 {
-		state.frameAttached(nil, cdp.FrameID(fmt.Sprint(i)), "T")
-	}
-	start := time.Now()
-	if n := len(state.inOrder()); n != 5001 {
-		t.Errorf("%d frames", n)
-	}
-	if took := time.Since(start); tier.LongEnabled() && took > time.Second {
-		t.Errorf("took %v: probably quadratic in the number of frames", took)
 	}
 }
