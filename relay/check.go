@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 )
 
@@ -301,7 +302,7 @@ func checkWorld(ctx context.Context, c *client, cmd *command) error {
 		s, _ := text(value)
 		switch string(key) {
 		case "worldName", "executionContextName":
-			if s == page.WorldName {
+			if s == frames.WorldName {
 				err = denied("Choose another name.", "chrome-mcp uses an isolated world of this name")
 			}
 		case "name":

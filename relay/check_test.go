@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 )
 
@@ -278,7 +279,7 @@ func TestIsolatedWorld(t *testing.T) {
 			"id": id, "uniqueId": fmt.Sprint("u", id), "name": name, "auxData": map[string]any{"isDefault": isDefault},
 		}})
 	}
-	world(1, page.WorldName, false)
+	world(1, frames.WorldName, false)
 	world(2, "", true)
 	if p := c.event("Runtime.executionContextCreated", nil); fmt.Sprint(p["context"].(map[string]any)["id"]) != "2" {
 		t.Error(p)
@@ -299,9 +300,9 @@ func TestIsolatedWorld(t *testing.T) {
 		}
 	}
 	c.denied("S", "Runtime.addBinding", map[string]any{"name": page.BindingName}, "binding of this name")
-	c.denied("S", "Runtime.addBinding", map[string]any{"name": "x", "executionContextName": page.WorldName}, "world of this name")
+	c.denied("S", "Runtime.addBinding", map[string]any{"name": "x", "executionContextName": frames.WorldName}, "world of this name")
 	for _, method := range []string{"Page.createIsolatedWorld", "Page.addScriptToEvaluateOnNewDocument"} {
-		c.denied("S", method, map[string]any{"worldName": page.WorldName}, "world of this name")
+		c.denied("S", method, map[string]any{"worldName": frames.WorldName}, "world of this name")
 		c.call("S", method, map[string]any{"worldName": "utility"})
 	}
 	c.call("S", "Runtime.evaluate", map[string]any{"contextId": 9}) // of Page.createIsolatedWorld

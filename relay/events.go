@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/page"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // handleEvent handles an event, and reports whether m, which it changes, is for the client. Only
@@ -128,7 +128,7 @@ func (c *client) executionContextCreated(s *cdpSession, m *executor.CDPMessage) 
 		return false
 	}
 	x := e.Context
-	if x.Name == page.WorldName && x.AuxData.IsDefault != nil && !*x.AuxData.IsDefault {
+	if x.Name == frames.WorldName && x.AuxData.IsDefault != nil && !*x.AuxData.IsDefault {
 		return false
 	}
 	c.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/page"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -118,7 +118,7 @@ func (t *cdpTarget) replayEvents(domain string, s *cdpSession) {
 	switch domain {
 	case "Runtime":
 		for _, c := range t.contexts {
-			s.deliver(&wire.CDPEvent{Method: "Runtime.executionContextCreated", Params: c.params}, c.name == page.WorldName)
+			s.deliver(&wire.CDPEvent{Method: "Runtime.executionContextCreated", Params: c.params}, c.name == frames.WorldName)
 		}
 	case "Debugger":
 		send("Debugger.scriptParsed", t.scripts)
@@ -137,7 +137,7 @@ func (t *cdpTarget) record(e *wire.CDPEvent) (hidden bool) {
 			return false
 		}
 		t.contexts = append(slices.DeleteFunc(t.contexts, func(x cdpContext) bool { return x.id == c.id }), c)
-		return c.name == page.WorldName
+		return c.name == frames.WorldName
 	case "Runtime.executionContextsCleared":
 		t.contexts, t.scripts = nil, nil
 	case "Runtime.executionContextDestroyed", "Runtime.consoleAPICalled", "Runtime.bindingCalled":
@@ -148,7 +148,7 @@ func (t *cdpTarget) record(e *wire.CDPEvent) (hidden bool) {
 			return false
 		}
 		i := slices.IndexFunc(t.contexts, func(c cdpContext) bool { return c.id == p.ID })
-		hidden = i >= 0 && t.contexts[i].name == page.WorldName
+		hidden = i >= 0 && t.contexts[i].name == frames.WorldName
 		if i >= 0 && e.Method == "Runtime.executionContextDestroyed" {
 			t.contexts = slices.Delete(t.contexts, i, i+1)
 		}

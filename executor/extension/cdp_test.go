@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/page"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
@@ -158,7 +158,7 @@ func TestCDPClients(t *testing.T) {
 		for _, c := range []*cdpPeer{a, b} {
 			c.mu.Lock()
 			for _, m := range c.events {
-				if strings.Contains(string(m.Params), `"name":"`+page.WorldName+`"`) {
+				if strings.Contains(string(m.Params), `"name":"`+frames.WorldName+`"`) {
 					t.Errorf("a client sees the tools' world: %.200s", m.Params)
 				}
 			}

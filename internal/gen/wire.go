@@ -15,6 +15,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/deniedscripts"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -86,7 +87,7 @@ func render(dir string) ([]byte, error) {
 	w.constant("SLOW_CDP", wire.SlowCDP(), fmt.Sprintf("CDP methods for which the server waits %d s.", int(wire.SlowTimeout.Seconds())))
 	w.constant("INPUT_BLOCK_SCRIPTS", []string{deniedscripts.BlockInput, deniedscripts.UnblockInput, deniedscripts.LockScrolling}, "The scripts that block input in a document, unblock it, and prevent input from scrolling it.")
 	w.constant("CONTENT_HIDING_SCRIPTS", []string{deniedscripts.HideContent, deniedscripts.WaitHidden, deniedscripts.ShowContent}, "The scripts that hide a document's content, wait until that is drawn and show it again.")
-	w.constant("WORLD_NAME", page.WorldName, "The name of the isolated world of the tools' scripts in each document.")
+	w.constant("WORLD_NAME", frames.WorldName, "The name of the isolated world of the tools' scripts in each document.")
 	w.constant("BINDING_NAME", page.BindingName, "The name of the binding through which these scripts report to the server.")
 	w.constant("EVENTS", events, "The events, with the keys of their data.")
 	w.constant("MESSAGES", messages, "The message types: who sends them, and their keys in addition to type and v.")

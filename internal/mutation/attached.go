@@ -82,9 +82,9 @@ var attached = promises{
 		},
 	},
 	"The origin is the one that the browser reports, not the page: opaque origins are denied, blank pages have the origin of their creator.": {{
-		File:    "internal/page/frame_tree.go",
-		Old:     `return t.observer.ownsBlank() && !t.shown`,
-		New:     `return t.observer.ownsBlank()`,
+		File:    "internal/frames/tree.go",
+		Old:     `return s.tree.observer.OwnsBlank() && !s.shown`,
+		New:     `return s.tree.observer.OwnsBlank()`,
 		Package: "./executor/chromium", Test: "^TestBlankPopup$",
 	}},
 	"Browser arguments that bypass the egress proxy or weaken site isolation are rejected": {

@@ -49,7 +49,7 @@ var general = []Mutation{
 	},
 	{
 		"`reload`, `back`, `forward` and scripts that reload send a form again", "internal/page/resubmission.go",
-		`denied = !known || !n.history`, `denied = false`,
+		`denied = !known || !n.History`, `denied = false`,
 		"./executor/chromium", "TestExecutor/.*/^resubmission$/reload_sends_a_form_again_only_with_resubmit",
 	},
 	{
@@ -117,11 +117,11 @@ var general = []Mutation{
 		"./policy", "TestAllDomains",
 	},
 	{
-		"The origin is the one that the browser", "internal/page/frame.go",
+		"The origin is the one that the browser", "internal/frames/frame.go",
 		`	return executor.OriginOpaque
 }`, `	return executor.OriginInternal
 }`,
-		"./internal/page", "TestEffectiveOrigin",
+		"./internal/frames", "TestEffectiveOrigin",
 	},
 	{
 		"The gate checks the tab, frame", "internal/page/view.go",
@@ -130,7 +130,7 @@ var general = []Mutation{
 	},
 	{
 		"Scripts are bound to the document that was checked", "internal/page/eval.go",
-		`"uniqueContextId": d.main, "awaitPromise": await`, `"awaitPromise": await`,
+		`"uniqueContextId": d.MainWorld, "awaitPromise": await`, `"awaitPromise": await`,
 		"./executor/chromium", "TestExecutor/.*/gate/page_navigates_while_the_gate_decides_about_eval$",
 	},
 	{
@@ -188,7 +188,7 @@ var general = []Mutation{
 	// What is reported.
 	{
 		"Reads omit denied frames, also", "internal/page/view.go",
-		`		if denied[string(d.parent)] || v.check(ctx, d, op, "") != nil {`, `		if d.top() && v.check(ctx, d, op, "") != nil {`,
+		`		if denied[string(d.Parent)] || v.check(ctx, d, op, "") != nil {`, `		if d.IsTop() && v.check(ctx, d, op, "") != nil {`,
 		"./executor/chromium", "TestExecutor/.*/denied_frames/",
 	},
 	{

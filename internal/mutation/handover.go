@@ -65,8 +65,8 @@ var handovers = promises{
 			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
 		},
 		{
-			File: "internal/page/tree_observer.go",
-			Old:  "	t.recordArrival(f, restored, started)\n", New: "",
+			File: "internal/page/frame_observer.go",
+			Old:  "	t.recordArrival(s, f, restored, started)\n", New: "",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
 		},
 		{

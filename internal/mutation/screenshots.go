@@ -10,12 +10,12 @@ var screenshots = promises{
 		},
 		{
 			File:    "internal/page/view_transition.go",
-			Old:     "denied := hidden || len(past) == maxPastDocuments",
-			New:     "denied := len(past) == maxPastDocuments",
+			Old:     "denied := hidden || !complete",
+			New:     "denied := !complete",
 			Package: "./executor/chromium", Test: "^TestExecutor$/./^denied_pixels$/^view_transition_with_old",
 		},
 		{
-			File:    "internal/page/frame.go",
+			File:    "internal/frames/frame.go",
 			Old:     `if f == nil && aux.FrameID != ""`,
 			New:     "if false",
 			Package: "./executor/chromium", Test: "^TestExecutor$/./^denied_pixels$/^denied_frames_restored",

@@ -4,7 +4,7 @@ var secrets = promises{
 	"A secret is entered only in a document of one of its origins": {
 		{
 			File:    "internal/page/secret.go",
-			Old:     "|| !slices.Contains(s.Origins, d.origin)",
+			Old:     "|| !slices.Contains(s.Origins, d.Origin)",
 			New:     "",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/^secrets$/not_typed_in_documents_of_other_origins",
 		},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // actionabilityOptions are the ActionabilityOptions of js/actionability.js.
@@ -51,12 +52,12 @@ type actionabilityResult struct {
 // relative to the document that was reached between the element's own and the top one.
 type actionPoint struct {
 	x, y float64
-	path []*document // from the element's document to the top document
+	path []*frames.Document // from the element's document to the top document
 	// inner is the same point in the viewport of the element's own document.
 	inner [2]float64
 	// frame is the document of the frame that the point is in, if the element is an iframe or has
 	// one at the point. That document receives the events.
-	frame *document
+	frame *frames.Document
 	// moved means that the element moved or was scrolled before it was stable, or that one of the
 	// frames around it is an out-of-process iframe.
 	moved bool
@@ -83,10 +84,10 @@ func (v *View) waitActionable(ctx context.Context, el *element, opts actionabili
 		opts.Timeout = max(time.Until(deadline).Milliseconds(), 50)
 		p, problem, err := v.checkActionability(ctx, el, opts)
 		switch {
-		case errors.Is(err, errDocumentDetached), problem != nil && problem.Problem == "gone":
+		case errors.Is(err, frames.ErrDocumentGone), problem != nil && problem.Problem == "gone":
 			return nil, v.detachedBeforeActionError(ctx, el)
 		case err != nil:
-			return nil, timeoutAs(err, "the element to become actionable")
+			return nil, frames.TimeoutAs(err, "the element to become actionable")
 		case problem == nil:
 			return p, nil
 		}
@@ -111,8 +112,8 @@ const optionOfClosedList = "folded"
 // An actionabilityFailure is the reason why an element is not actionable.
 type actionabilityFailure struct {
 	actionabilityResult
-	doc   *document // the document in which the failure was found
-	retry bool      // doc is above the element's own document, so another check may help
+	doc   *frames.Document // the document in which the failure was found
+	retry bool             // doc is above the element's own document, so another check may help
 }
 
 // checkActionability waits in the page for el to become actionable, and computes the action point.
@@ -132,7 +133,7 @@ func (v *View) checkActionability(ctx context.Context, el *element, opts actiona
 	if !a.OK {
 		return nil, &actionabilityFailure{actionabilityResult: a, doc: el.doc}, nil
 	}
-	p := &actionPoint{x: a.X, y: a.Y, moved: a.Moved, inner: [2]float64{a.X, a.Y}, path: []*document{el.doc}, field: a.Info, entry: a.Entry}
+	p := &actionPoint{x: a.X, y: a.Y, moved: a.Moved, inner: [2]float64{a.X, a.Y}, path: []*frames.Document{el.doc}, field: a.Info, entry: a.Entry}
 	if a.Frame != 0 {
 		if p.frame = v.frameAt(ctx, el.doc, a.Frame); p.frame == nil {
 			return nil, nil, frameNotReadyError("frame " + v.describe(ctx, el))
@@ -142,14 +143,14 @@ func (v *View) checkActionability(ctx context.Context, el *element, opts actiona
 		}
 	}
 	pinch := a.Pinch
-	for d := el.doc; !d.top(); {
-		parent, owner, err := d.frameElement(ctx)
+	for d := el.doc; !d.IsTop(); {
+		parent, owner, err := d.FrameElement(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
 		var up actionabilityResult
 		start := time.Now()
-		if err := parent.call(ctx, &up, "toParentDocument", owner, p.x, p.y, map[string]any{"hit": opts.Hit == nil || *opts.Hit, "timeout": opts.Timeout}); err != nil {
+		if err := parent.Call(ctx, &up, "toParentDocument", owner, p.x, p.y, map[string]any{"hit": opts.Hit == nil || *opts.Hit, "timeout": opts.Timeout}); err != nil {
 			return nil, nil, err
 		}
 		if !up.OK {
@@ -158,7 +159,7 @@ func (v *View) checkActionability(ctx context.Context, el *element, opts actiona
 			return nil, &actionabilityFailure{actionabilityResult: up, doc: parent, retry: time.Since(start) < v.tab.timing.ParentDocument && v.pause(ctx)}, nil
 		}
 		p.x, p.y, pinch = up.X, up.Y, up.Pinch
-		p.moved = p.moved || up.Moved || parent.sess != d.sess
+		p.moved = p.moved || up.Moved || parent.Session != d.Session
 		p.path = append(p.path, parent)
 		d = parent
 	}
@@ -172,12 +173,12 @@ func (v *View) checkActionability(ctx context.Context, el *element, opts actiona
 
 // frameAt returns the document of the frame in the element of parent with the given element id, or
 // nil if it is unknown.
-func (v *View) frameAt(ctx context.Context, parent *document, id int) *document {
-	for _, d := range v.tab.documents() {
-		if d.parent != parent.frame {
+func (v *View) frameAt(ctx context.Context, parent *frames.Document, id int) *frames.Document {
+	for _, d := range v.tab.tree.Documents() {
+		if d.Parent != parent.Frame {
 			continue
 		}
-		if owner, err := d.owner(ctx, parent); err == nil && owner == id {
+		if owner, err := d.Owner(ctx, parent); err == nil && owner == id {
 			return d
 		}
 	}
@@ -186,8 +187,8 @@ func (v *View) frameAt(ctx context.Context, parent *document, id int) *document 
 
 // pause waits for about two animation frames of the top document. It reports whether it succeeded.
 func (v *View) pause(ctx context.Context) bool {
-	d, err := v.tab.document(ctx)
-	return err == nil && d.call(ctx, nil, "waitForQuiet", "", quietOptions{}) == nil
+	d, err := v.tab.tree.TopDocument(ctx)
+	return err == nil && d.Call(ctx, nil, "waitForQuiet", "", quietOptions{}) == nil
 }
 
 // notStable returns the error for an element that does not stay at its action point.

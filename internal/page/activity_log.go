@@ -10,6 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // Limits of the activity log, in addition to executor.MaxRecords.
@@ -128,11 +129,11 @@ type numbered[T any] struct {
 	item   T
 	number int
 	bytes  int
-	path   []*document // the document of the item and the documents around it; nil means unknown; see View.visibilityFilter
+	path   []*frames.Document // the document of the item and the documents around it; nil means unknown; see View.visibilityFilter
 }
 
 // put adds an item of the given size. It returns the items that were dropped to make space.
-func (r *ring[T]) put(item T, bytes int, path []*document) (dropped []T) {
+func (r *ring[T]) put(item T, bytes int, path []*frames.Document) (dropped []T) {
 	bytes += 200 // estimated overhead
 	r.last++
 	r.bytes += bytes
@@ -168,7 +169,7 @@ func (t *Tab) Record() {
 	if !t.Attached() {
 		return
 	}
-	for _, s := range t.frameSessions() {
+	for _, s := range t.tree.Sessions() {
 		if _, err := s.Start(context.Background(), "Network.enable", t.networkEnableParams()); err != nil {
 			t.log.Debug("retaining response bodies", "error", err)
 		}
@@ -227,10 +228,10 @@ func (l *activityLog) alreadyRecorded(at runtime.Timestamp) bool {
 // visibilityFilter returns a function that reports whether a record may be returned to the client.
 // The documents of the record must be known, and the gate must allow reading each of them with the
 // URL that it had at that time. The function queries the gate once per document.
-func (v *View) visibilityFilter(ctx context.Context) func(path []*document) bool {
-	denied := cached(func(d document) bool { return v.check(ctx, &d, executor.OpRead, "") != nil })
-	return func(path []*document) bool {
-		return path != nil && !slices.ContainsFunc(path, func(d *document) bool { return denied(*d) })
+func (v *View) visibilityFilter(ctx context.Context) func(path []*frames.Document) bool {
+	denied := cached(func(d frames.Document) bool { return v.check(ctx, &d, executor.OpRead, "") != nil })
+	return func(path []*frames.Document) bool {
+		return path != nil && !slices.ContainsFunc(path, func(d *frames.Document) bool { return denied(*d) })
 	}
 }
 
@@ -238,7 +239,7 @@ func (v *View) visibilityFilter(ctx context.Context) func(path []*document) bool
 // If not, only its origin may be returned.
 func (v *View) urlVisibilityFilter(ctx context.Context) func(url string) bool {
 	return cached(func(url string) bool {
-		d := &document{tree: v.tab.frameTree, frame: v.tab.main, url: url, origin: originOfURL(url)}
+		d := v.tab.documentAt(url)
 		return v.check(ctx, d, executor.OpList, "") == nil
 	})
 }
@@ -267,7 +268,7 @@ func newestOf[T any](list []T, limit int) []T {
 
 // recordOf returns the top document, which the gate must allow to be read. If the tab is recording,
 // it calls use with the activity log, which is locked.
-func (v *View) recordOf(ctx context.Context, use func(*activityLog)) (*document, error) {
+func (v *View) recordOf(ctx context.Context, use func(*activityLog)) (*frames.Document, error) {
 	d, err := v.document(ctx, executor.OpRead)
 	if err != nil {
 		return nil, err

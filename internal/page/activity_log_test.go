@@ -72,7 +72,7 @@ func TestFirstRequestOfPopup(t *testing.T) {
 			tab.opts.Opener = c.opener
 			tab.recording.start()
 			var got []string
-			state := tab.Lock()
+			state := tab.tree.Lock()
 			defer state.Unlock()
 			tab.recording.update(func(l *activityLog) {
 				for _, e := range c.sent {

@@ -13,6 +13,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/deniedscripts"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
@@ -116,35 +117,20 @@ func (b *inputBlocker) unhandled() (pending []sentInput) {
 
 // A requirement is a pending command in a document's CDP session.
 type requirement struct {
-	doc     *document
+	doc     *frames.Document
 	pending *cdpconn.Pending
 }
 
 // wait waits for the response. After a timeout the command stays pending, because its response is
 // still needed.
 func (r requirement) wait(ctx context.Context) error {
-	t := r.doc.tree
-	for {
-		changed, err := t.obstruction()
-		switch {
-		case notify.IsClosed(r.pending.Done()):
-			return r.doc.failure(r.pending.Wait(ctx, nil))
-		case err != nil:
-			return err
-		}
-		select {
-		case <-r.pending.Done():
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	return r.doc.AwaitResponse(ctx, r.pending)
 }
 
 // lateError returns the error of input that was not sent because r got no response.
 func (r requirement) lateError() error {
 	what, hint := "a frame that input may not reach", "Try again when the frame has loaded, or reload the page."
-	if r.doc.world != "" { // from admit
+	if r.doc.World != "" { // from admit
 		what, hint = "the page", "Try again; if it still does not respond, reload the page."
 	}
 	return &executor.Error{Code: executor.ErrNotActionable, Retryable: true, Err: errors.New(what + " is loading or does not respond, so the input was not sent"), Hint: hint}
@@ -159,10 +145,10 @@ func (v *View) block(ctx context.Context) *inputBlocker {
 	if !isNew {
 		return b
 	}
-	for _, s := range t.frameSessions() {
+	for _, s := range t.tree.Sessions() {
 		b.install(ctx, s)
 	}
-	for _, d := range t.documents() {
+	for _, d := range t.tree.Documents() {
 		if v.mayReach(ctx, d) {
 			b.admit(ctx, d)
 		}
@@ -173,7 +159,7 @@ func (v *View) block(ctx context.Context) *inputBlocker {
 
 // mayReach reports whether the gate lets input reach d. It also checks documents that are not the
 // target of the input, so it records no decision.
-func (v *View) mayReach(ctx context.Context, d *document) bool {
+func (v *View) mayReach(ctx context.Context, d *frames.Document) bool {
 	ctx = executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: func(executor.Decision) {}})
 	return v.check(ctx, d, executor.OpList, "") == nil && v.check(ctx, d, executor.OpAct, "") == nil
 }
@@ -191,7 +177,7 @@ func (b *inputBlocker) install(ctx context.Context, s *cdpconn.Session) {
 	}
 	for _, source := range b.sources[len(b.scripts[s]):] {
 		p, err := s.Start(ctx, cdppage.CommandAddScriptToEvaluateOnNewDocument, map[string]any{
-			"source": source, "worldName": WorldName, "runImmediately": true,
+			"source": source, "worldName": frames.WorldName, "runImmediately": true,
 		})
 		if err != nil {
 			if b.scripts[s] == nil {
@@ -204,20 +190,20 @@ func (b *inputBlocker) install(ctx context.Context, s *cdpconn.Session) {
 }
 
 // admit lets input reach d, which may be acted on.
-func (b *inputBlocker) admit(ctx context.Context, d *document) {
+func (b *inputBlocker) admit(ctx context.Context, d *frames.Document) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ended || b.open[d.world] {
+	if b.ended || b.open[d.World] {
 		return
 	}
-	b.open[d.world] = true
-	if p, err := d.startFunction(ctx, functionCall{Function: deniedscripts.UnblockInput}); err == nil && d.sess == b.v.tab.sess {
+	b.open[d.World] = true
+	if p, err := d.StartFunction(ctx, frames.FunctionCall{Function: deniedscripts.UnblockInput}); err == nil && d.Session == b.v.tab.sess {
 		b.required = append(b.required, requirement{d, p})
 	}
 }
 
 // admit lets the input of the current call reach d, which may be acted on.
-func (t *Tab) admit(ctx context.Context, d *document) {
+func (t *Tab) admit(ctx context.Context, d *frames.Document) {
 	if b := t.blocking.current(); b != nil {
 		b.admit(ctx, d)
 	}
@@ -227,19 +213,19 @@ func (t *Tab) admit(ctx context.Context, d *document) {
 // document. Other sessions may hang.
 func (b *inputBlocker) require(ctx context.Context) {
 	t := b.v.tab
-	anything := b.v.mayReach(ctx, &document{tree: t.frameTree, origin: executor.OriginOpaque})
-	s := t.Lock()
+	anything := b.v.mayReach(ctx, t.documentOf("", "", executor.OriginOpaque))
+	s := t.tree.Lock()
 	defer s.Unlock()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	done := make(map[*cdpconn.Session]bool)
 	for f := range s.Frames() {
-		scripts := b.scripts[f.sess]
-		if scripts == nil || done[f.sess] || (f.World() == "" && anything) || b.open[f.World()] {
+		scripts := b.scripts[f.Session()]
+		if scripts == nil || done[f.Session()] || (f.World() == "" && anything) || b.open[f.World()] {
 			continue
 		}
-		done[f.sess] = true
-		b.required = append(b.required, requirement{&document{tree: t.frameTree, sess: f.sess, frame: f.id}, scripts[len(scripts)-1]})
+		done[f.Session()] = true
+		b.required = append(b.required, requirement{t.tree.UnknownDocument(f.ID()), scripts[len(scripts)-1]})
 	}
 }
 
@@ -253,7 +239,7 @@ func (b *inputBlocker) ready(ctx context.Context) error {
 	defer cancel()
 	for _, r := range required {
 		err := r.wait(ctx)
-		if err == nil || errors.Is(err, errDocumentDetached) {
+		if err == nil || errors.Is(err, frames.ErrDocumentGone) {
 			continue // a removed frame receives no input
 		}
 		b.mu.Lock()
@@ -288,7 +274,7 @@ func (b *inputBlocker) renew() {
 // documents for another blockTime and, after the end of the call, unblocks documents that v may act
 // on and that loaded since. probe returns false if all input has been handled.
 func (b *inputBlocker) probe(ctx context.Context) bool {
-	docs, start := b.v.tab.documents(), time.Now()
+	docs, start := b.v.tab.tree.Documents(), time.Now()
 	reachable := make([]bool, len(docs))
 	for i, d := range docs {
 		reachable[i] = b.v.mayReach(ctx, d)
@@ -301,16 +287,16 @@ func (b *inputBlocker) probe(ctx context.Context) bool {
 	}
 	for i, d := range docs {
 		script := deniedscripts.BlockInput
-		if b.open[d.world] || b.ended && reachable[i] {
+		if b.open[d.World] || b.ended && reachable[i] {
 			script = deniedscripts.UnblockInput
 		}
-		if p, err := d.startFunction(ctx, functionCall{Function: script}); err == nil {
+		if p, err := d.StartFunction(ctx, frames.FunctionCall{Function: script}); err == nil {
 			sent = append(sent, requirement{d, p})
 		}
 	}
 	b.mu.Unlock()
 	for _, r := range sent {
-		if err := r.wait(ctx); err != nil && !errors.Is(err, errDocumentDetached) {
+		if err := r.wait(ctx); err != nil && !errors.Is(err, frames.ErrDocumentGone) {
 			return true
 		}
 	}
@@ -340,7 +326,7 @@ func (b *inputBlocker) lock(ctx context.Context) {
 		b.sources = append(b.sources, deniedscripts.AtStart(deniedscripts.LockScrolling))
 	}
 	b.mu.Unlock()
-	for _, s := range t.frameSessions() {
+	for _, s := range t.tree.Sessions() {
 		b.install(ctx, s)
 	}
 	b.require(ctx)
@@ -352,17 +338,17 @@ func (b *inputBlocker) waitLocked(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, b.v.tab.timing.InputEnd)
 	defer cancel()
 	for _, r := range runAll(ctx, b.blockedDocuments(), deniedscripts.LockScrolling, true) {
-		_ = r.doc.wait(ctx, r.pending, nil)
+		_ = r.doc.Wait(ctx, r.pending, nil)
 	}
 }
 
 // blockedDocuments returns the known documents in which input is blocked.
-func (b *inputBlocker) blockedDocuments() (list []*document) {
-	all := b.v.tab.documents()
+func (b *inputBlocker) blockedDocuments() (list []*frames.Document) {
+	all := b.v.tab.tree.Documents()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, d := range all {
-		if !b.open[d.world] {
+		if !b.open[d.World] {
 			list = append(list, d)
 		}
 	}
@@ -401,15 +387,15 @@ func (b *inputBlocker) setProgress(progress string) {
 
 // A blockedEvent is the first event that was blocked in a document.
 type blockedEvent struct {
-	doc  *document // nil if it is not known
+	doc  *frames.Document // nil if it is not known
 	kind string
 }
 
 // recordBlocked records that an event was blocked in d, which is nil if the document is not known.
-func (b *inputBlocker) recordBlocked(d *document, kind string) {
+func (b *inputBlocker) recordBlocked(d *frames.Document, kind string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !slices.ContainsFunc(b.blocked, func(e blockedEvent) bool { return e.doc == nil || d != nil && e.doc.world == d.world }) {
+	if !slices.ContainsFunc(b.blocked, func(e blockedEvent) bool { return e.doc == nil || d != nil && e.doc.World == d.World }) {
 		b.blocked = append(b.blocked, blockedEvent{d, kind})
 	}
 }
@@ -469,7 +455,7 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	inputs, locked := b.inputs, len(b.sources) > 1
 	b.mu.Unlock()
 	for _, p := range inputs {
-		_ = requirement{&document{tree: t.frameTree}, p.Pending}.wait(ctx) // it stays pending for waitHandled
+		_ = requirement{t.tree.UnknownDocument(""), p.Pending}.wait(ctx) // it stays pending for waitHandled
 		confirmed = confirmed && notify.IsClosed(p.Done())
 	}
 	b.mu.Lock()
@@ -484,7 +470,7 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	if confirmed {
 		b.stopRenewal()
 	}
-	s := t.Lock()
+	s := t.tree.Lock()
 	if s.Gone() == nil { // otherwise there is nothing to uninstall, and the tab's goroutines may have ended
 		t.wg.Go(func() {
 			if !confirmed {
@@ -502,7 +488,7 @@ func (b *inputBlocker) end(ctx context.Context) error {
 	if confirmed {
 		// A document's response arrives after its reports.
 		for _, r := range runAll(ctx, b.blockedDocuments(), deniedscripts.UnblockInput, false) {
-			_ = r.doc.wait(ctx, r.pending, nil)
+			_ = r.doc.Wait(ctx, r.pending, nil)
 		}
 	}
 	t.blocking.end(b.unhandled(), confirmed)
@@ -565,9 +551,9 @@ func (t *Tab) blockChild(ctx context.Context, s *cdpconn.Session) {
 
 // runAll starts a script in documents and returns the pending commands, except of documents that are
 // gone.
-func runAll(ctx context.Context, docs []*document, script string, await bool) (started []requirement) {
+func runAll(ctx context.Context, docs []*frames.Document, script string, await bool) (started []requirement) {
 	for _, d := range docs {
-		if p, err := d.startFunction(ctx, functionCall{Function: script, Await: await}); err == nil {
+		if p, err := d.StartFunction(ctx, frames.FunctionCall{Function: script, Await: await}); err == nil {
 			started = append(started, requirement{d, p})
 		}
 	}
@@ -576,11 +562,11 @@ func runAll(ctx context.Context, docs []*document, script string, await bool) (s
 
 // unblockLate unblocks a document that loaded while a call sent input, but was reported only after
 // the call. The returned function, if any, must be called without the lock of the tree.
-func (t *Tab) unblockLate(d *document) (after func()) {
+func (t *Tab) unblockLate(d *frames.Document) (after func()) {
 	if !t.blocking.endedRecently() {
 		return nil
 	}
 	return func() {
-		_, _ = d.startFunction(context.Background(), functionCall{Function: deniedscripts.UnblockInput})
+		_, _ = d.StartFunction(context.Background(), frames.FunctionCall{Function: deniedscripts.UnblockInput})
 	}
 }

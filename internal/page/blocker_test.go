@@ -14,6 +14,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/deniedscripts"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 )
@@ -203,7 +204,7 @@ func TestBlockedInNewDocument(t *testing.T) {
 		blocker := v.block(t.Context())
 		load(t, b, tab, 2)
 		b.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":"{\"blocked\":\"keydown\"}","executionContextId":2}`, BindingName))
-		if err := tab.await(t.Context(), func(*State) (bool, error) {
+		if err := tab.tree.Await(t.Context(), func(*frames.State) (bool, error) {
 			blocker.mu.Lock()
 			defer blocker.mu.Unlock()
 			return len(blocker.blocked) > 0, nil

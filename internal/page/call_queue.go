@@ -79,8 +79,8 @@ func (t *Tab) Acquire(ctx context.Context) (release func(), err error) {
 		return nil, err
 	}
 	for {
-		s := t.Lock()
-		changed, dialog, gone := t.nextChange(), t.dialogs.open.Load(), s.Gone()
+		s := t.tree.Lock()
+		changed, dialog, gone := t.tree.NextChange(), t.dialogs.open.Load(), s.Gone()
 		s.Unlock()
 		handedOver := t.HandedOver()
 		switch {
@@ -145,14 +145,14 @@ func (t *Tab) prepareCall(ctx context.Context, slot chan struct{}) (release func
 func (t *Tab) setIdle() {
 	t.queue.running.Store(false)
 	if t.HandedOver() {
-		t.notifyChanged()
+		t.tree.NotifyChanged()
 	}
 }
 
 // awaitIdle waits until no call is running on the tab, except for those that wait for the end of a
 // handover.
 func (t *Tab) awaitIdle(ctx context.Context) error {
-	if t.waitUntil(ctx, func() bool { return !t.queue.running.Load() }) == nil {
+	if t.tree.WaitUntil(ctx, func() bool { return !t.queue.running.Load() }) == nil {
 		return nil
 	}
 	return &executor.Error{Code: executor.ErrBackpressure, Retryable: true, Hint: "Wait for its result, then try again.",

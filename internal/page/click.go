@@ -13,6 +13,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // Click clicks the target.
@@ -141,7 +142,7 @@ func (v *View) clickAt(ctx context.Context, el *element, at *actionPoint, button
 		types[1] = "touchstart"
 	}
 	c, err := v.startPressCheck(ctx, el, at, count, late, types...)
-	if errors.Is(err, errDocumentDetached) {
+	if errors.Is(err, frames.ErrDocumentGone) {
 		return "", v.detachedBeforeActionError(ctx, el)
 	}
 	if err != nil {
@@ -149,7 +150,7 @@ func (v *View) clickAt(ctx context.Context, el *element, at *actionPoint, button
 	}
 	defer c.end()
 	if el.watch != nil {
-		el.watch.plain = !el.watch.changed && !at.moved && el.doc.top() && at.frame == nil
+		el.watch.plain = !el.watch.changed && !at.moved && el.doc.IsTop() && at.frame == nil
 	}
 	var pending []*cdpconn.Pending
 	send := func(method string, params any) {
@@ -186,7 +187,7 @@ func (v *View) clickAt(ctx context.Context, el *element, at *actionPoint, button
 		pending = nil
 		if n < count && at.frame == nil {
 			var hits bool
-			err := el.doc.call(ctx, &hits, "hits", el.id, at.inner[0], at.inner[1])
+			err := el.doc.Call(ctx, &hits, "hits", el.id, at.inner[0], at.inner[1])
 			if errors.Is(err, executor.ErrDialogOpen) {
 				return partialClickNote(n), nil
 			}
@@ -202,7 +203,7 @@ func (v *View) clickAt(ctx context.Context, el *element, at *actionPoint, button
 // startPressCheck starts the hit target check of a press at a point where el was found. If the
 // pointer must first move there, the error says that no press was sent.
 func (v *View) startPressCheck(ctx context.Context, el *element, at *actionPoint, presses int, late time.Duration, types ...string) (*hitTargetCheck, error) {
-	if at.moved && v.tab.hasOutOfProcessFrames() {
+	if at.moved && v.tab.tree.HasOutOfProcessFrames() {
 		if err := v.movePointerWithRetry(ctx, el, at); err != nil {
 			return nil, notPressedError(err)
 		}
@@ -218,7 +219,7 @@ func (v *View) describeWithRef(ctx context.Context, el *element) string {
 		return v.describe(ctx, el)
 	}
 	var l *refDescription
-	if err := el.doc.call(ctx, &l, "describe", el.id); err != nil || l == nil {
+	if err := el.doc.Call(ctx, &l, "describe", el.id); err != nil || l == nil {
 		return v.describe(ctx, el)
 	}
 	return v.withRef(el.doc, foundElement{ID: el.id, refDescription: *l})
@@ -268,7 +269,7 @@ func (v *View) movePointerOnto(ctx context.Context, el *element) error {
 func (v *View) movePointerWithRetry(ctx context.Context, el *element, at *actionPoint) error {
 	for start := time.Now(); ; {
 		err := v.movePointerOnce(ctx, el, at)
-		if !errors.Is(err, executor.ErrNotActionable) || !v.tab.hasOutOfProcessFrames() || time.Since(start) > v.tab.timing.StaleFrame || ctx.Err() != nil || !v.pause(ctx) {
+		if !errors.Is(err, executor.ErrNotActionable) || !v.tab.tree.HasOutOfProcessFrames() || time.Since(start) > v.tab.timing.StaleFrame || ctx.Err() != nil || !v.pause(ctx) {
 			return err
 		}
 	}
@@ -307,10 +308,10 @@ func notPressedError(err error) error {
 	return err
 }
 
-// mapDetached maps errDocumentDetached to the error for an element that was removed with its
+// mapDetached maps frames.ErrDocumentGone to the error for an element that was removed with its
 // document. It returns other errors unchanged.
 func (v *View) mapDetached(ctx context.Context, el *element, err error) error {
-	if errors.Is(err, errDocumentDetached) {
+	if errors.Is(err, frames.ErrDocumentGone) {
 		return v.refExpiredError(ctx, el)
 	}
 	return err

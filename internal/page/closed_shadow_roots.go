@@ -5,6 +5,8 @@ import (
 
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // exposeClosedShadowRoots passes the closed shadow roots of a document to the page scripts. Scripts
@@ -12,7 +14,7 @@ import (
 // ids of elements that may host one. exposeClosedShadowRoots reports whether it found any.
 //
 // It queries each host once: js/closed_shadow_roots.js returns each only once.
-func exposeClosedShadowRoots(ctx context.Context, d *document, ids []int) (exposed bool) {
+func exposeClosedShadowRoots(ctx context.Context, d *frames.Document, ids []int) (exposed bool) {
 	for {
 		found := false
 		for _, id := range ids {
@@ -20,31 +22,31 @@ func exposeClosedShadowRoots(ctx context.Context, d *document, ids []int) (expos
 		}
 		exposed = exposed || found
 		ids = nil
-		if !found || d.call(ctx, &ids, "closedCandidates") != nil { // a closed root may contain other hosts
+		if !found || d.Call(ctx, &ids, "closedCandidates") != nil { // a closed root may contain other hosts
 			return exposed
 		}
 	}
 }
 
 // findClosedRoots passes all closed shadow roots of the document to the page scripts.
-func findClosedRoots(ctx context.Context, d *document) {
+func findClosedRoots(ctx context.Context, d *frames.Document) {
 	var hosts []int
-	if d.call(ctx, &hosts, "closedCandidates") == nil {
+	if d.Call(ctx, &hosts, "closedCandidates") == nil {
 		exposeClosedShadowRoots(ctx, d, hosts)
 	}
 }
 
 // openClosedRoot passes the closed shadow root of one element to the page scripts. It reports
 // whether the element has one.
-func openClosedRoot(ctx context.Context, d *document, id int) bool {
-	group, release := d.objectGroup(ctx)
+func openClosedRoot(ctx context.Context, d *frames.Document, id int) bool {
+	group, release := d.ObjectGroup(ctx)
 	defer release()
-	host, err := d.object(ctx, id, group)
+	host, err := d.Object(ctx, id, group)
 	if err != nil || host == "" {
 		return false
 	}
 	var node dom.DescribeNodeResult
-	err = d.sess.Call(ctx, dom.CommandDescribeNode, map[string]any{"objectId": host, "depth": 1, "pierce": true}, &node)
+	err = d.Session.Call(ctx, dom.CommandDescribeNode, map[string]any{"objectId": host, "depth": 1, "pierce": true}, &node)
 	if err != nil || node.Node == nil {
 		return false
 	}
@@ -52,12 +54,12 @@ func openClosedRoot(ctx context.Context, d *document, id int) bool {
 		if root.ShadowRootType != "closed" {
 			continue
 		}
-		object, err := d.resolveNode(ctx, root.BackendNodeID, d.world, group)
+		object, err := d.ResolveNode(ctx, root.BackendNodeID, d.World, group)
 		if err != nil {
 			return false
 		}
 		var answer runtime.CallFunctionOnResult
-		err = d.sess.Call(ctx, runtime.CommandCallFunctionOn, map[string]any{
+		err = d.Session.Call(ctx, runtime.CommandCallFunctionOn, map[string]any{
 			"functionDeclaration": "function(root) { globalThis.__cm.addClosedRoot(this, root) }",
 			"objectId":            host, "arguments": []map[string]any{{"objectId": object}}, "silent": true,
 		}, &answer)

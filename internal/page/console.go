@@ -12,6 +12,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
@@ -60,7 +61,7 @@ type errorRecord struct {
 var levels = []executor.ConsoleLevel{executor.ConsoleDebug, executor.ConsoleInfo, executor.ConsoleWarning, executor.ConsoleError}
 
 // recordConsole records a console message.
-func (t *Tab) recordConsole(s *State, sess *cdpconn.Session, e runtime.EventConsoleAPICalled) {
+func (t *Tab) recordConsole(s *frames.State, sess *cdpconn.Session, e runtime.EventConsoleAPICalled) {
 	level := executor.ConsoleInfo
 	switch e.Type {
 	case "debug":
@@ -72,7 +73,7 @@ func (t *Tab) recordConsole(s *State, sess *cdpconn.Session, e runtime.EventCons
 	case "clear", "endGroup", "profile", "profileEnd":
 		return
 	}
-	t.recordMessage(s, sess, e.ExecutionContextID, e.Timestamp, func(l *activityLog, path []*document) {
+	t.recordMessage(s, sess, e.ExecutionContextID, e.Timestamp, func(l *activityLog, path []*frames.Document) {
 		parts := consoleParts(e.Args)
 		m := consoleRecord{level, joinParts(parts), stackLocation(e.StackTrace), e.Timestamp, newNestedArguments(e.Args, parts)}
 		l.console.put(m, len(m.text)+len(m.at.url)+m.nested.size(), path)
@@ -80,12 +81,12 @@ func (t *Tab) recordConsole(s *State, sess *cdpconn.Session, e runtime.EventCons
 }
 
 // recordError records an uncaught error.
-func (t *Tab) recordError(s *State, sess *cdpconn.Session, e runtime.EventExceptionThrown) {
+func (t *Tab) recordError(s *frames.State, sess *cdpconn.Session, e runtime.EventExceptionThrown) {
 	d := e.ExceptionDetails
 	if d == nil {
 		return
 	}
-	t.recordMessage(s, sess, d.ExecutionContextID, e.Timestamp, func(l *activityLog, path []*document) {
+	t.recordMessage(s, sess, d.ExecutionContextID, e.Timestamp, func(l *activityLog, path []*frames.Document) {
 		text := d.Text
 		if d.Exception != nil {
 			text = remoteText(d.Exception)
@@ -98,7 +99,7 @@ func (t *Tab) recordError(s *State, sess *cdpconn.Session, e runtime.EventExcept
 
 // recordMessage calls record for a console message or error with the time at, if it must be
 // recorded. path is the document that it is from and the documents around it.
-func (t *Tab) recordMessage(s *State, sess *cdpconn.Session, context runtime.ExecutionContextID, at runtime.Timestamp, record func(l *activityLog, path []*document)) {
+func (t *Tab) recordMessage(s *frames.State, sess *cdpconn.Session, context runtime.ExecutionContextID, at runtime.Timestamp, record func(l *activityLog, path []*frames.Document)) {
 	if !t.recording.accepts(at) {
 		return
 	}
@@ -203,7 +204,7 @@ func (v *View) Console(ctx context.Context, opts *executor.ConsoleOptions) (*exe
 	if err != nil {
 		return nil, err
 	}
-	res.Origin = d.origin
+	res.Origin = d.Origin
 	visible, urlVisible := v.visibilityFilter(ctx), v.urlVisibilityFilter(ctx)
 	items = slices.DeleteFunc(items, func(e numbered[consoleRecord]) bool {
 		return slices.Index(levels, e.item.level) < minLevel || !visible(e.path)
@@ -234,7 +235,7 @@ func (v *View) PageErrors(ctx context.Context, opts *executor.PageErrorsOptions)
 	if err != nil {
 		return nil, err
 	}
-	res.Origin = d.origin
+	res.Origin = d.Origin
 	list, visible, urlVisible := []executor.PageError{}, v.visibilityFilter(ctx), v.urlVisibilityFilter(ctx)
 	for _, e := range items {
 		if visible(e.path) {

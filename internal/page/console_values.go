@@ -11,6 +11,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -192,20 +193,20 @@ func (v *View) readNested(ctx context.Context, items []numbered[consoleRecord]) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.ConsoleObjects)
 	defer cancel()
-	documents := make(map[string]*document)
+	documents := make(map[string]*frames.Document)
 	for _, d := range v.allowed(ctx, executor.OpRead) {
-		documents[d.main] = d
+		documents[d.MainWorld] = d
 	}
 	r := &nestedReader{left: maxNestedReads}
 	for _, e := range slices.Backward(items) {
-		if d := documents[e.path[0].main]; d != nil && d.main != "" {
+		if d := documents[e.path[0].MainWorld]; d != nil && d.MainWorld != "" {
 			e.item.nested.readObjects(ctx, r, d)
 		}
 	}
 }
 
 // readObjects reads the objects of a message of d, if r has commands left.
-func (n *nestedArguments) readObjects(ctx context.Context, r *nestedReader, d *document) {
+func (n *nestedArguments) readObjects(ctx context.Context, r *nestedReader, d *frames.Document) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.done || r.left <= 0 {
@@ -230,7 +231,7 @@ type nestedReader struct {
 }
 
 // text returns the text of an object with the given number of levels below it.
-func (r *nestedReader) text(ctx context.Context, d *document, o *runtime.RemoteObject, levels int) (string, bool) {
+func (r *nestedReader) text(ctx context.Context, d *frames.Document, o *runtime.RemoteObject, levels int) (string, bool) {
 	if r.left <= 0 {
 		return "", false
 	}
@@ -238,11 +239,11 @@ func (r *nestedReader) text(ctx context.Context, d *document, o *runtime.RemoteO
 	var answer struct {
 		Result []*runtime.PropertyDescriptor `json:"result"`
 	}
-	p, err := d.sess.StartShort(ctx, runtime.CommandGetProperties, map[string]any{
+	p, err := d.Session.StartShort(ctx, runtime.CommandGetProperties, map[string]any{
 		"objectId": o.ObjectID, "ownProperties": true, "generatePreview": true,
 	})
 	if err == nil {
-		err = d.wait(ctx, p, &answer)
+		err = d.Wait(ctx, p, &answer)
 	}
 	if err != nil || answer.Result == nil {
 		r.left = 0 // the document is gone, or the object is huge: a truncated reply does not decode
@@ -271,7 +272,7 @@ func (r *nestedReader) text(ctx context.Context, d *document, o *runtime.RemoteO
 }
 
 // valueText returns the text of a property with the given number of levels below it.
-func (r *nestedReader) valueText(ctx context.Context, d *document, o *runtime.RemoteObject, levels int) string {
+func (r *nestedReader) valueText(ctx context.Context, d *frames.Document, o *runtime.RemoteObject, levels int) string {
 	if levels > 0 && isNested(o) {
 		if text, ok := r.text(ctx, d, o, levels); ok {
 			return text

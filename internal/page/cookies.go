@@ -15,6 +15,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cookie"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // toCookie converts a cookie of the browser. It omits the value unless withValue is set.
@@ -53,7 +54,7 @@ func (v *View) Cookies(ctx context.Context, opts *executor.CookiesOptions) (*exe
 	slices.SortFunc(list, func(a, b *network.Cookie) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Domain, b.Domain), strings.Compare(a.Path, b.Path))
 	})
-	res := &executor.Cookies{Origin: d.origin, Cookies: []executor.Cookie{}, Total: len(list)}
+	res := &executor.Cookies{Origin: d.Origin, Cookies: []executor.Cookie{}, Total: len(list)}
 	budget := cmp.Or(o.MaxChars, executor.DefaultMaxChars)
 	for _, c := range list {
 		if o.After != "" && c.Name <= o.After {
@@ -99,7 +100,7 @@ func (v *View) SetCookie(ctx context.Context, c executor.Cookie) (*executor.Stor
 		Success bool `json:"success"`
 	}
 	if err := v.command(ctx, network.CommandSetCookie, params, &res); err != nil {
-		return nil, timeoutAs(err, "the browser to set the cookie")
+		return nil, frames.TimeoutAs(err, "the browser to set the cookie")
 	}
 	stored, err := v.cookiesFor(ctx, at.String())
 	if err != nil {
@@ -112,7 +113,7 @@ func (v *View) SetCookie(ctx context.Context, c executor.Cookie) (*executor.Stor
 	if !res.Success || !slices.ContainsFunc(stored, matches) {
 		return nil, executor.Errorf(executor.ErrNotActionable, "Check its attributes, or ask the user whether the browser blocks cookies of the site.", "the browser rejected cookie %.60q", c.Name)
 	}
-	return &executor.StorageChange{Origin: d.origin, Count: 1}, nil
+	return &executor.StorageChange{Origin: d.Origin, Count: 1}, nil
 }
 
 // DeleteCookies deletes cookies that the browser sends with requests of the document to its own
@@ -128,7 +129,7 @@ func (v *View) DeleteCookies(ctx context.Context, names []string) (*executor.Sto
 	if err != nil {
 		return nil, err
 	}
-	res := &executor.StorageChange{Origin: d.origin}
+	res := &executor.StorageChange{Origin: d.Origin}
 	var chosen []*network.Cookie
 	for _, c := range list {
 		if names != nil && !slices.Contains(names, c.Name) {
@@ -145,7 +146,7 @@ func (v *View) DeleteCookies(ctx context.Context, names []string) (*executor.Sto
 	for _, c := range chosen {
 		params := network.DeleteCookiesParams{Name: c.Name, Domain: c.Domain, Path: c.Path, PartitionKey: c.PartitionKey}
 		if err := v.command(ctx, network.CommandDeleteCookies, params, nil); err != nil {
-			return nil, timeoutAs(err, "the browser to delete the cookies")
+			return nil, frames.TimeoutAs(err, "the browser to delete the cookies")
 		}
 		res.Count++
 	}
@@ -154,16 +155,16 @@ func (v *View) DeleteCookies(ctx context.Context, names []string) (*executor.Sto
 
 // site checks with the gate whether op is allowed, and returns the top document and the URL of its
 // requests to its own site.
-func (v *View) site(ctx context.Context, op executor.Operation) (*document, *url.URL, error) {
+func (v *View) site(ctx context.Context, op executor.Operation) (*frames.Document, *url.URL, error) {
 	d, err := v.document(ctx, op)
 	if err != nil {
 		return nil, nil, err
 	}
-	origin, err := url.Parse(d.origin)
+	origin, err := url.Parse(d.Origin)
 	if err != nil || origin.Host == "" {
 		return nil, nil, noStorageOriginError()
 	}
-	site, err := url.Parse(d.url)
+	site, err := url.Parse(d.URL)
 	if err != nil || site.Scheme != origin.Scheme || site.Host != origin.Host {
 		site = origin // about:blank and blob: URLs have the site that created them
 	}
@@ -180,7 +181,7 @@ func noStorageOriginError() error {
 
 // checkDomain checks with the gate the domain of a cookie if it is a parent domain of the
 // document's host, because other hosts also receive such a cookie.
-func (v *View) checkDomain(ctx context.Context, d *document, site *url.URL, domain string) error {
+func (v *View) checkDomain(ctx context.Context, d *frames.Document, site *url.URL, domain string) error {
 	domain = strings.TrimPrefix(domain, ".")
 	if domain == "" || domain == site.Hostname() {
 		return nil
@@ -198,7 +199,7 @@ func (v *View) cookiesFor(ctx context.Context, url string) ([]*network.Cookie, e
 	// The browser responds without the page, so also while a dialog is open.
 	err := v.tab.sess.Call(ctx, network.CommandGetCookies, network.GetCookiesParams{URLs: []string{url}}, &res)
 	if err != nil {
-		return nil, timeoutAs(err, "the browser to return the cookies")
+		return nil, frames.TimeoutAs(err, "the browser to return the cookies")
 	}
 	return slices.DeleteFunc(res.Cookies, func(c *network.Cookie) bool { return c.PartitionKeyOpaque }), nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
@@ -107,7 +108,7 @@ func (ds *dialogs) waitAnswerable(ctx context.Context) error {
 	case <-time.After(left):
 		return nil
 	case <-ctx.Done():
-		return timeoutAs(context.Cause(ctx), "the dialog to accept an answer")
+		return frames.TimeoutAs(context.Cause(ctx), "the dialog to accept an answer")
 	}
 }
 
@@ -141,7 +142,7 @@ func withArticle(noun string) string {
 
 // dialogOpened records a dialog, or answers it if the current call has requested that. The returned
 // function, if any, must be called without the lock.
-func (t *Tab) dialogOpened(s *State, sess *cdpconn.Session, e cdppage.EventJavascriptDialogOpening) (after func()) {
+func (t *Tab) dialogOpened(s *frames.State, sess *cdpconn.Session, e cdppage.EventJavascriptDialogOpening) (after func()) {
 	d := executor.Dialog{Type: executor.DialogType(e.Type), Message: pagetext.Truncate(e.Message, maxDialogText), DefaultPrompt: pagetext.Truncate(e.DefaultPrompt, maxDialogText)}
 	handedOver := t.HandedOver() // the user answers it
 	if a := t.dialogs.automaticAnswer(d); a != nil && !handedOver {
@@ -180,25 +181,25 @@ func (t *Tab) answerDialog(ctx context.Context, s *cdpconn.Session, a executor.D
 // An autoClosedDialog is a dialog that was closed because the page was navigating.
 type autoClosedDialog struct {
 	executor.Dialog
-	doc *document // the top document if the dialog belongs to it, otherwise nil
+	doc *frames.Document // the top document if the dialog belongs to it, otherwise nil
 }
 
 // closeIfNavigating closes a dialog that opens while the tab navigates to another document, and
 // reports whether it does. The navigation would wait for the dialog. When the dialog is answered,
 // the browser accepts commands only for the next page, so that neither would ever end.
-func (t *Tab) closeIfNavigating(s *State, sess *cdpconn.Session, d *openDialog) bool {
+func (t *Tab) closeIfNavigating(s *frames.State, sess *cdpconn.Session, d *openDialog) bool {
 	n, navigating := s.TopNavigation()
-	if !navigating || n.sameDocument || d.Type == executor.DialogBeforeUnload {
+	if !navigating || n.SameDocument || d.Type == executor.DialogBeforeUnload {
 		return false
 	}
 	p := autoClosedDialog{Dialog: d.Dialog}
 	if d.frameOr(t.main) == t.main {
-		p.doc = s.documentOf(s.Top())
+		p.doc = s.Document(s.Top())
 	}
 	t.autoClosed.add(p)
 	t.wg.Go(func() {
 		if err := t.answerDialog(context.Background(), sess, executor.DialogAnswer{}); errors.Is(err, executor.ErrDialogOpen) {
-			s := t.Lock()
+			s := t.tree.Lock()
 			defer s.Unlock()
 			t.setDialog(d)
 		}
@@ -229,7 +230,7 @@ func (t *Tab) HasDialog() bool { return t.dialogs.open.Load() != nil }
 // open dialog contains the text of the dialog if the client may read it. The rest of the error,
 // such as the fields that were filled, is retained.
 func (v *View) AsClientError(ctx context.Context, err error) error {
-	if errors.Is(err, errDocumentDetached) {
+	if errors.Is(err, frames.ErrDocumentGone) {
 		return &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errors.New("the page navigated during the call"),
 			Hint: "Try again; take a snapshot to see where it is."}
 	}
@@ -275,9 +276,9 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 	if d == nil {
 		return nil, noDialogError("no dialog is open in this tab")
 	}
-	s := t.Lock()
+	s := t.tree.Lock()
 	f := cmp.Or(s.Frame(d.frame), s.Top())
-	doc := s.documentOf(f)
+	doc := s.Document(f)
 	if doc == nil && f == s.Top() {
 		doc = t.bestKnownDocument(s) // the dialog opened before the browser reported anything else about the page
 	}
@@ -310,7 +311,7 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 	if d.early {
 		answer = func() error { return t.dismissEarly(ctx, d, a.Accept) }
 	}
-	closed := func(*State) (bool, error) { return t.dialogs.open.Load() != d, nil }
+	closed := func(*frames.State) (bool, error) { return t.dialogs.open.Load() != d, nil }
 	guard, err := v.guardLeaving(ctx, d, a)
 	if err != nil {
 		return nil, err
@@ -319,15 +320,15 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 	if err := answer(); err != nil {
 		limit, cancel := context.WithTimeout(ctx, t.timing.DialogClosed)
 		defer cancel()
-		if errors.Is(err, executor.ErrCDP) && t.await(limit, closed) == nil {
+		if errors.Is(err, executor.ErrCDP) && t.tree.Await(limit, closed) == nil {
 			return nil, noDialogError("the dialog closed before it was answered; the page continued")
 		}
 		return nil, err
 	}
-	err = t.await(ctx, closed)
+	err = t.tree.Await(ctx, closed)
 	t.dialogs.answered(time.Now())
 	if err != nil {
-		return nil, timeoutAs(err, "the dialog to close")
+		return nil, frames.TimeoutAs(err, "the dialog to close")
 	}
 	if t.opts.Attach != nil {
 		t.EnsureAttached(ctx) // on error, no changes are known that could be returned

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // dragSteps is the number of moves of a drag from one end to the other. Sortable lists and
@@ -20,7 +21,7 @@ const dragSteps = 8
 type drag struct {
 	v        *View
 	el, onto *element
-	docs     []*document // the documents of both elements, in which watchDrag was called
+	docs     []*frames.Document // the documents of both elements, in which watchDrag was called
 	token    string
 	accepted atomic.Bool // a document has reported the drop
 }
@@ -58,8 +59,8 @@ func (d *drag) run(ctx context.Context) (outcome executor.DragOutcome, err error
 		return "", err
 	}
 	d.end(ctx) // of an element that the page has replaced
-	d.docs = []*document{d.el.doc}
-	if d.onto.doc.world != d.el.doc.world {
+	d.docs = []*frames.Document{d.el.doc}
+	if d.onto.doc.World != d.el.doc.World {
 		d.docs = append(d.docs, d.onto.doc)
 	}
 	for i, doc := range d.docs {
@@ -67,7 +68,7 @@ func (d *drag) run(ctx context.Context) (outcome executor.DragOutcome, err error
 		if i == 0 {
 			source = d.el.id
 		}
-		if err := doc.call(ctx, nil, "watchDrag", d.token, source); err != nil {
+		if err := doc.Call(ctx, nil, "watchDrag", d.token, source); err != nil {
 			return "", v.mapDetached(ctx, d.el, err)
 		}
 	}
@@ -82,7 +83,7 @@ func (d *drag) run(ctx context.Context) (outcome executor.DragOutcome, err error
 		return "", err
 	}
 	d.onto.shown.act()
-	_ = d.el.doc.call(ctx, nil, "holdPress", d.token, v.tab.timing.DragDelay.Milliseconds())
+	_ = d.el.doc.Call(ctx, nil, "holdPress", d.token, v.tab.timing.DragDelay.Milliseconds())
 	// A drag starts only after the pointer has moved a few pixels. The start may change the page.
 	for _, by := range []float64{2, 6} {
 		if err := d.move(ctx, at.x+by, at.y+by/2); err != nil {
@@ -103,7 +104,7 @@ func (d *drag) run(ctx context.Context) (outcome executor.DragOutcome, err error
 			}
 		}
 	}
-	v.tab.waitForFrames(ctx) // only the drop waits for a frame that is loading
+	v.tab.tree.WaitForFrames(ctx) // only the drop waits for a frame that is loading
 	seen, err := d.moveToDropPoint(ctx, end)
 	if err != nil {
 		return "", err
@@ -159,7 +160,7 @@ func (d *drag) moveToDropPoint(ctx context.Context, end *actionPoint) (dragState
 				return dragState{}, err
 			}
 			same := true
-			_ = d.onto.doc.call(ctx, &same, "isDropLayoutStable", d.token, d.onto.id, end.inner[0]+by, end.inner[1]+by, v.tab.timing.DropRepeat.Milliseconds())
+			_ = d.onto.doc.Call(ctx, &same, "isDropLayoutStable", d.token, d.onto.id, end.inner[0]+by, end.inner[1]+by, v.tab.timing.DropRepeat.Milliseconds())
 			stable = stable && same
 		}
 		seen := d.state(ctx)
@@ -176,7 +177,7 @@ func (d *drag) end(ctx context.Context) (stayed bool) {
 	defer cancel()
 	for _, doc := range d.docs {
 		var same bool
-		if p, err := doc.start(context.WithoutCancel(ctx), "endDrag", d.token); err == nil && doc.finish(limit, p, &same) == nil {
+		if p, err := doc.Start(context.WithoutCancel(ctx), "endDrag", d.token); err == nil && doc.Finish(limit, p, &same) == nil {
 			stayed = stayed || same
 		}
 	}
@@ -230,7 +231,7 @@ func (d *drag) state(ctx context.Context) dragState {
 	var all dragState
 	for _, doc := range d.docs {
 		var seen dragState
-		if doc.call(ctx, &seen, "dragState", d.token) == nil {
+		if doc.Call(ctx, &seen, "dragState", d.token) == nil {
 			all = dragState{all.Dragged || seen.Dragged, all.Over || seen.Over, all.Dropped || seen.Dropped, all.Ended || seen.Ended}
 		}
 	}

@@ -28,11 +28,11 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 	t.wg.Go(func() {
 		defer cancel()
 		err := answered(wait)
-		s := t.Lock()
+		s := t.tree.Lock()
 		if d := t.dialogs.open.Load(); d != nil && d.early {
 			t.setDialog(nil)
 		}
-		t.notifyChanged()
+		t.tree.NotifyChanged()
 		s.Unlock()
 		done <- err
 	})
@@ -53,13 +53,12 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 			return err
 		case <-time.After(t.timing.EarlyDialog):
 		}
-		s := t.Lock()
-		lastURL, _ := s.LastKnown()
-		url := cmp.Or(lastURL, t.sess.Target().URL)
+		s := t.tree.Lock()
+		url := cmp.Or(s.LastKnown().URL, t.sess.Target().URL)
 		if t.dialogs.open.Load() == nil {
 			t.setDialog(&openDialog{Dialog: executor.Dialog{Type: executor.DialogUnknown}, sess: t.sess, url: url, early: true})
 		}
-		t.notifyChanged()
+		t.tree.NotifyChanged()
 		s.Unlock()
 		return nil
 	}

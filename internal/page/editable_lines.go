@@ -11,6 +11,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -90,7 +91,7 @@ func (v *View) enterLines(ctx context.Context, field *element, c *hitTargetCheck
 			case i == len(methods):
 				return entryResult{}, true, changed("the old text was restored")
 			}
-			if err := field.doc.call(ctx, nil, "moveCaret", field.id, o.Clear); err != nil {
+			if err := field.doc.Call(ctx, nil, "moveCaret", field.id, o.Clear); err != nil {
 				return entryResult{}, true, v.mapDetached(ctx, field, err)
 			}
 		}
@@ -125,7 +126,7 @@ func shortText(lines ...string) string { return pagetext.Truncate(strings.Join(l
 // editableLines returns the text in an editable element.
 func (v *View) editableLines(ctx context.Context, field *element) (*editableText, error) {
 	var got *editableText
-	if err := field.doc.call(ctx, &got, "editableLines", field.id); err != nil {
+	if err := field.doc.Call(ctx, &got, "editableLines", field.id); err != nil {
 		return nil, v.mapDetached(ctx, field, err)
 	}
 	if got == nil {
@@ -146,7 +147,7 @@ func (v *View) pasteTogether(ctx context.Context, field *element, lines []string
 		return err
 	}
 	var handled bool
-	if err := field.doc.call(ctx, &handled, "pasteInto", field.id, strings.Join(lines, "\n")); err != nil || handled {
+	if err := field.doc.Call(ctx, &handled, "pasteInto", field.id, strings.Join(lines, "\n")); err != nil || handled {
 		return err
 	}
 	v.pause(ctx) // some editors handle it later, and let the browser also do so
@@ -177,7 +178,7 @@ func (v *View) insertLines(ctx context.Context, field *element, lines []string) 
 
 // editingCommand runs an editing command of the browser in the focused element, as a key binding
 // does. The key that it presses is not on a keyboard, so pages do not act on it.
-func (v *View) editingCommand(ctx context.Context, d *document, command string) error {
+func (v *View) editingCommand(ctx context.Context, d *frames.Document, command string) error {
 	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Input)
 	defer cancel()
 	if err := v.focusAllowed(ctx, nil, false); err != nil {
@@ -196,7 +197,7 @@ func (v *View) editingCommand(ctx context.Context, d *document, command string) 
 		pending = append(pending, p)
 	}
 	for _, p := range pending {
-		if err := d.wait(ctx, p, nil); err != nil {
+		if err := d.Wait(ctx, p, nil); err != nil {
 			return err
 		}
 	}

@@ -109,7 +109,7 @@ func (v *View) enterIntoEditor(ctx context.Context, field *element, focus *focus
 // inspect returns the state of the field.
 func (e *editorEntry) inspect(ctx context.Context) (*fieldInfo, error) {
 	var info *fieldInfo
-	if err := e.field.doc.call(ctx, &info, "inspectField", e.field.id); err != nil {
+	if err := e.field.doc.Call(ctx, &info, "inspectField", e.field.id); err != nil {
 		return nil, e.v.mapDetached(ctx, e.field, err)
 	}
 	if info == nil {
@@ -149,7 +149,7 @@ func (e *editorEntry) shown(ctx context.Context) (string, error) {
 		Focused bool   `json:"focused"`
 		Shows   string `json:"shows"`
 	}
-	if err := e.field.doc.call(ctx, &now, "editorState", e.field.id); err != nil {
+	if err := e.field.doc.Call(ctx, &now, "editorState", e.field.id); err != nil {
 		return "", e.v.mapDetached(ctx, e.field, err)
 	}
 	if now == nil {
@@ -184,7 +184,7 @@ func (e *editorEntry) read(ctx context.Context) (editorText, error) {
 // line.
 func (e *editorEntry) readSelected(ctx context.Context) (editorText, error) {
 	var got *editorText
-	if err := e.field.doc.call(ctx, &got, "readEditor", e.field.id); err != nil {
+	if err := e.field.doc.Call(ctx, &got, "readEditor", e.field.id); err != nil {
 		return editorText{}, e.v.mapDetached(ctx, e.field, err)
 	}
 	if got == nil {
@@ -309,7 +309,7 @@ func (e *editorEntry) insert(ctx context.Context, text string) error {
 // not handle the paste.
 func (e *editorEntry) paste(ctx context.Context, text string) error {
 	var handled bool
-	if err := e.field.doc.call(ctx, &handled, "pasteInto", e.field.id, text); err != nil || handled {
+	if err := e.field.doc.Call(ctx, &handled, "pasteInto", e.field.id, text); err != nil || handled {
 		return err
 	}
 	return e.v.insertText(ctx, e.field.doc, text)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 )
 
@@ -334,15 +335,15 @@ func (v *View) emulate(ctx context.Context, o executor.EmulateOptions, change fu
 	if err != nil {
 		return nil, err
 	}
-	if len(o.Permissions) > 0 && (d.origin == executor.OriginInternal || d.origin == executor.OriginOpaque) {
+	if len(o.Permissions) > 0 && (d.Origin == executor.OriginInternal || d.Origin == executor.OriginOpaque) {
 		return nil, executor.Errorf(executor.ErrNotActionable, "Navigate to the site first.", "the page has no site that permissions can be granted to")
 	}
 	if err := v.checkHeaders(ctx, d, o.Headers); err != nil {
 		return nil, err
 	}
-	measured := measuredPage{origin: d.origin}
-	if err := d.call(ctx, &measured, "viewport", nil, 0); err != nil {
-		return nil, timeoutAs(err, "the page to return its size")
+	measured := measuredPage{origin: d.Origin}
+	if err := d.Call(ctx, &measured, "viewport", nil, 0); err != nil {
+		return nil, frames.TimeoutAs(err, "the page to return its size")
 	}
 	t := v.tab
 	before, after := t.emulation.change(v, func(e *emulation) { change(e, measured) })
@@ -359,8 +360,8 @@ func (v *View) emulate(ctx context.Context, o executor.EmulateOptions, change fu
 	if !reflect.DeepEqual(before.metrics(), after.metrics()) {
 		old = measured
 	}
-	if err := d.call(ctx, &measured, "viewport", old, t.timing.ViewportChange.Milliseconds()); err != nil {
-		return nil, timeoutAs(err, "the page to return its size")
+	if err := d.Call(ctx, &measured, "viewport", old, t.timing.ViewportChange.Milliseconds()); err != nil {
+		return nil, frames.TimeoutAs(err, "the page to return its size")
 	}
 	e := after.Emulation
 	e.Viewport = executor.Viewport{Width: int(math.Round(measured.Width)), Height: int(math.Round(measured.Height)), Scale: measured.Scale}
@@ -378,7 +379,7 @@ func (t *Tab) applyEmulation(ctx context.Context, before, after emulation) error
 		case a.sess != t.sess:
 			t.log.Debug("setting the emulation of a frame", "error", err)
 		case first == nil:
-			first = timeoutAs(err, "the browser to set the emulation")
+			first = frames.TimeoutAs(err, "the browser to set the emulation")
 			if ce, ok := errors.AsType[*cdpconn.Error](err); ok {
 				first = executor.Errorf(executor.ErrBadArgs, "Use another value.", "the browser rejected the emulation: %s", firstLine(ce.Message))
 			}
@@ -395,7 +396,7 @@ type pendingCommand struct {
 
 // sendEmulation sends the commands that applyEmulation waits for.
 func (t *Tab) sendEmulation(ctx context.Context, before, after emulation) (list []pendingCommand) {
-	for _, s := range t.frameSessions() {
+	for _, s := range t.tree.Sessions() {
 		commands := after.since(before, s == t.sess, t.ownsRendererProcess())
 		if c, ok := t.interceptionSince(before, after); ok {
 			commands = append(commands, c)

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // The page scripts mask the fields in which the user entered something (js/entered_fields.js). A
@@ -92,13 +93,13 @@ func (e *entered) report(world string, number int, value string) {
 }
 
 // promptAnswered stores what the user entered in the open prompt dialog if the tab is handed over.
-func (t *Tab) promptAnswered(s *State, text string) {
+func (t *Tab) promptAnswered(s *frames.State, text string) {
 	d := t.dialogs.open.Load()
 	if d == nil || !t.HandedOver() {
 		return
 	}
-	if doc := s.documentOf(s.Frame(d.frameOr(t.main))); doc != nil {
-		t.entered.add(doc.world, []string{text})
+	if doc := s.Document(s.Frame(d.frameOr(t.main))); doc != nil {
+		t.entered.add(doc.World, []string{text})
 	}
 }
 
@@ -125,18 +126,18 @@ func (e *entered) document(world string) *enteredValues {
 }
 
 // watched records that a document was handed over.
-func (e *entered) watched(d *document) {
+func (e *entered) watched(d *frames.Document) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.handed == nil {
 		e.handed, e.returned = make(map[string]bool), make(map[string]bool)
 	}
-	e.handed[d.world] = true
+	e.handed[d.World] = true
 }
 
 // arrived records how the document of a frame came there. docs are the documents that came with it
 // and whose worlds are known. Without a handover before, it does nothing.
-func (e *entered) arrived(how arrival, top bool, docs []*document) {
+func (e *entered) arrived(how arrival, top bool, docs []*frames.Document) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.handed) == 0 {
@@ -157,7 +158,7 @@ func (e *entered) arrived(how arrival, top bool, docs []*document) {
 }
 
 // created records a document whose world was created.
-func (e *entered) created(d *document) {
+func (e *entered) created(d *frames.Document) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.setReturned(d)
@@ -165,24 +166,24 @@ func (e *entered) created(d *document) {
 
 // setReturned makes d unmasked if it can have what the user entered: it is loaded again, it was
 // handed over and is restored, or it becomes known only after the handover. e.mu must be held.
-func (e *entered) setReturned(d *document) {
-	again := e.arrival == arrivalAgain || e.arrival == arrivalRestored && e.handed[d.world]
-	if !again && !e.late[d.frame] {
+func (e *entered) setReturned(d *frames.Document) {
+	again := e.arrival == arrivalAgain || e.arrival == arrivalRestored && e.handed[d.World]
+	if !again && !e.late[d.Frame] {
 		return
 	}
 	e.setUnmasked(d)
 	if e.returned == nil {
 		e.returned = make(map[string]bool)
 	}
-	e.returned[d.world] = true
+	e.returned[d.World] = true
 }
 
 // setUnmasked makes d unmasked. e.mu must be held.
-func (e *entered) setUnmasked(d *document) {
+func (e *entered) setUnmasked(d *frames.Document) {
 	if e.unmasked == nil {
 		e.unmasked = make(map[string]bool)
 	}
-	e.unmasked[d.world] = true
+	e.unmasked[d.World] = true
 }
 
 // setLate records a frame whose document is not known at the end of a handover, or has not masked its
@@ -211,21 +212,21 @@ func (e *entered) frameDetached(frame cdp.FrameID) {
 }
 
 // hasReturned reports whether d came back after a handover.
-func (e *entered) hasReturned(d *document) bool {
+func (e *entered) hasReturned(d *frames.Document) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.returned[d.world]
+	return e.returned[d.World]
 }
 
 // of returns the values of documents, and of all documents if one can have those of an earlier one.
-func (e *entered) of(docs []*document) (list []string) {
+func (e *entered) of(docs []*frames.Document) (list []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	worlds := e.order
 	if e.arrival == arrivalNew {
 		worlds = nil
 		for _, d := range docs {
-			worlds = append(worlds, d.world)
+			worlds = append(worlds, d.World)
 		}
 	}
 	for _, world := range worlds {
@@ -237,29 +238,29 @@ func (e *entered) of(docs []*document) (list []string) {
 }
 
 // mustMask records documents of the tab that have not masked their fields yet.
-func (e *entered) mustMask(docs []*document) {
+func (e *entered) mustMask(docs []*frames.Document) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, d := range docs {
 		e.setUnmasked(d)
-		e.setLate(d.frame)
+		e.setLate(d.Frame)
 	}
 	e.unknown = e.unknown && len(docs) == 0
 }
 
 // handoverEnded records the frames of the tab whose document was not masked when a handover ended,
 // because it is not known, or was not when the documents that were masked were listed.
-func (t *Tab) handoverEnded(masked []*document) {
-	s := t.Lock()
+func (t *Tab) handoverEnded(masked []*frames.Document) {
+	s := t.tree.Lock()
 	defer s.Unlock()
 	t.entered.mu.Lock()
 	defer t.entered.mu.Unlock()
 	for f := range s.Frames() {
-		if d := s.documentOf(f); d == nil {
-			t.entered.setLate(f.id)
-		} else if !slices.ContainsFunc(masked, func(m *document) bool { return m.world == d.world }) {
+		if d := s.Document(f); d == nil {
+			t.entered.setLate(f.ID())
+		} else if !slices.ContainsFunc(masked, func(m *frames.Document) bool { return m.World == d.World }) {
 			t.entered.setUnmasked(d)
-			t.entered.setLate(f.id)
+			t.entered.setLate(f.ID())
 		}
 	}
 }
@@ -272,19 +273,19 @@ func (e *entered) setUnknown() {
 }
 
 // masked records that a document has masked its fields.
-func (e *entered) masked(d *document) {
+func (e *entered) masked(d *frames.Document) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	delete(e.unmasked, d.world)
-	delete(e.late, d.frame)
+	delete(e.unmasked, d.World)
+	delete(e.late, d.Frame)
 }
 
 // pending returns those of docs that have not masked their fields yet.
-func (e *entered) pending(docs ...*document) (list []*document) {
+func (e *entered) pending(docs ...*frames.Document) (list []*frames.Document) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, d := range docs {
-		if e.unknown || e.unmasked[d.world] {
+		if e.unknown || e.unmasked[d.World] {
 			list = append(list, d)
 		}
 	}
@@ -293,7 +294,7 @@ func (e *entered) pending(docs ...*document) (list []*document) {
 
 // watchFields makes d, a document of t, record in which fields the user enters something.
 // duringHandover means that the user may already have done so: d has become known during the handover.
-func (v *View) watchFields(ctx context.Context, t *Tab, d *document, duringHandover bool) {
+func (v *View) watchFields(ctx context.Context, t *Tab, d *frames.Document, duringHandover bool) {
 	if v.checkQuietly(ctx, d) != nil {
 		return
 	}
@@ -303,17 +304,17 @@ func (v *View) watchFields(ctx context.Context, t *Tab, d *document, duringHando
 	findClosedRoots(limit, d)
 	sending, cancel := context.WithTimeout(ctx, t.timing.WatchFields)
 	defer cancel()
-	p, err := d.start(sending, "watchFields")
-	if err == nil && (duringHandover || d.finish(limit, p, nil) != nil) {
+	p, err := d.Start(sending, "watchFields")
+	if err == nil && (duringHandover || d.Finish(limit, p, nil) != nil) {
 		// If the page is hung, the user may have entered something when it responds.
-		_, _ = d.start(sending, "distrustContents")
+		_, _ = d.Start(sending, "distrustContents")
 	}
 }
 
 // maskEntered makes documents of a tab mask the fields that the user has changed, and stores their
 // values. Until a document has done that, check denies reading it. A document that does not respond
 // does not delay the others.
-func (v *View) maskEntered(ctx context.Context, t *Tab, docs []*document) {
+func (v *View) maskEntered(ctx context.Context, t *Tab, docs []*frames.Document) {
 	t.entered.mustMask(docs)
 	ctx, cancel := context.WithTimeout(ctx, t.timing.Mask)
 	defer cancel()
@@ -328,8 +329,8 @@ func (v *View) maskEntered(ctx context.Context, t *Tab, docs []*document) {
 				Values []string `json:"values"`
 				Parsed bool     `json:"parsed"`
 			}
-			if d.call(ctx, &got, "maskEntered") == nil {
-				t.entered.add(d.world, got.Values)
+			if d.Call(ctx, &got, "maskEntered") == nil {
+				t.entered.add(d.World, got.Values)
 				// The browser fills the fields of a document that returns while it parses it.
 				if got.Parsed || !t.entered.hasReturned(d) {
 					t.entered.masked(d)
@@ -343,14 +344,14 @@ func (v *View) maskEntered(ctx context.Context, t *Tab, docs []*document) {
 // MaskPending masks the documents that could not mask their fields at the end of a handover. It
 // must be called before each call on the tab.
 func (v *View) MaskPending(ctx context.Context) {
-	if docs := v.tab.entered.pending(v.tab.documents()...); len(docs) > 0 {
+	if docs := v.tab.entered.pending(v.tab.tree.Documents()...); len(docs) > 0 {
 		v.maskEntered(ctx, v.tab, docs)
 	}
 }
 
 // unmaskedError returns the error for an operation that depends on the content of d if d has not
 // masked the fields in which the user entered something.
-func (t *Tab) unmaskedError(d *document, op executor.Operation) error {
+func (t *Tab) unmaskedError(d *frames.Document, op executor.Operation) error {
 	switch op {
 	case executor.OpList, executor.OpNavigate, executor.OpDismiss:
 		return nil // so that the client can leave the page
@@ -363,7 +364,7 @@ func (t *Tab) unmaskedError(d *document, op executor.Operation) error {
 }
 
 // checkQuietly checks whether the gate allows reading d, without reporting the decision.
-func (v *View) checkQuietly(ctx context.Context, d *document) error {
+func (v *View) checkQuietly(ctx context.Context, d *frames.Document) error {
 	return v.checkGate(executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: func(executor.Decision) {}}), d, executor.OpRead, "")
 }
 
@@ -374,7 +375,7 @@ func (g *openerGroup) entered() (values []string) {
 		return nil
 	}
 	for _, m := range g.members() {
-		values = append(values, m.entered.of(m.documents())...)
+		values = append(values, m.entered.of(m.tree.Documents())...)
 	}
 	slices.Sort(values)
 	return slices.Compact(values)

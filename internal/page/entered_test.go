@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 )
@@ -35,7 +36,7 @@ func TestMaskEntered(t *testing.T) {
 		List: []executor.Tab{{ID: "cdp:secret:1", Title: "secret"}}, Any: []any{"a secret", map[string]any{"k": "secret"}},
 		JSON: executor.RawJSON(`{"a":"say \"hi\"","secret":[831942,1831942,83]}`), Image: []byte("secret"), Next: &result{Text: "secret"},
 	}
-	maskStrings(reflect.ValueOf(r), newEnteredMasker(e.of([]*document{{world: "w"}, {world: "other"}})))
+	maskStrings(reflect.ValueOf(r), newEnteredMasker(e.of([]*frames.Document{{World: "w"}, {World: "other"}})))
 	text, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
@@ -83,26 +84,26 @@ func TestReturnedDocument(t *testing.T) {
 		{arrivalRestored, "other", 1, false},
 	} {
 		var e entered
-		d := &document{world: tt.world}
-		e.arrived(arrivalAgain, true, []*document{d})
+		d := &frames.Document{World: tt.world}
+		e.arrived(arrivalAgain, true, []*frames.Document{d})
 		if len(e.pending(d)) > 0 {
 			t.Error("without a handover, a document that is loaded again is unmasked")
 		}
-		e.watched(&document{world: "left"})
+		e.watched(&frames.Document{World: "left"})
 		e.report("left", 0, "831942")
 		e.arrived(tt.how, true, nil)
 		e.created(d)
-		if values := e.of([]*document{d}); len(values) != tt.values || len(e.pending(d)) > 0 != tt.again {
+		if values := e.of([]*frames.Document{d}); len(values) != tt.values || len(e.pending(d)) > 0 != tt.again {
 			t.Errorf("%+v: values %q, unmasked %v", tt, values, len(e.pending(d)) > 0)
 		}
 		e.arrived(arrivalNew, false, nil)
-		if values := e.of([]*document{d}); len(values) != tt.values {
+		if values := e.of([]*frames.Document{d}); len(values) != tt.values {
 			t.Errorf("%+v: after a frame has loaded: values %q", tt, values)
 		}
 		e.arrived(arrivalNew, true, nil)
-		next := &document{world: "next"}
+		next := &frames.Document{World: "next"}
 		e.created(next)
-		if values := e.of([]*document{next}); len(values) > 0 || len(e.pending(next)) > 0 {
+		if values := e.of([]*frames.Document{next}); len(values) > 0 || len(e.pending(next)) > 0 {
 			t.Errorf("%+v: values %q are masked in the next document", tt, values)
 		}
 	}
@@ -157,18 +158,18 @@ func TestDocumentKnownAfterHandover(t *testing.T) {
 	attachFrame := func(id, parent string) {
 		b.Emit("T", "Page.frameAttached", fmt.Sprintf(`{"frameId":%q,"parentFrameId":%q}`, id, parent))
 	}
-	wait := func(what string, cond func(*State) bool) {
+	wait := func(what string, cond func(*frames.State) bool) {
 		t.Helper()
-		if err := tab.await(t.Context(), func(s *State) (bool, error) { return cond(s), nil }); err != nil {
+		if err := tab.tree.Await(t.Context(), func(s *frames.State) (bool, error) { return cond(s), nil }); err != nil {
 			t.Fatalf("waiting for %s: %v", what, err)
 		}
 	}
-	create := func(frame string, n int) *document {
+	create := func(frame string, n int) *frames.Document {
 		t.Helper()
 		b.Emit("T", "Runtime.executionContextCreated", fmt.Sprintf(
-			`{"context":{"id":%d,"origin":"https://a.test","name":%q,"uniqueId":"W%d","auxData":{"frameId":%q,"isDefault":false,"type":"isolated"}}}`, n, WorldName, n, frame))
-		var d *document
-		wait("the document of "+frame, func(s *State) bool { d = s.documentOf(s.Frame(cdp.FrameID(frame))); return d != nil })
+			`{"context":{"id":%d,"origin":"https://a.test","name":%q,"uniqueId":"W%d","auxData":{"frameId":%q,"isDefault":false,"type":"isolated"}}}`, n, frames.WorldName, n, frame))
+		var d *frames.Document
+		wait("the document of "+frame, func(s *frames.State) bool { d = s.Document(s.Frame(cdp.FrameID(frame))); return d != nil })
 		return d
 	}
 
@@ -177,7 +178,7 @@ func TestDocumentKnownAfterHandover(t *testing.T) {
 	}
 	attachFrame("late", "T")
 	attachFrame("other", "T")
-	wait("the frames", func(s *State) bool { return s.Frame("other") != nil })
+	wait("the frames", func(s *frames.State) bool { return s.Frame("other") != nil })
 	v.endHandover()
 	if got := await.Receive(t, "the top document", masked); got != "W1" {
 		t.Fatalf("%s was masked, want W1", got)
@@ -193,10 +194,10 @@ func TestDocumentKnownAfterHandover(t *testing.T) {
 		if err := v.check(t.Context(), d, executor.OpRead, ""); err != nil {
 			t.Error(err)
 		}
-		if got := await.Receive(t, frame, masked); got != d.world {
-			t.Errorf("%s was masked, want %s", got, d.world)
+		if got := await.Receive(t, frame, masked); got != d.World {
+			t.Errorf("%s was masked, want %s", got, d.World)
 		}
-		if values := tab.entered.of([]*document{d}); len(values) != 1 {
+		if values := tab.entered.of([]*frames.Document{d}); len(values) != 1 {
 			t.Errorf("%s: values %q", frame, values)
 		}
 	}
@@ -204,7 +205,7 @@ func TestDocumentKnownAfterHandover(t *testing.T) {
 	for i, frame := range []string{"late", "new"} {
 		if frame == "late" {
 			b.Emit("T", "Runtime.executionContextDestroyed", `{"executionContextId":11,"executionContextUniqueId":"W11"}`)
-			wait("the end of the document", func(s *State) bool { return s.Frame("late").World() == "" })
+			wait("the end of the document", func(s *frames.State) bool { return s.Frame("late").World() == "" })
 		}
 		if err := tab.unmaskedError(create(frame, 20+i), executor.OpRead); err != nil {
 			t.Errorf("%s: %v", frame, err)
@@ -216,15 +217,15 @@ func TestDocumentKnownAfterHandover(t *testing.T) {
 // cannot be read before it has masked its fields.
 func TestDocumentKnownAtEndOfHandover(t *testing.T) {
 	tab := offlineTab("T")
-	s := tab.Lock()
-	s.worldCreated(tab.sess, &runtime.ExecutionContextDescription{UniqueID: "new", Name: WorldName, AuxData: []byte(`{"frameId":"T"}`)})
-	d := s.documentOf(s.Top())
+	s := tab.tree.Lock()
+	s.WorldCreated(tab.sess, &runtime.ExecutionContextDescription{UniqueID: "new", Name: frames.WorldName, AuxData: []byte(`{"frameId":"T"}`)})
+	d := s.Document(s.Top())
 	s.Unlock()
-	tab.handoverEnded([]*document{d})
+	tab.handoverEnded([]*frames.Document{d})
 	if len(tab.entered.pending(d)) > 0 {
 		t.Error("the document that was masked cannot be read")
 	}
-	tab.handoverEnded([]*document{{world: "old"}})
+	tab.handoverEnded([]*frames.Document{{World: "old"}})
 	if len(tab.entered.pending(d)) != 1 {
 		t.Error("the document that was not masked can be read")
 	}

@@ -26,9 +26,9 @@ func (v *View) errorPageDenial(params any) error {
 			return nil
 		}
 	}
-	s := v.tab.Lock()
+	s := v.tab.tree.Lock()
 	defer s.Unlock()
-	return executor.Access{Op: executor.OpAct, ErrorPage: s.Top().isErrorPage()}.CheckErrorPage()
+	return executor.Access{Op: executor.OpAct, ErrorPage: s.Top().IsErrorPage()}.CheckErrorPage()
 }
 
 // certificateDenial returns ErrPolicyDenied for a raw CDP command that makes the browser accept

@@ -17,6 +17,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -49,15 +50,15 @@ func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalO
 		err = serialize(ctx, d, remote)
 	}
 	releaseEval(ctx, d, remote)
-	res := &executor.EvalResult{Origin: d.origin, Dialogs: dialogs()}
+	res := &executor.EvalResult{Origin: d.Origin, Dialogs: dialogs()}
 	if err := guarded(); err != nil {
 		return nil, err
 	}
 	switch {
-	case errors.Is(err, errDocumentDetached):
+	case errors.Is(err, frames.ErrDocumentGone):
 		return nil, executor.Errorf(executor.ErrEvalFailed, "Take a snapshot to see where it is.", "the page navigated away before the expression had a value")
 	case err != nil:
-		return nil, timeoutAs(err, "the expression to finish")
+		return nil, frames.TimeoutAs(err, "the expression to finish")
 	case exception != nil:
 		if isSyntaxError(exception) {
 			return nil, executor.Errorf(executor.ErrEvalFailed, "Correct the expression.", "%s", pagetext.Text(exceptionText(exception)))
@@ -73,7 +74,7 @@ func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalO
 
 // scopeOfEval returns the document that a script of the client runs in: the top document, or that of
 // the element of a target, which it also returns.
-func (v *View) scopeOfEval(ctx context.Context, target executor.Target) (*document, *element, error) {
+func (v *View) scopeOfEval(ctx context.Context, target executor.Target) (*frames.Document, *element, error) {
 	if target.IsZero() {
 		d, err := v.documentForEval(ctx, executor.OpEval)
 		return d, nil, err
@@ -133,7 +134,7 @@ func (o *remoteObject) truthy() bool {
 
 // evaluate runs an expression in the main world of the document. An expression that can be read as
 // a block or as an object literal is an object literal, as in the console of DevTools.
-func evaluate(ctx context.Context, d *document, expression string, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
+func evaluate(ctx context.Context, d *frames.Document, expression string, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
 	if literal, ok := objectLiteral(expression); ok {
 		remote, exception, err := evaluateScript(ctx, d, literal, await)
 		if err != nil || exception == nil || !isSyntaxError(exception) {
@@ -164,12 +165,12 @@ func objectLiteral(expression string) (literal string, ok bool) {
 }
 
 // evaluateScript runs a script in the main world of the document.
-func evaluateScript(ctx context.Context, d *document, expression string, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
-	if d.main == "" {
-		return nil, nil, errDocumentDetached
+func evaluateScript(ctx context.Context, d *frames.Document, expression string, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
+	if d.MainWorld == "" {
+		return nil, nil, frames.ErrDocumentGone
 	}
 	return runScript(ctx, d, runtime.CommandEvaluate, map[string]any{
-		"expression": expression, "uniqueContextId": d.main, "awaitPromise": await, "userGesture": true,
+		"expression": expression, "uniqueContextId": d.MainWorld, "awaitPromise": await, "userGesture": true,
 		"replMode": true, // top-level await, as in the console
 		"silent":   true, "objectGroup": evalGroup,
 		"timeout": callLimit(ctx).Milliseconds(), // terminates for (;;), but not a loop of microtasks
@@ -180,7 +181,7 @@ func evaluateScript(ctx context.Context, d *document, expression string, await b
 // of the element's document.
 func (v *View) evaluateOn(ctx context.Context, el *element, expression string, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
 	d := el.doc
-	group, release := d.objectGroup(ctx)
+	group, release := d.ObjectGroup(ctx)
 	defer release()
 	check, err := el.startShown(ctx, "isShown", el.id)
 	if err != nil {
@@ -197,7 +198,7 @@ func (v *View) evaluateOn(ctx context.Context, el *element, expression string, a
 		return nil, nil, v.refExpiredError(ctx, el)
 	}
 	remote, exception, err := runScript(ctx, d, runtime.CommandCallFunctionOn, map[string]any{
-		"functionDeclaration": expression, "uniqueContextId": d.main, "arguments": []map[string]any{{"objectId": argument}},
+		"functionDeclaration": expression, "uniqueContextId": d.MainWorld, "arguments": []map[string]any{{"objectId": argument}},
 		"awaitPromise": await, "userGesture": true, "silent": true, "objectGroup": evalGroup,
 	}, false) // awaitPromise suffices
 	var ce *cdpconn.Error
@@ -206,42 +207,42 @@ func (v *View) evaluateOn(ctx context.Context, el *element, expression string, a
 		return nil, nil, executor.Errorf(executor.ErrBadArgs, "Write it like (element) => element.value.", "with a target, the expression must be a function")
 	case errors.Is(err, context.DeadlineExceeded):
 		// Unlike an evaluation, a call has no time limit in the browser.
-		_, _ = d.sess.Start(context.WithoutCancel(ctx), runtime.CommandTerminateExecution, nil)
+		_, _ = d.Session.Start(context.WithoutCancel(ctx), runtime.CommandTerminateExecution, nil)
 	}
 	return remote, exception, err
 }
 
 // mainObject returns the remote object for an element id in the main world, or "" if the element no
 // longer exists.
-func mainObject(ctx context.Context, d *document, id int, group string) (runtime.RemoteObjectID, error) {
-	object, err := d.object(ctx, id, group)
+func mainObject(ctx context.Context, d *frames.Document, id int, group string) (runtime.RemoteObjectID, error) {
+	object, err := d.Object(ctx, id, group)
 	if err != nil || object == "" {
 		return "", err
 	}
 	var node dom.DescribeNodeResult
-	if err := d.sess.Call(ctx, dom.CommandDescribeNode, dom.DescribeNodeParams{ObjectID: object}, &node); err != nil {
-		return "", d.failure(err)
+	if err := d.Session.Call(ctx, dom.CommandDescribeNode, dom.DescribeNodeParams{ObjectID: object}, &node); err != nil {
+		return "", d.Failure(err)
 	}
 	if node.Node == nil {
-		return "", errDocumentDetached
+		return "", frames.ErrDocumentGone
 	}
-	return d.resolveNode(ctx, node.Node.BackendNodeID, d.main, group)
+	return d.ResolveNode(ctx, node.Node.BackendNodeID, d.MainWorld, group)
 }
 
 // runScript sends a command that runs a script of the client in the main world of the document, and
 // returns the value, of which an object has no Value yet. With await, it waits for the promise that
 // the command returns. The caller calls releaseEval.
-func runScript(ctx context.Context, d *document, method string, params map[string]any, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
+func runScript(ctx context.Context, d *frames.Document, method string, params map[string]any, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
 	var answer struct {
 		scriptResponse
 		Cut   bool `json:"cut"` // see cdpconn.Session.StartShort
 		Threw bool `json:"threw"`
 	}
-	p, err := d.sess.StartShort(ctx, method, params)
+	p, err := d.Session.StartShort(ctx, method, params)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := d.wait(ctx, p, &answer); err != nil {
+	if err := d.Wait(ctx, p, &answer); err != nil {
 		if ce, ok := errors.AsType[*cdpconn.Error](err); ok && (ce.Message == "Internal error" || strings.Contains(ce.Message, "terminated")) {
 			return nil, nil, context.DeadlineExceeded // the timeout parameter has passed
 		}
@@ -249,12 +250,12 @@ func runScript(ctx context.Context, d *document, method string, params map[strin
 	}
 	if await && answer.Exception == nil && answer.Result.Subtype == "promise" {
 		// With replMode, awaitPromise applies only to top-level awaits of the script.
-		p, err := d.sess.StartShort(ctx, runtime.CommandAwaitPromise, map[string]any{"promiseObjectId": answer.Result.ObjectID})
+		p, err := d.Session.StartShort(ctx, runtime.CommandAwaitPromise, map[string]any{"promiseObjectId": answer.Result.ObjectID})
 		if err != nil {
 			return nil, nil, err
 		}
 		answer.Result = remoteObject{}
-		if err := d.wait(ctx, p, &answer); err != nil {
+		if err := d.Wait(ctx, p, &answer); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -284,15 +285,15 @@ func callLimit(ctx context.Context) time.Duration {
 const evalGroup = "chrome-mcp-eval"
 
 // releaseEval releases the result of runScript, if it is an object.
-func releaseEval(ctx context.Context, d *document, remote *remoteObject) {
+func releaseEval(ctx context.Context, d *frames.Document, remote *remoteObject) {
 	if remote != nil && remote.ObjectID != "" {
 		releaseEvalGroup(ctx, d)
 	}
 }
 
 // releaseEvalGroup releases the results of runScript.
-func releaseEvalGroup(ctx context.Context, d *document) {
-	_, _ = d.sess.Start(context.WithoutCancel(ctx), runtime.CommandReleaseObjectGroup, runtime.ReleaseObjectGroupParams{ObjectGroup: evalGroup})
+func releaseEvalGroup(ctx context.Context, d *frames.Document) {
+	_, _ = d.Session.Start(context.WithoutCancel(ctx), runtime.CommandReleaseObjectGroup, runtime.ReleaseObjectGroupParams{ObjectGroup: evalGroup})
 }
 
 func exceptionText(d *runtime.ExceptionDetails) string {
@@ -364,7 +365,7 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 	}
 	ctx, cancel := context.WithTimeout(ctx, cdpconn.DefaultCallTimeout)
 	defer cancel()
-	start := d.sess.Start
+	start := d.Session.Start
 	if strings.HasPrefix(method, "Input.") {
 		start = v.startInput
 	}
@@ -392,7 +393,7 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 	}
 	var result jsonv2.Value
 	if err == nil {
-		err = timeoutAs(d.wait(ctx, p, &result), method)
+		err = frames.TimeoutAs(d.Wait(ctx, p, &result), method)
 	}
 	if err == nil {
 		err = v.unblock(ctx)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // evalValueScript is the declaration of a function that returns the JSON of its receiver.
@@ -31,18 +32,18 @@ const nativeStringify = "function stringify() { [native code] }"
 // represent, see [executor.EvalResult]. An object that cannot be read, such as one with a getter that
 // throws, keeps its description. If the page has replaced JSON.stringify, serialize does not call it.
 // The browser then serializes the object, with fewer details of values such as dates.
-func serialize(ctx context.Context, d *document, o *remoteObject) error {
+func serialize(ctx context.Context, d *frames.Document, o *remoteObject) error {
 	if o.ObjectID == "" || o.Type != "object" {
 		return nil
 	}
-	p, err := d.sess.Start(ctx, runtime.CommandEvaluate, map[string]any{
-		"expression": "JSON.stringify", "uniqueContextId": d.main, "silent": true, "objectGroup": evalGroup,
+	p, err := d.Session.Start(ctx, runtime.CommandEvaluate, map[string]any{
+		"expression": "JSON.stringify", "uniqueContextId": d.MainWorld, "silent": true, "objectGroup": evalGroup,
 	})
 	if err != nil {
 		return err
 	}
 	var stringify, answer scriptResponse
-	if err := d.wait(ctx, p, &stringify); err != nil {
+	if err := d.Wait(ctx, p, &stringify); err != nil {
 		return err
 	}
 	call := map[string]any{"objectId": o.ObjectID, "returnByValue": true, "silent": true}
@@ -53,15 +54,15 @@ func serialize(ctx context.Context, d *document, o *remoteObject) error {
 	} else {
 		call["functionDeclaration"] = "function() { return this }"
 	}
-	if p, err = d.sess.Start(ctx, runtime.CommandCallFunctionOn, call); err != nil {
+	if p, err = d.Session.Start(ctx, runtime.CommandCallFunctionOn, call); err != nil {
 		return err
 	}
-	err = d.wait(ctx, p, &answer)
+	err = d.Wait(ctx, p, &answer)
 	if errors.Is(err, context.DeadlineExceeded) { // the page's toJSON or a getter does not return
-		_, _ = d.sess.Start(context.WithoutCancel(ctx), runtime.CommandTerminateExecution, nil)
+		_, _ = d.Session.Start(context.WithoutCancel(ctx), runtime.CommandTerminateExecution, nil)
 	}
 	if !native {
-		if _, failed := errors.AsType[*cdpconn.Error](err); failed && !errors.Is(err, errDocumentDetached) {
+		if _, failed := errors.AsType[*cdpconn.Error](err); failed && !errors.Is(err, frames.ErrDocumentGone) {
 			return nil // for example a cycle
 		}
 		o.Value = answer.Result.Value

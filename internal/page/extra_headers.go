@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // maxExtraHeaders and maxExtraHeaderBytes limit the additional headers of one origin.
@@ -30,7 +31,7 @@ var (
 )
 
 // checkHeaders returns an error if additional headers are invalid or the gate denies an origin.
-func (v *View) checkHeaders(ctx context.Context, d *document, headers map[string]map[string]string) error {
+func (v *View) checkHeaders(ctx context.Context, d *frames.Document, headers map[string]map[string]string) error {
 	if len(headers) > 0 && !v.tab.ownsRendererProcess() {
 		return executor.Errorf(executor.ErrBadArgs, "Omit them, or use the managed browser.", "headers cannot be added in the user's own Chrome")
 	}

@@ -9,6 +9,7 @@ import (
 
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/readable"
 )
 
@@ -51,7 +52,7 @@ func (m *markRow) UnmarshalJSON(data []byte) error {
 
 // A markedElement is an element with a mark. The number of the mark is its index.
 type markedElement struct {
-	doc *document
+	doc *frames.Document
 	markRow
 }
 
@@ -80,17 +81,17 @@ func (v *View) read(ctx context.Context, root *element, script, what string, joi
 
 // readFrom reads root and the frames in it. It omits frames that exceed the budget, which is in
 // bytes.
-func (v *View) readFrom(ctx context.Context, root *element, docs []*document, script string, join func(before, frame, after string) string, budget *int, marks *[]markedElement) (*extractedText, error) {
+func (v *View) readFrom(ctx context.Context, root *element, docs []*frames.Document, script string, join func(before, frame, after string) string, budget *int, marks *[]markedElement) (*extractedText, error) {
 	var r *extractedText
 	args := []any{root.id}
 	if marks != nil {
-		args = append(args, len(*marks), v.refs.since(root.doc.world))
+		args = append(args, len(*marks), v.refs.since(root.doc.World))
 	}
 	if err := callWithClosedRoots(ctx, root.doc, &r, script, args...); err != nil || r == nil {
 		return nil, err
 	}
 	if marks != nil {
-		v.refs.walk(root.doc.world, r.recordedWalk)
+		v.refs.walk(root.doc.World, r.recordedWalk)
 	}
 	for _, m := range r.Marks {
 		m.At = r.At
@@ -99,12 +100,12 @@ func (v *View) readFrom(ctx context.Context, root *element, docs []*document, sc
 	for _, p := range r.Parts {
 		*budget -= len(p.text)
 	}
-	frames := make(map[int]*document)
+	inFrame := make(map[int]*frames.Document) // by element id of the frame
 	if len(r.Parts) > 1 && *budget > 0 {
 		for _, d := range docs {
-			if d.parent == root.doc.frame && d.frame != root.doc.frame {
-				if id, err := d.owner(ctx, root.doc); err == nil {
-					frames[id] = d
+			if d.Parent == root.doc.Frame && d.Frame != root.doc.Frame {
+				if id, err := d.Owner(ctx, root.doc); err == nil {
+					inFrame[id] = d
 				}
 			}
 		}
@@ -112,13 +113,13 @@ func (v *View) readFrom(ctx context.Context, root *element, docs []*document, sc
 	var b strings.Builder
 	for i := 0; i < len(r.Parts); i++ {
 		b.WriteString(r.Parts[i].text)
-		d := frames[r.Parts[i].frame]
+		d := inFrame[r.Parts[i].frame]
 		if d == nil || i+1 == len(r.Parts) || *budget <= 0 {
 			continue
 		}
 		inner, err := v.readFrom(ctx, &element{doc: d}, docs, script, join, budget, marks)
 		if err != nil || inner == nil {
-			if err != nil && !errors.Is(err, errDocumentDetached) {
+			if err != nil && !errors.Is(err, frames.ErrDocumentGone) {
 				return nil, err
 			}
 			continue
@@ -138,23 +139,23 @@ func (v *View) readFrom(ctx context.Context, root *element, docs []*document, sc
 
 // callWithClosedRoots is call for page scripts that read closed shadow roots. It first exposes
 // closed shadow roots that are new. If there are none, it takes no longer than call.
-func callWithClosedRoots(ctx context.Context, d *document, result any, name string, args ...any) error {
-	closed, err := d.start(ctx, "closedCandidates")
+func callWithClosedRoots(ctx context.Context, d *frames.Document, result any, name string, args ...any) error {
+	closed, err := d.Start(ctx, "closedCandidates")
 	if err != nil {
 		return err
 	}
-	p, err := d.start(ctx, name, args...)
+	p, err := d.Start(ctx, name, args...)
 	if err != nil {
 		return err
 	}
 	var hosts []int
-	if err := d.finish(ctx, closed, &hosts); err != nil {
+	if err := d.Finish(ctx, closed, &hosts); err != nil {
 		return err
 	}
 	if exposeClosedShadowRoots(ctx, d, hosts) {
-		if p, err = d.start(ctx, name, args...); err != nil {
+		if p, err = d.Start(ctx, name, args...); err != nil {
 			return err
 		}
 	}
-	return d.finish(ctx, p, result)
+	return d.Finish(ctx, p, result)
 }

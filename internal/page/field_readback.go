@@ -42,12 +42,12 @@ func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pend
 		}
 		if first == nil {
 			var err error
-			if first, err = field.doc.start(ctx, "inspectField", field.id); err != nil {
+			if first, err = field.doc.Start(ctx, "inspectField", field.id); err != nil {
 				return entryResult{kept: true}, nil
 			}
 		}
 		after = nil
-		if field.doc.finish(ctx, first, &after) != nil {
+		if field.doc.Finish(ctx, first, &after) != nil {
 			return entryResult{kept: true}, nil // the document is gone, so the text arrived
 		}
 		if after == nil {
@@ -130,7 +130,7 @@ func (v *View) restoreValue(ctx context.Context, field *element, r readBackState
 	}
 	outcome := "the old value was restored"
 	var restored bool
-	if err := field.doc.call(ctx, &restored, "putBack", field.id, r.before.Value); err != nil {
+	if err := field.doc.Call(ctx, &restored, "putBack", field.id, r.before.Value); err != nil {
 		return v.mapDetached(ctx, field, err)
 	}
 	if !restored {
@@ -195,7 +195,7 @@ func (v *View) replacementField(ctx context.Context, field *element, want string
 		fieldInfo
 		refDescription
 	}
-	if field.doc.call(ctx, &now, "focusedField") == nil && now != nil && want != "" && matchesText(now.Value, want) {
+	if field.doc.Call(ctx, &now, "focusedField") == nil && now != nil && want != "" && matchesText(now.Value, want) {
 		return ""
 	}
 	return "the page removed the field after input"

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // focusAllowed checks with the gate the document that has the focus, which receives keys. It
@@ -16,18 +17,18 @@ func (v *View) focusAllowed(ctx context.Context, c *hitTargetCheck, clipboard bo
 		token = c.token
 	}
 	b := v.block(ctx)
-	d, err := v.tab.document(ctx)
+	d, err := v.tab.tree.TopDocument(ctx)
 	if err != nil {
 		return err
 	}
 	for {
 		var id int
-		if err := d.call(ctx, &id, "focusedFrame", token); err != nil {
+		if err := d.Call(ctx, &id, "focusedFrame", token); err != nil {
 			return err
 		}
 		if id == 0 {
 			if c != nil {
-				c.path, c.listens = []*document{d}, true
+				c.path, c.listens = []*frames.Document{d}, true
 			}
 			if clipboard {
 				return v.checkClipboard(ctx, d)

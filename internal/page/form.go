@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // FillForm fills fields in order and then submits.
@@ -216,7 +217,7 @@ func (v *View) chooseRadio(ctx context.Context, el, field *element, value string
 	radio := *field
 	radio.id, radio.ref = got.ID, ""
 	var info *fieldInfo
-	if err := radio.doc.call(ctx, &info, "inspectField", radio.id); err != nil {
+	if err := radio.doc.Call(ctx, &info, "inspectField", radio.id); err != nil {
 		return v.mapDetached(ctx, el, err)
 	}
 	if info == nil {
@@ -242,7 +243,7 @@ func (v *View) setChecked(ctx context.Context, el *element, info *fieldInfo, wan
 			return err
 		}
 		var after *fieldInfo
-		if err := el.doc.call(ctx, &after, "waitChecked", el.id, state, v.tab.timing.Checked.Milliseconds()); err != nil {
+		if err := el.doc.Call(ctx, &after, "waitChecked", el.id, state, v.tab.timing.Checked.Milliseconds()); err != nil {
 			return ignoreInterruption(err)
 		}
 		if after == nil || after.Checked == state {
@@ -277,8 +278,8 @@ func (v *View) Scroll(ctx context.Context, o executor.ScrollOptions) (*executor.
 		return nil, executor.Errorf(executor.ErrBadArgs, "Give deltaY to move by, y to move to, or a target to bring into view.", "nothing to scroll to")
 	}
 	var got *executor.ScrollResult
-	if err := d.call(ctx, &got, "moveScroller", id, o.X, o.Y, o.DeltaX, o.DeltaY); err != nil {
-		return nil, timeoutAs(err, "the page to scroll")
+	if err := d.Call(ctx, &got, "moveScroller", id, o.X, o.Y, o.DeltaX, o.DeltaY); err != nil {
+		return nil, frames.TimeoutAs(err, "the page to scroll")
 	}
 	if got == nil {
 		return nil, v.refExpiredError(ctx, &element{doc: d, id: id, ref: o.Target.Ref})
@@ -288,10 +289,10 @@ func (v *View) Scroll(ctx context.Context, o executor.ScrollOptions) (*executor.
 }
 
 // revealFrames scrolls the frame of d and the frames around it into view.
-func (v *View) revealFrames(ctx context.Context, d *document) {
-	for !d.top() {
-		parent, owner, err := d.frameElement(ctx)
-		if err != nil || parent.call(ctx, nil, "reveal", owner) != nil {
+func (v *View) revealFrames(ctx context.Context, d *frames.Document) {
+	for !d.IsTop() {
+		parent, owner, err := d.FrameElement(ctx)
+		if err != nil || parent.Call(ctx, nil, "reveal", owner) != nil {
 			return
 		}
 		d = parent

@@ -4,43 +4,45 @@ import (
 	"context"
 
 	"github.com/chromedp/cdproto/cdp"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // A frameObserver is the observer of the frame tree of a tab.
 type frameObserver struct{ tab *Tab }
 
-func (o frameObserver) frameAdded(id, parent cdp.FrameID) { o.tab.entered.frameAttached(id, parent) }
+func (o frameObserver) FrameAdded(id, parent cdp.FrameID) { o.tab.entered.frameAttached(id, parent) }
 
-func (o frameObserver) frameRemoved(id cdp.FrameID) {
+func (o frameObserver) FrameRemoved(id cdp.FrameID) {
 	o.tab.inflight.forget(id)
 	o.tab.entered.frameDetached(id)
 }
 
-func (o frameObserver) documentCommitted(s *State, f *frame, restored bool, started navigation) {
+func (o frameObserver) DocumentCommitted(s *frames.State, f *frames.Frame, restored bool, started frames.Navigation) {
 	t := o.tab
 	t.recordArrival(s, f, restored, started)
-	t.inflight.forget(f.id, f.loader, started.loader)
+	t.inflight.forget(f.ID(), f.Loader(), started.Loader)
 	if f == s.Top() {
-		t.inflight.forget("", f.loader)
-		t.responses.committed(f.loader)
+		t.inflight.forget("", f.Loader())
+		t.responses.committed(f.Loader())
 	}
 }
 
 // recordArrival records how the new document of f came there, for what the user entered in earlier
 // ones.
-func (t *Tab) recordArrival(s *State, f *frame, restored bool, started navigation) {
+func (t *Tab) recordArrival(s *frames.State, f *frames.Frame, restored bool, started frames.Navigation) {
 	how, top := arrivalNew, f == s.Top()
-	known := started.loader != "" && started.loader == f.loader
+	known := started.Loader != "" && started.Loader == f.Loader()
 	switch {
 	case restored:
 		how = arrivalRestored
-	case known && started.again, !known && top:
+	case known && started.Again, !known && top:
 		how = arrivalAgain
 	}
-	var docs []*document
+	var docs []*frames.Document
 	if top && how != arrivalNew {
-		for _, f := range s.inOrder() {
-			if d := s.documentOf(f); d != nil {
+		for _, f := range s.InOrder() {
+			if d := s.Document(f); d != nil {
 				docs = append(docs, d)
 			}
 		}
@@ -48,23 +50,23 @@ func (t *Tab) recordArrival(s *State, f *frame, restored bool, started navigatio
 	t.entered.arrived(how, top, docs)
 }
 
-func (o frameObserver) documentDropped(id cdp.FrameID, started navigation) {
-	o.tab.inflight.forget(id, started.loader)
+func (o frameObserver) DocumentDropped(id cdp.FrameID, started frames.Navigation) {
+	o.tab.inflight.forget(id, started.Loader)
 }
 
-func (o frameObserver) documentCreated(d *document) (after func()) {
+func (o frameObserver) DocumentCreated(d *frames.Document) (after func()) {
 	t := o.tab
 	t.entered.created(d)
 	t.watchNewDocument(d)
 	return t.unblockLate(d)
 }
 
-func (o frameObserver) worldAdded(s *State) { o.tab.assignRequestFrames(s) }
+func (o frameObserver) WorldAdded(s *frames.State) { o.tab.assignRequestFrames(s) }
 
-func (o frameObserver) blocked() error { return o.tab.dialogs.error() }
+func (o frameObserver) Blocked() error { return o.tab.dialogs.error() }
 
-func (o frameObserver) mayBeBlocked() error { return o.tab.dialogInOtherTab() }
+func (o frameObserver) MayBeBlocked() error { return o.tab.dialogInOtherTab() }
 
-func (o frameObserver) awaitOtherTab(ctx context.Context) error { return o.tab.blockedByOtherTab(ctx) }
+func (o frameObserver) AwaitOtherTab(ctx context.Context) error { return o.tab.blockedByOtherTab(ctx) }
 
-func (o frameObserver) ownsBlank() bool { return o.tab.own.Load() && !o.tab.opts.Scriptable }
+func (o frameObserver) OwnsBlank() bool { return o.tab.own.Load() && !o.tab.opts.Scriptable }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // hintHandedOver is the hint of errors about a page that is handed over.
@@ -18,7 +19,7 @@ func (t *Tab) HandedOver() bool { return t.openerGroup.handoverView() != nil }
 
 // isGone reports whether the target is gone and its events have been handled.
 func (t *Tab) isGone() bool {
-	s := t.Lock()
+	s := t.tree.Lock()
 	defer s.Unlock()
 	return s.Gone() != nil
 }
@@ -26,7 +27,7 @@ func (t *Tab) isGone() bool {
 // AwaitHandoverEnd waits until the tab is not handed over. Calls that use [Tab.Acquire] need not call
 // it.
 func (t *Tab) AwaitHandoverEnd(ctx context.Context) error {
-	if t.waitUntil(ctx, func() bool { return t.isGone() || !t.HandedOver() }) != nil {
+	if t.tree.WaitUntil(ctx, func() bool { return t.isGone() || !t.HandedOver() }) != nil {
 		return handedOverError(ctx)
 	}
 	return nil
@@ -83,7 +84,7 @@ func (g *openerGroup) acceptInput(accepted bool) {
 // notifyMembers reports a change to all tabs of the group.
 func (g *openerGroup) notifyMembers() {
 	for _, m := range g.members() {
-		m.notifyChanged()
+		m.tree.NotifyChanged()
 	}
 }
 
@@ -105,7 +106,7 @@ func (v *View) HandOver(ctx context.Context) (*executor.HandedOver, error) {
 		return nil, &executor.Error{Code: executor.ErrBackpressure, Retryable: true, Err: errors.New("the page is handed over to the user"), Hint: hintHandedOver}
 	}
 	// A CDP client may have paused the page. The beginning of the handover has released it.
-	title, err := d.title(ctx)
+	title, err := d.Title(ctx)
 	if err == nil {
 		err = t.awaitOtherCalls(ctx)
 	}
@@ -115,20 +116,20 @@ func (v *View) HandOver(ctx context.Context) (*executor.HandedOver, error) {
 	}
 	for _, m := range t.openerGroup.members() {
 		if m == t {
-			m.beforeHandover.Store(&lastKnownPage{d.url, title})
+			m.beforeHandover.Store(&frames.LastKnownPage{URL: d.URL, Title: title})
 		} else {
 			m.beforeHandover.Store(nil)
 		}
 		m.recording.pause()
 		m.endInput()
 		m.suspendEmulation(ctx)
-		for _, d := range m.documents() {
+		for _, d := range m.tree.Documents() {
 			v.watchFields(ctx, m, d, false)
 		}
 	}
 	t.openerGroup.acceptInput(true)
 	return &executor.HandedOver{
-		Tab: v.opts.ID, URL: d.url, Title: title, Origin: d.origin, Visible: !t.opts.NoWindow, Gone: t.Gone(),
+		Tab: v.opts.ID, URL: d.URL, Title: title, Origin: d.Origin, Visible: !t.opts.NoWindow, Gone: t.Gone(),
 		Show: t.bringToFront, End: sync.OnceFunc(v.endHandover),
 	}, nil
 }
@@ -174,7 +175,7 @@ func (v *View) takeBack(t *Tab) {
 	if t.opts.Attach != nil && t.EnsureAttached(ctx) != nil { // the connection was lost during the handover
 		t.entered.setUnknown()
 	}
-	docs := t.documents()
+	docs := t.tree.Documents()
 	v.maskEntered(context.Background(), t, docs)
 	t.handoverEnded(docs)
 	limit, cancel := context.WithTimeout(context.Background(), t.timing.Resume)
@@ -205,7 +206,7 @@ func (t *Tab) resumeEmulation(ctx context.Context) {
 // those of the handover to each CDP client that enables the domain later.
 func (t *Tab) discardMessages(ctx context.Context) {
 	var wg sync.WaitGroup
-	for _, s := range t.frameSessions() {
+	for _, s := range t.tree.Sessions() {
 		wg.Go(func() {
 			_ = s.Call(ctx, "Runtime.discardConsoleEntries", nil, nil)
 			_ = s.Call(ctx, "Log.clear", nil, nil)
@@ -218,7 +219,7 @@ func (t *Tab) discardMessages(ctx context.Context) {
 func (t *Tab) deniesPasskeys() bool { return t.opts.NoDialogs }
 
 // watchNewDocument prepares a document that loads during a handover. It does not wait.
-func (t *Tab) watchNewDocument(d *document) {
+func (t *Tab) watchNewDocument(d *frames.Document) {
 	if v := t.openerGroup.handoverView(); v != nil {
 		t.wg.Go(func() { v.watchFields(context.Background(), t, d, true) })
 	}
@@ -227,13 +228,13 @@ func (t *Tab) watchNewDocument(d *document) {
 // handoverInfo returns the result of [View.Info] while the tab is handed over, without reading the
 // page. For a page that the user has opened, the URL is only the origin, because it may contain a
 // code.
-func (t *Tab) handoverInfo(d *document) (url, title, origin string, err error) {
+func (t *Tab) handoverInfo(d *frames.Document) (url, title, origin string, err error) {
 	before := t.beforeHandover.Load()
 	switch {
-	case before != nil && before.url == d.url:
-		return d.url, before.title, d.origin, nil
-	case d.origin == executor.OriginOpaque || d.origin == executor.OriginInternal:
-		return "about:blank", "", d.origin, nil
+	case before != nil && before.URL == d.URL:
+		return d.URL, before.Title, d.Origin, nil
+	case d.Origin == executor.OriginOpaque || d.Origin == executor.OriginInternal:
+		return "about:blank", "", d.Origin, nil
 	}
-	return d.origin + "/", "", d.origin, nil
+	return d.Origin + "/", "", d.Origin, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/deniedscripts"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
@@ -21,22 +22,22 @@ const maxCaptures = 10
 // So if a frame was in view before it was drawn again, the screenshot is repeated.
 type frameHider struct {
 	frames []*hiddenFrame
-	around map[*document][]int // the elements in each document on the paths of frames
+	around map[*frames.Document][]int // the elements in each document on the paths of frames
 	shown  bool
 	limit  time.Duration // Timing.Hide
 }
 
 // A hiddenFrame is a denied frame in an allowed document. Its child frames are hidden with it.
 type hiddenFrame struct {
-	doc     *document
-	parent  *document
-	path    []node           // its frame elements, outward; nil if one is unknown
+	doc     *frames.Document
+	parent  *frames.Document
+	path    []frames.Node    // its frame elements, outward; nil if one is unknown
 	pending *cdpconn.Pending // of WaitHidden
 	drawn   bool             // since it was hidden
 }
 
 // errFramesChanged means that a frame navigated during a screenshot.
-var errFramesChanged = &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errDocumentDetached, Hint: "Take the screenshot again. The page was navigating."}
+var errFramesChanged = &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: frames.ErrDocumentGone, Hint: "Take the screenshot again. The page was navigating."}
 
 // cannotHideError returns the error of a screenshot that may show content of a denied frame.
 func cannotHideError(why string) error {
@@ -53,19 +54,19 @@ var errFrameUnknown = &executor.Error{Code: executor.ErrPolicyDenied, Retryable:
 // hideDenied hides the content of the denied frames until show or release is called. It returns nil
 // if the tab has no denied frames.
 func (v *View) hideDenied(ctx context.Context) (*frameHider, error) {
-	allowed := make(map[string]*document)
+	allowed := make(map[string]*frames.Document)
 	for _, d := range v.allowed(ctx, executor.OpRead) {
-		allowed[string(d.frame)] = d
+		allowed[string(d.Frame)] = d
 	}
-	h := &frameHider{around: make(map[*document][]int), limit: v.tab.timing.Hide}
-	for _, d := range v.tab.frameList() {
-		if allowed[string(d.frame)] != nil || allowed[string(d.parent)] == nil {
+	h := &frameHider{around: make(map[*frames.Document][]int), limit: v.tab.timing.Hide}
+	for _, d := range v.tab.tree.FrameDocuments() {
+		if allowed[string(d.Frame)] != nil || allowed[string(d.Parent)] == nil {
 			continue // allowed, or inside a hidden frame
 		}
-		if d.world == "" {
+		if d.World == "" {
 			return nil, errFrameUnknown
 		}
-		h.frames = append(h.frames, &hiddenFrame{doc: d, parent: allowed[string(d.parent)]})
+		h.frames = append(h.frames, &hiddenFrame{doc: d, parent: allowed[string(d.Parent)]})
 	}
 	if len(h.frames) == 0 {
 		return nil, nil
@@ -88,16 +89,16 @@ func (h *frameHider) hide(ctx context.Context) error {
 	pending := make([]*cdpconn.Pending, len(h.frames))
 	var err error
 	for i, f := range h.frames {
-		if pending[i], err = f.doc.startFunction(limit, functionCall{Function: deniedscripts.HideContent, ByValue: true, Await: true}); err != nil {
+		if pending[i], err = f.doc.StartFunction(limit, frames.FunctionCall{Function: deniedscripts.HideContent, ByValue: true, Await: true}); err != nil {
 			return h.failure(ctx, err)
 		}
-		if f.pending, err = f.doc.startFunction(limit, functionCall{Function: deniedscripts.WaitHidden, ByValue: true, Await: true}); err != nil {
+		if f.pending, err = f.doc.StartFunction(limit, frames.FunctionCall{Function: deniedscripts.WaitHidden, ByValue: true, Await: true}); err != nil {
 			return h.failure(ctx, err)
 		}
 	}
 	for i, f := range h.frames {
 		var hidden bool
-		if err := f.doc.finish(limit, pending[i], &hidden); err != nil {
+		if err := f.doc.Finish(limit, pending[i], &hidden); err != nil {
 			return h.failure(ctx, err)
 		}
 		if !hidden {
@@ -110,7 +111,7 @@ func (h *frameHider) hide(ctx context.Context) error {
 // failure returns the error of a screenshot after a command in a frame failed with err.
 func (h *frameHider) failure(ctx context.Context, err error) error {
 	switch {
-	case errors.Is(err, errDocumentDetached):
+	case errors.Is(err, frames.ErrDocumentGone):
 		return errFramesChanged
 	case errors.Is(err, executor.ErrDialogOpen), ctx.Err() != nil:
 		return err
@@ -119,34 +120,34 @@ func (h *frameHider) failure(ctx context.Context, err error) error {
 }
 
 // watch makes the documents around the frames record which frames enter the viewport.
-func (h *frameHider) watch(ctx context.Context, allowed map[string]*document) error {
+func (h *frameHider) watch(ctx context.Context, allowed map[string]*frames.Document) error {
 	ids := make(map[string][]int)
 	for _, f := range h.frames {
-		for d := f.doc; !d.top(); {
-			parent := allowed[string(d.parent)]
+		for d := f.doc; !d.IsTop(); {
+			parent := allowed[string(d.Parent)]
 			if parent == nil {
 				return errFramesChanged
 			}
-			owner, err := d.owner(ctx, parent)
+			owner, err := d.Owner(ctx, parent)
 			if err != nil {
 				f.path = nil // position unknown: it must always be drawn
 				break
 			}
-			f.path = append(f.path, node{parent.world, owner})
+			f.path = append(f.path, parent.Node(owner))
 			d = parent
 		}
 		for _, e := range f.path {
-			if !slices.Contains(ids[e.world], e.id) {
-				ids[e.world] = append(ids[e.world], e.id)
+			if !slices.Contains(ids[e.World], e.ID) {
+				ids[e.World] = append(ids[e.World], e.ID)
 			}
 		}
 	}
 	for _, d := range allowed {
-		if len(ids[d.world]) == 0 {
+		if len(ids[d.World]) == 0 {
 			continue
 		}
-		h.around[d] = ids[d.world]
-		if _, err := d.start(ctx, "watchFrames", ids[d.world]); err != nil {
+		h.around[d] = ids[d.World]
+		if _, err := d.Start(ctx, "watchFrames", ids[d.World]); err != nil {
 			return h.failure(ctx, err)
 		}
 	}
@@ -155,27 +156,27 @@ func (h *frameHider) watch(ctx context.Context, allowed map[string]*document) er
 
 // inView returns the frames that are in view, or were since the last call.
 func (h *frameHider) inView(ctx context.Context) ([]*hiddenFrame, error) {
-	pending := make(map[*document]*cdpconn.Pending)
+	pending := make(map[*frames.Document]*cdpconn.Pending)
 	var err error
 	for d, ids := range h.around {
-		if pending[d], err = d.start(ctx, "framesInView", ids); err != nil {
+		if pending[d], err = d.Start(ctx, "framesInView", ids); err != nil {
 			return nil, h.failure(ctx, err)
 		}
 	}
-	seen := make(map[node]bool)
+	seen := make(map[frames.Node]bool)
 	for d, p := range pending {
 		var ids []int
-		if err := d.finish(ctx, p, &ids); err != nil {
+		if err := d.Finish(ctx, p, &ids); err != nil {
 			return nil, h.failure(ctx, err)
 		}
 		for _, id := range ids {
-			seen[node{d.world, id}] = true
+			seen[d.Node(id)] = true
 		}
 	}
 	var list []*hiddenFrame
 	for _, f := range h.frames {
 		// A frame is in view only if all frames around it are.
-		if !slices.ContainsFunc(f.path, func(e node) bool { return !seen[e] }) {
+		if !slices.ContainsFunc(f.path, func(e frames.Node) bool { return !seen[e] }) {
 			list = append(list, f)
 		}
 	}
@@ -194,7 +195,7 @@ func (h *frameHider) await(ctx context.Context) error {
 		if f.drawn {
 			continue
 		}
-		if err := f.doc.finish(limit, f.pending, &f.drawn); err != nil {
+		if err := f.doc.Finish(limit, f.pending, &f.drawn); err != nil {
 			return h.failure(ctx, err)
 		}
 		if !f.drawn {
@@ -228,7 +229,7 @@ func (h *frameHider) show(ctx context.Context) error {
 			return errFramesChanged
 		}
 		var hidden bool
-		if err := f.doc.finish(ctx, pending[i], &hidden); err != nil {
+		if err := f.doc.Finish(ctx, pending[i], &hidden); err != nil {
 			return h.failure(ctx, err)
 		}
 		if !hidden {
@@ -251,10 +252,10 @@ func (h *frameHider) release(ctx context.Context) {
 func (h *frameHider) startShow(ctx context.Context) []*cdpconn.Pending {
 	pending := make([]*cdpconn.Pending, len(h.frames))
 	for i, f := range h.frames {
-		pending[i], _ = f.doc.startFunction(ctx, functionCall{Function: deniedscripts.ShowContent, ByValue: true, Await: true}) // nil if the document is gone
+		pending[i], _ = f.doc.StartFunction(ctx, frames.FunctionCall{Function: deniedscripts.ShowContent, ByValue: true, Await: true}) // nil if the document is gone
 	}
 	for d := range h.around {
-		_, _ = d.start(ctx, "watchFrames", []int{})
+		_, _ = d.Start(ctx, "watchFrames", []int{})
 	}
 	return pending
 }

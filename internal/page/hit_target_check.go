@@ -14,6 +14,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -21,7 +22,7 @@ import (
 type hitTargetCheck struct {
 	v     *View
 	el    *element
-	path  []*document
+	path  []*frames.Document
 	token string
 	err   error // the first error of sending the input
 	// blocksOtherInput means that, until the end of the check, the page blocks input for other
@@ -68,7 +69,7 @@ type observedEvent struct {
 	Prevented bool          `json:"prevented"` // the event was blocked, so it had no effect
 	Late      bool          `json:"late"`      // it was blocked because it arrived too late
 	Change    *refChange    `json:"change"`    // it was blocked because the element of a ref is in another item now
-	doc       *document
+	doc       *frames.Document
 }
 
 // startHitTargetCheck installs listeners for the event types in el's document, and in the documents
@@ -77,11 +78,11 @@ type observedEvent struct {
 // The listeners block a press that starts on another element than el, and a first press that
 // arrives more than late after it was sent. presses is the number of presses to expect.
 // startHitTargetCheck returns errTargetMoved if el is no longer at the point, and
-// errDocumentDetached if it was removed.
+// frames.ErrDocumentGone if it was removed.
 func (v *View) startHitTargetCheck(ctx context.Context, el *element, at *actionPoint, presses int, late time.Duration, types []string) (*hitTargetCheck, error) {
 	path := at.path
 	if at.frame != nil {
-		path = append([]*document{at.frame}, path...)
+		path = append([]*frames.Document{at.frame}, path...)
 	}
 	c := v.newHitTargetCheck(el, path)
 	c.late = late
@@ -118,7 +119,7 @@ func (v *View) startHitTargetCheck(ctx context.Context, el *element, at *actionP
 		err := v.finishShown(ctx, p, &problem)
 		switch {
 		case err == nil && problem == "gone":
-			err = errDocumentDetached
+			err = frames.ErrDocumentGone
 		case err == nil && problem != "":
 			err = errTargetMoved
 		}
@@ -132,7 +133,7 @@ func (v *View) startHitTargetCheck(ctx context.Context, el *element, at *actionP
 
 // newHitTargetCheck returns a check that collects the reports with its token. The caller must call
 // end.
-func (v *View) newHitTargetCheck(el *element, path []*document) *hitTargetCheck {
+func (v *View) newHitTargetCheck(el *element, path []*frames.Document) *hitTargetCheck {
 	c := &hitTargetCheck{v: v, el: el, path: path, token: rand.Text()}
 	v.tab.reports.subscribe(c.token, func(payload []byte) {
 		var e observedEvent
@@ -177,8 +178,8 @@ func partialClickNote(n int) string {
 func (c *hitTargetCheck) end() {
 	if c.blocksOtherInput || c.listens {
 		for _, d := range c.path {
-			if d.current() {
-				d.start(context.Background(), "finishCheck", c.token, false)
+			if d.IsCurrent() {
+				d.Start(context.Background(), "finishCheck", c.token, false)
 			}
 		}
 	}
@@ -250,7 +251,7 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 			}
 			note, err := c.verify(ctx, hitTargetResult{Seen: c.reported(), interrupted: true}, want)
 			return note, true, err
-		case errors.Is(err, errDocumentDetached), errors.Is(err, executor.ErrTargetGone):
+		case errors.Is(err, frames.ErrDocumentGone), errors.Is(err, executor.ErrTargetGone):
 			return "", true, nil // the press replaced the document
 		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, executor.ErrTimeout):
 			if _, ended, _ := summarize(c.reported(), want); ended {
@@ -260,7 +261,7 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 		return "", true, err
 	}
 	for _, p := range pending {
-		if err := d.wait(ctx, p, nil); err != nil {
+		if err := d.Wait(ctx, p, nil); err != nil {
 			return stopped(err)
 		}
 	}
@@ -273,13 +274,13 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 		c.el.watch.begin(ctx)
 	}
 	var got hitTargetResult
-	if err := d.call(ctx, &got, "finishCheck", c.token, want.more); err != nil {
+	if err := d.Call(ctx, &got, "finishCheck", c.token, want.more); err != nil {
 		return stopped(err)
 	}
 	c.blocksOtherInput = c.blocksOtherInput && want.more
 	for _, up := range c.path[1:] {
 		var above hitTargetResult
-		if err := up.call(ctx, &above, "finishCheck", c.token, want.more); err == nil {
+		if err := up.Call(ctx, &above, "finishCheck", c.token, want.more); err == nil {
 			for _, e := range above.Seen {
 				e.OK, e.doc = e.OK && up == c.el.doc, up
 				got.Seen = append(got.Seen, e)
@@ -303,7 +304,7 @@ func (c *hitTargetCheck) awaitTap(ctx context.Context, want completionCriteria) 
 			return nil
 		}
 		var got hitTargetResult
-		err := d.call(limit, &got, "finishCheck", c.token, true)
+		err := d.Call(limit, &got, "finishCheck", c.token, true)
 		switch {
 		case limit.Err() != nil && ctx.Err() == nil:
 			return nil

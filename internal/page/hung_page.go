@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // unblock prepares a tab for a navigation to another document. It clears a crash, because a
@@ -16,7 +17,7 @@ import (
 // unblock must be called before the navigation. After it, the browser sends commands to the next
 // document, which waits for the same process.
 func (t *Tab) unblock(ctx context.Context) error {
-	s := t.Lock()
+	s := t.tree.Lock()
 	crashed := s.SetCrashed(false)
 	s.Unlock()
 	fresh := !t.navigatedBefore.Swap(true) && t.own.Load() // no script has run in it yet
@@ -51,14 +52,14 @@ func (t *Tab) unblock(ctx context.Context) error {
 	// A navigation that starts before the process has exited may fail with it.
 	exit, cancel := context.WithTimeout(ctx, t.timing.Terminate)
 	defer cancel()
-	t.await(exit, func(s *State) (bool, error) { return s.SetCrashed(false), nil })
+	t.tree.Await(exit, func(s *frames.State) (bool, error) { return s.SetCrashed(false), nil })
 	return nil
 }
 
 // readTimeoutAs is timeoutAs for a read of the page. A page that responds to other commands does
 // not hang, so the hint says that it is large. ctx is the context of the caller.
 func (t *Tab) readTimeoutAs(ctx context.Context, err error, what string) error {
-	err = timeoutAs(err, what)
+	err = frames.TimeoutAs(err, what)
 	e, ok := errors.AsType[*executor.Error](err)
 	if ok && errors.Is(err, executor.ErrTimeout) && t.responds(ctx, t.timing.HungPage) {
 		e.Hint = executor.HintReadLess

@@ -15,13 +15,13 @@ import (
 // TestRequestsOfGoneDocuments checks that the requests of a document end with it.
 func TestRequestsOfGoneDocuments(t *testing.T) {
 	tab := offlineTab("top")
-	s := tab.Lock()
+	s := tab.tree.Lock()
 	defer s.Unlock()
 	send := func(id network.RequestID, frame cdp.FrameID, loader cdp.LoaderID) {
 		tab.inflight.sent(network.EventRequestWillBeSent{RequestID: id, FrameID: frame, LoaderID: loader, Type: network.ResourceTypeFetch})
 	}
 	navigate := func(frame, parent cdp.FrameID, loader cdp.LoaderID) {
-		s.frameNavigated(nil, &cdp.Frame{ID: frame, ParentID: parent, LoaderID: loader, URL: "https://example.com/"}, false)
+		s.FrameNavigated(nil, &cdp.Frame{ID: frame, ParentID: parent, LoaderID: loader, URL: "https://example.com/"}, false)
 	}
 	want := func(ids ...network.RequestID) {
 		t.Helper()
@@ -38,10 +38,10 @@ func TestRequestsOfGoneDocuments(t *testing.T) {
 	navigate("child", "top", "b")
 	want("1", "3")
 	send("4", "child", "b")
-	s.dropFrame("child")
+	s.DropFrame("child")
 	want("1", "3")
 	send("C", "top", "C") // a navigation that the document has started, before B is shown
-	s.navigationStarted("top", "C", "https://example.com/", "differentDocument", false)
+	s.NavigationStarted("top", "C", "https://example.com/", "differentDocument", false)
 	send("5", "top", "B")
 	navigate("top", "", "B")
 	want("5", "C")

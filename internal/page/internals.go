@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/cdproto/accessibility"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // An internalState is what the browser reports about a custom element. The JSON field names are
@@ -23,27 +24,27 @@ type internalState struct {
 // scripts cannot read when ElementInternals sets them, and passes them to the page scripts. It
 // reports whether any of them changed. js/internals.js limits and remembers the elements that are
 // queried.
-func readInternals(ctx context.Context, d *document, ids []int) bool {
+func readInternals(ctx context.Context, d *frames.Document, ids []int) bool {
 	if len(ids) == 0 {
 		return false
 	}
 	// While the domain is enabled, the browser keeps its accessibility tree between queries.
-	if d.sess.Call(ctx, accessibility.CommandEnable, nil, nil) != nil {
+	if d.Session.Call(ctx, accessibility.CommandEnable, nil, nil) != nil {
 		return false
 	}
-	defer d.sess.Call(ctx, accessibility.CommandDisable, nil, nil)
-	group, release := d.objectGroup(ctx)
+	defer d.Session.Call(ctx, accessibility.CommandDisable, nil, nil)
+	group, release := d.ObjectGroup(ctx)
 	defer release()
 	pending := make(map[int]*cdpconn.Pending, len(ids))
 	for _, id := range ids {
-		el, err := d.object(ctx, id, group)
+		el, err := d.Object(ctx, id, group)
 		if err != nil {
 			return false
 		}
 		if el == "" {
 			continue
 		}
-		p, err := d.sess.Start(ctx, accessibility.CommandGetPartialAXTree, map[string]any{"objectId": el, "fetchRelatives": false})
+		p, err := d.Session.Start(ctx, accessibility.CommandGetPartialAXTree, map[string]any{"objectId": el, "fetchRelatives": false})
 		if err != nil {
 			return false
 		}
@@ -52,7 +53,7 @@ func readInternals(ctx context.Context, d *document, ids []int) bool {
 	states := make([]internalState, 0, len(pending))
 	for id, p := range pending {
 		var tree accessibility.GetPartialAXTreeResult
-		if d.wait(ctx, p, &tree) != nil || len(tree.Nodes) == 0 {
+		if d.Wait(ctx, p, &tree) != nil || len(tree.Nodes) == 0 {
 			continue
 		}
 		s := internalState{ID: id, States: map[string]string{}}
@@ -65,7 +66,7 @@ func readInternals(ctx context.Context, d *document, ids []int) bool {
 		states = append(states, s)
 	}
 	changed := false
-	return d.call(ctx, &changed, "setInternals", states) == nil && changed
+	return d.Call(ctx, &changed, "setInternals", states) == nil && changed
 }
 
 // axText returns the text of a value of the browser's accessibility tree, which may be nil.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 func (v *View) Press(ctx context.Context, name string, opts *executor.PressOptions) (*executor.Action, error) {
@@ -79,7 +80,7 @@ func (v *View) focus(ctx context.Context, el *element) error {
 // ignoreInterruption returns nil for the errors that the input itself may have caused, an open
 // dialog and a detached document, and err otherwise.
 func ignoreInterruption(err error) error {
-	if errors.Is(err, executor.ErrDialogOpen) || errors.Is(err, errDocumentDetached) {
+	if errors.Is(err, executor.ErrDialogOpen) || errors.Is(err, frames.ErrDocumentGone) {
 		return nil
 	}
 	return err
@@ -96,7 +97,7 @@ func selectAll() *chord {
 
 // insertText inserts text in one event, as an input method does. Like pressChord, it returns
 // ErrPolicyDenied if a denied document has the focus.
-func (v *View) insertText(ctx context.Context, d *document, text string) error {
+func (v *View) insertText(ctx context.Context, d *frames.Document, text string) error {
 	if err := v.focusAllowed(ctx, nil, false); err != nil {
 		return err
 	}
@@ -106,20 +107,20 @@ func (v *View) insertText(ctx context.Context, d *document, text string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Input+time.Duration(len(text))*v.tab.timing.InputPerByte)
 	defer cancel()
-	return d.wait(ctx, p, nil)
+	return d.Wait(ctx, p, nil)
 }
 
 // pressChordChecked is like pressChord, for a chord that the caller requested. It returns
 // ErrNotActionable if the focused document received no key of the chord. With any other error, sent
 // means that the page may have received keys, or may still receive them.
-func (v *View) pressChordChecked(ctx context.Context, d *document, k *chord) (sent bool, err error) {
+func (v *View) pressChordChecked(ctx context.Context, d *frames.Document, k *chord) (sent bool, err error) {
 	c := v.newHitTargetCheck(nil, nil)
 	defer c.end()
 	if stopped, err := v.pressChordWithCheck(ctx, d, k, c); stopped || err != nil || !c.listens || len(c.reported()) > 0 {
 		return c.sent && !errors.Is(err, executor.ErrPolicyDenied), err
 	}
 	var got hitTargetResult // a page script's report may arrive after the browser's response to the input
-	err = c.path[0].call(ctx, &got, "finishCheck", c.token, false)
+	err = c.path[0].Call(ctx, &got, "finishCheck", c.token, false)
 	if err != nil || len(got.Seen) > 0 {
 		return true, ignoreInterruption(err)
 	}
@@ -146,13 +147,13 @@ const nativeDialogHint = "A dialog of the browser itself may be open over the pa
 // may cause, is not an error; stopped is true then, because further input would reach another page
 // or wait for the dialog. pressChord returns ErrPolicyDenied, and presses nothing, if a denied
 // document has the focus.
-func (v *View) pressChord(ctx context.Context, d *document, c *chord) (stopped bool, err error) {
+func (v *View) pressChord(ctx context.Context, d *frames.Document, c *chord) (stopped bool, err error) {
 	return v.pressChordWithCheck(ctx, d, c, nil)
 }
 
 // pressChordWithCheck is like pressChord, with a hit target check that observes the keys. A nil
 // check means none.
-func (v *View) pressChordWithCheck(ctx context.Context, d *document, c *chord, check *hitTargetCheck) (stopped bool, err error) {
+func (v *View) pressChordWithCheck(ctx context.Context, d *frames.Document, c *chord, check *hitTargetCheck) (stopped bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Input)
 	defer cancel()
 	if err := v.focusAllowed(ctx, check, c.usesClipboard()); err != nil {
@@ -170,7 +171,7 @@ func (v *View) pressChordWithCheck(ctx context.Context, d *document, c *chord, c
 		pending = append(pending, p)
 	}
 	for _, p := range pending {
-		if err := d.wait(ctx, p, nil); err != nil {
+		if err := d.Wait(ctx, p, nil); err != nil {
 			return true, ignoreInterruption(err)
 		}
 	}

@@ -7,8 +7,11 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/chromedp/cdproto/cdp"
+
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
@@ -32,7 +35,7 @@ type Detached struct {
 // [Tab.SetLastKnown] was called with. Refs stay valid across a detachment if the document does.
 func AttachLazily(sess *cdpconn.Session, opts Options) *Tab {
 	t := newTab(sess, opts)
-	s := t.Lock()
+	s := t.tree.Lock()
 	defer s.Unlock()
 	s.Detach(nil)
 	return t
@@ -40,9 +43,9 @@ func AttachLazily(sess *cdpconn.Session, opts Options) *Tab {
 
 // SetLastKnown sets the URL and title that the tab reports while it is not attached.
 func (t *Tab) SetLastKnown(url, title string) {
-	s := t.Lock()
+	s := t.tree.Lock()
 	defer s.Unlock()
-	s.SetLastKnown(url, title)
+	s.SetLastKnown(frames.LastKnownPage{URL: url, Title: title})
 }
 
 // EnsureAttached attaches to the target unless it is attached.
@@ -77,7 +80,7 @@ func (t *Tab) Attached() bool {
 
 // attachState reports whether the target is attached. The error says why the tab is gone.
 func (t *Tab) attachState() (bool, error) {
-	s := t.Lock()
+	s := t.tree.Lock()
 	defer s.Unlock()
 	return !s.Detached(), s.Gone()
 }
@@ -87,9 +90,9 @@ func (t *Tab) reattach(ctx context.Context) error {
 	if err := t.opts.Attach(ctx); err != nil {
 		return err
 	}
-	s := t.Lock()
+	s := t.tree.Lock()
 	s.Attach()
-	t.notifyChanged()
+	t.tree.NotifyChanged()
 	s.Unlock()
 	// The debugger may have been attached all along, for another client or while nothing read its
 	// events. Disabling these domains first makes the browser report their state again.
@@ -108,9 +111,9 @@ func (t *Tab) reattach(ctx context.Context) error {
 	t.wg.Go(func() {
 		enabled = t.enable(context.Background(), t.sess, false)
 		close(done)
-		t.notifyChanged()
+		t.tree.NotifyChanged()
 	})
-	err := t.await(ctx, func(s *State) (bool, error) {
+	err := t.tree.Await(ctx, func(s *frames.State) (bool, error) {
 		if notify.IsClosed(done) {
 			return true, enabled
 		}
@@ -124,14 +127,14 @@ func (t *Tab) reattach(ctx context.Context) error {
 
 // markDetached marks the tab as detached again after attaching failed with err. It returns err.
 func (t *Tab) markDetached(err error) error {
-	s := t.Lock()
+	s := t.tree.Lock()
 	defer s.Unlock()
 	t.discardAttached(s, cmp.Or(s.DetachReason(), err))
 	return err
 }
 
 // detached handles an EventDetached.
-func (t *Tab) detached(s *State, ev cdpconn.Event) {
+func (t *Tab) detached(s *frames.State, ev cdpconn.Event) {
 	var d Detached
 	if ev.Session != t.sess || t.opts.Attach == nil || json.Unmarshal(ev.Params, &d) != nil {
 		return
@@ -146,7 +149,7 @@ func (t *Tab) detached(s *State, ev cdpconn.Event) {
 
 // discardAttached discards all state that is valid only while the debugger is attached, because it was
 // detached for the reason err.
-func (t *Tab) discardAttached(s *State, err error) {
+func (t *Tab) discardAttached(s *frames.State, err error) {
 	s.Detach(err)
 	t.rendering.stopped()
 	t.recording.update((*activityLog).pause)
@@ -154,33 +157,44 @@ func (t *Tab) discardAttached(s *State, err error) {
 	t.responses.detached()
 	t.inflight.clear()
 	t.entered.arrived(arrivalRestored, true, nil)
-	t.notifyChanged()
+	t.tree.NotifyChanged()
 }
 
 // bestKnownDocument returns the top document. Between two documents, after a crash and while the
 // tab is not attached, no script can run in the result, and it has only the URL and origin that are
 // known.
-func (t *Tab) bestKnownDocument(s *State) *document {
-	if d := s.documentOf(s.Top()); d != nil {
+func (t *Tab) bestKnownDocument(s *frames.State) *frames.Document {
+	if d := s.Document(s.Top()); d != nil {
 		return d
 	}
-	lastURL, _ := s.LastKnown()
-	d := &document{tree: t.frameTree, frame: t.main, url: "about:blank", origin: executor.OriginOpaque}
+	d := t.documentOf(t.main, "about:blank", executor.OriginOpaque)
 	open := t.dialogs.open.Load()
 	dialog := open != nil && open.frameOr(t.main) == t.main && open.url != ""
 	switch {
 	case dialog: // it blocks the page, so nothing else is known
-		d.url = open.url
-	case s.Detached() && lastURL != "":
-		d.url = lastURL
+		d.URL = open.url
+	case s.Detached() && s.LastKnown().URL != "":
+		d.URL = s.LastKnown().URL
 	}
 	if s.Detached() || dialog {
-		d.origin = originOfURL(d.url)
-		if s.blankIsOurs() && d.url == "about:blank" {
-			d.origin = executor.OriginInternal
+		d.Origin = originOfURL(d.URL)
+		if s.BlankIsOurs() && d.URL == "about:blank" {
+			d.Origin = executor.OriginInternal
 		}
 	}
 	return d
+}
+
+// documentOf returns the document of a frame, of which only the URL and the origin are known.
+func (t *Tab) documentOf(frame cdp.FrameID, url, origin string) *frames.Document {
+	d := t.tree.UnknownDocument(frame)
+	d.URL, d.Origin = url, origin
+	return d
+}
+
+// documentAt returns the document at url in the top frame, as it was at some time.
+func (t *Tab) documentAt(url string) *frames.Document {
+	return t.documentOf(t.main, url, originOfURL(url))
 }
 
 // originOfURL returns the origin of the document at url, or executor.OriginOpaque if the URL does

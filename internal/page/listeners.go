@@ -10,6 +10,8 @@ import (
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/domdebugger"
 	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // maxListening is the maximum number of elements with listeners in one clickable element.
@@ -23,11 +25,11 @@ var clickEvents = map[string]bool{
 // readListeners finds the elements inside clickable elements that have separate click listeners,
 // and passes them to the page scripts, which cannot read listeners. It reports whether it found
 // any. js/listeners.js limits and remembers the clickable elements that are queried.
-func readListeners(ctx context.Context, d *document, ids []int) bool {
+func readListeners(ctx context.Context, d *frames.Document, ids []int) bool {
 	if len(ids) == 0 {
 		return false
 	}
-	group, release := d.objectGroup(ctx)
+	group, release := d.ObjectGroup(ctx)
 	defer release()
 	var found atomic.Bool
 	var queries sync.WaitGroup
@@ -42,19 +44,19 @@ func readListeners(ctx context.Context, d *document, ids []int) bool {
 	return found.Load()
 }
 
-func readListenersOf(ctx context.Context, d *document, id int, group string) bool {
-	container, err := d.object(ctx, id, group)
+func readListenersOf(ctx context.Context, d *frames.Document, id int, group string) bool {
+	container, err := d.Object(ctx, id, group)
 	if err != nil || container == "" {
 		return false
 	}
 	elements := []map[string]any{} // not nil: CDP does not accept null
 	for _, n := range listening(ctx, d, container, group) {
-		if object, err := d.resolveNode(ctx, n, d.world, group); err == nil {
+		if object, err := d.ResolveNode(ctx, n, d.World, group); err == nil {
 			elements = append(elements, map[string]any{"objectId": object})
 		}
 	}
 	var answer scriptResponse
-	err = d.sess.Call(ctx, runtime.CommandCallFunctionOn, map[string]any{
+	err = d.Session.Call(ctx, runtime.CommandCallFunctionOn, map[string]any{
 		"functionDeclaration": "function(...elements) { globalThis.__cm.addListening(this, ...elements) }",
 		"objectId":            container, "arguments": elements, "silent": true,
 	}, &answer)
@@ -64,7 +66,7 @@ func readListenersOf(ctx context.Context, d *document, id int, group string) boo
 // listening returns the nodes inside a clickable element that have separate click listeners. If
 // only one descendant listens and the element itself does not, it returns none: a click on the
 // element is a click on that descendant.
-func listening(ctx context.Context, d *document, container runtime.RemoteObjectID, group string) []cdp.BackendNodeID {
+func listening(ctx context.Context, d *frames.Document, container runtime.RemoteObjectID, group string) []cdp.BackendNodeID {
 	self, listeners := listenersWithin(ctx, d, container, group)
 	seen := make(map[cdp.BackendNodeID]bool)
 	var nodes []cdp.BackendNodeID
@@ -85,20 +87,20 @@ func listening(ctx context.Context, d *document, container runtime.RemoteObjectI
 
 // listenersWithin returns the id of an element, and the page's listeners of the element and of its
 // descendants.
-func listenersWithin(ctx context.Context, d *document, container runtime.RemoteObjectID, group string) (self cdp.BackendNodeID, _ []*domdebugger.EventListener) {
+func listenersWithin(ctx context.Context, d *frames.Document, container runtime.RemoteObjectID, group string) (self cdp.BackendNodeID, _ []*domdebugger.EventListener) {
 	var node dom.DescribeNodeResult
-	if d.sess.Call(ctx, dom.CommandDescribeNode, map[string]any{"objectId": container}, &node) != nil || node.Node == nil {
+	if d.Session.Call(ctx, dom.CommandDescribeNode, map[string]any{"objectId": container}, &node) != nil || node.Node == nil {
 		return 0, nil
 	}
 	self = node.Node.BackendNodeID
 	// The browser reports only the listeners of the object's world, so resolve the node in the
 	// page's world.
 	var object dom.ResolveNodeResult
-	if d.sess.Call(ctx, dom.CommandResolveNode, dom.ResolveNodeParams{BackendNodeID: self, ObjectGroup: group}, &object) != nil || object.Object == nil {
+	if d.Session.Call(ctx, dom.CommandResolveNode, dom.ResolveNodeParams{BackendNodeID: self, ObjectGroup: group}, &object) != nil || object.Object == nil {
 		return self, nil
 	}
 	var res domdebugger.GetEventListenersResult
-	if d.sess.Call(ctx, domdebugger.CommandGetEventListeners, map[string]any{"objectId": object.Object.ObjectID, "depth": -1}, &res) != nil {
+	if d.Session.Call(ctx, domdebugger.CommandGetEventListeners, map[string]any{"objectId": object.Object.ObjectID, "depth": -1}, &res) != nil {
 		return self, nil
 	}
 	return self, res.Listeners
@@ -106,10 +108,10 @@ func listenersWithin(ctx context.Context, d *document, container runtime.RemoteO
 
 // listensFor reports whether an element or one of its descendants has a listener of the page for a type
 // of event. It returns false if that is unknown.
-func listensFor(ctx context.Context, d *document, id int, eventType string) bool {
-	group, release := d.objectGroup(ctx)
+func listensFor(ctx context.Context, d *frames.Document, id int, eventType string) bool {
+	group, release := d.ObjectGroup(ctx)
 	defer release()
-	object, err := d.object(ctx, id, group)
+	object, err := d.Object(ctx, id, group)
 	if err != nil || object == "" {
 		return false
 	}

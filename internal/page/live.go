@@ -192,7 +192,7 @@ func (l *liveView) nextFrame(ctx context.Context) (*cdppage.EventScreencastFrame
 	}
 	t := l.view.tab
 	for {
-		changed := t.nextChange()
+		changed := t.tree.NextChange()
 		dialog := t.dialogs.open.Load()
 		switch {
 		case dialog != nil && dialog != l.dialog:
@@ -255,14 +255,14 @@ func (l *liveView) endedError() error {
 // page hangs, it must be called again with the same frame.
 func (l *liveView) imageOf(ctx context.Context, frame *cdppage.EventScreencastFrame) (*executor.LiveImage, error) {
 	t := l.view.tab
-	changed := t.nextChange()
+	changed := t.tree.NextChange()
 	if hidden, err := l.flush(ctx); hidden != "" || err != nil {
 		if err != nil || hidden == l.hidden && hidden != liveDialog {
 			return nil, err // the next call continues to flush
 		}
 		return l.hiddenImage(ctx, hidden), nil
 	}
-	loaded := t.documentsLoaded()
+	loaded := t.tree.DocumentsLoaded()
 	readable, known := l.view.allReadable(ctx)
 	same := loaded == l.loaded
 	l.loaded, l.pending = loaded, nil
@@ -302,7 +302,7 @@ func (l *liveView) flush(ctx context.Context) (hidden string, err error) {
 	if l.flushed == nil {
 		done := make(chan struct{})
 		l.flushed = done
-		sessions := t.frameSessions()
+		sessions := t.tree.Sessions()
 		t.wg.Go(func() {
 			defer close(done)
 			for _, s := range sessions {
@@ -316,7 +316,7 @@ func (l *liveView) flush(ctx context.Context) (hidden string, err error) {
 	defer limit.Stop()
 	late := l.hidden == liveHung || l.hidden == liveDialog
 	for {
-		changed := t.nextChange()
+		changed := t.tree.NextChange()
 		switch dialog := t.dialogs.open.Load(); {
 		case dialog != nil && dialog != l.dialog:
 			l.dialog = dialog
@@ -343,6 +343,6 @@ func (l *liveView) flush(ctx context.Context) (hidden string, err error) {
 
 // HandedOver reports whether the tab is handed over.
 func (l *liveView) HandedOver() (handedOver bool, changed <-chan struct{}) {
-	changed = l.view.tab.nextChange()
+	changed = l.view.tab.tree.NextChange()
 	return l.view.tab.HandedOver(), changed
 }

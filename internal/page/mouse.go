@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/cdproto/input"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // maxWheel is the maximum step of one wheel event, in CSS pixels.
@@ -82,7 +83,7 @@ func checkMouse(o executor.MouseOptions) error {
 // checkPoint checks with the gate each document that input at a point of the viewport passes
 // through, down to the one that receives it. It waits for frames that are loading.
 func (v *View) checkPoint(ctx context.Context, x, y float64) error {
-	v.tab.waitForFrames(ctx)
+	v.tab.tree.WaitForFrames(ctx)
 	return v.checkPointNow(ctx, x, y)
 }
 
@@ -102,7 +103,7 @@ func frameNotReadyError(frame string) error {
 // documentAt checks with the gate each document that input at a point of the viewport passes
 // through. It returns the document that receives the input, and whether the element there is
 // editable.
-func (v *View) documentAt(ctx context.Context, x, y float64) (d *document, editable bool, err error) {
+func (v *View) documentAt(ctx context.Context, x, y float64) (d *frames.Document, editable bool, err error) {
 	d, err = v.document(ctx, executor.OpAct)
 	if err != nil {
 		return nil, false, err
@@ -117,12 +118,12 @@ func (v *View) documentAt(ctx context.Context, x, y float64) (d *document, edita
 			X        float64 `json:"x"`
 			Y        float64 `json:"y"`
 		}
-		err := d.call(ctx, &at, "frameAtPoint", x, y, d.top())
-		if errors.Is(err, errDocumentDetached) {
+		err := d.Call(ctx, &at, "frameAtPoint", x, y, d.IsTop())
+		if errors.Is(err, frames.ErrDocumentGone) {
 			return nil, false, &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: err, Hint: "The page was navigating; try again."}
 		}
 		if err != nil {
-			return nil, false, timeoutAs(err, "the page to return the element at the point")
+			return nil, false, frames.TimeoutAs(err, "the page to return the element at the point")
 		}
 		if at.Outside {
 			return nil, false, executor.Errorf(executor.ErrBadArgs, "Scroll first, and take a screenshot to see where things are.",

@@ -15,6 +15,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // Navigate loads url and waits until opts.Until is reached.
@@ -71,8 +72,8 @@ func (v *View) Reload(ctx context.Context, opts *executor.NavigateOptions) (*exe
 
 // reloadURL returns the URL that the tab loads when it reloads.
 func (v *View) reloadURL() string {
-	s := v.tab.Lock()
-	unreachable := s.Top().unreachable
+	s := v.tab.tree.Lock()
+	unreachable := s.Top().Unreachable()
 	s.Unlock()
 	return cmp.Or(unreachable, v.tab.URL())
 }
@@ -93,10 +94,10 @@ type navigationState struct {
 
 // navigationState returns the current state of the top frame.
 func (v *View) navigationState() navigationState {
-	s := v.tab.Lock()
+	s := v.tab.tree.Lock()
 	defer s.Unlock()
 	f := s.Top()
-	return navigationState{loader: f.loader, sameDocument: f.sameDocumentNavigations}
+	return navigationState{loader: f.Loader(), sameDocument: f.SameDocumentNavigations()}
 }
 
 // waitForCommit waits until a navigation of the top frame has committed since before. It returns
@@ -104,20 +105,20 @@ func (v *View) navigationState() navigationState {
 func (v *View) waitForCommit(ctx context.Context, before navigationState) (*navigationResult, error) {
 	t := v.tab
 	var n navigationResult
-	err := t.awaitUnblocked(ctx, func(s *State) (bool, error) {
+	err := t.tree.AwaitUnblocked(ctx, func(s *frames.State) (bool, error) {
 		if err := t.resubmission.Load().error(); err != nil {
 			return false, err
 		}
 		f := s.Top()
-		if f.loader != before.loader && f.unreachable != "" {
-			n.loader, n.url, n.failure = f.loader, f.unreachable, t.responses.lastError()
+		if f.Loader() != before.loader && f.Unreachable() != "" {
+			n.loader, n.url, n.failure = f.Loader(), f.Unreachable(), t.responses.lastError()
 			return true, nil
 		}
 		switch {
-		case f.loader != before.loader:
-			n.loader = f.loader
+		case f.Loader() != before.loader:
+			n.loader = f.Loader()
 			return true, nil
-		case f.sameDocumentNavigations != before.sameDocument:
+		case f.SameDocumentNavigations() != before.sameDocument:
 			return true, nil
 		}
 		return false, nil
@@ -164,7 +165,7 @@ func (v *View) command(ctx context.Context, method string, params, result any) e
 		t := v.tab
 		// The next document is about to commit, and the browser accepts commands for neither
 		// document. No event reports when that is over.
-		if t.await(ctx, func(s *State) (bool, error) {
+		if t.tree.Await(ctx, func(s *frames.State) (bool, error) {
 			_, navigating := s.TopNavigation()
 			return !navigating, nil
 		}) != nil {
@@ -183,8 +184,7 @@ func (v *View) commandOnce(ctx context.Context, method string, params, result an
 	if err != nil {
 		return err
 	}
-	d := &document{tree: v.tab.frameTree}
-	return d.wait(ctx, p, result)
+	return v.tab.tree.Wait(ctx, p, result)
 }
 
 // downloadNote describes the downloads that started after the first startedBefore downloads, and
@@ -241,7 +241,7 @@ func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOpti
 	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, executor.ErrTimeout) {
 			v.stop()
-			return nil, timeoutAs(context.DeadlineExceeded, what+" to respond")
+			return nil, frames.TimeoutAs(context.DeadlineExceeded, what+" to respond")
 		}
 		if ctx.Err() != nil {
 			v.stop()
@@ -272,7 +272,7 @@ func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOpti
 		return nil, v.redirected(n, v.navigationError(ctx, n))
 	case n.loader != "":
 		if err := v.waitForLifecycle(ctx, n.loader, until); err != nil {
-			return nil, timeoutAs(err, fmt.Sprintf("%s of %s", until, what))
+			return nil, frames.TimeoutAs(err, fmt.Sprintf("%s of %s", until, what))
 		}
 		if err := v.proxyFailure(); err != nil {
 			return nil, v.redirected(n, err)
@@ -307,9 +307,9 @@ func (v *View) emptyResponse(loader cdp.LoaderID) bool {
 
 // truncatedNote returns the note on a top document whose response ended early, or "".
 func (t *Tab) truncatedNote() string {
-	s := t.Lock()
+	s := t.tree.Lock()
 	defer s.Unlock()
-	if why := s.Top().cut; why != "" {
+	if why := s.Top().Cut(); why != "" {
 		return "the response ended early (" + why + "), so the page may be incomplete"
 	}
 	return ""
@@ -339,7 +339,7 @@ func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until 
 	t := v.tab
 	committed := false
 	for {
-		err := t.awaitUnblocked(ctx, func(s *State) (bool, error) {
+		err := t.tree.AwaitUnblocked(ctx, func(s *frames.State) (bool, error) {
 			f := s.Top()
 			committed = committed || f.HadLoader(loader)
 			if !committed || f.World() == "" {
@@ -368,14 +368,14 @@ func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until 
 func (v *View) fillNavigation(ctx context.Context, nav *executor.Navigation) error {
 	late := time.After(v.tab.timing.World)
 	for {
-		changed := v.tab.nextChange()
+		changed := v.tab.tree.NextChange()
 		d, err := v.document(ctx, executor.OpRead)
 		if err != nil {
 			return err
 		}
-		nav.URL = d.url
-		nav.Title, err = d.title(ctx)
-		if !errors.Is(err, errDocumentDetached) {
+		nav.URL = d.URL
+		nav.Title, err = d.Title(ctx)
+		if !errors.Is(err, frames.ErrDocumentGone) {
 			return nil
 		}
 		select {

@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/cdproto"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 )
@@ -21,7 +22,7 @@ func TestNavigateReplaced(t *testing.T) {
 				b.Emit("T", "Page.frameNavigated", fmt.Sprintf(
 					`{"frame":{"id":"T","loaderId":"L%d","url":"https://a.test/%d","domainAndRegistry":"","securityOrigin":"https://a.test","mimeType":"text/html","secureContextType":"Secure","crossOriginIsolatedContextType":"Isolated","gatedAPIFeatures":[]},"type":"Navigation"}`, n, n))
 				b.Emit("T", "Runtime.executionContextCreated", fmt.Sprintf(
-					`{"context":{"id":%d,"origin":"https://a.test","name":%q,"uniqueId":"W%d","auxData":{"frameId":"T","isDefault":false,"type":"isolated"}}}`, n, WorldName, n))
+					`{"context":{"id":%d,"origin":"https://a.test","name":%q,"uniqueId":"W%d","auxData":{"frameId":"T","isDefault":false,"type":"isolated"}}}`, n, frames.WorldName, n))
 			}
 			b.Emit("T", "Page.lifecycleEvent", `{"frameId":"T","loaderId":"L3","name":"load","timestamp":1}`)
 			b.Reply(cmd, `{"frameId":"T","loaderId":"L2"}`)

@@ -32,9 +32,9 @@ func (v *View) redirected(n *navigationResult, err error) error {
 // for n and the gate does not allow reading it. The navigation was then blocked by policy and not
 // by a network error. It returns nil for any other document.
 func (v *View) deniedNavigationError(ctx context.Context, n *navigationResult) error {
-	s := v.tab.Lock()
+	s := v.tab.tree.Lock()
 	d, f := v.tab.bestKnownDocument(s), s.Top()
-	isErrorPage := f.unreachable != "" && f.loader == n.loader
+	isErrorPage := f.Unreachable() != "" && f.Loader() == n.loader
 	s.Unlock()
 	if !isErrorPage {
 		return nil
@@ -110,9 +110,9 @@ func (v *View) navigationError(ctx context.Context, n *navigationResult) error {
 // LoadFailure returns why the top document is an error page of the browser or of the egress proxy
 // instead of the requested page, or nil if it is neither.
 func (v *View) LoadFailure(ctx context.Context) error {
-	s := v.tab.Lock()
+	s := v.tab.tree.Lock()
 	f := s.Top()
-	n := navigationResult{loader: f.loader, url: f.unreachable, failure: v.tab.responses.lastError()}
+	n := navigationResult{loader: f.Loader(), url: f.Unreachable(), failure: v.tab.responses.lastError()}
 	s.Unlock()
 	if n.url != "" {
 		return v.navigationError(ctx, &n)
@@ -124,9 +124,9 @@ func (v *View) LoadFailure(ctx context.Context) error {
 // response. Over plain http, the proxy can report an error only as a page.
 func (v *View) proxyFailure() error {
 	t := v.tab
-	s := t.Lock()
+	s := t.tree.Lock()
 	f := s.Top()
-	loader, host := f.loader, hostOf(f.url)
+	loader, host := f.Loader(), hostOf(f.URL())
 	s.Unlock()
 	if !t.responses.of(loader).proxy || t.opts.ProxyError == nil {
 		return nil

@@ -3,25 +3,26 @@ package page
 import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/obstacle"
 )
 
 // obstacleOf evaluates the signals that js/obstacle_signals.js collected in the top document d. It
 // returns nil if the script collected none.
-func (t *Tab) obstacleOf(d *document, signals []byte) *executor.Obstacle {
-	if len(signals) == 0 || string(signals) == "null" || !d.top() {
+func (t *Tab) obstacleOf(d *frames.Document, signals []byte) *executor.Obstacle {
+	if len(signals) == 0 || string(signals) == "null" || !d.IsTop() {
 		return nil
 	}
-	s := obstacle.Signals{URL: d.url}
+	s := obstacle.Signals{URL: d.URL}
 	if err := cdpconn.Unmarshal(signals, &s); err != nil {
 		t.log.Debug("decoding obstacle signals failed", "error", err)
 		return nil
 	}
-	s.Status = t.responses.of(d.loader).status
-	state := t.Lock()
+	s.Status = t.responses.of(d.Loader).status
+	state := t.tree.Lock()
 	for f := range state.Frames() {
 		if f != state.Top() {
-			s.FrameURLs = append(s.FrameURLs, f.url)
+			s.FrameURLs = append(s.FrameURLs, f.URL())
 		}
 	}
 	state.Unlock()

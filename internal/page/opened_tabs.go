@@ -11,6 +11,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // popups are the popup windows and new tabs that a page requested. The zero value is ready to use.
@@ -109,9 +110,9 @@ func (t *Tab) OpenedWithoutOpener(ctx context.Context, other *Tab) bool {
 		return false
 	}
 	var url string
-	other.await(ctx, func(s *State) (bool, error) {
+	other.tree.Await(ctx, func(s *frames.State) (bool, error) {
 		url = s.FirstURL()
-		if at := s.Top().url; url == "" && at != "about:blank" {
+		if at := s.Top().URL(); url == "" && at != "about:blank" {
 			url = at // the navigation started before we attached
 		}
 		return url != "", nil
@@ -125,10 +126,10 @@ func (t *Tab) WaitForInitialNavigation(ctx context.Context) {
 	if t.EnsureAttached(ctx) != nil {
 		return
 	}
-	t.await(ctx, func(s *State) (bool, error) {
+	t.tree.Await(ctx, func(s *frames.State) (bool, error) {
 		f := s.Top()
 		_, navigating := s.TopNavigation()
-		blank := f.url == "" || f.url == "about:blank"
+		blank := f.URL() == "" || f.URL() == "about:blank"
 		return t.dialogs.open.Load() != nil || (f.World() != "" && !navigating && f.Reached("DOMContentLoaded") && (!blank || s.FirstURL() == "" && f.Reached("load"))), nil
 	})
 }

@@ -114,7 +114,7 @@ func (t *Tab) setDialog(d *openDialog) {
 	}
 	f.dialogs[t] = true
 	for m := range f.tabs {
-		m.notifyChanged()
+		m.tree.NotifyChanged()
 	}
 }
 

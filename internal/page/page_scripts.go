@@ -3,6 +3,7 @@ package page
 import (
 	_ "embed"
 	"strings"
+	"sync"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
@@ -29,9 +30,9 @@ var listenScript string
 // them. A document that is restored from the back/forward cache has them, and a second copy would
 // assign new element ids. The check requires the window's own property, because an element such as
 // <div id="__cm"> adds a property of that name in every world.
-func installScript() string {
+var installScript = sync.OnceValue(func() string {
 	return "if (!Object.hasOwn(globalThis, '__cm')) " + mainScript
-}
+})
 
 // documentStartScript returns the script that runs in our isolated world before any script of a
 // document. It adds listeners to the window for the events that confirm input. Therefore a page

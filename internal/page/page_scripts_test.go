@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
@@ -39,28 +40,29 @@ func attach(t *testing.T, b *cdptest.FakeTransport) *Tab {
 // offlineTab returns a tab without a browser, of which only the top frame is known.
 func offlineTab(top cdp.FrameID) *Tab {
 	t := &Tab{openerGroup: new(openerGroup)}
-	t.frameTree = newFrameTree(new(cdpconn.Session), top, frameObserver{t}, "", slog.New(slog.DiscardHandler), timing.Current())
+	t.sess, t.main, t.log, t.timing = new(cdpconn.Session), top, slog.New(slog.DiscardHandler), timing.Current()
+	t.tree = frames.New(t.sess, top, frameObserver{t}, "", t.log, t.timing)
 	return t
 }
 
 // load commits the nth document in tab and returns it.
-func load(t *testing.T, b *cdptest.FakeTransport, tab *Tab, n int) *document {
+func load(t *testing.T, b *cdptest.FakeTransport, tab *Tab, n int) *frames.Document {
 	t.Helper()
 	b.Emit("T", "Page.frameNavigated", fmt.Sprintf(
 		`{"frame":{"id":"T","loaderId":"L%d","url":"https://a.test/%d","domainAndRegistry":"","securityOrigin":"https://a.test","mimeType":"text/html","secureContextType":"Secure","crossOriginIsolatedContextType":"Isolated","gatedAPIFeatures":[]},"type":"Navigation"}`, n, n))
 	b.Emit("T", "Runtime.executionContextCreated", fmt.Sprintf(
-		`{"context":{"id":%d,"origin":"https://a.test","name":%q,"uniqueId":"W%d","auxData":{"frameId":"T","isDefault":false,"type":"isolated"}}}`, n, WorldName, n))
+		`{"context":{"id":%d,"origin":"https://a.test","name":%q,"uniqueId":"W%d","auxData":{"frameId":"T","isDefault":false,"type":"isolated"}}}`, n, frames.WorldName, n))
 	for {
-		d, err := tab.document(t.Context())
+		d, err := tab.tree.TopDocument(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.world == fmt.Sprint("W", n) {
+		if d.World == fmt.Sprint("W", n) {
 			return d
 		}
-		err = tab.await(t.Context(), func(s *State) (bool, error) {
+		err = tab.tree.Await(t.Context(), func(s *frames.State) (bool, error) {
 			f := s.Top()
-			return f.World() != "" && f.World() != d.world, nil
+			return f.World() != "" && f.World() != d.World, nil
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -105,8 +107,8 @@ func TestInstallCanceled(t *testing.T) {
 	cancel()
 	for n := range 50 { // whether the command is sent is random
 		d := load(t, b, tab, n+1)
-		d.call(canceled, nil, "title")
-		if title, err := d.title(t.Context()); err != nil || title != "the title" {
+		d.Call(canceled, nil, "title")
+		if title, err := d.Title(t.Context()); err != nil || title != "the title" {
 			t.Fatalf("document %d: %q, %v", n+1, title, err)
 		}
 	}
@@ -122,7 +124,7 @@ func TestScriptsInstalledBeforeFirstCall(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				if title, err := d.title(t.Context()); err != nil || title != "the title" {
+				if title, err := d.Title(t.Context()); err != nil || title != "the title" {
 					t.Errorf("document %d: %q, %v", n+1, title, err)
 				}
 			})
@@ -159,7 +161,7 @@ func TestScriptsInstalledOnce(t *testing.T) {
 			tab.reports.subscribe("after", func([]byte) { close(received) })
 			b.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":"{\"token\":\"after\"}","executionContextId":1}`, BindingName))
 			<-received // so the report before it was received
-			title, err := d.title(t.Context())
+			title, err := d.Title(t.Context())
 			if want := fmt.Sprintf("sent %d times", c.sent); err != nil || title != want {
 				t.Errorf("the scripts were %s, want %s (%v)", title, want, err)
 			}

@@ -8,6 +8,7 @@ import (
 	cdppage "github.com/chromedp/cdproto/page"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 )
 
@@ -28,8 +29,8 @@ func (v *View) PDF(ctx context.Context, opts executor.PDFOptions) (*PrintedPDF, 
 	if err != nil {
 		return nil, err
 	}
-	before, attached := v.loaders(), v.tab.framesAttached()
-	v.tab.waitForFrames(ctx)
+	before, attached := v.loaders(), v.tab.tree.FramesAttached()
+	v.tab.tree.WaitForFrames(ctx)
 	if readable, known := v.allReadable(ctx); !known {
 		return nil, &executor.Error{Code: executor.ErrNotActionable, Retryable: true,
 			Err:  errors.New("a frame is loading or does not respond, so it is not known whether the policy denies it"),
@@ -43,7 +44,7 @@ func (v *View) PDF(ctx context.Context, opts executor.PDFOptions) (*PrintedPDF, 
 	} else if len(fields) > 0 {
 		return nil, afterSecretError("a PDF, which would show it, is")
 	}
-	title, _ := top.title(ctx)
+	title, _ := top.Title(ctx)
 	var res cdppage.PrintToPDFResult
 	err = v.command(ctx, "Page.printToPDF", map[string]any{
 		"landscape": opts.Landscape, "printBackground": opts.Background, "preferCSSPageSize": true,
@@ -52,11 +53,11 @@ func (v *View) PDF(ctx context.Context, opts executor.PDFOptions) (*PrintedPDF, 
 		return nil, executor.Errorf(executor.ErrDownloadFailed, "Take a screenshot of the full page instead, or read the page as markdown.", "the browser did not print the page: %w", err)
 	}
 	if err != nil {
-		return nil, timeoutAs(err, "the page to be printed")
+		return nil, frames.TimeoutAs(err, "the page to be printed")
 	}
 	// A page is notified when it is printed, and may load frames that were not checked.
-	if !top.current() || !v.sameLoaders(before) || v.tab.framesAttached() != attached {
-		return nil, &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errDocumentDetached, Hint: "The page loaded other documents while it was printed; try again."}
+	if !top.IsCurrent() || !v.sameLoaders(before) || v.tab.tree.FramesAttached() != attached {
+		return nil, &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: frames.ErrDocumentGone, Hint: "The page loaded other documents while it was printed; try again."}
 	}
 	return &PrintedPDF{Data: res.Data, Pages: pagesOf(res.Data), Title: title}, nil
 }
@@ -64,8 +65,8 @@ func (v *View) PDF(ctx context.Context, opts executor.PDFOptions) (*PrintedPDF, 
 // allReadable reports whether the gate allows reading all documents of the tab, and whether all of
 // them are known: a document that is not known is not readable.
 func (v *View) allReadable(ctx context.Context) (readable, known bool) {
-	for _, d := range v.tab.frameList() {
-		if d.world == "" {
+	for _, d := range v.tab.tree.FrameDocuments() {
+		if d.World == "" {
 			return false, false
 		}
 		if v.check(ctx, d, executor.OpRead, "") != nil {

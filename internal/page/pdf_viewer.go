@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // maxReattach is the maximum number of times that a detached debugger is attached again during one
@@ -43,7 +44,7 @@ func (v *View) navigateWith(ctx context.Context, opts *executor.NavigateOptions,
 func (v *View) waitAfterReattach(ctx context.Context, loader cdp.LoaderID, opts *executor.NavigateOptions, what string) (*executor.Navigation, error) {
 	until := untilOf(opts)
 	if err := v.waitForLifecycle(ctx, loader, until); err != nil {
-		return nil, timeoutAs(err, fmt.Sprintf("%s of %s", until, what))
+		return nil, frames.TimeoutAs(err, fmt.Sprintf("%s of %s", until, what))
 	}
 	nav := &executor.Navigation{TabID: v.opts.ID}
 	if err := v.fillNavigation(ctx, nav); err != nil {

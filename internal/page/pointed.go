@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // A PointedElement is an element that the user pointed at when the context menu opened.
 type PointedElement struct {
-	doc       *document
+	doc       *frames.Document
 	id        int
 	selection string // the text that was selected then
 }
@@ -25,8 +26,8 @@ func (t *Tab) TakePointed(ctx context.Context, top bool, url string) *PointedEle
 	}
 	var found *PointedElement
 	var latest time.Time
-	for _, d := range t.documents() {
-		if d.top() != top || !top && withoutFragment(d.url) != withoutFragment(url) {
+	for _, d := range t.tree.Documents() {
+		if d.IsTop() != top || !top && withoutFragment(d.URL) != withoutFragment(url) {
 			continue
 		}
 		var got *struct {
@@ -34,7 +35,7 @@ func (t *Tab) TakePointed(ctx context.Context, top bool, url string) *PointedEle
 			At        int64  `json:"at"`
 			Selection string `json:"selection"`
 		}
-		if d.call(ctx, &got, "takePointed") != nil || got == nil {
+		if d.Call(ctx, &got, "takePointed") != nil || got == nil {
 			continue
 		}
 		if at := time.UnixMilli(got.At); at.After(latest) {
@@ -52,20 +53,20 @@ func withoutFragment(url string) string {
 // DescribePointed returns e with its ref, role and name if the gate allows reading its document and
 // the documents around it.
 func (v *View) DescribePointed(ctx context.Context, e *PointedElement) (*executor.SentElement, error) {
-	if !e.doc.current() {
-		return nil, errDocumentDetached
+	if !e.doc.IsCurrent() {
+		return nil, frames.ErrDocumentGone
 	}
-	if err := v.checkFrame(ctx, e.doc.frame, executor.OpRead, ""); err != nil {
+	if err := v.checkFrame(ctx, e.doc.Frame, executor.OpRead, ""); err != nil {
 		return nil, err
 	}
 	var label *refDescription
-	if err := e.doc.call(ctx, &label, "pointedLabel", e.id); err != nil {
+	if err := e.doc.Call(ctx, &label, "pointedLabel", e.id); err != nil {
 		return nil, err
 	}
 	if label == nil {
 		return nil, errors.New("the element was removed")
 	}
 	return &executor.SentElement{
-		Ref: v.refFor(e.doc.world, e.id, *label), Role: label.Role, Name: label.Name, Selection: e.selection,
+		Ref: v.refFor(e.doc.World, e.id, *label), Role: label.Role, Name: label.Name, Selection: e.selection,
 	}, nil
 }

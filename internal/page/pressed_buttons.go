@@ -123,8 +123,8 @@ func (v *View) blockPaste(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.PasteBlock)
 	defer cancel()
 	var wg sync.WaitGroup
-	for _, d := range v.tab.documents() {
-		wg.Go(func() { _ = d.call(ctx, nil, "blockPaste", v.tab.timing.PasteRelease.Milliseconds()) })
+	for _, d := range v.tab.tree.Documents() {
+		wg.Go(func() { _ = d.Call(ctx, nil, "blockPaste", v.tab.timing.PasteRelease.Milliseconds()) })
 	}
 	wg.Wait()
 }
@@ -181,5 +181,5 @@ func (v *View) input(ctx context.Context, method string, params any) error {
 	if err != nil {
 		return err
 	}
-	return ignoreInterruption((&document{tree: v.tab.frameTree}).wait(ctx, p, nil))
+	return ignoreInterruption(v.tab.tree.Wait(ctx, p, nil))
 }

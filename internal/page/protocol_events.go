@@ -16,6 +16,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // consumeEvents handles the events of the tab's targets, in order, until the target is gone.
@@ -23,16 +24,16 @@ func (t *Tab) consumeEvents() {
 	for {
 		ev, err := t.sess.Next(context.Background())
 		if err != nil {
-			s := t.Lock()
+			s := t.tree.Lock()
 			s.End(cmp.Or(t.sess.EndReason(), error(executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed"))))
 			t.setDialog(nil)
-			t.notifyChanged()
+			t.tree.NotifyChanged()
 			closed := executor.CodeOf(s.Gone()) == executor.ErrTargetGone
 			s.Unlock()
 			t.openerGroup.remove(t, closed)
 			return
 		}
-		s := t.Lock()
+		s := t.tree.Lock()
 		after := t.handleEvent(s, ev)
 		s.Unlock()
 		if after != nil {
@@ -50,18 +51,18 @@ func on[E any](ev cdpconn.Event, event cdp.Event[E], f func(E)) {
 
 // handleEvent updates the tab's state for one event. The caller must call after, if it is not nil, when
 // it has unlocked s.
-func (t *Tab) handleEvent(s *State, ev cdpconn.Event) (after func()) {
+func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	if ev.Lost > 0 {
 		t.eventsLost(ev)
 		return nil
 	}
 	switch ev.Method {
 	case "Page.frameAttached":
-		on(ev, cdppage.FrameAttached, func(e cdppage.EventFrameAttached) { s.frameAttached(ev.Session, e.FrameID, e.ParentFrameID) })
+		on(ev, cdppage.FrameAttached, func(e cdppage.EventFrameAttached) { s.FrameAttached(ev.Session, e.FrameID, e.ParentFrameID) })
 	case "Page.frameDetached":
 		on(ev, cdppage.FrameDetached, func(e cdppage.EventFrameDetached) {
 			if e.Reason != cdppage.FrameDetachedReasonSwap {
-				s.dropFrame(e.FrameID)
+				s.DropFrame(e.FrameID)
 			}
 		})
 	case "Page.frameNavigated":
@@ -70,13 +71,13 @@ func (t *Tab) handleEvent(s *State, ev cdpconn.Event) (after func()) {
 				return
 			}
 			restored := e.Type == cdppage.NavigationTypeBackForwardCacheRestore
-			s.frameNavigated(ev.Session, e.Frame, restored)
+			s.FrameNavigated(ev.Session, e.Frame, restored)
 			if e.Frame.ID == t.main {
 				t.limitStorage(ev.Session, e.Frame.SecurityOrigin)
 				url := e.Frame.URL + e.Frame.URLFragment
 				after = func() {
 					if restored {
-						t.restoreFrames(ev.Session)
+						t.tree.RestoreFrames(ev.Session)
 					}
 					t.emit(Event{Kind: executor.EventNavigated, URL: url})
 				}
@@ -84,7 +85,7 @@ func (t *Tab) handleEvent(s *State, ev cdpconn.Event) (after func()) {
 		})
 	case "Page.navigatedWithinDocument":
 		on(ev, cdppage.NavigatedWithinDocument, func(e cdppage.EventNavigatedWithinDocument) {
-			s.navigatedWithinDocument(e.FrameID, e.URL)
+			s.NavigatedWithinDocument(e.FrameID, e.URL)
 		})
 	case "Page.downloadWillBegin":
 		var e cdpbrowser.EventDownloadWillBegin
@@ -116,24 +117,24 @@ func (t *Tab) handleEvent(s *State, ev cdpconn.Event) (after func()) {
 	case "Page.documentOpened":
 		on(ev, cdppage.DocumentOpened, func(e cdppage.EventDocumentOpened) {
 			if e.Frame != nil {
-				s.documentOpened(e.Frame.ID, e.Frame.URL)
+				s.DocumentOpened(e.Frame.ID, e.Frame.URL)
 			}
 		})
 	case "Page.lifecycleEvent":
 		on(ev, cdppage.LifecycleEvent, func(e cdppage.EventLifecycleEvent) {
-			s.lifecycle(e.FrameID, e.LoaderID, e.Name)
+			s.Lifecycle(e.FrameID, e.LoaderID, e.Name)
 			t.recording.update(func(l *activityLog) { l.parsed(e) })
 		})
 	case "Page.frameStartedNavigating":
 		on(ev, cdppage.FrameStartedNavigating, func(e cdppage.EventFrameStartedNavigating) {
 			external := t.recordHandover(e.FrameID, e.URL)
-			s.navigationStarted(e.FrameID, e.LoaderID, e.URL, string(e.NavigationType), external)
+			s.NavigationStarted(e.FrameID, e.LoaderID, e.URL, string(e.NavigationType), external)
 		})
 	case "Page.frameStoppedLoading":
 		on(ev, cdppage.FrameStoppedLoading, func(e cdppage.EventFrameStoppedLoading) {
-			if f := s.stoppedLoading(e.FrameID); f != nil {
+			if f := s.StoppedLoading(e.FrameID); f != nil {
 				// The end of the request of an out-of-process document may have been before we attached.
-				t.inflight.done(network.RequestID(f.loader))
+				t.inflight.done(network.RequestID(f.Loader()))
 			}
 		})
 	case "Page.javascriptDialogOpening":
@@ -142,13 +143,13 @@ func (t *Tab) handleEvent(s *State, ev cdpconn.Event) (after func()) {
 		on(ev, cdppage.JavascriptDialogClosed, func(e cdppage.EventJavascriptDialogClosed) { t.promptAnswered(s, e.UserInput) })
 		t.setDialog(nil)
 	case "Runtime.executionContextCreated":
-		on(ev, runtime.ExecutionContextCreated, func(e runtime.EventExecutionContextCreated) { after = s.worldCreated(ev.Session, e.Context) })
+		on(ev, runtime.ExecutionContextCreated, func(e runtime.EventExecutionContextCreated) { after = s.WorldCreated(ev.Session, e.Context) })
 	case "Runtime.executionContextDestroyed":
 		on(ev, runtime.ExecutionContextDestroyed, func(e runtime.EventExecutionContextDestroyed) {
-			s.worldDestroyed(ev.Session, e.ExecutionContextUniqueID)
+			s.WorldDestroyed(ev.Session, e.ExecutionContextUniqueID)
 		})
 	case "Runtime.executionContextsCleared":
-		s.dropWorlds(ev.Session, func(*executionContext) bool { return true })
+		s.WorldsCleared(ev.Session)
 	case "Runtime.bindingCalled":
 		on(ev, runtime.BindingCalled, func(e runtime.EventBindingCalled) { t.handleBindingCall(s, ev.Session, e) })
 	case "Runtime.exceptionThrown":
@@ -180,7 +181,7 @@ func (t *Tab) handleEvent(s *State, ev cdpconn.Event) (after func()) {
 		if ev.Child != nil {
 			t.floods.forget(ev.Child)
 			t.frameAttacher.forget(ev.Child)
-			s.sessionEnded(ev.Child)
+			s.SessionEnded(ev.Child)
 		}
 	case "Page.screencastFrame":
 		if live := t.live.Load(); live != nil {
@@ -202,7 +203,7 @@ func (t *Tab) handleEvent(s *State, ev cdpconn.Event) (after func()) {
 			switch {
 			case e.Type != network.ResourceTypeDocument || e.Response == nil:
 			case e.FrameID == t.main:
-				t.responses.responded(e.LoaderID, s.Top().loader, e.Response)
+				t.responses.responded(e.LoaderID, s.Top().Loader(), e.Response)
 			case e.Response.MimeType == "application/pdf":
 				t.responses.respondedWithPDF()
 			}
@@ -222,14 +223,14 @@ func (t *Tab) handleEvent(s *State, ev cdpconn.Event) (after func()) {
 			if e.Type == network.ResourceTypeDocument && ev.Session == t.sess {
 				t.responses.failed(e.ErrorText)
 				if !e.Canceled {
-					s.cutShort(cdp.LoaderID(e.RequestID), e.ErrorText)
+					s.CutShort(cdp.LoaderID(e.RequestID), e.ErrorText)
 				}
 			}
 		})
 	default:
 		return nil
 	}
-	t.notifyChanged()
+	t.tree.NotifyChanged()
 	return after
 }
 
@@ -242,7 +243,7 @@ func (t *Tab) emit(ev Event) {
 
 // childAttached handles the target of an out-of-process iframe, worker or worklet that was attached.
 // The caller must call the result without the lock.
-func (t *Tab) childAttached(s *State, ev cdpconn.Event, e target.EventAttachedToTarget) (after func()) {
+func (t *Tab) childAttached(s *frames.State, ev cdpconn.Event, e target.EventAttachedToTarget) (after func()) {
 	switch {
 	case ev.Child == nil || e.TargetInfo == nil:
 		return nil
@@ -252,7 +253,7 @@ func (t *Tab) childAttached(s *State, ev cdpconn.Event, e target.EventAttachedTo
 		}
 		return func() { _, _ = ev.Child.Start(context.Background(), "Runtime.runIfWaitingForDebugger", nil) }
 	}
-	s.frameMoved(ev.Child, cdp.FrameID(e.TargetInfo.TargetID), e.TargetInfo.ParentFrameID)
+	s.FrameMoved(ev.Child, cdp.FrameID(e.TargetInfo.TargetID), e.TargetInfo.ParentFrameID)
 	return func() {
 		t.wg.Go(func() {
 			if err := t.enable(context.Background(), ev.Child, e.WaitingForDebugger); err != nil {
@@ -268,13 +269,13 @@ type pageError struct {
 	frame cdp.FrameID // empty if not known
 }
 
-func (t *Tab) pageError(s *State, sess *cdpconn.Session, d *runtime.ExceptionDetails) {
+func (t *Tab) pageError(s *frames.State, sess *cdpconn.Session, d *runtime.ExceptionDetails) {
 	if d == nil {
 		return
 	}
 	var frame cdp.FrameID
 	if f := s.FrameOf(sess, d.ExecutionContextID, false); f != nil {
-		frame = f.id
+		frame = f.ID()
 	}
 	text := d.Text
 	if d.Exception != nil && d.Exception.Description != "" {
@@ -284,14 +285,14 @@ func (t *Tab) pageError(s *State, sess *cdpconn.Session, d *runtime.ExceptionDet
 }
 
 // handleBindingCall passes the report of a page script to the subscriber of its token.
-func (t *Tab) handleBindingCall(s *State, sess *cdpconn.Session, e runtime.EventBindingCalled) {
+func (t *Tab) handleBindingCall(s *frames.State, sess *cdpconn.Session, e runtime.EventBindingCalled) {
 	from := s.FrameOf(sess, e.ExecutionContextID, true) // whose page script reports; nil if it is not known
 	switch {
 	case e.Name != BindingName:
 		return
 	case e.Payload == installedReport:
 		if from != nil && from == s.Top() {
-			s.HasScripts(from)
+			s.ScriptsInstalled(from)
 		}
 		return
 	}
@@ -307,7 +308,7 @@ func (t *Tab) handleBindingCall(s *State, sess *cdpconn.Session, e runtime.Event
 		return
 	}
 	if b := t.blocking.current(); b != nil && head.Blocked != "" {
-		b.recordBlocked(s.documentOf(from), head.Blocked)
+		b.recordBlocked(s.Document(from), head.Blocked)
 	}
 	if head.Entered != nil && from != nil && t.HandedOver() {
 		t.entered.report(from.World(), head.Entered.Number, head.Entered.Content)

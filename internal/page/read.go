@@ -14,6 +14,7 @@ import (
 	"github.com/gobwas/glob"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/readable"
@@ -30,7 +31,7 @@ func retryOnNavigation[O, T any](ctx context.Context, opts *O, read func(context
 	o := *cmp.Or(opts, new(O))
 	for tries := 1; ; tries++ {
 		got, err := read(ctx, o)
-		if tries == maxReads || ctx.Err() != nil || !errors.Is(err, errDocumentDetached) {
+		if tries == maxReads || ctx.Err() != nil || !errors.Is(err, frames.ErrDocumentGone) {
 			return got, err
 		}
 	}
@@ -60,7 +61,7 @@ func (v *View) text(ctx context.Context, o executor.TextOptions) (*executor.Text
 		return nil, err
 	}
 	text := strings.Trim(r.text, "\n ")
-	res := &executor.Text{Origin: root.doc.origin, Chars: utf8.RuneCountInString(text) + r.RemainingChars, Note: changed()}
+	res := &executor.Text{Origin: root.doc.Origin, Chars: utf8.RuneCountInString(text) + r.RemainingChars, Note: changed()}
 	res.Content, _ = cut(text, 0, o.MaxChars, v.wholeSpans)
 	res.Truncated = len(res.Content) < len(text) || r.RemainingChars > 0
 	return res, nil
@@ -83,11 +84,11 @@ func (v *View) readRoot(ctx context.Context, target executor.Target) (*element, 
 
 // readScope returns the document of the element that target refers to, and the element's id. For a
 // zero target, it returns all documents that may be read, and 0.
-func (v *View) readScope(ctx context.Context, target executor.Target) ([]*document, int, error) {
+func (v *View) readScope(ctx context.Context, target executor.Target) ([]*frames.Document, int, error) {
 	if target.IsZero() {
 		docs := v.allowed(ctx, executor.OpRead)
 		if len(docs) == 0 {
-			return nil, 0, errDocumentDetached // between two documents
+			return nil, 0, frames.ErrDocumentGone // between two documents
 		}
 		return docs, 0, nil
 	}
@@ -95,7 +96,7 @@ func (v *View) readScope(ctx context.Context, target executor.Target) ([]*docume
 	if err != nil {
 		return nil, 0, err
 	}
-	return []*document{el.doc}, el.id, nil
+	return []*frames.Document{el.doc}, el.id, nil
 }
 
 // cut returns at most size characters of s starting at character offset, and the offset at which to
@@ -137,12 +138,12 @@ func (v *View) html(ctx context.Context, o executor.HTMLOptions) (*executor.HTML
 	}
 	changed := v.startComparing(ctx, el)
 	if err := callWithClosedRoots(ctx, el.doc, &markup, "html", el.id, !o.Inner, o.ShortenData); err != nil {
-		return nil, timeoutAs(err, "the page's markup")
+		return nil, frames.TimeoutAs(err, "the page's markup")
 	}
 	if markup == nil {
 		return nil, v.refExpiredError(ctx, el)
 	}
-	res := &executor.HTML{Origin: el.doc.origin, Chars: utf8.RuneCountInString(markup.HTML) + markup.More, Shortened: markup.Shortened, Note: changed()}
+	res := &executor.HTML{Origin: el.doc.Origin, Chars: utf8.RuneCountInString(markup.HTML) + markup.More, Shortened: markup.Shortened, Note: changed()}
 	res.Content, res.Offset = cut(markup.HTML, o.Offset, o.MaxChars, v.wholeSpans)
 	res.Truncated = res.Offset != 0 || markup.More > 0
 	return res, nil
@@ -172,7 +173,7 @@ func (v *View) markdown(ctx context.Context, o executor.MarkdownOptions) (*execu
 	d := root.doc
 	converting, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
-	r, err := readable.ConvertIn(converting, v.tab.sess.Conn(), page.Type, page.text, d.url, opts)
+	r, err := readable.ConvertIn(converting, v.tab.sess.Conn(), page.Type, page.text, d.URL, opts)
 	switch {
 	case ctx.Err() != nil && !errors.Is(err, context.DeadlineExceeded):
 		return nil, context.Cause(ctx)
@@ -191,7 +192,7 @@ func (v *View) markdown(ctx context.Context, o executor.MarkdownOptions) (*execu
 			return wholeRefs(s, start, end)
 		}
 	}
-	res := &executor.Markdown{Title: r.Title, Origin: d.origin, WholePage: r.WholePage, Chars: utf8.RuneCountInString(r.Markdown)}
+	res := &executor.Markdown{Title: r.Title, Origin: d.Origin, WholePage: r.WholePage, Chars: utf8.RuneCountInString(r.Markdown)}
 	res.Content, res.Offset = cut(r.Markdown, o.Offset, o.MaxChars, whole)
 	res.Truncated = res.Offset != 0
 	res.Obstacle = v.tab.obstacleOf(d, page.Signs)
@@ -212,7 +213,7 @@ func (v *View) withRefs(markdown, mark string, marks []markedElement) string {
 			continue // the markdown was truncated in the mark
 		}
 		m := marks[i]
-		b.WriteString("[ref=" + string(v.refFor(m.doc.world, m.id, m.refDescription)) + "]" + escapeRefs(rest))
+		b.WriteString("[ref=" + string(v.refFor(m.doc.World, m.id, m.refDescription)) + "]" + escapeRefs(rest))
 	}
 	return b.String()
 }
@@ -269,7 +270,7 @@ func (v *View) links(ctx context.Context, o executor.LinksOptions) (*executor.Li
 	if limit <= 0 {
 		limit = defaultLinks
 	}
-	res := &executor.Links{Items: []executor.Link{}, Origin: top.origin}
+	res := &executor.Links{Items: []executor.Link{}, Origin: top.Origin}
 	seen, more, budget := make(map[string]bool), false, maxExtractedBytes
 	for i, d := range docs {
 		var list struct {
@@ -277,20 +278,20 @@ func (v *View) links(ctx context.Context, o executor.LinksOptions) (*executor.Li
 			More  bool      `json:"more"`
 			recordedWalk
 		}
-		if err := callWithClosedRoots(ctx, d, &list, "links", id, v.refs.since(d.world)); err != nil {
-			if i > 0 && errors.Is(err, errDocumentDetached) {
+		if err := callWithClosedRoots(ctx, d, &list, "links", id, v.refs.since(d.World)); err != nil {
+			if i > 0 && errors.Is(err, frames.ErrDocumentGone) {
 				continue
 			}
-			return nil, timeoutAs(err, "the page's links")
+			return nil, frames.TimeoutAs(err, "the page's links")
 		}
-		v.refs.walk(d.world, list.recordedWalk)
+		v.refs.walk(d.World, list.recordedWalk)
 		if more = more || list.More || budget <= 0; budget <= 0 {
 			break // a page may have any number of frames
 		}
 		for _, l := range list.Links {
 			switch {
 			case !o.KeepDuplicates && seen[l.href],
-				o.SameOriginOnly && !strings.HasPrefix(l.href, top.origin+"/") && l.href != top.origin,
+				o.SameOriginOnly && !strings.HasPrefix(l.href, top.Origin+"/") && l.href != top.Origin,
 				len(include) > 0 && !anyMatch(include, l.href),
 				anyMatch(exclude, l.href):
 				continue
@@ -298,7 +299,7 @@ func (v *View) links(ctx context.Context, o executor.LinksOptions) (*executor.Li
 			seen[l.href] = true
 			budget -= len(l.href) + len(l.text)
 			if res.Total++; len(res.Items) < limit {
-				res.Items = append(res.Items, executor.Link{Href: l.href, Text: l.text, Ref: v.refFor(d.world, l.id, refDescription{Role: "link", Name: l.text, At: list.At})})
+				res.Items = append(res.Items, executor.Link{Href: l.href, Text: l.text, Ref: v.refFor(d.World, l.id, refDescription{Role: "link", Name: l.text, At: list.At})})
 			}
 		}
 	}

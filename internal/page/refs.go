@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -13,8 +14,8 @@ import (
 // methods are safe for concurrent use.
 type refTable struct {
 	mu    sync.Mutex // guards the fields below
-	nodes map[executor.Ref]node
-	names map[node]executor.Ref // the current ref of each node
+	nodes map[executor.Ref]frames.Node
+	names map[frames.Node]executor.Ref // the current ref of each node
 	// shown is what was reported with a ref. It is kept after its document is gone.
 	shown map[executor.Ref]refDescription
 	// walked is the number of the last walk of each document for this client, by world.
@@ -27,7 +28,7 @@ type refTable struct {
 
 func newRefTable() *refTable {
 	return &refTable{
-		nodes: make(map[executor.Ref]node), names: make(map[node]executor.Ref), shown: make(map[executor.Ref]refDescription),
+		nodes: make(map[executor.Ref]frames.Node), names: make(map[frames.Node]executor.Ref), shown: make(map[executor.Ref]refDescription),
 		walked: make(map[string]int), reported: make(map[string]int),
 	}
 }
@@ -54,11 +55,11 @@ const maxLabels = 5000
 
 // refFor returns the ref of a node for a result that describes it as l. It assigns a new one if the
 // node has none, or is another thing than the client last received.
-func (t *refTable) refFor(n node, l refDescription) executor.Ref {
+func (t *refTable) refFor(n frames.Node, l refDescription) executor.Ref {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r, ok := t.names[n]
-	if !ok || max(t.shown[r].At, t.reported[n.world]) < l.Since {
+	if !ok || max(t.shown[r].At, t.reported[n.World]) < l.Since {
 		t.releaseLocked(n)
 		t.next++
 		r = executor.Ref(fmt.Sprintf("e%d", t.next))
@@ -80,13 +81,13 @@ func (t *refTable) describe(r executor.Ref, l refDescription) {
 }
 
 // lookup returns the node of a ref and what the client last received for it.
-func (t *refTable) lookup(r executor.Ref) (n node, l refDescription, known bool) {
+func (t *refTable) lookup(r executor.Ref) (n frames.Node, l refDescription, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n, known = t.nodes[r]
 	l = t.shown[r]
 	if known && t.names[n] == r {
-		l.At = max(l.At, t.reported[n.world])
+		l.At = max(l.At, t.reported[n.World])
 	}
 	return n, l, known
 }
@@ -100,11 +101,11 @@ func (t *refTable) knownAt(r executor.Ref) int {
 	if t.names[n] != r {
 		return 0
 	}
-	return max(t.shown[r].At, t.reported[n.world])
+	return max(t.shown[r].At, t.reported[n.World])
 }
 
 // nameOf returns the current ref of a node, or "" if it has none.
-func (t *refTable) nameOf(n node) executor.Ref {
+func (t *refTable) nameOf(n frames.Node) executor.Ref {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.names[n]
@@ -116,15 +117,15 @@ func (t *refTable) release(world string, ids ...int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, id := range ids {
-		t.releaseLocked(node{world: world, id: id})
+		t.releaseLocked(frames.Node{World: world, ID: id})
 	}
 }
 
 // releaseLocked separates a node from its ref. t.mu must be held.
-func (t *refTable) releaseLocked(n node) {
+func (t *refTable) releaseLocked(n frames.Node) {
 	if r, ok := t.names[n]; ok {
 		l := t.shown[r]
-		l.At = max(l.At, t.reported[n.world])
+		l.At = max(l.At, t.reported[n.World])
 		t.shown[r] = l
 		delete(t.names, n)
 	}
@@ -170,9 +171,9 @@ func (t *refTable) dropStale(alive map[string]bool) {
 	gone := func(world string, _ int) bool { return !alive[world] }
 	maps.DeleteFunc(t.walked, gone)
 	maps.DeleteFunc(t.reported, gone)
-	maps.DeleteFunc(t.names, func(n node, _ executor.Ref) bool { return !alive[n.world] })
+	maps.DeleteFunc(t.names, func(n frames.Node, _ executor.Ref) bool { return !alive[n.World] })
 	for r, n := range t.nodes {
-		if !alive[n.world] {
+		if !alive[n.World] {
 			delete(t.nodes, r)
 			if len(t.shown) > maxLabels {
 				delete(t.shown, r)

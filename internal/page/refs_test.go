@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // TestRefTable checks that a ref keeps what its client last received for it, and that the node of a
 // ref that was released has a new ref.
 func TestRefTable(t *testing.T) {
 	table := newRefTable()
-	n := node{world: "w", id: 7}
+	n := frames.Node{World: "w", ID: 7}
 	shownAt := func(r executor.Ref, want int) {
 		t.Helper()
 		if _, l, known := table.lookup(r); !known || l.At != want {

@@ -33,7 +33,7 @@ func (t *Tab) enableRequestFilter(ctx context.Context) error {
 		return nil
 	}
 	command := t.opts.RequestFilter.command()
-	for _, s := range t.frameSessions() { // a session that is created from now on enables it itself
+	for _, s := range t.tree.Sessions() { // a session that is created from now on enables it itself
 		if err := s.Call(ctx, command.method, command.params, nil); err != nil && s == t.sess { // a frame may be removed at any time
 			t.intercepting.Store(false)
 			if executor.CodeOf(err) != executor.ErrCDP {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -33,7 +34,7 @@ type requestRecord struct {
 }
 
 // recordSent records a request that was sent in r.
-func (t *Tab) recordSent(s *State, r *activityLog, sess *cdpconn.Session, e network.EventRequestWillBeSent) {
+func (t *Tab) recordSent(s *frames.State, r *activityLog, sess *cdpconn.Session, e network.EventRequestWillBeSent) {
 	if e.Request == nil {
 		return
 	}
@@ -53,15 +54,15 @@ func (t *Tab) recordSent(s *State, r *activityLog, sess *cdpconn.Session, e netw
 		return
 	}
 	q := &requestRecord{sess: sess, id: e.RequestID, started: e.Timestamp, document: e.Type == network.ResourceTypeDocument}
-	path := []*document{} // empty for the top document: no document sent its request
-	if !q.document && e.LoaderID != f.loader {
+	path := []*frames.Document{} // empty for the top document: no document sent its request
+	if !q.document && e.LoaderID != f.Loader() {
 		return // of a document that no longer exists
 	}
 	if q.document {
-		f = s.Frame(f.parent) // the parent's document sends the request for a frame's document
+		f = s.Frame(f.Parent()) // the parent's document sends the request for a frame's document
 	}
 	if f != nil {
-		q.frame, q.loader = f.id, f.loader
+		q.frame, q.loader = f.ID(), f.Loader()
 		path = s.Path(f)
 	}
 	q.Request = executor.Request{
@@ -82,7 +83,7 @@ func (t *Tab) recordSent(s *State, r *activityLog, sess *cdpconn.Session, e netw
 // recordUnseen records the first request of a popup window, which was sent before the browser reported
 // the requests of the window, when its response arrives. sent has what the events of a request and its
 // response have in common. The method of the request is not known.
-func (t *Tab) recordUnseen(s *State, r *activityLog, sess *cdpconn.Session, sent network.EventRequestWillBeSent, res *network.Response) {
+func (t *Tab) recordUnseen(s *frames.State, r *activityLog, sess *cdpconn.Session, sent network.EventRequestWillBeSent, res *network.Response) {
 	if t.opts.Opener == nil || r.requests.last > 0 || sent.Type != network.ResourceTypeDocument || sent.FrameID != t.main || res == nil {
 		return
 	}
@@ -95,7 +96,7 @@ func (t *Tab) recordUnseen(s *State, r *activityLog, sess *cdpconn.Session, sent
 }
 
 // recordResponse records a response.
-func (t *Tab) recordResponse(s *State, r *activityLog, sess *cdpconn.Session, e network.EventResponseReceived) {
+func (t *Tab) recordResponse(s *frames.State, r *activityLog, sess *cdpconn.Session, e network.EventResponseReceived) {
 	t.recordUnseen(s, r, sess, network.EventRequestWillBeSent{
 		RequestID: e.RequestID, LoaderID: e.LoaderID, FrameID: e.FrameID, Type: e.Type, Timestamp: e.Timestamp,
 	}, e.Response)
@@ -104,12 +105,12 @@ func (t *Tab) recordResponse(s *State, r *activityLog, sess *cdpconn.Session, e 
 
 // assignRequestFrames finds the documents of requests that the browser reported before their
 // document: its preload scanner sends requests ahead of the parser.
-func (t *Tab) assignRequestFrames(s *State) {
+func (t *Tab) assignRequestFrames(s *frames.State) {
 	t.recording.update(func(l *activityLog) {
 		items := l.requests.items
 		for i := range items {
 			q := items[i].item
-			if f := s.Frame(q.frame); items[i].path == nil && f != nil && f.loader == q.loader {
+			if f := s.Frame(q.frame); items[i].path == nil && f != nil && f.Loader() == q.loader {
 				items[i].path = s.Path(f)
 			}
 		}
@@ -198,7 +199,7 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 	}
 	type entry struct {
 		requestRecord
-		path []*document
+		path []*frames.Document
 	}
 	res := &executor.Requests{Requests: []executor.Request{}}
 	var items []entry
@@ -212,7 +213,7 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 	if err != nil {
 		return nil, err
 	}
-	res.Origin = d.origin
+	res.Origin = d.Origin
 	readable, urlVisible := v.visibilityFilter(ctx), v.urlVisibilityFilter(ctx)
 	list := items[:0]
 	for _, e := range items {
@@ -274,7 +275,7 @@ func (r *requestRecord) matches(filter string) bool {
 // body adds the response's text to q, up to size characters. The body of another site, which the page itself may not be
 // able to read, is returned only if the gate allows reading that site.
 func (v *View) body(ctx context.Context, q *requestRecord, size int) error {
-	of := &document{tree: v.tab.frameTree, frame: v.tab.main, url: q.URL, origin: originOfURL(q.URL)}
+	of := v.tab.documentAt(q.URL)
 	if err := v.check(ctx, of, executor.OpRead, ""); err != nil {
 		return err
 	}
@@ -320,12 +321,12 @@ func (v *View) body(ctx context.Context, q *requestRecord, size int) error {
 // bodySession returns the CDP session that has the response's body. For a document's request, that
 // is the session of the frame that the document is in.
 func (t *Tab) bodySession(q *requestRecord) *cdpconn.Session {
-	s := t.Lock()
+	s := t.tree.Lock()
 	defer s.Unlock()
 	if q.document {
 		for f := range s.Frames() {
-			if f.loader == cdp.LoaderID(q.id) && f.sess != nil {
-				return f.sess
+			if f.Loader() == cdp.LoaderID(q.id) && f.Session() != nil {
+				return f.Session()
 			}
 		}
 	}

@@ -13,12 +13,13 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // An element is a DOM element that a target was resolved to.
 type element struct {
-	doc            *document
+	doc            *frames.Document
 	id             int
 	ref            executor.Ref   // if the target was a ref
 	shown          *shownRef      // what the client last received for the ref
@@ -70,7 +71,7 @@ func (v *View) resolve(ctx context.Context, target executor.Target, op executor.
 		return nil, &executor.Error{Code: executor.ErrSelectorNotFound, Retryable: true,
 			Err:        fmt.Errorf("nothing matches %s", target.Selector),
 			Hint:       "Take a snapshot and use a ref.",
-			Candidates: v.candidates(ctx, "", target.Selector, "", node{}),
+			Candidates: v.candidates(ctx, "", target.Selector, "", frames.Node{}),
 		}
 	}
 	return el, nil
@@ -88,25 +89,25 @@ func (v *View) waitForElement(ctx context.Context, target executor.Target, useFu
 		if el != nil {
 			el.useFullTimeout = useFullTimeout
 		}
-		if target.Selector == "" || !errors.Is(err, executor.ErrSelectorNotFound) && !errors.Is(err, errDocumentDetached) {
+		if target.Selector == "" || !errors.Is(err, executor.ErrSelectorNotFound) && !errors.Is(err, frames.ErrDocumentGone) {
 			return el, err
 		}
-		d, derr := v.tab.document(ctx)
+		d, derr := v.tab.tree.TopDocument(ctx)
 		if derr == nil {
-			isNew := d.world != world
+			isNew := d.World != world
 			if isNew || !v.tab.parsed() {
-				world, since = d.world, time.Now()
+				world, since = d.World, time.Now()
 			}
-			if isNew && errors.Is(err, errDocumentDetached) {
+			if isNew && errors.Is(err, frames.ErrDocumentGone) {
 				continue // search the new document
 			}
-			derr = d.call(ctx, nil, "nextChange", pollInterval.Milliseconds())
+			derr = d.Call(ctx, nil, "nextChange", pollInterval.Milliseconds())
 		}
 		switch {
 		case ctx.Err() != nil, !useFullTimeout && time.Since(since) > v.tab.timing.Selector:
 			return nil, err
-		case derr != nil && !errors.Is(derr, errDocumentDetached):
-			if errors.Is(err, errDocumentDetached) {
+		case derr != nil && !errors.Is(derr, frames.ErrDocumentGone):
+			if errors.Is(err, frames.ErrDocumentGone) {
 				return nil, derr
 			}
 			return nil, err
@@ -116,7 +117,7 @@ func (v *View) waitForElement(ctx context.Context, target executor.Target, useFu
 
 // parsed reports whether the top document has been parsed completely.
 func (t *Tab) parsed() bool {
-	s := t.Lock()
+	s := t.tree.Lock()
 	defer s.Unlock()
 	return s.Top().Reached("DOMContentLoaded")
 }
@@ -132,10 +133,10 @@ func (v *View) resolveRef(ctx context.Context, given executor.Ref, op executor.O
 	if !known {
 		return nil, v.refError(ctx, ref, "ref %s does not exist on this page")
 	}
-	for _, d := range v.tab.documents() {
-		if d.world == n.world {
-			el := &element{doc: d, id: n.id, ref: ref, matches: 1, shown: &shownRef{ref: ref, doc: d, id: n.id, at: l.At}}
-			return el, v.checkFrame(ctx, d.frame, op, "")
+	for _, d := range v.tab.tree.Documents() {
+		if d.World == n.World {
+			el := &element{doc: d, id: n.ID, ref: ref, matches: 1, shown: &shownRef{ref: ref, doc: d, id: n.ID, at: l.At}}
+			return el, v.checkFrame(ctx, d.Frame, op, "")
 		}
 	}
 	return nil, v.refError(ctx, ref, "ref %s belongs to a document that was unloaded")
@@ -185,8 +186,8 @@ func (v *View) query(ctx context.Context, selector string, op executor.Operation
 	total := 0
 	for _, d := range v.sameOrigin(ctx, top, op) {
 		var f queryResult
-		if err := d.call(ctx, &f, "query", selector, map[string]any{"limit": 50}); err != nil {
-			if errors.Is(err, errDocumentDetached) && !d.top() {
+		if err := d.Call(ctx, &f, "query", selector, map[string]any{"limit": 50}); err != nil {
+			if errors.Is(err, frames.ErrDocumentGone) && !d.IsTop() {
 				continue
 			}
 			return nil, err
@@ -197,11 +198,11 @@ func (v *View) query(ctx context.Context, selector string, op executor.Operation
 		total += f.Total
 		for _, m := range f.Matches {
 			el := &element{doc: d, id: m.ID, item: f.Item}
-			if m.Visible && shown[d.frame] == nil {
-				shown[d.frame] = el
+			if m.Visible && shown[d.Frame] == nil {
+				shown[d.Frame] = el
 			}
-			if hidden[d.frame] == nil {
-				hidden[d.frame] = el
+			if hidden[d.Frame] == nil {
+				hidden[d.Frame] = el
 			}
 		}
 		if f.Nth && f.Total > 0 {
@@ -214,7 +215,7 @@ func (v *View) query(ctx context.Context, selector string, op executor.Operation
 	el, err := v.firstInDocumentOrder(ctx, shown)
 	if el != nil {
 		el.matches, el.selector = total, selector
-		if el.item != "" && !v.CanRead(ctx, string(el.doc.frame)) {
+		if el.item != "" && !v.CanRead(ctx, string(el.doc.Frame)) {
 			el.item = ""
 		}
 	}
@@ -233,14 +234,14 @@ func (v *View) firstInDocumentOrder(ctx context.Context, found map[cdp.FrameID]*
 	}
 	type candidate struct {
 		el *element
-		in *document // the child document that contains el; nil if el is in the document itself
+		in *frames.Document // the child document that contains el; nil if el is in the document itself
 	}
-	docs := v.tab.documents()
+	docs := v.tab.tree.Documents()
 	below := make(map[cdp.FrameID][]candidate)
 	var first *element
 	for _, d := range slices.Backward(docs) { // children before parents
-		list := below[d.frame]
-		if el := found[d.frame]; el != nil {
+		list := below[d.Frame]
+		if el := found[d.Frame]; el != nil {
 			list = append(list, candidate{el: el})
 		}
 		if len(list) == 0 {
@@ -254,7 +255,7 @@ func (v *View) firstInDocumentOrder(ctx context.Context, found map[cdp.FrameID]*
 				id := c.el.id
 				if c.in != nil {
 					var err error
-					if id, err = c.in.owner(ctx, d); errors.Is(err, errDocumentDetached) {
+					if id, err = c.in.Owner(ctx, d); errors.Is(err, frames.ErrDocumentGone) {
 						continue
 					} else if err != nil {
 						return nil, err
@@ -263,14 +264,14 @@ func (v *View) firstInDocumentOrder(ctx context.Context, found map[cdp.FrameID]*
 				at[id], ids = c.el, append(ids, id)
 			}
 			var id int
-			if err := d.call(ctx, &id, "firstInDocumentOrder", ids); err != nil {
+			if err := d.Call(ctx, &id, "firstInDocumentOrder", ids); err != nil {
 				return nil, err
 			}
 			if at[id] != nil {
 				first = at[id]
 			}
 		}
-		below[d.parent] = append(below[d.parent], candidate{first, d})
+		below[d.Parent] = append(below[d.Parent], candidate{first, d})
 	}
 	return first, nil
 }
@@ -285,10 +286,10 @@ func (v *View) exposeClosedContent(ctx context.Context, op executor.Operation) b
 	found := false
 	for _, d := range v.sameOrigin(ctx, top, op) {
 		var ids []int
-		if d.call(ctx, &ids, "closedCandidates") == nil {
+		if d.Call(ctx, &ids, "closedCandidates") == nil {
 			found = exposeClosedShadowRoots(ctx, d, ids) || found
 		}
-		if d.call(ctx, &ids, "internalsCandidates") == nil {
+		if d.Call(ctx, &ids, "internalsCandidates") == nil {
 			found = readInternals(ctx, d, ids) || found
 		}
 	}
@@ -297,13 +298,13 @@ func (v *View) exposeClosedContent(ctx context.Context, op executor.Operation) b
 
 // sameOrigin returns top and the documents below it that have the same origin and that the gate
 // allows op on.
-func (v *View) sameOrigin(ctx context.Context, top *document, op executor.Operation) []*document {
-	list := []*document{top}
-	for _, d := range v.tab.documents() {
-		if d.top() || d.origin != top.origin || d.origin == executor.OriginOpaque {
+func (v *View) sameOrigin(ctx context.Context, top *frames.Document, op executor.Operation) []*frames.Document {
+	list := []*frames.Document{top}
+	for _, d := range v.tab.tree.Documents() {
+		if d.IsTop() || d.Origin != top.Origin || d.Origin == executor.OriginOpaque {
 			continue
 		}
-		if v.checkFrame(ctx, d.frame, op, "") == nil {
+		if v.checkFrame(ctx, d.Frame, op, "") == nil {
 			list = append(list, d)
 		}
 	}
@@ -329,19 +330,19 @@ const maxCandidates = 5
 // candidates returns elements that the caller possibly meant by a role and name, or by the words of
 // a selector. If elements with the role and name are in an item with the text item, it returns only
 // those. If item is "", that is the item in which the element of the removed node was, if it is known.
-func (v *View) candidates(ctx context.Context, role, text, item string, removed node) []executor.Candidate {
+func (v *View) candidates(ctx context.Context, role, text, item string, removed frames.Node) []executor.Candidate {
 	var list []executor.Candidate
 	for _, d := range v.allowed(ctx, executor.OpRead) {
 		id := 0
-		if d.world == removed.world {
-			id = removed.id
+		if d.World == removed.World {
+			id = removed.ID
 		}
 		var got []foundElement
-		if err := d.call(ctx, &got, "candidates", role, text, maxCandidates-len(list), item, id); err != nil {
+		if err := d.Call(ctx, &got, "candidates", role, text, maxCandidates-len(list), item, id); err != nil {
 			continue
 		}
 		for _, c := range got {
-			list = append(list, executor.Candidate{Role: c.Role, Name: c.Name, Item: itemExcerpt(c.Item), Ref: v.refFor(d.world, c.ID, c.refDescription)})
+			list = append(list, executor.Candidate{Role: c.Role, Name: c.Name, Item: itemExcerpt(c.Item), Ref: v.refFor(d.World, c.ID, c.refDescription)})
 		}
 		if len(list) >= maxCandidates {
 			break
@@ -358,8 +359,8 @@ type foundElement struct {
 }
 
 // withRef describes an element of a document, with its ref.
-func (v *View) withRef(d *document, e foundElement) string {
-	return fmt.Sprintf("%s [ref=%s]", e.refDescription, v.refFor(d.world, e.ID, e.refDescription))
+func (v *View) withRef(d *frames.Document, e foundElement) string {
+	return fmt.Sprintf("%s [ref=%s]", e.refDescription, v.refFor(d.World, e.ID, e.refDescription))
 }
 
 // String returns the description as snapshots print it.
@@ -375,7 +376,7 @@ func (d refDescription) String() string {
 // describe returns a description of an element for messages.
 func (v *View) describe(ctx context.Context, el *element) string {
 	var l refDescription
-	if err := el.doc.call(ctx, &l, "describe", el.id); err != nil {
+	if err := el.doc.Call(ctx, &l, "describe", el.id); err != nil {
 		v.tab.log.Debug("describing an element failed", "error", err)
 	}
 	s := l.String()

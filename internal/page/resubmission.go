@@ -11,6 +11,7 @@ import (
 	cdppage "github.com/chromedp/cdproto/page"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // The top document may be the result of a form that was sent by POST. A reload sends the form again,
@@ -108,19 +109,19 @@ func isResponse(e fetch.EventRequestPaused) bool {
 
 // denies decides on a paused request for the top document.
 func (g *resubmissionGuard) denies(e fetch.EventRequestPaused) bool {
-	s := g.tab.Lock()
+	s := g.tab.tree.Lock()
 	n, known := s.TopNavigation()
 	s.Unlock()
-	known = known && string(n.loader) == string(e.NetworkID)
+	known = known && string(n.Loader) == string(e.NetworkID)
 	denied := false
 	switch {
 	case e.Request.Method != "POST":
-	case known && !n.again: // a form that the page itself sends
+	case known && !n.Again: // a form that the page itself sends
 	case isResponse(e):
 		denied = e.ResponseErrorReason != ""
 	default:
 		// The browser takes the page of a history entry only from a cache if it was made by POST.
-		denied = !known || !n.history
+		denied = !known || !n.History
 	}
 	return denied
 }
@@ -130,15 +131,15 @@ func (g *resubmissionGuard) denies(e fetch.EventRequestPaused) bool {
 func (g *resubmissionGuard) decide(denied bool) {
 	g.denied.Store(g.denied.Load() || denied)
 	g.decided.Store(true)
-	g.tab.notifyChanged()
+	g.tab.tree.NotifyChanged()
 }
 
 // madeByGET reports whether the top document is known to be the result of a GET request.
 func (t *Tab) madeByGET() bool {
-	s := t.Lock()
+	s := t.tree.Lock()
 	defer s.Unlock()
 	f := s.Top()
-	return t.responses.of(f.loader).method == "GET" || isBlank(f.url)
+	return t.responses.of(f.Loader()).method == "GET" || frames.IsBlank(f.URL())
 }
 
 // loadAgain runs a command that loads a page again, and waits until the page has committed. It
@@ -201,8 +202,8 @@ func (g *resubmissionGuard) await(ctx context.Context) error {
 	t := g.tab
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.timing.ErrorPage)
 	defer cancel()
-	_ = t.await(limit, func(s *State) (bool, error) {
-		return g.decided.Load() || t.dialogs.open.Load() != nil || s.Top().loader != g.before.loader, nil
+	_ = t.tree.Await(limit, func(s *frames.State) (bool, error) {
+		return g.decided.Load() || t.dialogs.open.Load() != nil || s.Top().Loader() != g.before.loader, nil
 	})
 	return g.error()
 }

@@ -5,11 +5,12 @@ import (
 	"fmt"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // An enteredField is a field into which an action entered text.
 type enteredField struct {
-	doc  *document
+	doc  *frames.Document
 	id   int
 	name string // for results; empty if the action has one field
 	want string // the value that the field should have
@@ -21,11 +22,11 @@ type enteredField struct {
 func (w *changeTracker) rewrittenFields(ctx context.Context) string {
 	var notes []string
 	for _, f := range w.entered {
-		if !f.doc.current() {
+		if !f.doc.IsCurrent() {
 			continue
 		}
 		var now *fieldInfo
-		if f.doc.call(ctx, &now, "rewrittenField", f.id, w.v.tab.timing.Rewrite.Milliseconds()) != nil || now == nil {
+		if f.doc.Call(ctx, &now, "rewrittenField", f.id, w.v.tab.timing.Rewrite.Milliseconds()) != nil || now == nil {
 			continue
 		}
 		w.mutated, w.seen = true, prefetchedOutline{} // the values in it are older
@@ -48,11 +49,11 @@ func (w *changeTracker) rewrittenFields(ctx context.Context) string {
 // that accepts only its options clears itself when the focus leaves it.
 func (w *changeTracker) lostField(ctx context.Context) error {
 	for _, f := range w.entered {
-		if !f.doc.current() || f.want == "" {
+		if !f.doc.IsCurrent() || f.want == "" {
 			continue
 		}
 		var now *fieldInfo
-		if f.doc.call(ctx, &now, "rewrittenField", f.id, 0) == nil && now != nil && now.Value == "" {
+		if f.doc.Call(ctx, &now, "rewrittenField", f.id, 0) == nil && now != nil && now.Value == "" {
 			return executor.Errorf(executor.ErrNotActionable, "Type into the field and choose one of its options, and then submit the form.",
 				"it was not pressed, because field %s is empty again since the focus left it", f.name)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/outline"
 )
 
@@ -44,7 +45,7 @@ func (v *View) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions)
 	}
 	for tries := 1; ; tries++ {
 		shot, err := v.shoot(ctx, top, o, el)
-		if errors.Is(err, errFramesChanged) && top.current() && tries < maxShots {
+		if errors.Is(err, errFramesChanged) && top.IsCurrent() && tries < maxShots {
 			continue
 		}
 		if err == nil {
@@ -89,11 +90,11 @@ func unpaintedWebP(why string) error {
 const maxShots = 3
 
 // shoot takes the screenshot after the page was scrolled.
-func (v *View) shoot(ctx context.Context, top *document, o executor.ScreenshotOptions, el *element) (*executor.Screenshot, error) {
-	before, loaded := v.loaders(), v.tab.documentsLoaded()
+func (v *View) shoot(ctx context.Context, top *frames.Document, o executor.ScreenshotOptions, el *element) (*executor.Screenshot, error) {
+	before, loaded := v.loaders(), v.tab.tree.DocumentsLoaded()
 	var m cdppage.GetLayoutMetricsResult
 	if err := v.command(ctx, "Page.getLayoutMetrics", nil, &m); err != nil {
-		return nil, timeoutAs(err, "the page's size")
+		return nil, frames.TimeoutAs(err, "the page's size")
 	}
 	if m.CSSVisualViewport == nil || m.CSSContentSize == nil {
 		return nil, executor.Errorf(executor.ErrInternal, "Take the screenshot again.", "the browser did not return the size of the page")
@@ -117,7 +118,7 @@ func (v *View) shoot(ctx context.Context, top *document, o executor.ScreenshotOp
 	}
 	// A screenshot cannot be bound to the checked documents, so compare: a frame may have
 	// navigated, or been added and removed, during the screenshot.
-	if !v.sameLoaders(before) || v.tab.documentsLoaded() != loaded {
+	if !v.sameLoaders(before) || v.tab.tree.DocumentsLoaded() != loaded {
 		return nil, errFramesChanged
 	}
 	if clip != full {
@@ -136,10 +137,10 @@ func (v *View) shoot(ctx context.Context, top *document, o executor.ScreenshotOp
 // loaders returns the loader ids of all frames, by frame id.
 func (v *View) loaders() map[string]string {
 	m := make(map[string]string)
-	s := v.tab.Lock()
+	s := v.tab.tree.Lock()
 	defer s.Unlock()
 	for f := range s.Frames() {
-		m[string(f.id)] = string(f.loader)
+		m[string(f.ID())] = string(f.Loader())
 	}
 	return m
 }
@@ -195,7 +196,7 @@ func (v *View) clip(ctx context.Context, o executor.ScreenshotOptions, el *eleme
 // because the page may scroll between two commands.
 func (v *View) boxOf(ctx context.Context, el *element) (box, error) {
 	var b []float64
-	if err := el.doc.call(ctx, &b, "box", el.id); err != nil {
+	if err := el.doc.Call(ctx, &b, "box", el.id); err != nil {
 		return box{}, v.mapDetached(ctx, el, err)
 	}
 	if len(b) != 4 {
@@ -205,7 +206,7 @@ func (v *View) boxOf(ctx context.Context, el *element) (box, error) {
 		return box{}, &executor.Error{Code: executor.ErrNotActionable, Retryable: true, Hint: "Take a screenshot of its container.",
 			Err: executor.Errorf(executor.ErrNotActionable, "", "%s has no size", v.describe(ctx, el)).Err}
 	}
-	if el.doc.top() {
+	if el.doc.IsTop() {
 		return box{b[0], b[1], b[2], b[3]}, nil
 	}
 	// In a rotated frame, two corners do not define the box.
@@ -221,18 +222,18 @@ func (v *View) boxOf(ctx context.Context, el *element) (box, error) {
 }
 
 // toTabViewport maps a point of a frame's viewport to page coordinates of the top document.
-func (v *View) toTabViewport(ctx context.Context, d *document, x, y float64) (float64, float64, error) {
-	for !d.top() {
-		parent, owner, err := d.frameElement(ctx)
+func (v *View) toTabViewport(ctx context.Context, d *frames.Document, x, y float64) (float64, float64, error) {
+	for !d.IsTop() {
+		parent, owner, err := d.FrameElement(ctx)
 		if err != nil {
 			return 0, 0, err
 		}
 		var p []float64
-		if err := parent.call(ctx, &p, "outward", owner, x, y); err != nil {
+		if err := parent.Call(ctx, &p, "outward", owner, x, y); err != nil {
 			return 0, 0, err
 		}
 		if len(p) != 2 {
-			return 0, 0, errDocumentDetached
+			return 0, 0, frames.ErrDocumentGone
 		}
 		x, y, d = p[0], p[1], parent
 	}
@@ -242,7 +243,7 @@ func (v *View) toTabViewport(ctx context.Context, d *document, x, y float64) (fl
 // scrollIntoView scrolls an element, and the frames that contain it, into view.
 func (v *View) scrollIntoView(ctx context.Context, el *element) error {
 	var ok bool
-	if err := el.doc.call(ctx, &ok, "reveal", el.id); err != nil {
+	if err := el.doc.Call(ctx, &ok, "reveal", el.id); err != nil {
 		return v.mapDetached(ctx, el, err)
 	}
 	if !ok {
@@ -254,12 +255,12 @@ func (v *View) scrollIntoView(ctx context.Context, el *element) error {
 
 // capture takes the screenshot of clip, without the content of denied frames, and draws labels if o
 // requests them.
-func (v *View) capture(ctx context.Context, top *document, o executor.ScreenshotOptions, clip box, view *cdppage.VisualViewport) (*executor.Screenshot, error) {
+func (v *View) capture(ctx context.Context, top *frames.Document, o executor.ScreenshotOptions, clip box, view *cdppage.VisualViewport) (*executor.Screenshot, error) {
 	o.Format, o.Quality = cmp.Or(o.Format, executor.FormatPNG), cmp.Or(o.Quality, defaultQuality)
 	if v.tab.opts.Shared && v.tab.opts.Attach == nil && v.tab.live.Load() == nil { // other tabs keep rendering during calls
 		// A background tab is rendered only during a screencast.
 		if err := v.command(ctx, "Page.startScreencast", map[string]any{"format": "jpeg", "quality": 1, "maxWidth": 16, "maxHeight": 16}, nil); err != nil {
-			return nil, timeoutAs(err, "the screenshot")
+			return nil, frames.TimeoutAs(err, "the screenshot")
 		}
 		defer v.tab.sess.Start(context.WithoutCancel(ctx), "Page.stopScreencast", nil)
 	}
@@ -291,11 +292,11 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 		return nil, err
 	}
 	var pixelRatio float64
-	if err := top.call(ctx, &pixelRatio, "pixelRatio"); err != nil {
-		return nil, timeoutAs(err, "the page's scale")
+	if err := top.Call(ctx, &pixelRatio, "pixelRatio"); err != nil {
+		return nil, frames.TimeoutAs(err, "the page's scale")
 	}
 	if err := v.checkViewTransition(ctx, viewTransition, hidden != nil); err != nil {
-		return nil, timeoutAs(err, "the screenshot")
+		return nil, frames.TimeoutAs(err, "the screenshot")
 	}
 	params := map[string]any{"format": o.Format, "optimizeForSpeed": true, "fromSurface": true}
 	scale := clip.scaleFor(o.MaxWidth)
@@ -318,7 +319,7 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 	}
 	var res cdppage.CaptureScreenshotResult
 	if err := v.awaitPaint(ctx); err != nil {
-		return nil, timeoutAs(err, "the frames of the page")
+		return nil, frames.TimeoutAs(err, "the frames of the page")
 	}
 	take := func(ctx context.Context) error {
 		return v.captureHidden(ctx, hidden, func() error { return v.command(ctx, "Page.captureScreenshot", params, &res) })
@@ -329,14 +330,14 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 		err = take(ctx)
 	}
 	if err != nil {
-		return nil, timeoutAs(err, "the screenshot")
+		return nil, frames.TimeoutAs(err, "the screenshot")
 	}
-	if v.tab.hasRemovedFrames() {
+	if v.tab.tree.HasRemovedFrames() {
 		if viewTransition, err = v.queryViewTransitions(ctx); err != nil {
 			return nil, err
 		}
 		if err := v.checkViewTransition(ctx, viewTransition, hidden != nil); err != nil {
-			return nil, timeoutAs(err, "the screenshot")
+			return nil, frames.TimeoutAs(err, "the screenshot")
 		}
 	}
 	shot := &executor.Screenshot{Data: res.Data, MIMEType: "image/" + string(o.Format)}
@@ -352,16 +353,16 @@ func (v *View) capture(ctx context.Context, top *document, o executor.Screenshot
 // awaitPaint waits until the out-of-process iframes have rendered once. The browser renders the
 // page again for a screenshot, but not these frames: a frame that has just loaded would be blank.
 func (v *View) awaitPaint(ctx context.Context) error {
-	if !v.tab.hasOutOfProcessFrames() {
+	if !v.tab.tree.HasOutOfProcessFrames() {
 		return nil
 	}
-	pending := make(map[*document]*cdpconn.Pending)
+	pending := make(map[*frames.Document]*cdpconn.Pending)
 	for _, d := range v.allowed(ctx, executor.OpRead) {
-		if d.sess == v.tab.sess {
+		if d.Session == v.tab.sess {
 			continue
 		}
-		p, err := d.start(ctx, "painted")
-		if errors.Is(err, errDocumentDetached) {
+		p, err := d.Start(ctx, "painted")
+		if errors.Is(err, frames.ErrDocumentGone) {
 			continue
 		}
 		if err != nil {
@@ -370,7 +371,7 @@ func (v *View) awaitPaint(ctx context.Context) error {
 		pending[d] = p
 	}
 	for d, p := range pending {
-		if err := d.finish(ctx, p, nil); err != nil && !errors.Is(err, errDocumentDetached) {
+		if err := d.Finish(ctx, p, nil); err != nil && !errors.Is(err, frames.ErrDocumentGone) {
 			return err
 		}
 	}
@@ -385,7 +386,7 @@ func (v *View) masks(ctx context.Context, h *frameHider) ([]box, error) {
 	if h != nil {
 		for _, f := range h.frames {
 			if len(f.path) > 0 {
-				masked = append(masked, &element{doc: f.parent, id: f.path[0].id})
+				masked = append(masked, &element{doc: f.parent, id: f.path[0].ID})
 			}
 		}
 	}
@@ -413,14 +414,14 @@ func (v *View) masks(ctx context.Context, h *frameHider) ([]box, error) {
 }
 
 // labelsInView returns the labels of the interactive elements in the viewport.
-func (v *View) labelsInView(ctx context.Context, top *document) ([]refLabel, error) {
+func (v *View) labelsInView(ctx context.Context, top *frames.Document) ([]refLabel, error) {
 	tree, err := v.outline(ctx, &element{doc: top}, walkOptions{})
 	if err != nil {
 		return nil, err
 	}
-	byDoc := make(map[string]*document)
-	for _, d := range v.tab.documents() {
-		byDoc[d.world] = d
+	byDoc := make(map[string]*frames.Document)
+	for _, d := range v.tab.tree.Documents() {
+		byDoc[d.World] = d
 	}
 	var labels []refLabel
 	tree.Nodes(func(n *outline.Node) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/keylimit"
 )
 
@@ -20,10 +21,10 @@ var largeScreenshots = keylimit.New[*cdpconn.Conn](1)
 // for the page to handle that. While the page does not respond, others need not wait for it. If another
 // document replaces top, the browser may never reply: then captureLarge cancels the context of capture
 // and returns errFramesChanged.
-func (v *View) captureLarge(ctx context.Context, top *document, capture func(ctx context.Context) error) error {
+func (v *View) captureLarge(ctx context.Context, top *frames.Document, capture func(ctx context.Context) error) error {
 	conn := v.tab.sess.Conn()
 	if err := largeScreenshots.Acquire(ctx, conn); err != nil {
-		return timeoutAs(err, "another full-page screenshot")
+		return frames.TimeoutAs(err, "another full-page screenshot")
 	}
 	release := sync.OnceFunc(func() { largeScreenshots.Release(conn) })
 	defer release()
@@ -35,7 +36,7 @@ func (v *View) captureLarge(ctx context.Context, top *document, capture func(ctx
 		}
 	})
 	watches.Go(func() {
-		if top.awaitReplaced(ctx) == nil {
+		if top.AwaitReplaced(ctx) == nil {
 			cancel(errFramesChanged)
 		}
 	})
@@ -50,7 +51,7 @@ func (v *View) captureLarge(ctx context.Context, top *document, capture func(ctx
 
 // awaitHung waits until the page does not respond for Timing.ResizedPage, and then returns true. It
 // returns false if ctx is done before or the document is gone.
-func (v *View) awaitHung(ctx context.Context, top *document) bool {
+func (v *View) awaitHung(ctx context.Context, top *frames.Document) bool {
 	for {
 		select {
 		case <-time.After(v.tab.timing.ResizedPage):
@@ -59,7 +60,7 @@ func (v *View) awaitHung(ctx context.Context, top *document) bool {
 		}
 		limit, cancel := context.WithTimeout(ctx, v.tab.timing.ResizedPage)
 		var ratio float64
-		err := top.call(limit, &ratio, "pixelRatio")
+		err := top.Call(limit, &ratio, "pixelRatio")
 		late := err != nil && limit.Err() != nil
 		cancel()
 		if err != nil {

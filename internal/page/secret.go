@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
 )
@@ -62,11 +63,11 @@ func (v *View) secretText(ctx context.Context, text string) (*secretText, error)
 
 // checkOrigin returns ErrPolicyDenied if a secret of the text may not be typed in documents of the
 // origin of d, as reported by the browser.
-func (t *secretText) checkOrigin(d *document) error {
+func (t *secretText) checkOrigin(d *frames.Document) error {
 	for _, p := range t.parts {
-		if s := p.secret; s != nil && (d.origin == executor.OriginInternal || d.origin == executor.OriginOpaque || !slices.Contains(s.Origins, d.origin)) {
-			where := "of " + d.origin
-			if d.origin == executor.OriginInternal || d.origin == executor.OriginOpaque {
+		if s := p.secret; s != nil && (d.Origin == executor.OriginInternal || d.Origin == executor.OriginOpaque || !slices.Contains(s.Origins, d.Origin)) {
+			where := "of " + d.Origin
+			if d.Origin == executor.OriginInternal || d.Origin == executor.OriginOpaque {
 				where = "without an origin"
 			}
 			return &executor.Error{Code: executor.ErrPolicyDenied, Rule: "secret:" + s.Name,
@@ -130,7 +131,7 @@ func (v *View) enterSecret(ctx context.Context, el *element, t *secretText, clea
 	if err := t.checkOrigin(el.doc); err != nil {
 		return none, err
 	}
-	opts := secretEntryOptions{Origin: el.doc.origin, Selectors: t.selectors(), Clear: clear}
+	opts := secretEntryOptions{Origin: el.doc.Origin, Selectors: t.selectors(), Clear: clear}
 	var got *secretEntry
 	if err := v.callShown(ctx, el, &got, "checkSecretField", el.id, opts); err != nil {
 		return none, v.mapDetached(ctx, el, err)
@@ -196,8 +197,8 @@ func (v *View) fieldsOf(ctx context.Context, function string) ([]*element, error
 	var list []*element
 	for _, d := range v.allowed(ctx, executor.OpRead) {
 		var ids []int
-		if err := d.call(ctx, &ids, function); err != nil {
-			if errors.Is(err, errDocumentDetached) && !d.top() {
+		if err := d.Call(ctx, &ids, function); err != nil {
+			if errors.Is(err, frames.ErrDocumentGone) && !d.IsTop() {
 				continue
 			}
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // SelectOption selects the options of a <select> by value or label.
@@ -54,7 +55,7 @@ func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values 
 		wait := min(v.tab.timing.Selector, time.Until(deadline))
 		err := v.callShown(asking, el, &got, "selectOptions", field.id, values, wait.Milliseconds())
 		switch {
-		case errors.Is(err, errDocumentDetached) || errors.Is(err, executor.ErrDialogOpen):
+		case errors.Is(err, frames.ErrDocumentGone) || errors.Is(err, executor.ErrDialogOpen):
 			return values, nil, "", nil // the page's change handler caused it, so the options were selected
 		case err != nil:
 			return nil, nil, "", err
@@ -66,7 +67,7 @@ func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values 
 			break
 		}
 	}
-	if len(got.Labels) > 0 && !v.CanRead(ctx, string(el.doc.frame)) {
+	if len(got.Labels) > 0 && !v.CanRead(ctx, string(el.doc.Frame)) {
 		got.Labels = nil
 	}
 	name := v.describe(ctx, el)
@@ -94,10 +95,10 @@ func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values 
 func (v *View) customDropdownError(ctx context.Context, el *element, values []string) error {
 	e := executor.Errorf(executor.ErrBadArgs, "Click it and then click the option it shows.", "%s is not a <select>", v.describe(ctx, el))
 	var option *foundElement
-	if len(values) == 0 || el.doc.call(ctx, &option, "listOption", el.id, values[0]) != nil || option == nil || v.check(ctx, el.doc, executor.OpRead, "") != nil {
+	if len(values) == 0 || el.doc.Call(ctx, &option, "listOption", el.id, values[0]) != nil || option == nil || v.check(ctx, el.doc, executor.OpRead, "") != nil {
 		return e
 	}
-	ref := v.refFor(el.doc.world, option.ID, option.refDescription)
+	ref := v.refFor(el.doc.World, option.ID, option.refDescription)
 	e.Hint = fmt.Sprintf("Click its %s [ref=%s].", option.refDescription, ref)
 	e.Candidates = []executor.Candidate{{Role: option.Role, Name: option.Name, Ref: ref}}
 	return e

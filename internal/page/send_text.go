@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // manyLines is the maximum number of lines that are typed into a textarea. Chrome repeats the
@@ -20,7 +21,7 @@ const manyLines = 200
 func (v *View) prefillTextarea(ctx context.Context, field *element, want string) (rest string, err error) {
 	want = canonicalBreaks(want)
 	_, size := utf8.DecodeLastRuneInString(want)
-	if err := field.doc.call(ctx, nil, "prefill", field.id, want[:len(want)-size]); err != nil {
+	if err := field.doc.Call(ctx, nil, "prefill", field.id, want[:len(want)-size]); err != nil {
 		return "", v.mapDetached(ctx, field, err)
 	}
 	return want[len(want)-size:], nil
@@ -82,7 +83,7 @@ func (v *View) send(ctx context.Context, field *element, info *fieldInfo, text s
 				limit = v.tab.timing.NextField
 			}
 			// An error, as of an open dialog, is returned for the next key.
-			field.doc.call(ctx, nil, "afterKey", limit.Milliseconds(), lineBreak)
+			field.doc.Call(ctx, nil, "afterKey", limit.Milliseconds(), lineBreak)
 		}
 	}
 	b.setProgress("")
@@ -90,8 +91,8 @@ func (v *View) send(ctx context.Context, field *element, info *fieldInfo, text s
 }
 
 // waitToType waits for the delay between two characters. It returns an error early if a dialog opens
-// or the tab is gone, and errDocumentDetached if d was replaced in that time.
-func (v *View) waitToType(ctx context.Context, d *document, delay time.Duration) error {
+// or the tab is gone, and frames.ErrDocumentGone if d was replaced in that time.
+func (v *View) waitToType(ctx context.Context, d *frames.Document, delay time.Duration) error {
 	if delay <= 0 {
 		return nil
 	}
@@ -101,8 +102,8 @@ func (v *View) waitToType(ctx context.Context, d *document, delay time.Duration)
 	case err != nil:
 		return err
 	}
-	if !d.current() {
-		return errDocumentDetached
+	if !d.IsCurrent() {
+		return frames.ErrDocumentGone
 	}
 	return nil
 }

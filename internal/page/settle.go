@@ -12,6 +12,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // A changeTracker records the state of a page before an action, to report what the action changed.
@@ -19,9 +20,9 @@ type changeTracker struct {
 	v              *View
 	token          string
 	start          time.Time
-	doc            *document        // the top document before; nil if there was none
-	title          *cdpconn.Pending // query for the title of doc before; nil if it was not queried
-	lastTitle      notedTitle       // that was last read before
+	doc            *frames.Document  // the top document before; nil if there was none
+	title          *cdpconn.Pending  // query for the title of doc before; nil if it was not queried
+	lastTitle      frames.NotedTitle // that was last read before
 	loader         cdp.LoaderID
 	url            string
 	seq            int // sequence number of the newest request before
@@ -54,23 +55,23 @@ type changeTracker struct {
 func (v *View) watch() *changeTracker {
 	t := v.tab
 	w := &changeTracker{v: v, token: rand.Text(), start: time.Now()}
-	s := t.Lock()
+	s := t.tree.Lock()
 	f := s.Top()
-	w.doc = s.documentOf(f)
-	w.loader, w.url = f.loader, f.url
+	w.doc = s.Document(f)
+	w.loader, w.url = f.Loader(), f.URL()
 	w.navigations = s.NavigationsStarted()
 	w.seq, _ = t.inflight.counts()
 	w.errCount, w.autoClosed, w.handovers = t.errors.count(), t.autoClosed.count(), t.handovers.count()
 	w.popups, w.choosers = t.popups.counts(), t.fileChoosers.count()
 	dialog := t.dialogs.open.Load() != nil
 	s.Unlock()
-	w.lastTitle = t.lastTitle()
+	w.lastTitle = t.tree.LastTitle()
 	if v.opts.Downloads != nil {
 		w.downloads = v.opts.Downloads.Started()
 	}
 	t.interceptFileChoosers(true)
 	if w.doc != nil && !dialog {
-		w.title, _ = w.doc.start(context.Background(), "startTracking", w.token)
+		w.title, _ = w.doc.Start(context.Background(), "startTracking", w.token)
 	}
 	return w
 }
@@ -78,8 +79,8 @@ func (v *View) watch() *changeTracker {
 // end removes what watch installed in the page.
 func (w *changeTracker) end() {
 	w.v.tab.interceptFileChoosers(false)
-	if w.doc != nil && w.title != nil && w.doc.current() {
-		w.doc.start(context.Background(), "stopTracking", w.token)
+	if w.doc != nil && w.title != nil && w.doc.IsCurrent() {
+		w.doc.Start(context.Background(), "stopTracking", w.token)
 	}
 }
 
@@ -107,7 +108,7 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 		rewritten = w.rewrittenFields(limit)
 	}
 	t := w.v.tab
-	s := t.Lock()
+	s := t.tree.Lock()
 	gone := s.Unusable()
 	dialog := t.dialogs.open.Load()
 	c.Pending = t.inflight.since(w.seq)
@@ -116,7 +117,7 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 		chooser = chooserNote
 	}
 	files, filesLimit := 0, t.timing.Download
-	if (s.NavigationsStarted() != w.navigations || w.file) && s.Top().loader == w.loader && dialog == nil {
+	if (s.NavigationsStarted() != w.navigations || w.file) && s.Top().Loader() == w.loader && dialog == nil {
 		files = 1 // a navigation that did not commit, or a download link
 	}
 	if w.file {
@@ -165,7 +166,7 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 	case errors.Is(err, cdpconn.ErrCallTimeout):
 		c.Note = "page is busy; changes were not read"
 		return c, nil
-	case err == nil || errors.Is(err, executor.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errDocumentDetached):
+	case err == nil || errors.Is(err, executor.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, frames.ErrDocumentGone):
 		limit, cancel := context.WithTimeout(ctx, t.timing.Read)
 		defer cancel()
 		err = w.fillChanges(limit, &c)
@@ -183,7 +184,7 @@ func unreadNote(err error) string {
 	if err == nil {
 		return ""
 	}
-	err = timeoutAs(err, "its response")
+	err = frames.TimeoutAs(err, "its response")
 	text := err.Error()
 	if e, ok := errors.AsType[*executor.Error](err); ok {
 		text = e.Message()
@@ -194,7 +195,7 @@ func unreadNote(err error) string {
 // begin queries the page for its quiet state as soon as the input is handled: the next animation
 // frame then shows the result of the input.
 func (w *changeTracker) begin(ctx context.Context) {
-	if w.doc != nil && w.doc.current() {
+	if w.doc != nil && w.doc.IsCurrent() {
 		w.pendingQuiet, _ = w.queryQuiet(ctx, w.doc, w.v.tab.timing.Settle)
 	}
 }
@@ -213,19 +214,19 @@ type quietOptions struct {
 }
 
 // queryQuiet sends the query that the page answers when it is quiet, after limit at the latest.
-func (w *changeTracker) queryQuiet(ctx context.Context, d *document, limit time.Duration) (*cdpconn.Pending, error) {
+func (w *changeTracker) queryQuiet(ctx context.Context, d *frames.Document, limit time.Duration) (*cdpconn.Pending, error) {
 	_, w.ended = w.v.tab.inflight.counts()
 	o := quietOptions{
 		Quiet: w.v.tab.timing.Quiet.Milliseconds(), Max: limit.Milliseconds(), Brief: w.brief, Plain: w.plain, Unseen: w.v.after(ctx) == executor.AfterNone,
-		Outline: w.v.reportsOutline(ctx), Since: w.v.refs.since(d.world),
+		Outline: w.v.reportsOutline(ctx), Since: w.v.refs.since(d.World),
 	}
 	if !o.Brief && !o.Unseen {
 		o.Timers = w.v.tab.timing.TimedChange.Milliseconds()
 	}
-	if s := w.target; s != nil && s.doc.world == d.world && !o.Outline {
+	if s := w.target; s != nil && s.doc.World == d.World && !o.Outline {
 		o.Target = &shownTarget{s.id, s.at}
 	}
-	return d.start(ctx, "waitForQuiet", w.token, o)
+	return d.Start(ctx, "waitForQuiet", w.token, o)
 }
 
 // waitForQuiet waits for the navigations, requests and DOM mutations that the action caused.
@@ -235,7 +236,7 @@ func (w *changeTracker) waitForQuiet(ctx context.Context) error {
 		if err := w.waitForNavigation(ctx); err != nil {
 			return err
 		}
-		d, err := w.v.tab.document(ctx)
+		d, err := w.v.tab.tree.TopDocument(ctx)
 		if err != nil {
 			return err
 		}
@@ -252,24 +253,24 @@ func (w *changeTracker) waitForQuiet(ctx context.Context) error {
 			Target  *refChange   `json:"target"`
 		}
 		p := w.pendingQuiet
-		if w.pendingQuiet = nil; p == nil || d.world != w.doc.world {
+		if w.pendingQuiet = nil; p == nil || d.World != w.doc.World {
 			p, err = w.queryQuiet(ctx, d, left)
 		}
 		if err == nil {
-			err = d.finish(limit, p, &at)
+			err = d.Finish(limit, p, &at)
 		}
 		cancel()
-		if errors.Is(err, errDocumentDetached) {
+		if errors.Is(err, frames.ErrDocumentGone) {
 			continue // another document has committed
 		}
 		if err != nil {
 			return err
 		}
-		w.quietContextID, w.newTitle, w.mutated = d.world, at.Title, w.mutated || at.Changed
-		if s := w.target; s != nil && s.doc.world == d.world && !w.v.reportsOutline(ctx) {
+		w.quietContextID, w.newTitle, w.mutated = d.World, at.Title, w.mutated || at.Changed
+		if s := w.target; s != nil && s.doc.World == d.World && !w.v.reportsOutline(ctx) {
 			w.targetChange, w.targetCompared = at.Target, true
 		}
-		w.seen = prefetchedOutline{world: d.world, surveyed: at.Changed, raw: at.Outline}
+		w.seen = prefetchedOutline{world: d.World, surveyed: at.Changed, raw: at.Outline}
 		busy, err := w.waitForRequests(ctx, limits.Settle-time.Since(start))
 		if err != nil {
 			return err
@@ -284,9 +285,9 @@ func (w *changeTracker) waitForQuiet(ctx context.Context) error {
 // has its content.
 func (w *changeTracker) waitForNavigation(ctx context.Context) error {
 	t := w.v.tab
-	err := t.awaitUnblocked(ctx, func(s *State) (bool, error) {
+	err := t.tree.AwaitUnblocked(ctx, func(s *frames.State) (bool, error) {
 		n, navigating := s.TopNavigation()
-		return !navigating || n.sameDocument, nil
+		return !navigating || n.SameDocument, nil
 	})
 	if err != nil {
 		return err
@@ -296,7 +297,7 @@ func (w *changeTracker) waitForNavigation(ctx context.Context) error {
 	}
 	limit, cancel := context.WithTimeout(ctx, t.timing.Content)
 	defer cancel()
-	err = t.awaitUnblocked(limit, func(s *State) (bool, error) {
+	err = t.tree.AwaitUnblocked(limit, func(s *frames.State) (bool, error) {
 		f := s.Top()
 		return f.World() != "" && f.Reached("DOMContentLoaded"), nil
 	})
@@ -310,7 +311,7 @@ func (w *changeTracker) waitForNavigation(ctx context.Context) error {
 // any request has ended since the page was last queried: the page may have changed because of it.
 func (w *changeTracker) waitForRequests(ctx context.Context, left time.Duration) (busy bool, err error) {
 	t := w.v.tab
-	s := t.Lock()
+	s := t.tree.Lock()
 	n := t.inflight.since(w.seq)
 	_, ended := t.inflight.counts()
 	_, navigating := s.TopNavigation()
@@ -323,7 +324,7 @@ func (w *changeTracker) waitForRequests(ctx context.Context, left time.Duration)
 	}
 	limit, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
-	err = t.awaitUnblocked(limit, func(s *State) (bool, error) {
+	err = t.tree.AwaitUnblocked(limit, func(s *frames.State) (bool, error) {
 		_, navigating := s.TopNavigation()
 		return navigating || t.inflight.since(w.seq) == 0, nil
 	})
@@ -352,17 +353,17 @@ func (w *changeTracker) titleBefore(ctx context.Context) (title string, known bo
 		return "", false
 	}
 	if w.title == nil {
-		if w.lastTitle.world != w.doc.world {
+		if w.lastTitle.World != w.doc.World {
 			return "", false
 		}
-		return w.lastTitle.text, true
+		return w.lastTitle.Text, true
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.timing.EarlierTitle)
 	defer cancel()
-	if w.doc.finish(ctx, w.title, &title) != nil {
+	if w.doc.Finish(ctx, w.title, &title) != nil {
 		return "", false
 	}
-	t.noteTitle(w.doc.world, title)
+	t.tree.NoteTitle(w.doc.World, title)
 	return title, true
 }
 
@@ -377,7 +378,7 @@ func (w *changeTracker) fillChanges(ctx context.Context, c *executor.Changes) er
 		}
 		return err
 	}
-	c.Origin = d.origin
+	c.Origin = d.Origin
 	if err := w.v.LoadFailure(ctx); errors.Is(err, executor.ErrPolicyDenied) {
 		c.Note = deniedNote(err)
 		return nil
@@ -385,20 +386,20 @@ func (w *changeTracker) fillChanges(ctx context.Context, c *executor.Changes) er
 		c.Note = "the page that it navigated to did not load: " + err.Error()
 		return nil
 	}
-	moved := d.loader != w.loader || d.url != w.url
+	moved := d.Loader != w.loader || d.URL != w.url
 	if moved {
-		c.URL = d.url
+		c.URL = d.URL
 	}
 	title := w.newTitle
-	if d.world != w.quietContextID {
-		title, _ = d.title(ctx)
+	if d.World != w.quietContextID {
+		title, _ = d.Title(ctx)
 	}
 	before, known := w.titleBefore(ctx)
-	if known && title != before || d.loader != w.loader {
+	if known && title != before || d.Loader != w.loader {
 		c.Title = title
 	}
-	w.v.tab.noteTitle(d.world, title)
-	err = w.v.changes(ctx, d, c, w.mutated || moved || d.world != w.quietContextID, w.seen)
+	w.v.tab.tree.NoteTitle(d.World, title)
+	err = w.v.changes(ctx, d, c, w.mutated || moved || d.World != w.quietContextID, w.seen)
 	c.Note = joinNotes(c.Note, w.targetNote(ctx))
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // Chromium has one clipboard for all browser contexts, and some domains of CDP are not limited to
@@ -40,7 +41,7 @@ func (c *chord) usesClipboard() bool {
 
 // checkClipboard checks input to d that uses the clipboard. It returns ErrNotActionable in a shared
 // browser. With the clipboard of the user's desktop, the gate decides.
-func (v *View) checkClipboard(ctx context.Context, d *document) error {
+func (v *View) checkClipboard(ctx context.Context, d *frames.Document) error {
 	switch {
 	case v.tab.opts.SharedBrowser:
 		return executor.Errorf(executor.ErrNotActionable, "Read the text from the page, and enter it with Page.Type.",
@@ -66,7 +67,7 @@ func (v *View) checkMiddleButton(ctx context.Context, x, y float64) error {
 
 // checkRawCommand checks a raw CDP command for d that could use the clipboard, or access the browser
 // contexts of other clients in a shared browser.
-func (v *View) checkRawCommand(ctx context.Context, d *document, method string, params json.RawMessage) error {
+func (v *View) checkRawCommand(ctx context.Context, d *frames.Document, method string, params json.RawMessage) error {
 	domain, _, _ := strings.Cut(method, ".")
 	if v.tab.opts.SharedBrowser && slices.Contains(crossContextDomains, domain) {
 		return executor.Errorf(executor.ErrNotActionable, "Use Options.Profile, whose browser is not shared.", "%s can access other sessions of this browser", method)

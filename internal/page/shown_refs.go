@@ -10,6 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -18,7 +19,7 @@ import (
 // the ref fails, and a call that reads it has a note.
 type shownRef struct {
 	ref     executor.Ref // empty for an element that a selector found
-	doc     *document
+	doc     *frames.Document
 	id      int    // of the element, which may only contain the field that the call acts on
 	at      int    // number of the record of what the client last received
 	hovered bool   // the pointer was moved onto the element, which may have changed its name
@@ -111,9 +112,9 @@ func (el *element) startShown(ctx context.Context, name string, args ...any) (sh
 	c := shownCall{el: el, compared: s.target() != nil}
 	var err error
 	if c.compared {
-		c.pending, err = el.doc.start(ctx, "asShown", append([]any{name, s.id, s.at, s.hovered}, args...)...)
+		c.pending, err = el.doc.Start(ctx, "asShown", append([]any{name, s.id, s.at, s.hovered}, args...)...)
 	} else {
-		c.pending, err = el.doc.start(ctx, name, args...)
+		c.pending, err = el.doc.Start(ctx, name, args...)
 	}
 	return c, err
 }
@@ -122,13 +123,13 @@ func (el *element) startShown(ctx context.Context, name string, args ...any) (sh
 // another thing.
 func (v *View) finishShown(ctx context.Context, c shownCall, result any) error {
 	if !c.compared {
-		return c.el.doc.finish(ctx, c.pending, result)
+		return c.el.doc.Finish(ctx, c.pending, result)
 	}
 	var got struct {
 		Value  jsonv2.Value `json:"value"`
 		Change *refChange   `json:"change"`
 	}
-	if err := c.el.doc.finish(ctx, c.pending, &got); err != nil {
+	if err := c.el.doc.Finish(ctx, c.pending, &got); err != nil {
 		return err
 	}
 	if got.Change != nil && got.Change.Other {
@@ -158,11 +159,11 @@ func (v *View) callShown(ctx context.Context, el *element, result any, name stri
 // otherThingError returns the ErrRefExpired for a ref whose element is another thing now. Nothing was
 // sent to it.
 func (v *View) otherThingError(ctx context.Context, s *shownRef, c *refChange) error {
-	v.refs.release(s.doc.world, s.id)
-	now := v.refs.refFor(node{s.doc.world, s.id}, refDescription{Role: c.Now.Role, Name: c.Now.Name, At: c.At})
+	v.refs.release(s.doc.World, s.id)
+	now := v.refs.refFor(s.doc.Node(s.id), refDescription{Role: c.Now.Role, Name: c.Now.Name, At: c.At})
 	e := executor.Errorf(executor.ErrRefExpired, "Use the ref of the element that you mean, from a new snapshot.",
 		"ref %s was %s and is now %s [ref=%s]; nothing was sent", s.ref, c.Was, c.Now, now)
-	e.Candidates = v.candidates(ctx, c.Was.Role, c.Was.Name, c.Was.Item, node{})
+	e.Candidates = v.candidates(ctx, c.Was.Role, c.Was.Name, c.Was.Item, frames.Node{})
 	return e
 }
 
@@ -187,10 +188,10 @@ func (v *View) startComparing(ctx context.Context, el *element) func() string {
 		return func() string { return "" }
 	}
 	s := el.shown
-	p, err := s.doc.start(ctx, "changeOf", s.id, s.at)
+	p, err := s.doc.Start(ctx, "changeOf", s.id, s.at)
 	return func() string {
 		var c *refChange
-		if err != nil || s.doc.finish(ctx, p, &c) != nil || c == nil {
+		if err != nil || s.doc.Finish(ctx, p, &c) != nil || c == nil {
 			return ""
 		}
 		return fmt.Sprintf("%s was %s and is now %s", s.ref, c.Was, c.Now)
@@ -201,17 +202,17 @@ func (v *View) startComparing(ctx context.Context, el *element) func() string {
 // result does not show it.
 func (w *changeTracker) targetNote(ctx context.Context) string {
 	s, v := w.target, w.v
-	if s == nil || !s.doc.current() || s.ref == "" && !v.CanRead(ctx, string(s.doc.frame)) {
+	if s == nil || !s.doc.IsCurrent() || s.ref == "" && !v.CanRead(ctx, string(s.doc.Frame)) {
 		return ""
 	}
 	if s.ref != "" && v.reportsOutline(ctx) {
 		known := v.refs.knownAt(s.ref)
-		if known == 0 || known >= v.refs.since(s.doc.world) {
+		if known == 0 || known >= v.refs.since(s.doc.World) {
 			return "" // it has a new ref, or the result shows it
 		}
 	}
 	c := w.targetChange
-	if !w.targetCompared && s.doc.call(ctx, &c, "changeOf", s.id, s.at) != nil || c == nil {
+	if !w.targetCompared && s.doc.Call(ctx, &c, "changeOf", s.id, s.at) != nil || c == nil {
 		return ""
 	}
 	return v.receiveChange(s, c)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/outline"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
@@ -60,14 +61,14 @@ func (v *View) snapshot(ctx context.Context, o executor.SnapshotOptions) (*execu
 		s, err = v.render(tree, o)
 	}
 	if o.Target.IsZero() {
-		v.setLastSnapshot(&lastSnapshot{tree: tree, world: top.world, obstacle: obstacle})
+		v.setLastSnapshot(&lastSnapshot{tree: tree, world: top.World, obstacle: obstacle})
 	} else if err == nil {
-		v.rememberPart(node{world: root.doc.world, id: root.id}, tree)
+		v.rememberPart(root.doc.Node(root.id), tree)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.Origin, s.Obstacle, s.MissingFrames, s.Note = top.origin, obstacle, tree.UnreadFrames, changed()
+	s.Origin, s.Obstacle, s.MissingFrames, s.Note = top.Origin, obstacle, tree.UnreadFrames, changed()
 	return s, nil
 }
 
@@ -92,8 +93,8 @@ func badFind(err error) error {
 
 // diffSnapshot returns what changed since the last snapshot of the page, or of the part of the page
 // at root.
-func (v *View) diffSnapshot(ctx context.Context, top *document, root *element, tree *outline.Document, o executor.SnapshotOptions) (*executor.Snapshot, error) {
-	at := node{world: root.doc.world, id: root.id}
+func (v *View) diffSnapshot(ctx context.Context, top *frames.Document, root *element, tree *outline.Document, o executor.SnapshotOptions) (*executor.Snapshot, error) {
+	at := root.doc.Node(root.id)
 	v.mu.Lock()
 	last, before := v.last, v.parts[at]
 	v.mu.Unlock()
@@ -105,7 +106,7 @@ func (v *View) diffSnapshot(ctx context.Context, top *document, root *element, t
 	default:
 		// The element was reported as part of the page. A walk of only this part may have a
 		// different result, so walk the page once more.
-		if before = last.tree.Part(at.world, at.id); before == nil && last.world == top.world {
+		if before = last.tree.Part(at.World, at.ID); before == nil && last.world == top.World {
 			before = last.tree // the element has no line
 			marked = root
 		}
@@ -116,7 +117,7 @@ func (v *View) diffSnapshot(ctx context.Context, top *document, root *element, t
 			}
 			if marked != nil {
 				tree = whole
-			} else if now := whole.Part(at.world, at.id); now != nil {
+			} else if now := whole.Part(at.World, at.ID); now != nil {
 				tree = now
 			}
 		}
@@ -154,7 +155,7 @@ func (v *View) setLastSnapshot(s *lastSnapshot) {
 const maxParts = 8
 
 // rememberPart stores the outline of a part of the page that the client received.
-func (v *View) rememberPart(at node, tree *outline.Document) {
+func (v *View) rememberPart(at frames.Node, tree *outline.Document) {
 	v.dropStaleRefs()
 	tree.Shorten()
 	v.mu.Lock()
@@ -172,7 +173,7 @@ func (v *View) refOf(n *outline.Node) string {
 
 // oldRef returns the ref of a node that may no longer exist, or "" if it had none.
 func (v *View) oldRef(n *outline.Node) string {
-	return string(v.refs.nameOf(node{world: n.Doc.Key, id: n.ID}))
+	return string(v.refs.nameOf(frames.Node{World: n.Doc.Key, ID: n.ID}))
 }
 
 // walkOptions selects what a walk of documents returns.
@@ -210,25 +211,25 @@ func charsFor(o executor.SnapshotOptions) int {
 func (v *View) outline(ctx context.Context, root *element, wo walkOptions) (*outline.Document, error) {
 	docs := v.readableSubtree(ctx, root.doc)
 	type walk struct {
-		doc    *document
+		doc    *frames.Document
 		opts   map[string]any
 		result *cdpconn.Pending
 		raw    jsonv2.Value // instead of result
 	}
 	walks := make([]walk, 0, len(docs))
 	for _, d := range docs {
-		opts := map[string]any{"survey": wo.survey, "chars": wo.chars, "since": v.refs.since(d.world), "ours": wo.ours}
+		opts := map[string]any{"survey": wo.survey, "chars": wo.chars, "since": v.refs.since(d.World), "ours": wo.ours}
 		if d == root.doc && root.id != 0 {
 			opts["root"] = root.id
 		}
-		if wo.mark != nil && wo.mark.doc.world == d.world {
+		if wo.mark != nil && wo.mark.doc.World == d.World {
 			opts["mark"] = wo.mark.id
 		}
-		if d == root.doc && root.id == 0 && len(wo.seen.raw) > 0 && wo.seen.world == d.world && wo.seen.surveyed == wo.survey {
+		if d == root.doc && root.id == 0 && len(wo.seen.raw) > 0 && wo.seen.world == d.World && wo.seen.surveyed == wo.survey {
 			walks = append(walks, walk{doc: d, opts: opts, raw: wo.seen.raw})
 			continue
 		}
-		p, err := d.start(ctx, "snapshot", opts)
+		p, err := d.Start(ctx, "snapshot", opts)
 		if err == nil {
 			walks = append(walks, walk{doc: d, opts: opts, result: p})
 		} else if d == root.doc {
@@ -236,9 +237,9 @@ func (v *View) outline(ctx context.Context, root *element, wo walkOptions) (*out
 		}
 	}
 	trees := make(map[cdp.FrameID]*outline.Document)
-	parents := make(map[cdp.FrameID]*document)
+	parents := make(map[cdp.FrameID]*frames.Document)
 	for _, d := range docs {
-		parents[d.frame] = d
+		parents[d.Frame] = d
 	}
 	denied := v.deniedChildren(ctx, parents)
 	missing := len(docs) - len(walks)
@@ -253,7 +254,7 @@ func (v *View) outline(ctx context.Context, root *element, wo walkOptions) (*out
 		if more {
 			// The walk did not include what is known now.
 			var again *cdpconn.Pending
-			if again, err = w.doc.start(ctx, "snapshot", w.opts); err == nil {
+			if again, err = w.doc.Start(ctx, "snapshot", w.opts); err == nil {
 				tree, err = readOutline(ctx, w.doc, again, nil)
 			}
 		}
@@ -264,40 +265,40 @@ func (v *View) outline(ctx context.Context, root *element, wo walkOptions) (*out
 			return nil, err
 		case err != nil:
 			v.tab.log.Debug("reading a frame failed", "error", err)
-			if ctx.Err() != nil || w.doc.current() {
+			if ctx.Err() != nil || w.doc.IsCurrent() {
 				missing++
 			}
 			continue
 		}
-		for _, d := range denied[w.doc.frame] {
-			id, err := d.owner(ctx, w.doc)
+		for _, d := range denied[w.doc.Frame] {
+			id, err := d.Owner(ctx, w.doc)
 			if n := tree.Node(id); err == nil && n != nil {
 				n.Denied = true
 			}
 		}
-		v.refs.walk(w.doc.world, recordedWalk{tree.Record, tree.Replaced})
-		trees[w.doc.frame] = tree
-		if parent := trees[w.doc.parent]; parent != nil && w.doc != root.doc {
-			if id, err := w.doc.owner(ctx, parents[w.doc.parent]); err == nil {
+		v.refs.walk(w.doc.World, recordedWalk{tree.Record, tree.Replaced})
+		trees[w.doc.Frame] = tree
+		if parent := trees[w.doc.Parent]; parent != nil && w.doc != root.doc {
+			if id, err := w.doc.Owner(ctx, parents[w.doc.Parent]); err == nil {
 				parent.Graft(id, tree)
-			} else if ctx.Err() != nil || w.doc.current() {
+			} else if ctx.Err() != nil || w.doc.IsCurrent() {
 				v.tab.log.Debug("finding the element of a frame failed", "error", err)
 				missing++
 			}
 		}
 	}
-	tree := trees[root.doc.frame]
+	tree := trees[root.doc.Frame]
 	tree.UnreadFrames = missing
 	return tree, nil
 }
 
 // readableSubtree returns d and the documents below it that may be read, parents first.
-func (v *View) readableSubtree(ctx context.Context, d *document) []*document {
-	list := []*document{d}
-	in := map[cdp.FrameID]bool{d.frame: true}
+func (v *View) readableSubtree(ctx context.Context, d *frames.Document) []*frames.Document {
+	list := []*frames.Document{d}
+	in := map[cdp.FrameID]bool{d.Frame: true}
 	for _, x := range v.allowed(ctx, executor.OpRead) {
-		if x.frame != d.frame && in[x.parent] {
-			in[x.frame] = true
+		if x.Frame != d.Frame && in[x.Parent] {
+			in[x.Frame] = true
 			list = append(list, x)
 		}
 	}
@@ -306,25 +307,25 @@ func (v *View) readableSubtree(ctx context.Context, d *document) []*document {
 
 // deniedChildren returns the child documents of parents that the gate does not allow to be read, by
 // their parent frame. Snapshots mark their frames, so that the frames do not look empty.
-func (v *View) deniedChildren(ctx context.Context, parents map[cdp.FrameID]*document) map[cdp.FrameID][]*document {
-	denied := make(map[cdp.FrameID][]*document)
-	for _, d := range v.tab.frameList() {
-		if parents[d.frame] != nil || parents[d.parent] == nil || d.world == "" || v.check(ctx, d, executor.OpRead, "") == nil {
+func (v *View) deniedChildren(ctx context.Context, parents map[cdp.FrameID]*frames.Document) map[cdp.FrameID][]*frames.Document {
+	denied := make(map[cdp.FrameID][]*frames.Document)
+	for _, d := range v.tab.tree.FrameDocuments() {
+		if parents[d.Frame] != nil || parents[d.Parent] == nil || d.World == "" || v.check(ctx, d, executor.OpRead, "") == nil {
 			continue
 		}
-		denied[d.parent] = append(denied[d.parent], d)
+		denied[d.Parent] = append(denied[d.Parent], d)
 	}
 	return denied
 }
 
 // readOutline decodes the result of a walk. If raw is nil, it waits for p first.
-func readOutline(ctx context.Context, d *document, p *cdpconn.Pending, raw jsonv2.Value) (*outline.Document, error) {
+func readOutline(ctx context.Context, d *frames.Document, p *cdpconn.Pending, raw jsonv2.Value) (*outline.Document, error) {
 	if raw == nil {
-		if err := d.finish(ctx, p, &raw); err != nil {
+		if err := d.Finish(ctx, p, &raw); err != nil {
 			return nil, err
 		}
 	}
-	return outline.Decode(raw, d.world)
+	return outline.Decode(raw, d.World)
 }
 
 // reportsOutline reports whether the result of an action includes the page's outline or its diff:
@@ -343,26 +344,26 @@ func (v *View) after(ctx context.Context) executor.AfterAction {
 // if the caller requests it. mutated reports whether the page's DOM has changed since; if it has
 // not, its obstacle has not changed either. seen is the outline of top when it was quiet, if it was
 // requested.
-func (v *View) changes(ctx context.Context, top *document, c *executor.Changes, mutated bool, seen prefetchedOutline) error {
+func (v *View) changes(ctx context.Context, top *frames.Document, c *executor.Changes, mutated bool, seen prefetchedOutline) error {
 	before := v.lastSnapshot()
 	if !v.reportsOutline(ctx) {
 		return nil
 	}
 	tree, err := v.outline(ctx, &element{doc: top}, walkOptions{survey: mutated, seen: seen, ours: true})
 	if err != nil {
-		if errors.Is(err, errDocumentDetached) || errors.Is(err, executor.ErrDialogOpen) {
+		if errors.Is(err, frames.ErrDocumentGone) || errors.Is(err, executor.ErrDialogOpen) {
 			return nil // the page keeps changing: the next snapshot reports it
 		}
 		return err
 	}
-	now := &lastSnapshot{tree: tree, world: top.world, obstacle: v.tab.obstacleOf(top, tree.ObstacleSignals)}
+	now := &lastSnapshot{tree: tree, world: top.World, obstacle: v.tab.obstacleOf(top, tree.ObstacleSignals)}
 	if !mutated && before != nil {
 		now.obstacle = before.obstacle
 	}
 	defer v.setLastSnapshot(now)
 	c.Obstacle = now.newObstacle(before)
 	complete := v.after(ctx) == executor.AfterSnapshot
-	if complete || before.world != top.world {
+	if complete || before.world != top.World {
 		opts := outline.Options{RefOf: v.refOf}
 		if !complete { // a diff against the previous document would be of no use
 			opts.MaxChars = outline.DefaultDiffChars

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // Page scripts read local and session storage in our isolated world. The storage there is that of
@@ -62,15 +63,15 @@ func callStorageScript[T any](ctx context.Context, v *View, op executor.Operatio
 		Done   *T     `json:"done"`
 		Failed string `json:"failed"`
 	}
-	err = d.call(ctx, &answer, name, append([]any{area}, args...)...)
+	err = d.Call(ctx, &answer, name, append([]any{area}, args...)...)
 	switch {
 	case err != nil:
-		return nil, "", timeoutAs(err, "the page's storage")
+		return nil, "", frames.TimeoutAs(err, "the page's storage")
 	case answer.Failed == "QuotaExceededError":
 		return nil, "", executor.Errorf(executor.ErrNotActionable, "Remove items first, or store less.", "the site's %s storage is full (browsers keep about 5 million characters of a site): nothing was stored", area)
 	case answer.Done == nil:
 		return nil, "", executor.Errorf(executor.ErrNotActionable, "Open a page of the site that may use storage.",
 			"the browser denies this page %s storage: the page is sandboxed, or the user blocks the site's data (%s)", area, firstLine(answer.Failed))
 	}
-	return answer.Done, d.origin, nil
+	return answer.Done, d.Origin, nil
 }

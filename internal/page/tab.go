@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
@@ -98,7 +100,12 @@ type Event struct {
 // Each part of its state has its own lock. The methods of the parts never lock the frame tree, so they
 // may be called while it is locked.
 type Tab struct {
-	*frameTree
+	tree        *frames.Tree
+	sess        *cdpconn.Session // of the page target
+	main        cdp.FrameID      // of the top frame
+	log         *slog.Logger
+	timing      timing.Timing
+	wg          sync.WaitGroup
 	opts        Options
 	openerGroup *openerGroup // never changes
 	queue       callQueue
@@ -109,12 +116,12 @@ type Tab struct {
 	recording       recording
 	emulation       emulationState
 	rendering       backgroundRendering
-	own             atomic.Bool                   // one of our sessions opened the tab
-	navigatedBefore atomic.Bool                   // a call has navigated it before
-	beforeHandover  atomic.Pointer[lastKnownPage] // the page of the tab when it was handed over last; nil if another tab of the group was
-	quotaOrigins    map[string]bool               // see limitStorage; used only by consumeEvents
-	intercepting    atomic.Bool                   // opts.RequestFilter is enabled
-	live            atomic.Pointer[liveView]      // uses the screencast of the tab; nil if there is none
+	own             atomic.Bool                          // one of our sessions opened the tab
+	navigatedBefore atomic.Bool                          // a call has navigated it before
+	beforeHandover  atomic.Pointer[frames.LastKnownPage] // the page of the tab when it was handed over last; nil if another tab of the group was
+	quotaOrigins    map[string]bool                      // see limitStorage; used only by consumeEvents
+	intercepting    atomic.Bool                          // opts.RequestFilter is enabled
+	live            atomic.Pointer[liveView]             // uses the screencast of the tab; nil if there is none
 	pressed         pressedButtons
 	blocking        inputBlocking
 	reports         reportSubscriptions
@@ -145,7 +152,8 @@ func Attach(ctx context.Context, sess *cdpconn.Session, opts Options) (*Tab, err
 func newTab(sess *cdpconn.Session, opts Options) *Tab {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	t := &Tab{opts: opts, openedAt: time.Now(), attaching: make(chan struct{}, 1)}
-	t.frameTree = newFrameTree(sess, cdp.FrameID(sess.Target().TargetID), frameObserver{t}, installScript(), opts.Logger, cmp.Or(opts.Timing, timing.Current()))
+	t.sess, t.main, t.log, t.timing = sess, cdp.FrameID(sess.Target().TargetID), opts.Logger, cmp.Or(opts.Timing, timing.Current())
+	t.tree = frames.New(sess, t.main, frameObserver{t}, installScript(), t.log, t.timing)
 	t.inflight.quiet = t.timing.NetworkIdle
 	t.own.Store(opts.Own)
 	if opts.Opener != nil {
@@ -169,7 +177,10 @@ func (t *Tab) Gone() <-chan struct{} { return t.sess.Gone() }
 
 // Wait waits until the tab's goroutines have returned, which happens after its CDP session has
 // ended.
-func (t *Tab) Wait() { t.wg.Wait() }
+func (t *Tab) Wait() {
+	t.wg.Wait()
+	t.tree.WaitIdle()
+}
 
 // OpenedAt returns when the browser reported the tab.
 func (t *Tab) OpenedAt() time.Time { return t.openedAt }
@@ -179,18 +190,17 @@ func (t *Tab) MarkOwn() { t.own.Store(true) }
 
 // URL returns the URL of the top document, or the last known one if the tab is not attached.
 func (t *Tab) URL() string {
-	s := t.Lock()
+	s := t.tree.Lock()
 	defer s.Unlock()
 	if s.Detached() {
-		url, _ := s.LastKnown()
-		return url
+		return s.LastKnown().URL
 	}
-	return s.Top().url
+	return s.Top().URL()
 }
 
 // HasFrame reports whether the tab has a frame with this id.
 func (t *Tab) HasFrame(id string) bool {
-	s := t.Lock()
+	s := t.tree.Lock()
 	defer s.Unlock()
 	return s.Frame(cdp.FrameID(id)) != nil
 }
@@ -207,8 +217,8 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 		{"Page.getFrameTree", nil},
 		{"Page.setLifecycleEventsEnabled", map[string]any{"enabled": true}},
 		{"Runtime.enable", nil},
-		{"Runtime.addBinding", runtime.AddBindingParams{Name: BindingName, ExecutionContextName: WorldName}},
-		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": documentStartScript(s == t.sess), "worldName": WorldName, "runImmediately": true}},
+		{"Runtime.addBinding", runtime.AddBindingParams{Name: BindingName, ExecutionContextName: frames.WorldName}},
+		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": documentStartScript(s == t.sess), "worldName": frames.WorldName, "runImmediately": true}},
 		{"Inspector.enable", nil}, // reports crashes
 		{"Network.enable", t.networkEnableParams()},
 		{method: setAutoAttach},
@@ -290,9 +300,9 @@ func (t *Tab) enabled(ctx context.Context, s *cdpconn.Session, commands []comman
 			return err
 		}
 		if commands[i].method == "Page.getFrameTree" {
-			state := t.Lock()
-			state.addFrameTree(s, result.FrameTree)
-			t.notifyChanged()
+			state := t.tree.Lock()
+			state.AddFrameTree(s, result.FrameTree)
+			t.tree.NotifyChanged()
 			state.Unlock()
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // fieldInfo is the result of inspectField of js/fields.js.
@@ -144,8 +145,8 @@ func (c *hitTargetCheck) entryStart(all bool) *entryStart {
 // input. For a field in a frame, the documents above it are checked first.
 func (v *View) waitEditable(ctx context.Context, el *element, c *hitTargetCheck, opts actionabilityOptions, all bool) (*actionPoint, error) {
 	opts.Field = true
-	c.path = []*document{el.doc}
-	if el.doc.top() {
+	c.path = []*frames.Document{el.doc}
+	if el.doc.IsTop() {
 		opts.Entry = c.entryStart(all)
 		c.blocksOtherInput = true
 	}
@@ -209,7 +210,7 @@ func (v *View) enterText(ctx context.Context, el *element, at *actionPoint, c *h
 		unknown.note = note
 		return unknown, err
 	}
-	first, err := el.doc.start(ctx, "inspectField", field.id) // before the wait, so that it takes no additional time
+	first, err := el.doc.Start(ctx, "inspectField", field.id) // before the wait, so that it takes no additional time
 	if err != nil {
 		return unknown, nil
 	}
@@ -247,7 +248,7 @@ func (v *View) beginEntry(ctx context.Context, field *element, focus *focusResul
 		c.blocksOtherInput = true
 		var pending []*cdpconn.Pending
 		for _, up := range c.path[1:] {
-			p, err := up.start(ctx, "startCheck", c.token, 0, hitTargetOptions{Types: textEvents, Text: v.tab.timing.TextBlock.Milliseconds(), Below: true})
+			p, err := up.Start(ctx, "startCheck", c.token, 0, hitTargetOptions{Types: textEvents, Text: v.tab.timing.TextBlock.Milliseconds(), Below: true})
 			if err != nil {
 				return nil, v.mapDetached(ctx, field, err)
 			}
@@ -257,7 +258,7 @@ func (v *View) beginEntry(ctx context.Context, field *element, focus *focusResul
 			return nil, v.mapDetached(ctx, field, err)
 		}
 		for i, p := range pending {
-			if err := c.path[i+1].finish(ctx, p, nil); err != nil {
+			if err := c.path[i+1].Finish(ctx, p, nil); err != nil {
 				return nil, v.mapDetached(ctx, field, err)
 			}
 		}
@@ -281,7 +282,7 @@ func (v *View) beginEntry(ctx context.Context, field *element, focus *focusResul
 			return nil, err
 		}
 		again := *focus
-		if err := field.doc.call(ctx, &again, "entryFocus", field.id); err != nil {
+		if err := field.doc.Call(ctx, &again, "entryFocus", field.id); err != nil {
 			return nil, v.mapDetached(ctx, field, err)
 		}
 		if again.Focused {

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/upload"
 )
 
@@ -27,7 +28,7 @@ type fileInput struct {
 	Directory bool   `json:"directory"`
 	Accept    string `json:"accept"`
 	Disabled  bool   `json:"disabled"`
-	doc       *document
+	doc       *frames.Document
 }
 
 // Upload passes files to a file input: the target, the input that the target labels, or the one for
@@ -53,11 +54,11 @@ func (v *View) Upload(ctx context.Context, target executor.Target, files []uploa
 }
 
 func (v *View) upload(ctx context.Context, el *element, files []upload.File) (note string, err error) {
-	if err := v.checkFrame(ctx, el.doc.frame, executor.OpUpload, ""); err != nil {
+	if err := v.checkFrame(ctx, el.doc.Frame, executor.OpUpload, ""); err != nil {
 		return "", err
 	}
 	var in *fileInput
-	if err := v.callShown(ctx, el, &in, "fileInput", el.id); errors.Is(err, errDocumentDetached) {
+	if err := v.callShown(ctx, el, &in, "fileInput", el.id); errors.Is(err, frames.ErrDocumentGone) {
 		return "", v.detachedBeforeActionError(ctx, el)
 	} else if err != nil {
 		return "", err
@@ -106,7 +107,7 @@ func (in *fileInput) accepts(files []upload.File) error {
 // interceptFileChoosers sets whether the browser reports a requested file chooser to us instead of
 // showing it to the user. It does not wait for the browser.
 func (t *Tab) interceptFileChoosers(enabled bool) {
-	for _, s := range t.frameSessions() {
+	for _, s := range t.tree.Sessions() {
 		s.Start(context.Background(), "Page.setInterceptFileChooserDialog", cdppage.SetInterceptFileChooserDialogParams{Enabled: enabled})
 	}
 }
@@ -130,7 +131,7 @@ func (v *View) openFileChooser(ctx context.Context, el *element) (in *fileInput,
 	limit, cancel := context.WithTimeout(parentContext(ctx), t.timing.FileChooser)
 	defer cancel()
 	var chooser cdppage.EventFileChooserOpened
-	err = t.awaitUnblocked(limit, func(*State) (bool, error) {
+	err = t.tree.AwaitUnblocked(limit, func(*frames.State) (bool, error) {
 		requested := t.fileChoosers.since(before)
 		if len(requested) == 0 {
 			return false, nil
@@ -154,22 +155,22 @@ func (v *View) openFileChooser(ctx context.Context, el *element) (in *fileInput,
 	}
 	ctx, cancel = context.WithTimeout(parentContext(ctx), t.timing.Input)
 	defer cancel()
-	d, err := t.frameDocument(ctx, chooser.FrameID)
+	d, err := t.tree.FrameDocument(ctx, chooser.FrameID)
 	if err != nil {
 		return nil, nil, err
 	}
-	id, object, err := d.elementIDOf(ctx, chooser.BackendNodeID, "")
+	id, object, err := d.ElementID(ctx, chooser.BackendNodeID, "")
 	if err != nil {
 		return nil, nil, err
 	}
 	// The input may not be in the document. Then only the remote object prevents it from being
 	// collected.
 	release = func() {
-		d.sess.Start(context.WithoutCancel(ctx), runtime.CommandReleaseObject, runtime.ReleaseObjectParams{ObjectID: object})
+		d.Session.Start(context.WithoutCancel(ctx), runtime.CommandReleaseObject, runtime.ReleaseObjectParams{ObjectID: object})
 	}
-	err = d.call(ctx, &in, "fileInput", id)
+	err = d.Call(ctx, &in, "fileInput", id)
 	if err == nil && in == nil {
-		err = errDocumentDetached
+		err = frames.ErrDocumentGone
 	}
 	if err != nil {
 		release()
@@ -186,9 +187,9 @@ func (v *View) setInputFiles(ctx context.Context, in *fileInput, files []upload.
 	}
 	return v.transferFiles(ctx, in.doc, files, func(ctx context.Context, token string, about []fileDescription) error {
 		var ok bool
-		err := in.doc.call(ctx, &ok, "setInputFiles", token, in.ID, about)
+		err := in.doc.Call(ctx, &ok, "setInputFiles", token, in.ID, about)
 		if err == nil && !ok {
-			return errDocumentDetached
+			return frames.ErrDocumentGone
 		}
 		return err
 	})
@@ -203,7 +204,7 @@ type fileDescription struct {
 
 // transferFiles sends files to a document, and then calls give, which passes those that were sent with
 // token to an element. It ignores the error of give if the page has received the files.
-func (v *View) transferFiles(ctx context.Context, d *document, files []upload.File, give func(ctx context.Context, token string, about []fileDescription) error) error {
+func (v *View) transferFiles(ctx context.Context, d *frames.Document, files []upload.File, give func(ctx context.Context, token string, about []fileDescription) error) error {
 	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Upload)
 	defer cancel()
 	token := rand.Text()
@@ -211,20 +212,20 @@ func (v *View) transferFiles(ctx context.Context, d *document, files []upload.Fi
 	v.tab.reports.subscribe(token, func([]byte) { done.Store(true) })
 	defer func() {
 		v.tab.reports.unsubscribe(token)
-		if !done.Load() && d.current() {
-			d.start(context.WithoutCancel(ctx), "discardFiles", token)
+		if !done.Load() && d.IsCurrent() {
+			d.Start(context.WithoutCancel(ctx), "discardFiles", token)
 		}
 	}()
 	var about []fileDescription
 	for i, f := range files {
 		about = append(about, fileDescription{f.Name, f.MIMEType, f.Modified.UnixMilli()})
 		for chunk := range slices.Chunk(f.Data, uploadChunk) {
-			if err := d.call(ctx, nil, "receiveFileChunk", token, i, base64.StdEncoding.EncodeToString(chunk)); err != nil {
+			if err := d.Call(ctx, nil, "receiveFileChunk", token, i, base64.StdEncoding.EncodeToString(chunk)); err != nil {
 				return transferError(err)
 			}
 		}
 	}
-	if err := v.checkFrame(ctx, d.frame, executor.OpUpload, ""); err != nil { // the policy or the document may have changed during the transfer
+	if err := v.checkFrame(ctx, d.Frame, executor.OpUpload, ""); err != nil { // the policy or the document may have changed during the transfer
 		return err
 	}
 	if err := give(ctx, token, about); err != nil && !done.Load() { // the page's event handlers may fail
@@ -235,11 +236,11 @@ func (v *View) transferFiles(ctx context.Context, d *document, files []upload.Fi
 
 // transferError returns the error for files that did not reach the element.
 func transferError(err error) error {
-	if errors.Is(err, errDocumentDetached) {
+	if errors.Is(err, frames.ErrDocumentGone) {
 		return executor.Errorf(executor.ErrTargetGone, "Take a snapshot to see where the page is.", "the element was removed before upload: %w", err)
 	}
 	if e, ok := errors.AsType[*executor.Error](err); ok {
 		return e
 	}
-	return fmt.Errorf("sending the files to the page: %w", timeoutAs(err, "the page to accept the files"))
+	return fmt.Errorf("sending the files to the page: %w", frames.TimeoutAs(err, "the page to accept the files"))
 }

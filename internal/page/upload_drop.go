@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/upload"
 )
 
@@ -33,14 +34,14 @@ func (v *View) dropFiles(ctx context.Context, el *element, files []upload.File) 
 			if at.frame != nil {
 				return executor.Errorf(executor.ErrNotActionable, "Use an element inside the frame as the target.", "%s has a frame at the point of the drop", v.describeWithRef(tctx, el))
 			}
-			if err := v.checkFrame(tctx, el.doc.frame, executor.OpUpload, ""); err != nil {
+			if err := v.checkFrame(tctx, el.doc.Frame, executor.OpUpload, ""); err != nil {
 				return err
 			}
 			if err := v.callShown(tctx, el, &problem, "dropFiles", token, el.id, at.inner, about); err != nil {
 				return err
 			}
 			if problem == "gone" {
-				return errDocumentDetached
+				return frames.ErrDocumentGone
 			}
 			if problem != "moved" || tries == maxDropTries {
 				return nil
@@ -61,7 +62,7 @@ func (v *View) dropFiles(ctx context.Context, el *element, files []upload.File) 
 // dropAfterClick drops files on an element that was clicked and opened no file chooser, which is the
 // error noChooser. It returns noChooser if the element does not accept files.
 func (v *View) dropAfterClick(ctx context.Context, el *element, files []upload.File, noChooser error) (note string, err error) {
-	if !el.doc.current() {
+	if !el.doc.IsCurrent() {
 		return "", noChooser
 	}
 	note, err = v.dropFiles(ctx, el, files)

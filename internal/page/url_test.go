@@ -22,24 +22,6 @@ func TestURLGlobs(t *testing.T) {
 	}
 }
 
-func TestEffectiveOrigin(t *testing.T) {
-	for in, want := range map[string]string{
-		"https://a.test":           "https://a.test",
-		"http://127.0.0.1:8080":    "http://127.0.0.1:8080",
-		"://":                      executor.OriginOpaque,
-		"":                         executor.OriginOpaque,
-		"null":                     executor.OriginOpaque,
-		"file://":                  executor.OriginOpaque,
-		"chrome://version":         executor.OriginOpaque,
-		"chrome-extension://abcde": executor.OriginOpaque,
-		"httpx://a.test":           executor.OriginOpaque,
-	} {
-		if got := effectiveOrigin(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestCheckURL(t *testing.T) {
 	for _, ok := range []string{
 		"https://a.test", "HTTP://a.test/x", "http://127.0.0.1:80/?q#f", "http://[::1]/", "about:blank",

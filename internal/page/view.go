@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/outline"
 )
 
@@ -22,10 +23,10 @@ type View struct {
 
 	refs *refTable
 
-	mu            sync.Mutex                 // guards the fields below
-	last          *lastSnapshot              // what this client last received; nil before the first snapshot
-	parts         map[node]*outline.Document // what it last received of single elements
-	consoleCursor int                        // number of the last console message that the client does not want to receive again
+	mu            sync.Mutex                        // guards the fields below
+	last          *lastSnapshot                     // what this client last received; nil before the first snapshot
+	parts         map[frames.Node]*outline.Document // what it last received of single elements
+	consoleCursor int                               // number of the last console message that the client does not want to receive again
 }
 
 // Downloads reports the downloads that the page of a tab starts.
@@ -68,7 +69,7 @@ func (t *Tab) NewView(opts ViewOptions) *View {
 			return executor.Errorf(executor.ErrPolicyDenied, "Set the session's Gate.", "the session has no policy, so everything is denied")
 		})
 	}
-	return &View{tab: t, opts: opts, refs: newRefTable(), parts: make(map[node]*outline.Document)}
+	return &View{tab: t, opts: opts, refs: newRefTable(), parts: make(map[frames.Node]*outline.Document)}
 }
 
 // Tab returns the tab of the view.
@@ -77,7 +78,7 @@ func (v *View) Tab() *Tab { return v.tab }
 // check asks the gate whether op is allowed on d. destination is the URL of a navigation or
 // download, if op has one. It also denies what depends on the content of a document in which the
 // user entered something that is not masked yet.
-func (v *View) check(ctx context.Context, d *document, op executor.Operation, destination string) error {
+func (v *View) check(ctx context.Context, d *frames.Document, op executor.Operation, destination string) error {
 	if err := v.checkGate(ctx, d, op, destination); err != nil {
 		return err
 	}
@@ -88,13 +89,13 @@ func (v *View) check(ctx context.Context, d *document, op executor.Operation, de
 }
 
 // checkGate asks the gate whether op is allowed on d.
-func (v *View) checkGate(ctx context.Context, d *document, op executor.Operation, destination string) error {
+func (v *View) checkGate(ctx context.Context, d *frames.Document, op executor.Operation, destination string) error {
 	access := executor.Access{
-		Tab: v.opts.ID, Document: string(d.loader), URL: d.url, Origin: d.origin,
-		Op: op, Destination: destination, OpenedBySession: v.tab.own.Load(), ErrorPage: d.errorPage,
+		Tab: v.opts.ID, Document: string(d.Loader), URL: d.URL, Origin: d.Origin,
+		Op: op, Destination: destination, OpenedBySession: v.tab.own.Load(), ErrorPage: d.ErrorPage,
 	}
-	if !d.top() {
-		access.Frame = string(d.frame)
+	if !d.IsTop() {
+		access.Frame = string(d.Frame)
 	}
 	err := v.opts.Gate.Check(ctx, access)
 	if err == nil {
@@ -108,8 +109,8 @@ func (v *View) checkGate(ctx context.Context, d *document, op executor.Operation
 }
 
 // document returns the top document if the gate allows op on it.
-func (v *View) document(ctx context.Context, op executor.Operation) (*document, error) {
-	d, err := v.tab.document(ctx)
+func (v *View) document(ctx context.Context, op executor.Operation) (*frames.Document, error) {
+	d, err := v.tab.tree.TopDocument(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +119,7 @@ func (v *View) document(ctx context.Context, op executor.Operation) (*document, 
 
 // documentForEval is document for calls that run the client's own script. It also asks the user for
 // consent.
-func (v *View) documentForEval(ctx context.Context, op executor.Operation) (*document, error) {
+func (v *View) documentForEval(ctx context.Context, op executor.Operation) (*frames.Document, error) {
 	d, err := v.document(ctx, op)
 	if err == nil {
 		err = v.allowScript(ctx, d)
@@ -128,7 +129,7 @@ func (v *View) documentForEval(ctx context.Context, op executor.Operation) (*doc
 
 // allowScript asks the user for script consent to the origin of d. It returns ErrPolicyDenied if a
 // secret was typed in a page of the tab's opener group.
-func (v *View) allowScript(ctx context.Context, d *document) error {
+func (v *View) allowScript(ctx context.Context, d *frames.Document) error {
 	if err := v.consent(ctx, d); err != nil {
 		return err
 	}
@@ -136,22 +137,22 @@ func (v *View) allowScript(ctx context.Context, d *document) error {
 }
 
 // consent asks the user for script consent to the origin of d.
-func (v *View) consent(ctx context.Context, d *document) error {
-	if v.opts.Consent == nil || d.origin == executor.OriginInternal {
+func (v *View) consent(ctx context.Context, d *frames.Document) error {
+	if v.opts.Consent == nil || d.Origin == executor.OriginInternal {
 		return nil
 	}
-	return v.opts.Consent(ctx, d.origin)
+	return v.opts.Consent(ctx, d.Origin)
 }
 
 // allowed returns the documents of the tab, parents first, that the gate allows op on. It omits
 // documents below a denied one, because they would reveal what surrounds them.
-func (v *View) allowed(ctx context.Context, op executor.Operation) []*document {
-	v.tab.waitForFrames(ctx)
+func (v *View) allowed(ctx context.Context, op executor.Operation) []*frames.Document {
+	v.tab.tree.WaitForFrames(ctx)
 	denied := make(map[string]bool)
-	var list []*document
-	for _, d := range v.tab.documents() {
-		if denied[string(d.parent)] || v.check(ctx, d, op, "") != nil {
-			denied[string(d.frame)] = true
+	var list []*frames.Document
+	for _, d := range v.tab.tree.Documents() {
+		if denied[string(d.Parent)] || v.check(ctx, d, op, "") != nil {
+			denied[string(d.Frame)] = true
 			continue
 		}
 		list = append(list, d)
@@ -162,20 +163,20 @@ func (v *View) allowed(ctx context.Context, op executor.Operation) []*document {
 // refFor returns the ref of an element for a result that describes it as l. It assigns a new one if
 // the element has none.
 func (v *View) refFor(world string, id int, l refDescription) executor.Ref {
-	return v.refs.refFor(node{world: world, id: id}, l)
+	return v.refs.refFor(frames.Node{World: world, ID: id}, l)
 }
 
 // dropStaleRefs drops the refs of documents that are gone, so that a long-running client does not
 // store every element that it has ever received.
 func (v *View) dropStaleRefs() {
 	alive := make(map[string]bool)
-	for _, d := range v.tab.documents() {
-		alive[d.world] = true
+	for _, d := range v.tab.tree.Documents() {
+		alive[d.World] = true
 	}
 	v.refs.dropStale(alive)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	maps.DeleteFunc(v.parts, func(n node, _ *outline.Document) bool { return !alive[n.world] })
+	maps.DeleteFunc(v.parts, func(n frames.Node, _ *outline.Document) bool { return !alive[n.World] })
 }
 
 // Info returns the URL, title and origin of the top document if the gate allows it. title is empty
@@ -183,15 +184,15 @@ func (v *View) dropStaleRefs() {
 func (v *View) Info(ctx context.Context) (url, title, origin string, err error) {
 	t := v.tab
 	limit, cancel := context.WithTimeout(ctx, t.timing.World)
-	t.await(limit, func(s *State) (bool, error) {
+	t.tree.Await(limit, func(s *frames.State) (bool, error) {
 		f := s.Top()
-		return s.Detached() || t.dialogs.open.Load() != nil || f.World() != "" || f.loader == "", nil
+		return s.Detached() || t.dialogs.open.Load() != nil || f.World() != "" || f.Loader() == "", nil
 	})
 	cancel()
-	s := t.Lock()
-	d, dialog := s.documentOf(s.Top()), t.dialogs.open.Load() != nil
+	s := t.tree.Lock()
+	d, dialog := s.Document(s.Top()), t.dialogs.open.Load() != nil
 	detached := s.Detached()
-	_, lastTitle := s.LastKnown()
+	lastKnown := s.LastKnown()
 	if detached || d == nil && dialog {
 		d = t.bestKnownDocument(s)
 	}
@@ -201,7 +202,7 @@ func (v *View) Info(ctx context.Context) (url, title, origin string, err error) 
 		if detached || t.own.Load() {
 			origin = executor.OriginInternal
 		}
-		d = &document{tree: t.frameTree, frame: t.main, url: "about:blank", origin: origin}
+		d = t.documentOf(t.main, "about:blank", origin)
 	}
 	if err := v.check(ctx, d, executor.OpList, ""); err != nil {
 		return "", "", "", err
@@ -210,15 +211,15 @@ func (v *View) Info(ctx context.Context) (url, title, origin string, err error) 
 		return t.handoverInfo(d)
 	}
 	if detached {
-		return d.url, lastTitle, d.origin, nil
+		return d.URL, lastKnown.Title, d.Origin, nil
 	}
-	if !dialog && d.url != "about:blank" {
-		title, _ = d.title(ctx)
+	if !dialog && d.URL != "about:blank" {
+		title, _ = d.Title(ctx)
 	}
-	if d.url == "" { // a popup window before its first document
-		return "about:blank", title, d.origin, nil
+	if d.URL == "" { // a popup window before its first document
+		return "about:blank", title, d.Origin, nil
 	}
-	return d.url, title, d.origin, nil
+	return d.URL, title, d.Origin, nil
 }
 
 // DialogNote returns a note on the dialog that blocks the page, or "" if there is none.
@@ -239,23 +240,24 @@ func (v *View) CanRead(ctx context.Context, frame string) bool {
 // documents around it may be read, because the frame would reveal them.
 func (v *View) checkFrame(ctx context.Context, id cdp.FrameID, op executor.Operation, destination string) error {
 	t := v.tab
-	var path []*document
-	s := t.Lock()
-	for f := s.Frame(id); f != nil; f = s.Frame(f.parent) {
-		if s.isInitial(f) {
+	var path []*frames.Document
+	s := t.tree.Lock()
+	for f := s.Frame(id); f != nil; f = s.Frame(f.Parent()) {
+		if s.IsInitial(f) {
 			continue // its empty document belongs to the parent
 		}
-		d := s.documentOf(f)
+		d := s.Document(f)
 		if d == nil && f == s.Top() {
 			d = t.bestKnownDocument(s)
 		}
 		if d == nil {
-			d = &document{tree: t.frameTree, frame: f.id, parent: f.parent, url: f.url, origin: executor.OriginOpaque}
+			d = t.documentOf(f.ID(), f.URL(), executor.OriginOpaque)
+			d.Parent = f.Parent()
 		}
 		path = append(path, d)
 	}
 	s.Unlock()
-	if len(path) == 0 || !path[len(path)-1].top() {
+	if len(path) == 0 || !path[len(path)-1].IsTop() {
 		return &executor.Error{Code: executor.ErrPolicyDenied, Retryable: true, Err: errors.New("the frame was removed, or is not known yet"), Hint: "Take a new snapshot."}
 	}
 	for i, d := range path {
@@ -272,11 +274,11 @@ func (v *View) checkFrame(ctx context.Context, id cdp.FrameID, op executor.Opera
 // KnowsDocument reports whether the document that a frame of the tab shows is known, so that a check
 // by the gate has a meaning.
 func (t *Tab) KnowsDocument(frame string) bool {
-	s := t.Lock()
+	s := t.tree.Lock()
 	defer s.Unlock()
 	f := s.Frame(cdp.FrameID(frame))
-	for f != nil && s.isInitial(f) {
-		f = s.Frame(f.parent)
+	for f != nil && s.IsInitial(f) {
+		f = s.Frame(f.Parent())
 	}
 	return f != nil && (f == s.Top() || f.World() != "")
 }
@@ -288,7 +290,7 @@ func (v *View) CheckDownload(ctx context.Context, frame, url string) error {
 
 // Check checks with the gate whether op is allowed on the top document.
 func (v *View) Check(ctx context.Context, op executor.Operation, destination string) error {
-	s := v.tab.Lock()
+	s := v.tab.tree.Lock()
 	d := v.tab.bestKnownDocument(s)
 	s.Unlock()
 	return v.check(ctx, d, op, destination)

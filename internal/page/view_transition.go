@@ -6,6 +6,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // queryViewTransitions asks the documents that may be read whether a view transition is active in
@@ -14,8 +15,8 @@ func (v *View) queryViewTransitions(ctx context.Context) (func() (bool, error), 
 	docs := v.allowed(ctx, executor.OpRead)
 	pending := make([]*cdpconn.Pending, len(docs))
 	for i, d := range docs {
-		p, err := d.start(ctx, "hasActiveViewTransition")
-		if errors.Is(err, errDocumentDetached) && !d.top() {
+		p, err := d.Start(ctx, "hasActiveViewTransition")
+		if errors.Is(err, frames.ErrDocumentGone) && !d.IsTop() {
 			continue
 		}
 		if err != nil {
@@ -29,7 +30,7 @@ func (v *View) queryViewTransitions(ctx context.Context) (func() (bool, error), 
 				continue // the document no longer exists
 			}
 			var runs bool
-			if err := docs[i].finish(ctx, p, &runs); err != nil && !errors.Is(err, errDocumentDetached) {
+			if err := docs[i].Finish(ctx, p, &runs); err != nil && !errors.Is(err, frames.ErrDocumentGone) {
 				return false, err
 			}
 			if runs {
@@ -47,7 +48,7 @@ func (v *View) checkViewTransition(ctx context.Context, active func() (bool, err
 	if runs, err := active(); err != nil || !runs {
 		return err
 	}
-	past, complete := v.tab.pastDocuments()
+	past, complete := v.tab.tree.PastDocuments()
 	denied := hidden || !complete
 	for _, d := range past {
 		denied = denied || v.check(ctx, d, executor.OpRead, "") != nil

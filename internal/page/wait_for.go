@@ -10,6 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/urlglob"
 )
@@ -55,14 +56,14 @@ func (v *View) WaitFor(ctx context.Context, cond executor.WaitCondition) (*execu
 			return nil, context.Cause(ctx)
 		case err == nil && len(w.unmet) == 0:
 			return &executor.WaitResult{Matched: true, Ref: w.ref, Waited: waited, Note: v.startComparing(ctx, w.named)()}, nil
-		case err != nil && !errors.Is(err, errDocumentDetached) && limit.Err() == nil && !errors.Is(err, executor.ErrTimeout):
+		case err != nil && !errors.Is(err, frames.ErrDocumentGone) && limit.Err() == nil && !errors.Is(err, executor.ErrTimeout):
 			return nil, err
 		case errors.Is(err, cdpconn.ErrCallTimeout) && !w.responded && timeout >= v.tab.timing.HungPage:
-			return nil, timeoutAs(err, "the page to respond")
+			return nil, frames.TimeoutAs(err, "the page to respond")
 		case limit.Err() != nil:
 			return &executor.WaitResult{Waited: waited, Unmet: w.unmet, Note: v.startComparing(ctx, w.named)()}, nil
 		}
-		if err := w.change(limit); err != nil && ctx.Err() == nil && limit.Err() == nil && !errors.Is(err, errDocumentDetached) {
+		if err := w.change(limit); err != nil && ctx.Err() == nil && limit.Err() == nil && !errors.Is(err, frames.ErrDocumentGone) {
 			return nil, err
 		}
 	}
@@ -75,7 +76,7 @@ func (t *Tab) sleepUnlessDialog(ctx context.Context, d time.Duration) error {
 	}
 	limit, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	err := t.awaitUnblocked(limit, func(*State) (bool, error) {
+	err := t.tree.AwaitUnblocked(limit, func(*frames.State) (bool, error) {
 		return false, nil
 	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -117,7 +118,7 @@ func (w *waiter) evaluate(ctx context.Context) error {
 		return err
 	}
 	var unmet []string
-	if w.url != nil && !w.url.Match(top.url) {
+	if w.url != nil && !w.url.Match(top.URL) {
 		unmet = append(unmet, "url")
 	}
 	if w.cond.Load != "" && !v.tab.hasReached(w.cond.Load) {
@@ -129,7 +130,7 @@ func (w *waiter) evaluate(ctx context.Context) error {
 			return err
 		}
 		if found != nil {
-			w.ref = v.refFor(el.doc.world, el.id, *found)
+			w.ref = v.refFor(el.doc.World, el.id, *found)
 		} else {
 			unmet = append(unmet, "selector")
 		}
@@ -147,8 +148,8 @@ func (w *waiter) evaluate(ctx context.Context) error {
 		has, hasGone := false, false
 		for _, d := range v.allowed(ctx, executor.OpRead) {
 			var got [2]bool
-			if err := d.call(ctx, &got, "hasText", w.cond.Text, w.cond.TextGone); err != nil {
-				if errors.Is(err, errDocumentDetached) && !d.top() {
+			if err := d.Call(ctx, &got, "hasText", w.cond.Text, w.cond.TextGone); err != nil {
+				if errors.Is(err, frames.ErrDocumentGone) && !d.IsTop() {
 					continue
 				}
 				return err
@@ -166,11 +167,11 @@ func (w *waiter) evaluate(ctx context.Context) error {
 		if err := v.check(ctx, top, executor.OpEval, ""); err != nil {
 			return err
 		}
-		if w.consented != top.origin { // one prompt for all attempts
+		if w.consented != top.Origin { // one prompt for all attempts
 			if err := v.consent(ctx, top); err != nil {
 				return err
 			}
-			w.consented = top.origin
+			w.consented = top.Origin
 		}
 		if err := v.tab.openerGroup.beginScript(); err != nil {
 			return err
@@ -201,7 +202,7 @@ func (w *waiter) evaluate(ctx context.Context) error {
 // hasReached reports whether the top document has reached a state, and for UntilNetworkIdle whether
 // the tab is idle now.
 func (t *Tab) hasReached(state executor.WaitUntil) bool {
-	s := t.Lock()
+	s := t.tree.Lock()
 	defer s.Unlock()
 	if event := lifecycleEvents[state]; event != "" && !s.Top().Reached(event) {
 		return false
@@ -219,7 +220,7 @@ func (w *waiter) match(ctx context.Context, selector string) (el *element, found
 	if err != nil || el == nil {
 		return nil, nil, err
 	}
-	err = el.doc.call(ctx, &found, "shownMatch", el.id)
+	err = el.doc.Call(ctx, &found, "shownMatch", el.id)
 	return el, found, err
 }
 
@@ -235,7 +236,7 @@ func (w *waiter) gone(ctx context.Context) (bool, error) {
 		}
 		w.named = el
 		var visible bool
-		err = el.doc.call(ctx, &visible, "isShown", el.id)
+		err = el.doc.Call(ctx, &visible, "isShown", el.id)
 		return !visible, err
 	}
 	_, found, err := w.match(ctx, w.cond.Gone)
@@ -244,9 +245,9 @@ func (w *waiter) gone(ctx context.Context) (bool, error) {
 
 // change waits until the top document may have changed.
 func (w *waiter) change(ctx context.Context) error {
-	d, err := w.v.tab.document(ctx)
+	d, err := w.v.tab.tree.TopDocument(ctx)
 	if err != nil {
 		return err
 	}
-	return d.call(ctx, nil, "nextChange", pollInterval.Milliseconds())
+	return d.Call(ctx, nil, "nextChange", pollInterval.Milliseconds())
 }

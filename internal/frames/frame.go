@@ -1,4 +1,4 @@
-package page
+package frames
 
 import (
 	"cmp"
@@ -19,8 +19,8 @@ import (
 // the DOM with the page and no JavaScript.
 const WorldName = "chrome-mcp"
 
-// A frame is a frame of a tab, in any renderer process. It belongs to the State of its tree.
-type frame struct {
+// A Frame is a frame of a tab, in any renderer process. It belongs to the State of its tree.
+type Frame struct {
 	id     cdp.FrameID
 	parent cdp.FrameID // empty for the top frame
 	order  int64       // order of attachment, used to sort siblings
@@ -34,11 +34,11 @@ type frame struct {
 	cut                     string          // why the response of loader ended early; empty if it did not
 	early                   cdp.LoaderID    // loader of lifecycle events that arrived before loader was known
 	sameDocumentNavigations int             // number of navigations within the document
-	late                    bool            // its world did not appear in time, and waitForFrames no longer waits for it
+	late                    bool            // its world did not appear in time, and WaitForFrames no longer waits for it
 
 	world     *executionContext // our isolated world; nil until the browser reports it
 	mainWorld *executionContext // the main world; nil until the browser reports it
-	owner     node              // the element of the frame in its parent's document; cached
+	owner     Node              // the element of the frame in its parent's document; cached
 }
 
 // An executionContext is an execution context. Its origin is the effective origin of its document,
@@ -51,49 +51,49 @@ type executionContext struct {
 }
 
 // ID returns the id of the frame.
-func (f *frame) ID() cdp.FrameID { return f.id }
+func (f *Frame) ID() cdp.FrameID { return f.id }
 
 // Parent returns the id of the frame around f, or "" for the top frame.
-func (f *frame) Parent() cdp.FrameID { return f.parent }
+func (f *Frame) Parent() cdp.FrameID { return f.parent }
 
 // Session returns the CDP session that reports the frame.
-func (f *frame) Session() *cdpconn.Session { return f.sess }
+func (f *Frame) Session() *cdpconn.Session { return f.sess }
 
 // Loader returns the loader id of the document, or "" if it is not known.
-func (f *frame) Loader() cdp.LoaderID { return f.loader }
+func (f *Frame) Loader() cdp.LoaderID { return f.loader }
 
 // URL returns the URL of the document.
-func (f *frame) URL() string { return f.url }
+func (f *Frame) URL() string { return f.url }
 
 // Unreachable returns the URL that failed to load if the document is an error page, and "" otherwise.
-func (f *frame) Unreachable() string { return f.unreachable }
+func (f *Frame) Unreachable() string { return f.unreachable }
 
 // Cut returns why the response of the document ended early, or "" if it did not.
-func (f *frame) Cut() string { return f.cut }
+func (f *Frame) Cut() string { return f.cut }
 
 // SameDocumentNavigations returns how many navigations within its documents the frame has had.
-func (f *frame) SameDocumentNavigations() int { return f.sameDocumentNavigations }
+func (f *Frame) SameDocumentNavigations() int { return f.sameDocumentNavigations }
 
 // Reached reports whether the document has reached a lifecycle event, such as DOMContentLoaded.
-func (f *frame) Reached(event string) bool { return f.reached[event] }
+func (f *Frame) Reached(event string) bool { return f.reached[event] }
 
 // HadLoader reports whether loader is that of the document or of one of the last documents before it.
-func (f *frame) HadLoader(loader cdp.LoaderID) bool {
+func (f *Frame) HadLoader(loader cdp.LoaderID) bool {
 	return f.loader == loader || slices.Contains(f.past, loader)
 }
 
 // World returns CDP's unique id of our isolated world in the document, or "" if it is not known.
-func (f *frame) World() string {
+func (f *Frame) World() string {
 	if f.world == nil {
 		return ""
 	}
 	return f.world.id
 }
 
-// addFrameTree adds the frames that the browser returned for a CDP session. Events may have
+// AddFrameTree adds the frames that the browser returned for a CDP session. Events may have
 // reported newer documents before the response, so it does not change the document of a frame that
 // already has one.
-func (s *State) addFrameTree(sess *cdpconn.Session, tree *cdppage.FrameTree) {
+func (s *State) AddFrameTree(sess *cdpconn.Session, tree *cdppage.FrameTree) {
 	if tree == nil || tree.Frame == nil {
 		return
 	}
@@ -101,12 +101,12 @@ func (s *State) addFrameTree(sess *cdpconn.Session, tree *cdppage.FrameTree) {
 	f.sess = cmp.Or(f.sess, sess)
 	if f.sess == sess && f.loader == "" {
 		f.parent = tree.Frame.ParentID
-		s.tree.observer.frameAdded(f.id, f.parent)
+		s.tree.observer.FrameAdded(f.id, f.parent)
 		f.setDocument(tree.Frame)
-		s.shown = s.shown || f == s.Top() && !isBlank(f.url)
+		s.shown = s.shown || f == s.Top() && !IsBlank(f.url)
 	}
 	for _, child := range tree.ChildFrames {
-		s.addFrameTree(sess, child)
+		s.AddFrameTree(sess, child)
 	}
 }
 
@@ -114,20 +114,20 @@ func (s *State) addFrameTree(sess *cdpconn.Session, tree *cdppage.FrameTree) {
 // document before a call that waits for it has seen it.
 const maxPastLoaders = 16
 
-// isInitial reports whether f has loaded no document yet. A frame that a script creates starts with an
+// IsInitial reports whether f has loaded no document yet. A frame that a script creates starts with an
 // empty document, which has the origin of its parent, and which no event reports. If the response to
 // its first request is a download, it keeps that document.
-func (s *State) isInitial(f *frame) bool {
+func (s *State) IsInitial(f *Frame) bool {
 	parent := s.frames[f.parent]
 	return f != s.Top() && f.loader == "" && f.world == nil && parent != nil && f.sess == parent.sess
 }
 
-// isErrorPage reports whether the document of f is an error page of the browser.
-func (f *frame) isErrorPage() bool {
+// IsErrorPage reports whether the document of f is an error page of the browser.
+func (f *Frame) IsErrorPage() bool {
 	return f.unreachable != "" || strings.HasPrefix(f.url, "chrome-error:")
 }
 
-func (f *frame) setDocument(d *cdp.Frame) {
+func (f *Frame) setDocument(d *cdp.Frame) {
 	if f.loader != "" && f.loader != d.LoaderID {
 		f.past = append(f.past, f.loader)
 		f.past = f.past[max(0, len(f.past)-maxPastLoaders):]
@@ -139,41 +139,43 @@ func (f *frame) setDocument(d *cdp.Frame) {
 	f.early = ""
 }
 
-func (s *State) frameAttached(sess *cdpconn.Session, id, parent cdp.FrameID) {
+// FrameAttached records a new frame, or that a frame is in another CDP session now.
+func (s *State) FrameAttached(sess *cdpconn.Session, id, parent cdp.FrameID) {
 	f := s.frameWith(id)
 	f.parent, f.sess = parent, sess
-	s.tree.observer.frameAdded(id, parent)
+	s.tree.observer.FrameAdded(id, parent)
 }
 
-func (s *State) dropFrame(id cdp.FrameID) {
+// DropFrame records that a frame was removed, with those in it. The top frame stays.
+func (s *State) DropFrame(id cdp.FrameID) {
 	if id == s.tree.main {
 		return
 	}
 	s.rememberPastDocument(s.frames[id])
-	s.tree.observer.frameRemoved(id)
+	s.tree.observer.FrameRemoved(id)
 	delete(s.frames, id)
 	delete(s.pending, id)
 	for child, f := range s.frames {
 		if f.parent == id {
-			s.dropFrame(child)
+			s.DropFrame(child)
 		}
 	}
 }
 
-// frameNavigated records a frame's new document. It does not change the frame's worlds. The browser
+// FrameNavigated records a frame's new document. It does not change the frame's worlds. The browser
 // has already reported the end of the old document's worlds. But a document that is restored from
 // the back/forward cache already has its worlds, and the first document of a popup window takes
 // over the worlds of the empty document. The frames in a restored document also exist before it:
 // the browser attaches us to those that have a separate process, and reports only the worlds of the
 // others.
-func (s *State) frameNavigated(sess *cdpconn.Session, d *cdp.Frame, restored bool) {
+func (s *State) FrameNavigated(sess *cdpconn.Session, d *cdp.Frame, restored bool) {
 	f := s.frameWith(d.ID)
 	for id, child := range s.frames {
 		switch {
 		case !restored && child.parent == d.ID, child.parent == d.ID && child.sess == sess:
-			s.dropFrame(id)
+			s.DropFrame(id)
 		case restored && s.orphan(child):
-			child.parent = d.ID // or a frame below d: restoreFrames queries the frame tree, which sets it
+			child.parent = d.ID // or a frame below d: RestoreFrames queries the frame tree, which sets it
 		}
 	}
 	f.parent, f.sess = d.ParentID, sess
@@ -182,10 +184,10 @@ func (s *State) frameNavigated(sess *cdpconn.Session, d *cdp.Frame, restored boo
 	if restored {
 		f.reached = map[string]bool{"DOMContentLoaded": true, "load": true}
 	}
-	s.tree.observer.documentCommitted(s, f, restored, s.pending[d.ID])
+	s.tree.observer.DocumentCommitted(s, f, restored, s.pending[d.ID])
 	delete(s.pending, d.ID)
 	if f == s.Top() {
-		s.shown = s.shown || !isBlank(d.URL)
+		s.shown = s.shown || !IsBlank(d.URL)
 		s.crashed = false
 		s.past = s.past[s.pastStart:]
 		s.pastStart = len(s.past)
@@ -194,7 +196,8 @@ func (s *State) frameNavigated(sess *cdpconn.Session, d *cdp.Frame, restored boo
 	}
 }
 
-func (s *State) lifecycle(id cdp.FrameID, loader cdp.LoaderID, name string) {
+// Lifecycle records a lifecycle event of the document of loader.
+func (s *State) Lifecycle(id cdp.FrameID, loader cdp.LoaderID, name string) {
 	f := s.frames[id]
 	if f == nil {
 		return
@@ -212,23 +215,23 @@ func (s *State) lifecycle(id cdp.FrameID, loader cdp.LoaderID, name string) {
 	f.reached[name] = true
 }
 
-// cutShort records that the response of a document that already replaced the previous one ended
+// CutShort records that the response of a document that already replaced the previous one ended
 // early. The browser shows the part that arrived and reports no more lifecycle events, so the
 // document counts as loaded.
-func (s *State) cutShort(loader cdp.LoaderID, why string) {
+func (s *State) CutShort(loader cdp.LoaderID, why string) {
 	f := s.Top()
 	if f.loader != loader {
 		return
 	}
 	f.cut = why
-	s.lifecycle(f.id, loader, "DOMContentLoaded")
-	s.lifecycle(f.id, loader, "load")
+	s.Lifecycle(f.id, loader, "DOMContentLoaded")
+	s.Lifecycle(f.id, loader, "load")
 }
 
-// waitForFrames waits until the document of every out-of-process iframe is known, a dialog opens,
+// WaitForFrames waits until the document of every out-of-process iframe is known, a dialog opens,
 // or Timing.Frames has passed. It does not wait for the same frame twice, because the frame may hang.
-func (t *frameTree) waitForFrames(ctx context.Context) {
-	unknown := func(s *State) (list []*frame) {
+func (t *Tree) WaitForFrames(ctx context.Context) {
+	unknown := func(s *State) (list []*Frame) {
 		for _, f := range s.frames {
 			if f.sess != nil && f.sess != t.sess && f.world == nil && !f.late {
 				list = append(list, f)
@@ -238,7 +241,7 @@ func (t *frameTree) waitForFrames(ctx context.Context) {
 	}
 	limit, cancel := context.WithTimeout(ctx, t.timing.Frames)
 	defer cancel()
-	if t.await(limit, func(s *State) (bool, error) { return t.observer.blocked() != nil || len(unknown(s)) == 0, nil }) == nil || ctx.Err() != nil {
+	if t.Await(limit, func(s *State) (bool, error) { return t.observer.Blocked() != nil || len(unknown(s)) == 0, nil }) == nil || ctx.Err() != nil {
 		return
 	}
 	s := t.Lock()
@@ -248,8 +251,8 @@ func (t *frameTree) waitForFrames(ctx context.Context) {
 	}
 }
 
-// frameSessions returns the CDP sessions of the tab and of its out-of-process iframes.
-func (t *frameTree) frameSessions() []*cdpconn.Session {
+// Sessions returns the CDP sessions of the tab and of its out-of-process iframes.
+func (t *Tree) Sessions() []*cdpconn.Session {
 	s := t.Lock()
 	defer s.Unlock()
 	list := []*cdpconn.Session{t.sess}
@@ -263,15 +266,15 @@ func (t *frameTree) frameSessions() []*cdpconn.Session {
 	return list
 }
 
-// hasOutOfProcessFrames reports whether the tab has an out-of-process iframe.
-func (t *frameTree) hasOutOfProcessFrames() bool { return len(t.frameSessions()) > 1 }
+// HasOutOfProcessFrames reports whether the tab has an out-of-process iframe.
+func (t *Tree) HasOutOfProcessFrames() bool { return len(t.Sessions()) > 1 }
 
-// frameMoved records that a frame has a CDP session of its own, because its next document is in another
+// FrameMoved records that a frame has a CDP session of its own, because its next document is in another
 // process.
-func (s *State) frameMoved(sess *cdpconn.Session, id, parent cdp.FrameID) {
+func (s *State) FrameMoved(sess *cdpconn.Session, id, parent cdp.FrameID) {
 	f := s.frames[id]
 	if f == nil {
-		f = &frame{id: id, parent: parent}
+		f = &Frame{id: id, parent: parent}
 		s.frames[id] = f
 	}
 	s.dropDocument(f)
@@ -279,9 +282,9 @@ func (s *State) frameMoved(sess *cdpconn.Session, id, parent cdp.FrameID) {
 	f.sess, f.loader, f.late = sess, "", false
 }
 
-// sessionEnded records that the CDP session of frames has ended. A frame may continue to exist in its
+// SessionEnded records that the CDP session of frames has ended. A frame may continue to exist in its
 // parent's process. Its next navigation or world there shows whether it does.
-func (s *State) sessionEnded(sess *cdpconn.Session) {
+func (s *State) SessionEnded(sess *cdpconn.Session) {
 	for id, f := range s.frames {
 		if f.sess != sess || f == s.Top() {
 			continue
@@ -298,15 +301,15 @@ func (s *State) sessionEnded(sess *cdpconn.Session) {
 }
 
 // dropDocument records that the document of a frame is gone, and that the next one is not known.
-func (s *State) dropDocument(f *frame) {
+func (s *State) dropDocument(f *Frame) {
 	s.rememberPastDocument(f)
-	s.tree.observer.documentDropped(f.id, s.pending[f.id])
+	s.tree.observer.DocumentDropped(f.id, s.pending[f.id])
 	f.world, f.mainWorld = nil, nil
 }
 
-// worldCreated records a new execution context of a frame. The returned function, if any, must be
+// WorldCreated records a new execution context of a frame. The returned function, if any, must be
 // called without the lock.
-func (s *State) worldCreated(sess *cdpconn.Session, d *runtime.ExecutionContextDescription) (after func()) {
+func (s *State) WorldCreated(sess *cdpconn.Session, d *runtime.ExecutionContextDescription) (after func()) {
 	var aux struct {
 		FrameID   cdp.FrameID `json:"frameId"`
 		IsDefault bool        `json:"isDefault"`
@@ -328,15 +331,21 @@ func (s *State) worldCreated(sess *cdpconn.Session, d *runtime.ExecutionContextD
 		f.mainWorld = w
 	case d.Name == WorldName:
 		f.world, f.late = w, false
-		after = s.tree.observer.documentCreated(s.documentOf(f))
+		after = s.tree.observer.DocumentCreated(s.Document(f))
 	}
-	s.tree.observer.worldAdded(s)
+	s.tree.observer.WorldAdded(s)
 	return after
 }
 
-func (s *State) worldDestroyed(sess *cdpconn.Session, id string) {
+// WorldDestroyed records that an execution context is gone.
+func (s *State) WorldDestroyed(sess *cdpconn.Session, id string) {
 	delete(s.installed, id)
 	s.dropWorlds(sess, func(w *executionContext) bool { return w.id == id })
+}
+
+// WorldsCleared records that all execution contexts of a CDP session are gone.
+func (s *State) WorldsCleared(sess *cdpconn.Session) {
+	s.dropWorlds(sess, func(*executionContext) bool { return true })
 }
 
 // dropWorlds drops the execution contexts of a CDP session that the browser has destroyed.
@@ -361,11 +370,11 @@ func (s *State) dropWorlds(sess *cdpconn.Session, destroyed func(*executionConte
 
 // orphan reports whether the browser has reported only worlds of f, and not the frame around it.
 // Such a frame has no position among the frames yet.
-func (s *State) orphan(f *frame) bool { return f != s.Top() && f.parent == "" }
+func (s *State) orphan(f *Frame) bool { return f != s.Top() && f.parent == "" }
 
-// restoreFrames queries the frames in a document that was restored from the back/forward cache,
+// RestoreFrames queries the frames in a document that was restored from the back/forward cache,
 // because no event reports them.
-func (t *frameTree) restoreFrames(sess *cdpconn.Session) {
+func (t *Tree) RestoreFrames(sess *cdpconn.Session) {
 	p, err := sess.Start(context.Background(), cdppage.CommandGetFrameTree, nil)
 	if err != nil {
 		return
@@ -377,7 +386,7 @@ func (t *frameTree) restoreFrames(sess *cdpconn.Session) {
 		}
 		s := t.Lock()
 		defer s.Unlock()
-		s.addFrameTree(sess, result.FrameTree)
+		s.AddFrameTree(sess, result.FrameTree)
 		t.changed.Notify()
 	})
 }
@@ -392,27 +401,27 @@ func effectiveOrigin(origin string) string {
 }
 
 // frameWith returns the frame with an id. It adds the frame if it is unknown.
-func (s *State) frameWith(id cdp.FrameID) *frame {
+func (s *State) frameWith(id cdp.FrameID) *Frame {
 	f := s.frames[id]
 	if f == nil {
-		f = &frame{id: id, order: s.tree.attached.Add(1)}
+		f = &Frame{id: id, order: s.tree.attached.Add(1)}
 		s.frames[id] = f
 	}
 	return f
 }
 
-// inOrder returns the frames of the tab in the order in which they were attached, parents before
+// InOrder returns the frames of the tab in the order in which they were attached, parents before
 // their children.
-func (s *State) inOrder() []*frame {
-	children := make(map[cdp.FrameID][]*frame, len(s.frames))
-	for _, f := range slices.SortedFunc(maps.Values(s.frames), func(a, b *frame) int { return cmp.Compare(a.order, b.order) }) {
+func (s *State) InOrder() []*Frame {
+	children := make(map[cdp.FrameID][]*Frame, len(s.frames))
+	for _, f := range slices.SortedFunc(maps.Values(s.frames), func(a, b *Frame) int { return cmp.Compare(a.order, b.order) }) {
 		if f != s.Top() {
 			children[f.parent] = append(children[f.parent], f)
 		}
 	}
-	list := make([]*frame, 0, len(s.frames))
-	var add func(f *frame)
-	add = func(f *frame) {
+	list := make([]*Frame, 0, len(s.frames))
+	var add func(f *Frame)
+	add = func(f *Frame) {
 		list = append(list, f)
 		for _, c := range children[f.id] {
 			add(c)

@@ -1,4 +1,4 @@
-package page
+package frames
 
 import "slices"
 
@@ -9,27 +9,27 @@ const maxPastDocuments = 100
 // transition continues to show it. Documents from before the current top document are remembered
 // until the top document is replaced, because a view transition can also go from one top document
 // to the next.
-func (s *State) rememberPastDocument(f *frame) {
-	d := s.documentOf(f)
-	if d == nil || len(s.past) == maxPastDocuments || slices.ContainsFunc(s.past[s.pastStart:], func(l *document) bool {
-		return l.frame == d.frame && l.origin == d.origin && l.url == d.url
+func (s *State) rememberPastDocument(f *Frame) {
+	d := s.Document(f)
+	if d == nil || len(s.past) == maxPastDocuments || slices.ContainsFunc(s.past[s.pastStart:], func(l *Document) bool {
+		return l.Frame == d.Frame && l.Origin == d.Origin && l.URL == d.URL
 	}) {
 		return
 	}
 	s.past = append(s.past, d)
 }
 
-// pastDocuments returns the documents that the tab showed before, since the previous top document was
+// PastDocuments returns the documents that the tab showed before, since the previous top document was
 // loaded, the oldest first. complete means that there were no more.
-func (t *frameTree) pastDocuments() (list []*document, complete bool) {
+func (t *Tree) PastDocuments() (list []*Document, complete bool) {
 	s := t.Lock()
 	defer s.Unlock()
 	return slices.Clone(s.past), len(s.past) < maxPastDocuments
 }
 
-// hasRemovedFrames reports whether a past document was in a frame other than the top frame.
-func (t *frameTree) hasRemovedFrames() bool {
+// HasRemovedFrames reports whether a past document was in a frame other than the top frame.
+func (t *Tree) HasRemovedFrames() bool {
 	s := t.Lock()
 	defer s.Unlock()
-	return slices.ContainsFunc(s.past, func(d *document) bool { return !d.top() })
+	return slices.ContainsFunc(s.past, func(d *Document) bool { return !d.IsTop() })
 }

@@ -1,0 +1,270 @@
+package frames
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"log/slog"
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
+)
+
+// A Tree tracks the frames of a page target, their documents and our isolated worlds in them. Its
+// methods are safe for concurrent use. Code that needs several facts of the same moment locks the tree
+// and reads them from its [State].
+type Tree struct {
+	sess     *cdpconn.Session // of the page target
+	main     cdp.FrameID      // of the top frame
+	observer Observer
+	scripts  string // installs the page scripts in a world
+	log      *slog.Logger
+	timing   timing.Timing
+	wg       sync.WaitGroup
+	changed  notify.Broadcast           // the state of the tab has changed
+	attached atomic.Int64               // see FramesAttached
+	loaded   atomic.Int64               // see DocumentsLoaded
+	title    atomic.Pointer[NotedTitle] // of the top document, when it was last read; nil if it was not
+
+	mu    sync.Mutex // guards state
+	state State
+}
+
+// A State is the state of a locked [Tree]. It and its frames may be used until [State.Unlock]. Each event is
+// handled under one lock, so that all that it changes changes at once.
+type State struct {
+	tree *Tree
+
+	frames             map[cdp.FrameID]*Frame
+	installed          map[string]bool            // isolated worlds, by CDP's unique id, that have the page scripts
+	pending            map[cdp.FrameID]Navigation // pending navigations, by frame
+	navigationsStarted int                        // cross-document navigations of the top frame that started
+	firstURL           string                     // of the first navigation of the top frame
+	shown              bool                       // the top frame has had a non-blank document
+	past               []*Document                // past documents, the oldest first; see rememberPastDocument
+	pastStart          int                        // how many of past are older than the current top document
+
+	gone       error // why the tab is gone; nil while it exists
+	crashed    bool
+	isDetached bool          // the target is not attached; lastKnown describes it
+	detachErr  error         // why it was detached; nil before the first attachment
+	lastKnown  LastKnownPage // of a tab that is not attached
+}
+
+// A LastKnownPage describes the page of a tab that is not attached, or was handed over.
+type LastKnownPage struct{ URL, Title string }
+
+// A Observer follows the frames of a tab, and knows what blocks the tab. The methods with a State
+// are called while the tree is locked; so are Blocked, MayBeBlocked and OwnsBlank, which must not lock it.
+type Observer interface {
+	// FrameAdded is called when the frame around a frame is known.
+	FrameAdded(id, parent cdp.FrameID)
+	// FrameRemoved is called when a frame was removed.
+	FrameRemoved(id cdp.FrameID)
+	// DocumentCommitted is called after f has a new document. started is the navigation of the frame,
+	// if it is known. restored means that the document is from the back/forward cache.
+	DocumentCommitted(s *State, f *Frame, restored bool, started Navigation)
+	// DocumentDropped is called when the document of a frame is gone, because the frame moves to another process.
+	// started is the pending navigation of the frame, if it is known.
+	DocumentDropped(id cdp.FrameID, started Navigation)
+	// DocumentCreated is called when our isolated world of d is known. The returned function, if any,
+	// is called without the lock.
+	DocumentCreated(d *Document) (after func())
+	// WorldAdded is called when a world of a frame is known.
+	WorldAdded(s *State)
+	// Blocked returns ErrDialogOpen if a dialog blocks the page, and nil otherwise.
+	Blocked() error
+	// MayBeBlocked returns ErrDialogOpen if a dialog of another tab may block the page.
+	MayBeBlocked() error
+	// AwaitOtherTab returns the error of MayBeBlocked if the page does not respond.
+	AwaitOtherTab(ctx context.Context) error
+	// OwnsBlank reports whether no page can write into the first, blank document of the tab.
+	OwnsBlank() bool
+}
+
+// New returns the tree of the page target of sess, of which only the top frame is known. The script
+// scripts installs the page scripts in a world unless they are installed there.
+func New(sess *cdpconn.Session, top cdp.FrameID, observer Observer, scripts string, log *slog.Logger, t timing.Timing) *Tree {
+	tree := &Tree{sess: sess, main: top, observer: observer, scripts: scripts, log: log, timing: t}
+	tree.state = State{
+		tree: tree, frames: map[cdp.FrameID]*Frame{top: {id: top, sess: sess}},
+		installed: make(map[string]bool), pending: make(map[cdp.FrameID]Navigation),
+	}
+	return tree
+}
+
+// WaitIdle waits until the goroutines of the tree have returned, which happens after its CDP session has
+// ended.
+func (t *Tree) WaitIdle() { t.wg.Wait() }
+
+// Lock locks the tree and returns its state. The caller must call [State.Unlock].
+func (t *Tree) Lock() *State {
+	t.mu.Lock()
+	return &t.state
+}
+
+// Unlock unlocks the tree.
+func (s *State) Unlock() { s.tree.mu.Unlock() }
+
+// reset forgets all frames but the top one, and all documents.
+func (s *State) reset() {
+	t := s.tree
+	s.frames = map[cdp.FrameID]*Frame{t.main: {id: t.main, sess: t.sess}}
+	clear(s.installed)
+	clear(s.pending)
+}
+
+// NotifyChanged wakes up those who wait for a change of the tab, after a change that the tree does not
+// know.
+func (t *Tree) NotifyChanged() { t.changed.Notify() }
+
+// NextChange returns a channel that is closed at the next change of the tab.
+func (t *Tree) NextChange() <-chan struct{} { return t.changed.Changed() }
+
+// FramesAttached returns how many frames have ever been attached to the tab.
+func (t *Tree) FramesAttached() int64 { return t.attached.Load() }
+
+// DocumentsLoaded returns how many documents the frames of the tab have loaded, without those at about:
+// URLs, which belong to the documents around them.
+func (t *Tree) DocumentsLoaded() int64 { return t.loaded.Load() }
+
+// WaitUntil waits until cond is true. It calls cond without the lock, first immediately, and then after
+// every change.
+func (t *Tree) WaitUntil(ctx context.Context, cond func() bool) error {
+	return t.changed.Wait(ctx, cond)
+}
+
+// AwaitUnblocked is Await, but it returns ErrDialogOpen as soon as a dialog is open.
+func (t *Tree) AwaitUnblocked(ctx context.Context, cond func(*State) (bool, error)) error {
+	return t.Await(ctx, func(s *State) (bool, error) {
+		if err := t.observer.Blocked(); err != nil {
+			return false, err
+		}
+		return cond(s)
+	})
+}
+
+// Await waits until cond is true. It calls cond first immediately, and then after every change. It
+// returns an error if cond does, when the tab is gone, or when ctx is done. If ctx has no deadline,
+// the timeout is cdpconn.DefaultCallTimeout.
+func (t *Tree) Await(ctx context.Context, cond func(*State) (bool, error)) error {
+	ctx, cancel := cdpconn.Bounded(ctx)
+	defer cancel()
+	var failed error
+	err := t.changed.Wait(ctx, func() (done bool) {
+		s := t.Lock()
+		defer s.Unlock()
+		if done, failed = cond(s); !done && failed == nil {
+			failed = s.Unusable()
+		}
+		return done || failed != nil
+	})
+	return cmp.Or(failed, err)
+}
+
+// Obstruction returns why the page does not respond to commands, or nil if it does: the tab cannot be
+// used, or a dialog blocks it. changed is closed at the next change.
+func (t *Tree) Obstruction() (changed <-chan struct{}, err error) {
+	s := t.Lock()
+	defer s.Unlock()
+	return t.changed.Changed(), cmp.Or(s.Unusable(), t.observer.Blocked())
+}
+
+// Unusable returns why the tab can no longer be used, or nil.
+func (s *State) Unusable() error {
+	switch {
+	case s.gone != nil:
+		return s.gone
+	case s.isDetached && s.detachErr != nil:
+		return s.detachErr
+	case s.crashed:
+		return executor.Errorf(executor.ErrTargetGone, "Reload the tab, or open another.", "the page crashed")
+	}
+	return nil
+}
+
+// Gone returns why the tab is gone for ever, or nil.
+func (s *State) Gone() error { return s.gone }
+
+// End records that the tab is gone, for the reason err unless one is known already.
+func (s *State) End(err error) {
+	s.gone = cmp.Or(s.gone, err)
+	s.isDetached = false
+}
+
+// Crashed reports whether the renderer process of the page has crashed.
+func (s *State) Crashed() bool { return s.crashed }
+
+// SetCrashed records that the renderer process has crashed, or that a navigation replaces it. It
+// returns whether it had crashed before.
+func (s *State) SetCrashed(crashed bool) (before bool) {
+	before, s.crashed = s.crashed, crashed
+	return before
+}
+
+// Detached reports whether the target is not attached. Only LastKnown describes its page then.
+func (s *State) Detached() bool { return s.isDetached }
+
+// DetachReason returns why the target was detached last, or nil.
+func (s *State) DetachReason() error { return s.detachErr }
+
+// Detach records that the target is not attached, for the reason err, which is nil before the first
+// attachment. It forgets all that depends on the attachment.
+func (s *State) Detach(err error) {
+	if url := s.Top().url; url != "" {
+		s.lastKnown.URL = url
+	}
+	s.isDetached, s.detachErr, s.crashed = true, err, false
+	s.reset()
+}
+
+// Attach records that the target is attached.
+func (s *State) Attach() { s.isDetached, s.detachErr = false, nil }
+
+// LastKnown returns the page of a tab that is not attached, as far as it is known.
+func (s *State) LastKnown() LastKnownPage { return s.lastKnown }
+
+// SetLastKnown sets what LastKnown returns.
+func (s *State) SetLastKnown(p LastKnownPage) { s.lastKnown = p }
+
+// Top returns the top frame.
+func (s *State) Top() *Frame { return s.frames[s.tree.main] }
+
+// Frame returns the frame with an id, or nil if it is not known.
+func (s *State) Frame(id cdp.FrameID) *Frame { return s.frames[id] }
+
+// Frames returns the frames of the tab in no order.
+func (s *State) Frames() iter.Seq[*Frame] { return maps.Values(s.frames) }
+
+// FrameOf returns the frame that has an execution context, or nil if it is not known. ours means that
+// the context is our isolated world; otherwise it is the main world.
+func (s *State) FrameOf(sess *cdpconn.Session, number runtime.ExecutionContextID, ours bool) *Frame {
+	for _, f := range s.frames {
+		w := f.mainWorld
+		if ours {
+			w = f.world
+		}
+		if f.sess == sess && w != nil && w.number == number {
+			return f
+		}
+	}
+	return nil
+}
+
+// ScriptsInstalled records that the page scripts are installed in our isolated world of f.
+func (s *State) ScriptsInstalled(f *Frame) { s.installed[f.world.id] = true }
+
+// FirstURL returns the URL of the first navigation of the top frame, or "" if there was none.
+func (s *State) FirstURL() string { return s.firstURL }
+
+// BlankIsOurs reports whether a blank top document without an origin is the first document of the
+// tab, and no page can write into it.
+func (s *State) BlankIsOurs() bool { return s.tree.observer.OwnsBlank() && !s.shown }

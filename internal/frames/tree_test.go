@@ -1,0 +1,123 @@
+package frames
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
+)
+
+// nobody observes nothing.
+type nobody struct{ Observer }
+
+func (nobody) FrameAdded(id, parent cdp.FrameID) {}
+func (nobody) FrameRemoved(id cdp.FrameID)       {}
+
+// offlineTree returns a tree without a browser, of which only the top frame is known.
+func offlineTree(top cdp.FrameID) *Tree {
+	return New(nil, top, nobody{}, "", slog.New(slog.DiscardHandler), timing.Current())
+}
+
+func TestScriptError(t *testing.T) {
+	var log strings.Builder
+	d := New(nil, "T", nil, "", slog.New(slog.NewTextHandler(&log, nil)), timing.Current()).UnknownDocument("T")
+	err := d.scriptError(&runtime.ExceptionDetails{Exception: &runtime.RemoteObject{
+		Description: "RangeError: too deep\n    at mayGenerate (<anonymous>:5155:21)",
+	}})
+	if s := err.Error(); !strings.Contains(s, "RangeError: too deep") || strings.Contains(s, "mayGenerate") {
+		t.Errorf("error: %q", s)
+	}
+	if !strings.Contains(log.String(), "mayGenerate") {
+		t.Errorf("log: %q", log.String())
+	}
+}
+
+func TestInOrder(t *testing.T) {
+	state := offlineTree("T").Lock()
+	defer state.Unlock()
+	for _, id := range []cdp.FrameID{"a", "b", "c"} {
+		state.FrameAttached(nil, id, "T")
+	}
+	state.FrameAttached(nil, "in b", "b")
+	state.DropFrame("a")
+	state.FrameAttached(nil, "d", "T") // must not get the number of an existing frame
+	state.DropFrame("c")
+	state.FrameAttached(nil, "e", "T")
+	seen := make(map[int64]bool)
+	var got []string
+	for _, f := range state.InOrder() {
+		if seen[f.order] {
+			t.Errorf("%s has the same number as another frame", f.id)
+		}
+		seen[f.order] = true
+		got = append(got, string(f.id))
+	}
+	if s := strings.Join(got, ", "); s != "T, b, in b, d, e" {
+		t.Errorf("order of the frames: %s", s)
+	}
+}
+
+func TestManyFrames(t *testing.T) {
+	state := offlineTree("T").Lock()
+	defer state.Unlock()
+	for i := range 5000 {
+		state.FrameAttached(nil, cdp.FrameID(fmt.Sprint(i)), "T")
+	}
+	start := time.Now()
+	if n := len(state.InOrder()); n != 5001 {
+		t.Errorf("%d frames", n)
+	}
+	if took := time.Since(start); tier.LongEnabled() && took > time.Second {
+		t.Errorf("took %v: probably quadratic in the number of frames", took)
+	}
+}
+
+// TestDocumentError checks which of the browser's errors mean that the document no longer exists.
+func TestDocumentError(t *testing.T) {
+	for text, gone := range map[string]bool{
+		"uniqueContextId not found":             true,
+		"Cannot find context with specified id": true,
+		"Execution context was destroyed.":      true,
+		"Promise was collected":                 true,
+		"Inspected target navigated or closed":  true,
+		"Session with given id not found.":      true,
+		"Could not compute box model.":          false,
+		"Invalid parameters":                    false,
+		"No node with given id found":           false,
+		"Not attached to an active page":        false,
+		"Internal error":                        false,
+		"'Foo.bar' wasn't found":                false,
+	} {
+		err := documentError(&cdpconn.Error{Method: "Runtime.callFunctionOn", Code: -32000, Message: text})
+		if got := strings.HasPrefix(err.Error(), ErrDocumentGone.Error()); got != gone || executor.CodeOf(err) != executor.ErrCDP {
+			t.Errorf("%q: %v, code %s", text, err, executor.CodeOf(err))
+		}
+	}
+}
+
+func TestEffectiveOrigin(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://a.test":           "https://a.test",
+		"http://127.0.0.1:8080":    "http://127.0.0.1:8080",
+		"://":                      executor.OriginOpaque,
+		"":                         executor.OriginOpaque,
+		"null":                     executor.OriginOpaque,
+		"file://":                  executor.OriginOpaque,
+		"chrome://version":         executor.OriginOpaque,
+		"chrome-extension://abcde": executor.OriginOpaque,
+		"httpx://a.test":           executor.OriginOpaque,
+	} {
+		if got := effectiveOrigin(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
