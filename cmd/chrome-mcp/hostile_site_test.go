@@ -111,12 +111,12 @@ func newHostileSite(t *testing.T) *httptest.Server {
 		for r.Context().Err() == nil && flush(w, strings.Repeat("x", 64<<10)) {
 		}
 	})
-	mux.HandleFunc("/bomb", func(w http.ResponseWriter, _ *http.Request) { // 100 MB of text in 100 kB
+	mux.HandleFunc("/bomb", func(w http.ResponseWriter, r *http.Request) { // 100 MB of text in 100 kB
 		w.Header().Set("Content-Type", "text/plain")
 		w.Header().Set("Content-Encoding", "gzip")
 		z := gzip.NewWriter(w)
 		defer z.Close()
-		for range 1000 {
+		for i := 0; i < 1000 && r.Context().Err() == nil; i++ {
 			io.WriteString(z, strings.Repeat("spam and eggs ", 100_000/14)+"\n")
 		}
 	})

@@ -102,6 +102,13 @@ func (s *suite) scrollEnds(t *testing.T) {
 		do(c, "document.scrollingElement", executor.ScrollOptions{DeltaY: 250}, "0 250")
 		c.wantUntouched("page")
 	})
+	s.page(t, "page without a root element", page, func(c *testCase) {
+		c.eval("document.documentElement.remove()", nil)
+		res, err := c.page().Scroll(c.ctx, executor.ScrollOptions{DeltaY: 250})
+		if err != nil || res.X != 0 || res.Y != 0 || !res.AtTop || !res.AtBottom {
+			c.Errorf("scrolled to %+v, %v", res, err)
+		}
+	})
 	s.page(t, "cross-site frame's page, from an element in it", "actionability-frames.html", func(c *testCase) {
 		snap := c.snapWith(`"At the bottom of it all"`)
 		res, err := c.page().Scroll(c.ctx, executor.ScrollOptions{Target: byRef(c.refIn(snap, "button", "At the bottom of it all")), DeltaY: 120})

@@ -36,11 +36,12 @@ function scrollerOf(el, directions) {
 
 /**
  * pageScroller returns the scroll container of the page: the viewport, or the element that fills it
- * if the viewport itself cannot scroll.
+ * if the viewport itself cannot scroll. It returns null if the document has no root element.
  * @param {{x: boolean, y: boolean}} directions
  */
 function pageScroller(directions) {
   const root = scrollingOf(document) || topOf(document);
+  if (!root) return null;
   const more = (directions.y && scrollHeightOf(root) > clientHeightOf(root) + 1) || (directions.x && scrollWidthOf(root) > clientWidthOf(root) + 1);
   if (more && !isLocked()) return root;
   return scrollerOf(elementAt(innerWidth / 2, innerHeight / 2) || root, directions) || root;
@@ -92,6 +93,7 @@ export async function moveScroller(id, x, y, dx, dy) {
   if (el && !moves) bringIntoView(el, { block: 'center', inline: 'nearest', behavior: /** @type {ScrollBehavior} */ ('instant') });
   const directions = moves ? { x: x !== null || dx !== 0, y: y !== null || dy !== 0 } : { x: true, y: true };
   const scroller = (el && scrollerOf(el, directions)) || pageScroller(directions);
+  if (!scroller) return { x: 0, y: 0, atTop: true, atBottom: true };
   if (moves) {
     scrollElement(scroller, {
       left: scrollable((x ?? scrollLeftOf(scroller)) + dx), top: scrollable((y ?? scrollTopOf(scroller)) + dy), behavior: /** @type {ScrollBehavior} */ ('instant'),
