@@ -269,7 +269,7 @@ func (t *Tree) Sessions() []*cdpconn.Session {
 // HasOutOfProcessFrames reports whether the tab has an out-of-process iframe.
 func (t *Tree) HasOutOfProcessFrames() bool { return len(t.Sessions()) > 1 }
 
-// FrameMoved records that a frame has a CDP session of its own, because its next document is in another
+// FrameMoved records that a frame has a separate CDP session, because its next document is in another
 // process.
 func (s *State) FrameMoved(sess *cdpconn.Session, id, parent cdp.FrameID) {
 	f := s.frames[id]

@@ -39,7 +39,7 @@ type Tree struct {
 }
 
 // A State is the state of a locked [Tree]. It and its frames may be used until [State.Unlock]. Each event is
-// handled under one lock, so that all that it changes changes at once.
+// handled under one lock, so no other code sees a part of its changes.
 type State struct {
 	tree *Tree
 
@@ -229,7 +229,7 @@ func (s *State) Detach(err error) {
 // Attach records that the target is attached.
 func (s *State) Attach() { s.isDetached, s.detachErr = false, nil }
 
-// LastKnown returns the page of a tab that is not attached, as far as it is known.
+// LastKnown returns the page of a tab that is not attached. It is empty if it is not known.
 func (s *State) LastKnown() LastKnownPage { return s.lastKnown }
 
 // SetLastKnown sets what LastKnown returns.

@@ -16,15 +16,15 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
-// nobody observes nothing.
-type nobody struct{ Observer }
+// A noObserver ignores what happens.
+type noObserver struct{ Observer }
 
-func (nobody) FrameAdded(id, parent cdp.FrameID) {}
-func (nobody) FrameRemoved(id cdp.FrameID)       {}
+func (noObserver) FrameAdded(id, parent cdp.FrameID) {}
+func (noObserver) FrameRemoved(id cdp.FrameID)       {}
 
 // offlineTree returns a tree without a browser, of which only the top frame is known.
 func offlineTree(top cdp.FrameID) *Tree {
-	return New(nil, top, nobody{}, "", slog.New(slog.DiscardHandler), timing.Current())
+	return New(nil, top, noObserver{}, "", slog.New(slog.DiscardHandler), timing.Current())
 }
 
 func TestScriptError(t *testing.T) {
