@@ -430,3 +430,20 @@ func (s *State) InOrder() []*Frame {
 	add(s.Top())
 	return list
 }
+
+// OriginOfURL returns the origin of the document at url, or executor.OriginOpaque if the URL does
+// not determine it. url must come from the browser, not from a page.
+func OriginOfURL(url string) string {
+	rest := strings.TrimPrefix(url, "blob:")
+	scheme, rest, ok := strings.Cut(rest, "://")
+	if !ok || (scheme != "http" && scheme != "https") {
+		return executor.OriginOpaque
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	host, _, _ = strings.Cut(host, "?")
+	host, _, _ = strings.Cut(host, "#")
+	if host == "" || strings.ContainsAny(host, "@\\ ") {
+		return executor.OriginOpaque
+	}
+	return scheme + "://" + host
+}

@@ -10,6 +10,7 @@ import (
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 func TestBoundValue(t *testing.T) {
@@ -151,7 +152,7 @@ func TestFirstLine(t *testing.T) {
 		strings.Repeat("é", 301):  strings.Repeat("é", 300) + "…",
 		"Error: x\n    at <anon>": "Error: x",
 	} {
-		if got := firstLine(in); got != want {
+		if got := pagetext.FirstLine(in); got != want {
 			t.Errorf("%.20q: got %.40q", in, got)
 		}
 	}

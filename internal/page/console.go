@@ -15,6 +15,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/redact"
 )
 
 // A scriptLocation is a position in a script. The zero value means that it is unknown.
@@ -37,9 +38,9 @@ func (l scriptLocation) redactedString(visible func(url string) bool) string {
 	case l.url == "":
 		return ""
 	case !visible(l.url):
-		return originOfURL(l.url)
+		return frames.OriginOfURL(l.url)
 	}
-	return fmt.Sprintf("%s:%d", redactBody(l.url), l.line)
+	return fmt.Sprintf("%s:%d", redact.Secrets(l.url), l.line)
 }
 
 type consoleRecord struct {
@@ -214,7 +215,7 @@ func (v *View) Console(ctx context.Context, opts *executor.ConsoleOptions) (*exe
 	v.readNested(ctx, items)
 	for _, e := range items {
 		text := cmp.Or(e.item.nested.read(), e.item.text)
-		res.Messages = append(res.Messages, executor.ConsoleMessage{Level: e.item.level, Text: redactBody(text), At: e.item.at.redactedString(urlVisible), Time: timeOf(e.item.time)})
+		res.Messages = append(res.Messages, executor.ConsoleMessage{Level: e.item.level, Text: redact.Secrets(text), At: e.item.at.redactedString(urlVisible), Time: timeOf(e.item.time)})
 	}
 	if o.Clear {
 		v.mu.Lock()
@@ -239,7 +240,7 @@ func (v *View) PageErrors(ctx context.Context, opts *executor.PageErrorsOptions)
 	list, visible, urlVisible := []executor.PageError{}, v.visibilityFilter(ctx), v.urlVisibilityFilter(ctx)
 	for _, e := range items {
 		if visible(e.path) {
-			list = append(list, executor.PageError{Text: redactBody(redactStack(e.item.text, urlVisible)), Rejection: e.item.rejection, At: e.item.at.redactedString(urlVisible), Time: timeOf(e.item.time)})
+			list = append(list, executor.PageError{Text: redact.Secrets(redactStack(e.item.text, urlVisible)), Rejection: e.item.rejection, At: e.item.at.redactedString(urlVisible), Time: timeOf(e.item.time)})
 		}
 	}
 	res.Matched, res.Errors = len(list), newestOf(list, o.Limit)
@@ -257,7 +258,7 @@ func redactStack(text string, visible func(url string) bool) string {
 		if visible(m[2]) {
 			return line
 		}
-		return m[1] + originOfURL(m[2]) + m[4]
+		return m[1] + frames.OriginOfURL(m[2]) + m[4]
 	})
 }
 

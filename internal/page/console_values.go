@@ -89,7 +89,7 @@ func entryText(p *runtime.ObjectPreview) string {
 	case p.Type == "string":
 		return strconv.Quote(p.Description)
 	case p.Type != "object" || p.Subtype == "null" || p.Subtype == "error":
-		return firstLine(p.Description)
+		return pagetext.FirstLine(p.Description)
 	}
 	return previewText(p)
 }
@@ -284,7 +284,7 @@ func (r *nestedReader) valueText(ctx context.Context, d *frames.Document, o *run
 	case o.Type == "function":
 		return "function"
 	case o.Subtype == "error":
-		return firstLine(o.Description)
+		return pagetext.FirstLine(o.Description)
 	}
 	return remoteText(o)
 }

@@ -213,7 +213,7 @@ func (v *View) autoClosedNote(ctx context.Context, count int) string {
 	for _, p := range v.tab.autoClosed.since(count) {
 		what := string(p.Type)
 		if p.doc != nil && v.check(ctx, p.doc, executor.OpRead, "") == nil {
-			what += " " + strconv.Quote(firstLine(p.Message))
+			what += " " + strconv.Quote(pagetext.FirstLine(p.Message))
 		}
 		notes = append(notes, fmt.Sprintf("%s was closed because the page was navigating", withArticle(what)))
 	}
@@ -240,7 +240,7 @@ func (v *View) AsClientError(ctx context.Context, err error) error {
 	}
 	e := d.error()
 	if redacted := v.redactedDialog(ctx, d); redacted.Message != "" {
-		e.Err = fmt.Errorf("%s dialog %q is open and blocks the page", withArticle(string(d.Type)), firstLine(redacted.Message))
+		e.Err = fmt.Errorf("%s dialog %q is open and blocks the page", withArticle(string(d.Type)), pagetext.FirstLine(redacted.Message))
 	}
 	if was, ok := errors.AsType[*executor.Error](err); ok && dialogErrorPattern().MatchString(was.Message()) {
 		e.Err = errors.New(dialogErrorPattern().ReplaceAllLiteralString(was.Message(), e.Message()))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // An editorEntry enters text into an editor that keeps its text in a model. Its field receives the
@@ -229,7 +230,7 @@ func (e *editorEntry) replaceSelection(ctx context.Context, c *hitTargetCheck, i
 	case !old.Exact || !after.Exact:
 		note = "the text could not be verified"
 		if after.Text != "" {
-			note += fmt.Sprintf("; the page shows %q", firstLine(after.Text))
+			note += fmt.Sprintf("; the page shows %q", pagetext.FirstLine(after.Text))
 		}
 	case !strings.HasSuffix(start.Text, text) || after.Text != start.Text && after.Text != start.Text+rest.Text:
 		return entryResult{}, e.undoReplacement(ctx, old, after)
@@ -291,7 +292,7 @@ func (e *editorEntry) clear(ctx context.Context, before editorText) error {
 	}
 	if now.Exact && now.Text != "" || !now.Exact && before.Text != "" && now.Text == before.Text && hasText(now.Text) {
 		return executor.Errorf(executor.ErrNotActionable, "Select and delete its text with other keys or its menu, then type without clearing it.",
-			"%s does not delete its text with select all and Delete; its text is %q; no text was typed", e.v.describe(ctx, e.field), firstLine(now.Text))
+			"%s does not delete its text with select all and Delete; its text is %q; no text was typed", e.v.describe(ctx, e.field), pagetext.FirstLine(now.Text))
 	}
 	return nil
 }
@@ -323,7 +324,7 @@ func (e *editorEntry) correct(ctx context.Context, before, after editorText, wan
 		return "the text could not be verified; the page shows no text of the editor", nil
 	}
 	if !after.Exact {
-		return fmt.Sprintf("the text could not be verified; the page shows %q", firstLine(after.Text)), nil
+		return fmt.Sprintf("the text could not be verified; the page shows %q", pagetext.FirstLine(after.Text)), nil
 	}
 	got, err := e.replace(ctx, want)
 	if err != nil {
@@ -341,10 +342,10 @@ func (e *editorEntry) correct(ctx context.Context, before, after editorText, wan
 	}
 	outcome := "the old text was restored"
 	if !restored.matches(before.Text, true) {
-		outcome = fmt.Sprintf("the old text could not be restored, and its text is %q", firstLine(restored.Text))
+		outcome = fmt.Sprintf("the old text could not be restored, and its text is %q", pagetext.FirstLine(restored.Text))
 	}
 	return "", executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the editor accepts.", "%s changed the text to %q; %s",
-		e.v.describe(ctx, e.field), firstLine(got.Text), outcome)
+		e.v.describe(ctx, e.field), pagetext.FirstLine(got.Text), outcome)
 }
 
 // replace replaces the selected text of the editor, which is all of it, and returns the new text.

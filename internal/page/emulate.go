@@ -14,6 +14,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // An emulation is what a tab emulates. The zero value emulates nothing.
@@ -236,7 +237,7 @@ func (v *View) Emulate(ctx context.Context, o executor.EmulateOptions) (*executo
 
 func (v *View) checkEmulation(o executor.EmulateOptions) error {
 	unknown := func(what, value string) error {
-		return executor.Errorf(executor.ErrBadArgs, "Use one of the listed values.", "%s %q is unknown", what, firstLine(value))
+		return executor.Errorf(executor.ErrBadArgs, "Use one of the listed values.", "%s %q is unknown", what, pagetext.FirstLine(value))
 	}
 	if _, ok := devices[o.Device]; o.Device != "" && !ok {
 		return unknown("device", string(o.Device))
@@ -250,7 +251,7 @@ func (v *View) checkEmulation(o executor.EmulateOptions) error {
 	case !slices.Contains([]executor.MediaType{"", executor.MediaScreen, executor.MediaPrint}, o.Media):
 		return unknown("media type", string(o.Media))
 	case o.Locale != "" && !localePattern().MatchString(o.Locale):
-		return executor.Errorf(executor.ErrBadArgs, "Write it like nb-NO.", "invalid locale %q", firstLine(o.Locale))
+		return executor.Errorf(executor.ErrBadArgs, "Write it like nb-NO.", "invalid locale %q", pagetext.FirstLine(o.Locale))
 	case o.CPUThrottling != 0 && !(o.CPUThrottling >= 1 && o.CPUThrottling <= executor.MaxCPUThrottling): // also rejects NaN
 		return executor.Errorf(executor.ErrBadArgs, "1 means no throttling.", "cpu throttling must be between 1 and %d", executor.MaxCPUThrottling)
 	case !v.tab.ownsRendererProcess() && (o.Locale != "" || o.Timezone != "" || o.CPUThrottling > 1):
@@ -271,7 +272,7 @@ func (v *View) checkPermissions(o executor.EmulateOptions) error {
 	for _, p := range o.Permissions {
 		switch {
 		case p != executor.PermissionGeolocation && p != executor.PermissionNotifications:
-			return executor.Errorf(executor.ErrBadArgs, "Use geolocation or notifications.", "permission %q cannot be granted", firstLine(string(p)))
+			return executor.Errorf(executor.ErrBadArgs, "Use geolocation or notifications.", "permission %q cannot be granted", pagetext.FirstLine(string(p)))
 		case v.tab.opts.SetPermission == nil:
 			return executor.Errorf(executor.ErrBadArgs, "Ask the user to grant it, or use the managed browser.", "permissions cannot be granted in the user's own Chrome")
 		case p == executor.PermissionGeolocation && o.Geolocation == nil && (o.Reset || v.tab.emulation.get().Geolocation == nil):
@@ -381,7 +382,7 @@ func (t *Tab) applyEmulation(ctx context.Context, before, after emulation) error
 		case first == nil:
 			first = frames.TimeoutAs(err, "the browser to set the emulation")
 			if ce, ok := errors.AsType[*cdpconn.Error](err); ok {
-				first = executor.Errorf(executor.ErrBadArgs, "Use another value.", "the browser rejected the emulation: %s", firstLine(ce.Message))
+				first = executor.Errorf(executor.ErrBadArgs, "Use another value.", "the browser rejected the emulation: %s", pagetext.FirstLine(ce.Message))
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/redact"
 	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
 )
 
@@ -24,7 +25,7 @@ func (v *View) maskTruncated(items []executor.Item) {
 	for i := range items {
 		if item := &items[i]; item.Truncated {
 			if start := m.startOf(item.Value); start < len(item.Value) {
-				item.Value = item.Value[:start] + fieldMask
+				item.Value = item.Value[:start] + redact.FieldMask
 			}
 		}
 	}
@@ -102,7 +103,7 @@ func (m *enteredMasker) Replace(s string) string {
 	s = m.Mask(s)
 	for end := strings.LastIndex(s, "…"); end > 0; end = strings.LastIndex(s[:end], "…") {
 		if start := m.startOf(s[:end]); start < end {
-			s = s[:start] + fieldMask + s[end:]
+			s = s[:start] + redact.FieldMask + s[end:]
 			end = start
 		}
 	}
@@ -167,7 +168,7 @@ func maskJSON(raw executor.RawJSON, r *enteredMasker) executor.RawJSON {
 	}
 	masked := pagetext.RewriteJSON(raw, func(v any) any { return pagetext.MapTexts(v, r.Replace) })
 	if bytes.Equal(masked, raw) { // it is not JSON
-		return executor.RawJSON(`"` + fieldMask + `"`)
+		return executor.RawJSON(`"` + redact.FieldMask + `"`)
 	}
 	return masked
 }

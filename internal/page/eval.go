@@ -306,7 +306,7 @@ func exceptionText(d *runtime.ExceptionDetails) string {
 			text = "thrown: " + string(d.Exception.Value)
 		}
 	}
-	return firstLine(text)
+	return pagetext.FirstLine(text)
 }
 
 // isSyntaxError reports whether the expression could not be parsed. A SyntaxError that the page
@@ -327,7 +327,7 @@ func (t *Tab) answerDialogs() (list func() []string, done func()) {
 			verb = "accepted"
 		}
 		if len(answered) < 20 {
-			answered = append(answered, fmt.Sprintf("%s %q %s", d.Type, firstLine(d.Message), verb))
+			answered = append(answered, fmt.Sprintf("%s %q %s", d.Type, pagetext.FirstLine(d.Message), verb))
 		}
 		return a
 	})

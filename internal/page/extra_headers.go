@@ -12,6 +12,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // maxExtraHeaders and maxExtraHeaderBytes limit the additional headers of one origin.
@@ -37,7 +38,7 @@ func (v *View) checkHeaders(ctx context.Context, d *frames.Document, headers map
 	}
 	for _, origin := range slices.Sorted(maps.Keys(headers)) {
 		if !isSerializedOrigin(origin) {
-			return executor.Errorf(executor.ErrBadArgs, "Write it like https://example.com or http://localhost:3000.", "headers: %q is not an origin", firstLine(origin))
+			return executor.Errorf(executor.ErrBadArgs, "Write it like https://example.com or http://localhost:3000.", "headers: %q is not an origin", pagetext.FirstLine(origin))
 		}
 		if err := v.check(ctx, d, executor.OpNavigate, origin+"/"); err != nil {
 			return err
@@ -47,7 +48,7 @@ func (v *View) checkHeaders(ctx context.Context, d *frames.Document, headers map
 			lower := strings.ToLower(name)
 			switch {
 			case !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value):
-				return executor.Errorf(executor.ErrBadArgs, "Use letters, digits and dashes for the name, and one line for the value.", "header %q is invalid", firstLine(name))
+				return executor.Errorf(executor.ErrBadArgs, "Use letters, digits and dashes for the name, and one line for the value.", "header %q is invalid", pagetext.FirstLine(name))
 			case slices.Contains(reservedHeaders, lower) || slices.ContainsFunc(reservedHeaderPrefixes, func(p string) bool { return strings.HasPrefix(lower, p) }):
 				return executor.Errorf(executor.ErrBadArgs, "Omit it.", "header %s is set by the browser", name)
 			}
@@ -63,7 +64,7 @@ func (v *View) checkHeaders(ctx context.Context, d *frames.Document, headers map
 // isSerializedOrigin reports whether s is an http or https origin as a browser serializes it.
 func isSerializedOrigin(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && originOfURL(s) == s && s == strings.ToLower(s) && !strings.ContainsAny(s, "*?") && !strings.HasSuffix(s, ":") &&
+	return err == nil && frames.OriginOfURL(s) == s && s == strings.ToLower(s) && !strings.ContainsAny(s, "*?") && !strings.HasSuffix(s, ":") &&
 		u.Port() != map[string]string{"http": "80", "https": "443"}[u.Scheme]
 }
 
@@ -86,7 +87,7 @@ func (e emulation) withHeaders(paused fetch.EventRequestPaused) []map[string]str
 	if paused.Request == nil {
 		return nil
 	}
-	extra := e.headers[originOfURL(paused.Request.URL)]
+	extra := e.headers[frames.OriginOfURL(paused.Request.URL)]
 	if len(extra) == 0 {
 		return nil
 	}

@@ -84,9 +84,9 @@ func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pend
 	case after.Masked:
 		e.note = fmt.Sprintf("the %s field has a different value", after.Type)
 	case !e.kept && after.Value == before.Value:
-		e.note = fmt.Sprintf("the %s field rejected the text; its value is %q", after.Type, firstLine(value))
+		e.note = fmt.Sprintf("the %s field rejected the text; its value is %q", after.Type, pagetext.FirstLine(value))
 	default:
-		e.note = fmt.Sprintf("the field value is %q", firstLine(value))
+		e.note = fmt.Sprintf("the field value is %q", pagetext.FirstLine(value))
 	}
 	if e.kept && before.Kind == "editable" {
 		e.note = "" // editors may add text
@@ -116,7 +116,7 @@ func (f *fieldInfo) rejectionHint(want string, keyEvents bool) string {
 // restoreValue restores the value that a field had before it received text that it does not accept.
 // It always returns an error, which reports the rejected text.
 func (v *View) restoreValue(ctx context.Context, field *element, r readBackState, after *fieldInfo, hint string) error {
-	state := fmt.Sprintf("its value was %q", firstLine(after.Value))
+	state := fmt.Sprintf("its value was %q", pagetext.FirstLine(after.Value))
 	switch {
 	case after.Bad:
 		state = "its value was not a number"

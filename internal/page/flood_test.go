@@ -3,6 +3,7 @@ package page
 import (
 	"testing"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 	"github.com/chrome-mcp/chrome-mcp/internal/urlglob"
@@ -17,9 +18,9 @@ func TestFloods(t *testing.T) {
 	testlog.Floods(t, func(text string) {
 		_ = fillFormat([]string{text, text, "x"})
 		_ = pagetext.Truncate(text, maxRecordText)
-		_ = firstLine(text)
-		_ = originOfURL(text)
-		_ = originOfURL("http://" + text)
+		_ = pagetext.FirstLine(text)
+		_ = frames.OriginOfURL(text)
+		_ = frames.OriginOfURL("http://" + text)
 		_ = links.Match(text)
 		_, _ = cut(text, 10, 10, unmasked)
 	})

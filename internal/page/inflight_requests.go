@@ -9,6 +9,8 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/redact"
 )
 
 // inflightRequests counts the requests of a tab that are in flight. It is safe for concurrent use.
@@ -66,7 +68,7 @@ func (reqs *inflightRequests) sent(e network.EventRequestWillBeSent) {
 // responded records the response of a request.
 func (reqs *inflightRequests) responded(e network.EventResponseReceived) {
 	if e.Type != network.ResourceTypeFetch || e.Response == nil ||
-		!strings.Contains(strings.ToLower(headersOf(e.Response.Headers)["cache-control"]), "no-store") {
+		!strings.Contains(strings.ToLower(redact.Headers(e.Response.Headers)["cache-control"]), "no-store") {
 		return
 	}
 	reqs.mu.Lock()

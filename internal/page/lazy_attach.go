@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"github.com/chromedp/cdproto/cdp"
 
@@ -177,7 +176,7 @@ func (t *Tab) bestKnownDocument(s *frames.State) *frames.Document {
 		d.URL = s.LastKnown().URL
 	}
 	if s.Detached() || dialog {
-		d.Origin = originOfURL(d.URL)
+		d.Origin = frames.OriginOfURL(d.URL)
 		if s.BlankIsOurs() && d.URL == "about:blank" {
 			d.Origin = executor.OriginInternal
 		}
@@ -194,22 +193,5 @@ func (t *Tab) documentOf(frame cdp.FrameID, url, origin string) *frames.Document
 
 // documentAt returns the document at url in the top frame, as it was at some time.
 func (t *Tab) documentAt(url string) *frames.Document {
-	return t.documentOf(t.main, url, originOfURL(url))
-}
-
-// originOfURL returns the origin of the document at url, or executor.OriginOpaque if the URL does
-// not determine it. url must come from the browser, not from a page.
-func originOfURL(url string) string {
-	rest := strings.TrimPrefix(url, "blob:")
-	scheme, rest, ok := strings.Cut(rest, "://")
-	if !ok || (scheme != "http" && scheme != "https") {
-		return executor.OriginOpaque
-	}
-	host, _, _ := strings.Cut(rest, "/")
-	host, _, _ = strings.Cut(host, "?")
-	host, _, _ = strings.Cut(host, "#")
-	if host == "" || strings.ContainsAny(host, "@\\ ") {
-		return executor.OriginOpaque
-	}
-	return scheme + "://" + host
+	return t.documentOf(t.main, url, frames.OriginOfURL(url))
 }

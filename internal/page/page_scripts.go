@@ -2,10 +2,7 @@ package page
 
 import (
 	_ "embed"
-	"strings"
 	"sync"
-
-	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // BindingName is the binding through which page scripts report to Go. It exists only in our
@@ -56,9 +53,3 @@ func documentStartScript(bundled bool) string {
 
 // installedReport is what a document reports when the page scripts are installed in it.
 const installedReport = `{"installed":true}`
-
-// firstLine returns the first line of s, truncated to 300 characters.
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
-	return pagetext.Truncate(s, 300)
-}

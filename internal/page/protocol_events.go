@@ -17,6 +17,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // consumeEvents handles the events of the tab's targets, in order, until the target is gone.
@@ -281,7 +282,7 @@ func (t *Tab) pageError(s *frames.State, sess *cdpconn.Session, d *runtime.Excep
 	if d.Exception != nil && d.Exception.Description != "" {
 		text = d.Exception.Description
 	}
-	t.errors.add(pageError{firstLine(text), frame})
+	t.errors.add(pageError{pagetext.FirstLine(text), frame})
 }
 
 // handleBindingCall passes the report of a page script to the subscriber of its token.

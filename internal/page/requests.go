@@ -19,6 +19,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/redact"
 )
 
 // A requestRecord is one request of a page. recording.mu guards it.
@@ -68,7 +69,7 @@ func (t *Tab) recordSent(s *frames.State, r *activityLog, sess *cdpconn.Session,
 	q.Request = executor.Request{
 		Method: pagetext.Truncate(e.Request.Method, 20), URL: pagetext.Truncate(e.Request.URL, maxRecordText), Type: strings.ToLower(string(cmp.Or(e.Type, "other"))), Running: true,
 		Time:           time.UnixMilli(int64(float64(e.WallTime) * 1000)).UTC(),
-		RequestHeaders: headersOf(e.Request.Headers),
+		RequestHeaders: redact.Headers(e.Request.Headers),
 	}
 	q.ID = "r" + strconv.Itoa(r.requests.last+1)
 	size := len(q.URL) + sizeOfHeaders(q.RequestHeaders)
@@ -125,7 +126,7 @@ func (l *activityLog) responded(id network.RequestID, res *network.Response) {
 	if q == nil {
 		return
 	}
-	q.Status, q.MIMEType, q.ResponseHeaders = int(res.Status), pagetext.Truncate(res.MimeType, 100), headersOf(res.Headers)
+	q.Status, q.MIMEType, q.ResponseHeaders = int(res.Status), pagetext.Truncate(res.MimeType, 100), redact.Headers(res.Headers)
 	for name := range res.Headers {
 		q.DeniedByPolicy = q.DeniedByPolicy || strings.EqualFold(name, proxyHeaders[0])
 	}
@@ -226,7 +227,7 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 			if e.document && len(e.path) == 0 && !e.DeniedByPolicy {
 				continue
 			}
-			e.URL = originOfURL(e.URL)
+			e.URL = frames.OriginOfURL(e.URL)
 			e.RequestHeaders, e.ResponseHeaders, e.MIMEType = nil, nil, ""
 		}
 		if (o.ID == "" || e.ID == o.ID) && e.matches(o.Filter) {
@@ -237,20 +238,20 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 	if o.ID == "" {
 		for _, e := range newestOf(list, o.Limit) {
 			e.RequestHeaders, e.ResponseHeaders = nil, nil
-			e.URL = redactBody(e.URL)
+			e.URL = redact.Secrets(e.URL)
 			res.Requests = append(res.Requests, e.Request)
 		}
 		return res, nil
 	}
 	if len(list) == 0 {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Use an id from the list of requests.", "no request %s", firstLine(o.ID))
+		return nil, executor.Errorf(executor.ErrBadArgs, "Use an id from the list of requests.", "no request %s", pagetext.FirstLine(o.ID))
 	}
 	e := list[0]
 	for _, h := range []*map[string]string{&e.RequestHeaders, &e.ResponseHeaders} {
 		*h = maps.Clone(*h)
 		for _, name := range urlHeaders {
 			value := (*h)[name]
-			if strings.Contains(value, "//") && originOfURL(value) != originOfURL(e.URL) && !urlVisible(value) {
+			if strings.Contains(value, "//") && frames.OriginOfURL(value) != frames.OriginOfURL(e.URL) && !urlVisible(value) {
 				(*h)[name] = "(denied by policy)"
 			}
 		}
@@ -260,7 +261,7 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 			return nil, err
 		}
 	}
-	e.URL = redactBody(e.URL)
+	e.URL = redact.Secrets(e.URL)
 	res.Requests = append(res.Requests, e.Request)
 	return res, nil
 }
@@ -268,7 +269,7 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 // matches reports whether the request contains filter in its method, URL, type, status or error,
 // ignoring case.
 func (r *requestRecord) matches(filter string) bool {
-	text := strings.Join([]string{r.Method, redactBody(r.URL), r.Type, strconv.Itoa(r.Status), r.Error}, " ")
+	text := strings.Join([]string{r.Method, redact.Secrets(r.URL), r.Type, strconv.Itoa(r.Status), r.Error}, " ")
 	return strings.Contains(strings.ToLower(text), strings.ToLower(filter))
 }
 
@@ -314,7 +315,7 @@ func (v *View) body(ctx context.Context, q *requestRecord, size int) error {
 		}
 		res.Body = string(data)
 	}
-	q.Body = pagetext.Truncate(redactBody(maskFieldValues(res.Body)), size)
+	q.Body = pagetext.Truncate(redact.Secrets(redact.FieldValues(res.Body)), size)
 	return nil
 }
 

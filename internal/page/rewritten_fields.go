@@ -6,6 +6,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // An enteredField is a field into which an action entered text.
@@ -33,7 +34,7 @@ func (w *changeTracker) rewrittenFields(ctx context.Context) string {
 		if now.matches(f.want) || f.want == "" && now.isEmpty() {
 			continue
 		}
-		note := fmt.Sprintf("the field now has %s", unlessMasked(now.Masked, firstLine(now.Value), "a different value"))
+		note := fmt.Sprintf("the field now has %s", unlessMasked(now.Masked, pagetext.FirstLine(now.Value), "a different value"))
 		if now.Value == "" {
 			note = "the field is now empty"
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // A changeTracker records the state of a page before an action, to report what the action changed.
@@ -189,7 +190,7 @@ func unreadNote(err error) string {
 	if e, ok := errors.AsType[*executor.Error](err); ok {
 		text = e.Message()
 	}
-	return "the page could not be read: " + firstLine(text)
+	return "the page could not be read: " + pagetext.FirstLine(text)
 }
 
 // begin queries the page for its quiet state as soon as the input is handled: the next animation

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // Page scripts read local and session storage in our isolated world. The storage there is that of
@@ -71,7 +72,7 @@ func callStorageScript[T any](ctx context.Context, v *View, op executor.Operatio
 		return nil, "", executor.Errorf(executor.ErrNotActionable, "Remove items first, or store less.", "the site's %s storage is full (browsers keep about 5 million characters of a site): nothing was stored", area)
 	case answer.Done == nil:
 		return nil, "", executor.Errorf(executor.ErrNotActionable, "Open a page of the site that may use storage.",
-			"the browser denies this page %s storage: the page is sandboxed, or the user blocks the site's data (%s)", area, firstLine(answer.Failed))
+			"the browser denies this page %s storage: the page is sandboxed, or the user blocks the site's data (%s)", area, pagetext.FirstLine(answer.Failed))
 	}
 	return answer.Done, d.Origin, nil
 }

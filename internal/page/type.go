@@ -15,6 +15,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // fieldInfo is the result of inspectField of js/fields.js.
@@ -361,7 +362,7 @@ func (v *View) setValue(ctx context.Context, el *element, value string) (entryRe
 		return entryResult{note: fmt.Sprintf("the %s field is empty now", got.Type)}, nil
 	}
 	if got.Value != got.Set {
-		return entryResult{note: fmt.Sprintf("the field value is %s", unlessMasked(got.Masked, firstLine(got.Value), "different"))}, nil
+		return entryResult{note: fmt.Sprintf("the field value is %s", unlessMasked(got.Masked, pagetext.FirstLine(got.Value), "different"))}, nil
 	}
 	return entryResult{kept: true}, nil
 }

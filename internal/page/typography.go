@@ -3,6 +3,8 @@ package page
 import (
 	"fmt"
 	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // typography replaces the characters that editors make of typed ones by those, as the text
@@ -22,5 +24,5 @@ func typographyNote(line, want string) string {
 	if want == "" || strings.Contains(line, want) || !strings.Contains(typography.Replace(line), typography.Replace(want)) {
 		return ""
 	}
-	return fmt.Sprintf("the editor changed punctuation: the text is now %q", firstLine(line))
+	return fmt.Sprintf("the editor changed punctuation: the text is now %q", pagetext.FirstLine(line))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/upload"
 )
 
@@ -98,7 +99,7 @@ func (in *fileInput) accepts(files []upload.File) error {
 	}
 	for _, f := range files {
 		if !upload.Accepts(in.Accept, f) {
-			return executor.Errorf(executor.ErrBadArgs, "Pass a file that it accepts.", "the file input does not accept %q, only %q; no files were set", f.Name, firstLine(in.Accept))
+			return executor.Errorf(executor.ErrBadArgs, "Pass a file that it accepts.", "the file input does not accept %q, only %q; no files were set", f.Name, pagetext.FirstLine(in.Accept))
 		}
 	}
 	return nil

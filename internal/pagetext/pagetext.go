@@ -49,3 +49,9 @@ func First(s string, n int) string {
 
 // Format implements fmt.Formatter.
 func (t Text) Format(f fmt.State, _ rune) { fmt.Fprint(f, t.String()) }
+
+// FirstLine returns the first line of s, truncated to 300 characters.
+func FirstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return Truncate(s, 300)
+}

@@ -1,4 +1,4 @@
-package page
+package redact
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ const (
 )
 
 // headersOf returns headers by their lower-case names, without secrets.
-func headersOf(h network.Headers) map[string]string {
+func Headers(h network.Headers) map[string]string {
 	kept := make(map[string]string)
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		if len(kept) == maxHeaders {
@@ -34,7 +34,7 @@ func headersOf(h network.Headers) map[string]string {
 		if secretHeader(name) {
 			value = fmt.Sprintf("(%d characters)", utf8.RuneCountInString(value))
 		}
-		kept[name] = pagetext.Truncate(redactBody(value), maxHeaderValue)
+		kept[name] = pagetext.Truncate(Secrets(value), maxHeaderValue)
 	}
 	return kept
 }
@@ -71,7 +71,7 @@ var (
 
 // redactBody replaces the values that grant access in text that a page wrote, read or requested. It
 // recognizes them by their format or their name.
-func redactBody(text string) string {
+func Secrets(text string) string {
 	text = secretMember().ReplaceAllStringFunc(text, func(member string) string {
 		m := secretMember().FindStringSubmatch(member)
 		return m[1] + fmt.Sprintf(`"(%d characters)"`, utf8.RuneCountInString(m[2]+m[3]))
@@ -83,7 +83,7 @@ func redactBody(text string) string {
 
 // maskFieldValues masks the values of password and payment card fields in HTML, as the page scripts
 // mask them (js/secret_fields.js).
-func maskFieldValues(text string) string {
+func FieldValues(text string) string {
 	if !strings.Contains(text, "<") {
 		return text
 	}
@@ -102,12 +102,12 @@ func maskFieldValues(text string) string {
 		field := token.DataAtom == atom.Input || token.DataAtom == atom.Textarea
 		switch {
 		case kind == html.TextToken && masked:
-			b.WriteString(fieldMask)
+			b.WriteString(FieldMask)
 		case field && (kind == html.StartTagToken || kind == html.SelfClosingTagToken) && secretField(token):
 			masked = token.DataAtom == atom.Textarea
 			for i, a := range token.Attr {
 				if a.Key == "value" && a.Val != "" {
-					token.Attr[i].Val = fieldMask
+					token.Attr[i].Val = FieldMask
 				}
 			}
 			b.WriteString(token.String())
@@ -119,7 +119,7 @@ func maskFieldValues(text string) string {
 }
 
 // fieldMask is what the page scripts return instead of a secret value.
-const fieldMask = "••••"
+const FieldMask = "••••"
 
 var (
 	secretAutocomplete = lazyregexp.New(`(?i)(^|\s)(cc-[a-z-]+|one-time-code|current-password|new-password)(\s|$)`)

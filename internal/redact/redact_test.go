@@ -1,4 +1,4 @@
-package page
+package redact
 
 import "testing"
 
@@ -18,7 +18,7 @@ func TestRedactBody(t *testing.T) {
 		`the basic idea of a bearer`:                         `the basic idea of a bearer`,
 		`board:"discard", a card "at hand": "yes"`:           `board:"discard", a card "at hand": "yes"`,
 	} {
-		if got := redactBody(in); got != want {
+		if got := Secrets(in); got != want {
 			t.Errorf("redactBody(%s) = %s, want %s", in, got, want)
 		}
 	}
@@ -35,7 +35,7 @@ func TestMaskFieldValues(t *testing.T) {
 		`<script>if (a < b) x("<input type=password value=p>")</script>`: `<script>if (a < b) x("<input type=password value=p>")</script>`,
 		`no markup`: `no markup`,
 	} {
-		if got := maskFieldValues(in); got != want {
+		if got := FieldValues(in); got != want {
 			t.Errorf("maskFieldValues(%s) = %s, want %s", in, got, want)
 		}
 	}
