@@ -1,8 +1,6 @@
 package page
 
 import (
-	"context"
-	"slices"
 	"sync"
 
 	"github.com/chromedp/cdproto/network"
@@ -11,6 +9,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // Limits of the activity log, in addition to executor.MaxRecords.
@@ -21,23 +20,46 @@ const (
 	maxKeptBody    = 1 << 20   // bytes of one response body that the browser retains
 )
 
-// A recording holds the activity log of a tab while there are recorders. The zero value is ready to
-// use. It is safe for concurrent use.
-type recording struct {
-	mu        sync.Mutex   // guards the fields below and the log
-	log       *activityLog // nil while nothing is recorded
-	recorders int
-	paused    bool // the tab is handed over to the user
+// recorderOptions are the options of newRecorder.
+type recorderOptions struct {
+	// Popup means that a page opened the tab, so that the browser does not report its first request.
+	Popup bool
+	// On starts the log immediately. It is kept until the first recording that started later ends.
+	On bool
+	// Paused means that the tab is handed over to the user.
+	Paused bool
+	Timing timing.Timing
+}
+
+// A recorder records the console messages, uncaught errors and requests of a tab while a client wants
+// that. It is safe for concurrent use.
+type recorder struct {
+	popup  bool
+	timing timing.Timing
+
+	mu      sync.Mutex   // guards the fields below and the log
+	log     *activityLog // nil while nothing is recorded
+	clients int          // that want the log
+	paused  bool         // the tab is handed over to the user
 	// private is the time of the newest console message or error during a handover. The browser
 	// reports those up to then again when the tab is attached.
 	private runtime.Timestamp
 }
 
-// start adds a recorder, and reports whether that started the log.
-func (r *recording) start() (started bool) {
+func newRecorder(o recorderOptions) *recorder {
+	r := &recorder{popup: o.Popup, timing: o.Timing, paused: o.Paused}
+	if o.On {
+		r.log = newActivityLog()
+	}
+	return r
+}
+
+// start starts recording for a client, and reports whether nothing was recorded before. stop must be
+// called as often as start.
+func (r *recorder) start() (started bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.recorders++
+	r.clients++
 	if r.log != nil {
 		return false
 	}
@@ -45,17 +67,17 @@ func (r *recording) start() (started bool) {
 	return true
 }
 
-// stop removes a recorder. The log is dropped when no recorder is left.
-func (r *recording) stop() {
+// stop ends the recording for a client. The log is dropped when no client is left.
+func (r *recorder) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.recorders--; r.recorders <= 0 {
-		r.recorders, r.log = 0, nil
+	if r.clients--; r.clients <= 0 {
+		r.clients, r.log = 0, nil
 	}
 }
 
 // on reports whether the activity of the tab is recorded.
-func (r *recording) on() bool {
+func (r *recorder) on() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.log != nil
@@ -63,7 +85,7 @@ func (r *recording) on() bool {
 
 // update calls f with the log, which is locked, if the activity of the tab is recorded and the tab
 // is not handed over.
-func (r *recording) update(f func(*activityLog)) {
+func (r *recorder) update(f func(*activityLog)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.log != nil && !r.paused {
@@ -73,7 +95,7 @@ func (r *recording) update(f func(*activityLog)) {
 
 // accepts reports whether a console message or error with the time at may be recorded. None of a
 // handover is recorded, not even later.
-func (r *recording) accepts(at runtime.Timestamp) bool {
+func (r *recorder) accepts(at runtime.Timestamp) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.paused {
@@ -84,7 +106,7 @@ func (r *recording) accepts(at runtime.Timestamp) bool {
 
 // pause stops recording during a handover. Pending requests count as ended. Objects in messages are
 // not read later, because they may then contain what the user did.
-func (r *recording) pause() {
+func (r *recorder) pause() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.paused = true
@@ -96,8 +118,8 @@ func (r *recording) pause() {
 	}
 }
 
-// unpause ends pause.
-func (r *recording) unpause() {
+// resume ends pause.
+func (r *recorder) resume() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.paused = false
@@ -129,7 +151,7 @@ type numbered[T any] struct {
 	item   T
 	number int
 	bytes  int
-	path   []*frames.Document // the document of the item and the documents around it; nil means unknown; see View.visibilityFilter
+	path   []*frames.Document // the document of the item and the documents around it; nil means unknown; see visibility.Records
 }
 
 // put adds an item of the given size. It returns the items that were dropped to make space.
@@ -160,49 +182,33 @@ func (r *ring[T]) since(number int) (items []numbered[T], dropped int) {
 	return items, max(r.last-number-len(items), 0)
 }
 
-// Record starts recording the activity of the tab. Recording stops when StopRecording has been
-// called as often as Record.
-func (t *Tab) Record() {
-	if !t.recording.start() {
-		return
-	}
-	if !t.Attached() {
-		return
-	}
-	for _, s := range t.tree.Sessions() {
-		if _, err := s.Start(context.Background(), "Network.enable", t.networkEnableParams()); err != nil {
-			t.log.Debug("retaining response bodies", "error", err)
-		}
-	}
-}
-
-// StopRecording ends the recording that one call of Record started. The log is dropped when no
-// recording is left.
-func (t *Tab) StopRecording() { t.recording.stop() }
-
 // lost counts events that were dropped before they could be decoded.
-func (l *activityLog) lost(ev cdpconn.Event) {
-	switch ev.Method {
-	case "Runtime.consoleAPICalled":
-		l.console.skip(ev.Lost)
-	case "Runtime.exceptionThrown":
-		l.errors.skip(ev.Lost)
-	}
+func (r *recorder) lost(ev cdpconn.Event) {
+	r.update(func(l *activityLog) {
+		switch ev.Method {
+		case "Runtime.consoleAPICalled":
+			l.console.skip(ev.Lost)
+		case "Runtime.exceptionThrown":
+			l.errors.skip(ev.Lost)
+		}
+	})
 }
 
-// networkEnableParams returns the parameters of Network.enable. The browser retains response bodies
-// only while the tab is recording.
-func (t *Tab) networkEnableParams() map[string]any {
+// networkParams returns the parameters of Network.enable. The browser retains response bodies only while
+// the tab is recording.
+func (r *recorder) networkParams() map[string]any {
 	total, each := 0, 0
-	if t.recording.on() {
+	if r.on() {
 		total, each = bodyBuffer, maxKeptBody
 	}
 	return map[string]any{"maxTotalBufferSize": total, "maxResourceBufferSize": each}
 }
 
-// pause is called when the tab is detached. It marks pending requests as ended, and the recorded
+// detached is called when the tab is detached. It marks pending requests as ended, and the recorded
 // messages and errors as seen, because the browser reports them again when the tab is attached.
-func (l *activityLog) pause() {
+func (r *recorder) detached() { r.update((*activityLog).detached) }
+
+func (l *activityLog) detached() {
 	l.seen = l.newest
 	l.endRunning("the tab was detached during the request")
 }
@@ -225,36 +231,15 @@ func (l *activityLog) alreadyRecorded(at runtime.Timestamp) bool {
 	return false
 }
 
-// visibilityFilter returns a function that reports whether a record may be returned to the client.
-// The documents of the record must be known, and the gate must allow reading each of them with the
-// URL that it had at that time. The function queries the gate once per document.
-func (v *View) visibilityFilter(ctx context.Context) func(path []*frames.Document) bool {
-	denied := cached(func(d frames.Document) bool { return v.check(ctx, &d, executor.OpRead, "") != nil })
-	return func(path []*frames.Document) bool {
-		return path != nil && !slices.ContainsFunc(path, func(d *frames.Document) bool { return denied(*d) })
-	}
-}
-
-// urlVisibilityFilter returns a function that reports whether a URL may be returned to the client.
-// If not, only its origin may be returned.
-func (v *View) urlVisibilityFilter(ctx context.Context) func(url string) bool {
-	return cached(func(url string) bool {
-		d := v.tab.documentAt(url)
-		return v.check(ctx, d, executor.OpList, "") == nil
-	})
-}
-
-// cached returns a function that calls f once for each key.
-func cached[K comparable](f func(K) bool) func(K) bool {
-	known := make(map[K]bool)
-	return func(k K) bool {
-		ok, found := known[k]
-		if !found {
-			ok = f(k)
-			known[k] = ok
-		}
-		return ok
-	}
+// A visibility says what a client may receive of the records.
+type visibility struct {
+	// Records reports whether a record may be returned. path is the document that it is from and the
+	// documents around it; nil means that they are not known.
+	Records func(path []*frames.Document) bool
+	// URL reports whether a URL may be returned. If not, only its origin is returned.
+	URL func(url string) bool
+	// Documents returns the documents that may be read now.
+	Documents func() []*frames.Document
 }
 
 // newestOf returns the last limit items of list. If limit is not positive, executor.DefaultRecords
@@ -264,15 +249,4 @@ func newestOf[T any](list []T, limit int) []T {
 		limit = executor.DefaultRecords
 	}
 	return list[max(len(list)-limit, 0):]
-}
-
-// recordOf returns the top document, which the gate must allow to be read. If the tab is recording,
-// it calls use with the activity log, which is locked.
-func (v *View) recordOf(ctx context.Context, use func(*activityLog)) (*frames.Document, error) {
-	d, err := v.document(ctx, executor.OpRead)
-	if err != nil {
-		return nil, err
-	}
-	v.tab.recording.update(use)
-	return d, nil
 }

@@ -7,6 +7,9 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // TestMessagesOfHandover checks that console messages of a handover are not recorded when the browser
@@ -14,26 +17,26 @@ import (
 func TestMessagesOfHandover(t *testing.T) {
 	for name, recorded := range map[string]bool{"recorded before": true, "recorded later": false} {
 		t.Run(name, func(t *testing.T) {
-			var tab Tab
+			r := newRecorder(recorderOptions{})
 			report := func(at runtime.Timestamp) (accepted bool) {
-				if !tab.recording.accepts(at) {
+				if !r.accepts(at) {
 					return false
 				}
-				tab.recording.update(func(l *activityLog) { accepted = !l.alreadyRecorded(at) })
+				r.update(func(l *activityLog) { accepted = !l.alreadyRecorded(at) })
 				return accepted
 			}
 			if recorded {
-				tab.recording.start()
+				r.start()
 			}
 			if report(1) != recorded {
 				t.Errorf("a message before the handover is accepted: %t", !recorded)
 			}
-			tab.recording.pause()
+			r.pause()
 			report(2)
-			tab.recording.unpause()
-			tab.recording.update((*activityLog).pause) // the tab is detached
+			r.resume()
+			r.detached()
 			if !recorded {
-				tab.recording.start()
+				r.start()
 			}
 			if report(1) || report(2) {
 				t.Error("a message up to the end of the handover is accepted later")
@@ -59,31 +62,27 @@ func TestFirstRequestOfPopup(t *testing.T) {
 		RequestID: "2", FrameID: "F", Type: network.ResourceTypeDocument, Response: &network.Response{URL: "http://a.test/later", Status: 200},
 	}
 	for name, c := range map[string]struct {
-		opener *Tab
-		sent   []network.EventRequestWillBeSent
-		want   []string
+		popup bool
+		sent  []network.EventRequestWillBeSent
+		want  []string
 	}{
-		"redirect":       {new(Tab), []network.EventRequestWillBeSent{redirect}, []string{" http://a.test/go 302", "GET http://a.test/landing 200"}},
-		"response":       {new(Tab), nil, []string{" http://a.test/landing 200"}},
-		"without opener": {nil, nil, nil},
+		"redirect":       {true, []network.EventRequestWillBeSent{redirect}, []string{" http://a.test/go 302", "GET http://a.test/landing 200"}},
+		"response":       {true, nil, []string{" http://a.test/landing 200"}},
+		"without opener": {false, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tab := offlineTab("F")
-			tab.opts.Opener = c.opener
-			tab.recording.start()
+			s := frames.New(nil, "F", nil, "", nil, timing.Current()).Lock()
+			defer s.Unlock()
+			r := newRecorder(recorderOptions{Popup: c.popup, On: true})
+			for _, e := range c.sent {
+				r.requestSent(s, nil, e)
+			}
+			r.responseReceived(s, nil, response)
+			r.responseReceived(s, nil, later) // of a request that was dropped
 			var got []string
-			state := tab.tree.Lock()
-			defer state.Unlock()
-			tab.recording.update(func(l *activityLog) {
-				for _, e := range c.sent {
-					tab.recordSent(state, l, nil, e)
-				}
-				tab.recordResponse(state, l, nil, response)
-				tab.recordResponse(state, l, nil, later) // of a request that was dropped
-				for _, q := range l.requests.items {
-					got = append(got, fmt.Sprint(q.item.Method, " ", q.item.URL, " ", q.item.Status))
-				}
-			})
+			for _, q := range r.log.requests.items {
+				got = append(got, fmt.Sprint(q.item.Method, " ", q.item.URL, " ", q.item.Status))
+			}
 			if !slices.Equal(got, c.want) {
 				t.Errorf("recorded %q, want %q", got, c.want)
 			}

@@ -61,8 +61,8 @@ type errorRecord struct {
 // levels are the console levels in order of increasing severity.
 var levels = []executor.ConsoleLevel{executor.ConsoleDebug, executor.ConsoleInfo, executor.ConsoleWarning, executor.ConsoleError}
 
-// recordConsole records a console message.
-func (t *Tab) recordConsole(s *frames.State, sess *cdpconn.Session, e runtime.EventConsoleAPICalled) {
+// consoleCalled records a console message.
+func (r *recorder) consoleCalled(s *frames.State, sess *cdpconn.Session, e runtime.EventConsoleAPICalled) {
 	level := executor.ConsoleInfo
 	switch e.Type {
 	case "debug":
@@ -74,20 +74,20 @@ func (t *Tab) recordConsole(s *frames.State, sess *cdpconn.Session, e runtime.Ev
 	case "clear", "endGroup", "profile", "profileEnd":
 		return
 	}
-	t.recordMessage(s, sess, e.ExecutionContextID, e.Timestamp, func(l *activityLog, path []*frames.Document) {
+	r.record(s, sess, e.ExecutionContextID, e.Timestamp, func(l *activityLog, path []*frames.Document) {
 		parts := consoleParts(e.Args)
 		m := consoleRecord{level, joinParts(parts), stackLocation(e.StackTrace), e.Timestamp, newNestedArguments(e.Args, parts)}
 		l.console.put(m, len(m.text)+len(m.at.url)+m.nested.size(), path)
 	})
 }
 
-// recordError records an uncaught error.
-func (t *Tab) recordError(s *frames.State, sess *cdpconn.Session, e runtime.EventExceptionThrown) {
+// exceptionThrown records an uncaught error.
+func (r *recorder) exceptionThrown(s *frames.State, sess *cdpconn.Session, e runtime.EventExceptionThrown) {
 	d := e.ExceptionDetails
 	if d == nil {
 		return
 	}
-	t.recordMessage(s, sess, d.ExecutionContextID, e.Timestamp, func(l *activityLog, path []*frames.Document) {
+	r.record(s, sess, d.ExecutionContextID, e.Timestamp, func(l *activityLog, path []*frames.Document) {
 		text := d.Text
 		if d.Exception != nil {
 			text = remoteText(d.Exception)
@@ -98,19 +98,19 @@ func (t *Tab) recordError(s *frames.State, sess *cdpconn.Session, e runtime.Even
 	})
 }
 
-// recordMessage calls record for a console message or error with the time at, if it must be
+// record calls add for a console message or error with the time at, if it must be
 // recorded. path is the document that it is from and the documents around it.
-func (t *Tab) recordMessage(s *frames.State, sess *cdpconn.Session, context runtime.ExecutionContextID, at runtime.Timestamp, record func(l *activityLog, path []*frames.Document)) {
-	if !t.recording.accepts(at) {
+func (r *recorder) record(s *frames.State, sess *cdpconn.Session, context runtime.ExecutionContextID, at runtime.Timestamp, add func(l *activityLog, path []*frames.Document)) {
+	if !r.accepts(at) {
 		return
 	}
 	path := s.Path(s.FrameOf(sess, context, false))
 	if path == nil {
 		return
 	}
-	t.recording.update(func(l *activityLog) {
+	r.update(func(l *activityLog) {
 		if !l.alreadyRecorded(at) {
-			record(l, path)
+			add(l, path)
 		}
 	})
 }
@@ -185,66 +185,50 @@ func fillFormat(parts []string) []string {
 	return append([]string{b.String()}, rest...)
 }
 
-// Console returns console messages of the page.
-func (v *View) Console(ctx context.Context, opts *executor.ConsoleOptions) (*executor.Console, error) {
-	o := *cmp.Or(opts, new(executor.ConsoleOptions))
-	minLevel := max(slices.Index(levels, o.Level), 0)
-	if o.Level != "" && levels[minLevel] != o.Level {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Use debug, info, warning or error.", "level %q is unknown", string(o.Level))
+// checkLevel returns ErrBadArgs for an unknown level. "" means all.
+func checkLevel(level executor.ConsoleLevel) error {
+	if level == "" || slices.Contains(levels, level) {
+		return nil
 	}
-	v.mu.Lock()
-	cursor := v.consoleCursor
-	v.mu.Unlock()
-	res := &executor.Console{}
-	var items []numbered[consoleRecord]
-	last := cursor
-	d, err := v.recordOf(ctx, func(r *activityLog) {
-		items, res.Dropped = r.console.since(cursor)
-		last = r.console.last
-	})
-	if err != nil {
-		return nil, err
-	}
-	res.Origin = d.Origin
-	visible, urlVisible := v.visibilityFilter(ctx), v.urlVisibilityFilter(ctx)
-	items = slices.DeleteFunc(items, func(e numbered[consoleRecord]) bool {
-		return slices.Index(levels, e.item.level) < minLevel || !visible(e.path)
-	})
-	res.Matched, res.Messages = len(items), []executor.ConsoleMessage{}
-	items = newestOf(items, o.Limit)
-	v.readNested(ctx, items)
-	for _, e := range items {
-		text := cmp.Or(e.item.nested.read(), e.item.text)
-		res.Messages = append(res.Messages, executor.ConsoleMessage{Level: e.item.level, Text: redact.Secrets(text), At: e.item.at.redactedString(urlVisible), Time: timeOf(e.item.time)})
-	}
-	if o.Clear {
-		v.mu.Lock()
-		v.consoleCursor = max(v.consoleCursor, last)
-		v.mu.Unlock()
-	}
-	return res, nil
+	return executor.Errorf(executor.ErrBadArgs, "Use debug, info, warning or error.", "level %q is unknown", string(level))
 }
 
-// PageErrors returns uncaught errors of the page.
-func (v *View) PageErrors(ctx context.Context, opts *executor.PageErrorsOptions) (*executor.PageErrors, error) {
-	o := *cmp.Or(opts, new(executor.PageErrorsOptions))
+// messages returns the console messages after the one with the number after, and the number of the last
+// one.
+func (r *recorder) messages(ctx context.Context, visible visibility, after int, o executor.ConsoleOptions) (res *executor.Console, last int) {
+	res, last = &executor.Console{Messages: []executor.ConsoleMessage{}}, after
+	var items []numbered[consoleRecord]
+	r.update(func(l *activityLog) {
+		items, res.Dropped = l.console.since(after)
+		last = l.console.last
+	})
+	minLevel := max(slices.Index(levels, o.Level), 0)
+	items = slices.DeleteFunc(items, func(e numbered[consoleRecord]) bool {
+		return slices.Index(levels, e.item.level) < minLevel || !visible.Records(e.path)
+	})
+	res.Matched = len(items)
+	items = newestOf(items, o.Limit)
+	r.readNested(ctx, visible, items)
+	for _, e := range items {
+		text := cmp.Or(e.item.nested.read(), e.item.text)
+		res.Messages = append(res.Messages, executor.ConsoleMessage{Level: e.item.level, Text: redact.Secrets(text), At: e.item.at.redactedString(visible.URL), Time: timeOf(e.item.time)})
+	}
+	return res, last
+}
+
+// pageErrors returns uncaught errors of the page.
+func (r *recorder) pageErrors(visible visibility, o executor.PageErrorsOptions) *executor.PageErrors {
 	res := &executor.PageErrors{}
 	var items []numbered[errorRecord]
-	d, err := v.recordOf(ctx, func(r *activityLog) {
-		items, res.Dropped = r.errors.since(0)
-	})
-	if err != nil {
-		return nil, err
-	}
-	res.Origin = d.Origin
-	list, visible, urlVisible := []executor.PageError{}, v.visibilityFilter(ctx), v.urlVisibilityFilter(ctx)
+	r.update(func(l *activityLog) { items, res.Dropped = l.errors.since(0) })
+	list := []executor.PageError{}
 	for _, e := range items {
-		if visible(e.path) {
-			list = append(list, executor.PageError{Text: redact.Secrets(redactStack(e.item.text, urlVisible)), Rejection: e.item.rejection, At: e.item.at.redactedString(urlVisible), Time: timeOf(e.item.time)})
+		if visible.Records(e.path) {
+			list = append(list, executor.PageError{Text: redact.Secrets(redactStack(e.item.text, visible.URL)), Rejection: e.item.rejection, At: e.item.at.redactedString(visible.URL), Time: timeOf(e.item.time)})
 		}
 	}
 	res.Matched, res.Errors = len(list), newestOf(list, o.Limit)
-	return res, nil
+	return res
 }
 
 // stackURL matches the URL in a line of a stack trace.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/chromedp/cdproto/runtime"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
@@ -181,26 +180,25 @@ func (n *nestedArguments) isRead() bool {
 	return n.done
 }
 
-// readNested reads the objects in messages, the newest first, to the extent that the gate allows
-// reading their documents now, with at most maxNestedReads commands. The commands run no script of
+// readNested reads the objects in messages, the newest first, of the documents that may be read now, with at most maxNestedReads commands. The commands run no script of
 // the page: getters and proxies are not called.
-func (v *View) readNested(ctx context.Context, items []numbered[consoleRecord]) {
+func (r *recorder) readNested(ctx context.Context, visible visibility, items []numbered[consoleRecord]) {
 	items = slices.DeleteFunc(slices.Clone(items), func(e numbered[consoleRecord]) bool {
 		return e.item.nested.isRead()
 	})
 	if len(items) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.ConsoleObjects)
+	ctx, cancel := context.WithTimeout(ctx, r.timing.ConsoleObjects)
 	defer cancel()
 	documents := make(map[string]*frames.Document)
-	for _, d := range v.allowed(ctx, executor.OpRead) {
+	for _, d := range visible.Documents() {
 		documents[d.MainWorld] = d
 	}
-	r := &nestedReader{left: maxNestedReads}
+	reader := &nestedReader{left: maxNestedReads}
 	for _, e := range slices.Backward(items) {
 		if d := documents[e.path[0].MainWorld]; d != nil && d.MainWorld != "" {
-			e.item.nested.readObjects(ctx, r, d)
+			e.item.nested.readObjects(ctx, reader, d)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func (o frameObserver) DocumentCreated(d *frames.Document) (after func()) {
 	return t.unblockLate(d)
 }
 
-func (o frameObserver) WorldAdded(s *frames.State) { o.tab.assignRequestFrames(s) }
+func (o frameObserver) WorldAdded(s *frames.State) { o.tab.recording.worldAdded(s) }
 
 func (o frameObserver) Blocked() error { return o.tab.dialogs.error() }
 

@@ -182,7 +182,7 @@ func (v *View) takeBack(t *Tab) {
 	defer cancel()
 	t.discardMessages(limit)
 	t.resumeEmulation(limit)
-	t.recording.unpause()
+	t.recording.resume()
 }
 
 // suspendEmulation disables what would hinder the user: passkeys that fail immediately, and the

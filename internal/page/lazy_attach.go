@@ -151,7 +151,7 @@ func (t *Tab) detached(s *frames.State, ev cdpconn.Event) {
 func (t *Tab) discardAttached(s *frames.State, err error) {
 	s.Detach(err)
 	t.rendering.stopped()
-	t.recording.update((*activityLog).pause)
+	t.recording.detached()
 	t.setDialog(nil)
 	t.responses.detached()
 	t.inflight.clear()

@@ -124,7 +124,7 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case "Page.lifecycleEvent":
 		on(ev, cdppage.LifecycleEvent, func(e cdppage.EventLifecycleEvent) {
 			s.Lifecycle(e.FrameID, e.LoaderID, e.Name)
-			t.recording.update(func(l *activityLog) { l.parsed(e) })
+			t.recording.lifecycle(e)
 		})
 	case "Page.frameStartedNavigating":
 		on(ev, cdppage.FrameStartedNavigating, func(e cdppage.EventFrameStartedNavigating) {
@@ -156,11 +156,11 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case "Runtime.exceptionThrown":
 		on(ev, runtime.ExceptionThrown, func(e runtime.EventExceptionThrown) {
 			t.pageError(s, ev.Session, e.ExceptionDetails)
-			t.recordError(s, ev.Session, e)
+			t.recording.exceptionThrown(s, ev.Session, e)
 		})
 	case "Runtime.consoleAPICalled":
 		if t.recording.on() {
-			on(ev, runtime.ConsoleAPICalled, func(e runtime.EventConsoleAPICalled) { t.recordConsole(s, ev.Session, e) })
+			on(ev, runtime.ConsoleAPICalled, func(e runtime.EventConsoleAPICalled) { t.recording.consoleCalled(s, ev.Session, e) })
 		}
 		return nil // no notify: a page may log in a loop
 	case "Inspector.targetCrashed":
@@ -192,14 +192,14 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case "Network.requestWillBeSent":
 		on(ev, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) {
 			t.inflight.sent(e)
-			t.recording.update(func(l *activityLog) { t.recordSent(s, l, ev.Session, e) })
+			t.recording.requestSent(s, ev.Session, e)
 			if e.Type == network.ResourceTypeDocument && e.FrameID == t.main && e.Request != nil {
 				t.responses.requested(documentRequest{e.LoaderID, e.Request.Method, e.Request.URL})
 			}
 		})
 	case "Network.responseReceived":
 		on(ev, network.ResponseReceived, func(e network.EventResponseReceived) {
-			t.recording.update(func(l *activityLog) { t.recordResponse(s, l, ev.Session, e) })
+			t.recording.responseReceived(s, ev.Session, e)
 			t.inflight.responded(e)
 			switch {
 			case e.Type != network.ResourceTypeDocument || e.Response == nil:
@@ -215,12 +215,12 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case "Network.loadingFinished":
 		on(ev, network.LoadingFinished, func(e network.EventLoadingFinished) {
 			t.inflight.done(e.RequestID)
-			t.recording.update(func(l *activityLog) { l.finished(e) })
+			t.recording.loadingFinished(e)
 		})
 	case "Network.loadingFailed":
 		on(ev, network.LoadingFailed, func(e network.EventLoadingFailed) {
 			t.inflight.done(e.RequestID)
-			t.recording.update(func(l *activityLog) { l.failed(e) })
+			t.recording.loadingFailed(e)
 			if e.Type == network.ResourceTypeDocument && ev.Session == t.sess {
 				t.responses.failed(e.ErrorText)
 				if !e.Canceled {

@@ -22,30 +22,35 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/redact"
 )
 
-// A requestRecord is one request of a page. recording.mu guards it.
+// A requestRecord is one request of a page. recorder.mu guards it.
 type requestRecord struct {
 	executor.Request // with the complete URL
 
 	sess     *cdpconn.Session
 	id       network.RequestID
 	started  cdp.MonotonicTime
-	frame    cdp.FrameID  // of the document that sent it
-	loader   cdp.LoaderID // of the document that sent it
-	document bool         // it loads the document of a frame
+	frame    cdp.FrameID   // of the document that sent it
+	loader   cdp.LoaderID  // of the document that sent it
+	document bool          // it loads the document of a frame
+	timeout  time.Duration // for reading its body
 }
 
-// recordSent records a request that was sent in r.
-func (t *Tab) recordSent(s *frames.State, r *activityLog, sess *cdpconn.Session, e network.EventRequestWillBeSent) {
+// requestSent records a request.
+func (r *recorder) requestSent(s *frames.State, sess *cdpconn.Session, e network.EventRequestWillBeSent) {
+	r.update(func(l *activityLog) { r.sent(s, l, sess, e) })
+}
+
+func (r *recorder) sent(s *frames.State, l *activityLog, sess *cdpconn.Session, e network.EventRequestWillBeSent) {
 	if e.Request == nil {
 		return
 	}
 	if e.RedirectResponse != nil {
-		t.recordUnseen(s, r, sess, e, e.RedirectResponse)
+		r.sentUnseen(s, l, sess, e, e.RedirectResponse)
 	}
-	if before := r.running[e.RequestID]; before != nil && e.RedirectResponse != nil {
-		r.responded(e.RequestID, e.RedirectResponse)
+	if before := l.running[e.RequestID]; before != nil && e.RedirectResponse != nil {
+		l.responded(e.RequestID, e.RedirectResponse)
 		before.Bytes = int64(e.RedirectResponse.EncodedDataLength)
-		r.end(e.RequestID, e.Timestamp)
+		l.end(e.RequestID, e.Timestamp)
 	}
 	if !strings.HasPrefix(e.Request.URL, "http://") && !strings.HasPrefix(e.Request.URL, "https://") {
 		return
@@ -54,7 +59,7 @@ func (t *Tab) recordSent(s *frames.State, r *activityLog, sess *cdpconn.Session,
 	if f == nil {
 		return
 	}
-	q := &requestRecord{sess: sess, id: e.RequestID, started: e.Timestamp, document: e.Type == network.ResourceTypeDocument}
+	q := &requestRecord{sess: sess, id: e.RequestID, started: e.Timestamp, document: e.Type == network.ResourceTypeDocument, timeout: r.timing.Read}
 	path := []*frames.Document{} // empty for the top document: no document sent its request
 	if !q.document && e.LoaderID != f.Loader() {
 		return // of a document that no longer exists
@@ -71,21 +76,21 @@ func (t *Tab) recordSent(s *frames.State, r *activityLog, sess *cdpconn.Session,
 		Time:           time.UnixMilli(int64(float64(e.WallTime) * 1000)).UTC(),
 		RequestHeaders: redact.Headers(e.Request.Headers),
 	}
-	q.ID = "r" + strconv.Itoa(r.requests.last+1)
+	q.ID = "r" + strconv.Itoa(l.requests.last+1)
 	size := len(q.URL) + sizeOfHeaders(q.RequestHeaders)
-	r.running[e.RequestID] = q
-	for _, old := range r.requests.put(q, size, path) {
-		if r.running[old.id] == old {
-			delete(r.running, old.id)
+	l.running[e.RequestID] = q
+	for _, old := range l.requests.put(q, size, path) {
+		if l.running[old.id] == old {
+			delete(l.running, old.id)
 		}
 	}
 }
 
-// recordUnseen records the first request of a popup window, which was sent before the browser reported
+// sentUnseen records the first request of a popup window, which was sent before the browser reported
 // the requests of the window, when its response arrives. sent has what the events of a request and its
 // response have in common. The method of the request is not known.
-func (t *Tab) recordUnseen(s *frames.State, r *activityLog, sess *cdpconn.Session, sent network.EventRequestWillBeSent, res *network.Response) {
-	if t.opts.Opener == nil || r.requests.last > 0 || sent.Type != network.ResourceTypeDocument || sent.FrameID != t.main || res == nil {
+func (r *recorder) sentUnseen(s *frames.State, l *activityLog, sess *cdpconn.Session, sent network.EventRequestWillBeSent, res *network.Response) {
+	if !r.popup || l.requests.last > 0 || sent.Type != network.ResourceTypeDocument || sent.FrameID != s.Top().ID() || res == nil {
 		return
 	}
 	sent.Request, sent.RedirectResponse = &network.Request{URL: res.URL}, nil
@@ -93,21 +98,23 @@ func (t *Tab) recordUnseen(s *frames.State, r *activityLog, sess *cdpconn.Sessio
 	if res.Timing != nil {
 		sent.Timestamp = cdp.MonotonicTime(res.Timing.RequestTime)
 	}
-	t.recordSent(s, r, sess, sent)
+	r.sent(s, l, sess, sent)
 }
 
-// recordResponse records a response.
-func (t *Tab) recordResponse(s *frames.State, r *activityLog, sess *cdpconn.Session, e network.EventResponseReceived) {
-	t.recordUnseen(s, r, sess, network.EventRequestWillBeSent{
-		RequestID: e.RequestID, LoaderID: e.LoaderID, FrameID: e.FrameID, Type: e.Type, Timestamp: e.Timestamp,
-	}, e.Response)
-	r.responded(e.RequestID, e.Response)
+// responseReceived records a response.
+func (r *recorder) responseReceived(s *frames.State, sess *cdpconn.Session, e network.EventResponseReceived) {
+	r.update(func(l *activityLog) {
+		r.sentUnseen(s, l, sess, network.EventRequestWillBeSent{
+			RequestID: e.RequestID, LoaderID: e.LoaderID, FrameID: e.FrameID, Type: e.Type, Timestamp: e.Timestamp,
+		}, e.Response)
+		l.responded(e.RequestID, e.Response)
+	})
 }
 
-// assignRequestFrames finds the documents of requests that the browser reported before their
-// document: its preload scanner sends requests ahead of the parser.
-func (t *Tab) assignRequestFrames(s *frames.State) {
-	t.recording.update(func(l *activityLog) {
+// worldAdded finds the documents of requests that the browser reported before their document: its
+// preload scanner sends requests ahead of the parser.
+func (r *recorder) worldAdded(s *frames.State) {
+	r.update(func(l *activityLog) {
 		items := l.requests.items
 		for i := range items {
 			q := items[i].item
@@ -141,32 +148,42 @@ func (l *activityLog) responded(id network.RequestID, res *network.Response) {
 	}
 }
 
-func (l *activityLog) finished(e network.EventLoadingFinished) {
-	if q := l.running[e.RequestID]; q != nil {
-		q.Bytes = int64(e.EncodedDataLength)
-		l.end(e.RequestID, e.Timestamp)
-	}
+// loadingFinished records the end of a request.
+func (r *recorder) loadingFinished(e network.EventLoadingFinished) {
+	r.update(func(l *activityLog) {
+		if q := l.running[e.RequestID]; q != nil {
+			q.Bytes = int64(e.EncodedDataLength)
+			l.end(e.RequestID, e.Timestamp)
+		}
+	})
 }
 
-func (l *activityLog) failed(e network.EventLoadingFailed) {
-	if q := l.running[e.RequestID]; q != nil {
+// loadingFailed records the end of a request with an error.
+func (r *recorder) loadingFailed(e network.EventLoadingFailed) {
+	r.update(func(l *activityLog) {
+		q := l.running[e.RequestID]
+		if q == nil {
+			return
+		}
 		q.Error = pagetext.Truncate(e.ErrorText, 100)
 		// Policy enforcement causes these errors: Fetch and the extension's DNR rules the first,
 		// the egress proxy the second, for a tunnel.
 		q.DeniedByPolicy = q.DeniedByPolicy || strings.Contains(q.Error, "ERR_BLOCKED_BY") || strings.Contains(q.Error, "ERR_TUNNEL_CONNECTION_FAILED")
 		l.end(e.RequestID, e.Timestamp)
-	}
+	})
 }
 
-// parsed ends the request for a document that has been parsed completely. The browser also reports
+// lifecycle ends the request for a document that has been parsed completely. The browser also reports
 // the end of the request, but possibly before we receive the events of an out-of-process iframe.
-func (l *activityLog) parsed(e cdppage.EventLifecycleEvent) {
+func (r *recorder) lifecycle(e cdppage.EventLifecycleEvent) {
 	if e.Name != "DOMContentLoaded" {
 		return
 	}
-	if id := network.RequestID(e.LoaderID); l.running[id] != nil && l.running[id].document {
-		l.end(id, e.Timestamp)
-	}
+	r.update(func(l *activityLog) {
+		if id := network.RequestID(e.LoaderID); l.running[id] != nil && l.running[id].document {
+			l.end(id, e.Timestamp)
+		}
+	})
 }
 
 // end marks a running request as ended.
@@ -189,39 +206,27 @@ func sizeOfHeaders(h map[string]string) int {
 // urlHeaders are headers that contain URLs, possibly of denied sites.
 var urlHeaders = []string{"referer", "origin", "location", "content-location", "refresh", "link"}
 
-// Requests returns the recorded requests of the tab that the gate allows to be read.
-func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*executor.Requests, error) {
-	o := *cmp.Or(opts, new(executor.RequestsOptions))
-	switch {
-	case o.Body && o.ID == "":
-		return nil, executor.Errorf(executor.ErrBadArgs, "Give the id of one request.", "body requires id")
-	case o.ID != "" && o.Filter != "":
-		return nil, executor.Errorf(executor.ErrBadArgs, "Give one or the other.", "both id and filter given")
-	}
+// requests returns the visible requests, or found, a copy of the one with the id of o.
+func (r *recorder) requests(visible visibility, o executor.RequestsOptions) (res *executor.Requests, found *requestRecord, err error) {
 	type entry struct {
 		requestRecord
 		path []*frames.Document
 	}
-	res := &executor.Requests{Requests: []executor.Request{}}
+	res = &executor.Requests{Requests: []executor.Request{}}
 	var items []entry
-	d, err := v.recordOf(ctx, func(r *activityLog) {
-		records, dropped := r.requests.since(0)
+	r.update(func(l *activityLog) {
+		records, dropped := l.requests.since(0)
 		res.Dropped = dropped
 		for _, e := range records {
 			items = append(items, entry{*e.item, e.path})
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	res.Origin = d.Origin
-	readable, urlVisible := v.visibilityFilter(ctx), v.urlVisibilityFilter(ctx)
 	list := items[:0]
 	for _, e := range items {
-		if !readable(e.path) {
+		if !visible.Records(e.path) {
 			continue
 		}
-		if !urlVisible(e.URL) {
+		if !visible.URL(e.URL) {
 			// A top document that is visible anyway is one that the user navigated to: do not
 			// report it.
 			if e.document && len(e.path) == 0 && !e.DeniedByPolicy {
@@ -238,32 +243,31 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 	if o.ID == "" {
 		for _, e := range newestOf(list, o.Limit) {
 			e.RequestHeaders, e.ResponseHeaders = nil, nil
-			e.URL = redact.Secrets(e.URL)
-			res.Requests = append(res.Requests, e.Request)
+			res.Requests = append(res.Requests, e.redacted())
 		}
-		return res, nil
+		return res, nil, nil
 	}
 	if len(list) == 0 {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Use an id from the list of requests.", "no request %s", pagetext.FirstLine(o.ID))
+		return nil, nil, executor.Errorf(executor.ErrBadArgs, "Use an id from the list of requests.", "no request %s", pagetext.FirstLine(o.ID))
 	}
 	e := list[0]
 	for _, h := range []*map[string]string{&e.RequestHeaders, &e.ResponseHeaders} {
 		*h = maps.Clone(*h)
 		for _, name := range urlHeaders {
 			value := (*h)[name]
-			if strings.Contains(value, "//") && frames.OriginOfURL(value) != frames.OriginOfURL(e.URL) && !urlVisible(value) {
+			if strings.Contains(value, "//") && frames.OriginOfURL(value) != frames.OriginOfURL(e.URL) && !visible.URL(value) {
 				(*h)[name] = "(denied by policy)"
 			}
 		}
 	}
-	if o.Body {
-		if err := v.body(ctx, &e.requestRecord, cmp.Or(o.BodyChars, executor.MaxBody)); err != nil {
-			return nil, err
-		}
-	}
-	e.URL = redact.Secrets(e.URL)
-	res.Requests = append(res.Requests, e.Request)
-	return res, nil
+	return res, &e.requestRecord, nil
+}
+
+// redacted returns the request without secrets in its URL.
+func (q *requestRecord) redacted() executor.Request {
+	r := q.Request
+	r.URL = redact.Secrets(r.URL)
+	return r
 }
 
 // matches reports whether the request contains filter in its method, URL, type, status or error,
@@ -273,31 +277,22 @@ func (r *requestRecord) matches(filter string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(filter))
 }
 
-// body adds the response's text to q, up to size characters. The body of another site, which the page itself may not be
-// able to read, is returned only if the gate allows reading that site.
-func (v *View) body(ctx context.Context, q *requestRecord, size int) error {
-	of := v.tab.documentAt(q.URL)
-	if err := v.check(ctx, of, executor.OpRead, ""); err != nil {
-		return err
-	}
+// readBody adds the text of the response to q, up to size characters.
+func (q *requestRecord) readBody(ctx context.Context, tree *frames.Tree, size int) error {
 	switch {
-	case v.tab.openerGroup.hasSecret():
-		return afterSecretError("the response body is")
-	case v.tab.opts.Attach != nil:
-		return executor.Errorf(executor.ErrBadArgs, "Omit body, or read the page.", "response bodies are not available in the user's own Chrome")
 	case q.Running:
 		return &executor.Error{Code: executor.ErrBadArgs, Retryable: true, Err: fmt.Errorf("request %s is still running", q.ID),
 			Hint: "Try again when it has ended. A fetch whose response no script reads may not end."}
 	case q.Error != "" || (q.Status >= 300 && q.Status < 400):
 		return executor.Errorf(executor.ErrBadArgs, "Omit body.", "request %s has no body", q.ID)
 	}
-	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
+	ctx, cancel := context.WithTimeout(ctx, q.timeout)
 	defer cancel()
 	var res struct {
 		Body   string `json:"body"`
 		Base64 bool   `json:"base64Encoded"`
 	}
-	if err := v.tab.bodySession(q).Call(ctx, "Network.getResponseBody", map[string]any{"requestId": q.id}, &res); executor.CodeOf(err) == executor.ErrTimeout {
+	if err := q.bodySession(tree).Call(ctx, "Network.getResponseBody", map[string]any{"requestId": q.id}, &res); executor.CodeOf(err) == executor.ErrTimeout {
 		return err
 	} else if err != nil {
 		return executor.Errorf(executor.ErrBadArgs, "Reload the page and request the body sooner.", "body of request %s is not available: %w", q.ID, err)
@@ -321,8 +316,8 @@ func (v *View) body(ctx context.Context, q *requestRecord, size int) error {
 
 // bodySession returns the CDP session that has the response's body. For a document's request, that
 // is the session of the frame that the document is in.
-func (t *Tab) bodySession(q *requestRecord) *cdpconn.Session {
-	s := t.tree.Lock()
+func (q *requestRecord) bodySession(tree *frames.Tree) *cdpconn.Session {
+	s := tree.Lock()
 	defer s.Unlock()
 	if q.document {
 		for f := range s.Frames() {

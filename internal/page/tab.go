@@ -113,7 +113,7 @@ type Tab struct {
 
 	frameAttacher   frameAttacher
 	dialogs         dialogs
-	recording       recording
+	recording       *recorder
 	emulation       emulationState
 	rendering       backgroundRendering
 	own             atomic.Bool                          // one of our sessions opened the tab
@@ -158,12 +158,11 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 	t.own.Store(opts.Own)
 	if opts.Opener != nil {
 		t.openerGroup = opts.Opener.openerGroup
-		if opts.Opener.recording.on() { // its client reads the popup window's activity later
-			t.recording.log = newActivityLog()
-		}
-		t.recording.paused = opts.Opener.HandedOver()
+		// Its client reads the popup window's activity later.
+		t.recording = newRecorder(recorderOptions{Popup: true, On: opts.Opener.recording.on(), Paused: opts.Opener.HandedOver(), Timing: t.timing})
 	} else {
 		t.openerGroup = new(openerGroup)
+		t.recording = newRecorder(recorderOptions{Timing: t.timing})
 	}
 	t.intercepting.Store(opts.RequestFilter != nil && (opts.RequestFilter.FromAttach || opts.Opener != nil && opts.Opener.requestFilterEnabled()))
 	t.openerGroup.add(t)
@@ -220,7 +219,7 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 		{"Runtime.addBinding", runtime.AddBindingParams{Name: BindingName, ExecutionContextName: frames.WorldName}},
 		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": documentStartScript(s == t.sess), "worldName": frames.WorldName, "runImmediately": true}},
 		{"Inspector.enable", nil}, // reports crashes
-		{"Network.enable", t.networkEnableParams()},
+		{"Network.enable", t.recording.networkParams()},
 		{method: setAutoAttach},
 	}
 	handedOver := t.HandedOver()
