@@ -41,8 +41,42 @@ type Document struct {
 }
 
 // UnknownDocument returns the document of a frame before it is known, or after it is gone. No script can
-// run in it.
-func (t *Tree) UnknownDocument(frame cdp.FrameID) *Document { return &Document{tree: t, Frame: frame} }
+// run in it, and its origin counts as opaque.
+func (t *Tree) UnknownDocument(frame cdp.FrameID) *Document {
+	return t.documentOf(frame, "", executor.OriginOpaque)
+}
+
+// documentOf returns the document of a frame, of which only the URL and the origin are known.
+func (t *Tree) documentOf(frame cdp.FrameID, url, origin string) *Document {
+	return &Document{tree: t, Frame: frame, URL: url, Origin: origin}
+}
+
+// DocumentAt returns the document at url in the top frame, as it was at some time.
+func (t *Tree) DocumentAt(url string) *Document { return t.documentOf(t.main, url, OriginOfURL(url)) }
+
+// BestKnownDocument returns the top document. Between two documents, after a crash and while the tab is
+// not attached, no script can run in the result, and it has only the URL and origin that are known.
+func (s *State) BestKnownDocument() *Document {
+	if d := s.Document(s.Top()); d != nil {
+		return d
+	}
+	t := s.tree
+	d := t.documentOf(t.main, "about:blank", executor.OriginOpaque)
+	dialog := t.observer.EarlyDialogURL()
+	switch {
+	case dialog != "": // it blocks the page, so nothing else is known
+		d.URL = dialog
+	case s.isDetached && s.lastKnown.URL != "":
+		d.URL = s.lastKnown.URL
+	}
+	if s.isDetached || dialog != "" {
+		d.Origin = OriginOfURL(d.URL)
+		if s.blankIsOurs() && d.URL == "about:blank" {
+			d.Origin = executor.OriginInternal
+		}
+	}
+	return d
+}
 
 // IsTop reports whether d is the tab's top document.
 func (d *Document) IsTop() bool { return d.Frame == d.tree.main }
@@ -65,7 +99,7 @@ func (s *State) documentIn(f *Frame, w *executionContext) *Document {
 		d.MainWorld = f.mainWorld.id
 	}
 	if d.IsTop() && d.Origin == executor.OriginOpaque {
-		blank := s.BlankIsOurs() && IsBlank(f.url)
+		blank := s.blankIsOurs() && IsBlank(f.url)
 		if blank || d.ErrorPage {
 			d.Origin = executor.OriginInternal
 		}

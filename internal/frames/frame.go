@@ -114,10 +114,10 @@ func (s *State) AddFrameTree(sess *cdpconn.Session, tree *cdppage.FrameTree) {
 // document before a call that waits for it has seen it.
 const maxPastLoaders = 16
 
-// IsInitial reports whether f has loaded no document yet. A frame that a script creates starts with an
+// isInitial reports whether f has loaded no document yet. A frame that a script creates starts with an
 // empty document, which has the origin of its parent, and which no event reports. If the response to
 // its first request is a download, it keeps that document.
-func (s *State) IsInitial(f *Frame) bool {
+func (s *State) isInitial(f *Frame) bool {
 	parent := s.frames[f.parent]
 	return f != s.Top() && f.loader == "" && f.world == nil && parent != nil && f.sess == parent.sess
 }

@@ -63,7 +63,7 @@ type State struct {
 type LastKnownPage struct{ URL, Title string }
 
 // A Observer follows the frames of a tab, and knows what blocks the tab. The methods with a State
-// are called while the tree is locked; so are Blocked, MayBeBlocked and OwnsBlank, which must not lock it.
+// are called while the tree is locked; so are Blocked, MayBeBlocked, EarlyDialogURL and OwnsBlank, which must not lock it.
 type Observer interface {
 	// FrameAdded is called when the frame around a frame is known.
 	FrameAdded(id, parent cdp.FrameID)
@@ -86,6 +86,9 @@ type Observer interface {
 	MayBeBlocked() error
 	// AwaitOtherTab returns the error of MayBeBlocked if the page does not respond.
 	AwaitOtherTab(ctx context.Context) error
+	// EarlyDialogURL returns the URL of the page if a dialog of its top document blocks it that opened
+	// before the tab was attached, and "" otherwise.
+	EarlyDialogURL() string
 	// OwnsBlank reports whether no page can write into the first, blank document of the tab.
 	OwnsBlank() bool
 }
@@ -265,6 +268,6 @@ func (s *State) ScriptsInstalled(f *Frame) { s.installed[f.world.id] = true }
 // FirstURL returns the URL of the first navigation of the top frame, or "" if there was none.
 func (s *State) FirstURL() string { return s.firstURL }
 
-// BlankIsOurs reports whether a blank top document without an origin is the first document of the
+// blankIsOurs reports whether a blank top document without an origin is the first document of the
 // tab, and no page can write into it.
-func (s *State) BlankIsOurs() bool { return s.tree.observer.OwnsBlank() && !s.shown }
+func (s *State) blankIsOurs() bool { return s.tree.observer.OwnsBlank() && !s.shown }

@@ -124,8 +124,8 @@ var general = []Mutation{
 		"./internal/frames", "TestEffectiveOrigin",
 	},
 	{
-		"The gate checks the tab, frame", "internal/page/view.go",
-		`	return d, v.check(ctx, d, op, "")`, `	return d, nil`,
+		"The gate checks the tab, frame", "internal/frames/client.go",
+		`	return d, c.Check(ctx, d, op, "")`, `	return d, nil`,
 		"./executor/chromium", "TestExecutor/.*/gate$/^denied_document_is_hidden_from_all_methods$",
 	},
 	{
@@ -187,8 +187,8 @@ var general = []Mutation{
 
 	// What is reported.
 	{
-		"Reads omit denied frames, also", "internal/page/view.go",
-		`		if denied[string(d.Parent)] || v.check(ctx, d, op, "") != nil {`, `		if d.IsTop() && v.check(ctx, d, op, "") != nil {`,
+		"Reads omit denied frames, also", "internal/frames/client.go",
+		`		if denied[d.Parent] || c.Check(ctx, d, op, "") != nil {`, `		if d.IsTop() && c.Check(ctx, d, op, "") != nil {`,
 		"./executor/chromium", "TestExecutor/.*/denied_frames/",
 	},
 	{

@@ -8,7 +8,7 @@ var handovers = promises{
 			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
 		},
 		{
-			File: "internal/page/activity_log.go",
+			File: "internal/record/recorder.go",
 			Old:  "	if r.log != nil && !r.paused {", New: "	if r.log != nil {",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
 		},

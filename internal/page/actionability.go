@@ -138,7 +138,7 @@ func (v *View) checkActionability(ctx context.Context, el *element, opts actiona
 		if p.frame = v.frameAt(ctx, el.doc, a.Frame); p.frame == nil {
 			return nil, nil, frameNotReadyError("frame " + v.describe(ctx, el))
 		}
-		if err := v.check(ctx, p.frame, executor.OpAct, ""); err != nil {
+		if err := v.client.Check(ctx, p.frame, executor.OpAct, ""); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -239,7 +239,7 @@ var alternativeToTyping = map[string]string{
 // describeInterceptor describes the intercepting element of a failure, with a ref if its document
 // may be read.
 func (v *View) describeInterceptor(ctx context.Context, o *actionabilityFailure) string {
-	if v.check(ctx, o.doc, executor.OpRead, "") != nil {
+	if v.client.Check(ctx, o.doc, executor.OpRead, "") != nil {
 		return o.By.refDescription.String()
 	}
 	return v.withRef(o.doc, *o.By)

@@ -161,7 +161,7 @@ func (v *View) block(ctx context.Context) *inputBlocker {
 // target of the input, so it records no decision.
 func (v *View) mayReach(ctx context.Context, d *frames.Document) bool {
 	ctx = executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: func(executor.Decision) {}})
-	return v.check(ctx, d, executor.OpList, "") == nil && v.check(ctx, d, executor.OpAct, "") == nil
+	return v.client.Check(ctx, d, executor.OpList, "") == nil && v.client.Check(ctx, d, executor.OpAct, "") == nil
 }
 
 // install blocks input in all current and future documents of a CDP session.
@@ -213,7 +213,7 @@ func (t *Tab) admit(ctx context.Context, d *frames.Document) {
 // document. Other sessions may hang.
 func (b *inputBlocker) require(ctx context.Context) {
 	t := b.v.tab
-	anything := b.v.mayReach(ctx, t.documentOf("", "", executor.OriginOpaque))
+	anything := b.v.mayReach(ctx, t.tree.UnknownDocument(""))
 	s := t.tree.Lock()
 	defer s.Unlock()
 	b.mu.Lock()

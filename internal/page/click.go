@@ -215,7 +215,7 @@ func (v *View) startPressCheck(ctx context.Context, el *element, at *actionPoint
 // describeWithRef describes an element for a message, with a ref for the next attempt even if the
 // element was found by a selector.
 func (v *View) describeWithRef(ctx context.Context, el *element) string {
-	if el.ref != "" || v.check(ctx, el.doc, executor.OpRead, "") != nil {
+	if el.ref != "" || v.client.Check(ctx, el.doc, executor.OpRead, "") != nil {
 		return v.describe(ctx, el)
 	}
 	var l *refDescription

@@ -156,7 +156,7 @@ func (v *View) DeleteCookies(ctx context.Context, names []string) (*executor.Sto
 // site checks with the gate whether op is allowed, and returns the top document and the URL of its
 // requests to its own site.
 func (v *View) site(ctx context.Context, op executor.Operation) (*frames.Document, *url.URL, error) {
-	d, err := v.document(ctx, op)
+	d, err := v.client.Document(ctx, op)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -190,7 +190,7 @@ func (v *View) checkDomain(ctx context.Context, d *frames.Document, site *url.UR
 	if port := site.Port(); port != "" {
 		parent.Host += ":" + port
 	}
-	return v.check(ctx, d, executor.OpStorage, parent.String())
+	return v.client.Check(ctx, d, executor.OpStorage, parent.String())
 }
 
 // cookiesFor returns the cookies that the browser would send to url.

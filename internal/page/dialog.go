@@ -212,7 +212,7 @@ func (v *View) autoClosedNote(ctx context.Context, count int) string {
 	var notes []string
 	for _, p := range v.tab.autoClosed.since(count) {
 		what := string(p.Type)
-		if p.doc != nil && v.check(ctx, p.doc, executor.OpRead, "") == nil {
+		if p.doc != nil && v.client.Check(ctx, p.doc, executor.OpRead, "") == nil {
 			what += " " + strconv.Quote(pagetext.FirstLine(p.Message))
 		}
 		notes = append(notes, fmt.Sprintf("%s was closed because the page was navigating", withArticle(what)))
@@ -280,7 +280,7 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 	f := cmp.Or(s.Frame(d.frame), s.Top())
 	doc := s.Document(f)
 	if doc == nil && f == s.Top() {
-		doc = t.bestKnownDocument(s) // the dialog opened before the browser reported anything else about the page
+		doc = s.BestKnownDocument() // the dialog opened before the browser reported anything else about the page
 	}
 	s.Unlock()
 	op := executor.OpDismiss
@@ -291,7 +291,7 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 		return nil, executor.Errorf(executor.ErrDialogOpen, "Close the tab with Page.Close.", "the document of the dialog is unknown")
 	}
 	// The dialog may be why the document has not masked what the user entered.
-	if err := v.checkGate(ctx, doc, op, ""); err != nil {
+	if err := v.client.CheckGate(ctx, doc, op, ""); err != nil {
 		return nil, err
 	}
 	if err := t.dialogs.waitAnswerable(ctx); err != nil {

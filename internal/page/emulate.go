@@ -332,7 +332,7 @@ type measuredPage struct {
 func (v *View) emulate(ctx context.Context, o executor.EmulateOptions, change func(*emulation, measuredPage)) (*executor.Emulation, error) {
 	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Emulate)
 	defer cancel()
-	d, err := v.document(ctx, executor.OpRead)
+	d, err := v.client.Document(ctx, executor.OpRead)
 	if err != nil {
 		return nil, err
 	}
@@ -354,7 +354,7 @@ func (v *View) emulate(ctx context.Context, o executor.EmulateOptions, change fu
 		defer cancel()
 		return nil, errors.Join(err, t.applyEmulation(undo, after, before))
 	}
-	if d, err = v.document(ctx, executor.OpRead); err != nil {
+	if d, err = v.client.Document(ctx, executor.OpRead); err != nil {
 		return nil, err
 	}
 	var old any

@@ -365,7 +365,7 @@ func (t *Tab) unmaskedError(d *frames.Document, op executor.Operation) error {
 
 // checkQuietly checks whether the gate allows reading d, without reporting the decision.
 func (v *View) checkQuietly(ctx context.Context, d *frames.Document) error {
-	return v.checkGate(executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: func(executor.Decision) {}}), d, executor.OpRead, "")
+	return v.client.CheckGate(executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: func(executor.Decision) {}}), d, executor.OpRead, "")
 }
 
 // entered returns the values that the user entered in the documents of the group: a page can show

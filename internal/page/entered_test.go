@@ -191,7 +191,7 @@ func TestDocumentKnownAfterHandover(t *testing.T) {
 		if err := tab.unmaskedError(d, executor.OpRead); err == nil {
 			t.Errorf("%s can be read before it has masked its fields", frame)
 		}
-		if err := v.check(t.Context(), d, executor.OpRead, ""); err != nil {
+		if err := v.client.Check(t.Context(), d, executor.OpRead, ""); err != nil {
 			t.Error(err)
 		}
 		if got := await.Receive(t, frame, masked); got != d.World {

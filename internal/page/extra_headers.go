@@ -40,7 +40,7 @@ func (v *View) checkHeaders(ctx context.Context, d *frames.Document, headers map
 		if !isSerializedOrigin(origin) {
 			return executor.Errorf(executor.ErrBadArgs, "Write it like https://example.com or http://localhost:3000.", "headers: %q is not an origin", pagetext.FirstLine(origin))
 		}
-		if err := v.check(ctx, d, executor.OpNavigate, origin+"/"); err != nil {
+		if err := v.client.Check(ctx, d, executor.OpNavigate, origin+"/"); err != nil {
 			return err
 		}
 		size := 0

@@ -38,7 +38,7 @@ func (v *View) focusAllowed(ctx context.Context, c *hitTargetCheck, clipboard bo
 		if d = v.frameAt(ctx, d, id); d == nil {
 			return frameNotReadyError("the frame that has the focus")
 		}
-		if err := v.check(ctx, d, executor.OpAct, ""); err != nil {
+		if err := v.client.Check(ctx, d, executor.OpAct, ""); err != nil {
 			return err
 		}
 		b.admit(ctx, d)

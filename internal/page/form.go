@@ -261,7 +261,7 @@ func (v *View) setChecked(ctx context.Context, el *element, info *fieldInfo, wan
 func (v *View) Scroll(ctx context.Context, o executor.ScrollOptions) (*executor.ScrollResult, error) {
 	ctx, cancel := actionContext(ctx, o.Timeout)
 	defer cancel()
-	d, err := v.document(ctx, executor.OpRead)
+	d, err := v.client.Document(ctx, executor.OpRead)
 	if err != nil {
 		return nil, err
 	}

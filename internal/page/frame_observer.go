@@ -24,7 +24,7 @@ func (o frameObserver) DocumentCommitted(s *frames.State, f *frames.Frame, resto
 	t.inflight.forget(f.ID(), f.Loader(), started.Loader)
 	if f == s.Top() {
 		t.inflight.forget("", f.Loader())
-		t.responses.committed(f.Loader())
+		t.responses.Committed(f.Loader())
 	}
 }
 
@@ -61,7 +61,7 @@ func (o frameObserver) DocumentCreated(d *frames.Document) (after func()) {
 	return t.unblockLate(d)
 }
 
-func (o frameObserver) WorldAdded(s *frames.State) { o.tab.recording.worldAdded(s) }
+func (o frameObserver) WorldAdded(s *frames.State) { o.tab.recording.WorldAdded(s) }
 
 func (o frameObserver) Blocked() error { return o.tab.dialogs.error() }
 
@@ -70,3 +70,11 @@ func (o frameObserver) MayBeBlocked() error { return o.tab.dialogInOtherTab() }
 func (o frameObserver) AwaitOtherTab(ctx context.Context) error { return o.tab.blockedByOtherTab(ctx) }
 
 func (o frameObserver) OwnsBlank() bool { return o.tab.own.Load() && !o.tab.opts.Scriptable }
+
+func (o frameObserver) EarlyDialogURL() string {
+	main := o.tab.main
+	if open := o.tab.dialogs.open.Load(); open != nil && open.frameOr(main) == main {
+		return open.url
+	}
+	return ""
+}

@@ -98,7 +98,7 @@ func (g *openerGroup) members() []*Tab {
 // HandOver hands the tab over to the user: see executor.Handover.
 func (v *View) HandOver(ctx context.Context) (*executor.HandedOver, error) {
 	t := v.tab
-	d, err := v.document(ctx, executor.OpRead)
+	d, err := v.client.Document(ctx, executor.OpRead)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (v *View) HandOver(ctx context.Context) (*executor.HandedOver, error) {
 		} else {
 			m.beforeHandover.Store(nil)
 		}
-		m.recording.pause()
+		m.recording.Pause()
 		m.endInput()
 		m.suspendEmulation(ctx)
 		for _, d := range m.tree.Documents() {
@@ -182,7 +182,7 @@ func (v *View) takeBack(t *Tab) {
 	defer cancel()
 	t.discardMessages(limit)
 	t.resumeEmulation(limit)
-	t.recording.resume()
+	t.recording.Resume()
 }
 
 // suspendEmulation disables what would hinder the user: passkeys that fail immediately, and the

@@ -55,7 +55,7 @@ var errFrameUnknown = &executor.Error{Code: executor.ErrPolicyDenied, Retryable:
 // if the tab has no denied frames.
 func (v *View) hideDenied(ctx context.Context) (*frameHider, error) {
 	allowed := make(map[string]*frames.Document)
-	for _, d := range v.allowed(ctx, executor.OpRead) {
+	for _, d := range v.client.Allowed(ctx, executor.OpRead) {
 		allowed[string(d.Frame)] = d
 	}
 	h := &frameHider{around: make(map[*frames.Document][]int), limit: v.tab.timing.Hide}

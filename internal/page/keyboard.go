@@ -28,7 +28,7 @@ func (v *View) Press(ctx context.Context, name string, opts *executor.PressOptio
 	actx, cancel := actionContext(ctx, o.Timeout)
 	defer cancel()
 	var note string
-	d, err := v.document(actx, executor.OpAct)
+	d, err := v.client.Document(actx, executor.OpAct)
 	if err != nil {
 		return nil, err
 	}

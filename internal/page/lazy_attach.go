@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/chromedp/cdproto/cdp"
-
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
@@ -151,47 +149,10 @@ func (t *Tab) detached(s *frames.State, ev cdpconn.Event) {
 func (t *Tab) discardAttached(s *frames.State, err error) {
 	s.Detach(err)
 	t.rendering.stopped()
-	t.recording.detached()
+	t.recording.Detached()
 	t.setDialog(nil)
-	t.responses.detached()
+	t.responses.Detached()
 	t.inflight.clear()
 	t.entered.arrived(arrivalRestored, true, nil)
 	t.tree.NotifyChanged()
-}
-
-// bestKnownDocument returns the top document. Between two documents, after a crash and while the
-// tab is not attached, no script can run in the result, and it has only the URL and origin that are
-// known.
-func (t *Tab) bestKnownDocument(s *frames.State) *frames.Document {
-	if d := s.Document(s.Top()); d != nil {
-		return d
-	}
-	d := t.documentOf(t.main, "about:blank", executor.OriginOpaque)
-	open := t.dialogs.open.Load()
-	dialog := open != nil && open.frameOr(t.main) == t.main && open.url != ""
-	switch {
-	case dialog: // it blocks the page, so nothing else is known
-		d.URL = open.url
-	case s.Detached() && s.LastKnown().URL != "":
-		d.URL = s.LastKnown().URL
-	}
-	if s.Detached() || dialog {
-		d.Origin = frames.OriginOfURL(d.URL)
-		if s.BlankIsOurs() && d.URL == "about:blank" {
-			d.Origin = executor.OriginInternal
-		}
-	}
-	return d
-}
-
-// documentOf returns the document of a frame, of which only the URL and the origin are known.
-func (t *Tab) documentOf(frame cdp.FrameID, url, origin string) *frames.Document {
-	d := t.tree.UnknownDocument(frame)
-	d.URL, d.Origin = url, origin
-	return d
-}
-
-// documentAt returns the document at url in the top frame, as it was at some time.
-func (t *Tab) documentAt(url string) *frames.Document {
-	return t.documentOf(t.main, url, frames.OriginOfURL(url))
 }

@@ -85,7 +85,7 @@ func (l *logFloods) forget(s *cdpconn.Session) {
 
 // eventsLost handles an event that reports lost events.
 func (t *Tab) eventsLost(ev cdpconn.Event) {
-	t.recording.lost(ev)
+	t.recording.Lost(ev)
 	if ev.Method != "Runtime.consoleAPICalled" && ev.Method != "Runtime.exceptionThrown" || !t.ownsRendererProcess() {
 		return
 	}

@@ -104,7 +104,7 @@ func frameNotReadyError(frame string) error {
 // through. It returns the document that receives the input, and whether the element there is
 // editable.
 func (v *View) documentAt(ctx context.Context, x, y float64) (d *frames.Document, editable bool, err error) {
-	d, err = v.document(ctx, executor.OpAct)
+	d, err = v.client.Document(ctx, executor.OpAct)
 	if err != nil {
 		return nil, false, err
 	}
@@ -136,7 +136,7 @@ func (v *View) documentAt(ctx context.Context, x, y float64) (d *frames.Document
 		if below == nil {
 			return nil, false, frameNotReadyError(fmt.Sprintf("the frame at %v, %v", x, y))
 		}
-		if err := v.check(ctx, below, executor.OpAct, ""); err != nil {
+		if err := v.client.Check(ctx, below, executor.OpAct, ""); err != nil {
 			return nil, false, err
 		}
 		v.tab.admit(ctx, below)

@@ -111,7 +111,7 @@ func (v *View) waitForCommit(ctx context.Context, before navigationState) (*navi
 		}
 		f := s.Top()
 		if f.Loader() != before.loader && f.Unreachable() != "" {
-			n.loader, n.url, n.failure = f.Loader(), f.Unreachable(), t.responses.lastError()
+			n.loader, n.url, n.failure = f.Loader(), f.Unreachable(), t.responses.LastError()
 			return true, nil
 		}
 		switch {
@@ -256,7 +256,7 @@ func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOpti
 		nav.Note = v.handoversSince(ctx, handovers)
 	case n.failure == netErrAborted && v.emptyResponse(n.loader):
 		nav.Note = "the server returned no content; the page did not change"
-		nav.HTTPStatus = v.tab.responses.of(n.loader).status
+		nav.HTTPStatus = v.tab.responses.Of(n.loader).Status
 	case n.failure == netErrInvalidAuth:
 		v.waitForErrorPage(ctx, n.loader)
 		if err := v.policyError(ctx, n); err != nil {
@@ -282,9 +282,9 @@ func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOpti
 		return nil, v.redirected(n, err)
 	}
 	if n.loader != "" && nav.Note == "" {
-		res := v.tab.responses.of(v.navigationState().loader)
-		nav.HTTPStatus = res.status
-		if res.pdf {
+		res := v.tab.responses.Of(v.navigationState().loader)
+		nav.HTTPStatus = res.Status
+		if res.PDF {
 			nav.Note = notePDF
 		}
 		nav.Note = joinNotes(nav.Note, v.tab.truncatedNote())
@@ -301,7 +301,7 @@ const netErrAborted = "net::ERR_ABORTED"
 // emptyResponse reports whether the HTTP status of a navigation's response means that the response
 // has no document.
 func (v *View) emptyResponse(loader cdp.LoaderID) bool {
-	status := v.tab.responses.of(loader).status
+	status := v.tab.responses.Of(loader).Status
 	return status == http.StatusNoContent || status == http.StatusResetContent
 }
 
@@ -369,7 +369,7 @@ func (v *View) fillNavigation(ctx context.Context, nav *executor.Navigation) err
 	late := time.After(v.tab.timing.World)
 	for {
 		changed := v.tab.tree.NextChange()
-		d, err := v.document(ctx, executor.OpRead)
+		d, err := v.client.Document(ctx, executor.OpRead)
 		if err != nil {
 			return err
 		}

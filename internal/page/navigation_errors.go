@@ -33,13 +33,13 @@ func (v *View) redirected(n *navigationResult, err error) error {
 // by a network error. It returns nil for any other document.
 func (v *View) deniedNavigationError(ctx context.Context, n *navigationResult) error {
 	s := v.tab.tree.Lock()
-	d, f := v.tab.bestKnownDocument(s), s.Top()
+	d, f := s.BestKnownDocument(), s.Top()
 	isErrorPage := f.Unreachable() != "" && f.Loader() == n.loader
 	s.Unlock()
 	if !isErrorPage {
 		return nil
 	}
-	err := v.check(ctx, d, executor.OpRead, "")
+	err := v.client.Check(ctx, d, executor.OpRead, "")
 	if errors.Is(err, executor.ErrPolicyDenied) {
 		return err
 	}
@@ -55,7 +55,7 @@ const noteAuth = "the server asks for a user name and password"
 
 // failedURL returns the URL at which a navigation failed, which may be the target of a redirect.
 func (v *View) failedURL(n *navigationResult) string {
-	return cmp.Or(v.tab.responses.requestedURL(), n.url)
+	return cmp.Or(v.tab.responses.RequestedURL(), n.url)
 }
 
 // policyError returns the error of the network policy or of the gate if one of them prevented the
@@ -97,7 +97,7 @@ func (v *View) navigationError(ctx context.Context, n *navigationResult) error {
 	case "net::ERR_TOO_MANY_REDIRECTS":
 		hint, retryable = "Redirect loop. Try another URL of the site.", false
 	case "net::ERR_HTTP_RESPONSE_CODE_FAILURE":
-		failure = fmt.Sprintf("HTTP status %d, and no page", v.tab.responses.newest().status)
+		failure = fmt.Sprintf("HTTP status %d, and no page", v.tab.responses.Newest().Status)
 	default:
 		if strings.HasPrefix(n.failure, "net::ERR_CERT_") || strings.HasPrefix(n.failure, "net::ERR_SSL_") {
 			hint, retryable = "The browser does not accept the site's certificate. Ask the user, or use another site.", false
@@ -112,7 +112,7 @@ func (v *View) navigationError(ctx context.Context, n *navigationResult) error {
 func (v *View) LoadFailure(ctx context.Context) error {
 	s := v.tab.tree.Lock()
 	f := s.Top()
-	n := navigationResult{loader: f.Loader(), url: f.Unreachable(), failure: v.tab.responses.lastError()}
+	n := navigationResult{loader: f.Loader(), url: f.Unreachable(), failure: v.tab.responses.LastError()}
 	s.Unlock()
 	if n.url != "" {
 		return v.navigationError(ctx, &n)
@@ -128,7 +128,7 @@ func (v *View) proxyFailure() error {
 	f := s.Top()
 	loader, host := f.Loader(), hostOf(f.URL())
 	s.Unlock()
-	if !t.responses.of(loader).proxy || t.opts.ProxyError == nil {
+	if !t.responses.Of(loader).Proxy || t.opts.ProxyError == nil {
 		return nil
 	}
 	return t.opts.ProxyError(host)

@@ -18,7 +18,7 @@ func (t *Tab) obstacleOf(d *frames.Document, signals []byte) *executor.Obstacle 
 		t.log.Debug("decoding obstacle signals failed", "error", err)
 		return nil
 	}
-	s.Status = t.responses.of(d.Loader).status
+	s.Status = t.responses.Of(d.Loader).Status
 	state := t.tree.Lock()
 	for f := range state.Frames() {
 		if f != state.Top() {

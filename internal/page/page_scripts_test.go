@@ -13,6 +13,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/record"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
@@ -39,7 +40,7 @@ func attach(t *testing.T, b *cdptest.FakeTransport) *Tab {
 
 // offlineTab returns a tab without a browser, of which only the top frame is known.
 func offlineTab(top cdp.FrameID) *Tab {
-	t := &Tab{openerGroup: new(openerGroup), recording: newRecorder(recorderOptions{})}
+	t := &Tab{openerGroup: new(openerGroup), recording: record.New(record.Options{})}
 	t.sess, t.main, t.log, t.timing = new(cdpconn.Session), top, slog.New(slog.DiscardHandler), timing.Current()
 	t.tree = frames.New(t.sess, top, frameObserver{t}, "", t.log, t.timing)
 	return t

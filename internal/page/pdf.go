@@ -25,7 +25,7 @@ type PrintedPDF struct {
 func (v *View) PDF(ctx context.Context, opts executor.PDFOptions) (*PrintedPDF, error) {
 	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
-	top, err := v.document(ctx, executor.OpRead)
+	top, err := v.client.Document(ctx, executor.OpRead)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (v *View) allReadable(ctx context.Context) (readable, known bool) {
 		if d.World == "" {
 			return false, false
 		}
-		if v.check(ctx, d, executor.OpRead, "") != nil {
+		if v.client.Check(ctx, d, executor.OpRead, "") != nil {
 			return false, true
 		}
 	}

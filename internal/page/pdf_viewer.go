@@ -26,7 +26,7 @@ const notePDF = "this is a PDF in the browser's viewer, whose text cannot be rea
 func (v *View) navigateWith(ctx context.Context, opts *executor.NavigateOptions, what string, start func(context.Context) (*navigationResult, error)) (*executor.Navigation, error) {
 	before := v.navigationState().loader
 	nav, err := v.navigateAttached(ctx, opts, what, start)
-	for n := 0; n < maxReattach && errors.Is(err, executor.ErrDetached) && v.tab.responses.showPDF(); n++ {
+	for n := 0; n < maxReattach && errors.Is(err, executor.ErrDetached) && v.tab.responses.ShowPDF(); n++ {
 		if v.tab.EnsureAttached(ctx) != nil {
 			return nil, err
 		}
@@ -50,9 +50,9 @@ func (v *View) waitAfterReattach(ctx context.Context, loader cdp.LoaderID, opts 
 	if err := v.fillNavigation(ctx, nav); err != nil {
 		return nil, err
 	}
-	res := v.tab.responses.newest() // the document's own was forgotten when the debugger was detached
-	nav.HTTPStatus = res.status
-	if res.pdf {
+	res := v.tab.responses.Newest() // the document's own was forgotten when the debugger was detached
+	nav.HTTPStatus = res.Status
+	if res.PDF {
 		nav.Note = notePDF
 	}
 	return nav, nil

@@ -56,7 +56,7 @@ func (v *View) DescribePointed(ctx context.Context, e *PointedElement) (*executo
 	if !e.doc.IsCurrent() {
 		return nil, frames.ErrDocumentGone
 	}
-	if err := v.checkFrame(ctx, e.doc.Frame, executor.OpRead, ""); err != nil {
+	if err := v.client.CheckFrame(ctx, e.doc.Frame, executor.OpRead, ""); err != nil {
 		return nil, err
 	}
 	var label *refDescription

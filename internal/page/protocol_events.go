@@ -18,6 +18,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/record"
 )
 
 // consumeEvents handles the events of the tab's targets, in order, until the target is gone.
@@ -124,7 +125,7 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case "Page.lifecycleEvent":
 		on(ev, cdppage.LifecycleEvent, func(e cdppage.EventLifecycleEvent) {
 			s.Lifecycle(e.FrameID, e.LoaderID, e.Name)
-			t.recording.lifecycle(e)
+			t.recording.Lifecycle(e)
 		})
 	case "Page.frameStartedNavigating":
 		on(ev, cdppage.FrameStartedNavigating, func(e cdppage.EventFrameStartedNavigating) {
@@ -156,11 +157,11 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case "Runtime.exceptionThrown":
 		on(ev, runtime.ExceptionThrown, func(e runtime.EventExceptionThrown) {
 			t.pageError(s, ev.Session, e.ExceptionDetails)
-			t.recording.exceptionThrown(s, ev.Session, e)
+			t.recording.ExceptionThrown(s, ev.Session, e)
 		})
 	case "Runtime.consoleAPICalled":
-		if t.recording.on() {
-			on(ev, runtime.ConsoleAPICalled, func(e runtime.EventConsoleAPICalled) { t.recording.consoleCalled(s, ev.Session, e) })
+		if t.recording.On() {
+			on(ev, runtime.ConsoleAPICalled, func(e runtime.EventConsoleAPICalled) { t.recording.ConsoleCalled(s, ev.Session, e) })
 		}
 		return nil // no notify: a page may log in a loop
 	case "Inspector.targetCrashed":
@@ -192,21 +193,21 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case "Network.requestWillBeSent":
 		on(ev, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) {
 			t.inflight.sent(e)
-			t.recording.requestSent(s, ev.Session, e)
+			t.recording.RequestSent(s, ev.Session, e)
 			if e.Type == network.ResourceTypeDocument && e.FrameID == t.main && e.Request != nil {
-				t.responses.requested(documentRequest{e.LoaderID, e.Request.Method, e.Request.URL})
+				t.responses.Requested(record.DocumentRequest{Loader: e.LoaderID, Method: e.Request.Method, URL: e.Request.URL})
 			}
 		})
 	case "Network.responseReceived":
 		on(ev, network.ResponseReceived, func(e network.EventResponseReceived) {
-			t.recording.responseReceived(s, ev.Session, e)
+			t.recording.ResponseReceived(s, ev.Session, e)
 			t.inflight.responded(e)
 			switch {
 			case e.Type != network.ResourceTypeDocument || e.Response == nil:
 			case e.FrameID == t.main:
-				t.responses.responded(e.LoaderID, s.Top().Loader(), e.Response)
+				t.responses.Responded(e.LoaderID, s.Top().Loader(), e.Response)
 			case e.Response.MimeType == "application/pdf":
-				t.responses.respondedWithPDF()
+				t.responses.RespondedWithPDF()
 			}
 		})
 	case "Network.dataReceived":
@@ -215,14 +216,14 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case "Network.loadingFinished":
 		on(ev, network.LoadingFinished, func(e network.EventLoadingFinished) {
 			t.inflight.done(e.RequestID)
-			t.recording.loadingFinished(e)
+			t.recording.LoadingFinished(e)
 		})
 	case "Network.loadingFailed":
 		on(ev, network.LoadingFailed, func(e network.EventLoadingFailed) {
 			t.inflight.done(e.RequestID)
-			t.recording.loadingFailed(e)
+			t.recording.LoadingFailed(e)
 			if e.Type == network.ResourceTypeDocument && ev.Session == t.sess {
-				t.responses.failed(e.ErrorText)
+				t.responses.Failed(e.ErrorText)
 				if !e.Canceled {
 					s.CutShort(cdp.LoaderID(e.RequestID), e.ErrorText)
 				}

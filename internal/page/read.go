@@ -72,7 +72,7 @@ func (v *View) text(ctx context.Context, o executor.TextOptions) (*executor.Text
 func (v *View) readRoot(ctx context.Context, target executor.Target) (*element, error) {
 	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
-	d, err := v.document(ctx, executor.OpRead)
+	d, err := v.client.Document(ctx, executor.OpRead)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (v *View) readRoot(ctx context.Context, target executor.Target) (*element, 
 // zero target, it returns all documents that may be read, and 0.
 func (v *View) readScope(ctx context.Context, target executor.Target) ([]*frames.Document, int, error) {
 	if target.IsZero() {
-		docs := v.allowed(ctx, executor.OpRead)
+		docs := v.client.Allowed(ctx, executor.OpRead)
 		if len(docs) == 0 {
 			return nil, 0, frames.ErrDocumentGone // between two documents
 		}
@@ -258,7 +258,7 @@ func (v *View) links(ctx context.Context, o executor.LinksOptions) (*executor.Li
 	}
 	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
-	top, err := v.document(ctx, executor.OpRead)
+	top, err := v.client.Document(ctx, executor.OpRead)
 	if err != nil {
 		return nil, err
 	}

@@ -7,19 +7,20 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/record"
 )
 
 // Record starts recording the activity of the tab. Recording stops when StopRecording has been
 // called as often as Record.
 func (t *Tab) Record() {
-	if !t.recording.start() {
+	if !t.recording.Start() {
 		return
 	}
 	if !t.Attached() {
 		return
 	}
 	for _, s := range t.tree.Sessions() {
-		if _, err := s.Start(context.Background(), "Network.enable", t.recording.networkParams()); err != nil {
+		if _, err := s.Start(context.Background(), "Network.enable", t.recording.NetworkParams()); err != nil {
 			t.log.Debug("retaining response bodies", "error", err)
 		}
 	}
@@ -27,19 +28,21 @@ func (t *Tab) Record() {
 
 // StopRecording ends the recording that one call of Record started. The log is dropped when no
 // recording is left.
-func (t *Tab) StopRecording() { t.recording.stop() }
+func (t *Tab) StopRecording() { t.recording.Stop() }
 
 // visibility returns what the client may receive of what the tab recorded. The documents of a record
 // must be known, and the gate must allow reading each of them with the URL that it had at that time. The
 // gate is queried once per document and URL.
-func (v *View) visibility(ctx context.Context) visibility {
-	denied := cached(func(d frames.Document) bool { return v.check(ctx, &d, executor.OpRead, "") != nil })
-	return visibility{
+func (v *View) visibility(ctx context.Context) record.Visibility {
+	denied := cached(func(d frames.Document) bool { return v.client.Check(ctx, &d, executor.OpRead, "") != nil })
+	return record.Visibility{
 		Records: func(path []*frames.Document) bool {
 			return path != nil && !slices.ContainsFunc(path, func(d *frames.Document) bool { return denied(*d) })
 		},
-		URL:       cached(func(url string) bool { return v.check(ctx, v.tab.documentAt(url), executor.OpList, "") == nil }),
-		Documents: func() []*frames.Document { return v.allowed(ctx, executor.OpRead) },
+		URL: cached(func(url string) bool {
+			return v.client.Check(ctx, v.tab.tree.DocumentAt(url), executor.OpList, "") == nil
+		}),
+		Documents: func() []*frames.Document { return v.client.Allowed(ctx, executor.OpRead) },
 	}
 }
 
@@ -59,17 +62,17 @@ func cached[K comparable](f func(K) bool) func(K) bool {
 // Console returns console messages of the page.
 func (v *View) Console(ctx context.Context, opts *executor.ConsoleOptions) (*executor.Console, error) {
 	o := *cmp.Or(opts, new(executor.ConsoleOptions))
-	if err := checkLevel(o.Level); err != nil {
+	if err := record.CheckLevel(o.Level); err != nil {
 		return nil, err
 	}
-	d, err := v.document(ctx, executor.OpRead)
+	d, err := v.client.Document(ctx, executor.OpRead)
 	if err != nil {
 		return nil, err
 	}
 	v.mu.Lock()
 	cursor := v.consoleCursor
 	v.mu.Unlock()
-	res, last := v.tab.recording.messages(ctx, v.visibility(ctx), cursor, o)
+	res, last := v.tab.recording.Console(ctx, v.visibility(ctx), cursor, o)
 	res.Origin = d.Origin
 	if o.Clear {
 		v.mu.Lock()
@@ -81,11 +84,11 @@ func (v *View) Console(ctx context.Context, opts *executor.ConsoleOptions) (*exe
 
 // PageErrors returns uncaught errors of the page.
 func (v *View) PageErrors(ctx context.Context, opts *executor.PageErrorsOptions) (*executor.PageErrors, error) {
-	d, err := v.document(ctx, executor.OpRead)
+	d, err := v.client.Document(ctx, executor.OpRead)
 	if err != nil {
 		return nil, err
 	}
-	res := v.tab.recording.pageErrors(v.visibility(ctx), *cmp.Or(opts, new(executor.PageErrorsOptions)))
+	res := v.tab.recording.PageErrors(v.visibility(ctx), *cmp.Or(opts, new(executor.PageErrorsOptions)))
 	res.Origin = d.Origin
 	return res, nil
 }
@@ -99,11 +102,11 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 	case o.ID != "" && o.Filter != "":
 		return nil, executor.Errorf(executor.ErrBadArgs, "Give one or the other.", "both id and filter given")
 	}
-	d, err := v.document(ctx, executor.OpRead)
+	d, err := v.client.Document(ctx, executor.OpRead)
 	if err != nil {
 		return nil, err
 	}
-	res, q, err := v.tab.recording.requests(v.visibility(ctx), o)
+	res, q, err := v.tab.recording.Requests(v.visibility(ctx), o)
 	if err != nil {
 		return nil, err
 	}
@@ -116,14 +119,14 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 			return nil, err
 		}
 	}
-	res.Requests = append(res.Requests, q.redacted())
+	res.Requests = append(res.Requests, q.Redacted())
 	return res, nil
 }
 
 // readBody adds the text of the response to q, up to size characters. The body of another site, which
 // the page itself may not be able to read, is returned only if the gate allows reading that site.
-func (v *View) readBody(ctx context.Context, q *requestRecord, size int) error {
-	if err := v.check(ctx, v.tab.documentAt(q.URL), executor.OpRead, ""); err != nil {
+func (v *View) readBody(ctx context.Context, q *record.RequestRecord, size int) error {
+	if err := v.client.Check(ctx, v.tab.tree.DocumentAt(q.URL), executor.OpRead, ""); err != nil {
 		return err
 	}
 	switch {
@@ -132,5 +135,5 @@ func (v *View) readBody(ctx context.Context, q *requestRecord, size int) error {
 	case v.tab.opts.Attach != nil:
 		return executor.Errorf(executor.ErrBadArgs, "Omit body, or read the page.", "response bodies are not available in the user's own Chrome")
 	}
-	return q.readBody(ctx, v.tab.tree, size)
+	return q.ReadBody(ctx, v.tab.tree, size)
 }

@@ -136,7 +136,7 @@ func (v *View) resolveRef(ctx context.Context, given executor.Ref, op executor.O
 	for _, d := range v.tab.tree.Documents() {
 		if d.World == n.World {
 			el := &element{doc: d, id: n.ID, ref: ref, matches: 1, shown: &shownRef{ref: ref, doc: d, id: n.ID, at: l.At}}
-			return el, v.checkFrame(ctx, d.Frame, op, "")
+			return el, v.client.CheckFrame(ctx, d.Frame, op, "")
 		}
 	}
 	return nil, v.refError(ctx, ref, "ref %s belongs to a document that was unloaded")
@@ -175,7 +175,7 @@ func (v *View) detachedBeforeActionError(ctx context.Context, el *element) error
 // query finds the first visible match of a selector, or else the first match, in document order of
 // the top document and the frames with its origin. It returns nil if there is no match.
 func (v *View) query(ctx context.Context, selector string, op executor.Operation) (*element, error) {
-	top, err := v.document(ctx, op)
+	top, err := v.client.Document(ctx, op)
 	if err == nil {
 		err = v.checkSelector(selector)
 	}
@@ -279,7 +279,7 @@ func (v *View) firstInDocumentOrder(ctx context.Context, found map[cdp.FrameID]*
 // exposeClosedContent exposes the closed shadow roots and element internals of the documents in
 // which a selector is matched. It reports whether it found new ones.
 func (v *View) exposeClosedContent(ctx context.Context, op executor.Operation) bool {
-	top, err := v.document(ctx, op)
+	top, err := v.client.Document(ctx, op)
 	if err != nil {
 		return false
 	}
@@ -304,7 +304,7 @@ func (v *View) sameOrigin(ctx context.Context, top *frames.Document, op executor
 		if d.IsTop() || d.Origin != top.Origin || d.Origin == executor.OriginOpaque {
 			continue
 		}
-		if v.checkFrame(ctx, d.Frame, op, "") == nil {
+		if v.client.CheckFrame(ctx, d.Frame, op, "") == nil {
 			list = append(list, d)
 		}
 	}
@@ -332,7 +332,7 @@ const maxCandidates = 5
 // those. If item is "", that is the item in which the element of the removed node was, if it is known.
 func (v *View) candidates(ctx context.Context, role, text, item string, removed frames.Node) []executor.Candidate {
 	var list []executor.Candidate
-	for _, d := range v.allowed(ctx, executor.OpRead) {
+	for _, d := range v.client.Allowed(ctx, executor.OpRead) {
 		id := 0
 		if d.World == removed.World {
 			id = removed.ID

@@ -139,7 +139,7 @@ func (t *Tab) madeByGET() bool {
 	s := t.tree.Lock()
 	defer s.Unlock()
 	f := s.Top()
-	return t.responses.of(f.Loader()).method == "GET" || frames.IsBlank(f.URL())
+	return t.responses.Of(f.Loader()).Method == "GET" || frames.IsBlank(f.URL())
 }
 
 // loadAgain runs a command that loads a page again, and waits until the page has committed. It

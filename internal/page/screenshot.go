@@ -28,7 +28,7 @@ func (v *View) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions)
 	}
 	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
-	top, err := v.document(ctx, executor.OpRead)
+	top, err := v.client.Document(ctx, executor.OpRead)
 	if err != nil {
 		return nil, err
 	}
@@ -357,7 +357,7 @@ func (v *View) awaitPaint(ctx context.Context) error {
 		return nil
 	}
 	pending := make(map[*frames.Document]*cdpconn.Pending)
-	for _, d := range v.allowed(ctx, executor.OpRead) {
+	for _, d := range v.client.Allowed(ctx, executor.OpRead) {
 		if d.Session == v.tab.sess {
 			continue
 		}

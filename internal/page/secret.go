@@ -195,7 +195,7 @@ func (v *View) secretFields(ctx context.Context) ([]*element, error) {
 // fieldsOf returns the fields whose ids a function of the page scripts returns.
 func (v *View) fieldsOf(ctx context.Context, function string) ([]*element, error) {
 	var list []*element
-	for _, d := range v.allowed(ctx, executor.OpRead) {
+	for _, d := range v.client.Allowed(ctx, executor.OpRead) {
 		var ids []int
 		if err := d.Call(ctx, &ids, function); err != nil {
 			if errors.Is(err, frames.ErrDocumentGone) && !d.IsTop() {

@@ -95,7 +95,7 @@ func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values 
 func (v *View) customDropdownError(ctx context.Context, el *element, values []string) error {
 	e := executor.Errorf(executor.ErrBadArgs, "Click it and then click the option it shows.", "%s is not a <select>", v.describe(ctx, el))
 	var option *foundElement
-	if len(values) == 0 || el.doc.Call(ctx, &option, "listOption", el.id, values[0]) != nil || option == nil || v.check(ctx, el.doc, executor.OpRead, "") != nil {
+	if len(values) == 0 || el.doc.Call(ctx, &option, "listOption", el.id, values[0]) != nil || option == nil || v.client.Check(ctx, el.doc, executor.OpRead, "") != nil {
 		return e
 	}
 	ref := v.refFor(el.doc.World, option.ID, option.refDescription)

@@ -371,7 +371,7 @@ func (w *changeTracker) titleBefore(ctx context.Context) (title string, known bo
 // fillChanges sets the current URL and title of the page, and how the page differs from what this
 // client last received.
 func (w *changeTracker) fillChanges(ctx context.Context, c *executor.Changes) error {
-	d, err := w.v.document(ctx, executor.OpRead)
+	d, err := w.v.client.Document(ctx, executor.OpRead)
 	if err != nil {
 		if errors.Is(err, executor.ErrPolicyDenied) {
 			c.Note = deniedNote(err)

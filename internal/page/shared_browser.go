@@ -47,7 +47,7 @@ func (v *View) checkClipboard(ctx context.Context, d *frames.Document) error {
 		return executor.Errorf(executor.ErrNotActionable, "Read the text from the page, and enter it with Page.Type.",
 			"copying, cutting and pasting is not available: the sessions of this browser share one clipboard")
 	case v.tab.opts.UserClipboard:
-		return v.check(ctx, d, executor.OpClipboard, "")
+		return v.client.Check(ctx, d, executor.OpClipboard, "")
 	}
 	return nil
 }

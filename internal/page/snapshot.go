@@ -38,7 +38,7 @@ func (v *View) snapshot(ctx context.Context, o executor.SnapshotOptions) (*execu
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Read)
 	defer cancel()
-	top, err := v.document(ctx, executor.OpRead)
+	top, err := v.client.Document(ctx, executor.OpRead)
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +296,7 @@ func (v *View) outline(ctx context.Context, root *element, wo walkOptions) (*out
 func (v *View) readableSubtree(ctx context.Context, d *frames.Document) []*frames.Document {
 	list := []*frames.Document{d}
 	in := map[cdp.FrameID]bool{d.Frame: true}
-	for _, x := range v.allowed(ctx, executor.OpRead) {
+	for _, x := range v.client.Allowed(ctx, executor.OpRead) {
 		if x.Frame != d.Frame && in[x.Parent] {
 			in[x.Frame] = true
 			list = append(list, x)
@@ -310,7 +310,7 @@ func (v *View) readableSubtree(ctx context.Context, d *frames.Document) []*frame
 func (v *View) deniedChildren(ctx context.Context, parents map[cdp.FrameID]*frames.Document) map[cdp.FrameID][]*frames.Document {
 	denied := make(map[cdp.FrameID][]*frames.Document)
 	for _, d := range v.tab.tree.FrameDocuments() {
-		if parents[d.Frame] != nil || parents[d.Parent] == nil || d.World == "" || v.check(ctx, d, executor.OpRead, "") == nil {
+		if parents[d.Frame] != nil || parents[d.Parent] == nil || d.World == "" || v.client.Check(ctx, d, executor.OpRead, "") == nil {
 			continue
 		}
 		denied[d.Parent] = append(denied[d.Parent], d)

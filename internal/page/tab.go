@@ -23,6 +23,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/record"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
@@ -113,7 +114,7 @@ type Tab struct {
 
 	frameAttacher   frameAttacher
 	dialogs         dialogs
-	recording       *recorder
+	recording       *record.Recorder
 	emulation       emulationState
 	rendering       backgroundRendering
 	own             atomic.Bool                          // one of our sessions opened the tab
@@ -126,7 +127,7 @@ type Tab struct {
 	blocking        inputBlocking
 	reports         reportSubscriptions
 	inflight        inflightRequests
-	responses       documentResponses
+	responses       record.Documents
 	floods          logFloods
 	popups          popups
 	entered         entered
@@ -159,10 +160,10 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 	if opts.Opener != nil {
 		t.openerGroup = opts.Opener.openerGroup
 		// Its client reads the popup window's activity later.
-		t.recording = newRecorder(recorderOptions{Popup: true, On: opts.Opener.recording.on(), Paused: opts.Opener.HandedOver(), Timing: t.timing})
+		t.recording = record.New(record.Options{Popup: true, On: opts.Opener.recording.On(), Paused: opts.Opener.HandedOver(), Timing: t.timing})
 	} else {
 		t.openerGroup = new(openerGroup)
-		t.recording = newRecorder(recorderOptions{Timing: t.timing})
+		t.recording = record.New(record.Options{Timing: t.timing})
 	}
 	t.intercepting.Store(opts.RequestFilter != nil && (opts.RequestFilter.FromAttach || opts.Opener != nil && opts.Opener.requestFilterEnabled()))
 	t.openerGroup.add(t)
@@ -219,7 +220,7 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 		{"Runtime.addBinding", runtime.AddBindingParams{Name: BindingName, ExecutionContextName: frames.WorldName}},
 		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": documentStartScript(s == t.sess), "worldName": frames.WorldName, "runImmediately": true}},
 		{"Inspector.enable", nil}, // reports crashes
-		{"Network.enable", t.recording.networkParams()},
+		{"Network.enable", t.recording.NetworkParams()},
 		{method: setAutoAttach},
 	}
 	handedOver := t.HandedOver()

@@ -55,7 +55,7 @@ func (v *View) Upload(ctx context.Context, target executor.Target, files []uploa
 }
 
 func (v *View) upload(ctx context.Context, el *element, files []upload.File) (note string, err error) {
-	if err := v.checkFrame(ctx, el.doc.Frame, executor.OpUpload, ""); err != nil {
+	if err := v.client.CheckFrame(ctx, el.doc.Frame, executor.OpUpload, ""); err != nil {
 		return "", err
 	}
 	var in *fileInput
@@ -151,7 +151,7 @@ func (v *View) openFileChooser(ctx context.Context, el *element) (in *fileInput,
 		return nil, nil, executor.Errorf(executor.ErrNotActionable, "Ask the user to choose the file in the page.",
 			"the page opened a file picker that only the user can answer (showOpenFilePicker)")
 	}
-	if err := v.checkFrame(ctx, chooser.FrameID, executor.OpUpload, ""); err != nil {
+	if err := v.client.CheckFrame(ctx, chooser.FrameID, executor.OpUpload, ""); err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel = context.WithTimeout(parentContext(ctx), t.timing.Input)
@@ -226,7 +226,7 @@ func (v *View) transferFiles(ctx context.Context, d *frames.Document, files []up
 			}
 		}
 	}
-	if err := v.checkFrame(ctx, d.Frame, executor.OpUpload, ""); err != nil { // the policy or the document may have changed during the transfer
+	if err := v.client.CheckFrame(ctx, d.Frame, executor.OpUpload, ""); err != nil { // the policy or the document may have changed during the transfer
 		return err
 	}
 	if err := give(ctx, token, about); err != nil && !done.Load() { // the page's event handlers may fail

@@ -34,7 +34,7 @@ func (v *View) dropFiles(ctx context.Context, el *element, files []upload.File) 
 			if at.frame != nil {
 				return executor.Errorf(executor.ErrNotActionable, "Use an element inside the frame as the target.", "%s has a frame at the point of the drop", v.describeWithRef(tctx, el))
 			}
-			if err := v.checkFrame(tctx, el.doc.Frame, executor.OpUpload, ""); err != nil {
+			if err := v.client.CheckFrame(tctx, el.doc.Frame, executor.OpUpload, ""); err != nil {
 				return err
 			}
 			if err := v.callShown(tctx, el, &problem, "dropFiles", token, el.id, at.inner, about); err != nil {

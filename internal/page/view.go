@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"sync"
 	"time"
@@ -18,8 +17,9 @@ import (
 // HandleDialog, they must be called between Tab.Acquire and the call of the function that it
 // returns.
 type View struct {
-	tab  *Tab
-	opts ViewOptions
+	tab    *Tab
+	client frames.Client
+	opts   ViewOptions
 
 	refs *refTable
 
@@ -69,58 +69,27 @@ func (t *Tab) NewView(opts ViewOptions) *View {
 			return executor.Errorf(executor.ErrPolicyDenied, "Set the session's Gate.", "the session has no policy, so everything is denied")
 		})
 	}
-	return &View{tab: t, opts: opts, refs: newRefTable(), parts: make(map[frames.Node]*outline.Document)}
+	v := &View{tab: t, opts: opts, refs: newRefTable(), parts: make(map[frames.Node]*outline.Document)}
+	v.client = frames.Client{Tree: t.tree, Tab: opts.ID, Gate: opts.Gate, OpenedBySession: t.own.Load, Unmasked: v.unmasked}
+	return v
 }
 
 // Tab returns the tab of the view.
 func (v *View) Tab() *Tab { return v.tab }
 
-// check asks the gate whether op is allowed on d. destination is the URL of a navigation or
-// download, if op has one. It also denies what depends on the content of a document in which the
-// user entered something that is not masked yet.
-func (v *View) check(ctx context.Context, d *frames.Document, op executor.Operation, destination string) error {
-	if err := v.checkGate(ctx, d, op, destination); err != nil {
-		return err
-	}
+// unmasked returns an error if op depends on the content of a document in which the user entered
+// something that is not masked yet.
+func (v *View) unmasked(ctx context.Context, d *frames.Document, op executor.Operation) error {
 	if v.tab.entered.hasReturned(d) { // possibly during this call
 		v.MaskPending(ctx)
 	}
 	return v.tab.unmaskedError(d, op)
 }
 
-// checkGate asks the gate whether op is allowed on d.
-func (v *View) checkGate(ctx context.Context, d *frames.Document, op executor.Operation, destination string) error {
-	access := executor.Access{
-		Tab: v.opts.ID, Document: string(d.Loader), URL: d.URL, Origin: d.Origin,
-		Op: op, Destination: destination, OpenedBySession: v.tab.own.Load(), ErrorPage: d.ErrorPage,
-	}
-	if !d.IsTop() {
-		access.Frame = string(d.Frame)
-	}
-	err := v.opts.Gate.Check(ctx, access)
-	if err == nil {
-		return access.CheckErrorPage()
-	}
-	if !errors.Is(err, executor.ErrPolicyDenied) && !errors.Is(err, executor.ErrConsentRequired) {
-		// Any error of a gate is a denial.
-		return &executor.Error{Code: executor.ErrPolicyDenied, Err: err}
-	}
-	return err
-}
-
-// document returns the top document if the gate allows op on it.
-func (v *View) document(ctx context.Context, op executor.Operation) (*frames.Document, error) {
-	d, err := v.tab.tree.TopDocument(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return d, v.check(ctx, d, op, "")
-}
-
 // documentForEval is document for calls that run the client's own script. It also asks the user for
 // consent.
 func (v *View) documentForEval(ctx context.Context, op executor.Operation) (*frames.Document, error) {
-	d, err := v.document(ctx, op)
+	d, err := v.client.Document(ctx, op)
 	if err == nil {
 		err = v.allowScript(ctx, d)
 	}
@@ -142,22 +111,6 @@ func (v *View) consent(ctx context.Context, d *frames.Document) error {
 		return nil
 	}
 	return v.opts.Consent(ctx, d.Origin)
-}
-
-// allowed returns the documents of the tab, parents first, that the gate allows op on. It omits
-// documents below a denied one, because they would reveal what surrounds them.
-func (v *View) allowed(ctx context.Context, op executor.Operation) []*frames.Document {
-	v.tab.tree.WaitForFrames(ctx)
-	denied := make(map[string]bool)
-	var list []*frames.Document
-	for _, d := range v.tab.tree.Documents() {
-		if denied[string(d.Parent)] || v.check(ctx, d, op, "") != nil {
-			denied[string(d.Frame)] = true
-			continue
-		}
-		list = append(list, d)
-	}
-	return list
 }
 
 // refFor returns the ref of an element for a result that describes it as l. It assigns a new one if
@@ -194,7 +147,7 @@ func (v *View) Info(ctx context.Context) (url, title, origin string, err error) 
 	detached := s.Detached()
 	lastKnown := s.LastKnown()
 	if detached || d == nil && dialog {
-		d = t.bestKnownDocument(s)
+		d = s.BestKnownDocument()
 	}
 	s.Unlock()
 	if d == nil { // only report that the tab exists
@@ -202,9 +155,10 @@ func (v *View) Info(ctx context.Context) (url, title, origin string, err error) 
 		if detached || t.own.Load() {
 			origin = executor.OriginInternal
 		}
-		d = t.documentOf(t.main, "about:blank", origin)
+		d = t.tree.UnknownDocument(t.main)
+		d.URL, d.Origin = "about:blank", origin
 	}
-	if err := v.check(ctx, d, executor.OpList, ""); err != nil {
+	if err := v.client.Check(ctx, d, executor.OpList, ""); err != nil {
 		return "", "", "", err
 	}
 	if t.HandedOver() {
@@ -233,65 +187,19 @@ func (v *View) DialogNote() string {
 // CanRead reports whether the gate allows reading the document of a frame and of all frames around
 // it. It returns false for an unknown frame.
 func (v *View) CanRead(ctx context.Context, frame string) bool {
-	return v.checkFrame(ctx, cdp.FrameID(frame), executor.OpRead, "") == nil
-}
-
-// checkFrame checks with the gate whether op is allowed on the document of a frame, and whether the
-// documents around it may be read, because the frame would reveal them.
-func (v *View) checkFrame(ctx context.Context, id cdp.FrameID, op executor.Operation, destination string) error {
-	t := v.tab
-	var path []*frames.Document
-	s := t.tree.Lock()
-	for f := s.Frame(id); f != nil; f = s.Frame(f.Parent()) {
-		if s.IsInitial(f) {
-			continue // its empty document belongs to the parent
-		}
-		d := s.Document(f)
-		if d == nil && f == s.Top() {
-			d = t.bestKnownDocument(s)
-		}
-		if d == nil {
-			d = t.documentOf(f.ID(), f.URL(), executor.OriginOpaque)
-			d.Parent = f.Parent()
-		}
-		path = append(path, d)
-	}
-	s.Unlock()
-	if len(path) == 0 || !path[len(path)-1].IsTop() {
-		return &executor.Error{Code: executor.ErrPolicyDenied, Retryable: true, Err: errors.New("the frame was removed, or is not known yet"), Hint: "Take a new snapshot."}
-	}
-	for i, d := range path {
-		if i > 0 {
-			op, destination = executor.OpRead, ""
-		}
-		if err := v.check(ctx, d, op, destination); err != nil {
-			return err
-		}
-	}
-	return nil
+	return v.client.CheckFrame(ctx, cdp.FrameID(frame), executor.OpRead, "") == nil
 }
 
 // KnowsDocument reports whether the document that a frame of the tab shows is known, so that a check
 // by the gate has a meaning.
-func (t *Tab) KnowsDocument(frame string) bool {
-	s := t.tree.Lock()
-	defer s.Unlock()
-	f := s.Frame(cdp.FrameID(frame))
-	for f != nil && s.IsInitial(f) {
-		f = s.Frame(f.Parent())
-	}
-	return f != nil && (f == s.Top() || f.World() != "")
-}
+func (t *Tab) KnowsDocument(frame string) bool { return t.tree.KnowsDocument(cdp.FrameID(frame)) }
 
 // CheckDownload checks with the gate whether a frame of the tab may download url.
 func (v *View) CheckDownload(ctx context.Context, frame, url string) error {
-	return v.checkFrame(ctx, cdp.FrameID(frame), executor.OpDownload, url)
+	return v.client.CheckFrame(ctx, cdp.FrameID(frame), executor.OpDownload, url)
 }
 
 // Check checks with the gate whether op is allowed on the top document.
 func (v *View) Check(ctx context.Context, op executor.Operation, destination string) error {
-	s := v.tab.tree.Lock()
-	d := v.tab.bestKnownDocument(s)
-	s.Unlock()
-	return v.check(ctx, d, op, destination)
+	return v.client.CheckTop(ctx, op, destination)
 }

@@ -12,7 +12,7 @@ import (
 // queryViewTransitions asks the documents that may be read whether a view transition is active in
 // them. The caller gets the answer from the returned function.
 func (v *View) queryViewTransitions(ctx context.Context) (func() (bool, error), error) {
-	docs := v.allowed(ctx, executor.OpRead)
+	docs := v.client.Allowed(ctx, executor.OpRead)
 	pending := make([]*cdpconn.Pending, len(docs))
 	for i, d := range docs {
 		p, err := d.Start(ctx, "hasActiveViewTransition")
@@ -51,7 +51,7 @@ func (v *View) checkViewTransition(ctx context.Context, active func() (bool, err
 	past, complete := v.tab.tree.PastDocuments()
 	denied := hidden || !complete
 	for _, d := range past {
-		denied = denied || v.check(ctx, d, executor.OpRead, "") != nil
+		denied = denied || v.client.Check(ctx, d, executor.OpRead, "") != nil
 	}
 	if denied {
 		return &executor.Error{Code: executor.ErrPolicyDenied, Retryable: true,

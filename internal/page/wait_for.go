@@ -113,7 +113,7 @@ func conditionNames(cond executor.WaitCondition) []string {
 // evaluate sets unmet to the conditions that are currently false.
 func (w *waiter) evaluate(ctx context.Context) error {
 	v := w.v
-	top, err := v.document(ctx, executor.OpRead)
+	top, err := v.client.Document(ctx, executor.OpRead)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (w *waiter) evaluate(ctx context.Context) error {
 	}
 	if w.cond.Text != "" || w.cond.TextGone != "" {
 		has, hasGone := false, false
-		for _, d := range v.allowed(ctx, executor.OpRead) {
+		for _, d := range v.client.Allowed(ctx, executor.OpRead) {
 			var got [2]bool
 			if err := d.Call(ctx, &got, "hasText", w.cond.Text, w.cond.TextGone); err != nil {
 				if errors.Is(err, frames.ErrDocumentGone) && !d.IsTop() {
@@ -164,7 +164,7 @@ func (w *waiter) evaluate(ctx context.Context) error {
 		}
 	}
 	if w.cond.Expression != "" {
-		if err := v.check(ctx, top, executor.OpEval, ""); err != nil {
+		if err := v.client.Check(ctx, top, executor.OpEval, ""); err != nil {
 			return err
 		}
 		if w.consented != top.Origin { // one prompt for all attempts

@@ -1,3 +1,4 @@
+// Package redact removes secrets from text that a page wrote, read or requested.
 package redact
 
 import (
@@ -22,7 +23,7 @@ const (
 	maxHeaderValue = 300
 )
 
-// headersOf returns headers by their lower-case names, without secrets.
+// Headers returns headers by their lower-case names, without secrets.
 func Headers(h network.Headers) map[string]string {
 	kept := make(map[string]string)
 	for _, name := range slices.Sorted(maps.Keys(h)) {
@@ -69,7 +70,7 @@ var (
 	secretJWT = lazyregexp.New(`\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*`)
 )
 
-// redactBody replaces the values that grant access in text that a page wrote, read or requested. It
+// Secrets replaces the values that grant access in text that a page wrote, read or requested. It
 // recognizes them by their format or their name.
 func Secrets(text string) string {
 	text = secretMember().ReplaceAllStringFunc(text, func(member string) string {
@@ -81,7 +82,7 @@ func Secrets(text string) string {
 	return secretJWT().ReplaceAllString(text, hidden)
 }
 
-// maskFieldValues masks the values of password and payment card fields in HTML, as the page scripts
+// FieldValues masks the values of password and payment card fields in HTML, as the page scripts
 // mask them (js/secret_fields.js).
 func FieldValues(text string) string {
 	if !strings.Contains(text, "<") {
@@ -118,7 +119,7 @@ func FieldValues(text string) string {
 	}
 }
 
-// fieldMask is what the page scripts return instead of a secret value.
+// FieldMask is what the page scripts return instead of a secret value.
 const FieldMask = "••••"
 
 var (

@@ -1,4 +1,4 @@
-package page
+package record
 
 import (
 	"cmp"
@@ -22,8 +22,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/redact"
 )
 
-// A requestRecord is one request of a page. recorder.mu guards it.
-type requestRecord struct {
+// A RequestRecord is one request of a page. Recorder.mu guards it.
+type RequestRecord struct {
 	executor.Request // with the complete URL
 
 	sess     *cdpconn.Session
@@ -35,12 +35,12 @@ type requestRecord struct {
 	timeout  time.Duration // for reading its body
 }
 
-// requestSent records a request.
-func (r *recorder) requestSent(s *frames.State, sess *cdpconn.Session, e network.EventRequestWillBeSent) {
+// RequestSent records a request.
+func (r *Recorder) RequestSent(s *frames.State, sess *cdpconn.Session, e network.EventRequestWillBeSent) {
 	r.update(func(l *activityLog) { r.sent(s, l, sess, e) })
 }
 
-func (r *recorder) sent(s *frames.State, l *activityLog, sess *cdpconn.Session, e network.EventRequestWillBeSent) {
+func (r *Recorder) sent(s *frames.State, l *activityLog, sess *cdpconn.Session, e network.EventRequestWillBeSent) {
 	if e.Request == nil {
 		return
 	}
@@ -59,7 +59,7 @@ func (r *recorder) sent(s *frames.State, l *activityLog, sess *cdpconn.Session, 
 	if f == nil {
 		return
 	}
-	q := &requestRecord{sess: sess, id: e.RequestID, started: e.Timestamp, document: e.Type == network.ResourceTypeDocument, timeout: r.timing.Read}
+	q := &RequestRecord{sess: sess, id: e.RequestID, started: e.Timestamp, document: e.Type == network.ResourceTypeDocument, timeout: r.timing.Read}
 	path := []*frames.Document{} // empty for the top document: no document sent its request
 	if !q.document && e.LoaderID != f.Loader() {
 		return // of a document that no longer exists
@@ -89,7 +89,7 @@ func (r *recorder) sent(s *frames.State, l *activityLog, sess *cdpconn.Session, 
 // sentUnseen records the first request of a popup window, which was sent before the browser reported
 // the requests of the window, when its response arrives. sent has what the events of a request and its
 // response have in common. The method of the request is not known.
-func (r *recorder) sentUnseen(s *frames.State, l *activityLog, sess *cdpconn.Session, sent network.EventRequestWillBeSent, res *network.Response) {
+func (r *Recorder) sentUnseen(s *frames.State, l *activityLog, sess *cdpconn.Session, sent network.EventRequestWillBeSent, res *network.Response) {
 	if !r.popup || l.requests.last > 0 || sent.Type != network.ResourceTypeDocument || sent.FrameID != s.Top().ID() || res == nil {
 		return
 	}
@@ -101,8 +101,8 @@ func (r *recorder) sentUnseen(s *frames.State, l *activityLog, sess *cdpconn.Ses
 	r.sent(s, l, sess, sent)
 }
 
-// responseReceived records a response.
-func (r *recorder) responseReceived(s *frames.State, sess *cdpconn.Session, e network.EventResponseReceived) {
+// ResponseReceived records a response.
+func (r *Recorder) ResponseReceived(s *frames.State, sess *cdpconn.Session, e network.EventResponseReceived) {
 	r.update(func(l *activityLog) {
 		r.sentUnseen(s, l, sess, network.EventRequestWillBeSent{
 			RequestID: e.RequestID, LoaderID: e.LoaderID, FrameID: e.FrameID, Type: e.Type, Timestamp: e.Timestamp,
@@ -111,9 +111,9 @@ func (r *recorder) responseReceived(s *frames.State, sess *cdpconn.Session, e ne
 	})
 }
 
-// worldAdded finds the documents of requests that the browser reported before their document: its
+// WorldAdded finds the documents of requests that the browser reported before their document: its
 // preload scanner sends requests ahead of the parser.
-func (r *recorder) worldAdded(s *frames.State) {
+func (r *Recorder) WorldAdded(s *frames.State) {
 	r.update(func(l *activityLog) {
 		items := l.requests.items
 		for i := range items {
@@ -148,8 +148,8 @@ func (l *activityLog) responded(id network.RequestID, res *network.Response) {
 	}
 }
 
-// loadingFinished records the end of a request.
-func (r *recorder) loadingFinished(e network.EventLoadingFinished) {
+// LoadingFinished records the end of a request.
+func (r *Recorder) LoadingFinished(e network.EventLoadingFinished) {
 	r.update(func(l *activityLog) {
 		if q := l.running[e.RequestID]; q != nil {
 			q.Bytes = int64(e.EncodedDataLength)
@@ -158,8 +158,8 @@ func (r *recorder) loadingFinished(e network.EventLoadingFinished) {
 	})
 }
 
-// loadingFailed records the end of a request with an error.
-func (r *recorder) loadingFailed(e network.EventLoadingFailed) {
+// LoadingFailed records the end of a request with an error.
+func (r *Recorder) LoadingFailed(e network.EventLoadingFailed) {
 	r.update(func(l *activityLog) {
 		q := l.running[e.RequestID]
 		if q == nil {
@@ -173,9 +173,9 @@ func (r *recorder) loadingFailed(e network.EventLoadingFailed) {
 	})
 }
 
-// lifecycle ends the request for a document that has been parsed completely. The browser also reports
+// Lifecycle ends the request for a document that has been parsed completely. The browser also reports
 // the end of the request, but possibly before we receive the events of an out-of-process iframe.
-func (r *recorder) lifecycle(e cdppage.EventLifecycleEvent) {
+func (r *Recorder) Lifecycle(e cdppage.EventLifecycleEvent) {
 	if e.Name != "DOMContentLoaded" {
 		return
 	}
@@ -206,10 +206,10 @@ func sizeOfHeaders(h map[string]string) int {
 // urlHeaders are headers that contain URLs, possibly of denied sites.
 var urlHeaders = []string{"referer", "origin", "location", "content-location", "refresh", "link"}
 
-// requests returns the visible requests, or found, a copy of the one with the id of o.
-func (r *recorder) requests(visible visibility, o executor.RequestsOptions) (res *executor.Requests, found *requestRecord, err error) {
+// Requests returns the visible requests, or found, a copy of the one with the id of o.
+func (r *Recorder) Requests(visible Visibility, o executor.RequestsOptions) (res *executor.Requests, found *RequestRecord, err error) {
 	type entry struct {
-		requestRecord
+		RequestRecord
 		path []*frames.Document
 	}
 	res = &executor.Requests{Requests: []executor.Request{}}
@@ -243,7 +243,7 @@ func (r *recorder) requests(visible visibility, o executor.RequestsOptions) (res
 	if o.ID == "" {
 		for _, e := range newestOf(list, o.Limit) {
 			e.RequestHeaders, e.ResponseHeaders = nil, nil
-			res.Requests = append(res.Requests, e.redacted())
+			res.Requests = append(res.Requests, e.Redacted())
 		}
 		return res, nil, nil
 	}
@@ -260,11 +260,11 @@ func (r *recorder) requests(visible visibility, o executor.RequestsOptions) (res
 			}
 		}
 	}
-	return res, &e.requestRecord, nil
+	return res, &e.RequestRecord, nil
 }
 
-// redacted returns the request without secrets in its URL.
-func (q *requestRecord) redacted() executor.Request {
+// Redacted returns the request without secrets in its URL.
+func (q *RequestRecord) Redacted() executor.Request {
 	r := q.Request
 	r.URL = redact.Secrets(r.URL)
 	return r
@@ -272,13 +272,13 @@ func (q *requestRecord) redacted() executor.Request {
 
 // matches reports whether the request contains filter in its method, URL, type, status or error,
 // ignoring case.
-func (r *requestRecord) matches(filter string) bool {
+func (r *RequestRecord) matches(filter string) bool {
 	text := strings.Join([]string{r.Method, redact.Secrets(r.URL), r.Type, strconv.Itoa(r.Status), r.Error}, " ")
 	return strings.Contains(strings.ToLower(text), strings.ToLower(filter))
 }
 
-// readBody adds the text of the response to q, up to size characters.
-func (q *requestRecord) readBody(ctx context.Context, tree *frames.Tree, size int) error {
+// ReadBody adds the text of the response to q, up to size characters.
+func (q *RequestRecord) ReadBody(ctx context.Context, tree *frames.Tree, size int) error {
 	switch {
 	case q.Running:
 		return &executor.Error{Code: executor.ErrBadArgs, Retryable: true, Err: fmt.Errorf("request %s is still running", q.ID),
@@ -316,7 +316,7 @@ func (q *requestRecord) readBody(ctx context.Context, tree *frames.Tree, size in
 
 // bodySession returns the CDP session that has the response's body. For a document's request, that
 // is the session of the frame that the document is in.
-func (q *requestRecord) bodySession(tree *frames.Tree) *cdpconn.Session {
+func (q *RequestRecord) bodySession(tree *frames.Tree) *cdpconn.Session {
 	s := tree.Lock()
 	defer s.Unlock()
 	if q.document {

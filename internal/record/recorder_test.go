@@ -1,4 +1,4 @@
-package page
+package record
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 func TestMessagesOfHandover(t *testing.T) {
 	for name, recorded := range map[string]bool{"recorded before": true, "recorded later": false} {
 		t.Run(name, func(t *testing.T) {
-			r := newRecorder(recorderOptions{})
+			r := New(Options{})
 			report := func(at runtime.Timestamp) (accepted bool) {
 				if !r.accepts(at) {
 					return false
@@ -26,17 +26,17 @@ func TestMessagesOfHandover(t *testing.T) {
 				return accepted
 			}
 			if recorded {
-				r.start()
+				r.Start()
 			}
 			if report(1) != recorded {
 				t.Errorf("a message before the handover is accepted: %t", !recorded)
 			}
-			r.pause()
+			r.Pause()
 			report(2)
-			r.resume()
-			r.detached()
+			r.Resume()
+			r.Detached()
 			if !recorded {
-				r.start()
+				r.Start()
 			}
 			if report(1) || report(2) {
 				t.Error("a message up to the end of the handover is accepted later")
@@ -73,12 +73,12 @@ func TestFirstRequestOfPopup(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := frames.New(nil, "F", nil, "", nil, timing.Current()).Lock()
 			defer s.Unlock()
-			r := newRecorder(recorderOptions{Popup: c.popup, On: true})
+			r := New(Options{Popup: c.popup, On: true})
 			for _, e := range c.sent {
-				r.requestSent(s, nil, e)
+				r.RequestSent(s, nil, e)
 			}
-			r.responseReceived(s, nil, response)
-			r.responseReceived(s, nil, later) // of a request that was dropped
+			r.ResponseReceived(s, nil, response)
+			r.ResponseReceived(s, nil, later) // of a request that was dropped
 			var got []string
 			for _, q := range r.log.requests.items {
 				got = append(got, fmt.Sprint(q.item.Method, " ", q.item.URL, " ", q.item.Status))

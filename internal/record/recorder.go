@@ -1,4 +1,5 @@
-package page
+// Package record records what a page logs and requests, and what its documents are responses to.
+package record
 
 import (
 	"sync"
@@ -20,8 +21,8 @@ const (
 	maxKeptBody    = 1 << 20   // bytes of one response body that the browser retains
 )
 
-// recorderOptions are the options of newRecorder.
-type recorderOptions struct {
+// Options are the options of [New].
+type Options struct {
 	// Popup means that a page opened the tab, so that the browser does not report its first request.
 	Popup bool
 	// On starts the log immediately. It is kept until the first recording that started later ends.
@@ -31,9 +32,9 @@ type recorderOptions struct {
 	Timing timing.Timing
 }
 
-// A recorder records the console messages, uncaught errors and requests of a tab while a client wants
+// A Recorder records the console messages, uncaught errors and requests of a tab while a client wants
 // that. It is safe for concurrent use.
-type recorder struct {
+type Recorder struct {
 	popup  bool
 	timing timing.Timing
 
@@ -46,17 +47,18 @@ type recorder struct {
 	private runtime.Timestamp
 }
 
-func newRecorder(o recorderOptions) *recorder {
-	r := &recorder{popup: o.Popup, timing: o.Timing, paused: o.Paused}
+// New returns a recorder of a tab.
+func New(o Options) *Recorder {
+	r := &Recorder{popup: o.Popup, timing: o.Timing, paused: o.Paused}
 	if o.On {
 		r.log = newActivityLog()
 	}
 	return r
 }
 
-// start starts recording for a client, and reports whether nothing was recorded before. stop must be
+// Start starts recording for a client, and reports whether nothing was recorded before. stop must be
 // called as often as start.
-func (r *recorder) start() (started bool) {
+func (r *Recorder) Start() (started bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.clients++
@@ -67,8 +69,8 @@ func (r *recorder) start() (started bool) {
 	return true
 }
 
-// stop ends the recording for a client. The log is dropped when no client is left.
-func (r *recorder) stop() {
+// Stop ends the recording for a client. The log is dropped when no client is left.
+func (r *Recorder) Stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.clients--; r.clients <= 0 {
@@ -76,8 +78,8 @@ func (r *recorder) stop() {
 	}
 }
 
-// on reports whether the activity of the tab is recorded.
-func (r *recorder) on() bool {
+// On reports whether the activity of the tab is recorded.
+func (r *Recorder) On() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.log != nil
@@ -85,7 +87,7 @@ func (r *recorder) on() bool {
 
 // update calls f with the log, which is locked, if the activity of the tab is recorded and the tab
 // is not handed over.
-func (r *recorder) update(f func(*activityLog)) {
+func (r *Recorder) update(f func(*activityLog)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.log != nil && !r.paused {
@@ -95,7 +97,7 @@ func (r *recorder) update(f func(*activityLog)) {
 
 // accepts reports whether a console message or error with the time at may be recorded. None of a
 // handover is recorded, not even later.
-func (r *recorder) accepts(at runtime.Timestamp) bool {
+func (r *Recorder) accepts(at runtime.Timestamp) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.paused {
@@ -104,9 +106,9 @@ func (r *recorder) accepts(at runtime.Timestamp) bool {
 	return r.log != nil && at > r.private
 }
 
-// pause stops recording during a handover. Pending requests count as ended. Objects in messages are
+// Pause stops recording during a handover. Pending requests count as ended. Objects in messages are
 // not read later, because they may then contain what the user did.
-func (r *recorder) pause() {
+func (r *Recorder) Pause() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.paused = true
@@ -118,8 +120,8 @@ func (r *recorder) pause() {
 	}
 }
 
-// resume ends pause.
-func (r *recorder) resume() {
+// Resume ends pause.
+func (r *Recorder) Resume() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.paused = false
@@ -129,14 +131,14 @@ func (r *recorder) resume() {
 type activityLog struct {
 	console  ring[consoleRecord]
 	errors   ring[errorRecord]
-	requests ring[*requestRecord]
-	running  map[network.RequestID]*requestRecord // pending requests, the newest for each id
+	requests ring[*RequestRecord]
+	running  map[network.RequestID]*RequestRecord // pending requests, the newest for each id
 	newest   runtime.Timestamp                    // time of the newest console message or error
 	seen     runtime.Timestamp                    // newest when the tab was last detached; older messages and errors are duplicates
 }
 
 func newActivityLog() *activityLog {
-	return &activityLog{running: make(map[network.RequestID]*requestRecord)}
+	return &activityLog{running: make(map[network.RequestID]*RequestRecord)}
 }
 
 // A ring retains the newest items that are put into it.
@@ -151,7 +153,7 @@ type numbered[T any] struct {
 	item   T
 	number int
 	bytes  int
-	path   []*frames.Document // the document of the item and the documents around it; nil means unknown; see visibility.Records
+	path   []*frames.Document // the document of the item and the documents around it; nil means unknown; see Visibility.Records
 }
 
 // put adds an item of the given size. It returns the items that were dropped to make space.
@@ -182,8 +184,8 @@ func (r *ring[T]) since(number int) (items []numbered[T], dropped int) {
 	return items, max(r.last-number-len(items), 0)
 }
 
-// lost counts events that were dropped before they could be decoded.
-func (r *recorder) lost(ev cdpconn.Event) {
+// Lost counts events that were dropped before they could be decoded.
+func (r *Recorder) Lost(ev cdpconn.Event) {
 	r.update(func(l *activityLog) {
 		switch ev.Method {
 		case "Runtime.consoleAPICalled":
@@ -194,19 +196,19 @@ func (r *recorder) lost(ev cdpconn.Event) {
 	})
 }
 
-// networkParams returns the parameters of Network.enable. The browser retains response bodies only while
+// NetworkParams returns the parameters of Network.enable. The browser retains response bodies only while
 // the tab is recording.
-func (r *recorder) networkParams() map[string]any {
+func (r *Recorder) NetworkParams() map[string]any {
 	total, each := 0, 0
-	if r.on() {
+	if r.On() {
 		total, each = bodyBuffer, maxKeptBody
 	}
 	return map[string]any{"maxTotalBufferSize": total, "maxResourceBufferSize": each}
 }
 
-// detached is called when the tab is detached. It marks pending requests as ended, and the recorded
+// Detached is called when the tab is detached. It marks pending requests as ended, and the recorded
 // messages and errors as seen, because the browser reports them again when the tab is attached.
-func (r *recorder) detached() { r.update((*activityLog).detached) }
+func (r *Recorder) Detached() { r.update((*activityLog).detached) }
 
 func (l *activityLog) detached() {
 	l.seen = l.newest
@@ -231,8 +233,8 @@ func (l *activityLog) alreadyRecorded(at runtime.Timestamp) bool {
 	return false
 }
 
-// A visibility says what a client may receive of the records.
-type visibility struct {
+// A Visibility says what a client may receive of the records.
+type Visibility struct {
 	// Records reports whether a record may be returned. path is the document that it is from and the
 	// documents around it; nil means that they are not known.
 	Records func(path []*frames.Document) bool

@@ -1,4 +1,4 @@
-package page
+package record
 
 import (
 	"cmp"
@@ -61,8 +61,8 @@ type errorRecord struct {
 // levels are the console levels in order of increasing severity.
 var levels = []executor.ConsoleLevel{executor.ConsoleDebug, executor.ConsoleInfo, executor.ConsoleWarning, executor.ConsoleError}
 
-// consoleCalled records a console message.
-func (r *recorder) consoleCalled(s *frames.State, sess *cdpconn.Session, e runtime.EventConsoleAPICalled) {
+// ConsoleCalled records a console message.
+func (r *Recorder) ConsoleCalled(s *frames.State, sess *cdpconn.Session, e runtime.EventConsoleAPICalled) {
 	level := executor.ConsoleInfo
 	switch e.Type {
 	case "debug":
@@ -81,8 +81,8 @@ func (r *recorder) consoleCalled(s *frames.State, sess *cdpconn.Session, e runti
 	})
 }
 
-// exceptionThrown records an uncaught error.
-func (r *recorder) exceptionThrown(s *frames.State, sess *cdpconn.Session, e runtime.EventExceptionThrown) {
+// ExceptionThrown records an uncaught error.
+func (r *Recorder) ExceptionThrown(s *frames.State, sess *cdpconn.Session, e runtime.EventExceptionThrown) {
 	d := e.ExceptionDetails
 	if d == nil {
 		return
@@ -100,7 +100,7 @@ func (r *recorder) exceptionThrown(s *frames.State, sess *cdpconn.Session, e run
 
 // record calls add for a console message or error with the time at, if it must be
 // recorded. path is the document that it is from and the documents around it.
-func (r *recorder) record(s *frames.State, sess *cdpconn.Session, context runtime.ExecutionContextID, at runtime.Timestamp, add func(l *activityLog, path []*frames.Document)) {
+func (r *Recorder) record(s *frames.State, sess *cdpconn.Session, context runtime.ExecutionContextID, at runtime.Timestamp, add func(l *activityLog, path []*frames.Document)) {
 	if !r.accepts(at) {
 		return
 	}
@@ -185,17 +185,17 @@ func fillFormat(parts []string) []string {
 	return append([]string{b.String()}, rest...)
 }
 
-// checkLevel returns ErrBadArgs for an unknown level. "" means all.
-func checkLevel(level executor.ConsoleLevel) error {
+// CheckLevel returns ErrBadArgs for an unknown level. "" means all.
+func CheckLevel(level executor.ConsoleLevel) error {
 	if level == "" || slices.Contains(levels, level) {
 		return nil
 	}
 	return executor.Errorf(executor.ErrBadArgs, "Use debug, info, warning or error.", "level %q is unknown", string(level))
 }
 
-// messages returns the console messages after the one with the number after, and the number of the last
+// Console returns the console messages after the one with the number after, and the number of the last
 // one.
-func (r *recorder) messages(ctx context.Context, visible visibility, after int, o executor.ConsoleOptions) (res *executor.Console, last int) {
+func (r *Recorder) Console(ctx context.Context, visible Visibility, after int, o executor.ConsoleOptions) (res *executor.Console, last int) {
 	res, last = &executor.Console{Messages: []executor.ConsoleMessage{}}, after
 	var items []numbered[consoleRecord]
 	r.update(func(l *activityLog) {
@@ -216,8 +216,8 @@ func (r *recorder) messages(ctx context.Context, visible visibility, after int, 
 	return res, last
 }
 
-// pageErrors returns uncaught errors of the page.
-func (r *recorder) pageErrors(visible visibility, o executor.PageErrorsOptions) *executor.PageErrors {
+// PageErrors returns uncaught errors of the page.
+func (r *Recorder) PageErrors(visible Visibility, o executor.PageErrorsOptions) *executor.PageErrors {
 	res := &executor.PageErrors{}
 	var items []numbered[errorRecord]
 	r.update(func(l *activityLog) { items, res.Dropped = l.errors.since(0) })

@@ -1,4 +1,4 @@
-package page
+package record
 
 import (
 	"context"
@@ -182,7 +182,7 @@ func (n *nestedArguments) isRead() bool {
 
 // readNested reads the objects in messages, the newest first, of the documents that may be read now, with at most maxNestedReads commands. The commands run no script of
 // the page: getters and proxies are not called.
-func (r *recorder) readNested(ctx context.Context, visible visibility, items []numbered[consoleRecord]) {
+func (r *Recorder) readNested(ctx context.Context, visible Visibility, items []numbered[consoleRecord]) {
 	items = slices.DeleteFunc(slices.Clone(items), func(e numbered[consoleRecord]) bool {
 		return e.item.nested.isRead()
 	})
