@@ -53,6 +53,13 @@ func TestIt(t *testing.T) { if first(t) { t.Error("once") } }`, want: "leaked: x
 	if first(t) { n, done := 0, make(chan bool); go func() { n++; close(done) }(); n++; <-done }
 }`, want: "WARNING: DATA RACE"},
 		"failure each time": {code: `func TestIt(t *testing.T) { first(t); t.Error("each time") }`, want: "the tests failed"},
+		"failure and exit": {code: `func TestIt(t *testing.T) { if first(t) { t.Error("once") } }
+func TestY(t *testing.T) { if os.Mkdir("exited", 0o700) == nil { os.Exit(1) } }
+func TestZ(t *testing.T) { t.Error("has not run") }`, want: "fake ended during TestY"},
+		"skip when run again": {code: `func TestIt(t *testing.T) { if first(t) { t.Error("once") } else { t.Skip() } }`, want: "fake.TestIt failed, and did not pass"},
+		"not run again":       {code: `func TestIt(t *testing.T) { t.Run(fmt.Sprint(first(t)), func(t *testing.T) { if t.Name() == "TestIt/true" { t.Error("once") } }) }`, want: "fake.TestIt/true failed, and did not pass"},
+		"exit code": {code: `func TestMain(m *testing.M) { m.Run(); os.Exit(0) }
+func TestIt(t *testing.T) { if first(t) { t.Error("once") } }`, want: "fake passed, but not its tests"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			flags := []string{"-count=1", "-timeout=0"} // with a timer, the runtime reports no deadlock
