@@ -10,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/leakcheck"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
@@ -36,11 +35,7 @@ func TestMain(m *testing.M) {
 	for _, name := range []string{"TMPDIR", "HOME"} {
 		os.Setenv(name, root)
 	}
-	code := m.Run()
-	if err := goleak.Find(); err != nil {
-		fmt.Fprintln(os.Stderr, "leaked goroutines:", err)
-		code = 1
-	}
+	code := leakcheck.Run(m)
 	for _, line := range processesNaming(root) {
 		fmt.Fprintln(os.Stderr, "leaked process:", line)
 		code = 1
