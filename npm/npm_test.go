@@ -23,6 +23,9 @@ import (
 
 const version = "0.0.0-test"
 
+// program is what build.mjs builds. It is named here for deeptest: its files are inputs of the tests.
+const program = "../cmd/chrome-mcp"
+
 // platform returns npm's name of this platform.
 func platform() string {
 	system, processor := runtime.GOOS, runtime.GOARCH

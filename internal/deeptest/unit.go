@@ -39,7 +39,8 @@ type unit struct {
 	kind   kind
 	name   string // unique, with the kind
 	about  string // such as the promise of a mutation
-	inputs string // hash
+	inputs string // hash, when the run began
+	hash   func(*module) string
 	tests  []string
 	// browser is set if its tests can start browsers.
 	browser bool
@@ -82,15 +83,15 @@ func (s shard) of(units []*unit) (part []*unit) {
 	return part
 }
 
-// plan returns the units to run, the largest packages first.
-func (c config) plan(ctx context.Context) ([]*unit, error) {
-	m, err := loadModule(ctx, ".")
+// plan returns the module and the units to run, the largest packages first.
+func (c config) plan(ctx context.Context) (*module, []*unit, error) {
+	m, err := loadModule(ctx, ".", c.raceFlag()...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all, err := c.packageUnits(m)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, mode := range c.modes {
 		for _, mut := range c.mutations {
@@ -98,9 +99,12 @@ func (c config) plan(ctx context.Context) ([]*unit, error) {
 		}
 	}
 	for _, system := range c.vet {
-		all = append(all, vetUnit(m, system))
+		all = append(all, vetUnit(system))
 	}
-	return slices.DeleteFunc(c.shard.of(all), func(u *unit) bool {
+	for _, u := range all {
+		u.inputs = u.hash(m)
+	}
+	return m, slices.DeleteFunc(c.shard.of(all), func(u *unit) bool {
 		return c.kinds != nil && !slices.Contains(c.kinds, u.kind) || c.only != nil && !c.only.MatchString(u.name) && !c.only.MatchString(u.about)
 	}), nil
 }
@@ -116,31 +120,32 @@ func (c config) packageUnits(m *module) ([]*unit, error) {
 		name := m.relative(p.ImportPath)
 		u := unit{kind: packages, name: name, tests: append(tests.names, packageTest), browser: m.drivesBrowser(p), size: m.testSize(p)}
 		u.run = runPackage(p.ImportPath, c.flags(name)...)
-		u.inputs = m.inputs(p, c.flags(name)...)
+		u.hash = func(m *module) string { return m.inputs(p, c.flags(name)...) }
 		all = append(all, &u)
 		if c.race && name == concurrent {
 			u := u
 			u.name += " -short -race"
 			u.run = runPackage(p.ImportPath, "-short", "-race")
-			u.inputs = m.inputs(p, "-short", "-race")
+			u.hash = func(m *module) string { return m.inputs(p, "-short", "-race") }
 			all = append(all, &u)
 		}
 		if slices.Contains(tests.names, floods) && len(c.flags(name)) > 0 { // with the race detector it uses short texts
 			run := "-run=^" + floods + "$"
 			all = append(all, &unit{
-				name: name + " " + run, inputs: m.inputs(p, run), tests: []string{floods, packageTest},
+				name: name + " " + run, hash: func(m *module) string { return m.inputs(p, run) }, tests: []string{floods, packageTest},
 				run: runPackage(p.ImportPath, run),
 			})
 		}
 		for _, target := range tests.fuzz {
 			others = append(others, &unit{
-				kind: fuzz, name: fmt.Sprintf("%s%s.%s", fuzz, name, target), inputs: m.inputs(p, "fuzz", c.fuzztime), tests: []string{single},
-				run: runFuzz(p.ImportPath, target, c.fuzztime),
+				kind: fuzz, name: fmt.Sprintf("%s%s.%s", fuzz, name, target), tests: []string{single},
+				hash: func(m *module) string { return m.inputs(p, "fuzz", c.fuzztime) },
+				run:  runFuzz(p.ImportPath, target, c.fuzztime),
 			})
 		}
 		if tests.benchmarks {
 			others = append(others, &unit{
-				kind: figures, name: string(figures) + name, inputs: m.inputs(p, "bench"), tests: []string{single}, browser: u.browser,
+				kind: figures, name: string(figures) + name, hash: func(m *module) string { return m.inputs(p, "bench") }, tests: []string{single}, browser: u.browser,
 				run: runBenchmarks(p.ImportPath),
 			})
 		}
@@ -158,7 +163,14 @@ const concurrent = "internal/readable"
 
 // flags returns the flags of go test for a package.
 func (c config) flags(name string) []string {
-	if c.race && !slices.Contains(gotest.Serial, name) {
+	if slices.Contains(gotest.Serial, name) {
+		return nil
+	}
+	return c.raceFlag()
+}
+
+func (c config) raceFlag() []string {
+	if c.race {
 		return []string{"-race"}
 	}
 	return nil
