@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,9 +38,10 @@ func TestReruns(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		code string
-		race bool
-		want string // in the error; empty if the run passes
+		code  string
+		race  bool
+		cases []string
+		want  string // in the error; empty if the run passes
 	}{
 		"failure": {code: `func TestIt(t *testing.T) { if first(t) { t.Error("once") } }`},
 		"panic":   {code: `func TestIt(t *testing.T) { if first(t) { panic("once") } }`, want: "panic: once"},
@@ -60,6 +62,8 @@ func TestZ(t *testing.T) { t.Error("has not run") }`, want: "fake ended during T
 		"not run again":       {code: `func TestIt(t *testing.T) { t.Run(fmt.Sprint(first(t)), func(t *testing.T) { if t.Name() == "TestIt/true" { t.Error("once") } }) }`, want: "fake.TestIt/true failed, and did not pass"},
 		"exit code": {code: `func TestMain(m *testing.M) { m.Run(); os.Exit(0) }
 func TestIt(t *testing.T) { if first(t) { t.Error("once") } }`, want: "fake passed, but not its tests"},
+		"case":         {cases: []string{"it"}, code: `func TestIt(t *testing.T) { if first(t) { t.Error("once") }; t.Run("it", func(t *testing.T) {}) }`},
+		"missing case": {cases: []string{"b"}, code: `func TestIt(t *testing.T) { first(t); t.Run("a", func(t *testing.T) {}) }`, want: "no test b has run"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			flags := []string{"-count=1", "-timeout=0"} // with a timer, the runtime reports no deadlock
@@ -80,7 +84,7 @@ func TestIt(t *testing.T) { if first(t) { t.Error("once") } }`, want: "fake pass
 			}
 			var out strings.Builder
 			s := &summary{}
-			err := testRun{flags, []string{"./..."}}.run(s, &out, &out)
+			err := testRun{flags, []string{"./..."}, c.cases}.run(s, &out, &out)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("error %v, want %q\n%s", err, c.want, &out)
 			}
@@ -95,5 +99,20 @@ func TestIt(t *testing.T) { if first(t) { t.Error("once") } }`, want: "fake pass
 				t.Errorf("durations %v", s.durations)
 			}
 		})
+	}
+}
+
+// TestPlan checks that no result of a test that depends on more than go test sees is taken from its cache.
+func TestPlan(t *testing.T) {
+	t.Chdir("../..")
+	runs, err := plan(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range slices.Concat(browserPackages, buildPackages) {
+		i := slices.IndexFunc(runs, func(r testRun) bool { return slices.Contains(r.packages, module+name) })
+		if i < 0 || !slices.Contains(runs[i].flags, uncached) {
+			t.Errorf("%s is in run %d of %q", name, i, runs)
+		}
 	}
 }

@@ -28,6 +28,27 @@ func (s *summary) add(pkg, test string, seconds float64) {
 	s.durations[pkg][test] = seconds
 }
 
+// addAll records the durations of tests by package.
+func (s *summary) addAll(durations map[string]map[string]float64) {
+	for pkg, tests := range durations {
+		for test, seconds := range tests {
+			s.add(pkg, test, seconds)
+		}
+	}
+}
+
+// has reports whether a test has run whose name ends with suffix.
+func (s *summary) has(suffix string) bool {
+	for _, tests := range s.durations {
+		for test := range tests {
+			if strings.HasSuffix(test, suffix) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // write prints the packages and tests that took longest and those that were run again, and writes both
 // lists to dir.
 func (s *summary) write(w io.Writer, dir string) error {
