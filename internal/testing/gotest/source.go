@@ -59,10 +59,11 @@ type function struct {
 
 // Tests returns the tests and fuzz targets in a directory, relative to the root.
 //
-// A test is deep if it calls tier.Long unconditionally, in its own body or in the body of a function of
-// this module that it calls. A call in a condition or in a function literal, such as a subtest, does not
-// count: a landing test can have deep cases. A test that can call package tier in another way does not
-// run completely with -short, and is a landing test.
+// A test is deep if it calls tier.Long, or skips itself, unconditionally or unless tier.LongEnabled
+// returns true, in its own body or in the body of a function of this module that it calls. A call in
+// another condition or in a function literal, such as a subtest, does not count: a landing test can have
+// deep cases. A test that can call package tier in another way does not run completely with -short, and
+// is a landing test.
 func (s *Source) Tests(dir string) ([]Test, error) {
 	p, err := s.load(dir)
 	if err != nil {
@@ -145,10 +146,19 @@ func (s *Source) tier(dir, name string) Tier {
 	p.tiers[name] = Short // of a recursive call
 	t := Short
 	for _, f := range p.functions[name] {
+		returns := false // before the statement
 		for _, statement := range f.body.List {
 			for _, call := range calls(statement) {
+				if isSkip(call) && !returns {
+					t = Deep
+				}
 				t = max(t, s.tierOfCall(dir, f, call))
 			}
+			ast.Inspect(statement, func(n ast.Node) bool {
+				_, isReturn := n.(*ast.ReturnStmt)
+				returns = returns || isReturn
+				return !returns
+			})
 		}
 		ast.Inspect(f.body, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok && t == Short {
@@ -190,17 +200,33 @@ func (s *Source) tierOfCall(dir string, f function, call *ast.CallExpr) Tier {
 	return Short
 }
 
-// calls returns the calls that a statement makes in any case.
+// isSkip reports whether a call skips a test.
+func isSkip(call *ast.CallExpr) bool {
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, method.Sel.Name)
+}
+
+// calls returns the calls that a statement makes in any case, or unless tier.LongEnabled returns true.
 func calls(statement ast.Stmt) (found []*ast.CallExpr) {
 	switch s := statement.(type) {
 	case *ast.ExprStmt, *ast.AssignStmt, *ast.DeclStmt, *ast.ReturnStmt:
+	case *ast.BlockStmt:
+		for _, inner := range s.List {
+			found = append(found, calls(inner)...)
+		}
+		return found
+	case *ast.LabeledStmt:
+		return calls(s.Stmt)
 	case *ast.RangeStmt:
 		return calls(&ast.ExprStmt{X: s.X})
 	case *ast.IfStmt:
 		if s.Init != nil {
-			return calls(s.Init)
+			found = calls(s.Init)
 		}
-		return nil
+		if isNotLong(s.Cond) {
+			found = append(found, calls(s.Body)...)
+		}
+		return found
 	default:
 		return nil
 	}
@@ -212,4 +238,18 @@ func calls(statement ast.Stmt) (found []*ast.CallExpr) {
 		return !literal
 	})
 	return found
+}
+
+// isNotLong reports whether a condition is !tier.LongEnabled().
+func isNotLong(cond ast.Expr) bool {
+	not, ok := ast.Unparen(cond).(*ast.UnaryExpr)
+	if !ok || not.Op != token.NOT {
+		return false
+	}
+	call, ok := ast.Unparen(not.X).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && method.Sel.Name == "LongEnabled"
 }

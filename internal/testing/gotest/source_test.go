@@ -30,6 +30,11 @@ func TestHelper(t *testing.T) { x := start(t); _ = x }
 func TestOtherPackage(t *testing.T) { b.Start(t, 1) }
 func TestMethod(t *testing.T) { new(env).start(t) }
 func TestNotInShort(t *testing.T) { if testing.Short() { t.Skip() } }
+func TestDeepBlock(t *testing.T) { { tier.Long(t) } }
+func TestSkipped(t *testing.T) { t.Skipf("later") }
+func TestSkippedElse(t *testing.T) { if testing.Verbose() { return }; t.Skip() }
+func TestSkippedIf(t *testing.T) { if testing.Verbose() { t.Skip() } }
+func TestSkippedUnlessLong(t *testing.T) { if !tier.LongEnabled() { t.Log("slow"); t.Skip() } }
 func start(t *testing.T) int { return other(t) }
 
 type env struct{}
@@ -54,6 +59,7 @@ func (env) start(t *testing.T) { b.Start(t, 1) }
 	want := map[string]Tier{
 		"TestShort": Short, "FuzzIt": Short, "TestSlow": Landing, "TestDeep": Deep, "TestDeepCase": Landing, "TestDeepIf": Landing,
 		"TestHelper": Deep, "TestOtherPackage": Landing, "TestMethod": Landing, "TestNotInShort": Landing,
+		"TestDeepBlock": Deep, "TestSkipped": Deep, "TestSkippedIf": Short, "TestSkippedElse": Short, "TestSkippedUnlessLong": Deep,
 	}
 	if len(tests) != len(want) {
 		t.Errorf("tests %v", tests)
