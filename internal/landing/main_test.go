@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/gotest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
@@ -113,6 +114,29 @@ func TestPlan(t *testing.T) {
 		i := slices.IndexFunc(runs, func(r testRun) bool { return slices.Contains(r.packages, module+name) })
 		if i < 0 || !slices.Contains(runs[i].flags, uncached) {
 			t.Errorf("%s is in run %d of %q", name, i, runs)
+		}
+	}
+}
+
+// TestBrowserPackages compares the lists of packages whose landing tests drive browsers with the tests.
+func TestBrowserPackages(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}}", "../../...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := gotest.NewSource("../..", strings.TrimSuffix(module, "/"))
+	listed := slices.Concat(browserPackages, raceBrowserPackages)
+	for _, path := range strings.Fields(string(out)) {
+		dir := strings.TrimPrefix(path, module)
+		tests, err := source.Tests(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		drives := slices.ContainsFunc(tests, func(test gotest.Test) bool {
+			return test.Tier == gotest.Landing && source.Reaches(dir, test.Name, "internal/testing/tier.Browser")
+		})
+		if drives != slices.Contains(listed, dir) {
+			t.Errorf("%s: landing tests drive browsers: %v", dir, drives)
 		}
 	}
 }

@@ -13,17 +13,22 @@ import (
 
 const module = "github.com/chrome-mcp/chrome-mcp/"
 
-// browserPackages are the packages whose tests drive browsers, those that take longest first. They run
-// without the race detector, which makes them several times slower; the deep tests use it everywhere.
+// browserPackages are the packages whose landing tests drive browsers, those that take longest first.
+// They run without the race detector, which makes them several times slower; the deep tests use it
+// everywhere.
 var browserPackages = []string{
-	"executor/chromium", "cmd/chrome-mcp", "executor/extension", "extension", "internal/page", "internal/dashboard",
+	"executor/chromium", "cmd/chrome-mcp", "executor/extension", "extension", "internal/dashboard",
 	"extension/store", "examples/ci", "examples/demo", "examples/docker", "examples/embed", "examples/managed", "examples/policy",
-	"examples/shop", "relay",
+	"relay",
 }
 
 // buildPackages are the packages without a browser whose tests build programs. go test does not see the
 // files of these, and would take results for valid that are not. They run with browserPackages.
 var buildPackages = []string{"npm"}
+
+// raceBrowserPackages are the packages with few landing tests that drive browsers. They keep the race
+// detector.
+var raceBrowserPackages = []string{"internal/outline", "policy"}
 
 // slowPackages are the packages without a browser whose tests take longest. They start first, so that
 // none of them runs alone at the end.

@@ -55,6 +55,7 @@ type sourcePackage struct {
 type function struct {
 	body    *ast.BlockStmt
 	imports map[string]string // paths by name
+	test    bool              // in a test file
 }
 
 // Tests returns the tests and fuzz targets in a directory, relative to the root.
@@ -114,7 +115,7 @@ func (s *Source) load(dir string) (*sourcePackage, error) {
 			if d.Recv != nil {
 				name = "." + name
 			}
-			p.functions[name] = append(p.functions[name], function{d.Body, imports})
+			p.functions[name] = append(p.functions[name], function{d.Body, imports, strings.HasSuffix(e.Name(), "_test.go")})
 			if strings.HasSuffix(e.Name(), "_test.go") && isTest(name) {
 				p.tests = append(p.tests, Test{Name: d.Name.Name, File: e.Name()})
 			}
@@ -173,31 +174,71 @@ func (s *Source) tier(dir, name string) Tier {
 
 // tierOfCall returns the tier that a call in f enters.
 func (s *Source) tierOfCall(dir string, f function, call *ast.CallExpr) Tier {
+	switch from, name := s.callee(dir, f, call); {
+	case from == "testing" && name == "Short":
+		return Landing
+	case from == tierDir && name == "Long":
+		return Deep
+	case from == tierDir && (name == "Slow" || name == "Browser"):
+		return Landing
+	case from == tierDir, from == "":
+		return Short
+	case strings.HasPrefix(name, "."):
+		return min(Landing, s.tier(from, name))
+	default:
+		return s.tier(from, name)
+	}
+}
+
+// tierDir is the directory of package tier.
+const tierDir = "internal/testing/tier"
+
+// callee returns the directory and the name of the function of the module, or of package testing, that a
+// call in f calls. A method is one of any type of the package in dir, and its name begins with a period.
+func (s *Source) callee(dir string, f function, call *ast.CallExpr) (from, name string) {
 	switch fun := call.Fun.(type) {
 	case *ast.Ident:
-		return s.tier(dir, fun.Name)
+		return dir, fun.Name
 	case *ast.SelectorExpr:
-		from := ""
-		if name, ok := fun.X.(*ast.Ident); ok {
-			from = f.imports[name.Name]
+		if x, ok := fun.X.(*ast.Ident); ok && f.imports[x.Name] != "" {
+			from, ours := strings.CutPrefix(f.imports[x.Name], s.module+"/")
+			if !ours && from != "testing" {
+				return "", ""
+			}
+			return from, fun.Sel.Name
 		}
-		from, ours := strings.CutPrefix(from, s.module+"/")
-		switch {
-		case from == "": // a method, of any type of the package
-			return min(Landing, s.tier(dir, "."+fun.Sel.Name))
-		case from == "testing" && fun.Sel.Name == "Short":
-			return Landing
-		case !ours:
-			return Short
-		case from != "internal/testing/tier":
-			return s.tier(from, fun.Sel.Name)
-		case fun.Sel.Name == "Long":
-			return Deep
-		case fun.Sel.Name == "Slow", fun.Sel.Name == "Browser":
-			return Landing
-		}
+		return dir, "." + fun.Sel.Name
 	}
-	return Short
+	return "", ""
+}
+
+// Reaches reports whether a function in a directory can call another function, directly or by way of
+// others of the module. Both are named by directory and name, such as internal/testing/tier.Browser.
+func (s *Source) Reaches(dir, name, function string) bool {
+	seen := map[string]bool{}
+	var reaches func(dir, name string) bool
+	reaches = func(in, name string) bool {
+		id := in + "." + name
+		if id == function || in == "" || in == "testing" || seen[id] {
+			return id == function
+		}
+		seen[id] = true
+		p, err := s.load(in)
+		if err != nil {
+			return false
+		}
+		found := false
+		for _, f := range p.functions[name] {
+			ast.Inspect(f.body, func(n ast.Node) bool {
+				if call, ok := n.(*ast.CallExpr); ok && (in == dir || !f.test) {
+					found = found || reaches(s.callee(in, f, call))
+				}
+				return !found
+			})
+		}
+		return found
+	}
+	return reaches(dir, name)
 }
 
 // isSkip reports whether a call skips a test.

@@ -52,7 +52,8 @@ func (env) start(t *testing.T) { b.Start(t, 1) }
 			t.Fatal(err)
 		}
 	}
-	tests, err := NewSource(root, "fake").Tests("a")
+	source := NewSource(root, "fake")
+	tests, err := source.Tests("a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,6 +61,14 @@ func (env) start(t *testing.T) { b.Start(t, 1) }
 		"TestShort": Short, "FuzzIt": Short, "TestSlow": Landing, "TestDeep": Deep, "TestDeepCase": Landing, "TestDeepIf": Landing,
 		"TestHelper": Deep, "TestOtherPackage": Landing, "TestMethod": Landing, "TestNotInShort": Landing,
 		"TestDeepBlock": Deep, "TestSkipped": Deep, "TestSkippedIf": Short, "TestSkippedElse": Short, "TestSkippedUnlessLong": Deep,
+	}
+	for _, name := range []string{"TestDeep", "TestHelper", "TestOtherPackage", "TestMethod", "TestDeepCase", "TestSlow"} {
+		if got, want := source.Reaches("a", name, "b.Start"), name == "TestOtherPackage" || name == "TestMethod"; got != want {
+			t.Errorf("%s reaches b.Start: %v", name, got)
+		}
+	}
+	if !source.Reaches("a", "TestOtherPackage", "internal/testing/tier.Browser") {
+		t.Error("TestOtherPackage does not reach tier.Browser")
 	}
 	if len(tests) != len(want) {
 		t.Errorf("tests %v", tests)
