@@ -12,6 +12,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/leakcheck"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
@@ -21,7 +22,7 @@ const childEnv = "CHROMIUM_TEST_LAUNCH"
 
 // TestMain fails if the tests leak a goroutine, a browser or a temporary profile.
 func TestMain(m *testing.M) {
-	timing.ScaleForTests(5)
+	timing.ScaleForTests(tier.HangLimitScale())
 	if spec := os.Getenv(childEnv); spec != "" {
 		launchAndWait(spec)
 		return

@@ -382,6 +382,25 @@ func TestBuildError(t *testing.T) {
 	}
 }
 
+// TestShippedTiming checks that the contract suite runs with the shipped hang limits on each backend.
+func TestShippedTiming(t *testing.T) {
+	tier.Slow(t)
+	t.Chdir("../..")
+	_, units, err := config{shard: shard{1, 1}}.plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range contract {
+		all := slices.IndexFunc(units, func(u *unit) bool { return u.name == name && slices.Contains(u.tests, test) })
+		shipped := slices.IndexFunc(units, func(u *unit) bool {
+			return u.browser && u.tests[0] == test && u.name == name+" -run=^"+test+"$ -exec=env TEST_TIMING=shipped"
+		})
+		if all < 0 || shipped < 0 || units[all].inputs == units[shipped].inputs {
+			t.Errorf("%s.%s: units %d and %d", name, test, all, shipped)
+		}
+	}
+}
+
 // TestShards checks that each unit is in one shard, and that large packages are in different ones.
 func TestShards(t *testing.T) {
 	var units []*unit

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/mutation"
@@ -129,6 +130,14 @@ func (c config) packageUnits(m *module) ([]*unit, error) {
 			u.hash = func(m *module) string { return m.inputs(p, "-short", "-race") }
 			all = append(all, &u)
 		}
+		if test := contract[name]; test != "" {
+			flags := []string{"-run=^" + test + "$", "-exec=env TEST_TIMING=shipped"} // see tier.HangLimitScale
+			all = append(all, &unit{
+				name: name + " " + strings.Join(flags, " "), tests: []string{test, packageTest}, browser: true,
+				hash: func(m *module) string { return m.inputs(p, flags...) },
+				run:  runPackage(p.ImportPath, flags...),
+			})
+		}
 		if slices.Contains(tests.names, floods) && len(c.flags(name)) > 0 { // with the race detector it uses short texts
 			run := "-run=^" + floods + "$"
 			all = append(all, &unit{
@@ -153,6 +162,10 @@ func (c config) packageUnits(m *module) ([]*unit, error) {
 	slices.SortStableFunc(all, func(a, b *unit) int { return b.size - a.size })
 	return append(all, others...), nil
 }
+
+// contract has the test of each backend that runs the contract suite. It also runs with the shipped hang
+// limits, which other tests extend, and without the race detector, for which these are too short.
+var contract = map[string]string{"executor/chromium": "TestExecutor", "executor/extension": "TestExtension"}
 
 // floods is the test of parsers with long texts. See package testlog.
 const floods = "TestFloods"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -138,5 +139,21 @@ func TestBrowserPackages(t *testing.T) {
 		if drives != slices.Contains(listed, dir) {
 			t.Errorf("%s: landing tests drive browsers: %v", dir, drives)
 		}
+	}
+}
+
+// TestDurations checks that a run of some packages keeps the durations of the others.
+func TestDurations(t *testing.T) {
+	dir := t.TempDir()
+	for pkg, test := range map[string]string{"a": "TestA", "b": "TestB"} {
+		s := &summary{}
+		s.add(pkg, test, 1)
+		if err := s.write(io.Discard, dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, _ := os.ReadFile(filepath.Join(dir, "test.json"))
+	if !strings.Contains(string(text), "TestA") || !strings.Contains(string(text), "TestB") {
+		t.Errorf("durations %s", text)
 	}
 }
