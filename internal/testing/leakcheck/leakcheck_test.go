@@ -12,7 +12,7 @@ type fakeTests func() int
 
 func (f fakeTests) Run() int { return f() }
 
-// TestRun checks that a leak is reported, also beside a failed test, so that the test is not run again.
+// TestRun checks that a leak is reported, also after a failed test, so that the test is not run again.
 func TestRun(t *testing.T) {
 	end := make(chan bool)
 	defer close(end)
