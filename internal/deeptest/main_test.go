@@ -175,8 +175,8 @@ func TestResumption(t *testing.T) {
 // TestStaleness checks which changes make results stale.
 func TestStaleness(t *testing.T) {
 	f := newFake(t, map[string]string{
-		"b/program_test.go": "package b\n\nconst program = \"../program\"\n", "program/main.go": "package main\n\nimport _ \"fake/program/lib\"\n\nfunc main() {}\n",
-		"program/lib/lib.go": "package lib\n",
+		"b/program_test.go": "package b\n\nconst program = \"../program\"\n", "program/main.go": "package main\n\nimport _ \"fake/part\"\n\nfunc main() {}\n",
+		"part/part.go": "package part\n",
 	})
 	const a, b = "TestOne TestSkips TestTwo", "FuzzIt TestIn"
 	f.run(config{}, b+" "+a, "")
@@ -190,7 +190,7 @@ func TestStaleness(t *testing.T) {
 		{"b/b.go", "package b\n\nconst N = 1\n", b},
 		{"doc.txt", "changed", ""},
 		{"lib/race.go", "//go:build race\n\npackage lib\n", a},
-		{"program/lib/lib.go", "package lib\n\nconst N = 1\n", b},
+		{"part/part.go", "package part\n\nconst N = 1\n", b},
 		{"go.mod", "module fake\n\ngo 1.25\n", b + " " + a},
 	} {
 		f.write(c.name, c.text)
@@ -217,6 +217,10 @@ func TestEdit(t *testing.T) { os.WriteFile("testdata/in.txt", []byte(os.Getenv("
 	if out := f.out.String(); !strings.Contains(out, "edited  a:") {
 		t.Errorf("output\n%s", out)
 	}
+	t.Setenv("EDIT", "3")
+	t.Setenv("FAIL", "1")
+	f.run(config{}, "TestOne TestSkips TestTwo", "1 tests failed")
+	t.Setenv("FAIL", "")
 	f.run(config{}, "TestOne TestSkips TestTwo", "")
 	f.run(config{}, "", "")
 }

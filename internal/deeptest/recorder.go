@@ -77,7 +77,7 @@ func (r *recorder) runUnit(ctx context.Context, u *unit, c *checkouts) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err = errors.Join(err, moduleErr); changed {
-		fmt.Fprintf(r.out, "edited  %s: its results do not count\n", u.name)
+		fmt.Fprintf(r.out, "edited  %s: what passed does not count\n", u.name)
 		r.report.drop(u)
 		err = errors.Join(err, r.report.save(r.file))
 	}

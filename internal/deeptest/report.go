@@ -160,11 +160,14 @@ func (r *report) passed(u *unit) (tests []string) {
 	return tests
 }
 
-// drop makes the results of a unit stale, whose inputs have changed while it ran.
+// drop makes the results of a unit stale, whose inputs have changed while it ran, except for failures: a
+// fuzz target that fails adds a file to its inputs.
 func (r *report) drop(u *unit) {
 	r.inputs[u.name] = ""
 	for _, res := range r.Units[u.name] {
-		res.Inputs = "changed"
+		if res.Outcome != fail {
+			res.Inputs = "changed"
+		}
 	}
 }
 
