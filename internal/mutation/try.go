@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -112,7 +111,7 @@ func (c Checkout) Try(ctx context.Context, m Mutation, mode Mode) (output []byte
 	}
 	ctx, cancel := context.WithTimeout(ctx, testTimeout+time.Minute)
 	defer cancel()
-	if mode != Intact && path.Ext(m.File) == ".js" {
+	if mode != Intact && testsOf(m.File) == jsTests { // go generate parses other JavaScript
 		if output, err := gotest.Command(ctx, c.dir, "node", "--check", m.File).CombinedOutput(); err != nil {
 			return output, fmt.Errorf("node --check: %w", err)
 		}
