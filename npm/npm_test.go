@@ -23,8 +23,8 @@ import (
 
 const version = "0.0.0-test"
 
-// program is what build.mjs builds. It is named here for deeptest: its files are inputs of the tests.
-const program = "../cmd/chrome-mcp"
+// What build.mjs builds is named here for deeptest, which finds the inputs of tests by their names.
+var _ = "../cmd/chrome-mcp"
 
 // platform returns npm's name of this platform.
 func platform() string {
