@@ -25,7 +25,7 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # bin/times.txt has the seconds that setup, check, compiling and the tests took; test prints it.
-ifeq ($(MAKELEVEL),0)
+ifneq ($(if $(filter 0,$(MAKELEVEL)),$(filter setup check test,$(MAKECMDGOALS))),)
 $(shell mkdir -p bin && rm -f bin/times.txt && date +%s >bin/started)
 endif
 TOOK = now=$$(date +%s); echo "$@ $$((now - $$(cat bin/started))) s" >>bin/times.txt; echo "$$now" >bin/started
@@ -115,7 +115,7 @@ DEEP      = $(GO) run ./internal/deeptest -shard $(SHARD) -limit $(LIMIT) -fuzzt
 test-long: $(if $(REPORT),,modules browser node inspector browserless editors) ## run the deep tests; continues where the last run ended; REPORT=1 only prints its results
 	@$(DEEP)
 
-test-report: ## print which results of the deep tests count, and which are missing
+test-report: ## print which results of the deep tests count, and which are missing; fails if some are
 	@$(DEEP) -report
 
 test-list: ## list all tests with tier, package and last duration
@@ -132,7 +132,7 @@ check: check-go check-generate check-js check-workflows check-vulns ## formattin
 	@$(TOOK)
 
 check-go: modules
-	@files=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
+	@files=$$(gofmt -l $$(ls $$(git ls-files -co --exclude-standard '*.go') 2>/dev/null)) || exit 1; \
 		if [ -n "$$files" ]; then echo "gofmt -w these files:" >&2; echo "$$files" >&2; exit 1; fi
 	$(GO) vet ./...
 	GOOS=windows $(GO) vet ./...

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/leakcheck"
 )
 
 // helperEnv makes the test binary flood the address in this variable.
@@ -19,5 +19,5 @@ func TestMain(m *testing.M) {
 		flood(address)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(leakcheck.Run(m))
 }

@@ -2,16 +2,17 @@ package mcp
 
 import (
 	"context"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/leakcheck"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leakcheck.Run(m)) }
 
 // A fake is an Executor made of function fields. A method whose field is nil returns an error that
 // names the method, so that tests detect unexpected calls.

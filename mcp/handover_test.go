@@ -28,14 +28,14 @@ type handedOverPage struct {
 	mu         sync.Mutex // guards the fields below
 	count      int        // handovers
 	shown      int        // how often the tab was brought to the front
-	endTakes   time.Duration
+	wait       func()     // before a handover ends
 	handedOver bool
 	gone       chan struct{}
 }
 
-// newHandedOverPage returns a page whose handover ends after endTakes, in the fake time of synctest.
+// newHandedOverPage returns a page.
 func newHandedOverPage(visible bool) *handedOverPage {
-	p := &handedOverPage{desk: new(handover.Desk), visible: visible, gone: make(chan struct{})}
+	p := &handedOverPage{desk: new(handover.Desk), visible: visible, wait: func() {}, gone: make(chan struct{})}
 	p.fake = &fake{
 		listTabs: func(context.Context) ([]executor.Tab, error) {
 			return []executor.Tab{{ID: tab1, URL: shop + "done", Title: "Done", Active: true}}, nil
@@ -53,7 +53,7 @@ func newHandedOverPage(visible bool) *handedOverPage {
 				defer p.mu.Unlock()
 				p.shown++
 			}, End: func() {
-				time.Sleep(p.endTakes)
+				p.wait()
 				p.mu.Lock()
 				defer p.mu.Unlock()
 				p.handedOver = false
@@ -100,7 +100,7 @@ func TestAskUserByElicitation(t *testing.T) {
 		} {
 			inBubble(t, version+" "+tt.action+" "+tt.answer, func(t *testing.T) {
 				p := newHandedOverPage(true)
-				p.endTakes = time.Second // a repeated call arrives before the end
+				p.wait = func() { time.Sleep(time.Second) } // a repeated call arrives before the end
 				var questions int
 				var question string
 				cs := connectAs(t, p.server(HandoverOptions{}), userAnswers(tt.action, tt.answer, func(q *sdk.ElicitParams) {
@@ -290,7 +290,7 @@ func TestCloseDuringHandover(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.endTakes = time.Minute
+		p.wait = func() { time.Sleep(time.Minute) }
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		ses.runTool(ctx, ses.tool("ask_user"), json.RawMessage(askCall), false, nil)
@@ -302,7 +302,7 @@ func TestCloseDuringHandover(t *testing.T) {
 			t.Error(err)
 		}
 		took := time.Since(begin)
-		time.Sleep(p.endTakes)
+		p.wait()
 		if took > timing.Default().CloseHandovers || len(p.desk.Questions()) != 0 {
 			t.Errorf("after %v: open questions %+v", took, p.desk.Questions())
 		}

@@ -23,6 +23,9 @@ import (
 
 const version = "0.0.0-test"
 
+// What build.mjs builds is named here for deeptest, which finds the inputs of tests by their names.
+var _ = "../cmd/chrome-mcp"
+
 // platform returns npm's name of this platform.
 func platform() string {
 	system, processor := runtime.GOOS, runtime.GOARCH

@@ -3,14 +3,14 @@ package ownchrome
 import (
 	"context"
 	"errors"
+	"os"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/leakcheck"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leakcheck.Run(m)) }
 
 // TestOpenWithoutExtension checks that Open returns the reason why no extension is connected, and leaves
 // nothing behind.

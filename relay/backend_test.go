@@ -9,6 +9,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 // hostPolicy is a NetworkPolicy that allows documents of one host and requests to all hosts of this
@@ -27,6 +28,7 @@ func (hostPolicy) CheckAddr(_ string, _ int, a netip.Addr) error {
 // startBackend returns a managed browser for CDP clients.
 func startBackend(t testing.TB) *chromium.Backend {
 	t.Helper()
+	userbrowser.Find(t)
 	// The goroutines of the browser end after the test.
 	b := chromium.New(chromium.Options{
 		CDPClients: true, Isolated: true, NoSandbox: os.Geteuid() == 0,

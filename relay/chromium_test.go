@@ -12,6 +12,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
 // A plainBrowser is a Chromium without our backend: all clients share its network, and nothing is
@@ -24,13 +25,7 @@ type plainBrowser struct {
 // startPlain starts a Chromium.
 func startPlain(t testing.TB) *plainBrowser {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	path := userbrowser.Find(t)
 	args := []string{"--headless", "--remote-debugging-port=0", "--user-data-dir=" + t.TempDir(), "--disable-extensions", "--no-first-run", "about:blank"}
 	if os.Geteuid() == 0 {
 		args = append(args, "--no-sandbox")

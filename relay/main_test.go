@@ -7,23 +7,24 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/coder/websocket"
-	"go.uber.org/goleak"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/leakcheck"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 func TestMain(m *testing.M) {
 	timing.ScaleForTests(5)
-	goleak.VerifyTestMain(m)
+	os.Exit(leakcheck.Run(m))
 }
 
 // onlyHost is a Policy that allows one host.

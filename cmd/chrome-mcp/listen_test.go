@@ -124,6 +124,7 @@ return (await fetch('/after')).status`
 // TestPagesCannotReachServer navigates to the addresses of the server itself, and loads from its
 // port, which the policy would allow otherwise.
 func TestPagesCannotReachServer(t *testing.T) {
+	needChromium(t)
 	c := newCommandLine(t)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/leakcheck"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
@@ -22,7 +22,7 @@ const childEnv = "CHROMIUM_TEST_LAUNCH"
 
 // TestMain fails if the tests leak a goroutine, a browser or a temporary profile.
 func TestMain(m *testing.M) {
-	timing.ScaleForTests(5)
+	timing.ScaleForTests(tier.HangLimitScale())
 	if spec := os.Getenv(childEnv); spec != "" {
 		launchAndWait(spec)
 		return
@@ -36,11 +36,7 @@ func TestMain(m *testing.M) {
 	for _, name := range []string{"TMPDIR", "HOME"} {
 		os.Setenv(name, root)
 	}
-	code := m.Run()
-	if err := goleak.Find(); err != nil {
-		fmt.Fprintln(os.Stderr, "leaked goroutines:", err)
-		code = 1
-	}
+	code := leakcheck.Run(m)
 	for _, line := range processesNaming(root) {
 		fmt.Fprintln(os.Stderr, "leaked process:", line)
 		code = 1

@@ -5,15 +5,15 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/leakcheck"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 func TestMain(m *testing.M) {
-	timing.ScaleForTests(5)
+	timing.ScaleForTests(tier.HangLimitScale())
 	if data := os.Getenv(nativeEnv); data != "" && len(os.Args) > 1 {
 		if err := bridge.ServeNative(data, extfiles.IDs(), os.Args[1], os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -28,5 +28,5 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(leakcheck.Run(m))
 }

@@ -23,8 +23,8 @@ func (c *durationChecker) index(file *sourceFile) {
 		for node, names := range declarations(decl) {
 			d := &declaration{node: node}
 			if f, ok := node.(*ast.FuncDecl); ok {
-				d.fake = callsSynctest(file.info, f)
-				d.exempt = d.fake || strings.HasPrefix(f.Name.Name, "Benchmark") || strings.Contains(f.Doc.Text(), "synctest")
+				d.fake = calls(file.info, f, "testing/synctest", "Test")
+				d.exempt = d.fake || strings.HasPrefix(f.Name.Name, "Benchmark")
 			}
 			for _, name := range names {
 				c.declared[objectKey(file.info.Defs[name])] = d
@@ -123,16 +123,16 @@ func objectKey(obj types.Object) string {
 	return obj.Pkg().Path() + "." + obj.Name()
 }
 
-// callsSynctest reports whether a function calls synctest.Test.
-func callsSynctest(info *types.Info, f *ast.FuncDecl) bool {
-	calls := false
-	ast.Inspect(f, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok && isFunc(callee(info, call), "testing/synctest", "Test") {
-			calls = true
+// calls reports whether node contains a call of the named function of a package.
+func calls(info *types.Info, node ast.Node, path, name string) bool {
+	found := false
+	ast.Inspect(node, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && isFunc(callee(info, call), path, name) {
+			found = true
 		}
-		return !calls
+		return !found
 	})
-	return calls
+	return found
 }
 
 // findExempt marks the functions that only exempt functions use.
@@ -286,7 +286,7 @@ func (c *durationChecker) isMeasured(info *types.Info, expr ast.Expr) bool {
 		case *ast.Ident:
 			measured = measured || c.measured[info.Uses[n]]
 		case *ast.CallExpr:
-			measured = measured || isFunc(callee(info, n), "time", "Since", "Sub")
+			measured = measured || isFunc(callee(info, n), "time", "Since", "Until", "Sub")
 		}
 		return !measured
 	})

@@ -23,9 +23,10 @@ func (v *durationVisitor) check(node ast.Node) {
 			return false
 		}
 		switch n := n.(type) {
-		case *ast.CallExpr:
-			if isFunc(callee(v.file.info, n), "time", "Sleep") {
-				v.report(v.file, n, "time.Sleep")
+		case *ast.SelectorExpr:
+			call, _ := stack[len(stack)-1].(*ast.CallExpr)
+			if what := v.function(n, call); what != "" {
+				v.report(v.file, n, what)
 				return false
 			}
 		case *ast.BinaryExpr:
@@ -44,6 +45,28 @@ func (v *durationVisitor) check(node ast.Node) {
 		}
 		return true
 	})
+}
+
+// function returns the name of the function of package time that sel names if a test must not use it, or
+// "". call is nil or a call of it, or has it as an argument.
+func (v *durationVisitor) function(sel *ast.SelectorExpr, call *ast.CallExpr) string {
+	f, ok := v.file.info.Uses[sel.Sel].(*types.Func)
+	if !ok || f.Signature().Recv() != nil || !isFunc(f, "time", "Sleep", "After", "Tick", "Since", "Until") {
+		return ""
+	}
+	if called := call != nil && call.Fun == sel; called {
+		switch f.Name() {
+		case "Since", "Until": // the comparison is checked
+			return ""
+		case "After": // the end of a hang
+			if arg, ok := call.Args[0].(*ast.SelectorExpr); ok {
+				if limit := v.file.info.Uses[arg.Sel]; limit.Pkg() != nil && limit.Pkg().Path() == module+"/"+awaitDir {
+					return ""
+				}
+			}
+		}
+	}
+	return "time." + f.Name()
 }
 
 // isExempt reports whether node is a declaration or function literal whose durations are allowed.
@@ -77,7 +100,7 @@ func (v *durationVisitor) isLiteral(expr ast.Expr) bool {
 	ast.Inspect(expr, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
 			if obj, ok := v.file.info.Uses[id].(*types.Const); ok {
-				named = true
+				named = named || isDuration(obj.Type())
 				unit = unit || obj.Pkg() != nil && obj.Pkg().Path() == "time"
 			}
 		}
@@ -151,6 +174,9 @@ func (v *durationVisitor) comparesMeasured(comparison *ast.BinaryExpr) bool {
 func (v *durationVisitor) isLowerBound(comparison *ast.BinaryExpr) bool {
 	_, less := isOrder(comparison.Op)
 	if comparison.Op == token.EQL || comparison.Op == token.NEQ {
+		return false
+	}
+	if calls(v.file.info, comparison, "time", "Until") { // it decreases while time passes
 		return false
 	}
 	measured, limit := comparison.X, comparison.Y

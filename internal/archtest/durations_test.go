@@ -24,17 +24,17 @@ const durationsFixture = "internal/archtest/testdata/durations"
 // and in the packages of suites it reports
 //
 //   - constants of type time.Duration, at their outermost expression, that contain a constant of
-//     package time or no named constant (5*time.Second, but not 2*wire.HelloTimeout),
-//   - calls of time.Sleep, and
+//     package time or no named duration (5*time.Second, but not 2*wire.HelloTimeout),
+//   - time.Sleep, time.Tick, time.After except with a constant of package await, and uses of time.Since
+//     and time.Until that are no calls, and
 //   - comparisons of a measured time other than a lower bound whose violation is an error:
-//     if took < wait { t.Error… }. A time is measured if it comes from time.Since or Time.Sub,
+//     if took < wait { t.Error… }. A time is measured if it comes from time.Since, time.Until or Time.Sub,
 //     directly or through variables, fields and results of functions.
 //
 // All of these are allowed in package await and in functions of fake time, of benchmarks and of
 // long tests:
 //
-//   - a declared function that calls synctest.Test, a function literal passed to such a function, and
-//     a function whose comment contains the word synctest, such as a method of an interface,
+//   - a declared function that calls synctest.Test, and a function literal passed to such a function,
 //   - a declared function named Benchmark…,
 //   - a function that calls tier.Long, or another such function, in
 //     a statement of its body that is not nested in another one,
@@ -51,6 +51,9 @@ const durationsFixture = "internal/archtest/testdata/durations"
 //   - as the other side of a lower bound,
 //   - as a unit: a divisor, and the argument of Round and Truncate, and
 //   - as a factor: an integer that a duration is multiplied by.
+//
+// It does not see limits that are computed at run time, such as a variable passed to context.WithTimeout,
+// times compared as Time or as numbers of other programs, nor what JavaScript measures.
 func TestDurations(t *testing.T) {
 	for _, f := range durations(t) {
 		if filepath.ToSlash(filepath.Dir(f.file)) != durationsFixture {

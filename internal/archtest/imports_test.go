@@ -39,7 +39,7 @@ var layers = [][]string{
 	{"internal/cdpconn/...", "internal/transcript", "internal/wire/...", "internal/hint", "internal/errclass", "internal/redact", "internal/urlglob"},
 	{"executor/errs", "internal/notify", "internal/typo", "internal/pagetext", "internal/testing/testlog", "internal/processid"},
 	{"internal/fileserver"},
-	{"audit", "internal/hostconfig", "internal/child", "internal/filelock", "internal/configfile", "internal/connlimit", "internal/keylimit", "internal/logging", "internal/nativemessage", "internal/testing/tier"},
+	{"audit", "internal/hostconfig", "internal/child", "internal/filelock", "internal/configfile", "internal/connlimit", "internal/keylimit", "internal/logging", "internal/nativemessage", "internal/testing/leakcheck", "internal/testing/tier"},
 	{"internal/owneronly", "internal/lazyregexp", "internal/patherror", "internal/phrase", "internal/testing/await", "internal/testing/gotest", "internal/testing/steps", "internal/timing"},
 }
 

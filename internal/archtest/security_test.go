@@ -1,10 +1,14 @@
 package archtest
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,7 +22,9 @@ var (
 	span    = regexp.MustCompile("`([^`]+)`")
 	goTest  = regexp.MustCompile(`^([\w/-]+)\.((?:Test|Fuzz)\w+)(?:/(.+))?$`)
 	jsTest  = regexp.MustCompile(`^([\w/-]+\.test\.js)/(.+)$`)
-	inSuite = regexp.MustCompile(`^suite/([^/]+)/(.+)$`)
+	// jsComment matches a line of JavaScript that begins with a comment.
+	jsComment = regexp.MustCompile(`(?m)^\s*(//|/?\*).*$`)
+	inSuite   = regexp.MustCompile(`^suite/([^/]+)/(.+)$`)
 )
 
 // TestPromisesHaveTests checks that each promise in SECURITY.md names a landing test, and that each
@@ -40,7 +46,7 @@ func TestPromisesHaveTests(t *testing.T) {
 		promises++
 		landing := false
 		for _, test := range span.FindAllStringSubmatch(line[2], -1) {
-			if why := missing(t, test[1]); why != "" {
+			if why := missing(t, source, test[1]); why != "" {
 				t.Errorf("%q is said to be proved by %s, which %s", line[1], test[1], why)
 			}
 			landing = landing || !deep(t, source, test[1])
@@ -55,7 +61,7 @@ func TestPromisesHaveTests(t *testing.T) {
 }
 
 // missing returns the reason why the test is missing, or "".
-func missing(t *testing.T, name string) string {
+func missing(t *testing.T, source *gotest.Source, name string) string {
 	t.Helper()
 	if m := inSuite.FindStringSubmatch(name); m != nil {
 		for _, b := range executortest.Cases() {
@@ -66,7 +72,8 @@ func missing(t *testing.T, name string) string {
 		return "is not a case of the suite"
 	}
 	if m := jsTest.FindStringSubmatch(name); m != nil {
-		if text, err := os.ReadFile(filepath.Join("../..", m[1])); err != nil || !quoted(text, m[2]) {
+		text, err := os.ReadFile(filepath.Join("../..", m[1]))
+		if code := jsComment.ReplaceAllString(string(text), ""); err != nil || !strings.Contains(code, "test('"+m[2]+"'") && !strings.Contains(code, `test("`+m[2]+`"`) {
 			return "is not in that file"
 		}
 		return ""
@@ -75,20 +82,26 @@ func missing(t *testing.T, name string) string {
 	if m == nil {
 		return "is not the name of a test"
 	}
+	tests, err := source.Tests(m[1])
+	if err != nil || !slices.ContainsFunc(tests, func(test gotest.Test) bool { return test.Name == m[2] }) {
+		return "is not in that directory"
+	}
 	files, _ := filepath.Glob(filepath.Join("../..", m[1], "*_test.go"))
-	found, caseFound := false, m[3] == ""
+	caseFound := m[3] == ""
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
-		found = found || strings.Contains(string(text), "\nfunc "+m[2]+"(")
-		caseFound = caseFound || quoted(text, m[3])
+		ast.Inspect(f, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				text, _ := strconv.Unquote(lit.Value)
+				caseFound = caseFound || text == m[3]
+			}
+			return !caseFound
+		})
 	}
-	switch {
-	case !found:
-		return "is not in that directory"
-	case !caseFound:
+	if !caseFound {
 		return "has no such case"
 	}
 	return ""
@@ -116,22 +129,15 @@ func deep(t *testing.T, source *gotest.Source, name string) bool {
 	return slices.ContainsFunc(tests, func(test gotest.Test) bool { return test.Name == m[2] && test.Tier == gotest.Deep })
 }
 
-// quoted reports whether text has s as a string.
-func quoted(text []byte, s string) bool {
-	for _, q := range []string{`"`, "`", `'`} {
-		if strings.Contains(string(text), q+s+q) {
-			return true
-		}
-	}
-	return false
-}
-
+// TestMissing checks which names are those of tests. It has no "a case of a comment".
 func TestMissing(t *testing.T) {
 	const none = "no such" + " case"
+	source := gotest.NewSource("../..", module)
 	for name, ok := range map[string]bool{
 		"internal/archtest.TestMissing":                               true,
 		"internal/archtest.TestMissing/internal/archtest.TestMissing": true,
 		"internal/archtest.TestMissing/" + none:                       false,
+		"internal/archtest.TestMissing/a case" + " of a comment":      false,
 		"internal/archtest.TestGone":                                  false,
 		"internal/nowhere.TestMissing":                                false,
 		"suite/gate/access":                                           true,
@@ -140,7 +146,7 @@ func TestMissing(t *testing.T) {
 		"extension/test/policy.test.js/" + none:                                               false,
 		"TestMissing":                                                                         false,
 	} {
-		if why := missing(t, name); (why == "") != ok {
+		if why := missing(t, source, name); (why == "") != ok {
 			t.Errorf("%s: %q", name, why)
 		}
 	}

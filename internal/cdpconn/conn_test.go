@@ -314,14 +314,16 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// A slowTransport takes a second to return from Read after it was closed.
-type slowTransport struct{ *cdptest.FakeTransport }
+// A slowTransport waits before it returns from Read after it was closed.
+type slowTransport struct {
+	*cdptest.FakeTransport
+	wait func()
+}
 
-// Read takes its second in the fake time of synctest.
 func (s slowTransport) Read(ctx context.Context, msg *cdproto.Message) error {
 	err := s.FakeTransport.Read(ctx, msg)
 	if err != nil {
-		time.Sleep(time.Second)
+		s.wait()
 	}
 	return err
 }
@@ -329,7 +331,7 @@ func (s slowTransport) Read(ctx context.Context, msg *cdproto.Message) error {
 // TestCloseWaits checks that Close waits for the goroutines of the connection.
 func TestCloseWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New(slowTransport{cdptest.New(nil)})
+		c := New(slowTransport{cdptest.New(nil), func() { time.Sleep(time.Second) }})
 		start := time.Now()
 		c.Close()
 		if took := time.Since(start); took != time.Second {

@@ -1,10 +1,11 @@
 package cdpconn
 
 import (
+	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/leakcheck"
 )
 
 // TestMain fails if a test leaks a goroutine.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leakcheck.Run(m)) }

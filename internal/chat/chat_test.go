@@ -20,12 +20,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/agents"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/acpagent"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/leakcheck"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/transcript"
@@ -33,7 +32,7 @@ import (
 
 func TestMain(m *testing.M) {
 	acpagent.Handle()
-	goleak.VerifyTestMain(m)
+	os.Exit(leakcheck.Run(m))
 }
 
 // A recorder follows the events of a Chat as a store does.

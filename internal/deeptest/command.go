@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -27,15 +26,16 @@ func deepCommand(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// runPackage returns the run of the tests of a package that have not passed.
+// runPackage returns the run of the tests of a package that have not passed, see report.passed.
 func runPackage(importPath string, flags ...string) func(context.Context, *unit, *recorder, *checkouts) error {
 	return func(ctx context.Context, u *unit, r *recorder, _ *checkouts) error {
 		args := append([]string{"test", "-json", "-count=1", timeout}, flags...)
-		r.locked(func() bool {
-			if passed := r.report.passed(u); len(passed) > 0 {
+		partial := r.locked(func() bool {
+			passed := r.report.passed(u)
+			if len(passed) > 0 {
 				args = append(args, "-skip=^("+strings.Join(passed, "|")+")$")
 			}
-			return true
+			return len(passed) > 0
 		})
 		cmd := deepCommand(ctx, append(args, importPath)...)
 		stdout, err := cmd.StdoutPipe()
@@ -46,7 +46,7 @@ func runPackage(importPath string, flags ...string) func(context.Context, *unit,
 		if err := cmd.Start(); err != nil {
 			return err
 		}
-		p := packageRun{u: u, r: r, outputs: map[string]*strings.Builder{}, cases: map[string]map[string]float64{}}
+		p := packageRun{u: u, r: r, partial: partial, outputs: map[string]*strings.Builder{}, cases: map[string]map[string]float64{}}
 		lines := bufio.NewReader(stdout)
 		for {
 			line, readErr := lines.ReadBytes('\n')
@@ -69,9 +69,11 @@ func runPackage(importPath string, flags ...string) func(context.Context, *unit,
 type packageRun struct {
 	u       *unit
 	r       *recorder
+	partial bool                          // it skips tests that have passed
 	outputs map[string]*strings.Builder   // by top-level test; "" is that of the package
 	cases   map[string]map[string]float64 // seconds by top-level test and case
 	failed  int
+	ended   bool // all tests have run, and one has failed
 	leak    bool
 	seconds float64
 }
@@ -88,6 +90,9 @@ func (p *packageRun) line(ctx context.Context, line []byte) error {
 	case "output", "build-output":
 		if gotest.Unrepeatable.MatchString(e.Output) && test == "" {
 			p.leak = true
+		}
+		if test == "" && e.Output == "FAIL\n" { // printed by testing.M.Run
+			p.ended = true
 		}
 		p.output(test).WriteString(e.Output)
 	case pass, fail, skip:
@@ -121,14 +126,15 @@ func (p *packageRun) output(test string) *strings.Builder {
 	return p.outputs[test]
 }
 
-// end records the result of the package itself. If a test failed and nothing else, there is none.
+// end records the result of the package itself. It is a pass if all tests have run in this process, and
+// at most tests have failed: what is checked after them found nothing. A run that does not fail and
+// skipped tests says nothing about them.
 func (p *packageRun) end(err error) error {
 	res := result{Outcome: pass, Seconds: p.seconds}
-	switch {
-	case err == nil:
-	case p.failed > 0 && !p.leak:
+	switch testFailed := p.failed > 0 && !p.leak; {
+	case p.partial && (err == nil || testFailed), testFailed && !p.ended:
 		return nil
-	default:
+	case err != nil && !testFailed:
 		res.Outcome = fail
 		for test, output := range p.outputs { // of tests that have not ended too, such as after a panic
 			if test != "" {
@@ -165,15 +171,9 @@ func runBenchmarks(importPath string) func(context.Context, *unit, *recorder, *c
 }
 
 // vetUnit returns the unit of go vet for another operating system.
-func vetUnit(m *module, system string) *unit {
-	var files []string
-	for _, name := range m.files {
-		if filepath.Ext(name) == ".go" || filepath.Base(name) == "go.mod" {
-			files = append(files, name)
-		}
-	}
+func vetUnit(system string) *unit {
 	return &unit{
-		kind: vet, name: string(vet) + system, inputs: m.hash(nil, files), tests: []string{single},
+		kind: vet, name: string(vet) + system, hash: func(m *module) string { return m.hash(nil, m.goFiles()) }, tests: []string{single},
 		run: runSingle(func(ctx context.Context, _ *checkouts) ([]byte, error) {
 			cmd := deepCommand(ctx, "vet", "./...")
 			cmd.Env = append(cmd.Env, "GOOS="+system)
@@ -188,11 +188,15 @@ func mutationUnit(m *module, mut mutation.Mutation, mode mutation.Mode) *unit {
 	if mode != mutation.All {
 		u.name += " " + modeNames[mode]
 	}
-	more := []string{mut.Name(), m.hash(nil, []string{mut.File})}
-	if p := m.packages[m.path+strings.TrimPrefix(mut.Package, ".")]; p != nil {
-		u.inputs, u.browser = m.inputs(p, more...), m.drivesBrowser(p)
-	} else { // tests of the extension, in JavaScript
-		u.inputs = m.hash(more, append(slices.Clone(m.tree(path.Dir(mut.Package))), "tools/package-lock.json"))
+	p := m.packages[m.path+strings.TrimPrefix(mut.Package, ".")]
+	u.browser = p != nil && m.drivesBrowser(p)
+	u.hash = func(m *module) string {
+		more := []string{mut.Name(), m.hash(nil, []string{mut.File})}
+		if p != nil {
+			return m.inputs(p, more...)
+		}
+		// Tests of the extension, in JavaScript.
+		return m.hash(more, append(slices.Clone(m.tree(path.Dir(mut.Package))), "tools/package-lock.json"))
 	}
 	u.run = runSingle(func(ctx context.Context, c *checkouts) (output []byte, err error) {
 		err = c.use(ctx, func(one mutation.Checkout) error {

@@ -85,17 +85,29 @@ func main() {
 	}
 }
 
-// report prints which results count. It returns an error if a result that counts is a failure.
+// report prints which results count. It returns an error if one is a failure, or if some are missing.
 func (c config) report(ctx context.Context, out io.Writer) error {
-	units, err := c.plan(ctx)
+	_, units, err := c.plan(ctx)
 	if err != nil {
 		return err
 	}
-	report, err := loadReport(reportFile)
+	report, err := loadReport(reportFile, units)
 	if err != nil {
 		return err
 	}
-	return printReport(out, report, units)
+	err = printReport(out, report, units)
+	n, all := 0, 0
+	for _, u := range units {
+		for _, test := range u.tests {
+			if all++; report.counting(u, test) != nil {
+				n++
+			}
+		}
+	}
+	if fmt.Fprintf(out, "\n%d of %d results count\n", n, all); n < all {
+		err = errors.Join(err, errors.New("the results are not complete"))
+	}
+	return err
 }
 
 // run runs what has no result that counts, and prints the report. It returns an error if a test of the
@@ -106,18 +118,18 @@ func (c config) run(ctx context.Context, out io.Writer) error {
 		defer cancel()
 		ctx = limited
 	}
-	units, err := c.plan(ctx)
+	m, units, err := c.plan(ctx)
 	if err != nil {
 		return err
 	}
-	report, err := loadReport(reportFile)
+	report, err := loadReport(reportFile, units)
 	if err != nil {
 		return err
 	}
 	if c.again {
 		report.forget(units)
 	}
-	r := &recorder{report: report, file: reportFile, out: out, verbose: c.verbose}
+	r := &recorder{report: report, file: reportFile, out: out, verbose: c.verbose, module: m}
 	for _, u := range units {
 		if !report.done(u) {
 			r.units++

@@ -148,6 +148,16 @@ func TestResumption(t *testing.T) {
 		t.Errorf("output\n%s", &f.out)
 	}
 	f.run(config{}, "", "")
+	for _, c := range []struct {
+		kinds         []kind
+		counts, error string
+	}{{[]kind{packages}, "7 of 7 results count\n", ""}, {nil, "7 of 9 results count\n", "not complete"}} {
+		var out strings.Builder
+		err := config{shard: shard{1, 1}, kinds: c.kinds, fuzztime: "10x"}.report(t.Context(), &out)
+		if !strings.HasSuffix(out.String(), "\n"+c.counts) || (err == nil) != (c.error == "") {
+			t.Errorf("report of %q: error %v, want %q after\n%s", c.kinds, err, c.counts, &out)
+		}
+	}
 	f.run(config{again: true}, "FuzzIt TestIn TestOne TestSkips TestTwo", "")
 	f.run(config{kinds: []kind{fuzz, figures}}, "FuzzIt", "")
 	if !strings.Contains(f.out.String(), "BenchmarkIt") {
@@ -164,7 +174,10 @@ func TestResumption(t *testing.T) {
 
 // TestStaleness checks which changes make results stale.
 func TestStaleness(t *testing.T) {
-	f := newFake(t, nil)
+	f := newFake(t, map[string]string{
+		"b/program_test.go": "package b\n\nconst program = \"../program\"\n", "program/main.go": "package main\n\nimport _ \"fake/part\"\n\nfunc main() {}\n",
+		"part/part.go": "package part\n",
+	})
 	const a, b = "TestOne TestSkips TestTwo", "FuzzIt TestIn"
 	f.run(config{}, b+" "+a, "")
 	for _, c := range []struct{ name, text, want string }{
@@ -176,12 +189,73 @@ func TestStaleness(t *testing.T) {
 		{"lib/lib.go", "package lib\n\nconst N = 2\n", a},
 		{"b/b.go", "package b\n\nconst N = 1\n", b},
 		{"doc.txt", "changed", ""},
+		{"lib/race.go", "//go:build race\n\npackage lib\n", a},
+		{"part/part.go", "package part\n\nconst N = 1\n", b},
+		{"go.mod", "module fake\n\ngo 1.25\n", b + " " + a},
 	} {
 		f.write(c.name, c.text)
 		f.run(config{}, c.want, "")
 		if t.Failed() {
 			t.Fatalf("after a change of %s", c.name)
 		}
+	}
+}
+
+// TestEdit checks that results do not count if the inputs have changed while the tests ran.
+func TestEdit(t *testing.T) {
+	f := newFake(t, map[string]string{"a/edit_test.go": `package a
+
+import (
+	"os"
+	"testing"
+)
+
+func TestEdit(t *testing.T) { os.WriteFile("testdata/in.txt", []byte(os.Getenv("EDIT")), 0o600) }
+`})
+	t.Setenv("EDIT", "2")
+	f.run(config{}, "FuzzIt TestIn TestOne TestSkips TestTwo", "")
+	if out := f.out.String(); !strings.Contains(out, "edited  a:") {
+		t.Errorf("output\n%s", out)
+	}
+	t.Setenv("EDIT", "3")
+	t.Setenv("FAIL", "1")
+	f.run(config{}, "TestOne TestSkips TestTwo", "1 tests failed")
+	t.Setenv("FAIL", "")
+	f.run(config{}, "TestOne TestSkips TestTwo", "")
+	f.run(config{}, "", "")
+}
+
+// TestReport checks that results of other runs are kept, and that those that count are preferred.
+func TestReport(t *testing.T) {
+	t.Chdir(t.TempDir())
+	units := []*unit{{name: "a", inputs: "now", tests: []string{"TestOne"}}}
+	at := func(inputs string, minute int) *result {
+		return &result{Outcome: pass, Inputs: inputs, Time: time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC)}
+	}
+	save := func(file, unit string, res *result) {
+		r, err := loadReport("none.json", units)
+		if err == nil {
+			r.set(unit, "TestOne", res)
+			err = r.save(file)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("report.json", "a", at("now", 1))
+	save("report.json", "a", at("old", 2))
+	save("report.json", "b", at("other", 1))
+	save("report-2.json", "a", at("old", 3))
+	save("report-2.json", "b", at("other", 2))
+	r, err := loadReport("report.json", units)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := r.counting(units[0], "TestOne"); res == nil {
+		t.Errorf("result %+v, want the one that counts", r.result("a", "TestOne"))
+	}
+	if res := r.result("b", "TestOne"); res == nil || res.Time.Minute() != 2 {
+		t.Errorf("result %+v, want the newer one", res)
 	}
 }
 
@@ -250,7 +324,7 @@ func TestLimit(t *testing.T) {
 	if out := f.out.String(); !strings.Contains(out, "not complete: the limit is reached") || strings.Contains(out, "FAIL") {
 		t.Errorf("output\n%s", out)
 	}
-	report, err := loadReport(reportFile)
+	report, err := loadReport(reportFile, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,6 +333,9 @@ func TestLimit(t *testing.T) {
 	}
 	t.Setenv("HANG", "")
 	f.run(config{}, "TestHangs", "")
+	// What is checked after all tests was not checked in a process that ran all.
+	f.run(config{}, "TestEnds TestHangs", "")
+	f.run(config{}, "", "")
 
 	f.run(config{again: true, limit: time.Nanosecond}, "", "deadline")
 }
@@ -306,6 +383,25 @@ func TestBuildError(t *testing.T) {
 	f.run(config{}, "FuzzIt TestIn", "1 tests failed")
 	if out := f.out.String(); !strings.Contains(out, "FAIL  a.(package)") || !strings.Contains(out, "cannot use") {
 		t.Errorf("output\n%s", out)
+	}
+}
+
+// TestShippedTiming checks that the contract suite runs with the shipped hang limits on each backend.
+func TestShippedTiming(t *testing.T) {
+	tier.Slow(t)
+	t.Chdir("../..")
+	_, units, err := config{shard: shard{1, 1}}.plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range contract {
+		all := slices.IndexFunc(units, func(u *unit) bool { return u.name == name && slices.Contains(u.tests, test) })
+		shipped := slices.IndexFunc(units, func(u *unit) bool {
+			return u.browser && u.tests[0] == test && u.name == name+" -run=^"+test+"$ -exec=env TEST_TIMING=shipped"
+		})
+		if all < 0 || shipped < 0 || units[all].inputs == units[shipped].inputs {
+			t.Errorf("%s.%s: units %d and %d", name, test, all, shipped)
+		}
 	}
 }
 

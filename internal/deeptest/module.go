@@ -22,6 +22,7 @@ import (
 // A goPackage is a package as go list prints it.
 type goPackage struct {
 	ImportPath string
+	Name       string
 	Dir        string
 	Standard   bool
 	Module     *struct {
@@ -29,7 +30,7 @@ type goPackage struct {
 		Main          bool
 		Replace       *struct{ Path, Version string }
 	}
-	GoFiles, CgoFiles, CFiles, HFiles, SFiles, EmbedFiles      []string
+	GoFiles, CFiles, HFiles, SFiles, EmbedFiles                []string
 	TestGoFiles, TestEmbedFiles, XTestGoFiles, XTestEmbedFiles []string
 	Deps                                                       []string
 	Error                                                      *struct{ Err string }
@@ -49,14 +50,14 @@ type module struct {
 	source   *gotest.Source
 }
 
-// loadModule lists the module in a directory.
-func loadModule(ctx context.Context, root string) (*module, error) {
+// loadModule lists the module in a directory, with flags of go build.
+func loadModule(ctx context.Context, root string, flags ...string) (*module, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return nil, err
 	}
-	cmd := gotest.Command(ctx, root, "go", "list", "-deps", "-test", "-json=ImportPath,Dir,Standard,Module,GoFiles,CgoFiles,CFiles,HFiles,SFiles,"+
-		"EmbedFiles,TestGoFiles,TestEmbedFiles,XTestGoFiles,XTestEmbedFiles,Deps,Error", "./...")
+	cmd := gotest.Command(ctx, root, "go", slices.Concat([]string{"list", "-deps", "-test", "-json=ImportPath,Name,Dir,Standard,Module,GoFiles,CFiles,HFiles,SFiles," +
+		"EmbedFiles,TestGoFiles,TestEmbedFiles,XTestGoFiles,XTestEmbedFiles,Deps,Error"}, flags, []string{"./..."})...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -80,9 +81,20 @@ func loadModule(ctx context.Context, root string) (*module, error) {
 		}
 	}
 	m.source = gotest.NewSource(root, m.path)
-	err = filepath.WalkDir(root, m.addFile)
+	return m, m.walk()
+}
+
+// now returns the module with the files that it has now. The packages are those that were listed.
+func (m *module) now() (*module, error) {
+	n := &module{root: m.root, path: m.path, packages: m.packages, hashes: map[string]string{}, named: map[string][]string{}}
+	return n, n.walk()
+}
+
+// walk finds the files.
+func (m *module) walk() error {
+	err := filepath.WalkDir(m.root, m.addFile)
 	slices.Sort(m.files)
-	return m, err
+	return err
 }
 
 // addFile records a file of the module. What is installed or built is not part of it.
@@ -136,8 +148,13 @@ func (m *module) tested() (tested []*goPackage) {
 
 // deps returns what the test binary of a package consists of.
 func (m *module) deps(p *goPackage) (deps []*goPackage) {
+	return m.depsOf(p, m.packages[p.ImportPath+".test"].Deps)
+}
+
+// depsOf returns the packages of a list that are not part of the standard library, without p.
+func (m *module) depsOf(p *goPackage, names []string) (deps []*goPackage) {
 	seen := map[*goPackage]bool{p: true}
-	for _, name := range m.packages[p.ImportPath+".test"].Deps {
+	for _, name := range names {
 		name, _, _ := strings.Cut(name, " [") // recompiled for the test
 		if d := m.packages[strings.TrimSuffix(name, "_test")]; d != nil && !d.Standard && !seen[d] {
 			seen[d] = true
@@ -155,17 +172,23 @@ func (m *module) drivesBrowser(p *goPackage) bool {
 	})
 }
 
-// inputs returns a hash of what the tests of a package depend on: its files, those that it embeds, its
-// test data, the same of the packages of the module that it imports, except for their tests, the
-// versions of other modules, the files that are named in its tests, and more.
+// inputs returns a hash of what the tests of a package depend on: go.mod, its files, those that it
+// embeds, its test data, the same of the packages of the module that it imports, except for their tests,
+// the versions of other modules, the files that are named in its tests, programs that are named there
+// with what they import, and more.
 func (m *module) inputs(p *goPackage, more ...string) string {
 	lines := slices.Clone(more)
-	files := m.packageFiles(p, slices.Concat(p.testFiles(), p.TestEmbedFiles, p.XTestEmbedFiles))
+	files := append(m.packageFiles(p, true, slices.Concat(p.TestEmbedFiles, p.XTestEmbedFiles)), "go.mod")
 	files = append(files, m.namedFiles(p, p, p.testFiles())...)
-	for _, d := range m.deps(p) {
+	deps := m.deps(p)
+	for _, program := range m.namedPrograms(p) {
+		deps = append(deps, m.depsOf(program, program.Deps)...)
+		files = append(files, m.packageFiles(program, false, nil)...)
+	}
+	for _, d := range deps {
 		switch {
 		case d.ours():
-			files = append(files, m.packageFiles(d, nil)...)
+			files = append(files, m.packageFiles(d, false, nil)...)
 			files = append(files, m.namedFiles(p, d, nil)...)
 		case d.Module != nil && d.Module.Replace != nil:
 			lines = append(lines, fmt.Sprintf("module %s %s", d.Module.Replace.Path, d.Module.Replace.Version))
@@ -176,12 +199,28 @@ func (m *module) inputs(p *goPackage, more ...string) string {
 	return m.hash(lines, files)
 }
 
-// packageFiles returns the files of a package and of its test data, and more of its files.
-func (m *module) packageFiles(p *goPackage, more []string) (files []string) {
-	for _, name := range slices.Concat(p.GoFiles, p.CgoFiles, p.CFiles, p.HFiles, p.SFiles, p.EmbedFiles, more) {
+// packageFiles returns the files of a package, with or without its tests, and of its test data, and more
+// of its files. Go files count for all build constraints.
+func (m *module) packageFiles(p *goPackage, tests bool, more []string) (files []string) {
+	for _, name := range slices.Concat(p.CFiles, p.HFiles, p.SFiles, p.EmbedFiles, more) {
 		files = append(files, path.Join(m.dir(p), name))
 	}
+	for _, name := range m.tree(m.dir(p)) {
+		if path.Dir(name) == m.dir(p) && path.Ext(name) == ".go" && (tests || !strings.HasSuffix(name, "_test.go")) {
+			files = append(files, name)
+		}
+	}
 	return append(files, m.tree(path.Join(m.dir(p), "testdata"))...)
+}
+
+// goFiles returns all Go files, and go.mod files.
+func (m *module) goFiles() (files []string) {
+	for _, name := range m.files {
+		if path.Ext(name) == ".go" || path.Base(name) == "go.mod" {
+			files = append(files, name)
+		}
+	}
+	return files
 }
 
 // tree returns a file, or the files below a directory.

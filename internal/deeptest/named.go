@@ -43,6 +43,20 @@ func (m *module) namedFiles(p, d *goPackage, testFiles []string) (found []string
 	return found
 }
 
+// namedPrograms returns the main packages that test files of a package name with a path relative to its
+// directory, such as programs that they build.
+func (m *module) namedPrograms(p *goPackage) (programs []*goPackage) {
+	for _, name := range p.testFiles() {
+		for _, named := range m.paths(path.Join(m.dir(p), name)) {
+			d := m.packages[path.Join(p.ImportPath, named)]
+			if d != nil && d != p && d.Name == "main" {
+				programs = append(programs, d)
+			}
+		}
+	}
+	return programs
+}
+
 // paths returns the string literals of a Go file that can be paths of files: those in a call of Join
 // together, and others, except for "..", which is one only as a constant.
 func (m *module) paths(file string) (paths []string) {

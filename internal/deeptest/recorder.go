@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -20,6 +21,7 @@ type recorder struct {
 	out     io.Writer
 	verbose bool
 	units   int // to run
+	module  *module
 
 	mu     sync.Mutex // guards the fields below, and out
 	report *report
@@ -70,8 +72,15 @@ func (r *recorder) runUnit(ctx context.Context, u *unit, c *checkouts) error {
 	fmt.Fprintf(r.out, "run   %s\n", u.name)
 	r.mu.Unlock()
 	err := u.run(ctx, u, r, c)
+	now, moduleErr := r.module.now()
+	changed := moduleErr == nil && u.hash(now) != u.inputs
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err = errors.Join(err, moduleErr); changed {
+		fmt.Fprintf(r.out, "edited  %s: what passed does not count\n", u.name)
+		r.report.drop(u)
+		err = errors.Join(err, r.report.save(r.file))
+	}
 	if ctx.Err() != nil {
 		fmt.Fprintf(r.out, "stop  %s\n", u.name)
 		return nil

@@ -2,15 +2,19 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/filelock"
 )
 
 // The outcomes of a test.
@@ -33,51 +37,81 @@ type result struct {
 
 // A report has results by unit and test.
 type report struct {
-	Units map[string]map[string]*result `json:"units"`
+	Units  map[string]map[string]*result `json:"units"`
+	inputs map[string]string             // of the units now
 }
 
-// loadReport reads a report, and the newer results of those next to it whose names begin in the same
-// way, such as the reports of other shards.
-func loadReport(file string) (*report, error) {
-	merged := &report{map[string]map[string]*result{}}
+// loadReport reads a report, and the results of those next to it whose names begin in the same way, such
+// as the reports of other shards. Of several results, it takes one that counts for units, then the newest.
+func loadReport(file string, units []*unit) (*report, error) {
+	merged := &report{map[string]map[string]*result{}, map[string]string{}}
+	for _, u := range units {
+		merged.inputs[u.name] = u.inputs
+	}
 	ext := filepath.Ext(file)
 	files, err := filepath.Glob(strings.TrimSuffix(file, ext) + "*" + ext)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range files {
-		data, err := os.ReadFile(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		var r report
-		if err == nil {
-			err = json.Unmarshal(data, &r)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		for unit, tests := range r.Units {
-			for test, res := range tests {
-				if old := merged.result(unit, test); old == nil || res.Time.After(old.Time) {
-					merged.set(unit, test, res)
-				}
-			}
+		if err := merged.merge(name); err != nil {
+			return nil, err
 		}
 	}
 	return merged, nil
 }
 
-// save writes the report in one step, so that an interrupt leaves a complete file.
+// merge adds the results of a file that are better than those of r. The file need not exist.
+func (r *report) merge(file string) error {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var other report
+	if err == nil {
+		err = json.Unmarshal(data, &other)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	for unit, tests := range other.Units {
+		for test, res := range tests {
+			old := r.result(unit, test)
+			better := old == nil || res.Time.After(old.Time)
+			if old != nil && (old.Inputs == r.inputs[unit]) != (res.Inputs == r.inputs[unit]) {
+				better = res.Inputs == r.inputs[unit]
+			}
+			if better {
+				r.set(unit, test, res)
+			}
+		}
+	}
+	return nil
+}
+
+// save writes the report in one step, so that an interrupt leaves a complete file. What another run has
+// written to the file stays in it.
 func (r *report) save(file string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	unlock, err := filelock.Lock(context.Background(), file+".lock", nil)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	all := &report{map[string]map[string]*result{}, r.inputs}
+	for unit, tests := range r.Units {
+		all.Units[unit] = maps.Clone(tests)
+	}
+	if err := all.merge(file); err != nil {
+		return err
+	}
 	var data bytes.Buffer
 	enc := json.NewEncoder(&data)
 	enc.SetIndent("", "\t")
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(r); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	if err := enc.Encode(all); err != nil {
 		return err
 	}
 	if err := os.WriteFile(file+".new", data.Bytes(), 0o644); err != nil {
@@ -112,9 +146,10 @@ func (r *report) done(u *unit) bool {
 }
 
 // passed returns the tests of a package that need not run again. If the package failed outside of its
-// tests, such as by a leak, it is not known which test failed.
+// tests, such as by a leak, it is not known which test failed, and all run. So they do if nothing but the
+// result of the package is missing, because they have passed in different runs.
 func (r *report) passed(u *unit) (tests []string) {
-	if res := r.counting(u, packageTest); res != nil && res.Outcome == fail {
+	if res := r.counting(u, packageTest); res != nil && res.Outcome == fail || res == nil && r.done(&unit{name: u.name, inputs: u.inputs, tests: u.tests[:len(u.tests)-1]}) {
 		return nil
 	}
 	for _, test := range u.tests {
@@ -123,6 +158,17 @@ func (r *report) passed(u *unit) (tests []string) {
 		}
 	}
 	return tests
+}
+
+// drop makes the results of a unit stale, whose inputs have changed while it ran, except for failures: a
+// fuzz target that fails adds a file to its inputs.
+func (r *report) drop(u *unit) {
+	r.inputs[u.name] = ""
+	for _, res := range r.Units[u.name] {
+		if res.Outcome != fail {
+			res.Inputs = "changed"
+		}
+	}
 }
 
 // forget removes the results of units.

@@ -113,7 +113,7 @@ type durations map[string]map[string]float64
 // detector, and are those of tests that both have run.
 func loadDurations(m *module) (durations, error) {
 	d := durations{}
-	r, err := loadReport(reportFile)
+	r, err := loadReport(reportFile, nil)
 	if err != nil {
 		return nil, err
 	}

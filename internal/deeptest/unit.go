@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/mutation"
@@ -39,7 +40,8 @@ type unit struct {
 	kind   kind
 	name   string // unique, with the kind
 	about  string // such as the promise of a mutation
-	inputs string // hash
+	inputs string // hash, when the run began
+	hash   func(*module) string
 	tests  []string
 	// browser is set if its tests can start browsers.
 	browser bool
@@ -82,15 +84,15 @@ func (s shard) of(units []*unit) (part []*unit) {
 	return part
 }
 
-// plan returns the units to run, the largest packages first.
-func (c config) plan(ctx context.Context) ([]*unit, error) {
-	m, err := loadModule(ctx, ".")
+// plan returns the module and the units to run, the largest packages first.
+func (c config) plan(ctx context.Context) (*module, []*unit, error) {
+	m, err := loadModule(ctx, ".", c.raceFlag()...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all, err := c.packageUnits(m)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, mode := range c.modes {
 		for _, mut := range c.mutations {
@@ -98,9 +100,12 @@ func (c config) plan(ctx context.Context) ([]*unit, error) {
 		}
 	}
 	for _, system := range c.vet {
-		all = append(all, vetUnit(m, system))
+		all = append(all, vetUnit(system))
 	}
-	return slices.DeleteFunc(c.shard.of(all), func(u *unit) bool {
+	for _, u := range all {
+		u.inputs = u.hash(m)
+	}
+	return m, slices.DeleteFunc(c.shard.of(all), func(u *unit) bool {
 		return c.kinds != nil && !slices.Contains(c.kinds, u.kind) || c.only != nil && !c.only.MatchString(u.name) && !c.only.MatchString(u.about)
 	}), nil
 }
@@ -116,31 +121,40 @@ func (c config) packageUnits(m *module) ([]*unit, error) {
 		name := m.relative(p.ImportPath)
 		u := unit{kind: packages, name: name, tests: append(tests.names, packageTest), browser: m.drivesBrowser(p), size: m.testSize(p)}
 		u.run = runPackage(p.ImportPath, c.flags(name)...)
-		u.inputs = m.inputs(p, c.flags(name)...)
+		u.hash = func(m *module) string { return m.inputs(p, c.flags(name)...) }
 		all = append(all, &u)
 		if c.race && name == concurrent {
 			u := u
 			u.name += " -short -race"
 			u.run = runPackage(p.ImportPath, "-short", "-race")
-			u.inputs = m.inputs(p, "-short", "-race")
+			u.hash = func(m *module) string { return m.inputs(p, "-short", "-race") }
 			all = append(all, &u)
+		}
+		if test := contract[name]; test != "" {
+			flags := []string{"-run=^" + test + "$", "-exec=env TEST_TIMING=shipped"} // see tier.HangLimitScale
+			all = append(all, &unit{
+				name: name + " " + strings.Join(flags, " "), tests: []string{test, packageTest}, browser: true,
+				hash: func(m *module) string { return m.inputs(p, flags...) },
+				run:  runPackage(p.ImportPath, flags...),
+			})
 		}
 		if slices.Contains(tests.names, floods) && len(c.flags(name)) > 0 { // with the race detector it uses short texts
 			run := "-run=^" + floods + "$"
 			all = append(all, &unit{
-				name: name + " " + run, inputs: m.inputs(p, run), tests: []string{floods, packageTest},
+				name: name + " " + run, hash: func(m *module) string { return m.inputs(p, run) }, tests: []string{floods, packageTest},
 				run: runPackage(p.ImportPath, run),
 			})
 		}
 		for _, target := range tests.fuzz {
 			others = append(others, &unit{
-				kind: fuzz, name: fmt.Sprintf("%s%s.%s", fuzz, name, target), inputs: m.inputs(p, "fuzz", c.fuzztime), tests: []string{single},
-				run: runFuzz(p.ImportPath, target, c.fuzztime),
+				kind: fuzz, name: fmt.Sprintf("%s%s.%s", fuzz, name, target), tests: []string{single},
+				hash: func(m *module) string { return m.inputs(p, "fuzz", c.fuzztime) },
+				run:  runFuzz(p.ImportPath, target, c.fuzztime),
 			})
 		}
 		if tests.benchmarks {
 			others = append(others, &unit{
-				kind: figures, name: string(figures) + name, inputs: m.inputs(p, "bench"), tests: []string{single}, browser: u.browser,
+				kind: figures, name: string(figures) + name, hash: func(m *module) string { return m.inputs(p, "bench") }, tests: []string{single}, browser: u.browser,
 				run: runBenchmarks(p.ImportPath),
 			})
 		}
@@ -148,6 +162,10 @@ func (c config) packageUnits(m *module) ([]*unit, error) {
 	slices.SortStableFunc(all, func(a, b *unit) int { return b.size - a.size })
 	return append(all, others...), nil
 }
+
+// contract has the test of each backend that runs the contract suite. It also runs with the shipped hang
+// limits, which other tests extend, and without the race detector, for which these are too short.
+var contract = map[string]string{"executor/chromium": "TestExecutor", "executor/extension": "TestExtension"}
 
 // floods is the test of parsers with long texts. See package testlog.
 const floods = "TestFloods"
@@ -158,7 +176,14 @@ const concurrent = "internal/readable"
 
 // flags returns the flags of go test for a package.
 func (c config) flags(name string) []string {
-	if c.race && !slices.Contains(gotest.Serial, name) {
+	if slices.Contains(gotest.Serial, name) {
+		return nil
+	}
+	return c.raceFlag()
+}
+
+func (c config) raceFlag() []string {
+	if c.race {
 		return []string{"-race"}
 	}
 	return nil

@@ -80,6 +80,7 @@ func appendFile(path, text string) error {
 type testRun struct {
 	flags    []string
 	packages []string
+	cases    []string // subtests that must run, by the last part of their names
 }
 
 // compile compiles the packages and their tests, so that no test competes with a compiler. A test
@@ -119,10 +120,18 @@ func (r testRun) run(s *summary, stdout, stderr io.Writer) error {
 		return errors.Join(err, openErr)
 	}
 	defer f.Close()
-	problems, judgeErr := judge(f, s)
+	var ran summary
+	problems, judgeErr := judge(f, &ran)
+	for _, c := range r.cases {
+		// Without a browser all are skipped, except in CI.
+		if !ran.has("/"+c) && (len(ran.durations) > 0 || os.Getenv("CI") != "") {
+			problems = append(problems, "no test "+c+" has run")
+		}
+	}
 	for _, p := range problems {
 		err = errors.Join(err, errors.New(p))
 	}
+	s.addAll(ran.durations)
 	flaky, readErr := os.ReadFile(reruns)
 	if readErr != nil && !os.IsNotExist(readErr) {
 		return errors.Join(err, judgeErr, readErr)

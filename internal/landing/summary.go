@@ -3,8 +3,11 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,6 +31,44 @@ func (s *summary) add(pkg, test string, seconds float64) {
 	s.durations[pkg][test] = seconds
 }
 
+// addAll records the durations of tests by package.
+func (s *summary) addAll(durations map[string]map[string]float64) {
+	for pkg, tests := range durations {
+		for test, seconds := range tests {
+			s.add(pkg, test, seconds)
+		}
+	}
+}
+
+// has reports whether a test has run whose name ends with suffix.
+func (s *summary) has(suffix string) bool {
+	for _, tests := range s.durations {
+		for test := range tests {
+			if strings.HasSuffix(test, suffix) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// writeDurations writes the durations to a file. It keeps those of packages that were not tested.
+func (s *summary) writeDurations(file string) error {
+	all := map[string]map[string]float64{}
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, &all)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	maps.Copy(all, s.durations)
+	if data, err = json.MarshalIndent(all, "", "\t"); err != nil {
+		return err
+	}
+	return os.WriteFile(file, data, 0o644)
+}
+
 // write prints the packages and tests that took longest and those that were run again, and writes both
 // lists to dir.
 func (s *summary) write(w io.Writer, dir string) error {
@@ -48,10 +89,7 @@ func (s *summary) write(w io.Writer, dir string) error {
 	for _, t := range tests[:min(slowest, len(tests))] {
 		fmt.Fprintf(w, "%7.1f s  %s\n", t.seconds, t.name)
 	}
-	data, err := json.MarshalIndent(s.durations, "", "\t")
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "test.json"), data, 0o644)
-	}
+	err := s.writeDurations(filepath.Join(dir, "test.json"))
 	if err == nil && len(s.flaky) > 0 {
 		fmt.Fprintf(w, "\nFLAKY:\n%s", s.flaky)
 		err = os.WriteFile(filepath.Join(dir, "flaky.txt"), s.flaky, 0o644)

@@ -1,6 +1,7 @@
 package leaktest
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"slices"
@@ -8,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
@@ -295,7 +295,9 @@ func (r *runner) fires(t *testing.T, b Browser, route *Route) bool {
 	if r.published[route.Name][NoEnforcement] == fired {
 		limit = await.HangLimit
 	}
-	return route.Kind != Name && arrives(tg, limit)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	return route.Kind != Name && arrives(ctx, tg)
 }
 
 // walk tests a route with each tier of a stage, and then with an allowed host, so that earlier
@@ -318,17 +320,17 @@ func (r *runner) walk(t *testing.T, s *stage, route *Route, fires bool) {
 	if last == nil {
 		last = r.try(t, s.browser, route, "", allyHost)
 	}
-	if fires && !route.queued && !(route.stranger && s.tiers[0] == Same) && !slices.Contains(route.blockedWhenAllowed, r.h.Backend) && !arrives(last, await.HangLimit) {
+	if fires && !route.queued && !(route.stranger && s.tiers[0] == Same) && !slices.Contains(route.blockedWhenAllowed, r.h.Backend) && !arrives(await.Context(t), last) {
 		t.Errorf("the route to %s, which is allowed, is blocked", last.host)
 	}
 }
 
-// arrives waits for a target's first hit.
-func arrives(tg *target, limit time.Duration) bool {
+// arrives waits for a target's first hit until ctx is done.
+func arrives(ctx context.Context, tg *target) bool {
 	select {
 	case <-tg.hit:
 		return true
-	case <-time.After(limit):
+	case <-ctx.Done():
 		return false
 	}
 }

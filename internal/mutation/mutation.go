@@ -27,6 +27,9 @@ type Mutation struct {
 	Test string
 }
 
+// jsTests is the Package of the JavaScript tests of the extension.
+const jsTests = "extension/test"
+
 // Name returns a name of the mutation, which changes with it.
 func (m Mutation) Name() string {
 	return fmt.Sprintf("%s:%.3x", m.File, sha256.Sum256(fmt.Appendf(nil, "%q", m)))
@@ -53,7 +56,7 @@ func List() []Mutation {
 // testsOf returns the package with the tests of a file.
 func testsOf(file string) string {
 	if path.Dir(file) == "extension" {
-		return "extension/test"
+		return jsTests
 	}
 	return "./" + path.Dir(file)
 }

@@ -47,7 +47,7 @@ func TestMutationsNameTests(t *testing.T) {
 	for _, m := range List() {
 		tests, patterns := jsTest, []string{m.Test}
 		files := []string{filepath.Join(root, m.Package, "*.test.js")}
-		if m.Package != "extension/test" {
+		if m.Package != jsTests {
 			tests, patterns = goTest, strings.Split(m.Test, "/")
 			files = []string{filepath.Join(root, m.Package, "*_test.go"), filepath.Join(root, "internal/executortest/*.go")}
 		}
@@ -68,6 +68,35 @@ func TestMutationsNameTests(t *testing.T) {
 				t.Errorf("%s: no test of %s matches %q", m.File, m.Package, pattern)
 			}
 			tests = literal
+		}
+	}
+}
+
+// TestDetected checks that only a failure of the named test counts as detection of a mutation.
+func TestDetected(t *testing.T) {
+	for output, want := range map[string]bool{
+		"=== RUN   TestA\n=== RUN   TestA/b\n--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/b (0.00s)\nFAIL\n": true,
+		"=== RUN   TestA\n--- FAIL: TestA (0.00s)\nFAIL\n":                                                   false,
+		"=== RUN   TestA\n=== RUN   TestA/b\npanic: in a goroutine\n":                                        true,
+		"=== RUN   TestA\n=== RUN   TestA/b\npanic: test timed out after 2m0s\n":                             true,
+		"panic: in init\n":                false,
+		"FAIL\tfake [build failed]\n":     false,
+		"=== RUN   TestA\nleaked: x\n":    false,
+		"not ok 1 - b is denied\n":        false,
+		"=== RUN   TestA\npanic: early\n": false,
+	} {
+		if m := (Mutation{Package: "./fake", Test: "^TestA$/^b"}); m.detected(output) != want {
+			t.Errorf("want detected %v for\n%s", want, output)
+		}
+	}
+	for output, want := range map[string]bool{
+		"ok 1 - other\nnot ok 2 - b is denied\n":              true,
+		"# Subtest: x\n    not ok 1 - b is denied # time 1\n": true,
+		"not ok 1 - /tmp/extension/test/a.test.js\n":          false,
+		"ok 1 - b is denied\nnot ok 2 - other\n":              false,
+	} {
+		if m := (Mutation{Package: jsTests, Test: "b is denied"}); m.detected(output) != want {
+			t.Errorf("want detected %v for\n%s", want, output)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,6 +111,11 @@ func (c Checkout) Try(ctx context.Context, m Mutation, mode Mode) (output []byte
 	}
 	ctx, cancel := context.WithTimeout(ctx, testTimeout+time.Minute)
 	defer cancel()
+	if mode != Intact && testsOf(m.File) == jsTests { // go generate parses other JavaScript
+		if output, err := gotest.Command(ctx, c.dir, "node", "--check", m.File).CombinedOutput(); err != nil {
+			return output, fmt.Errorf("node --check: %w", err)
+		}
+	}
 	if packages := generated(m.File); mode != Intact && len(packages) > 0 {
 		generate := gotest.Command(ctx, c.dir, "go", append([]string{"generate"}, packages...)...)
 		if output, err := generate.CombinedOutput(); err != nil {
@@ -124,21 +130,21 @@ func (c Checkout) Try(ctx context.Context, m Mutation, mode Mode) (output []byte
 	case mode == Intact && err != nil:
 		return output, errors.New("the tests fail on the unchanged code")
 	case bytes.Contains(output, []byte("no tests to run")), bytes.Contains(output, []byte("\n# pass 0\n")) && mode == Intact:
-		return output, fmt.Errorf("no test matches %q", m.Test)
+		return output, fmt.Errorf("no test matches %q; git add its file if it is new", m.Test)
 	case mode == Intact:
 		return nil, nil
 	case err == nil:
 		return output, fmt.Errorf("%w: %q of %s", ErrSurvived, m.Test, m.Package)
-	case !failed.Match(output):
-		return output, errors.New("no test ran: the changed code does not build")
+	case !m.detected(string(output)):
+		return output, fmt.Errorf("no test failed that %q names: the changed code does not build or run (git add new files)", m.Test)
 	}
 	return output, nil
 }
 
 // test runs the tests of a mutation.
 func (c Checkout) test(ctx context.Context, m Mutation, mode Mode) (output []byte, err error) {
-	cmd := gotest.Command(ctx, c.dir, "go", "test", "-trimpath", "-count=1", "-timeout", testTimeout.String(), "-run", m.Test, m.Package)
-	if m.Package == "extension/test" {
+	cmd := gotest.Command(ctx, c.dir, "go", "test", "-trimpath", "-count=1", "-timeout", testTimeout.String(), "-v", "-run", m.Test, m.Package)
+	if m.Package == jsTests {
 		files, err := filepath.Glob(filepath.Join(c.dir, m.Package, "*.test.js"))
 		if err != nil {
 			return nil, err
@@ -166,5 +172,31 @@ func generated(file string) []string {
 	return nil
 }
 
-// failed matches what a failing test prints.
-var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: |^panic: |^not ok |test timed out`)
+var (
+	// began and failed match the first and the last line of a test, ended what ends a test binary, and
+	// jsFailed the result of a JavaScript test.
+	began    = regexp.MustCompile(`(?m)^=== RUN +(\S+)`)
+	failed   = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+	ended    = regexp.MustCompile(`(?m)^panic: |^fatal error: `)
+	jsFailed = regexp.MustCompile(`(?m)^\s*not ok \d+ - (.+)`)
+)
+
+// detected reports whether a test that m names failed, or ended the test binary: neither a parent of it,
+// nor the initialization of the package. output is that of go test -v or of node --test.
+func (m Mutation) detected(output string) bool {
+	pattern := jsFailed
+	switch {
+	case m.Package == jsTests:
+	case ended.MatchString(output):
+		pattern = began
+	default:
+		pattern = failed
+	}
+	name := regexp.MustCompile(m.Test)
+	return slices.ContainsFunc(pattern.FindAllStringSubmatch(output, -1), func(match []string) bool {
+		if m.Package == jsTests {
+			return name.MatchString(match[1])
+		}
+		return strings.Count(match[1], "/") >= strings.Count(m.Test, "/") // go test runs no others
+	})
+}

@@ -14,15 +14,15 @@ import (
 	"time"
 
 	gopsprocess "github.com/shirou/gopsutil/v4/process"
-	"go.uber.org/goleak"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/child"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/leakcheck"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leakcheck.Run(m)) }
 
 // coded is an error with a code in addition to its message.
 type coded struct{ Code, Message string }

@@ -13,13 +13,12 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/chrome-mcp/chrome-mcp/internal/agents"
 	"github.com/chrome-mcp/chrome-mcp/internal/chat"
 	"github.com/chrome-mcp/chrome-mcp/internal/nativemessage"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/acpagent"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/leakcheck"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/panelport"
 	"github.com/chrome-mcp/chrome-mcp/internal/transcript"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
@@ -27,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) {
 	acpagent.Handle()
-	goleak.VerifyTestMain(m)
+	os.Exit(leakcheck.Run(m))
 }
 
 // fakeServer is an MCP server that no agent connects to.

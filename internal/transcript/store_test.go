@@ -17,9 +17,9 @@ import (
 	"unicode/utf8"
 
 	bolt "go.etcd.io/bbolt"
-	"go.uber.org/goleak"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/leakcheck"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(writerName); path != "" {
 		writeForever(path)
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(leakcheck.Run(m))
 }
 
 func open(t testing.TB, path string) *Store {

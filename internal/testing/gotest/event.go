@@ -13,5 +13,5 @@ type Event struct {
 
 // Unrepeatable matches the first line of what a test binary prints when it found something that a
 // second run of one test would hide. The Go runtime prints the first three; the others are printed
-// by a TestMain that found a leak.
+// by a TestMain that found a leak, such as by package leakcheck.
 var Unrepeatable = regexp.MustCompile(`^(panic: |fatal error: |WARNING: DATA RACE|goleak: |leaked[ :])`)

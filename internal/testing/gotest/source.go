@@ -55,14 +55,16 @@ type sourcePackage struct {
 type function struct {
 	body    *ast.BlockStmt
 	imports map[string]string // paths by name
+	test    bool              // in a test file
 }
 
 // Tests returns the tests and fuzz targets in a directory, relative to the root.
 //
-// A test is deep if it calls tier.Long unconditionally, in its own body or in the body of a function of
-// this module that it calls. A call in a condition or in a function literal, such as a subtest, does not
-// count: a landing test can have deep cases. A test that can call package tier in another way does not
-// run completely with -short, and is a landing test.
+// A test is deep if it calls tier.Long, or skips itself, unconditionally or unless tier.LongEnabled
+// returns true, in its own body or in the body of a function of this module that it calls. A call in
+// another condition or in a function literal, such as a subtest, does not count: a landing test can have
+// deep cases. A test that can call package tier in another way does not run completely with -short, and
+// is a landing test.
 func (s *Source) Tests(dir string) ([]Test, error) {
 	p, err := s.load(dir)
 	if err != nil {
@@ -113,7 +115,7 @@ func (s *Source) load(dir string) (*sourcePackage, error) {
 			if d.Recv != nil {
 				name = "." + name
 			}
-			p.functions[name] = append(p.functions[name], function{d.Body, imports})
+			p.functions[name] = append(p.functions[name], function{d.Body, imports, strings.HasSuffix(e.Name(), "_test.go")})
 			if strings.HasSuffix(e.Name(), "_test.go") && isTest(name) {
 				p.tests = append(p.tests, Test{Name: d.Name.Name, File: e.Name()})
 			}
@@ -145,10 +147,19 @@ func (s *Source) tier(dir, name string) Tier {
 	p.tiers[name] = Short // of a recursive call
 	t := Short
 	for _, f := range p.functions[name] {
+		returns := false // before the statement
 		for _, statement := range f.body.List {
 			for _, call := range calls(statement) {
+				if isSkip(call) && !returns {
+					t = Deep
+				}
 				t = max(t, s.tierOfCall(dir, f, call))
 			}
+			ast.Inspect(statement, func(n ast.Node) bool {
+				_, isReturn := n.(*ast.ReturnStmt)
+				returns = returns || isReturn
+				return !returns
+			})
 		}
 		ast.Inspect(f.body, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok && t == Short {
@@ -163,44 +174,100 @@ func (s *Source) tier(dir, name string) Tier {
 
 // tierOfCall returns the tier that a call in f enters.
 func (s *Source) tierOfCall(dir string, f function, call *ast.CallExpr) Tier {
-	switch fun := call.Fun.(type) {
-	case *ast.Ident:
-		return s.tier(dir, fun.Name)
-	case *ast.SelectorExpr:
-		from := ""
-		if name, ok := fun.X.(*ast.Ident); ok {
-			from = f.imports[name.Name]
-		}
-		from, ours := strings.CutPrefix(from, s.module+"/")
-		switch {
-		case from == "": // a method, of any type of the package
-			return min(Landing, s.tier(dir, "."+fun.Sel.Name))
-		case from == "testing" && fun.Sel.Name == "Short":
-			return Landing
-		case !ours:
-			return Short
-		case from != "internal/testing/tier":
-			return s.tier(from, fun.Sel.Name)
-		case fun.Sel.Name == "Long":
-			return Deep
-		case fun.Sel.Name == "Slow", fun.Sel.Name == "Browser":
-			return Landing
-		}
+	switch from, name := s.callee(dir, f, call); {
+	case from == "testing" && name == "Short":
+		return Landing
+	case from == tierDir && name == "Long":
+		return Deep
+	case from == tierDir && (name == "Slow" || name == "Browser"):
+		return Landing
+	case from == tierDir, from == "":
+		return Short
+	case strings.HasPrefix(name, "."):
+		return min(Landing, s.tier(from, name))
+	default:
+		return s.tier(from, name)
 	}
-	return Short
 }
 
-// calls returns the calls that a statement makes in any case.
+// tierDir is the directory of package tier.
+const tierDir = "internal/testing/tier"
+
+// callee returns the directory and the name of the function of the module, or of package testing, that a
+// call in f calls. A method is one of any type of the package in dir, and its name begins with a period.
+func (s *Source) callee(dir string, f function, call *ast.CallExpr) (from, name string) {
+	switch fun := call.Fun.(type) {
+	case *ast.Ident:
+		return dir, fun.Name
+	case *ast.SelectorExpr:
+		if x, ok := fun.X.(*ast.Ident); ok && f.imports[x.Name] != "" {
+			from, ours := strings.CutPrefix(f.imports[x.Name], s.module+"/")
+			if !ours && from != "testing" {
+				return "", ""
+			}
+			return from, fun.Sel.Name
+		}
+		return dir, "." + fun.Sel.Name
+	}
+	return "", ""
+}
+
+// Reaches reports whether a function in a directory can call another function, directly or by way of
+// others of the module. Both are named by directory and name, such as internal/testing/tier.Browser.
+func (s *Source) Reaches(dir, name, function string) bool {
+	seen := map[string]bool{}
+	var reaches func(dir, name string) bool
+	reaches = func(in, name string) bool {
+		id := in + "." + name
+		if id == function || in == "" || in == "testing" || seen[id] {
+			return id == function
+		}
+		seen[id] = true
+		p, err := s.load(in)
+		if err != nil {
+			return false
+		}
+		found := false
+		for _, f := range p.functions[name] {
+			ast.Inspect(f.body, func(n ast.Node) bool {
+				if call, ok := n.(*ast.CallExpr); ok && (in == dir || !f.test) {
+					found = found || reaches(s.callee(in, f, call))
+				}
+				return !found
+			})
+		}
+		return found
+	}
+	return reaches(dir, name)
+}
+
+// isSkip reports whether a call skips a test.
+func isSkip(call *ast.CallExpr) bool {
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, method.Sel.Name)
+}
+
+// calls returns the calls that a statement makes in any case, or unless tier.LongEnabled returns true.
 func calls(statement ast.Stmt) (found []*ast.CallExpr) {
 	switch s := statement.(type) {
 	case *ast.ExprStmt, *ast.AssignStmt, *ast.DeclStmt, *ast.ReturnStmt:
+	case *ast.BlockStmt:
+		for _, inner := range s.List {
+			found = append(found, calls(inner)...)
+		}
+		return found
+	case *ast.LabeledStmt:
+		return calls(s.Stmt)
 	case *ast.RangeStmt:
 		return calls(&ast.ExprStmt{X: s.X})
 	case *ast.IfStmt:
 		if s.Init != nil {
-			return calls(s.Init)
+			found = calls(s.Init)
 		}
-		return nil
+		if isNotLong(s.Cond) {
+			found = append(found, calls(s.Body)...)
+		}
+		return found
 	default:
 		return nil
 	}
@@ -212,4 +279,18 @@ func calls(statement ast.Stmt) (found []*ast.CallExpr) {
 		return !literal
 	})
 	return found
+}
+
+// isNotLong reports whether a condition is !tier.LongEnabled().
+func isNotLong(cond ast.Expr) bool {
+	not, ok := ast.Unparen(cond).(*ast.UnaryExpr)
+	if !ok || not.Op != token.NOT {
+		return false
+	}
+	call, ok := ast.Unparen(not.X).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && method.Sel.Name == "LongEnabled"
 }

@@ -30,6 +30,11 @@ func TestHelper(t *testing.T) { x := start(t); _ = x }
 func TestOtherPackage(t *testing.T) { b.Start(t, 1) }
 func TestMethod(t *testing.T) { new(env).start(t) }
 func TestNotInShort(t *testing.T) { if testing.Short() { t.Skip() } }
+func TestDeepBlock(t *testing.T) { { tier.Long(t) } }
+func TestSkipped(t *testing.T) { t.Skipf("later") }
+func TestSkippedElse(t *testing.T) { if testing.Verbose() { return }; t.Skip() }
+func TestSkippedIf(t *testing.T) { if testing.Verbose() { t.Skip() } }
+func TestSkippedUnlessLong(t *testing.T) { if !tier.LongEnabled() { t.Log("slow"); t.Skip() } }
 func start(t *testing.T) int { return other(t) }
 
 type env struct{}
@@ -47,13 +52,23 @@ func (env) start(t *testing.T) { b.Start(t, 1) }
 			t.Fatal(err)
 		}
 	}
-	tests, err := NewSource(root, "fake").Tests("a")
+	source := NewSource(root, "fake")
+	tests, err := source.Tests("a")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]Tier{
 		"TestShort": Short, "FuzzIt": Short, "TestSlow": Landing, "TestDeep": Deep, "TestDeepCase": Landing, "TestDeepIf": Landing,
 		"TestHelper": Deep, "TestOtherPackage": Landing, "TestMethod": Landing, "TestNotInShort": Landing,
+		"TestDeepBlock": Deep, "TestSkipped": Deep, "TestSkippedIf": Short, "TestSkippedElse": Short, "TestSkippedUnlessLong": Deep,
+	}
+	for _, name := range []string{"TestDeep", "TestHelper", "TestOtherPackage", "TestMethod", "TestDeepCase", "TestSlow"} {
+		if got, want := source.Reaches("a", name, "b.Start"), name == "TestOtherPackage" || name == "TestMethod"; got != want {
+			t.Errorf("%s reaches b.Start: %v", name, got)
+		}
+	}
+	if !source.Reaches("a", "TestOtherPackage", "internal/testing/tier.Browser") {
+		t.Error("TestOtherPackage does not reach tier.Browser")
 	}
 	if len(tests) != len(want) {
 		t.Errorf("tests %v", tests)

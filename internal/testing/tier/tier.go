@@ -43,6 +43,15 @@ func Long(t testing.TB) {
 	Browser(t)
 }
 
+// HangLimitScale returns the factor by which a TestMain scales the hang limits of the product. It is 5, and
+// 1 in the deep tests that run the contract suite with the shipped values: these set TEST_TIMING=shipped.
+func HangLimitScale() int {
+	if os.Getenv("TEST_TIMING") == "shipped" {
+		return 1
+	}
+	return 5
+}
+
 // LongEnabled reports whether deep tests are enabled, for landing tests that repeat an attempt more
 // often then.
 func LongEnabled() bool { return os.Getenv(variable) != "" }

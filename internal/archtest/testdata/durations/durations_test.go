@@ -17,6 +17,8 @@ import (
 
 const limit = 5 * time.Second // want duration 5 * time.Second
 
+const number = 5e9
+
 var limits = []time.Duration{time.Minute} // want duration time.Minute
 
 type result struct {
@@ -45,8 +47,15 @@ func TestLiterals(t *testing.T) {
 	}
 	select {
 	case <-t.Context().Done():
-	case <-time.After(time.Second): // want duration time.Second
+	case <-time.After(time.Second): // want duration time.Secondtime.After
+	case <-time.After(limit): // want time.After
+	case <-time.After(await.HangLimit):
+	case <-time.Tick(limits[0]): // want time.Tick
 	}
+	sleep, since := time.Sleep, time.Since // want time.Sincetime.Sleep
+	sleep(number)                          // want duration number
+	wait(since(time.Now()))
+	wait(2 * number)                                                // want duration 2 * number
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // want duration 10 * time.Second
 	defer cancel()
 	<-ctx.Done()
@@ -68,6 +77,9 @@ func TestProduct(t *testing.T) {
 func TestMeasured(t *testing.T) {
 	start := time.Now()
 	if time.Since(start) > time.Second { // want upper bound
+		t.Error("slow")
+	}
+	if time.Until(start) < -time.Second { // want upper bound
 		t.Error("slow")
 	}
 	took := time.Since(start)
@@ -151,11 +163,11 @@ const pause = time.Second
 
 func fakeTime(d time.Duration) { time.Sleep(d + pause + time.Second) }
 
-// A sleeper is used in synctest only, through an interface.
+// A sleeper is said to be used in synctest only.
 type sleeper struct{}
 
-// Close sleeps in the fake time of synctest.
-func (sleeper) Close() { time.Sleep(time.Second) }
+// Close is said to sleep in the fake time of synctest.
+func (sleeper) Close() { time.Sleep(time.Second) } // want duration time.Secondtime.Sleep
 
 func (sleeper) Open() { time.Sleep(limit) } // want time.Sleep
 
