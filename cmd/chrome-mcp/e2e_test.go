@@ -249,7 +249,11 @@ func (e *endToEnd) stopInMidCall(t *testing.T) {
 			}
 			answered <- text
 		}()
-		e.site.reached(t)
+		select {
+		case <-e.site.slow:
+		case text := <-answered:
+			t.Fatalf("%s: the call answered before its request arrived: %s", c.name, text)
+		}
 		c.stop()
 		text := await.Receive(t, "the end of the call", answered)
 		if !strings.HasPrefix(text, "DETACHED: ") || !strings.Contains(strings.ToLower(text), strings.ToLower(c.want)) {
