@@ -95,7 +95,7 @@ func (c *Client) CheckFrame(ctx context.Context, id cdp.FrameID, op executor.Ope
 	return nil
 }
 
-// CheckTop asks the gate whether op is allowed on the top document, as far as it is known.
+// CheckTop asks the gate whether op is allowed on what is known of the top document.
 func (c *Client) CheckTop(ctx context.Context, op executor.Operation, destination string) error {
 	s := c.Tree.Lock()
 	d := s.BestKnownDocument()
