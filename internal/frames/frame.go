@@ -139,15 +139,15 @@ func (f *Frame) setDocument(d *cdp.Frame) {
 	f.early = ""
 }
 
-// FrameAttached records a new frame, or that a frame is in another CDP session now.
-func (s *State) FrameAttached(sess *cdpconn.Session, id, parent cdp.FrameID) {
+// frameAttached records a new frame, or that a frame is in another CDP session now.
+func (s *State) frameAttached(sess *cdpconn.Session, id, parent cdp.FrameID) {
 	f := s.frameWith(id)
 	f.parent, f.sess = parent, sess
 	s.tree.observer.FrameAdded(id, parent)
 }
 
-// DropFrame records that a frame was removed, with those in it. The top frame stays.
-func (s *State) DropFrame(id cdp.FrameID) {
+// dropFrame records that a frame was removed, with those in it. The top frame stays.
+func (s *State) dropFrame(id cdp.FrameID) {
 	if id == s.tree.main {
 		return
 	}
@@ -157,25 +157,25 @@ func (s *State) DropFrame(id cdp.FrameID) {
 	delete(s.pending, id)
 	for child, f := range s.frames {
 		if f.parent == id {
-			s.DropFrame(child)
+			s.dropFrame(child)
 		}
 	}
 }
 
-// FrameNavigated records a frame's new document. It does not change the frame's worlds. The browser
+// frameNavigated records a frame's new document. It does not change the frame's worlds. The browser
 // has already reported the end of the old document's worlds. But a document that is restored from
 // the back/forward cache already has its worlds, and the first document of a popup window takes
 // over the worlds of the empty document. The frames in a restored document also exist before it:
 // the browser attaches us to those that have a separate process, and reports only the worlds of the
 // others.
-func (s *State) FrameNavigated(sess *cdpconn.Session, d *cdp.Frame, restored bool) {
+func (s *State) frameNavigated(sess *cdpconn.Session, d *cdp.Frame, restored bool) {
 	f := s.frameWith(d.ID)
 	for id, child := range s.frames {
 		switch {
 		case !restored && child.parent == d.ID, child.parent == d.ID && child.sess == sess:
-			s.DropFrame(id)
+			s.dropFrame(id)
 		case restored && s.orphan(child):
-			child.parent = d.ID // or a frame below d: RestoreFrames queries the frame tree, which sets it
+			child.parent = d.ID // or a frame below d: restoreFrames queries the frame tree, which sets it
 		}
 	}
 	f.parent, f.sess = d.ParentID, sess
@@ -196,8 +196,8 @@ func (s *State) FrameNavigated(sess *cdpconn.Session, d *cdp.Frame, restored boo
 	}
 }
 
-// Lifecycle records a lifecycle event of the document of loader.
-func (s *State) Lifecycle(id cdp.FrameID, loader cdp.LoaderID, name string) {
+// lifecycle records a lifecycle event of the document of loader.
+func (s *State) lifecycle(id cdp.FrameID, loader cdp.LoaderID, name string) {
 	f := s.frames[id]
 	if f == nil {
 		return
@@ -224,8 +224,8 @@ func (s *State) CutShort(loader cdp.LoaderID, why string) {
 		return
 	}
 	f.cut = why
-	s.Lifecycle(f.id, loader, "DOMContentLoaded")
-	s.Lifecycle(f.id, loader, "load")
+	s.lifecycle(f.id, loader, "DOMContentLoaded")
+	s.lifecycle(f.id, loader, "load")
 }
 
 // WaitForFrames waits until the document of every out-of-process iframe is known, a dialog opens,
@@ -269,9 +269,9 @@ func (t *Tree) Sessions() []*cdpconn.Session {
 // HasOutOfProcessFrames reports whether the tab has an out-of-process iframe.
 func (t *Tree) HasOutOfProcessFrames() bool { return len(t.Sessions()) > 1 }
 
-// FrameMoved records that a frame has a separate CDP session, because its next document is in another
+// frameMoved records that a frame has a separate CDP session, because its next document is in another
 // process.
-func (s *State) FrameMoved(sess *cdpconn.Session, id, parent cdp.FrameID) {
+func (s *State) frameMoved(sess *cdpconn.Session, id, parent cdp.FrameID) {
 	f := s.frames[id]
 	if f == nil {
 		f = &Frame{id: id, parent: parent}
@@ -282,9 +282,9 @@ func (s *State) FrameMoved(sess *cdpconn.Session, id, parent cdp.FrameID) {
 	f.sess, f.loader, f.late = sess, "", false
 }
 
-// SessionEnded records that the CDP session of frames has ended. A frame may continue to exist in its
+// sessionEnded records that the CDP session of frames has ended. A frame may continue to exist in its
 // parent's process. Its next navigation or world there shows whether it does.
-func (s *State) SessionEnded(sess *cdpconn.Session) {
+func (s *State) sessionEnded(sess *cdpconn.Session) {
 	for id, f := range s.frames {
 		if f.sess != sess || f == s.Top() {
 			continue
@@ -307,9 +307,9 @@ func (s *State) dropDocument(f *Frame) {
 	f.world, f.mainWorld = nil, nil
 }
 
-// WorldCreated records a new execution context of a frame. The returned function, if any, must be
+// worldCreated records a new execution context of a frame. The returned function, if any, must be
 // called without the lock.
-func (s *State) WorldCreated(sess *cdpconn.Session, d *runtime.ExecutionContextDescription) (after func()) {
+func (s *State) worldCreated(sess *cdpconn.Session, d *runtime.ExecutionContextDescription) (after func()) {
 	var aux struct {
 		FrameID   cdp.FrameID `json:"frameId"`
 		IsDefault bool        `json:"isDefault"`
@@ -337,17 +337,6 @@ func (s *State) WorldCreated(sess *cdpconn.Session, d *runtime.ExecutionContextD
 	return after
 }
 
-// WorldDestroyed records that an execution context is gone.
-func (s *State) WorldDestroyed(sess *cdpconn.Session, id string) {
-	delete(s.installed, id)
-	s.dropWorlds(sess, func(w *executionContext) bool { return w.id == id })
-}
-
-// WorldsCleared records that all execution contexts of a CDP session are gone.
-func (s *State) WorldsCleared(sess *cdpconn.Session) {
-	s.dropWorlds(sess, func(*executionContext) bool { return true })
-}
-
 // dropWorlds drops the execution contexts of a CDP session that the browser has destroyed.
 func (s *State) dropWorlds(sess *cdpconn.Session, destroyed func(*executionContext) bool) {
 	for _, f := range s.frames {
@@ -372,9 +361,9 @@ func (s *State) dropWorlds(sess *cdpconn.Session, destroyed func(*executionConte
 // Such a frame has no position among the frames yet.
 func (s *State) orphan(f *Frame) bool { return f != s.Top() && f.parent == "" }
 
-// RestoreFrames queries the frames in a document that was restored from the back/forward cache,
+// restoreFrames queries the frames in a document that was restored from the back/forward cache,
 // because no event reports them.
-func (t *Tree) RestoreFrames(sess *cdpconn.Session) {
+func (t *Tree) restoreFrames(sess *cdpconn.Session) {
 	p, err := sess.Start(context.Background(), cdppage.CommandGetFrameTree, nil)
 	if err != nil {
 		return

@@ -69,6 +69,9 @@ type Observer interface {
 	FrameAdded(id, parent cdp.FrameID)
 	// FrameRemoved is called when a frame was removed.
 	FrameRemoved(id cdp.FrameID)
+	// OpensProgram is called when a frame starts to navigate to url, and reports whether the browser passes
+	// that to another program.
+	OpensProgram(id cdp.FrameID, url string) bool
 	// DocumentCommitted is called after f has a new document. started is the navigation of the frame,
 	// if it is known. restored means that the document is from the back/forward cache.
 	DocumentCommitted(s *State, f *Frame, restored bool, started Navigation)

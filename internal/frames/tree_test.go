@@ -45,13 +45,13 @@ func TestInOrder(t *testing.T) {
 	state := offlineTree("T").Lock()
 	defer state.Unlock()
 	for _, id := range []cdp.FrameID{"a", "b", "c"} {
-		state.FrameAttached(nil, id, "T")
+		state.frameAttached(nil, id, "T")
 	}
-	state.FrameAttached(nil, "in b", "b")
-	state.DropFrame("a")
-	state.FrameAttached(nil, "d", "T") // must not get the number of an existing frame
-	state.DropFrame("c")
-	state.FrameAttached(nil, "e", "T")
+	state.frameAttached(nil, "in b", "b")
+	state.dropFrame("a")
+	state.frameAttached(nil, "d", "T") // must not get the number of an existing frame
+	state.dropFrame("c")
+	state.frameAttached(nil, "e", "T")
 	seen := make(map[int64]bool)
 	var got []string
 	for _, f := range state.InOrder() {
@@ -70,7 +70,7 @@ func TestManyFrames(t *testing.T) {
 	state := offlineTree("T").Lock()
 	defer state.Unlock()
 	for i := range 5000 {
-		state.FrameAttached(nil, cdp.FrameID(fmt.Sprint(i)), "T")
+		state.frameAttached(nil, cdp.FrameID(fmt.Sprint(i)), "T")
 	}
 	start := time.Now()
 	if n := len(state.InOrder()); n != 5001 {

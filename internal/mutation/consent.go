@@ -42,9 +42,9 @@ var consent = promises{
 		Package: "./extension", Test: "TestPages",
 	}},
 	"The gate checks the tab, frame and document that the call accesses, immediately before the access.": {{
-		File:    "internal/frames/navigations.go",
-		Old:     "		f.url = url\n		f.sameDocumentNavigations++\n",
-		New:     "		f.sameDocumentNavigations++\n",
+		File:    "internal/frames/events.go",
+		Old:     "				f.url = e.URL\n",
+		New:     "",
 		Package: "./executor/chromium", Test: "TestExecutor/.*/gate/pushState_to_a_denied_path",
 	}},
 	"A page on the user's block list is not read, even if an agent's tab opened it or `pushState` moved the tab to its path": {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
@@ -218,7 +218,8 @@ func TestDocumentKnownAfterHandover(t *testing.T) {
 func TestDocumentKnownAtEndOfHandover(t *testing.T) {
 	tab := offlineTab("T")
 	s := tab.tree.Lock()
-	s.WorldCreated(tab.sess, &runtime.ExecutionContextDescription{UniqueID: "new", Name: frames.WorldName, AuxData: []byte(`{"frameId":"T"}`)})
+	s.HandleEvent(cdpconn.Event{Session: tab.sess, Method: "Runtime.executionContextCreated", Params: fmt.Appendf(nil,
+		`{"context":{"id":1,"origin":"https://a.test","name":%q,"uniqueId":"new","auxData":{"frameId":"T"}}}`, frames.WorldName)})
 	d := s.Document(s.Top())
 	s.Unlock()
 	tab.handoverEnded([]*frames.Document{d})

@@ -50,6 +50,10 @@ func (t *Tab) recordArrival(s *frames.State, f *frames.Frame, restored bool, sta
 	t.entered.arrived(how, top, docs)
 }
 
+func (o frameObserver) OpensProgram(id cdp.FrameID, url string) bool {
+	return o.tab.recordHandover(id, url)
+}
+
 func (o frameObserver) DocumentDropped(id cdp.FrameID, started frames.Navigation) {
 	o.tab.inflight.forget(id, started.Loader)
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
 // TestRequestsOfGoneDocuments checks that the requests of a document end with it.
@@ -20,8 +22,11 @@ func TestRequestsOfGoneDocuments(t *testing.T) {
 	send := func(id network.RequestID, frame cdp.FrameID, loader cdp.LoaderID) {
 		tab.inflight.sent(network.EventRequestWillBeSent{RequestID: id, FrameID: frame, LoaderID: loader, Type: network.ResourceTypeFetch})
 	}
+	handle := func(method, params string, args ...any) {
+		s.HandleEvent(cdpconn.Event{Session: tab.sess, Method: method, Params: fmt.Appendf(nil, params, args...)})
+	}
 	navigate := func(frame, parent cdp.FrameID, loader cdp.LoaderID) {
-		s.FrameNavigated(nil, &cdp.Frame{ID: frame, ParentID: parent, LoaderID: loader, URL: "https://example.com/"}, false)
+		handle("Page.frameNavigated", `{"frame":{"id":%q,"parentId":%q,"loaderId":%q,"url":"https://example.com/","domainAndRegistry":"","securityOrigin":"","mimeType":"","secureContextType":"Secure","crossOriginIsolatedContextType":"Isolated","gatedAPIFeatures":[]},"type":"Navigation"}`, frame, parent, loader)
 	}
 	want := func(ids ...network.RequestID) {
 		t.Helper()
@@ -38,10 +43,10 @@ func TestRequestsOfGoneDocuments(t *testing.T) {
 	navigate("child", "top", "b")
 	want("1", "3")
 	send("4", "child", "b")
-	s.DropFrame("child")
+	handle("Page.frameDetached", `{"frameId":"child","reason":"remove"}`)
 	want("1", "3")
 	send("C", "top", "C") // a navigation that the document has started, before B is shown
-	s.NavigationStarted("top", "C", "https://example.com/", "differentDocument", false)
+	handle("Page.frameStartedNavigating", `{"frameId":"top","url":"https://example.com/","loaderId":"C","navigationType":"differentDocument"}`)
 	send("5", "top", "B")
 	navigate("top", "", "B")
 	want("5", "C")

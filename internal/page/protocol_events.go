@@ -36,59 +36,35 @@ func (t *Tab) consumeEvents() {
 			return
 		}
 		s := t.tree.Lock()
-		after := t.handleEvent(s, ev)
+		first, second := s.HandleEvent(ev), t.handleEvent(s, ev)
 		s.Unlock()
-		if after != nil {
-			after()
+		for _, after := range []func(){first, second} {
+			if after != nil {
+				after()
+			}
 		}
 	}
 }
 
-// on decodes the parameters of ev and calls f with them. It drops an event that cannot be decoded.
-func on[E any](ev cdpconn.Event, event cdp.Event[E], f func(E)) {
-	if e, err := cdpconn.Decode(ev, event); err == nil {
-		f(e)
-	}
-}
-
-// handleEvent updates the tab's state for one event. The caller must call after, if it is not nil, when
-// it has unlocked s.
+// handleEvent updates the tab's state for one event, after the frame tree. The caller must call after, if
+// it is not nil, when it has unlocked s.
 func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	if ev.Lost > 0 {
 		t.eventsLost(ev)
 		return nil
 	}
 	switch ev.Method {
-	case "Page.frameAttached":
-		on(ev, cdppage.FrameAttached, func(e cdppage.EventFrameAttached) { s.FrameAttached(ev.Session, e.FrameID, e.ParentFrameID) })
-	case "Page.frameDetached":
-		on(ev, cdppage.FrameDetached, func(e cdppage.EventFrameDetached) {
-			if e.Reason != cdppage.FrameDetachedReasonSwap {
-				s.DropFrame(e.FrameID)
-			}
-		})
 	case "Page.frameNavigated":
-		on(ev, cdppage.FrameNavigated, func(e cdppage.EventFrameNavigated) {
-			if e.Frame == nil {
-				return
-			}
-			restored := e.Type == cdppage.NavigationTypeBackForwardCacheRestore
-			s.FrameNavigated(ev.Session, e.Frame, restored)
-			if e.Frame.ID == t.main {
+		frames.On(ev, cdppage.FrameNavigated, func(e cdppage.EventFrameNavigated) {
+			if e.Frame != nil && e.Frame.ID == t.main {
 				t.limitStorage(ev.Session, e.Frame.SecurityOrigin)
 				url := e.Frame.URL + e.Frame.URLFragment
-				after = func() {
-					if restored {
-						t.tree.RestoreFrames(ev.Session)
-					}
-					t.emit(Event{Kind: executor.EventNavigated, URL: url})
-				}
+				after = func() { t.emit(Event{Kind: executor.EventNavigated, URL: url}) }
 			}
 		})
-	case "Page.navigatedWithinDocument":
-		on(ev, cdppage.NavigatedWithinDocument, func(e cdppage.EventNavigatedWithinDocument) {
-			s.NavigatedWithinDocument(e.FrameID, e.URL)
-		})
+	case "Page.frameAttached", "Page.frameDetached", "Page.navigatedWithinDocument", "Page.documentOpened", "Page.frameStartedNavigating",
+		"Runtime.executionContextCreated", "Runtime.executionContextDestroyed", "Runtime.executionContextsCleared", "Inspector.targetReloadedAfterCrash":
+		// only the frame tree changes
 	case "Page.downloadWillBegin":
 		var e cdpbrowser.EventDownloadWillBegin
 		if f := t.opts.OnDownload; f != nil && cdpconn.Unmarshal(ev.Params, &e) == nil {
@@ -97,17 +73,17 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case EventDetached:
 		t.detached(s, ev)
 	case "Fetch.requestPaused":
-		on(ev, fetch.RequestPaused, func(e fetch.EventRequestPaused) { after = func() { t.requestPaused(ev.Session, e) } })
+		frames.On(ev, fetch.RequestPaused, func(e fetch.EventRequestPaused) { after = func() { t.requestPaused(ev.Session, e) } })
 		return after // no notify: a page may send many requests
 	case "Fetch.authRequired":
-		on(ev, fetch.AuthRequired, func(e fetch.EventAuthRequired) { after = func() { t.authRequired(ev.Session, e) } })
+		frames.On(ev, fetch.AuthRequired, func(e fetch.EventAuthRequired) { after = func() { t.authRequired(ev.Session, e) } })
 		return after
 	case "Page.windowOpen":
-		on(ev, cdppage.WindowOpen, func(e cdppage.EventWindowOpen) { t.popups.requested(ev.Session, e) })
+		frames.On(ev, cdppage.WindowOpen, func(e cdppage.EventWindowOpen) { t.popups.requested(ev.Session, e) })
 	case "Page.fileChooserOpened":
-		on(ev, cdppage.FileChooserOpened, t.fileChoosers.add)
+		frames.On(ev, cdppage.FileChooserOpened, t.fileChoosers.add)
 	case "Page.frameRequestedNavigation":
-		on(ev, cdppage.FrameRequestedNavigation, func(e cdppage.EventFrameRequestedNavigation) {
+		frames.On(ev, cdppage.FrameRequestedNavigation, func(e cdppage.EventFrameRequestedNavigation) {
 			if e.Reason == cdppage.ClientNavigationReasonReload {
 				t.reloadRequested(e.FrameID)
 			}
@@ -116,82 +92,56 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 				t.popups.newTabURLs.add(e.URL)
 			}
 		})
-	case "Page.documentOpened":
-		on(ev, cdppage.DocumentOpened, func(e cdppage.EventDocumentOpened) {
-			if e.Frame != nil {
-				s.DocumentOpened(e.Frame.ID, e.Frame.URL)
-			}
-		})
 	case "Page.lifecycleEvent":
-		on(ev, cdppage.LifecycleEvent, func(e cdppage.EventLifecycleEvent) {
-			s.Lifecycle(e.FrameID, e.LoaderID, e.Name)
+		frames.On(ev, cdppage.LifecycleEvent, func(e cdppage.EventLifecycleEvent) {
 			t.recording.Lifecycle(e)
 		})
-	case "Page.frameStartedNavigating":
-		on(ev, cdppage.FrameStartedNavigating, func(e cdppage.EventFrameStartedNavigating) {
-			external := t.recordHandover(e.FrameID, e.URL)
-			s.NavigationStarted(e.FrameID, e.LoaderID, e.URL, string(e.NavigationType), external)
-		})
 	case "Page.frameStoppedLoading":
-		on(ev, cdppage.FrameStoppedLoading, func(e cdppage.EventFrameStoppedLoading) {
-			if f := s.StoppedLoading(e.FrameID); f != nil {
+		frames.On(ev, cdppage.FrameStoppedLoading, func(e cdppage.EventFrameStoppedLoading) {
+			if f := s.Frame(e.FrameID); f != nil {
 				// The end of the request of an out-of-process document may have been before we attached.
 				t.inflight.done(network.RequestID(f.Loader()))
 			}
 		})
 	case "Page.javascriptDialogOpening":
-		on(ev, cdppage.JavascriptDialogOpening, func(e cdppage.EventJavascriptDialogOpening) { after = t.dialogOpened(s, ev.Session, e) })
+		frames.On(ev, cdppage.JavascriptDialogOpening, func(e cdppage.EventJavascriptDialogOpening) { after = t.dialogOpened(s, ev.Session, e) })
 	case "Page.javascriptDialogClosed":
-		on(ev, cdppage.JavascriptDialogClosed, func(e cdppage.EventJavascriptDialogClosed) { t.promptAnswered(s, e.UserInput) })
+		frames.On(ev, cdppage.JavascriptDialogClosed, func(e cdppage.EventJavascriptDialogClosed) { t.promptAnswered(s, e.UserInput) })
 		t.setDialog(nil)
-	case "Runtime.executionContextCreated":
-		on(ev, runtime.ExecutionContextCreated, func(e runtime.EventExecutionContextCreated) { after = s.WorldCreated(ev.Session, e.Context) })
-	case "Runtime.executionContextDestroyed":
-		on(ev, runtime.ExecutionContextDestroyed, func(e runtime.EventExecutionContextDestroyed) {
-			s.WorldDestroyed(ev.Session, e.ExecutionContextUniqueID)
-		})
-	case "Runtime.executionContextsCleared":
-		s.WorldsCleared(ev.Session)
 	case "Runtime.bindingCalled":
-		on(ev, runtime.BindingCalled, func(e runtime.EventBindingCalled) { t.handleBindingCall(s, ev.Session, e) })
+		frames.On(ev, runtime.BindingCalled, func(e runtime.EventBindingCalled) { t.handleBindingCall(s, ev.Session, e) })
 	case "Runtime.exceptionThrown":
-		on(ev, runtime.ExceptionThrown, func(e runtime.EventExceptionThrown) {
+		frames.On(ev, runtime.ExceptionThrown, func(e runtime.EventExceptionThrown) {
 			t.pageError(s, ev.Session, e.ExceptionDetails)
 			t.recording.ExceptionThrown(s, ev.Session, e)
 		})
 	case "Runtime.consoleAPICalled":
 		if t.recording.On() {
-			on(ev, runtime.ConsoleAPICalled, func(e runtime.EventConsoleAPICalled) { t.recording.ConsoleCalled(s, ev.Session, e) })
+			frames.On(ev, runtime.ConsoleAPICalled, func(e runtime.EventConsoleAPICalled) { t.recording.ConsoleCalled(s, ev.Session, e) })
 		}
 		return nil // no notify: a page may log in a loop
 	case "Inspector.targetCrashed":
-		on(ev, inspector.TargetCrashed, func(inspector.EventTargetCrashed) {
+		frames.On(ev, inspector.TargetCrashed, func(inspector.EventTargetCrashed) {
 			if ev.Session == t.sess {
-				s.SetCrashed(true)
 				t.inflight.clear()
 				t.setDialog(nil)
 				after = func() { t.emit(Event{Kind: executor.EventTabCrashed}) }
 			}
 		})
-	case "Inspector.targetReloadedAfterCrash":
-		if ev.Session == t.sess {
-			s.SetCrashed(false)
-		}
 	case "Target.attachedToTarget":
-		on(ev, target.AttachedToTarget, func(e target.EventAttachedToTarget) { after = t.childAttached(s, ev, e) })
+		frames.On(ev, target.AttachedToTarget, func(e target.EventAttachedToTarget) { after = t.childAttached(ev, e) })
 	case "Target.detachedFromTarget":
 		if ev.Child != nil {
 			t.floods.forget(ev.Child)
 			t.frameAttacher.forget(ev.Child)
-			s.SessionEnded(ev.Child)
 		}
 	case "Page.screencastFrame":
 		if live := t.live.Load(); live != nil {
-			on(ev, cdppage.ScreencastFrame, live.put)
+			frames.On(ev, cdppage.ScreencastFrame, live.put)
 		}
 		return nil
 	case "Network.requestWillBeSent":
-		on(ev, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) {
+		frames.On(ev, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) {
 			t.inflight.sent(e)
 			t.recording.RequestSent(s, ev.Session, e)
 			if e.Type == network.ResourceTypeDocument && e.FrameID == t.main && e.Request != nil {
@@ -199,7 +149,7 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 			}
 		})
 	case "Network.responseReceived":
-		on(ev, network.ResponseReceived, func(e network.EventResponseReceived) {
+		frames.On(ev, network.ResponseReceived, func(e network.EventResponseReceived) {
 			t.recording.ResponseReceived(s, ev.Session, e)
 			t.inflight.responded(e)
 			switch {
@@ -211,15 +161,15 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 			}
 		})
 	case "Network.dataReceived":
-		on(ev, network.DataReceived, func(e network.EventDataReceived) { t.inflight.receivedData(e.RequestID) })
+		frames.On(ev, network.DataReceived, func(e network.EventDataReceived) { t.inflight.receivedData(e.RequestID) })
 		return nil // no notify: data only makes the network busy for longer
 	case "Network.loadingFinished":
-		on(ev, network.LoadingFinished, func(e network.EventLoadingFinished) {
+		frames.On(ev, network.LoadingFinished, func(e network.EventLoadingFinished) {
 			t.inflight.done(e.RequestID)
 			t.recording.LoadingFinished(e)
 		})
 	case "Network.loadingFailed":
-		on(ev, network.LoadingFailed, func(e network.EventLoadingFailed) {
+		frames.On(ev, network.LoadingFailed, func(e network.EventLoadingFailed) {
 			t.inflight.done(e.RequestID)
 			t.recording.LoadingFailed(e)
 			if e.Type == network.ResourceTypeDocument && ev.Session == t.sess {
@@ -245,7 +195,7 @@ func (t *Tab) emit(ev Event) {
 
 // childAttached handles the target of an out-of-process iframe, worker or worklet that was attached.
 // The caller must call the result without the lock.
-func (t *Tab) childAttached(s *frames.State, ev cdpconn.Event, e target.EventAttachedToTarget) (after func()) {
+func (t *Tab) childAttached(ev cdpconn.Event, e target.EventAttachedToTarget) (after func()) {
 	switch {
 	case ev.Child == nil || e.TargetInfo == nil:
 		return nil
@@ -255,7 +205,6 @@ func (t *Tab) childAttached(s *frames.State, ev cdpconn.Event, e target.EventAtt
 		}
 		return func() { _, _ = ev.Child.Start(context.Background(), "Runtime.runIfWaitingForDebugger", nil) }
 	}
-	s.FrameMoved(ev.Child, cdp.FrameID(e.TargetInfo.TargetID), e.TargetInfo.ParentFrameID)
 	return func() {
 		t.wg.Go(func() {
 			if err := t.enable(context.Background(), ev.Child, e.WaitingForDebugger); err != nil {
