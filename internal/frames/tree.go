@@ -12,7 +12,6 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/runtime"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
@@ -52,17 +51,10 @@ type State struct {
 	past               []*Document                // past documents, the oldest first; see rememberPastDocument
 	pastStart          int                        // how many of past are older than the current top document
 
-	gone       error // why the tab is gone; nil while it exists
-	crashed    bool
-	isDetached bool          // the target is not attached; lastKnown describes it
-	detachErr  error         // why it was detached; nil before the first attachment
-	lastKnown  LastKnownPage // of a tab that is not attached
+	targetState
 }
 
-// A LastKnownPage describes the page of a tab that is not attached, or was handed over.
-type LastKnownPage struct{ URL, Title string }
-
-// A Observer follows the frames of a tab, and knows what blocks the tab. The methods with a State
+// An Observer follows the frames of a tab, and knows what blocks the tab. The methods with a State
 // are called while the tree is locked; so are Blocked, MayBeBlocked, EarlyDialogURL and OwnsBlank, which must not lock it.
 type Observer interface {
 	// FrameAdded is called when the frame around a frame is known.
@@ -184,44 +176,6 @@ func (t *Tree) Obstruction() (changed <-chan struct{}, err error) {
 	return t.changed.Changed(), cmp.Or(s.Unusable(), t.observer.Blocked())
 }
 
-// Unusable returns why the tab can no longer be used, or nil.
-func (s *State) Unusable() error {
-	switch {
-	case s.gone != nil:
-		return s.gone
-	case s.isDetached && s.detachErr != nil:
-		return s.detachErr
-	case s.crashed:
-		return executor.Errorf(executor.ErrTargetGone, "Reload the tab, or open another.", "the page crashed")
-	}
-	return nil
-}
-
-// Gone returns why the tab is gone for ever, or nil.
-func (s *State) Gone() error { return s.gone }
-
-// End records that the tab is gone, for the reason err unless one is known already.
-func (s *State) End(err error) {
-	s.gone = cmp.Or(s.gone, err)
-	s.isDetached = false
-}
-
-// Crashed reports whether the renderer process of the page has crashed.
-func (s *State) Crashed() bool { return s.crashed }
-
-// SetCrashed records that the renderer process has crashed, or that a navigation replaces it. It
-// returns whether it had crashed before.
-func (s *State) SetCrashed(crashed bool) (before bool) {
-	before, s.crashed = s.crashed, crashed
-	return before
-}
-
-// Detached reports whether the target is not attached. Only LastKnown describes its page then.
-func (s *State) Detached() bool { return s.isDetached }
-
-// DetachReason returns why the target was detached last, or nil.
-func (s *State) DetachReason() error { return s.detachErr }
-
 // Detach records that the target is not attached, for the reason err, which is nil before the first
 // attachment. It forgets all that depends on the attachment.
 func (s *State) Detach(err error) {
@@ -231,15 +185,6 @@ func (s *State) Detach(err error) {
 	s.isDetached, s.detachErr, s.crashed = true, err, false
 	s.reset()
 }
-
-// Attach records that the target is attached.
-func (s *State) Attach() { s.isDetached, s.detachErr = false, nil }
-
-// LastKnown returns the page of a tab that is not attached. It is empty if it is not known.
-func (s *State) LastKnown() LastKnownPage { return s.lastKnown }
-
-// SetLastKnown sets what LastKnown returns.
-func (s *State) SetLastKnown(p LastKnownPage) { s.lastKnown = p }
 
 // Top returns the top frame.
 func (s *State) Top() *Frame { return s.frames[s.tree.main] }

@@ -18,7 +18,7 @@ import (
 // document, which waits for the same process.
 func (t *Tab) unblock(ctx context.Context) error {
 	s := t.tree.Lock()
-	crashed := s.SetCrashed(false)
+	crashed := s.ClearCrash()
 	s.Unlock()
 	fresh := !t.navigatedBefore.Swap(true) && t.own.Load() // no script has run in it yet
 	if crashed {
@@ -52,7 +52,7 @@ func (t *Tab) unblock(ctx context.Context) error {
 	// A navigation that starts before the process has exited may fail with it.
 	exit, cancel := context.WithTimeout(ctx, t.timing.Terminate)
 	defer cancel()
-	t.tree.Await(exit, func(s *frames.State) (bool, error) { return s.SetCrashed(false), nil })
+	t.tree.Await(exit, func(s *frames.State) (bool, error) { return s.ClearCrash(), nil })
 	return nil
 }
 

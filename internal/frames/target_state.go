@@ -1,0 +1,66 @@
+package frames
+
+import (
+	"cmp"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// A LastKnownPage describes the page of a tab that is not attached, or was handed over.
+type LastKnownPage struct{ URL, Title string }
+
+// A targetState says whether the target of a tab exists, is attached and has not crashed.
+type targetState struct {
+	gone       error // why the tab is gone; nil while it exists
+	crashed    bool
+	isDetached bool          // lastKnown describes the page
+	detachErr  error         // why the target was detached last; nil before the first attachment
+	lastKnown  LastKnownPage // of a tab that is not attached
+}
+
+// Unusable returns why the tab can no longer be used, or nil.
+func (s *targetState) Unusable() error {
+	switch {
+	case s.gone != nil:
+		return s.gone
+	case s.isDetached && s.detachErr != nil:
+		return s.detachErr
+	case s.crashed:
+		return executor.Errorf(executor.ErrTargetGone, "Reload the tab, or open another.", "the page crashed")
+	}
+	return nil
+}
+
+// Gone returns why the tab is gone for ever, or nil.
+func (s *targetState) Gone() error { return s.gone }
+
+// End records that the tab is gone, for the reason err unless one is known already.
+func (s *targetState) End(err error) {
+	s.gone = cmp.Or(s.gone, err)
+	s.isDetached = false
+}
+
+// Crashed reports whether the renderer process of the page has crashed.
+func (s *targetState) Crashed() bool { return s.crashed }
+
+// ClearCrash forgets that the renderer process has crashed, because a navigation replaces it. It reports
+// whether it had crashed.
+func (s *targetState) ClearCrash() (crashed bool) {
+	crashed, s.crashed = s.crashed, false
+	return crashed
+}
+
+// Detached reports whether the target is not attached. Only LastKnown describes its page then.
+func (s *targetState) Detached() bool { return s.isDetached }
+
+// DetachReason returns why the target was detached last, or nil.
+func (s *targetState) DetachReason() error { return s.detachErr }
+
+// Attach records that the target is attached.
+func (s *targetState) Attach() { s.isDetached, s.detachErr = false, nil }
+
+// LastKnown returns the page of a tab that is not attached. It is empty if it is not known.
+func (s *targetState) LastKnown() LastKnownPage { return s.lastKnown }
+
+// SetLastKnown sets what LastKnown returns.
+func (s *targetState) SetLastKnown(p LastKnownPage) { s.lastKnown = p }
