@@ -99,7 +99,7 @@ func (v *View) SetCookie(ctx context.Context, c executor.Cookie) (*executor.Stor
 	var res struct {
 		Success bool `json:"success"`
 	}
-	if err := v.command(ctx, network.CommandSetCookie, params, &res); err != nil {
+	if err := v.tab.tree.Command(ctx, network.CommandSetCookie, params, &res); err != nil {
 		return nil, frames.TimeoutAs(err, "the browser to set the cookie")
 	}
 	stored, err := v.cookiesFor(ctx, at.String())
@@ -145,7 +145,7 @@ func (v *View) DeleteCookies(ctx context.Context, names []string) (*executor.Sto
 	}
 	for _, c := range chosen {
 		params := network.DeleteCookiesParams{Name: c.Name, Domain: c.Domain, Path: c.Path, PartitionKey: c.PartitionKey}
-		if err := v.command(ctx, network.CommandDeleteCookies, params, nil); err != nil {
+		if err := v.tab.tree.Command(ctx, network.CommandDeleteCookies, params, nil); err != nil {
 			return nil, frames.TimeoutAs(err, "the browser to delete the cookies")
 		}
 		res.Count++

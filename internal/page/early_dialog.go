@@ -67,7 +67,7 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 // dropsInput reports whether the browser responds to input for the page within Timing.DialogCheck. A
 // busy page responds only when it is done.
 func (t *Tab) dropsInput(ctx context.Context) bool {
-	return t.callWithin(ctx, t.timing.DialogCheck, "Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": -1, "y": -1}) == nil
+	return t.tree.CallWithin(ctx, t.timing.DialogCheck, "Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": -1, "y": -1}) == nil
 }
 
 // dismissEarly closes an early dialog with a same-document navigation, at which the browser closes

@@ -152,7 +152,7 @@ func (t *Tab) awaitOtherCalls(ctx context.Context) error {
 // bringToFront makes the tab the foreground tab of its window.
 func (t *Tab) bringToFront(ctx context.Context) {
 	if t.opts.Attach == nil { // the extension shows the tabs of the user's Chrome
-		_ = t.callWithin(ctx, t.timing.Front, "Page.bringToFront", nil)
+		_ = t.tree.CallWithin(ctx, t.timing.Front, "Page.bringToFront", nil)
 	}
 }
 

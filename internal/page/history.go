@@ -22,7 +22,7 @@ func (v *View) history(ctx context.Context, step int, opts *executor.NavigateOpt
 	ctx, cancel := navigateContext(ctx, opts)
 	defer cancel()
 	var h cdppage.GetNavigationHistoryResult
-	if err := v.command(ctx, "Page.getNavigationHistory", nil, &h); err != nil {
+	if err := v.tab.tree.Command(ctx, "Page.getNavigationHistory", nil, &h); err != nil {
 		return nil, err
 	}
 	i := int(h.CurrentIndex) + step

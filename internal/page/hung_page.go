@@ -3,7 +3,6 @@ package page
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
@@ -30,19 +29,19 @@ func (t *Tab) unblock(ctx context.Context) error {
 		// document exists may never load (Chromium 156).
 		limit = t.timing.NewTab
 	}
-	if t.responds(ctx, limit) || fresh {
+	if t.tree.Responds(ctx, limit) || fresh {
 		return nil
 	}
 	if err := t.dialogInOtherTab(); err != nil {
 		return err // the page is blocked by the dialog, it does not hang
 	}
 	t.log.Info("terminating scripts of a hung page")
-	err := t.callWithin(ctx, t.timing.Terminate, "Runtime.terminateExecution", nil)
+	err := t.tree.CallWithin(ctx, t.timing.Terminate, "Runtime.terminateExecution", nil)
 	if err == nil || ctx.Err() != nil {
 		return nil
 	}
 	// The command may have been rejected, for example because the transport does not support it.
-	if !errors.Is(err, executor.ErrTimeout) && t.tryScript(ctx, t.timing.BusyPage) == nil {
+	if !errors.Is(err, executor.ErrTimeout) && t.tree.TryScript(ctx, t.timing.BusyPage) == nil {
 		return nil
 	}
 	t.log.Warn("crashing the renderer of a hung page")
@@ -61,25 +60,8 @@ func (t *Tab) unblock(ctx context.Context) error {
 func (t *Tab) readTimeoutAs(ctx context.Context, err error, what string) error {
 	err = frames.TimeoutAs(err, what)
 	e, ok := errors.AsType[*executor.Error](err)
-	if ok && errors.Is(err, executor.ErrTimeout) && t.responds(ctx, t.timing.HungPage) {
+	if ok && errors.Is(err, executor.ErrTimeout) && t.tree.Responds(ctx, t.timing.HungPage) {
 		e.Hint = executor.HintReadLess
 	}
 	return err
-}
-
-// responds reports whether the page responds to a script within d, even with an error.
-func (t *Tab) responds(ctx context.Context, d time.Duration) bool {
-	return !errors.Is(t.tryScript(ctx, d), executor.ErrTimeout) && ctx.Err() == nil
-}
-
-// tryScript runs a script without an effect in the page, for at most d.
-func (t *Tab) tryScript(ctx context.Context, d time.Duration) error {
-	return t.callWithin(ctx, d, "Runtime.evaluate", map[string]any{"expression": "0", "silent": true})
-}
-
-// callWithin sends a command to the page and waits for the response, for at most d.
-func (t *Tab) callWithin(ctx context.Context, d time.Duration, method string, params any) error {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	return t.sess.Call(ctx, method, params, nil)
 }

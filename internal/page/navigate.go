@@ -14,7 +14,6 @@ import (
 	cdppage "github.com/chromedp/cdproto/page"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
@@ -31,7 +30,7 @@ func (v *View) Navigate(ctx context.Context, url string, opts *executor.Navigate
 	return v.navigateWith(ctx, opts, hostOf(url), func(ctx context.Context) (*navigationResult, error) {
 		before := v.navigationState()
 		var res cdppage.NavigateResult
-		if err := v.command(ctx, "Page.navigate", cdppage.NavigateParams{URL: url}, &res); err != nil {
+		if err := v.tab.tree.Command(ctx, "Page.navigate", cdppage.NavigateParams{URL: url}, &res); err != nil {
 			if strings.Contains(err.Error(), "invalid URL") {
 				err = executor.Errorf(executor.ErrBadArgs, "Give an absolute URL, such as https://example.com/.", "the browser rejects the URL")
 			}
@@ -149,42 +148,6 @@ func (v *View) waitForErrorPage(ctx context.Context, loader cdp.LoaderID) {
 	limit, cancel := context.WithTimeout(ctx, v.tab.timing.ErrorPage)
 	defer cancel()
 	v.waitForLifecycle(limit, loader, executor.UntilCommit)
-}
-
-// command sends a command to the page and waits for the response. It stops waiting when a dialog
-// opens, because the browser responds only after the dialog is answered.
-func (v *View) command(ctx context.Context, method string, params, result any) error {
-	limit, cancel := context.WithTimeout(ctx, v.tab.timing.ErrorPage)
-	defer cancel()
-	for {
-		err := v.commandOnce(ctx, method, params, result)
-		ce, ok := errors.AsType[*cdpconn.Error](err)
-		if !ok || !strings.Contains(ce.Message, "Not attached to an active page") {
-			return err
-		}
-		t := v.tab
-		// The next document is about to commit, and the browser accepts commands for neither
-		// document. No event reports when that is over.
-		if t.tree.Await(ctx, func(s *frames.State) (bool, error) {
-			_, navigating := s.TopNavigation()
-			return !navigating, nil
-		}) != nil {
-			return err
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-limit.Done():
-			return err
-		}
-	}
-}
-
-func (v *View) commandOnce(ctx context.Context, method string, params, result any) error {
-	p, err := v.tab.sess.Start(ctx, method, params)
-	if err != nil {
-		return err
-	}
-	return v.tab.tree.Wait(ctx, p, result)
 }
 
 // downloadNote describes the downloads that started after the first startedBefore downloads, and

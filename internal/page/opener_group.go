@@ -141,7 +141,7 @@ func (t *Tab) dialogInOtherTab() error {
 // blockedByOtherTab returns the error of dialogInOtherTab if the page does not respond.
 func (t *Tab) blockedByOtherTab(ctx context.Context) error {
 	err := t.dialogInOtherTab()
-	if err == nil || t.responds(ctx, t.timing.OtherTabProbe) {
+	if err == nil || t.tree.Responds(ctx, t.timing.OtherTabProbe) {
 		return nil
 	}
 	return err

@@ -46,7 +46,7 @@ func (v *View) PDF(ctx context.Context, opts executor.PDFOptions) (*PrintedPDF, 
 	}
 	title, _ := top.Title(ctx)
 	var res cdppage.PrintToPDFResult
-	err = v.command(ctx, "Page.printToPDF", map[string]any{
+	err = v.tab.tree.Command(ctx, "Page.printToPDF", map[string]any{
 		"landscape": opts.Landscape, "printBackground": opts.Background, "preferCSSPageSize": true,
 	}, &res)
 	if executor.CodeOf(err) == executor.ErrCDP {

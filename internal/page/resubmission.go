@@ -47,7 +47,7 @@ var documentPatterns = []map[string]any{
 // requests of the tab. Then it returns an error, unless the document is known to be made by GET, and
 // a nil guard otherwise.
 func (v *View) guardResubmission(ctx context.Context, hint string) (*resubmissionGuard, error) {
-	g, err := v.installGuard(ctx, hint, v.command)
+	g, err := v.installGuard(ctx, hint, v.tab.tree.Command)
 	if executor.CodeOf(err) == executor.ErrCDP && v.tab.madeByGET() {
 		return nil, nil
 	}
@@ -158,7 +158,7 @@ func (v *View) loadAgain(ctx context.Context, resubmit bool, method string, para
 		defer g.end(ctx)
 	}
 	var n *navigationResult
-	err := v.command(ctx, method, params, nil)
+	err := v.tab.tree.Command(ctx, method, params, nil)
 	if err == nil {
 		n, err = v.waitForCommit(ctx, before)
 	}
@@ -214,7 +214,7 @@ func (v *View) guardLeaving(ctx context.Context, d *openDialog, a executor.Dialo
 	if d.Type != executor.DialogBeforeUnload || !a.Accept || d.resubmit.Load() || v.tab.madeByGET() {
 		return nil, nil
 	}
-	return v.installGuard(ctx, hintResubmit, v.tab.sess.Call) // View.command does not wait while a dialog is open
+	return v.installGuard(ctx, hintResubmit, v.tab.sess.Call) // Tree.Command does not wait while a dialog is open
 }
 
 // reloadRequested records that a script requested a reload of a frame.

@@ -93,7 +93,7 @@ const maxShots = 3
 func (v *View) shoot(ctx context.Context, top *frames.Document, o executor.ScreenshotOptions, el *element) (*executor.Screenshot, error) {
 	before, loaded := v.loaders(), v.tab.tree.DocumentsLoaded()
 	var m cdppage.GetLayoutMetricsResult
-	if err := v.command(ctx, "Page.getLayoutMetrics", nil, &m); err != nil {
+	if err := v.tab.tree.Command(ctx, "Page.getLayoutMetrics", nil, &m); err != nil {
 		return nil, frames.TimeoutAs(err, "the page's size")
 	}
 	if m.CSSVisualViewport == nil || m.CSSContentSize == nil {
@@ -259,7 +259,7 @@ func (v *View) capture(ctx context.Context, top *frames.Document, o executor.Scr
 	o.Format, o.Quality = cmp.Or(o.Format, executor.FormatPNG), cmp.Or(o.Quality, defaultQuality)
 	if v.tab.opts.Shared && v.tab.opts.Attach == nil && v.tab.live.Load() == nil { // other tabs keep rendering during calls
 		// A background tab is rendered only during a screencast.
-		if err := v.command(ctx, "Page.startScreencast", map[string]any{"format": "jpeg", "quality": 1, "maxWidth": 16, "maxHeight": 16}, nil); err != nil {
+		if err := v.tab.tree.Command(ctx, "Page.startScreencast", map[string]any{"format": "jpeg", "quality": 1, "maxWidth": 16, "maxHeight": 16}, nil); err != nil {
 			return nil, frames.TimeoutAs(err, "the screenshot")
 		}
 		defer v.tab.sess.Start(context.WithoutCancel(ctx), "Page.stopScreencast", nil)
@@ -322,7 +322,7 @@ func (v *View) capture(ctx context.Context, top *frames.Document, o executor.Scr
 		return nil, frames.TimeoutAs(err, "the frames of the page")
 	}
 	take := func(ctx context.Context) error {
-		return v.captureHidden(ctx, hidden, func() error { return v.command(ctx, "Page.captureScreenshot", params, &res) })
+		return v.captureHidden(ctx, hidden, func() error { return v.tab.tree.Command(ctx, "Page.captureScreenshot", params, &res) })
 	}
 	if beyond {
 		err = v.captureLarge(ctx, top, take)
