@@ -48,7 +48,8 @@ func (v *durationVisitor) check(node ast.Node) {
 }
 
 // function returns the name of the function of package time that sel names if a test must not use it, or
-// "". call is nil or a call of it, or has it as an argument.
+// "". call is the call that contains sel as its function or as
+// an argument, or nil.
 func (v *durationVisitor) function(sel *ast.SelectorExpr, call *ast.CallExpr) string {
 	f, ok := v.file.info.Uses[sel.Sel].(*types.Func)
 	if !ok || f.Signature().Recv() != nil || !isFunc(f, "time", "Sleep", "After", "Tick", "Since", "Until") {

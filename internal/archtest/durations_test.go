@@ -26,7 +26,7 @@ const durationsFixture = "internal/archtest/testdata/durations"
 //   - constants of type time.Duration, at their outermost expression, that contain a constant of
 //     package time or no named duration (5*time.Second, but not 2*wire.HelloTimeout),
 //   - time.Sleep, time.Tick, time.After except with a constant of package await, and uses of time.Since
-//     and time.Until that are no calls, and
+//     and time.Until other than calls, and
 //   - comparisons of a measured time other than a lower bound whose violation is an error:
 //     if took < wait { t.Error… }. A time is measured if it comes from time.Since, time.Until or Time.Sub,
 //     directly or through variables, fields and results of functions.

@@ -268,6 +268,13 @@ func Decode[E any](ev Event, _ cdp.Event[E]) (E, error) {
 	return e, err
 }
 
+// On decodes the parameters of ev and calls f with them. It drops an event that cannot be decoded.
+func On[E any](ev Event, event cdp.Event[E], f func(E)) {
+	if e, err := Decode(ev, event); err == nil {
+		f(e)
+	}
+}
+
 // withinBudget reports whether an event with parameters of n bytes is within the limit of its
 // method, and subtracts it from the budget.
 func (s *Session) withinBudget(method string, n int) bool {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 func (s *suite) navigationWaiting(t *testing.T) {
@@ -75,7 +76,7 @@ func (s *suite) navigationWaiting(t *testing.T) {
 	})
 	s.page(t, "wait_for on a hung page: reported", "navigation-spin.html", func(c *testCase) {
 		c.spins()
-		_, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "never", Timeout: time.Second})
+		_, err := c.page().WaitFor(c.ctx, executor.WaitCondition{Text: "never", Timeout: timing.Current().HungPage})
 		c.wantCode(err, executor.ErrTimeout, "respond")
 	})
 }

@@ -10,13 +10,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// On decodes the parameters of ev and calls f with them. It drops an event that cannot be decoded.
-func On[E any](ev cdpconn.Event, event cdp.Event[E], f func(E)) {
-	if e, err := cdpconn.Decode(ev, event); err == nil {
-		f(e)
-	}
-}
-
 // HandleEvent records what an event says about the frames of the tab. The events of the page target and
 // of its frames must be passed to it in order. If after is not nil, the caller must call it without the
 // lock.
@@ -27,15 +20,15 @@ func (s *State) HandleEvent(ev cdpconn.Event) (after func()) {
 	}
 	switch ev.Method {
 	case "Page.frameAttached":
-		On(ev, cdppage.FrameAttached, func(e cdppage.EventFrameAttached) { s.frameAttached(ev.Session, e.FrameID, e.ParentFrameID) })
+		cdpconn.On(ev, cdppage.FrameAttached, func(e cdppage.EventFrameAttached) { s.frameAttached(ev.Session, e.FrameID, e.ParentFrameID) })
 	case "Page.frameDetached":
-		On(ev, cdppage.FrameDetached, func(e cdppage.EventFrameDetached) {
+		cdpconn.On(ev, cdppage.FrameDetached, func(e cdppage.EventFrameDetached) {
 			if e.Reason != cdppage.FrameDetachedReasonSwap {
 				s.dropFrame(e.FrameID)
 			}
 		})
 	case "Page.frameNavigated":
-		On(ev, cdppage.FrameNavigated, func(e cdppage.EventFrameNavigated) {
+		cdpconn.On(ev, cdppage.FrameNavigated, func(e cdppage.EventFrameNavigated) {
 			if e.Frame == nil {
 				return
 			}
@@ -46,7 +39,7 @@ func (s *State) HandleEvent(ev cdpconn.Event) (after func()) {
 			}
 		})
 	case "Page.navigatedWithinDocument":
-		On(ev, cdppage.NavigatedWithinDocument, func(e cdppage.EventNavigatedWithinDocument) {
+		cdpconn.On(ev, cdppage.NavigatedWithinDocument, func(e cdppage.EventNavigatedWithinDocument) {
 			if f := s.frames[e.FrameID]; f != nil {
 				f.url = e.URL
 				f.sameDocumentNavigations++
@@ -54,7 +47,7 @@ func (s *State) HandleEvent(ev cdpconn.Event) (after func()) {
 			}
 		})
 	case "Page.documentOpened": // the document has the URL of the document that called document.open
-		On(ev, cdppage.DocumentOpened, func(e cdppage.EventDocumentOpened) {
+		cdpconn.On(ev, cdppage.DocumentOpened, func(e cdppage.EventDocumentOpened) {
 			if e.Frame == nil {
 				return
 			}
@@ -63,26 +56,26 @@ func (s *State) HandleEvent(ev cdpconn.Event) (after func()) {
 			}
 		})
 	case "Page.lifecycleEvent":
-		On(ev, cdppage.LifecycleEvent, func(e cdppage.EventLifecycleEvent) { s.lifecycle(e.FrameID, e.LoaderID, e.Name) })
+		cdpconn.On(ev, cdppage.LifecycleEvent, func(e cdppage.EventLifecycleEvent) { s.lifecycle(e.FrameID, e.LoaderID, e.Name) })
 	case "Page.frameStartedNavigating":
-		On(ev, cdppage.FrameStartedNavigating, s.navigationStarted)
+		cdpconn.On(ev, cdppage.FrameStartedNavigating, s.navigationStarted)
 	case "Page.frameStoppedLoading":
-		On(ev, cdppage.FrameStoppedLoading, func(e cdppage.EventFrameStoppedLoading) { delete(s.pending, e.FrameID) })
+		cdpconn.On(ev, cdppage.FrameStoppedLoading, func(e cdppage.EventFrameStoppedLoading) { delete(s.pending, e.FrameID) })
 	case "Runtime.executionContextCreated":
-		On(ev, runtime.ExecutionContextCreated, func(e runtime.EventExecutionContextCreated) { after = s.worldCreated(ev.Session, e.Context) })
+		cdpconn.On(ev, runtime.ExecutionContextCreated, func(e runtime.EventExecutionContextCreated) { after = s.worldCreated(ev.Session, e.Context) })
 	case "Runtime.executionContextDestroyed":
-		On(ev, runtime.ExecutionContextDestroyed, func(e runtime.EventExecutionContextDestroyed) {
+		cdpconn.On(ev, runtime.ExecutionContextDestroyed, func(e runtime.EventExecutionContextDestroyed) {
 			delete(s.installed, e.ExecutionContextUniqueID)
 			s.dropWorlds(ev.Session, func(w *executionContext) bool { return w.id == e.ExecutionContextUniqueID })
 		})
 	case "Runtime.executionContextsCleared":
 		s.dropWorlds(ev.Session, func(*executionContext) bool { return true })
 	case "Inspector.targetCrashed":
-		On(ev, inspector.TargetCrashed, func(inspector.EventTargetCrashed) { s.crashed = s.crashed || ev.Session == t.sess })
+		cdpconn.On(ev, inspector.TargetCrashed, func(inspector.EventTargetCrashed) { s.crashed = s.crashed || ev.Session == t.sess })
 	case "Inspector.targetReloadedAfterCrash":
 		s.crashed = s.crashed && ev.Session != t.sess
 	case "Target.attachedToTarget":
-		On(ev, target.AttachedToTarget, func(e target.EventAttachedToTarget) {
+		cdpconn.On(ev, target.AttachedToTarget, func(e target.EventAttachedToTarget) {
 			if ev.Child != nil && e.TargetInfo != nil && e.TargetInfo.Type == "iframe" {
 				s.frameMoved(ev.Child, cdp.FrameID(e.TargetInfo.TargetID), e.TargetInfo.ParentFrameID)
 			}

@@ -16,6 +16,7 @@ type Navigation struct {
 	History      bool // a step in the history
 }
 
+// navigationStarted records that a frame starts to navigate.
 func (s *State) navigationStarted(e cdppage.EventFrameStartedNavigating) {
 	if e.FrameID == s.tree.main {
 		s.firstURL = cmp.Or(s.firstURL, e.URL)
@@ -31,14 +32,11 @@ func (s *State) navigationStarted(e cdppage.EventFrameStartedNavigating) {
 	s.pending[e.FrameID] = Navigation{Loader: e.LoaderID, SameDocument: same, Again: kind != "differentDocument", History: strings.HasPrefix(kind, "history")}
 }
 
-// Navigation returns the pending navigation of a frame.
-func (s *State) Navigation(id cdp.FrameID) (n Navigation, pending bool) {
-	n, pending = s.pending[id]
+// TopNavigation returns the pending navigation of the top frame.
+func (s *State) TopNavigation() (n Navigation, pending bool) {
+	n, pending = s.pending[s.tree.main]
 	return n, pending
 }
-
-// TopNavigation returns the pending navigation of the top frame.
-func (s *State) TopNavigation() (n Navigation, pending bool) { return s.Navigation(s.tree.main) }
 
 // NavigationsStarted returns how many cross-document navigations of the top frame have started.
 func (s *State) NavigationsStarted() int { return s.navigationsStarted }

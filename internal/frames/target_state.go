@@ -31,7 +31,7 @@ func (s *targetState) Unusable() error {
 	return nil
 }
 
-// Gone returns why the tab is gone for ever, or nil.
+// Gone returns why the target no longer exists, or nil.
 func (s *targetState) Gone() error { return s.gone }
 
 // End records that the tab is gone, for the reason err unless one is known already.

@@ -54,8 +54,8 @@ type State struct {
 	targetState
 }
 
-// An Observer follows the frames of a tab, and knows what blocks the tab. The methods with a State
-// are called while the tree is locked; so are Blocked, MayBeBlocked, EarlyDialogURL and OwnsBlank, which must not lock it.
+// An Observer follows the frames of a tab, and knows what blocks the tab. Its methods must not
+// lock the tree, because most are called while it is locked; AwaitOtherTab never is.
 type Observer interface {
 	// FrameAdded is called when the frame around a frame is known.
 	FrameAdded(id, parent cdp.FrameID)
@@ -67,8 +67,8 @@ type Observer interface {
 	// DocumentCommitted is called after f has a new document. started is the navigation of the frame,
 	// if it is known. restored means that the document is from the back/forward cache.
 	DocumentCommitted(s *State, f *Frame, restored bool, started Navigation)
-	// DocumentDropped is called when the document of a frame is gone, because the frame moves to another process.
-	// started is the pending navigation of the frame, if it is known.
+	// DocumentDropped is called when the document of a frame is gone, because the frame moves to another
+	// process. started is the pending navigation of the frame, if it is known.
 	DocumentDropped(id cdp.FrameID, started Navigation)
 	// DocumentCreated is called when our isolated world of d is known. The returned function, if any,
 	// is called without the lock.
@@ -81,8 +81,8 @@ type Observer interface {
 	MayBeBlocked() error
 	// AwaitOtherTab returns the error of MayBeBlocked if the page does not respond.
 	AwaitOtherTab(ctx context.Context) error
-	// EarlyDialogURL returns the URL of the page if a dialog of its top document blocks it that opened
-	// before the tab was attached, and "" otherwise.
+	// EarlyDialogURL returns the URL of the page if it is blocked by a dialog of its top document that
+	// opened before the tab was attached, and "" otherwise.
 	EarlyDialogURL() string
 	// OwnsBlank reports whether no page can write into the first, blank document of the tab.
 	OwnsBlank() bool
@@ -120,7 +120,7 @@ func (s *State) reset() {
 	clear(s.pending)
 }
 
-// NotifyChanged wakes up those who wait for a change of the tab, after a change that the tree does not
+// NotifyChanged ends all waits for a change of the tab. It is called after a change that the tree does not
 // know.
 func (t *Tree) NotifyChanged() { t.changed.Notify() }
 

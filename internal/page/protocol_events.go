@@ -55,7 +55,7 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	}
 	switch ev.Method {
 	case "Page.frameNavigated":
-		frames.On(ev, cdppage.FrameNavigated, func(e cdppage.EventFrameNavigated) {
+		cdpconn.On(ev, cdppage.FrameNavigated, func(e cdppage.EventFrameNavigated) {
 			if e.Frame != nil && e.Frame.ID == t.main {
 				t.limitStorage(ev.Session, e.Frame.SecurityOrigin)
 				url := e.Frame.URL + e.Frame.URLFragment
@@ -73,17 +73,17 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case EventDetached:
 		t.detached(s, ev)
 	case "Fetch.requestPaused":
-		frames.On(ev, fetch.RequestPaused, func(e fetch.EventRequestPaused) { after = func() { t.requestPaused(ev.Session, e) } })
+		cdpconn.On(ev, fetch.RequestPaused, func(e fetch.EventRequestPaused) { after = func() { t.requestPaused(ev.Session, e) } })
 		return after // no notify: a page may send many requests
 	case "Fetch.authRequired":
-		frames.On(ev, fetch.AuthRequired, func(e fetch.EventAuthRequired) { after = func() { t.authRequired(ev.Session, e) } })
+		cdpconn.On(ev, fetch.AuthRequired, func(e fetch.EventAuthRequired) { after = func() { t.authRequired(ev.Session, e) } })
 		return after
 	case "Page.windowOpen":
-		frames.On(ev, cdppage.WindowOpen, func(e cdppage.EventWindowOpen) { t.popups.requested(ev.Session, e) })
+		cdpconn.On(ev, cdppage.WindowOpen, func(e cdppage.EventWindowOpen) { t.popups.requested(ev.Session, e) })
 	case "Page.fileChooserOpened":
-		frames.On(ev, cdppage.FileChooserOpened, t.fileChoosers.add)
+		cdpconn.On(ev, cdppage.FileChooserOpened, t.fileChoosers.add)
 	case "Page.frameRequestedNavigation":
-		frames.On(ev, cdppage.FrameRequestedNavigation, func(e cdppage.EventFrameRequestedNavigation) {
+		cdpconn.On(ev, cdppage.FrameRequestedNavigation, func(e cdppage.EventFrameRequestedNavigation) {
 			if e.Reason == cdppage.ClientNavigationReasonReload {
 				t.reloadRequested(e.FrameID)
 			}
@@ -93,35 +93,35 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 			}
 		})
 	case "Page.lifecycleEvent":
-		frames.On(ev, cdppage.LifecycleEvent, func(e cdppage.EventLifecycleEvent) {
+		cdpconn.On(ev, cdppage.LifecycleEvent, func(e cdppage.EventLifecycleEvent) {
 			t.recording.Lifecycle(e)
 		})
 	case "Page.frameStoppedLoading":
-		frames.On(ev, cdppage.FrameStoppedLoading, func(e cdppage.EventFrameStoppedLoading) {
+		cdpconn.On(ev, cdppage.FrameStoppedLoading, func(e cdppage.EventFrameStoppedLoading) {
 			if f := s.Frame(e.FrameID); f != nil {
 				// The end of the request of an out-of-process document may have been before we attached.
 				t.inflight.done(network.RequestID(f.Loader()))
 			}
 		})
 	case "Page.javascriptDialogOpening":
-		frames.On(ev, cdppage.JavascriptDialogOpening, func(e cdppage.EventJavascriptDialogOpening) { after = t.dialogOpened(s, ev.Session, e) })
+		cdpconn.On(ev, cdppage.JavascriptDialogOpening, func(e cdppage.EventJavascriptDialogOpening) { after = t.dialogOpened(s, ev.Session, e) })
 	case "Page.javascriptDialogClosed":
-		frames.On(ev, cdppage.JavascriptDialogClosed, func(e cdppage.EventJavascriptDialogClosed) { t.promptAnswered(s, e.UserInput) })
+		cdpconn.On(ev, cdppage.JavascriptDialogClosed, func(e cdppage.EventJavascriptDialogClosed) { t.promptAnswered(s, e.UserInput) })
 		t.setDialog(nil)
 	case "Runtime.bindingCalled":
-		frames.On(ev, runtime.BindingCalled, func(e runtime.EventBindingCalled) { t.handleBindingCall(s, ev.Session, e) })
+		cdpconn.On(ev, runtime.BindingCalled, func(e runtime.EventBindingCalled) { t.handleBindingCall(s, ev.Session, e) })
 	case "Runtime.exceptionThrown":
-		frames.On(ev, runtime.ExceptionThrown, func(e runtime.EventExceptionThrown) {
+		cdpconn.On(ev, runtime.ExceptionThrown, func(e runtime.EventExceptionThrown) {
 			t.pageError(s, ev.Session, e.ExceptionDetails)
 			t.recording.ExceptionThrown(s, ev.Session, e)
 		})
 	case "Runtime.consoleAPICalled":
 		if t.recording.On() {
-			frames.On(ev, runtime.ConsoleAPICalled, func(e runtime.EventConsoleAPICalled) { t.recording.ConsoleCalled(s, ev.Session, e) })
+			cdpconn.On(ev, runtime.ConsoleAPICalled, func(e runtime.EventConsoleAPICalled) { t.recording.ConsoleCalled(s, ev.Session, e) })
 		}
 		return nil // no notify: a page may log in a loop
 	case "Inspector.targetCrashed":
-		frames.On(ev, inspector.TargetCrashed, func(inspector.EventTargetCrashed) {
+		cdpconn.On(ev, inspector.TargetCrashed, func(inspector.EventTargetCrashed) {
 			if ev.Session == t.sess {
 				t.inflight.clear()
 				t.setDialog(nil)
@@ -129,7 +129,7 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 			}
 		})
 	case "Target.attachedToTarget":
-		frames.On(ev, target.AttachedToTarget, func(e target.EventAttachedToTarget) { after = t.childAttached(ev, e) })
+		cdpconn.On(ev, target.AttachedToTarget, func(e target.EventAttachedToTarget) { after = t.childAttached(ev, e) })
 	case "Target.detachedFromTarget":
 		if ev.Child != nil {
 			t.floods.forget(ev.Child)
@@ -137,11 +137,11 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 		}
 	case "Page.screencastFrame":
 		if live := t.live.Load(); live != nil {
-			frames.On(ev, cdppage.ScreencastFrame, live.put)
+			cdpconn.On(ev, cdppage.ScreencastFrame, live.put)
 		}
 		return nil
 	case "Network.requestWillBeSent":
-		frames.On(ev, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) {
+		cdpconn.On(ev, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) {
 			t.inflight.sent(e)
 			t.recording.RequestSent(s, ev.Session, e)
 			if e.Type == network.ResourceTypeDocument && e.FrameID == t.main && e.Request != nil {
@@ -149,7 +149,7 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 			}
 		})
 	case "Network.responseReceived":
-		frames.On(ev, network.ResponseReceived, func(e network.EventResponseReceived) {
+		cdpconn.On(ev, network.ResponseReceived, func(e network.EventResponseReceived) {
 			t.recording.ResponseReceived(s, ev.Session, e)
 			t.inflight.responded(e)
 			switch {
@@ -161,15 +161,15 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 			}
 		})
 	case "Network.dataReceived":
-		frames.On(ev, network.DataReceived, func(e network.EventDataReceived) { t.inflight.receivedData(e.RequestID) })
+		cdpconn.On(ev, network.DataReceived, func(e network.EventDataReceived) { t.inflight.receivedData(e.RequestID) })
 		return nil // no notify: data only makes the network busy for longer
 	case "Network.loadingFinished":
-		frames.On(ev, network.LoadingFinished, func(e network.EventLoadingFinished) {
+		cdpconn.On(ev, network.LoadingFinished, func(e network.EventLoadingFinished) {
 			t.inflight.done(e.RequestID)
 			t.recording.LoadingFinished(e)
 		})
 	case "Network.loadingFailed":
-		frames.On(ev, network.LoadingFailed, func(e network.EventLoadingFailed) {
+		cdpconn.On(ev, network.LoadingFailed, func(e network.EventLoadingFailed) {
 			t.inflight.done(e.RequestID)
 			t.recording.LoadingFailed(e)
 			if e.Type == network.ResourceTypeDocument && ev.Session == t.sess {

@@ -146,6 +146,7 @@ func (v *View) Info(ctx context.Context) (url, title, origin string, err error) 
 	d, dialog := s.Document(s.Top()), t.dialogs.open.Load() != nil
 	detached := s.Detached()
 	lastKnown := s.LastKnown()
+	_, navigating := s.TopNavigation()
 	if detached || d == nil && dialog {
 		d = s.BestKnownDocument()
 	}
@@ -167,7 +168,13 @@ func (v *View) Info(ctx context.Context) (url, title, origin string, err error) 
 	if detached {
 		return d.URL, lastKnown.Title, d.Origin, nil
 	}
-	if !dialog && d.URL != "about:blank" {
+	// While Page.navigate waits for a server, the page responds to no other command of this session
+	// (Chromium 156).
+	switch noted := t.tree.LastTitle(); {
+	case dialog, d.URL == "about:blank":
+	case navigating && noted.World == d.World:
+		title = noted.Text
+	default:
 		title, _ = d.Title(ctx)
 	}
 	if d.URL == "" { // a popup window before its first document

@@ -25,7 +25,7 @@ const (
 type Options struct {
 	// Popup means that a page opened the tab, so that the browser does not report its first request.
 	Popup bool
-	// On starts the log immediately. It is kept until the first recording that started later ends.
+	// On starts recording immediately, before a client calls Start.
 	On bool
 	// Paused means that the tab is handed over to the user.
 	Paused bool
@@ -56,8 +56,8 @@ func New(o Options) *Recorder {
 	return r
 }
 
-// Start starts recording for a client, and reports whether nothing was recorded before. stop must be
-// called as often as start.
+// Start starts recording for a client, and reports whether nothing was recorded before. Stop must be
+// called as often as Start.
 func (r *Recorder) Start() (started bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +120,7 @@ func (r *Recorder) Pause() {
 	}
 }
 
-// Resume ends pause.
+// Resume undoes Pause.
 func (r *Recorder) Resume() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
