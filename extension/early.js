@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"d92afa5a662d5f35522ea68cabd3498944f78961f2f68a4b783c20b5893e221b",
+	"fb97c1dbdd157d2ed2281b4123368e35bfe197ca185c528bdb07a812c96b7f58",
 ]);

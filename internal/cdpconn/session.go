@@ -29,6 +29,12 @@ func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Method, e.Messag
 // Unwrap returns errs.ErrCDP.
 func (e *Error) Unwrap() error { return errs.ErrCDP }
 
+// A Command is a CDP command.
+type Command struct {
+	Method string
+	Params any // nil if it has none
+}
+
 // A Session is a CDP session. It is attached to one target: the browser, a page, an out-of-process
 // iframe or a worker. Its methods are safe for concurrent use.
 type Session struct {

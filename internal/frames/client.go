@@ -77,6 +77,20 @@ func (c *Client) Allowed(ctx context.Context, op executor.Operation) []*Document
 	return list
 }
 
+// AllReadable reports whether the gate allows reading all documents of the tab, and whether all of
+// them are known: a document that is not known is not readable.
+func (c *Client) AllReadable(ctx context.Context) (readable, known bool) {
+	for _, d := range c.Tree.FrameDocuments() {
+		if d.World == "" {
+			return false, false
+		}
+		if c.Check(ctx, d, executor.OpRead, "") != nil {
+			return false, true
+		}
+	}
+	return true, true
+}
+
 // CheckFrame asks the gate whether op is allowed on the document of a frame, and whether the documents
 // around it may be read, because the frame would reveal them.
 func (c *Client) CheckFrame(ctx context.Context, id cdp.FrameID, op executor.Operation, destination string) error {

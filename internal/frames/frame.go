@@ -436,3 +436,25 @@ func OriginOfURL(url string) string {
 	}
 	return scheme + "://" + host
 }
+
+// Loaders returns the loader ids of all frames, by frame id.
+func (t *Tree) Loaders() map[string]string {
+	m := make(map[string]string)
+	s := t.Lock()
+	defer s.Unlock()
+	for f := range s.Frames() {
+		m[string(f.ID())] = string(f.Loader())
+	}
+	return m
+}
+
+// HasLoaders reports whether no frame was added or navigated since Loaders returned before.
+func (t *Tree) HasLoaders(before map[string]string) bool {
+	now := t.Loaders()
+	for id, loader := range now {
+		if old, ok := before[id]; !ok || old != loader {
+			return false
+		}
+	}
+	return true
+}

@@ -130,3 +130,14 @@ func (d *Document) FrameElement(ctx context.Context) (parent *Document, id int, 
 	id, err = d.Owner(ctx, parent)
 	return parent, id, err
 }
+
+// Reveal scrolls the frame of d and the frames around it into view.
+func (d *Document) Reveal(ctx context.Context) {
+	for !d.IsTop() {
+		parent, owner, err := d.FrameElement(ctx)
+		if err != nil || parent.Call(ctx, nil, "reveal", owner) != nil {
+			return
+		}
+		d = parent
+	}
+}

@@ -53,6 +53,20 @@ func (s *targetState) ClearCrash() (crashed bool) {
 // Detached reports whether the target is not attached. Only LastKnown describes its page then.
 func (s *targetState) Detached() bool { return s.isDetached }
 
+// Gone returns why the target is gone, or nil. Its events have been handled then.
+func (t *Tree) Gone() error {
+	s := t.Lock()
+	defer s.Unlock()
+	return s.gone
+}
+
+// Attached reports whether the debugger is attached to the target.
+func (t *Tree) Attached() bool {
+	s := t.Lock()
+	defer s.Unlock()
+	return !s.isDetached
+}
+
 // DetachReason returns why the target was detached last, or nil.
 func (s *targetState) DetachReason() error { return s.detachErr }
 

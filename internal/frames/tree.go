@@ -99,6 +99,18 @@ func New(sess *cdpconn.Session, top cdp.FrameID, observer Observer, scripts stri
 	return tree
 }
 
+// Session returns the CDP session of the page target.
+func (t *Tree) Session() *cdpconn.Session { return t.sess }
+
+// TopFrame returns the id of the top frame.
+func (t *Tree) TopFrame() cdp.FrameID { return t.main }
+
+// Log returns the logger of the tab.
+func (t *Tree) Log() *slog.Logger { return t.log }
+
+// Timing returns the durations of the tab.
+func (t *Tree) Timing() *timing.Timing { return &t.timing }
+
 // WaitIdle waits until the goroutines of the tree have returned, which happens after its CDP session has
 // ended.
 func (t *Tree) WaitIdle() { t.wg.Wait() }

@@ -88,7 +88,7 @@ var dashboard = promises{
 		},
 		{
 			File:    "internal/page/live_input.go",
-			Old:     "	if readable, _ := l.view.allReadable(ctx); !readable {\n",
+			Old:     "	if readable, _ := l.view.client.AllReadable(ctx); !readable {\n",
 			New:     "	if false {\n",
 			Package: "./executor/chromium", Test: "^TestLiveView$",
 		},

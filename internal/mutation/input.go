@@ -3,7 +3,7 @@ package mutation
 var input = promises{
 	"No input reaches a denied frame, even if the page focuses it, moves it under the pointer or reloads it during the action": {
 		{
-			File:    "internal/page/blocker.go",
+			File:    "internal/shield/blocker.go",
 			Old:     "	if b.ended || len(b.scripts[s]) == len(b.sources) {\n",
 			New:     "	if true || b.ended || len(b.scripts[s]) == len(b.sources) {\n",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/denied_input$/unchecked_input_to_a_denied_frame",
@@ -15,25 +15,25 @@ var input = promises{
 			Package: "./executor/chromium", Test: "TestExecutor/.*/denied_input$/the_focus_moves_to_a_denied_frame_while_keys_are_typed",
 		},
 		{
-			File:    "internal/page/blocker.go",
+			File:    "internal/shield/blocker.go",
 			Old:     "	for _, r := range required {\n",
 			New:     "	for _, r := range required[:0] {\n",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/denied_input$/input_next_to_a_denied_frame_that_is_loading",
 		},
 		{
-			File:    "internal/page/blocker.go",
+			File:    "internal/shield/blocker.go",
 			Old:     "	if b.ended || len(b.scripts[s]) == len(b.sources) {\n",
 			New:     "	if true || b.ended || len(b.scripts[s]) == len(b.sources) {\n",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/denied_input$/^paste$",
 		},
 		{
-			File:    "internal/page/blocker.go",
+			File:    "internal/shield/blocker.go",
 			Old:     "	if b.ended || len(b.scripts[s]) == len(b.sources) {\n",
 			New:     "	if true || b.ended || len(b.scripts[s]) == len(b.sources) {\n",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/denied_input$/^composition$",
 		},
 		{
-			File:    "internal/page/blocker.go",
+			File:    "internal/shield/blocker.go",
 			Old:     "	if b.ended || len(b.scripts[s]) == len(b.sources) {\n",
 			New:     "	if true || b.ended || len(b.scripts[s]) == len(b.sources) {\n",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/denied_input$",

@@ -24,7 +24,7 @@ var pageText = promises{
 		},
 		{
 			File: "internal/page/hit_target_check.go",
-			Old:  "f.refDescription, f.Message)", New: "f.refDescription, string(f.Message))",
+			Old:  "f.Description, f.Message)", New: "f.Description, string(f.Message))",
 			Package: "./executor/chromium", Test: "^TestExecutor$/backend=chromium/fill_form$",
 		},
 		{

@@ -3,13 +3,13 @@ package mutation
 var screenshots = promises{
 	"Screenshots show no content of a denied frame, however the page moves or transforms it": {
 		{
-			File:    "internal/page/screenshot.go",
-			Old:     "hidden, err := v.hideDenied(ctx)",
-			New:     "hidden, err := (*frameHider)(nil), error(nil)",
+			File:    "internal/capture/screenshot.go",
+			Old:     "hidden, err := shield.HideFrames(ctx, c.client)",
+			New:     "hidden, err := (*shield.FrameHider)(nil), error(nil)",
 			Package: "./executor/chromium", Test: "^TestExecutor$/./^denied_pixels$/^(by_a_rule_of_a_style_sheet|in_an_allowed_frame_rotated_by_45)",
 		},
 		{
-			File:    "internal/page/view_transition.go",
+			File:    "internal/shield/view_transition.go",
 			Old:     "denied := hidden || !complete",
 			New:     "denied := !complete",
 			Package: "./executor/chromium", Test: "^TestExecutor$/./^denied_pixels$/^view_transition_with_old",

@@ -115,7 +115,7 @@ var secrets = promises{
 	},
 	"Screenshots hide fields in which a secret was entered": {
 		{
-			File:    "internal/page/screenshot.go",
+			File:    "internal/capture/screenshot.go",
 			Old:     "append(masked, fields...)",
 			New:     "append(masked, fields[:0]...)",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/^secrets$/screenshots_hide_the_fields",

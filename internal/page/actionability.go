@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
@@ -34,18 +36,18 @@ type actionabilityOptions struct {
 
 // actionabilityResult is the ActionPoint or the ActionabilityFailure of js/actionability.js.
 type actionabilityResult struct {
-	OK      bool          `json:"ok"`
-	X       float64       `json:"x"`
-	Y       float64       `json:"y"`
-	Pinch   [2]float64    `json:"pinch"`
-	Moved   bool          `json:"moved"`
-	Frame   int           `json:"frame"`
-	Problem string        `json:"problem"`
-	Detail  string        `json:"detail"`
-	Busy    bool          `json:"busy"`
-	Info    *fieldInfo    `json:"info"`
-	Entry   *focusResult  `json:"entry"`
-	By      *foundElement `json:"by"`
+	OK      bool            `json:"ok"`
+	X       float64         `json:"x"`
+	Y       float64         `json:"y"`
+	Pinch   [2]float64      `json:"pinch"`
+	Moved   bool            `json:"moved"`
+	Frame   int             `json:"frame"`
+	Problem string          `json:"problem"`
+	Detail  string          `json:"detail"`
+	Busy    bool            `json:"busy"`
+	Info    *fieldInfo      `json:"info"`
+	Entry   *focusResult    `json:"entry"`
+	By      *elements.Found `json:"by"`
 }
 
 // An actionPoint is a point of the tab's viewport, in CSS pixels. While it is computed, it is
@@ -71,21 +73,21 @@ type actionPoint struct {
 // It returns ErrNotActionable with the reason if el does not become actionable before the deadline
 // of ctx, or if the failure persists for Timing.Actionability with nothing in progress.
 func (v *View) waitActionable(ctx context.Context, el *element, opts actionabilityOptions) (*actionPoint, error) {
-	deadline, ok := ctx.Deadline()
+	end, ok := ctx.Deadline()
 	if !ok {
-		deadline = time.Now().Add(executor.DefaultActionTimeout)
+		end = time.Now().Add(executor.DefaultActionTimeout)
 	}
 	limits := &v.tab.timing
-	ctx, cancel := extend(ctx, limits.Script)
+	ctx, cancel := deadline.Extend(ctx, limits.Script)
 	defer cancel()
-	opts.Patience, opts.Elsewhere, opts.Selector = limits.Actionability.Milliseconds(), limits.ChangesElsewhere.Milliseconds(), el.selector
+	opts.Patience, opts.Elsewhere, opts.Selector = limits.Actionability.Milliseconds(), limits.ChangesElsewhere.Milliseconds(), el.Selector
 	for quiet := time.Now(); ; {
 		// The page script ends in time and returns the reason.
-		opts.Timeout = max(time.Until(deadline).Milliseconds(), 50)
+		opts.Timeout = max(time.Until(end).Milliseconds(), 50)
 		p, problem, err := v.checkActionability(ctx, el, opts)
 		switch {
 		case errors.Is(err, frames.ErrDocumentGone), problem != nil && problem.Problem == "gone":
-			return nil, v.detachedBeforeActionError(ctx, el)
+			return nil, v.elements.RemovedBeforeActionError(ctx, el.Element)
 		case err != nil:
 			return nil, frames.TimeoutAs(err, "the element to become actionable")
 		case problem == nil:
@@ -99,7 +101,7 @@ func (v *View) waitActionable(ctx context.Context, el *element, opts actionabili
 			again = true
 			opts.Patience, opts.Again = limits.RequestActionability.Milliseconds(), true
 		}
-		if !again || time.Until(deadline) < limits.Recheck {
+		if !again || time.Until(end) < limits.Recheck {
 			return nil, v.notActionable(ctx, el, problem)
 		}
 	}
@@ -124,26 +126,26 @@ func (v *View) checkActionability(ctx context.Context, el *element, opts actiona
 	if opts.Field {
 		script = "waitEditable"
 	}
-	if err := v.callShown(ctx, el, &a, script, el.id, opts); err != nil {
+	if err := v.elements.Call(ctx, el.Element, &a, script, el.ID, opts); err != nil {
 		return nil, nil, err
 	}
 	if a.Problem == "click" {
 		return &actionPoint{field: a.Info}, nil, nil // the click waits itself
 	}
 	if !a.OK {
-		return nil, &actionabilityFailure{actionabilityResult: a, doc: el.doc}, nil
+		return nil, &actionabilityFailure{actionabilityResult: a, doc: el.Doc}, nil
 	}
-	p := &actionPoint{x: a.X, y: a.Y, moved: a.Moved, inner: [2]float64{a.X, a.Y}, path: []*frames.Document{el.doc}, field: a.Info, entry: a.Entry}
+	p := &actionPoint{x: a.X, y: a.Y, moved: a.Moved, inner: [2]float64{a.X, a.Y}, path: []*frames.Document{el.Doc}, field: a.Info, entry: a.Entry}
 	if a.Frame != 0 {
-		if p.frame = v.frameAt(ctx, el.doc, a.Frame); p.frame == nil {
-			return nil, nil, frameNotReadyError("frame " + v.describe(ctx, el))
+		if p.frame = v.frameAt(ctx, el.Doc, a.Frame); p.frame == nil {
+			return nil, nil, frameNotReadyError("frame " + v.elements.Describe(ctx, el.Element))
 		}
 		if err := v.client.Check(ctx, p.frame, executor.OpAct, ""); err != nil {
 			return nil, nil, err
 		}
 	}
 	pinch := a.Pinch
-	for d := el.doc; !d.IsTop(); {
+	for d := el.Doc; !d.IsTop(); {
 		parent, owner, err := d.FrameElement(ctx)
 		if err != nil {
 			return nil, nil, err
@@ -164,7 +166,7 @@ func (v *View) checkActionability(ctx context.Context, el *element, opts actiona
 		d = parent
 	}
 	if p.x < 0 || p.y < 0 || math.IsNaN(p.x) || math.IsNaN(p.y) {
-		return nil, &actionabilityFailure{actionabilityResult: actionabilityResult{Problem: "outside"}, doc: el.doc}, nil
+		return nil, &actionabilityFailure{actionabilityResult: actionabilityResult{Problem: "outside"}, doc: el.Doc}, nil
 	}
 	// Input coordinates are relative to the visual viewport, also on a pinch-zoomed page.
 	p.x, p.y = p.x-pinch[0], p.y-pinch[1]
@@ -193,12 +195,12 @@ func (v *View) pause(ctx context.Context) bool {
 
 // notStable returns the error for an element that does not stay at its action point.
 func (v *View) notStable(ctx context.Context, el *element) error {
-	return v.notActionable(ctx, el, &actionabilityFailure{actionabilityResult: actionabilityResult{Problem: "moving"}, doc: el.doc})
+	return v.notActionable(ctx, el, &actionabilityFailure{actionabilityResult: actionabilityResult{Problem: "moving"}, doc: el.Doc})
 }
 
 // notActionable returns the error for the failure o of el.
 func (v *View) notActionable(ctx context.Context, el *element, o *actionabilityFailure) error {
-	name := v.describe(ctx, el)
+	name := v.elements.Describe(ctx, el.Element)
 	var what, hint string
 	switch o.Problem {
 	case "covered":
@@ -240,43 +242,7 @@ var alternativeToTyping = map[string]string{
 // may be read.
 func (v *View) describeInterceptor(ctx context.Context, o *actionabilityFailure) string {
 	if v.client.Check(ctx, o.doc, executor.OpRead, "") != nil {
-		return o.By.refDescription.String()
+		return o.By.Description.String()
 	}
-	return v.withRef(o.doc, *o.By)
-}
-
-// callerKey is the context key under which the context of an action stores the caller's context.
-type callerKey struct{}
-
-// parentContext returns the caller's context of an action. It limits what the action may do after
-// its own timeout.
-func parentContext(ctx context.Context) context.Context {
-	if caller, ok := ctx.Value(callerKey{}).(context.Context); ok {
-		return caller
-	}
-	return ctx
-}
-
-// actionContext returns the context in which an action waits for its element. It ends slightly
-// before the caller's context, so that the action can still return the reason.
-func actionContext(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-	if timeout <= 0 {
-		timeout = executor.DefaultActionTimeout
-	}
-	caller := parentContext(ctx)
-	return context.WithTimeout(context.WithValue(ctx, callerKey{}, caller), min(timeout, callLimit(caller)))
-}
-
-// extend returns a context that ends grace after the deadline of ctx, or grace from now if that
-// deadline has passed, but not after the caller's context.
-func extend(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	if now := time.Now(); deadline.Before(now) {
-		deadline = now
-	}
-	caller := parentContext(ctx)
-	return context.WithDeadline(context.WithValue(caller, callerKey{}, caller), deadline.Add(grace))
+	return v.elements.WithRef(o.doc, *o.By)
 }

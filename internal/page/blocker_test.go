@@ -14,7 +14,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/deniedscripts"
-	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 )
@@ -65,7 +65,7 @@ func TestOverlappingBlockers(t *testing.T) {
 	if _, err := v.startInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.end(t.Context()); err != nil {
+	if err := first.End(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	second := v.block(t.Context())
@@ -76,7 +76,7 @@ func TestOverlappingBlockers(t *testing.T) {
 	b.Reply(input, "{}")
 	mu.Unlock()
 	receive(removed)
-	if err := second.end(t.Context()); err != nil {
+	if err := second.End(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	receive(removed)
@@ -148,11 +148,11 @@ func TestSlowDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 		awaitRun(t, run, deniedscripts.BlockInput, "during the call")
-		if err := first.end(t.Context()); err != nil {
+		if err := first.End(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		awaitRun(t, run, deniedscripts.BlockInput, "after the call")
-		if err := v.block(t.Context()).end(t.Context()); err != nil {
+		if err := v.block(t.Context()).End(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 { // longer than a block lasts
@@ -173,17 +173,22 @@ func TestLostInput(t *testing.T) {
 		if _, err := v.startInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.end(t.Context()); err != nil {
+		if err := b.End(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		awaitRun(t, run, deniedscripts.BlockInput, "after the call")
 		awaitRun(t, run, deniedscripts.UnblockInput, "after the input was lost")
-		if d := time.Since(start); d < blockTime {
+		if d := time.Since(start); d < shield.BlockTime {
 			t.Errorf("the document was unblocked after %v", d)
 		}
 		// The next call does not wait for the lost input.
-		if next := v.block(t.Context()); len(next.inputs) != 0 {
-			t.Errorf("the next call waits for %d inputs", len(next.inputs))
+		next := v.block(t.Context())
+		start = time.Now()
+		if err := next.End(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(start); d != 0 {
+			t.Errorf("the next call waited for %v", d)
 		}
 	})
 }
@@ -204,14 +209,8 @@ func TestBlockedInNewDocument(t *testing.T) {
 		blocker := v.block(t.Context())
 		load(t, b, tab, 2)
 		b.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":"{\"blocked\":\"keydown\"}","executionContextId":2}`, BindingName))
-		if err := tab.tree.Await(t.Context(), func(*frames.State) (bool, error) {
-			blocker.mu.Lock()
-			defer blocker.mu.Unlock()
-			return len(blocker.blocked) > 0, nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if err := blocker.end(t.Context()); (executor.CodeOf(err) == executor.ErrPolicyDenied) != denied || !denied && err != nil {
+		load(t, b, tab, 3) // events are handled in order
+		if err := blocker.End(t.Context()); (executor.CodeOf(err) == executor.ErrPolicyDenied) != denied || !denied && err != nil {
 			t.Errorf("denied %v: %v", denied, err)
 		}
 	}

@@ -134,7 +134,7 @@ func (t *Tab) prepareCall(ctx context.Context, slot chan struct{}) (release func
 	}
 	t.keepRendering(ctx)
 	return func() {
-		t.endInput()
+		t.shield.EndCall()
 		t.stopRenderingLater()
 		t.setIdle()
 		t.queue.release(slot)

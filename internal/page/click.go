@@ -13,6 +13,8 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
@@ -55,7 +57,7 @@ type actOptions struct {
 // act runs an action on an element and returns what it changed.
 func (v *View) act(ctx context.Context, target executor.Target, opts actOptions, do func(context.Context, *element) (note string, err error)) (executor.Changes, error) {
 	v.releaseButtons(ctx)
-	actx, cancel := actionContext(ctx, opts.timeout)
+	actx, cancel := deadline.ForAction(ctx, opts.timeout)
 	defer cancel()
 	el, err := v.waitForElement(actx, target, opts.timeout > 0)
 	if err != nil {
@@ -63,10 +65,10 @@ func (v *View) act(ctx context.Context, target executor.Target, opts actOptions,
 	}
 	w := v.watch()
 	w.brief = opts.skipFrameWait
-	el.watch, w.target = w, el.shown
+	el.watch, w.target = w, el.Shown
 	defer w.end()
 	note, err := do(actx, el)
-	for target.Selector != "" && errors.As(err, new(detachedBeforeAction)) && actx.Err() == nil {
+	for target.Selector != "" && errors.As(err, new(elements.RemovedBeforeAction)) && actx.Err() == nil {
 		// The page replaced the element before the action started.
 		if el, err = v.waitForElement(actx, target, opts.timeout > 0); err == nil { // by a selector
 			note, err = do(actx, el)
@@ -77,7 +79,7 @@ func (v *View) act(ctx context.Context, target executor.Target, opts actOptions,
 	}
 	w.hung = note == pageBusyNote
 	changes, err := w.finish(ctx)
-	changes.Note = joinNotes(el.note(), note, changes.Note)
+	changes.Note = joinNotes(el.Note(), note, changes.Note)
 	return changes, err
 }
 
@@ -136,21 +138,21 @@ var clickEventType = map[executor.Button]string{
 // or the press was blocked, clickAt returns errTargetMoved if el is no longer at the point, and an error
 // that wraps errInputBlocked if another element would have received the press.
 func (v *View) clickAt(ctx context.Context, el *element, at *actionPoint, button executor.Button, count int, modifiers int64, late time.Duration) (note string, err error) {
-	last, tap := clickEventType[button], button == executor.ButtonLeft && v.tab.emulation.get().touch()
+	last, tap := clickEventType[button], button == executor.ButtonLeft && v.tab.emulation.Touch()
 	types := []string{"pointerdown", "mousedown", last}
 	if tap {
 		types[1] = "touchstart"
 	}
 	c, err := v.startPressCheck(ctx, el, at, count, late, types...)
 	if errors.Is(err, frames.ErrDocumentGone) {
-		return "", v.detachedBeforeActionError(ctx, el)
+		return "", v.elements.RemovedBeforeActionError(ctx, el.Element)
 	}
 	if err != nil {
 		return "", err
 	}
 	defer c.end()
 	if el.watch != nil {
-		el.watch.plain = !el.watch.changed && !at.moved && el.doc.IsTop() && at.frame == nil
+		el.watch.plain = !el.watch.changed && !at.moved && el.Doc.IsTop() && at.frame == nil
 	}
 	var pending []*cdpconn.Pending
 	send := func(method string, params any) {
@@ -163,7 +165,7 @@ func (v *View) clickAt(ctx context.Context, el *element, at *actionPoint, button
 		send(input.CommandDispatchMouseEvent, e)
 	}
 	if !tap {
-		el.shown.hover()
+		el.Shown.Hover()
 		mouse(mouseEvent{Type: input.DispatchMouseEventTypeMouseMoved})
 	}
 	for n := 1; n <= count; n++ {
@@ -179,7 +181,7 @@ func (v *View) clickAt(ctx context.Context, el *element, at *actionPoint, button
 		var done bool
 		note, done, err = c.wait(ctx, pending, completionCriteria{last: last, times: n, more: n < count, tap: tap})
 		if !errors.Is(err, errInputBlocked) {
-			el.shown.act()
+			el.Shown.Act()
 		}
 		if err != nil || done {
 			return note, err
@@ -187,7 +189,7 @@ func (v *View) clickAt(ctx context.Context, el *element, at *actionPoint, button
 		pending = nil
 		if n < count && at.frame == nil {
 			var hits bool
-			err := el.doc.Call(ctx, &hits, "hits", el.id, at.inner[0], at.inner[1])
+			err := el.Doc.Call(ctx, &hits, "hits", el.ID, at.inner[0], at.inner[1])
 			if errors.Is(err, executor.ErrDialogOpen) {
 				return partialClickNote(n), nil
 			}
@@ -215,14 +217,14 @@ func (v *View) startPressCheck(ctx context.Context, el *element, at *actionPoint
 // describeWithRef describes an element for a message, with a ref for the next attempt even if the
 // element was found by a selector.
 func (v *View) describeWithRef(ctx context.Context, el *element) string {
-	if el.ref != "" || v.client.Check(ctx, el.doc, executor.OpRead, "") != nil {
-		return v.describe(ctx, el)
+	if el.Ref != "" || v.client.Check(ctx, el.Doc, executor.OpRead, "") != nil {
+		return v.elements.Describe(ctx, el.Element)
 	}
-	var l *refDescription
-	if err := el.doc.Call(ctx, &l, "describe", el.id); err != nil || l == nil {
-		return v.describe(ctx, el)
+	var l *elements.Description
+	if err := el.Doc.Call(ctx, &l, "describe", el.ID); err != nil || l == nil {
+		return v.elements.Describe(ctx, el.Element)
 	}
-	return v.withRef(el.doc, foundElement{ID: el.id, refDescription: *l})
+	return v.elements.WithRef(el.Doc, elements.Found{ID: el.ID, Description: *l})
 }
 
 // A mouseEvent holds the parameters of Input.dispatchMouseEvent.
@@ -255,7 +257,7 @@ func (v *View) movePointerOnto(ctx context.Context, el *element) error {
 		case errors.Is(err, errTargetMoved) && ctx.Err() != nil:
 			return v.notStable(ctx, el)
 		case !errors.Is(err, errTargetMoved):
-			return v.mapDetached(ctx, el, err)
+			return v.elements.Removed(ctx, el.Element, err)
 		}
 	}
 }
@@ -285,7 +287,7 @@ func (v *View) movePointerOnce(ctx context.Context, el *element, at *actionPoint
 		return err
 	}
 	defer c.end()
-	el.shown.hover()
+	el.Shown.Hover()
 	var pending []*cdpconn.Pending
 	// Send two moves, because a move to the current position of the pointer has no effect.
 	for _, d := range []float64{1, 0} {
@@ -304,15 +306,6 @@ func (v *View) movePointerOnce(ctx context.Context, el *element, at *actionPoint
 func notPressedError(err error) error {
 	if e, ok := errors.AsType[*executor.Error](err); ok && e.Code == executor.ErrNotActionable {
 		e.Err, e.Retryable = fmt.Errorf("%w, so %w", e.Err, errInputBlocked), true
-	}
-	return err
-}
-
-// mapDetached maps frames.ErrDocumentGone to the error for an element that was removed with its
-// document. It returns other errors unchanged.
-func (v *View) mapDetached(ctx context.Context, el *element, err error) error {
-	if errors.Is(err, frames.ErrDocumentGone) {
-		return v.refExpiredError(ctx, el)
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
@@ -39,7 +40,7 @@ func (v *View) Drag(ctx context.Context, from, to executor.Target, opts *executo
 			return "", err
 		}
 		res.Drop, err = d.run(ctx)
-		return d.onto.note(), err
+		return d.onto.Note(), err
 	})
 	stayed := d.end(ctx)
 	if err != nil {
@@ -59,17 +60,17 @@ func (d *drag) run(ctx context.Context) (outcome executor.DragOutcome, err error
 		return "", err
 	}
 	d.end(ctx) // of an element that the page has replaced
-	d.docs = []*frames.Document{d.el.doc}
-	if d.onto.doc.World != d.el.doc.World {
-		d.docs = append(d.docs, d.onto.doc)
+	d.docs = []*frames.Document{d.el.Doc}
+	if d.onto.Doc.World != d.el.Doc.World {
+		d.docs = append(d.docs, d.onto.Doc)
 	}
 	for i, doc := range d.docs {
 		source := 0
 		if i == 0 {
-			source = d.el.id
+			source = d.el.ID
 		}
 		if err := doc.Call(ctx, nil, "watchDrag", d.token, source); err != nil {
-			return "", v.mapDetached(ctx, d.el, err)
+			return "", v.elements.Removed(ctx, d.el.Element, err)
 		}
 	}
 	at, err := v.pressDragSource(ctx, d.el)
@@ -82,8 +83,8 @@ func (d *drag) run(ctx context.Context) (outcome executor.DragOutcome, err error
 	if err != nil {
 		return "", err
 	}
-	d.onto.shown.act()
-	_ = d.el.doc.Call(ctx, nil, "holdPress", d.token, v.tab.timing.DragDelay.Milliseconds())
+	d.onto.Shown.Act()
+	_ = d.el.Doc.Call(ctx, nil, "holdPress", d.token, v.tab.timing.DragDelay.Milliseconds())
 	// A drag starts only after the pointer has moved a few pixels. The start may change the page.
 	for _, by := range []float64{2, 6} {
 		if err := d.move(ctx, at.x+by, at.y+by/2); err != nil {
@@ -140,7 +141,7 @@ func (d *drag) move(ctx context.Context, x, y float64) error {
 // the moves.
 func (d *drag) moveToDropPoint(ctx context.Context, end *actionPoint) (dragState, error) {
 	v := d.v
-	ctx, cancel := extend(ctx, v.tab.timing.Drop)
+	ctx, cancel := deadline.Extend(ctx, v.tab.timing.Drop)
 	defer cancel()
 	started, cancel := context.WithTimeout(ctx, v.tab.timing.Drop)
 	defer cancel()
@@ -160,7 +161,7 @@ func (d *drag) moveToDropPoint(ctx context.Context, end *actionPoint) (dragState
 				return dragState{}, err
 			}
 			same := true
-			_ = d.onto.doc.Call(ctx, &same, "isDropLayoutStable", d.token, d.onto.id, end.inner[0]+by, end.inner[1]+by, v.tab.timing.DropRepeat.Milliseconds())
+			_ = d.onto.Doc.Call(ctx, &same, "isDropLayoutStable", d.token, d.onto.ID, end.inner[0]+by, end.inner[1]+by, v.tab.timing.DropRepeat.Milliseconds())
 			stable = stable && same
 		}
 		seen := d.state(ctx)
@@ -200,14 +201,14 @@ func (v *View) pressDragSource(ctx context.Context, el *element) (*actionPoint, 
 			return nil, v.notStable(ctx, el)
 		}
 		if err != nil {
-			return nil, v.mapDetached(ctx, el, err)
+			return nil, v.elements.Removed(ctx, el.Element, err)
 		}
 		defer c.end()
 		first, err := v.startInput(ctx, input.CommandDispatchMouseEvent, mouseEvent{Type: input.DispatchMouseEventTypeMouseMoved, X: at.x, Y: at.y})
 		if err != nil {
 			return nil, err
 		}
-		el.shown.act()
+		el.Shown.Act()
 		pressed, err := v.startInput(ctx, input.CommandDispatchMouseEvent, v.tab.pressed.press(executor.ButtonLeft, at.x, at.y))
 		if err != nil {
 			return nil, err
@@ -241,7 +242,7 @@ func (d *drag) state(ctx context.Context) dragState {
 // outcome returns the outcome of a drag of data. The browser delivers the drop to the page after the
 // button was released, and then reports the end of the drag to the dragged element.
 func (d *drag) outcome(ctx context.Context) executor.DragOutcome {
-	limit, cancel := context.WithTimeout(parentContext(ctx), d.v.tab.timing.Drop)
+	limit, cancel := context.WithTimeout(deadline.Caller(ctx), d.v.tab.timing.Drop)
 	defer cancel()
 	for {
 		// The response can be processed before the report of the drop.

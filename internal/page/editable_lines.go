@@ -64,7 +64,7 @@ func (v *View) enterLines(ctx context.Context, field *element, c *hitTargetCheck
 		methods = []func(context.Context, *element, []string) error{v.pasteTogether}
 	}
 	kept := func() (entryResult, bool, error) {
-		e := entryResult{kept: true, field: &enteredField{doc: field.doc, id: field.id, want: strings.Join(last, "\n")}}
+		e := entryResult{kept: true, field: &enteredField{doc: field.Doc, id: field.ID, want: strings.Join(last, "\n")}}
 		for i, line := range last {
 			if e.note == "" && i < len(want) {
 				e.note = typographyNote(collapsed(line), collapsed(want[i]))
@@ -74,7 +74,7 @@ func (v *View) enterLines(ctx context.Context, field *element, c *hitTargetCheck
 	}
 	changed := func(outcome string) error {
 		return executor.Errorf(executor.ErrNotActionable, "Type the lines one by one, or call Page.Type with TypeOptions.KeyEvents, which presses Enter between them.",
-			"%s changed the line breaks: its text was %q; %s", v.describe(ctx, field), shortText(last...), outcome)
+			"%s changed the line breaks: its text was %q; %s", v.elements.Describe(ctx, field.Element), shortText(last...), outcome)
 	}
 	for i := 0; ; i++ {
 		if i > 0 {
@@ -91,8 +91,8 @@ func (v *View) enterLines(ctx context.Context, field *element, c *hitTargetCheck
 			case i == len(methods):
 				return entryResult{}, true, changed("the old text was restored")
 			}
-			if err := field.doc.Call(ctx, nil, "moveCaret", field.id, o.Clear); err != nil {
-				return entryResult{}, true, v.mapDetached(ctx, field, err)
+			if err := field.Doc.Call(ctx, nil, "moveCaret", field.ID, o.Clear); err != nil {
+				return entryResult{}, true, v.elements.Removed(ctx, field.Element, err)
 			}
 		}
 		if err := methods[i](ctx, field, added); err != nil {
@@ -126,18 +126,18 @@ func shortText(lines ...string) string { return pagetext.Truncate(strings.Join(l
 // editableLines returns the text in an editable element.
 func (v *View) editableLines(ctx context.Context, field *element) (*editableText, error) {
 	var got *editableText
-	if err := field.doc.Call(ctx, &got, "editableLines", field.id); err != nil {
-		return nil, v.mapDetached(ctx, field, err)
+	if err := field.Doc.Call(ctx, &got, "editableLines", field.ID); err != nil {
+		return nil, v.elements.Removed(ctx, field.Element, err)
 	}
 	if got == nil {
-		return nil, v.refExpiredError(ctx, field)
+		return nil, v.elements.RemovedError(ctx, field.Element)
 	}
 	return got, nil
 }
 
 // insertTogether inserts lines in one event.
 func (v *View) insertTogether(ctx context.Context, field *element, lines []string) error {
-	return v.insertText(ctx, field.doc, strings.Join(lines, "\n"))
+	return v.insertText(ctx, field.Doc, strings.Join(lines, "\n"))
 }
 
 // pasteTogether pastes lines. It inserts them in one event if the page does not handle the paste.
@@ -147,7 +147,7 @@ func (v *View) pasteTogether(ctx context.Context, field *element, lines []string
 		return err
 	}
 	var handled bool
-	if err := field.doc.Call(ctx, &handled, "pasteInto", field.id, strings.Join(lines, "\n")); err != nil || handled {
+	if err := field.Doc.Call(ctx, &handled, "pasteInto", field.ID, strings.Join(lines, "\n")); err != nil || handled {
 		return err
 	}
 	v.pause(ctx) // some editors handle it later, and let the browser also do so
@@ -162,14 +162,14 @@ func (v *View) pasteTogether(ctx context.Context, field *element, lines []string
 func (v *View) insertLines(ctx context.Context, field *element, lines []string) error {
 	for i, line := range lines {
 		if i > 0 {
-			if err := v.editingCommand(ctx, field.doc, "insertLineBreak"); err != nil {
+			if err := v.editingCommand(ctx, field.Doc, "insertLineBreak"); err != nil {
 				return err
 			}
 		}
 		if line == "" {
 			continue
 		}
-		if err := v.insertText(ctx, field.doc, line); err != nil {
+		if err := v.insertText(ctx, field.Doc, line); err != nil {
 			return err
 		}
 	}
@@ -219,7 +219,7 @@ func (v *View) undo(ctx context.Context, field *element, before, want []string) 
 	}
 	lines := now.Lines
 	press := func(c *chord) (stopped bool, err error) {
-		if stopped, err := v.pressChord(ctx, field.doc, c); stopped || err != nil {
+		if stopped, err := v.pressChord(ctx, field.Doc, c); stopped || err != nil {
 			return true, err
 		}
 		v.pause(ctx)

@@ -110,11 +110,11 @@ func (v *View) enterIntoEditor(ctx context.Context, field *element, focus *focus
 // inspect returns the state of the field.
 func (e *editorEntry) inspect(ctx context.Context) (*fieldInfo, error) {
 	var info *fieldInfo
-	if err := e.field.doc.Call(ctx, &info, "inspectField", e.field.id); err != nil {
-		return nil, e.v.mapDetached(ctx, e.field, err)
+	if err := e.field.Doc.Call(ctx, &info, "inspectField", e.field.ID); err != nil {
+		return nil, e.v.elements.Removed(ctx, e.field.Element, err)
 	}
 	if info == nil {
-		return nil, e.v.refExpiredError(ctx, e.field)
+		return nil, e.v.elements.RemovedError(ctx, e.field.Element)
 	}
 	return info, nil
 }
@@ -123,7 +123,7 @@ func (e *editorEntry) inspect(ctx context.Context) (*fieldInfo, error) {
 func (e *editorEntry) enterIntoTerminal(ctx context.Context, c *hitTargetCheck, text string, o executor.TypeOptions) (entryResult, error) {
 	if o.Clear {
 		return entryResult{}, executor.Errorf(executor.ErrNotActionable, "Type without clearing it, or press the keys that delete its input.",
-			"%s is the input of a terminal, whose text cannot be replaced", e.v.describe(ctx, e.field))
+			"%s is the input of a terminal, whose text cannot be replaced", e.v.elements.Describe(ctx, e.field.Element))
 	}
 	note, stopped, err := e.v.send(ctx, e.field, &fieldInfo{Kind: "text", Type: "textarea"}, text, o)
 	if stopped || err != nil {
@@ -139,7 +139,7 @@ func (e *editorEntry) press(ctx context.Context, k *chord) error {
 	if _, err := e.shown(ctx); err != nil {
 		return err
 	}
-	_, err := e.v.pressChord(ctx, e.field.doc, k)
+	_, err := e.v.pressChord(ctx, e.field.Doc, k)
 	return err
 }
 
@@ -150,15 +150,15 @@ func (e *editorEntry) shown(ctx context.Context) (string, error) {
 		Focused bool   `json:"focused"`
 		Shows   string `json:"shows"`
 	}
-	if err := e.field.doc.Call(ctx, &now, "editorState", e.field.id); err != nil {
-		return "", e.v.mapDetached(ctx, e.field, err)
+	if err := e.field.Doc.Call(ctx, &now, "editorState", e.field.ID); err != nil {
+		return "", e.v.elements.Removed(ctx, e.field.Element, err)
 	}
 	if now == nil {
-		return "", e.v.refExpiredError(ctx, e.field)
+		return "", e.v.elements.RemovedError(ctx, e.field.Element)
 	}
 	if !now.Focused {
 		return "", executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the page did.",
-			"%s lost the focus during the entry; its text may be incomplete", e.v.describe(ctx, e.field))
+			"%s lost the focus during the entry; its text may be incomplete", e.v.elements.Describe(ctx, e.field.Element))
 	}
 	return strings.TrimSpace(now.Shows), nil
 }
@@ -171,7 +171,7 @@ func (e *editorEntry) read(ctx context.Context) (editorText, error) {
 	if err != nil || shows == "" {
 		return editorText{}, err
 	}
-	if _, err := e.v.pressChord(ctx, e.field.doc, selectAll()); err != nil {
+	if _, err := e.v.pressChord(ctx, e.field.Doc, selectAll()); err != nil {
 		return editorText{}, err
 	}
 	got, err := e.readSelected(ctx)
@@ -185,11 +185,11 @@ func (e *editorEntry) read(ctx context.Context) (editorText, error) {
 // line.
 func (e *editorEntry) readSelected(ctx context.Context) (editorText, error) {
 	var got *editorText
-	if err := e.field.doc.Call(ctx, &got, "readEditor", e.field.id); err != nil {
-		return editorText{}, e.v.mapDetached(ctx, e.field, err)
+	if err := e.field.Doc.Call(ctx, &got, "readEditor", e.field.ID); err != nil {
+		return editorText{}, e.v.elements.Removed(ctx, e.field.Element, err)
 	}
 	if got == nil {
-		return editorText{}, e.v.refExpiredError(ctx, e.field)
+		return editorText{}, e.v.elements.RemovedError(ctx, e.field.Element)
 	}
 	got.Text = canonicalBreaks(got.Text)
 	return *got, nil
@@ -278,7 +278,7 @@ func (e *editorEntry) undoReplacement(ctx context.Context, old, after editorText
 		outcome = fmt.Sprintf("the old text could not be restored, and its text is %q", shortText(now.Text))
 	}
 	return executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the editor accepts.", "%s changed the text that replaced the selection: its text was %q; %s",
-		e.v.describe(ctx, e.field), shortText(after.Text), outcome)
+		e.v.elements.Describe(ctx, e.field.Element), shortText(after.Text), outcome)
 }
 
 // clear deletes the selected text. It returns ErrNotActionable if the editor keeps it.
@@ -292,7 +292,7 @@ func (e *editorEntry) clear(ctx context.Context, before editorText) error {
 	}
 	if now.Exact && now.Text != "" || !now.Exact && before.Text != "" && now.Text == before.Text && hasText(now.Text) {
 		return executor.Errorf(executor.ErrNotActionable, "Select and delete its text with other keys or its menu, then type without clearing it.",
-			"%s does not delete its text with select all and Delete; its text is %q; no text was typed", e.v.describe(ctx, e.field), pagetext.FirstLine(now.Text))
+			"%s does not delete its text with select all and Delete; its text is %q; no text was typed", e.v.elements.Describe(ctx, e.field.Element), pagetext.FirstLine(now.Text))
 	}
 	return nil
 }
@@ -303,17 +303,17 @@ func (e *editorEntry) insert(ctx context.Context, text string) error {
 	if strings.Contains(text, "\n") {
 		return e.paste(ctx, text)
 	}
-	return e.v.insertText(ctx, e.field.doc, text)
+	return e.v.insertText(ctx, e.field.Doc, text)
 }
 
 // paste pastes text at the caret, or in place of the selection. It inserts the text if the editor does
 // not handle the paste.
 func (e *editorEntry) paste(ctx context.Context, text string) error {
 	var handled bool
-	if err := e.field.doc.Call(ctx, &handled, "pasteInto", e.field.id, text); err != nil || handled {
+	if err := e.field.Doc.Call(ctx, &handled, "pasteInto", e.field.ID, text); err != nil || handled {
 		return err
 	}
-	return e.v.insertText(ctx, e.field.doc, text)
+	return e.v.insertText(ctx, e.field.Doc, text)
 }
 
 // correct replaces the selected text of the editor, which is not what it should be, with want, and
@@ -345,7 +345,7 @@ func (e *editorEntry) correct(ctx context.Context, before, after editorText, wan
 		outcome = fmt.Sprintf("the old text could not be restored, and its text is %q", pagetext.FirstLine(restored.Text))
 	}
 	return "", executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the editor accepts.", "%s changed the text to %q; %s",
-		e.v.describe(ctx, e.field), pagetext.FirstLine(got.Text), outcome)
+		e.v.elements.Describe(ctx, e.field.Element), pagetext.FirstLine(got.Text), outcome)
 }
 
 // replace replaces the selected text of the editor, which is all of it, and returns the new text.
@@ -355,7 +355,7 @@ func (e *editorEntry) replace(ctx context.Context, text string) (editorText, err
 	}
 	if text != "" {
 		if err := e.paste(ctx, text); err != nil {
-			return editorText{}, e.v.mapDetached(ctx, e.field, err)
+			return editorText{}, e.v.elements.Removed(ctx, e.field.Element, err)
 		}
 	}
 	return e.read(ctx)

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
@@ -301,7 +302,7 @@ func (v *View) watchFields(ctx context.Context, t *Tab, d *frames.Document, duri
 	t.entered.watched(d)
 	limit, cancel := context.WithTimeout(ctx, t.timing.WatchFields)
 	defer cancel()
-	findClosedRoots(limit, d)
+	elements.FindClosedRoots(limit, d)
 	sending, cancel := context.WithTimeout(ctx, t.timing.WatchFields)
 	defer cancel()
 	p, err := d.Start(sending, "watchFields")
@@ -324,7 +325,7 @@ func (v *View) maskEntered(ctx context.Context, t *Tab, docs []*frames.Document)
 			if v.checkQuietly(ctx, d) != nil {
 				return // it stays unmasked until a client whose gate allows it masks it
 			}
-			findClosedRoots(ctx, d)
+			elements.FindClosedRoots(ctx, d)
 			var got struct {
 				Values []string `json:"values"`
 				Parsed bool     `json:"parsed"`

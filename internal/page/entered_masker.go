@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/redact"
 	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
@@ -40,7 +41,7 @@ func (v *View) MaskEntered(value any) {
 }
 
 // enteredTextFields returns the text fields of the tab in which the user entered something.
-func (v *View) enteredTextFields(ctx context.Context) ([]*element, error) {
+func (v *View) enteredTextFields(ctx context.Context) ([]*elements.Element, error) {
 	if !v.tab.openerGroup.wasHandedOver() {
 		return nil, nil
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/dom"
@@ -17,6 +16,8 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
@@ -74,19 +75,19 @@ func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalO
 
 // scopeOfEval returns the document that a script of the client runs in: the top document, or that of
 // the element of a target, which it also returns.
-func (v *View) scopeOfEval(ctx context.Context, target executor.Target) (*frames.Document, *element, error) {
+func (v *View) scopeOfEval(ctx context.Context, target executor.Target) (*frames.Document, *elements.Element, error) {
 	if target.IsZero() {
 		d, err := v.documentForEval(ctx, executor.OpEval)
 		return d, nil, err
 	}
-	el, err := v.resolve(ctx, target, executor.OpEval)
+	el, err := v.elements.Resolve(ctx, target, executor.OpEval)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := v.allowScript(ctx, el.doc); err != nil {
+	if err := v.allowScript(ctx, el.Doc); err != nil {
 		return nil, nil, err
 	}
-	return el.doc, el, nil
+	return el.Doc, el, nil
 }
 
 // A remoteObject describes a value in a response of Runtime.evaluate.
@@ -173,29 +174,29 @@ func evaluateScript(ctx context.Context, d *frames.Document, expression string, 
 		"expression": expression, "uniqueContextId": d.MainWorld, "awaitPromise": await, "userGesture": true,
 		"replMode": true, // top-level await, as in the console
 		"silent":   true, "objectGroup": evalGroup,
-		"timeout": callLimit(ctx).Milliseconds(), // terminates for (;;), but not a loop of microtasks
+		"timeout": deadline.Limit(ctx).Milliseconds(), // terminates for (;;), but not a loop of microtasks
 	}, await)
 }
 
 // evaluateOn calls the function that an expression evaluates to with an element, in the main world
 // of the element's document.
-func (v *View) evaluateOn(ctx context.Context, el *element, expression string, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
-	d := el.doc
+func (v *View) evaluateOn(ctx context.Context, el *elements.Element, expression string, await bool) (*remoteObject, *runtime.ExceptionDetails, error) {
+	d := el.Doc
 	group, release := d.ObjectGroup(ctx)
 	defer release()
-	check, err := el.startShown(ctx, "isShown", el.id)
+	check, err := el.Start(ctx, "isShown", el.ID)
 	if err != nil {
 		return nil, nil, err
 	}
-	argument, err := mainObject(ctx, d, el.id, group)
+	argument, err := mainObject(ctx, d, el.ID, group)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := v.finishShown(ctx, check, nil); err != nil {
+	if err := v.elements.Finish(ctx, check, nil); err != nil {
 		return nil, nil, err
 	}
 	if argument == "" {
-		return nil, nil, v.refExpiredError(ctx, el)
+		return nil, nil, v.elements.RemovedError(ctx, el)
 	}
 	remote, exception, err := runScript(ctx, d, runtime.CommandCallFunctionOn, map[string]any{
 		"functionDeclaration": expression, "uniqueContextId": d.MainWorld, "arguments": []map[string]any{{"objectId": argument}},
@@ -268,17 +269,6 @@ func runScript(ctx context.Context, d *frames.Document, method string, params ma
 		return &answer.Result, nil, nil
 	}
 	return &answer.Result, answer.Exception, nil
-}
-
-// callLimit returns how long the page may take to respond during a call. It is slightly shorter
-// than the remaining time of the call, so that the call can still return an error.
-func callLimit(ctx context.Context) time.Duration {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return cdpconn.DefaultCallTimeout
-	}
-	left := time.Until(deadline)
-	return max(left-min(left/4, 500*time.Millisecond), 10*time.Millisecond)
 }
 
 // evalGroup is the object group of the results of evaluated expressions.
@@ -375,7 +365,7 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 			return nil, err
 		}
 	case strings.HasPrefix(method, "Input."):
-		v.block(ctx).lock(ctx) // pointer, wheel and touch input may scroll
+		v.block(ctx).Lock(ctx) // pointer, wheel and touch input may scroll
 	}
 	guarded := func() error { return nil }
 	if method == cdppage.CommandReload {
@@ -396,7 +386,7 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 		err = frames.TimeoutAs(d.Wait(ctx, p, &result), method)
 	}
 	if err == nil {
-		err = v.unblock(ctx)
+		err = v.tab.shield.Unblock(ctx, &v.client)
 	}
 	done(err)
 	err = cmp.Or(guarded(), err)

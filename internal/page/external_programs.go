@@ -46,7 +46,7 @@ func (t *Tab) recordHandover(frame cdp.FrameID, url string) bool {
 // programs more than count times. Chrome detaches an extension's debugger at such a navigation. The
 // document stays, and the next call attaches to it again.
 func (t *Tab) detachedByHandover(err error, count int) bool {
-	return errors.Is(err, executor.ErrDetached) && t.handovers.count() > count && !t.isGone()
+	return errors.Is(err, executor.ErrDetached) && t.handovers.count() > count && t.tree.Gone() == nil
 }
 
 // handoversSince returns the note on the navigations to other programs after the first count.

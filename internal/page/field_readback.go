@@ -11,6 +11,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
@@ -32,7 +33,7 @@ type readBackState struct {
 // readBack compares the value of a field with the value that it should have. first is the first
 // query of the field, if it is already pending, or nil.
 func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pending, r readBackState) (got entryResult, err error) {
-	defer func() { got.field = &enteredField{doc: field.doc, id: field.id, want: r.want} }()
+	defer func() { got.field = &enteredField{doc: field.Doc, id: field.ID, want: r.want} }()
 	before, want := r.before, canonicalBreaks(r.want)
 	var after *fieldInfo
 	for attempt := range 2 {
@@ -42,12 +43,12 @@ func (v *View) readBack(ctx context.Context, field *element, first *cdpconn.Pend
 		}
 		if first == nil {
 			var err error
-			if first, err = field.doc.Start(ctx, "inspectField", field.id); err != nil {
+			if first, err = field.Doc.Start(ctx, "inspectField", field.ID); err != nil {
 				return entryResult{kept: true}, nil
 			}
 		}
 		after = nil
-		if field.doc.Finish(ctx, first, &after) != nil {
+		if field.Doc.Finish(ctx, first, &after) != nil {
 			return entryResult{kept: true}, nil // the document is gone, so the text arrived
 		}
 		if after == nil {
@@ -130,13 +131,13 @@ func (v *View) restoreValue(ctx context.Context, field *element, r readBackState
 	}
 	outcome := "the old value was restored"
 	var restored bool
-	if err := field.doc.Call(ctx, &restored, "putBack", field.id, r.before.Value); err != nil {
-		return v.mapDetached(ctx, field, err)
+	if err := field.Doc.Call(ctx, &restored, "putBack", field.ID, r.before.Value); err != nil {
+		return v.elements.Removed(ctx, field.Element, err)
 	}
 	if !restored {
 		outcome = "the old value could not be restored"
 	}
-	return executor.Errorf(executor.ErrNotActionable, hint, "%s rejected the text: %s; %s", v.describe(ctx, field), state, outcome)
+	return executor.Errorf(executor.ErrNotActionable, hint, "%s rejected the text: %s; %s", v.elements.Describe(ctx, field.Element), state, outcome)
 }
 
 // isEmpty reports whether a field has no text.
@@ -193,9 +194,9 @@ func isTruncated(after *fieldInfo, want string) bool {
 func (v *View) replacementField(ctx context.Context, field *element, want string) string {
 	var now *struct {
 		fieldInfo
-		refDescription
+		elements.Description
 	}
-	if field.doc.Call(ctx, &now, "focusedField") == nil && now != nil && want != "" && matchesText(now.Value, want) {
+	if field.Doc.Call(ctx, &now, "focusedField") == nil && now != nil && want != "" && matchesText(now.Value, want) {
 		return ""
 	}
 	return "the page removed the field after input"

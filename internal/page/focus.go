@@ -41,6 +41,6 @@ func (v *View) focusAllowed(ctx context.Context, c *hitTargetCheck, clipboard bo
 		if err := v.client.Check(ctx, d, executor.OpAct, ""); err != nil {
 			return err
 		}
-		b.admit(ctx, d)
+		b.Admit(ctx, d)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 )
 
 // FillForm fills fields in order and then submits.
@@ -51,23 +51,23 @@ func (v *View) FillForm(ctx context.Context, fields []executor.Field, opts *exec
 // submit clicks the submit button as the last input of the action that w watches. sent is false if
 // the browser did not submit the form because fields are invalid.
 func (v *View) submit(ctx context.Context, w *changeTracker, o executor.FillOptions) (note string, sent bool, err error) {
-	ctx, cancel := actionContext(ctx, o.Timeout)
+	ctx, cancel := deadline.ForAction(ctx, o.Timeout)
 	defer cancel()
 	el, err := v.waitForElement(ctx, o.Submit, o.Timeout > 0)
 	if err != nil {
 		return "", false, err
 	}
-	el.watch, el.submits, w.target = w, true, el.shown
+	el.watch, el.submits, w.target = w, true, el.Shown
 	w.changed = true
-	if err := v.callShown(ctx, el, nil, "leaveField", el.id); err != nil {
-		return "", false, v.mapDetached(ctx, el, err)
+	if err := v.elements.Call(ctx, el.Element, nil, "leaveField", el.ID); err != nil {
+		return "", false, v.elements.Removed(ctx, el.Element, err)
 	}
 	if err := w.lostField(ctx); err != nil {
 		return "", false, err
 	}
 	w.entered = nil // a form that was sent may clear its fields
 	note, err = v.clickElement(ctx, el, executor.ButtonLeft, 1, 0)
-	return joinNotes(el.shown.newName(), note), err == nil && !w.invalid, err
+	return joinNotes(el.Shown.NewName(), note), err == nil && !w.invalid, err
 }
 
 // fillError adds to err the field that it is about, or the submit button if name is empty, and the
@@ -93,13 +93,13 @@ func fillError(name string, filled []string, err error) error {
 // fillOne fills one field, whose name is that of results. The note describes how the page changed
 // the value.
 func (v *View) fillOne(ctx context.Context, w *changeTracker, name string, f executor.Field, o executor.FillOptions) (note string, err error) {
-	ctx, cancel := actionContext(ctx, o.Timeout)
+	ctx, cancel := deadline.ForAction(ctx, o.Timeout)
 	defer cancel()
 	el, err := v.waitForElement(ctx, f.Target, o.Timeout > 0)
 	if err != nil {
 		return "", err
 	}
-	defer func() { note = joinNotes(el.shown.newName(), note) }()
+	defer func() { note = joinNotes(el.Shown.NewName(), note) }()
 	text, isText := f.Value.(string)
 	var unknown string
 	if isText {
@@ -118,15 +118,14 @@ func (v *View) fillOne(ctx context.Context, w *changeTracker, name string, f exe
 	if err != nil {
 		return "", err
 	}
-	field, info := *el, at.field
-	field.id = info.ID
+	field, info := el.withID(at.field.ID), at.field
 	defer func() { note = joinNotes(unknown, note) }()
 	switch info.Kind {
 	case "text", "editable", "value":
 		if !isText {
 			return "", wrongValue("a string", f.Value)
 		}
-		got, err := v.enterText(ctx, &field, at, c, text, executor.TypeOptions{Clear: true})
+		got, err := v.enterText(ctx, field, at, c, text, executor.TypeOptions{Clear: true})
 		if err == nil && got.field != nil {
 			got.field.name = name
 			w.entered = append(w.entered, got.field)
@@ -146,14 +145,14 @@ func (v *View) fillOne(ctx context.Context, w *changeTracker, name string, f exe
 		if !ok {
 			return "", wrongValue("a string or a list of strings", f.Value)
 		}
-		_, _, note, err := v.choose(ctx, &field, at, values)
+		_, _, note, err := v.choose(ctx, field, at, values)
 		if err == nil && note != "" {
 			err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(note), Hint: "Take a snapshot to see what the page did."}
 		}
 		return "", err
 	case "radio":
 		if isText {
-			return "", v.chooseRadio(ctx, el, &field, text)
+			return "", v.chooseRadio(ctx, el, field, text)
 		}
 		fallthrough
 	case "check":
@@ -161,19 +160,19 @@ func (v *View) fillOne(ctx context.Context, w *changeTracker, name string, f exe
 		if !ok {
 			return "", wrongValue("true or false", f.Value)
 		}
-		return "", v.setChecked(ctx, &field, info, want)
+		return "", v.setChecked(ctx, field, info, want)
 	case "file":
 		return "", executor.Errorf(executor.ErrBadArgs, "Omit the field, and use Page.Upload if the user has allowed it.", "a file field cannot be filled with a value")
 	}
 	if isText {
-		return "", v.chooseRadio(ctx, el, &field, text)
+		return "", v.chooseRadio(ctx, el, field, text)
 	}
 	return "", v.notField(ctx, el)
 }
 
 // notField returns the error for an element that is not a form field.
 func (v *View) notField(ctx context.Context, el *element) error {
-	return executor.Errorf(executor.ErrBadArgs, "Take a snapshot and use the ref of the field itself.", "%s is not a form field", v.describe(ctx, el))
+	return executor.Errorf(executor.ErrBadArgs, "Take a snapshot and use the ref of the field itself.", "%s is not a form field", v.elements.Describe(ctx, el.Element))
 }
 
 // wrongValue returns the error for a value of the wrong type. It names the type of the value, not
@@ -201,12 +200,12 @@ func (v *View) chooseRadio(ctx context.Context, el, field *element, value string
 		Disabled bool `json:"disabled"`
 		listedOptions
 	}
-	if err := v.callShown(ctx, field, &got, "pickRadio", field.id, value); err != nil {
-		return v.mapDetached(ctx, el, err)
+	if err := v.elements.Call(ctx, field.Element, &got, "pickRadio", field.ID, value); err != nil {
+		return v.elements.Removed(ctx, el.Element, err)
 	}
 	switch {
 	case got == nil:
-		return v.refExpiredError(ctx, el)
+		return v.elements.RemovedError(ctx, el.Element)
 	case got.Total == 0 && got.ID == 0:
 		return v.notField(ctx, el)
 	case got.Disabled:
@@ -214,16 +213,16 @@ func (v *View) chooseRadio(ctx context.Context, el, field *element, value string
 	case got.ID == 0:
 		return executor.Errorf(executor.ErrBadArgs, "Use one of those, or true for the radio button itself.", "no radio button of the group is %q; there are %s", value, got.listedOptions)
 	}
-	radio := *field
-	radio.id, radio.ref = got.ID, ""
+	radio := field.withID(got.ID)
+	radio.Ref = ""
 	var info *fieldInfo
-	if err := radio.doc.Call(ctx, &info, "inspectField", radio.id); err != nil {
-		return v.mapDetached(ctx, el, err)
+	if err := radio.Doc.Call(ctx, &info, "inspectField", radio.ID); err != nil {
+		return v.elements.Removed(ctx, el.Element, err)
 	}
 	if info == nil {
-		return v.refExpiredError(ctx, el)
+		return v.elements.RemovedError(ctx, el.Element)
 	}
-	return v.setChecked(ctx, &radio, info, true)
+	return v.setChecked(ctx, radio, info, true)
 }
 
 // setChecked sets the state of a checkbox or radio button by clicking it. If it was in the mixed
@@ -243,7 +242,7 @@ func (v *View) setChecked(ctx context.Context, el *element, info *fieldInfo, wan
 			return err
 		}
 		var after *fieldInfo
-		if err := el.doc.Call(ctx, &after, "waitChecked", el.id, state, v.tab.timing.Checked.Milliseconds()); err != nil {
+		if err := el.Doc.Call(ctx, &after, "waitChecked", el.ID, state, v.tab.timing.Checked.Milliseconds()); err != nil {
 			return ignoreInterruption(err)
 		}
 		if after == nil || after.Checked == state {
@@ -253,48 +252,6 @@ func (v *View) setChecked(ctx context.Context, el *element, info *fieldInfo, wan
 			break
 		}
 	}
-	return &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("%s was clicked and is not %s", v.describe(ctx, el), map[bool]string{true: "checked", false: "unchecked"}[want]),
+	return &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("%s was clicked and is not %s", v.elements.Describe(ctx, el.Element), map[bool]string{true: "checked", false: "unchecked"}[want]),
 		Hint: "Take a snapshot to see what the page did."}
-}
-
-// Scroll scrolls the page, or the scroller that the target belongs to.
-func (v *View) Scroll(ctx context.Context, o executor.ScrollOptions) (*executor.ScrollResult, error) {
-	ctx, cancel := actionContext(ctx, o.Timeout)
-	defer cancel()
-	d, err := v.client.Document(ctx, executor.OpRead)
-	if err != nil {
-		return nil, err
-	}
-	id, changed := 0, func() string { return "" }
-	if !o.Target.IsZero() {
-		el, err := v.resolve(ctx, o.Target, executor.OpRead)
-		if err != nil {
-			return nil, err
-		}
-		d, id = el.doc, el.id
-		changed = v.startComparing(ctx, el)
-		defer v.revealFrames(ctx, d)
-	} else if o.X == nil && o.Y == nil && o.DeltaX == 0 && o.DeltaY == 0 {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Give deltaY to move by, y to move to, or a target to bring into view.", "nothing to scroll to")
-	}
-	var got *executor.ScrollResult
-	if err := d.Call(ctx, &got, "moveScroller", id, o.X, o.Y, o.DeltaX, o.DeltaY); err != nil {
-		return nil, frames.TimeoutAs(err, "the page to scroll")
-	}
-	if got == nil {
-		return nil, v.refExpiredError(ctx, &element{doc: d, id: id, ref: o.Target.Ref})
-	}
-	got.OK, got.Note = true, changed()
-	return got, nil
-}
-
-// revealFrames scrolls the frame of d and the frames around it into view.
-func (v *View) revealFrames(ctx context.Context, d *frames.Document) {
-	for !d.IsTop() {
-		parent, owner, err := d.FrameElement(ctx)
-		if err != nil || parent.Call(ctx, nil, "reveal", owner) != nil {
-			return
-		}
-		d = parent
-	}
 }

@@ -62,7 +62,7 @@ func (o frameObserver) DocumentCreated(d *frames.Document) (after func()) {
 	t := o.tab
 	t.entered.created(d)
 	t.watchNewDocument(d)
-	return t.unblockLate(d)
+	return t.shield.DocumentCreated(d)
 }
 
 func (o frameObserver) WorldAdded(s *frames.State) { o.tab.recording.WorldAdded(s) }

@@ -17,17 +17,10 @@ const hintHandedOver = "Wait for the answer of the user, or work in another tab.
 // HandedOver reports whether the tab, or a tab of its opener group, is handed over to the user.
 func (t *Tab) HandedOver() bool { return t.openerGroup.handoverView() != nil }
 
-// isGone reports whether the target is gone and its events have been handled.
-func (t *Tab) isGone() bool {
-	s := t.tree.Lock()
-	defer s.Unlock()
-	return s.Gone() != nil
-}
-
 // AwaitHandoverEnd waits until the tab is not handed over. Calls that use [Tab.Acquire] need not call
 // it.
 func (t *Tab) AwaitHandoverEnd(ctx context.Context) error {
-	if t.tree.WaitUntil(ctx, func() bool { return t.isGone() || !t.HandedOver() }) != nil {
+	if t.tree.WaitUntil(ctx, func() bool { return t.tree.Gone() != nil || !t.HandedOver() }) != nil {
 		return handedOverError(ctx)
 	}
 	return nil
@@ -121,7 +114,7 @@ func (v *View) HandOver(ctx context.Context) (*executor.HandedOver, error) {
 			m.beforeHandover.Store(nil)
 		}
 		m.recording.Pause()
-		m.endInput()
+		m.shield.EndCall()
 		m.suspendEmulation(ctx)
 		for _, d := range m.tree.Documents() {
 			v.watchFields(ctx, m, d, false)

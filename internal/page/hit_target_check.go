@@ -14,6 +14,8 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
@@ -40,17 +42,17 @@ type hitTargetCheck struct {
 
 // hitTargetOptions are the Expected of js/hit_target_check.js. Durations are in milliseconds.
 type hitTargetOptions struct {
-	Types   []string     `json:"types"`
-	At      *[2]float64  `json:"at,omitempty"`
-	Presses int          `json:"presses,omitempty"`
-	Within  int64        `json:"within,omitempty"`
-	Late    int64        `json:"late,omitempty"`
-	Busy    int64        `json:"busy,omitempty"`
-	Submits bool         `json:"submits,omitempty"`
-	Text    int64        `json:"text,omitempty"`
-	Below   bool         `json:"below,omitempty"`
-	Shown   *shownTarget `json:"shown,omitempty"`
-	Record  bool         `json:"record,omitempty"`
+	Types   []string            `json:"types"`
+	At      *[2]float64         `json:"at,omitempty"`
+	Presses int                 `json:"presses,omitempty"`
+	Within  int64               `json:"within,omitempty"`
+	Late    int64               `json:"late,omitempty"`
+	Busy    int64               `json:"busy,omitempty"`
+	Submits bool                `json:"submits,omitempty"`
+	Text    int64               `json:"text,omitempty"`
+	Below   bool                `json:"below,omitempty"`
+	Shown   *elements.Reference `json:"shown,omitempty"`
+	Record  bool                `json:"record,omitempty"`
 }
 
 // errTargetMoved means that, before input was sent, the element was no longer at the point at which
@@ -63,12 +65,12 @@ var (
 
 // An observedEvent is the record of one event in js/hit_target_check.js.
 type observedEvent struct {
-	Type      string        `json:"type"`
-	OK        bool          `json:"ok"`
-	By        *foundElement `json:"by"`
-	Prevented bool          `json:"prevented"` // the event was blocked, so it had no effect
-	Late      bool          `json:"late"`      // it was blocked because it arrived too late
-	Change    *refChange    `json:"change"`    // it was blocked because the element of a ref is in another item now
+	Type      string           `json:"type"`
+	OK        bool             `json:"ok"`
+	By        *elements.Found  `json:"by"`
+	Prevented bool             `json:"prevented"` // the event was blocked, so it had no effect
+	Late      bool             `json:"late"`      // it was blocked because it arrived too late
+	Change    *elements.Change `json:"change"`    // it was blocked because the element of a ref is in another item now
 	doc       *frames.Document
 }
 
@@ -86,28 +88,28 @@ func (v *View) startHitTargetCheck(ctx context.Context, el *element, at *actionP
 	}
 	c := v.newHitTargetCheck(el, path)
 	c.late = late
-	pending := make([]shownCall, 0, len(path))
+	pending := make([]elements.Call, 0, len(path))
 	for _, d := range path {
 		want := hitTargetOptions{Types: types, Presses: presses, Late: late.Milliseconds(), Submits: el.submits}
 		if presses > 0 {
 			want.Within, want.Busy = v.tab.timing.Input.Milliseconds(), v.tab.timing.BusyPress.Milliseconds()
 		}
-		id, in := 0, &element{doc: d}
+		id, in := 0, &elements.Element{Doc: d}
 		switch {
 		case d == at.frame: // any element of the frame is accepted, because the frame is the content of the element
-		case d == el.doc:
-			id, in, want.At = el.id, el, &at.inner
+		case d == el.Doc:
+			id, in, want.At = el.ID, el.Element, &at.inner
 			if presses > 0 {
-				want.Shown = el.shown.target()
-				if el.shown == nil && el.watch != nil && !v.reportsOutline(ctx) {
+				want.Shown = el.Shown.ToCompare()
+				if el.Shown == nil && el.watch != nil && !v.ReportsOutline(ctx) {
 					// Nothing else in the result would show how the element changes.
-					want.Record, el.watch.target = true, &shownRef{doc: el.doc, id: el.id, at: latestRecord}
+					want.Record, el.watch.target = true, &elements.Shown{Doc: el.Doc, ID: el.ID, At: elements.LatestRecord}
 				}
 			}
 		default:
 			want.Below = true
 		}
-		p, err := in.startShown(ctx, "startCheck", c.token, id, want)
+		p, err := in.Start(ctx, "startCheck", c.token, id, want)
 		if err != nil {
 			c.end()
 			return nil, err
@@ -116,7 +118,7 @@ func (v *View) startHitTargetCheck(ctx context.Context, el *element, at *actionP
 	}
 	for _, p := range pending {
 		var problem string
-		err := v.finishShown(ctx, p, &problem)
+		err := v.elements.Finish(ctx, p, &problem)
 		switch {
 		case err == nil && problem == "gone":
 			err = frames.ErrDocumentGone
@@ -209,7 +211,7 @@ type hitTargetResult struct {
 
 // An invalidField is a field whose value the browser does not submit.
 type invalidField struct {
-	refDescription
+	elements.Description
 	Message pagetext.Text `json:"message"`
 }
 
@@ -217,7 +219,7 @@ type invalidField struct {
 func invalidNote(fields []invalidField) string {
 	var list []string
 	for _, f := range fields {
-		list = append(list, fmt.Sprintf("%s (%s)", f.refDescription, f.Message))
+		list = append(list, fmt.Sprintf("%s (%s)", f.Description, f.Message))
 	}
 	if len(list) == 0 {
 		return ""
@@ -235,7 +237,7 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 	if c.err != nil {
 		return "", false, c.err
 	}
-	ctx, cancel := context.WithTimeout(parentContext(ctx), c.v.tab.timing.Input)
+	ctx, cancel := context.WithTimeout(deadline.Caller(ctx), c.v.tab.timing.Input)
 	defer cancel()
 	d := c.path[0]
 	// stopped decides from the reports alone, when the page no longer responds.
@@ -282,7 +284,7 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 		var above hitTargetResult
 		if err := up.Call(ctx, &above, "finishCheck", c.token, want.more); err == nil {
 			for _, e := range above.Seen {
-				e.OK, e.doc = e.OK && up == c.el.doc, up
+				e.OK, e.doc = e.OK && up == c.el.Doc, up
 				got.Seen = append(got.Seen, e)
 			}
 		}
@@ -358,7 +360,7 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 	blocked := other != nil && other.Prevented // text was blocked, although its keys may have arrived
 	late := slices.ContainsFunc(got.Seen, func(e observedEvent) bool { return e.Late })
 	if at := slices.IndexFunc(got.Seen, func(e observedEvent) bool { return e.Change != nil }); at >= 0 {
-		return "", c.v.otherThingError(ctx, c.el.shown, got.Seen[at].Change)
+		return "", c.v.elements.OtherThingError(ctx, c.el.Shown, got.Seen[at].Change)
 	}
 	switch {
 	case !blocked && ended, reached && got.interrupted:
@@ -373,7 +375,7 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 	name := v.describeWithRef(ctx, c.el)
 	switch {
 	case other != nil:
-		by := v.withRef(cmp.Or(other.doc, c.el.doc), *other.By)
+		by := v.elements.WithRef(cmp.Or(other.doc, c.el.Doc), *other.By)
 		switch {
 		case other.Prevented && want.last == "":
 			e.Err = fmt.Errorf("%s took the focus from %s; the text was blocked", by, name)

@@ -54,14 +54,3 @@ func (t *Tab) unblock(ctx context.Context) error {
 	t.tree.Await(exit, func(s *frames.State) (bool, error) { return s.ClearCrash(), nil })
 	return nil
 }
-
-// readTimeoutAs is timeoutAs for a read of the page. A page that responds to other commands does
-// not hang, so the hint says that it is large. ctx is the context of the caller.
-func (t *Tab) readTimeoutAs(ctx context.Context, err error, what string) error {
-	err = frames.TimeoutAs(err, what)
-	e, ok := errors.AsType[*executor.Error](err)
-	if ok && errors.Is(err, executor.ErrTimeout) && t.tree.Responds(ctx, t.timing.HungPage) {
-		e.Hint = executor.HintReadLess
-	}
-	return err
-}

@@ -13,7 +13,9 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 )
 
 func (v *View) Press(ctx context.Context, name string, opts *executor.PressOptions) (*executor.Action, error) {
@@ -25,7 +27,7 @@ func (v *View) Press(ctx context.Context, name string, opts *executor.PressOptio
 	if err != nil {
 		return nil, err
 	}
-	actx, cancel := actionContext(ctx, o.Timeout)
+	actx, cancel := deadline.ForAction(ctx, o.Timeout)
 	defer cancel()
 	var note string
 	d, err := v.client.Document(actx, executor.OpAct)
@@ -40,15 +42,15 @@ func (v *View) Press(ctx context.Context, name string, opts *executor.PressOptio
 		if err != nil {
 			return nil, err
 		}
-		d, w.target = el.doc, el.shown
+		d, w.target = el.Doc, el.Shown
 		if err := v.focus(actx, el); err != nil {
 			return nil, err
 		}
-		note = el.note()
+		note = el.Note()
 	}
 	if sent, err := v.pressChordChecked(actx, d, c); err != nil && !v.tab.detachedByHandover(err, w.handovers) {
 		if sent {
-			err = withProgress(err, "the key was sent, and the page may still receive it")
+			err = shield.WithProgress(err, "the key was sent, and the page may still receive it")
 		}
 		return nil, err
 	}
@@ -63,15 +65,15 @@ func (v *View) focus(ctx context.Context, el *element) error {
 		return err
 	}
 	var focused *bool
-	if err := v.callShown(ctx, el, &focused, "focus", el.id); err != nil {
-		return v.mapDetached(ctx, el, err)
+	if err := v.elements.Call(ctx, el.Element, &focused, "focus", el.ID); err != nil {
+		return v.elements.Removed(ctx, el.Element, err)
 	}
 	if focused == nil {
-		return v.refExpiredError(ctx, el)
+		return v.elements.RemovedError(ctx, el.Element)
 	}
-	el.shown.act()
+	el.Shown.Act()
 	if !*focused {
-		return &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("%s cannot be focused", v.describe(ctx, el)),
+		return &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("%s cannot be focused", v.elements.Describe(ctx, el.Element)),
 			Hint: "Press the key without a target, or on an element that accepts keys."}
 	}
 	return nil
@@ -124,7 +126,7 @@ func (v *View) pressChordChecked(ctx context.Context, d *frames.Document, k *cho
 	if err != nil || len(got.Seen) > 0 {
 		return true, ignoreInterruption(err)
 	}
-	if err := v.unblock(ctx); err != nil {
+	if err := v.tab.shield.Unblock(ctx, &v.client); err != nil {
 		return !errors.Is(err, executor.ErrPolicyDenied), err
 	}
 	return false, v.inputNotReceived("the page did not receive the key")

@@ -93,11 +93,11 @@ func (t *Tab) reattach(ctx context.Context) error {
 	s.Unlock()
 	// The debugger may have been attached all along, for another client or while nothing read its
 	// events. Disabling these domains first makes the browser report their state again.
-	for _, c := range []command{
-		{"Runtime.disable", nil},
-		{"Target.setAutoAttach", map[string]any{"autoAttach": false, "waitForDebuggerOnStart": false, "flatten": true}},
+	for _, c := range []cdpconn.Command{
+		{Method: "Runtime.disable"},
+		{Method: "Target.setAutoAttach", Params: map[string]any{"autoAttach": false, "waitForDebuggerOnStart": false, "flatten": true}},
 	} {
-		if _, err := t.sess.Start(ctx, c.method, c.params); err != nil {
+		if _, err := t.sess.Start(ctx, c.Method, c.Params); err != nil {
 			return t.markDetached(err)
 		}
 	}

@@ -263,7 +263,7 @@ func (l *liveView) imageOf(ctx context.Context, frame *cdppage.EventScreencastFr
 		return l.hiddenImage(ctx, hidden), nil
 	}
 	loaded := t.tree.DocumentsLoaded()
-	readable, known := l.view.allReadable(ctx)
+	readable, known := l.view.client.AllReadable(ctx)
 	same := loaded == l.loaded
 	l.loaded, l.pending = loaded, nil
 	switch {

@@ -26,7 +26,7 @@ func (l *liveView) Input(ctx context.Context, in executor.LiveInput) error {
 	if err := l.view.tab.dialogs.error(); err != nil { // the page gets it only after the answer
 		return l.view.AsClientError(ctx, err)
 	}
-	if readable, _ := l.view.allReadable(ctx); !readable {
+	if readable, _ := l.view.client.AllReadable(ctx); !readable {
 		return executor.Errorf(executor.ErrPolicyDenied, "", "the tab is not shown, so it gets no input")
 	}
 	method, params, err := liveCommand(in)

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -110,6 +109,6 @@ func (t *Tab) throttle(s *cdpconn.Session, f *logFlood) {
 		}
 		left = t.floods.left(f, t.timing.LogFloodEnd)
 	}
-	setRate(cmp.Or(t.emulation.get().CPUThrottling, 1))
+	setRate(t.emulation.CPURate())
 	t.floods.forget(s)
 }

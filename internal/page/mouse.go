@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/cdproto/input"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
@@ -41,7 +42,7 @@ func (v *View) Mouse(ctx context.Context, opts executor.MouseOptions) (*executor
 			v.releaseButtons(ctx)
 		}
 	}()
-	actx, cancel := actionContext(ctx, 0)
+	actx, cancel := deadline.ForAction(ctx, 0)
 	defer cancel()
 	if err := v.checkPoint(actx, opts.X, opts.Y); err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ func (v *View) documentAt(ctx context.Context, x, y float64) (d *frames.Document
 		if err := v.client.Check(ctx, below, executor.OpAct, ""); err != nil {
 			return nil, false, err
 		}
-		v.tab.admit(ctx, below)
+		v.tab.shield.Admit(ctx, below)
 		d, x, y = below, at.X, at.Y
 	}
 }
@@ -147,7 +148,7 @@ func (v *View) documentAt(ctx context.Context, x, y float64) (d *frames.Document
 func (v *View) mouse(ctx context.Context, o executor.MouseOptions) error {
 	switch o.Action {
 	case executor.MouseWheel:
-		v.block(ctx).lock(ctx)
+		v.block(ctx).Lock(ctx)
 		if err := v.checkPoint(ctx, o.X, o.Y); err != nil {
 			return err
 		}

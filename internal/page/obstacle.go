@@ -41,11 +41,3 @@ func (t *Tab) advised(o *executor.Obstacle) *executor.Obstacle {
 	}
 	return o
 }
-
-// newObstacle returns the obstacle of s unless before has the same one.
-func (s *lastSnapshot) newObstacle(before *lastSnapshot) *executor.Obstacle {
-	if s.obstacle == nil || before != nil && before.obstacle != nil && *before.obstacle == *s.obstacle {
-		return nil
-	}
-	return s.obstacle
-}

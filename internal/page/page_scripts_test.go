@@ -14,6 +14,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/record"
+	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
@@ -43,6 +44,7 @@ func offlineTab(top cdp.FrameID) *Tab {
 	t := &Tab{openerGroup: new(openerGroup), recording: record.New(record.Options{})}
 	t.sess, t.main, t.log, t.timing = new(cdpconn.Session), top, slog.New(slog.DiscardHandler), timing.Current()
 	t.tree = frames.New(t.sess, top, frameObserver{t}, "", t.log, t.timing)
+	t.shield = shield.New(t.tree)
 	return t
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
@@ -59,7 +60,7 @@ func (v *View) DescribePointed(ctx context.Context, e *PointedElement) (*executo
 	if err := v.client.CheckFrame(ctx, e.doc.Frame, executor.OpRead, ""); err != nil {
 		return nil, err
 	}
-	var label *refDescription
+	var label *elements.Description
 	if err := e.doc.Call(ctx, &label, "pointedLabel", e.id); err != nil {
 		return nil, err
 	}
@@ -67,6 +68,6 @@ func (v *View) DescribePointed(ctx context.Context, e *PointedElement) (*executo
 		return nil, errors.New("the element was removed")
 	}
 	return &executor.SentElement{
-		Ref: v.refFor(e.doc.World, e.id, *label), Role: label.Role, Name: label.Name, Selection: e.selection,
+		Ref: v.elements.RefFor(e.doc.World, e.id, *label), Role: label.Role, Name: label.Name, Selection: e.selection,
 	}, nil
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/chromedp/cdproto/input"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
+	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 )
 
 // pressedButtons holds the input state of a tab: the pressed mouse buttons, the position of the
@@ -168,18 +171,38 @@ func (v *View) Release() {
 		v.endHandover()
 	}
 	v.releaseButtons(context.Background())
-	_ = v.unblock(context.Background())
-	v.resetEmulation()
+	_ = v.tab.shield.Unblock(context.Background(), &v.client)
+	v.Controls.Reset()
 }
 
 // input sends an input event and waits until the page has handled it. A dialog or a detached
 // document, which the event may cause, is not an error.
 func (v *View) input(ctx context.Context, method string, params any) error {
-	ctx, cancel := context.WithTimeout(parentContext(ctx), v.tab.timing.Input)
+	ctx, cancel := context.WithTimeout(deadline.Caller(ctx), v.tab.timing.Input)
 	defer cancel()
 	p, err := v.startInput(ctx, method, params)
 	if err != nil {
 		return err
 	}
 	return ignoreInterruption(v.tab.tree.Wait(ctx, p, nil))
+}
+
+// block starts to block input in the documents of the tab that v may not act on, and returns the blocker.
+func (v *View) block(ctx context.Context) *shield.Blocker { return v.tab.shield.Block(ctx, &v.client) }
+
+// startInput waits until input is blocked in denied documents and sends input. It does not wait for
+// the response. All input must use it. It returns ErrPolicyDenied, and sends nothing, if the page has
+// become an error page of the browser since the call was checked.
+func (v *View) startInput(ctx context.Context, method string, params any) (*cdpconn.Pending, error) {
+	if err := v.errorPageDenial(params); err != nil {
+		return nil, err
+	}
+	b := v.block(ctx)
+	if e, ok := params.(mouseEvent); ok && e.Button == executor.ButtonMiddle {
+		if err := b.Ready(ctx); err != nil {
+			return nil, err
+		}
+		v.blockPaste(ctx)
+	}
+	return b.Send(ctx, method, params)
 }

@@ -133,7 +133,7 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case "Target.detachedFromTarget":
 		if ev.Child != nil {
 			t.floods.forget(ev.Child)
-			t.frameAttacher.forget(ev.Child)
+			t.shield.Forget(ev.Child)
 		}
 	case "Page.screencastFrame":
 		if live := t.live.Load(); live != nil {
@@ -200,7 +200,7 @@ func (t *Tab) childAttached(ev cdpconn.Event, e target.EventAttachedToTarget) (a
 	case ev.Child == nil || e.TargetInfo == nil:
 		return nil
 	case e.TargetInfo.Type != "iframe":
-		if !t.frameAttacher.hasPaused(ev.Session) {
+		if !t.shield.HasPaused(ev.Session) {
 			return nil
 		}
 		return func() { _, _ = ev.Child.Start(context.Background(), "Runtime.runIfWaitingForDebugger", nil) }
@@ -258,8 +258,8 @@ func (t *Tab) handleBindingCall(s *frames.State, sess *cdpconn.Session, e runtim
 	if json.Unmarshal([]byte(e.Payload), &head) != nil {
 		return
 	}
-	if b := t.blocking.current(); b != nil && head.Blocked != "" {
-		b.recordBlocked(s.Document(from), head.Blocked)
+	if head.Blocked != "" {
+		t.shield.RecordBlocked(s.Document(from), head.Blocked)
 	}
 	if head.Entered != nil && from != nil && t.HandedOver() {
 		t.entered.report(from.World(), head.Entered.Number, head.Entered.Content)

@@ -34,7 +34,7 @@ func (t *Tab) enableRequestFilter(ctx context.Context) error {
 	}
 	command := t.opts.RequestFilter.command()
 	for _, s := range t.tree.Sessions() { // a session that is created from now on enables it itself
-		if err := s.Call(ctx, command.method, command.params, nil); err != nil && s == t.sess { // a frame may be removed at any time
+		if err := s.Call(ctx, command.Method, command.Params, nil); err != nil && s == t.sess { // a frame may be removed at any time
 			t.intercepting.Store(false)
 			if executor.CodeOf(err) != executor.ErrCDP {
 				return err
@@ -61,13 +61,13 @@ func (t *Tab) WithoutRequestFilter(ctx context.Context, f func() error) error {
 func (t *Tab) requestFilterEnabled() bool { return t.intercepting.Load() }
 
 // command returns the command that enables request interception for the filter.
-func (f *RequestFilter) command() command {
+func (f *RequestFilter) command() cdpconn.Command {
 	pattern := map[string]any{"urlPattern": "*", "requestStage": "Request"}
 	if f.DocumentsOnly && !f.FromAttach {
 		pattern["resourceType"] = network.ResourceTypeDocument
 	}
 	// The browser reports authentication only for intercepted requests.
-	return command{"Fetch.enable", map[string]any{"patterns": []map[string]any{pattern}, "handleAuthRequests": f.FromAttach}}
+	return cdpconn.Command{Method: "Fetch.enable", Params: map[string]any{"patterns": []map[string]any{pattern}, "handleAuthRequests": f.FromAttach}}
 }
 
 // authRequired rejects a request for a user name and password, for which the browser would
@@ -84,8 +84,8 @@ func (t *Tab) authRequired(s *cdpconn.Session, e fetch.EventAuthRequired) {
 // decide, and adds the emulated headers. If none of these is in use, another component paused the
 // request and answers it.
 func (t *Tab) requestPaused(s *cdpconn.Session, e fetch.EventRequestPaused) {
-	filter, emulated, guard := t.requestFilterEnabled(), t.emulation.get(), t.resubmission.Load()
-	if !filter && len(emulated.headers) == 0 && guard == nil {
+	filter, extra, guard := t.requestFilterEnabled(), t.emulation.Headers(), t.resubmission.Load()
+	if !filter && len(extra) == 0 && guard == nil {
 		return
 	}
 	document := e.ResourceType == network.ResourceTypeDocument && e.FrameID == t.main
@@ -103,7 +103,7 @@ func (t *Tab) requestPaused(s *cdpconn.Session, e fetch.EventRequestPaused) {
 		s.Start(context.Background(), method, params)
 		return
 	}
-	if headers := emulated.withHeaders(e); headers != nil {
+	if headers := extra.Add(e); headers != nil {
 		params["headers"] = headers
 	}
 	if filter && e.Request != nil && (document || !t.opts.RequestFilter.DocumentsOnly) {

@@ -11,6 +11,7 @@ import (
 	cdppage "github.com/chromedp/cdproto/page"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
@@ -60,7 +61,7 @@ func (v *View) installGuard(ctx context.Context, hint string, send func(ctx cont
 	g := &resubmissionGuard{tab: t, before: v.navigationState(), hint: hint}
 	t.resubmission.Store(g)
 	c := t.interception(true)
-	if err := send(ctx, c.method, c.params, nil); err != nil {
+	if err := send(ctx, c.Method, c.Params, nil); err != nil {
 		g.end(ctx)
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (g *resubmissionGuard) end(ctx context.Context) {
 	}
 	g.tab.resubmission.Store(nil)
 	c := g.tab.interception(false)
-	_, _ = g.tab.sess.Start(context.WithoutCancel(ctx), c.method, c.params)
+	_, _ = g.tab.sess.Start(context.WithoutCancel(ctx), c.Method, c.Params)
 }
 
 // error returns ErrNavigationFailed if the guard has failed a request.
@@ -87,17 +88,17 @@ func (g *resubmissionGuard) error() error {
 
 // interception returns the command that pauses the requests of the page that its components need
 // paused. guarded means that a resubmissionGuard is one of them.
-func (t *Tab) interception(guarded bool) command {
-	c := t.emulation.get().interception()
+func (t *Tab) interception(guarded bool) cdpconn.Command {
+	c := t.emulation.Headers().Interception()
 	if t.requestFilterEnabled() {
 		c = t.opts.RequestFilter.command()
 	}
 	if !guarded {
 		return c
 	}
-	params, _ := c.params.(map[string]any)
+	params, _ := c.Params.(map[string]any)
 	patterns, _ := params["patterns"].([]map[string]any)
-	return command{"Fetch.enable", map[string]any{
+	return cdpconn.Command{Method: "Fetch.enable", Params: map[string]any{
 		"patterns": append(slices.Clone(patterns), documentPatterns...), "handleAuthRequests": params["handleAuthRequests"] == true,
 	}}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/reading"
 )
 
 // An enteredField is a field into which an action entered text.
@@ -30,7 +31,7 @@ func (w *changeTracker) rewrittenFields(ctx context.Context) string {
 		if f.doc.Call(ctx, &now, "rewrittenField", f.id, w.v.tab.timing.Rewrite.Milliseconds()) != nil || now == nil {
 			continue
 		}
-		w.mutated, w.seen = true, prefetchedOutline{} // the values in it are older
+		w.mutated, w.seen = true, reading.Prefetched{} // the values in it are older
 		if now.matches(f.want) || f.want == "" && now.isEmpty() {
 			continue
 		}

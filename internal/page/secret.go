@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
@@ -126,15 +128,15 @@ type secretEntryOptions struct {
 //
 // The text is not sent as input: the browser would send it to the element that has the focus when
 // it arrives.
-func (v *View) enterSecret(ctx context.Context, el *element, t *secretText, clear bool) (entryResult, error) {
+func (v *View) enterSecret(ctx context.Context, el *elements.Element, t *secretText, clear bool) (entryResult, error) {
 	var none entryResult
-	if err := t.checkOrigin(el.doc); err != nil {
+	if err := t.checkOrigin(el.Doc); err != nil {
 		return none, err
 	}
-	opts := secretEntryOptions{Origin: el.doc.Origin, Selectors: t.selectors(), Clear: clear}
+	opts := secretEntryOptions{Origin: el.Doc.Origin, Selectors: t.selectors(), Clear: clear}
 	var got *secretEntry
-	if err := v.callShown(ctx, el, &got, "checkSecretField", el.id, opts); err != nil {
-		return none, v.mapDetached(ctx, el, err)
+	if err := v.elements.Call(ctx, el, &got, "checkSecretField", el.ID, opts); err != nil {
+		return none, v.elements.Removed(ctx, el, err)
 	}
 	if err := v.secretProblem(ctx, el, t, got); err != nil {
 		return none, err
@@ -148,16 +150,16 @@ func (v *View) enterSecret(ctx context.Context, el *element, t *secretText, clea
 		cancelSecret()
 		return none, err
 	}
-	ctx, cancel := extend(ctx, v.tab.timing.Script)
+	ctx, cancel := deadline.Extend(ctx, v.tab.timing.Script)
 	defer cancel()
 	got = nil
 	// After an error of this call, the secret may be in the field: cancelSecret is not called.
-	err = v.callShown(ctx, el, &got, "enterSecret", el.id, opts, text)
+	err = v.elements.Call(ctx, el, &got, "enterSecret", el.ID, opts, text)
 	switch {
 	case errors.Is(err, executor.ErrDialogOpen):
 		return entryResult{kept: true, stopped: true}, nil // the page's handler of the input opened it
 	case err != nil:
-		return none, v.mapDetached(ctx, el, err)
+		return none, v.elements.Removed(ctx, el, err)
 	}
 	if err := v.secretProblem(ctx, el, t, got); err != nil {
 		cancelSecret()
@@ -177,7 +179,7 @@ func (v *View) fillSecret(ctx context.Context, el *element, t *secretText) (note
 	if _, err := v.waitActionable(ctx, el, actionabilityOptions{Editable: true, Field: true}); err != nil {
 		return "", err
 	}
-	got, err := v.enterSecret(ctx, el, t, true)
+	got, err := v.enterSecret(ctx, el.Element, t, true)
 	if err == nil && !got.kept {
 		err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(got.note), Hint: "Take a snapshot to see what the page did."}
 	}
@@ -185,16 +187,35 @@ func (v *View) fillSecret(ctx context.Context, el *element, t *secretText) (note
 }
 
 // secretFields returns the fields of the tab in which a secret was entered.
-func (v *View) secretFields(ctx context.Context) ([]*element, error) {
+func (v *View) secretFields(ctx context.Context) ([]*elements.Element, error) {
 	if !v.tab.openerGroup.hasSecret() {
 		return nil, nil
 	}
 	return v.fieldsOf(ctx, "secretFields")
 }
 
+// maskedFields returns the fields of the tab in which a secret was entered, or a text of the user.
+func (v *View) maskedFields(ctx context.Context) ([]*elements.Element, error) {
+	fields, err := v.secretFields(ctx)
+	if err != nil {
+		return nil, err
+	}
+	entered, err := v.enteredTextFields(ctx)
+	return append(fields, entered...), err
+}
+
+// checkPrint returns an error if a secret was entered in a field of the tab.
+func (v *View) checkPrint(ctx context.Context) error {
+	fields, err := v.secretFields(ctx)
+	if err == nil && len(fields) > 0 {
+		err = afterSecretError("a PDF, which would show it, is")
+	}
+	return err
+}
+
 // fieldsOf returns the fields whose ids a function of the page scripts returns.
-func (v *View) fieldsOf(ctx context.Context, function string) ([]*element, error) {
-	var list []*element
+func (v *View) fieldsOf(ctx context.Context, function string) ([]*elements.Element, error) {
+	var list []*elements.Element
 	for _, d := range v.client.Allowed(ctx, executor.OpRead) {
 		var ids []int
 		if err := d.Call(ctx, &ids, function); err != nil {
@@ -204,16 +225,16 @@ func (v *View) fieldsOf(ctx context.Context, function string) ([]*element, error
 			return nil, err
 		}
 		for _, id := range ids {
-			list = append(list, &element{doc: d, id: id})
+			list = append(list, &elements.Element{Doc: d, ID: id})
 		}
 	}
 	return list, nil
 }
 
 // secretProblem returns the error for a field in which a secret was not entered, or nil.
-func (v *View) secretProblem(ctx context.Context, el *element, t *secretText, got *secretEntry) error {
+func (v *View) secretProblem(ctx context.Context, el *elements.Element, t *secretText, got *secretEntry) error {
 	if got == nil {
-		return v.refExpiredError(ctx, el)
+		return v.elements.RemovedError(ctx, el)
 	}
 	denied := func(hint, format string, args ...any) error {
 		return &executor.Error{Code: executor.ErrPolicyDenied, Rule: "secret-field", Err: fmt.Errorf(format, args...), Hint: hint}
@@ -224,14 +245,14 @@ func (v *View) secretProblem(ctx context.Context, el *element, t *secretText, go
 	case "origin":
 		return denied("Take a snapshot to see where the page is.", "the document changed its origin; nothing was typed")
 	case "limit":
-		return executor.Errorf(executor.ErrNotActionable, "Ask the user to check the secret.", "%s accepts at most %d characters, and the secret has more; nothing was typed", v.describe(ctx, el), got.Limit)
+		return executor.Errorf(executor.ErrNotActionable, "Ask the user to check the secret.", "%s accepts at most %d characters, and the secret has more; nothing was typed", v.elements.Describe(ctx, el), got.Limit)
 	}
 	others := ""
 	if selectors := t.selectors(); !slices.Contains(selectors, "") {
 		others = " and those that match " + strings.Join(slices.Compact(selectors), " and ")
 	}
 	return denied("Use the field for the password or the one-time code. Only the user can name other fields for a secret.",
-		"a secret is typed only into fields for passwords and one-time codes%s, and %s is another field; nothing was typed", others, v.describe(ctx, el))
+		"a secret is typed only into fields for passwords and one-time codes%s, and %s is another field; nothing was typed", others, v.elements.Describe(ctx, el))
 }
 
 // valueSelector matches a condition of a selector on the attribute that frameworks set to the value

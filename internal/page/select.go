@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
@@ -37,8 +39,6 @@ func (v *View) SelectOption(ctx context.Context, target executor.Target, values 
 // choose selects options of the <select> in at.field. It returns the values of those that are
 // selected then and, if the document may be read, their labels.
 func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values []string) (selected, labels []string, note string, err error) {
-	field := *el
-	field.id = at.field.ID
 	var got *struct {
 		Selected []string `json:"selected"`
 		Labels   []string `json:"labels"`
@@ -47,30 +47,30 @@ func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values 
 		listedOptions
 	}
 	start := time.Now()
-	deadline, _ := ctx.Deadline() // of actionContext
-	asking, cancel := extend(ctx, v.tab.timing.Script)
+	end, _ := ctx.Deadline() // of the action
+	asking, cancel := deadline.Extend(ctx, v.tab.timing.Script)
 	defer cancel()
 	for {
 		got = nil
-		wait := min(v.tab.timing.Selector, time.Until(deadline))
-		err := v.callShown(asking, el, &got, "selectOptions", field.id, values, wait.Milliseconds())
+		wait := min(v.tab.timing.Selector, time.Until(end))
+		err := v.elements.Call(asking, el.Element, &got, "selectOptions", at.field.ID, values, wait.Milliseconds())
 		switch {
 		case errors.Is(err, frames.ErrDocumentGone) || errors.Is(err, executor.ErrDialogOpen):
 			return values, nil, "", nil // the page's change handler caused it, so the options were selected
 		case err != nil:
 			return nil, nil, "", err
 		case got == nil:
-			return nil, nil, "", v.refExpiredError(ctx, el)
+			return nil, nil, "", v.elements.RemovedError(ctx, el.Element)
 		}
 		missing := got.Problem == "no option" || got.Problem == "disabled option"
 		if !missing || ctx.Err() != nil || !el.useFullTimeout && (time.Since(start) > v.tab.timing.Option || v.tab.inflight.since(0) == 0) {
 			break
 		}
 	}
-	if len(got.Labels) > 0 && !v.CanRead(ctx, string(el.doc.Frame)) {
+	if len(got.Labels) > 0 && !v.CanRead(ctx, string(el.Doc.Frame)) {
 		got.Labels = nil
 	}
-	name := v.describe(ctx, el)
+	name := v.elements.Describe(ctx, el.Element)
 	switch got.Problem {
 	case "":
 		return got.Selected, got.Labels, "", nil
@@ -93,13 +93,13 @@ func (v *View) choose(ctx context.Context, el *element, at *actionPoint, values 
 // customDropdownError returns the error for an element that is not a <select>. If the element shows
 // the first of values as an option, the hint and the candidate name that option.
 func (v *View) customDropdownError(ctx context.Context, el *element, values []string) error {
-	e := executor.Errorf(executor.ErrBadArgs, "Click it and then click the option it shows.", "%s is not a <select>", v.describe(ctx, el))
-	var option *foundElement
-	if len(values) == 0 || el.doc.Call(ctx, &option, "listOption", el.id, values[0]) != nil || option == nil || v.client.Check(ctx, el.doc, executor.OpRead, "") != nil {
+	e := executor.Errorf(executor.ErrBadArgs, "Click it and then click the option it shows.", "%s is not a <select>", v.elements.Describe(ctx, el.Element))
+	var option *elements.Found
+	if len(values) == 0 || el.Doc.Call(ctx, &option, "listOption", el.ID, values[0]) != nil || option == nil || v.client.Check(ctx, el.Doc, executor.OpRead, "") != nil {
 		return e
 	}
-	ref := v.refFor(el.doc.World, option.ID, option.refDescription)
-	e.Hint = fmt.Sprintf("Click its %s [ref=%s].", option.refDescription, ref)
+	ref := v.elements.RefFor(el.Doc.World, option.ID, option.Description)
+	e.Hint = fmt.Sprintf("Click its %s [ref=%s].", option.Description, ref)
 	e.Candidates = []executor.Candidate{{Role: option.Role, Name: option.Name, Ref: ref}}
 	return e
 }

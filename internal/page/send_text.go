@@ -9,6 +9,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 )
 
 // manyLines is the maximum number of lines that are typed into a textarea. Chrome repeats the
@@ -21,8 +22,8 @@ const manyLines = 200
 func (v *View) prefillTextarea(ctx context.Context, field *element, want string) (rest string, err error) {
 	want = canonicalBreaks(want)
 	_, size := utf8.DecodeLastRuneInString(want)
-	if err := field.doc.Call(ctx, nil, "prefill", field.id, want[:len(want)-size]); err != nil {
-		return "", v.mapDetached(ctx, field, err)
+	if err := field.Doc.Call(ctx, nil, "prefill", field.ID, want[:len(want)-size]); err != nil {
+		return "", v.elements.Removed(ctx, field.Element, err)
 	}
 	return want[len(want)-size:], nil
 }
@@ -40,20 +41,21 @@ const shortField = 8
 // note says how much was typed by then, if not all.
 func (v *View) send(ctx context.Context, field *element, info *fieldInfo, text string, o executor.TypeOptions) (note string, stopped bool, err error) {
 	if !o.KeyEvents {
-		err := v.insertText(ctx, field.doc, text)
+		err := v.insertText(ctx, field.Doc, text)
 		return "", err != nil, ignoreInterruption(err)
 	}
 	text = canonicalBreaks(text)
 	typed, total := 0, utf8.RuneCountInString(text)
+	frameLimit := v.tab.timing.LineBreak
 	b := v.block(ctx)
 	for _, r := range text {
-		b.setProgress(fmt.Sprintf("at most %d of %d characters were typed", typed, total))
-		if err := b.err(ctx); err != nil {
+		b.SetProgress(fmt.Sprintf("at most %d of %d characters were typed", typed, total))
+		if err := b.Err(ctx); err != nil {
 			return "", true, err
 		}
 		if typed > 0 {
-			if err := v.waitToType(ctx, field.doc, o.Delay); err != nil {
-				return typedOf(typed, total), true, withProgress(ignoreInterruption(err), fmt.Sprintf("%d of %d characters were typed", typed, total))
+			if err := v.waitToType(ctx, field.Doc, o.Delay); err != nil {
+				return typedOf(typed, total), true, shield.WithProgress(ignoreInterruption(err), fmt.Sprintf("%d of %d characters were typed", typed, total))
 			}
 		}
 		typed++
@@ -62,8 +64,8 @@ func (v *View) send(ctx context.Context, field *element, info *fieldInfo, text s
 		}
 		k, shifted := keyOf(r)
 		if k.code == "" || r == '\t' { // Tab would move the focus out of the field
-			if err := v.insertText(ctx, field.doc, string(r)); err != nil {
-				return typedOf(typed, total), true, withProgress(ignoreInterruption(err), fmt.Sprintf("at most %d of %d characters were typed", typed-1, total))
+			if err := v.insertText(ctx, field.Doc, string(r)); err != nil {
+				return typedOf(typed, total), true, shield.WithProgress(ignoreInterruption(err), fmt.Sprintf("at most %d of %d characters were typed", typed-1, total))
 			}
 			continue
 		}
@@ -71,22 +73,29 @@ func (v *View) send(ctx context.Context, field *element, info *fieldInfo, text s
 		if shifted {
 			stroke.modifiers = []executor.Modifier{executor.ModShift}
 		}
-		if stopped, err := v.pressChord(ctx, field.doc, stroke); stopped || err != nil {
-			return typedOf(typed, total), true, withProgress(err, fmt.Sprintf("at most %d of %d characters were typed", typed-1, total))
+		if stopped, err := v.pressChord(ctx, field.Doc, stroke); stopped || err != nil {
+			return typedOf(typed, total), true, shield.WithProgress(err, fmt.Sprintf("at most %d of %d characters were typed", typed-1, total))
 		}
 		// Some editors let the browser break a line, and render it in the next animation frame. A key
 		// that comes before finds the browser's line break in addition to the editor's.
 		lineBreak := r == '\n' && info.Kind == "editable"
 		if lineBreak || o.Delay <= 0 && typed <= maxFocusKeys {
-			var limit time.Duration
+			var limit, frame time.Duration
+			if lineBreak {
+				frame = frameLimit
+			}
 			if info.Kind == "text" && info.Limit > 0 && info.Limit <= shortField {
 				limit = v.tab.timing.NextField
 			}
+			rendered := true
 			// An error, as of an open dialog, is returned for the next key.
-			field.doc.Call(ctx, nil, "afterKey", limit.Milliseconds(), lineBreak)
+			field.Doc.Call(ctx, &rendered, "afterKey", limit.Milliseconds(), frame.Milliseconds())
+			if !rendered { // a document that is not displayed has no animation frames
+				frameLimit = v.tab.timing.HiddenLineBreak
+			}
 		}
 	}
-	b.setProgress("")
+	b.SetProgress("")
 	return "", false, nil
 }
 

@@ -12,8 +12,10 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/reading"
 )
 
 // A changeTracker records the state of a page before an action, to report what the action changed.
@@ -28,28 +30,28 @@ type changeTracker struct {
 	url            string
 	seq            int // sequence number of the newest request before
 	errCount       int
-	popups         popupCounts       // popup windows that the page had requested
-	choosers       int               // file choosers that the page had requested
-	navigations    int               // navigations of the top frame that had started
-	handovers      int               // navigations to other programs before
-	downloads      int               // downloads that had started
-	autoClosed     int               // dialogs that had been closed automatically
-	file           bool              // the click was on a download link, which starts no navigation
-	changed        bool              // earlier input of the action may have changed the page
-	invalid        bool              // the click submitted no form, because fields are invalid
-	brief          bool              // do not wait for an animation frame if the DOM has not changed
-	plain          bool              // also do not wait for one if the page did nothing
-	hung           bool              // the page has not responded for a long time: do not wait for it again
-	quietContextID string            // isolated world of the top document when it was quiet
-	newTitle       string            // title of that document
-	mutated        bool              // the DOM of a document has changed since
-	seen           prefetchedOutline // outline of that document
-	pendingQuiet   *cdpconn.Pending  // query that begin sent to doc; nil if it sent none
-	ended          int               // number of requests that had ended when the page was last queried
-	target         *shownRef         // the action's target, if its change is reported; otherwise nil
-	targetChange   *refChange        // how its element has changed since
-	targetCompared bool              // targetChange is known
-	entered        []*enteredField   // the fields into which the action entered text
+	popups         popupCounts        // popup windows that the page had requested
+	choosers       int                // file choosers that the page had requested
+	navigations    int                // navigations of the top frame that had started
+	handovers      int                // navigations to other programs before
+	downloads      int                // downloads that had started
+	autoClosed     int                // dialogs that had been closed automatically
+	file           bool               // the click was on a download link, which starts no navigation
+	changed        bool               // earlier input of the action may have changed the page
+	invalid        bool               // the click submitted no form, because fields are invalid
+	brief          bool               // do not wait for an animation frame if the DOM has not changed
+	plain          bool               // also do not wait for one if the page did nothing
+	hung           bool               // the page has not responded for a long time: do not wait for it again
+	quietContextID string             // isolated world of the top document when it was quiet
+	newTitle       string             // title of that document
+	mutated        bool               // the DOM of a document has changed since
+	seen           reading.Prefetched // outline of that document
+	pendingQuiet   *cdpconn.Pending   // query that begin sent to doc; nil if it sent none
+	ended          int                // number of requests that had ended when the page was last queried
+	target         *elements.Shown    // the action's target, if its change is reported; otherwise nil
+	targetChange   *elements.Change   // how its element has changed since
+	targetCompared bool               // targetChange is known
+	entered        []*enteredField    // the fields into which the action entered text
 }
 
 // watch starts to track changes. It does not wait.
@@ -88,7 +90,7 @@ func (w *changeTracker) end() {
 // finish ends the input of the call, and then calls settle. It returns ErrPolicyDenied if a denied
 // document would have received input.
 func (w *changeTracker) finish(ctx context.Context) (executor.Changes, error) {
-	if err := w.v.unblock(ctx); err != nil && !w.v.tab.detachedByHandover(err, w.handovers) {
+	if err := w.v.tab.shield.Unblock(ctx, &w.v.client); err != nil && !w.v.tab.detachedByHandover(err, w.handovers) {
 		return executor.Changes{}, err
 	}
 	return w.settle(ctx)
@@ -150,7 +152,7 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 	switch {
 	case t.detachedByHandover(gone, w.handovers):
 		return c, nil // the note of the handover says why
-	case gone != nil && t.isGone():
+	case gone != nil && t.tree.Gone() != nil:
 		c.Note = "the tab is gone: " + gone.Error()
 		return c, nil
 	case gone != nil: // until the next call attaches, or the page is reloaded
@@ -203,29 +205,29 @@ func (w *changeTracker) begin(ctx context.Context) {
 
 // quietOptions is QuietOptions of js/settle.js. Durations are in milliseconds.
 type quietOptions struct {
-	Quiet   int64        `json:"quiet"`
-	Max     int64        `json:"max"`
-	Timers  int64        `json:"timers,omitempty"`
-	Brief   bool         `json:"brief,omitempty"`
-	Plain   bool         `json:"plain,omitempty"`
-	Unseen  bool         `json:"unseen,omitempty"`
-	Outline bool         `json:"outline,omitempty"`
-	Since   int          `json:"since,omitempty"`
-	Target  *shownTarget `json:"target,omitempty"`
+	Quiet   int64               `json:"quiet"`
+	Max     int64               `json:"max"`
+	Timers  int64               `json:"timers,omitempty"`
+	Brief   bool                `json:"brief,omitempty"`
+	Plain   bool                `json:"plain,omitempty"`
+	Unseen  bool                `json:"unseen,omitempty"`
+	Outline bool                `json:"outline,omitempty"`
+	Since   int                 `json:"since,omitempty"`
+	Target  *elements.Reference `json:"target,omitempty"`
 }
 
 // queryQuiet sends the query that the page answers when it is quiet, after limit at the latest.
 func (w *changeTracker) queryQuiet(ctx context.Context, d *frames.Document, limit time.Duration) (*cdpconn.Pending, error) {
 	_, w.ended = w.v.tab.inflight.counts()
 	o := quietOptions{
-		Quiet: w.v.tab.timing.Quiet.Milliseconds(), Max: limit.Milliseconds(), Brief: w.brief, Plain: w.plain, Unseen: w.v.after(ctx) == executor.AfterNone,
-		Outline: w.v.reportsOutline(ctx), Since: w.v.refs.since(d.World),
+		Quiet: w.v.tab.timing.Quiet.Milliseconds(), Max: limit.Milliseconds(), Brief: w.brief, Plain: w.plain, Unseen: w.v.After(ctx) == executor.AfterNone,
+		Outline: w.v.ReportsOutline(ctx), Since: w.v.elements.Refs().Since(d.World),
 	}
 	if !o.Brief && !o.Unseen {
 		o.Timers = w.v.tab.timing.TimedChange.Milliseconds()
 	}
-	if s := w.target; s != nil && s.doc.World == d.World && !o.Outline {
-		o.Target = &shownTarget{s.id, s.at}
+	if s := w.target; s != nil && s.Doc.World == d.World && !o.Outline {
+		o.Target = s.Reference()
 	}
 	return d.Start(ctx, "waitForQuiet", w.token, o)
 }
@@ -248,10 +250,10 @@ func (w *changeTracker) waitForQuiet(ctx context.Context) error {
 		}
 		limit, cancel := context.WithTimeout(ctx, left+grace)
 		var at struct {
-			Title   string       `json:"title"`
-			Changed bool         `json:"changed"`
-			Outline jsonv2.Value `json:"outline"`
-			Target  *refChange   `json:"target"`
+			Title   string           `json:"title"`
+			Changed bool             `json:"changed"`
+			Outline jsonv2.Value     `json:"outline"`
+			Target  *elements.Change `json:"target"`
 		}
 		p := w.pendingQuiet
 		if w.pendingQuiet = nil; p == nil || d.World != w.doc.World {
@@ -268,10 +270,10 @@ func (w *changeTracker) waitForQuiet(ctx context.Context) error {
 			return err
 		}
 		w.quietContextID, w.newTitle, w.mutated = d.World, at.Title, w.mutated || at.Changed
-		if s := w.target; s != nil && s.doc.World == d.World && !w.v.reportsOutline(ctx) {
+		if s := w.target; s != nil && s.Doc.World == d.World && !w.v.ReportsOutline(ctx) {
 			w.targetChange, w.targetCompared = at.Target, true
 		}
-		w.seen = prefetchedOutline{world: d.World, surveyed: at.Changed, raw: at.Outline}
+		w.seen = reading.Prefetched{World: d.World, Surveyed: at.Changed, Raw: at.Outline}
 		busy, err := w.waitForRequests(ctx, limits.Settle-time.Since(start))
 		if err != nil {
 			return err
@@ -400,7 +402,27 @@ func (w *changeTracker) fillChanges(ctx context.Context, c *executor.Changes) er
 		c.Title = title
 	}
 	w.v.tab.tree.NoteTitle(d.World, title)
-	err = w.v.changes(ctx, d, c, w.mutated || moved || d.World != w.quietContextID, w.seen)
+	err = w.v.Changes(ctx, d, c, w.mutated || moved || d.World != w.quietContextID, w.seen)
 	c.Note = joinNotes(c.Note, w.targetNote(ctx))
 	return err
+}
+
+// targetNote returns a note with the new name of the element that an action was on, if the rest of the
+// result does not show it.
+func (w *changeTracker) targetNote(ctx context.Context) string {
+	s, v := w.target, w.v
+	if s == nil || !s.Doc.IsCurrent() || s.Ref == "" && !v.CanRead(ctx, string(s.Doc.Frame)) {
+		return ""
+	}
+	if s.Ref != "" && v.ReportsOutline(ctx) {
+		known := v.elements.Refs().KnownAt(s.Ref)
+		if known == 0 || known >= v.elements.Refs().Since(s.Doc.World) {
+			return "" // it has a new ref, or the result shows it
+		}
+	}
+	c := w.targetChange
+	if !w.targetCompared && s.Doc.Call(ctx, &c, "changeOf", s.ID, s.At) != nil || c == nil {
+		return ""
+	}
+	return v.elements.ReceiveChange(s, c)
 }

@@ -19,11 +19,14 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/emulate"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/record"
+	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
@@ -112,10 +115,10 @@ type Tab struct {
 	queue       callQueue
 	openedAt    time.Time // when we learned of the tab; never changes
 
-	frameAttacher   frameAttacher
+	shield          *shield.Shield
 	dialogs         dialogs
 	recording       *record.Recorder
-	emulation       emulationState
+	emulation       *emulate.Emulator
 	rendering       backgroundRendering
 	own             atomic.Bool                          // one of our sessions opened the tab
 	navigatedBefore atomic.Bool                          // a call has navigated it before
@@ -124,7 +127,6 @@ type Tab struct {
 	intercepting    atomic.Bool                          // opts.RequestFilter is enabled
 	live            atomic.Pointer[liveView]             // uses the screencast of the tab; nil if there is none
 	pressed         pressedButtons
-	blocking        inputBlocking
 	reports         reportSubscriptions
 	inflight        inflightRequests
 	responses       record.Documents
@@ -155,6 +157,8 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 	t := &Tab{opts: opts, openedAt: time.Now(), attaching: make(chan struct{}, 1)}
 	t.sess, t.main, t.log, t.timing = sess, cdp.FrameID(sess.Target().TargetID), opts.Logger, cmp.Or(opts.Timing, timing.Current())
 	t.tree = frames.New(sess, t.main, frameObserver{t}, installScript(), t.log, t.timing)
+	t.shield = shield.New(t.tree)
+	t.emulation = emulate.New(emulate.Options{Tree: t.tree, OwnProcess: t.ownsRendererProcess(), Intercepted: opts.RequestFilter != nil, SetPermission: opts.SetPermission})
 	t.inflight.quiet = t.timing.NetworkIdle
 	t.own.Store(opts.Own)
 	if opts.Opener != nil {
@@ -179,6 +183,7 @@ func (t *Tab) Gone() <-chan struct{} { return t.sess.Gone() }
 // ended.
 func (t *Tab) Wait() {
 	t.wg.Wait()
+	t.shield.WaitIdle()
 	t.tree.WaitIdle()
 }
 
@@ -205,6 +210,10 @@ func (t *Tab) HasFrame(id string) bool {
 	return s.Frame(cdp.FrameID(id)) != nil
 }
 
+// ownsRendererProcess reports whether no tab of the user can share a renderer process with the tab's
+// pages.
+func (t *Tab) ownsRendererProcess() bool { return t.opts.Own && t.opts.Attach == nil }
+
 // Session returns the CDP session of the page target.
 func (t *Tab) Session() *cdpconn.Session { return t.sess }
 
@@ -212,44 +221,44 @@ func (t *Tab) Session() *cdpconn.Session { return t.sess }
 // Page.enable comes first: a dialog that opens before it cannot be answered. waiting means that the
 // target waits for the debugger.
 func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) error {
-	commands := []command{
-		{"Page.enable", nil},
-		{"Page.getFrameTree", nil},
-		{"Page.setLifecycleEventsEnabled", map[string]any{"enabled": true}},
-		{"Runtime.enable", nil},
-		{"Runtime.addBinding", runtime.AddBindingParams{Name: BindingName, ExecutionContextName: frames.WorldName}},
-		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": documentStartScript(s == t.sess), "worldName": frames.WorldName, "runImmediately": true}},
-		{"Inspector.enable", nil}, // reports crashes
-		{"Network.enable", t.recording.NetworkParams()},
-		{method: setAutoAttach},
+	commands := []cdpconn.Command{
+		{Method: "Page.enable"},
+		{Method: "Page.getFrameTree"},
+		{Method: "Page.setLifecycleEventsEnabled", Params: map[string]any{"enabled": true}},
+		{Method: "Runtime.enable"},
+		{Method: "Runtime.addBinding", Params: runtime.AddBindingParams{Name: BindingName, ExecutionContextName: frames.WorldName}},
+		{Method: "Page.addScriptToEvaluateOnNewDocument", Params: map[string]any{"source": documentStartScript(s == t.sess), "worldName": frames.WorldName, "runImmediately": true}},
+		{Method: "Inspector.enable"}, // reports crashes
+		{Method: "Network.enable", Params: t.recording.NetworkParams()},
+		{Method: target.CommandSetAutoAttach},
 	}
 	handedOver := t.HandedOver()
 	if s == t.sess && !handedOver {
 		// Without it, a background tab gets no animation frames and no focus.
-		commands = append(commands, command{"Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}})
+		commands = append(commands, cdpconn.Command{Method: "Emulation.setFocusEmulationEnabled", Params: map[string]any{"enabled": true}})
 	}
 	if t.deniesPasskeys() && !handedOver {
 		// Without an authenticator, a request for a passkey fails only when it times out.
-		commands = append(commands, command{"WebAuthn.enable", map[string]any{"enableUI": false}})
+		commands = append(commands, cdpconn.Command{Method: "WebAuthn.enable", Params: map[string]any{"enableUI": false}})
 	}
 	if t.requestFilterEnabled() {
 		commands = append(commands, t.opts.RequestFilter.command())
 	}
-	commands = append(commands, t.emulated(s)...)
+	commands = append(commands, t.emulation.Commands(s)...)
 	if waiting {
-		commands = append(commands, command{"Runtime.runIfWaitingForDebugger", nil})
+		commands = append(commands, cdpconn.Command{Method: "Runtime.runIfWaitingForDebugger"})
 	}
 	pending := make([]*cdpconn.Pending, len(commands))
 	for i, c := range commands {
 		if waiting && i == len(commands)-1 {
-			t.blockChild(ctx, s)
+			t.shield.BlockTarget(ctx, s)
 		}
 		var p *cdpconn.Pending
 		var err error
-		if c.method == setAutoAttach {
-			p, err = t.frameAttacher.enable(ctx, s)
+		if c.Method == target.CommandSetAutoAttach {
+			p, err = t.shield.AttachFrames(ctx, s)
 		} else {
-			p, err = s.Start(ctx, c.method, c.params)
+			p, err = s.Start(ctx, c.Method, c.Params)
 		}
 		if err != nil {
 			return err
@@ -257,7 +266,7 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 		pending[i] = p
 	}
 	if !waiting {
-		t.blockChild(ctx, s)
+		t.shield.BlockTarget(ctx, s)
 	}
 	answered := func(ctx context.Context) error { return t.enabled(ctx, s, commands, pending) }
 	// Tabs that we or their pages opened cannot have a dialog from before we attached. They may
@@ -282,24 +291,18 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 	}
 }
 
-// A command is a CDP command with its parameters.
-type command struct {
-	method string
-	params any
-}
-
 // enabled waits for the responses to the commands of enable.
-func (t *Tab) enabled(ctx context.Context, s *cdpconn.Session, commands []command, pending []*cdpconn.Pending) error {
+func (t *Tab) enabled(ctx context.Context, s *cdpconn.Session, commands []cdpconn.Command, pending []*cdpconn.Pending) error {
 	for i, p := range pending {
 		var result cdppage.GetFrameTreeResult
 		if err := p.Wait(ctx, &result); err != nil {
 			if errors.Is(err, executor.ErrCDP) {
-				t.log.Debug("command failed during attach", "method", commands[i].method, "error", err)
+				t.log.Debug("command failed during attach", "method", commands[i].Method, "error", err)
 				continue
 			}
 			return err
 		}
-		if commands[i].method == "Page.getFrameTree" {
+		if commands[i].Method == "Page.getFrameTree" {
 			state := t.tree.Lock()
 			state.AddFrameTree(s, result.FrameTree)
 			t.tree.NotifyChanged()

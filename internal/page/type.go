@@ -14,8 +14,11 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 )
 
 // fieldInfo is the result of inspectField of js/fields.js.
@@ -57,7 +60,7 @@ func (v *View) Type(ctx context.Context, target executor.Target, text string, op
 		var err error
 		if given.hidden {
 			if _, err = v.waitActionable(ctx, el, actionabilityOptions{Editable: true, Field: true}); err == nil {
-				got, err = v.enterSecret(ctx, el, given, o.Clear)
+				got, err = v.enterSecret(ctx, el.Element, given, o.Clear)
 			}
 		} else if at, err = v.waitEditable(ctx, el, c, actionabilityOptions{Editable: true}, o.Clear); err == nil {
 			got, err = v.enterText(ctx, el, at, c, text, o)
@@ -72,12 +75,12 @@ func (v *View) Type(ctx context.Context, target executor.Target, text string, op
 			got.note = joinNotes(got.note, "Enter was not pressed")
 		default:
 			var sent bool
-			sent, err = v.pressChordChecked(ctx, el.doc, &chord{key: namedKeys["Enter"]})
+			sent, err = v.pressChordChecked(ctx, el.Doc, &chord{key: namedKeys["Enter"]})
 			progress := "the text was typed and Enter was not pressed"
 			if sent {
 				progress = "the text was typed, and Enter was sent: the page may still receive it"
 			}
-			err = withProgress(err, progress)
+			err = shield.WithProgress(err, progress)
 		}
 		return got.note, err
 	}))
@@ -114,7 +117,7 @@ func (v *View) focusMovedNote(field *element, c *hitTargetCheck) string {
 	events := c.reported()
 	for i := len(events) - 1; i >= 0; i-- {
 		if e := events[i]; e.Type == "beforeinput" && !e.OK && !e.Prevented && e.By != nil {
-			return "the rest of the text went to " + v.withRef(field.doc, *e.By)
+			return "the rest of the text went to " + v.elements.WithRef(field.Doc, *e.By)
 		}
 	}
 	return ""
@@ -122,11 +125,11 @@ func (v *View) focusMovedNote(field *element, c *hitTargetCheck) string {
 
 // A focusResult is the result of beginEntry of js/text_entry.js.
 type focusResult struct {
-	Focused bool          `json:"focused"`
-	Placed  bool          `json:"placed"` // the caret is at the requested position
-	Part    *[2]int       `json:"part"`   // the existing selection that was kept, in UTF-16 units
-	Empty   bool          `json:"empty"`
-	By      *foundElement `json:"by"` // the field that took the focus
+	Focused bool            `json:"focused"`
+	Placed  bool            `json:"placed"` // the caret is at the requested position
+	Part    *[2]int         `json:"part"`   // the existing selection that was kept, in UTF-16 units
+	Empty   bool            `json:"empty"`
+	By      *elements.Found `json:"by"` // the field that took the focus
 }
 
 // An entryStart holds the arguments of beginEntry of js/text_entry.js.
@@ -146,8 +149,8 @@ func (c *hitTargetCheck) entryStart(all bool) *entryStart {
 // input. For a field in a frame, the documents above it are checked first.
 func (v *View) waitEditable(ctx context.Context, el *element, c *hitTargetCheck, opts actionabilityOptions, all bool) (*actionPoint, error) {
 	opts.Field = true
-	c.path = []*frames.Document{el.doc}
-	if el.doc.IsTop() {
+	c.path = []*frames.Document{el.Doc}
+	if el.Doc.IsTop() {
 		opts.Entry = c.entryStart(all)
 		c.blocksOtherInput = true
 	}
@@ -162,30 +165,29 @@ func (v *View) waitEditable(ctx context.Context, el *element, c *hitTargetCheck,
 // back what the field contains. Text that another element would receive is blocked.
 func (v *View) enterText(ctx context.Context, el *element, at *actionPoint, c *hitTargetCheck, text string, o executor.TypeOptions) (entryResult, error) {
 	none, unknown := entryResult{}, entryResult{kept: true, stopped: true} // the document was replaced, so the text arrived
-	field, info := *el, at.field
-	field.id = info.ID
+	field, info := el.withID(at.field.ID), at.field
 	if info.Kind == "value" {
-		return v.setValue(ctx, &field, text)
+		return v.setValue(ctx, field, text)
 	}
 	limits := &v.tab.timing
 	// The caller's timeout is for waiting, not for typing.
-	ctx, cancel := extend(ctx, limits.Script+limits.Input+time.Duration(len(text))*(limits.Stroke+o.Delay))
+	ctx, cancel := deadline.Extend(ctx, limits.Script+limits.Input+time.Duration(len(text))*(limits.Stroke+o.Delay))
 	defer cancel()
-	c.el = &field
-	focus, err := v.beginEntry(ctx, &field, at.entry, c, o.Clear)
+	c.el = field
+	focus, err := v.beginEntry(ctx, field, at.entry, c, o.Clear)
 	if err != nil {
 		return none, err
 	}
 	if info.Editor != "" {
-		return v.enterIntoEditor(ctx, &field, focus, c, text, o)
+		return v.enterIntoEditor(ctx, field, focus, c, text, o)
 	}
 	if info.Kind == "editable" && !o.KeyEvents && focus.Part == nil && strings.ContainsAny(text, "\r\n") {
-		if got, done, err := v.enterLines(ctx, &field, c, text, o); done || err != nil {
+		if got, done, err := v.enterLines(ctx, field, c, text, o); done || err != nil {
 			return got, err
 		}
 	}
 	if o.Clear && (text == "" || o.KeyEvents) && (!focus.Empty || info.Kind == "editable") {
-		if _, err := v.pressChord(ctx, el.doc, &chord{key: namedKeys["Delete"]}); err != nil {
+		if _, err := v.pressChord(ctx, el.Doc, &chord{key: namedKeys["Delete"]}); err != nil {
 			return none, err
 		}
 	}
@@ -193,25 +195,25 @@ func (v *View) enterText(ctx context.Context, el *element, at *actionPoint, c *h
 		return entryResult{kept: true}, nil
 	}
 	if text == "" {
-		return v.readBack(ctx, &field, nil, readBackState{before: info, cleared: o.Clear})
+		return v.readBack(ctx, field, nil, readBackState{before: info, cleared: o.Clear})
 	}
 	want := text
 	if info.Kind == "text" && !o.Clear {
 		want = replacing(info.Value, focus.Part, text)
 	}
 	if !o.KeyEvents && info.Type == "textarea" && info.Limit == 0 && strings.Count(text, "\n") > manyLines {
-		if text, err = v.prefillTextarea(ctx, &field, want); err != nil {
+		if text, err = v.prefillTextarea(ctx, field, want); err != nil {
 			return none, err
 		}
 	}
 	if v.tab.dialogs.error() != nil { // an earlier key press opened it
 		return entryResult{note: typedOf(0, utf8.RuneCountInString(text)), stopped: true}, nil
 	}
-	if note, stopped, err := v.send(ctx, &field, info, text, o); stopped || err != nil {
+	if note, stopped, err := v.send(ctx, field, info, text, o); stopped || err != nil {
 		unknown.note = note
 		return unknown, err
 	}
-	first, err := el.doc.Start(ctx, "inspectField", field.id) // before the wait, so that it takes no additional time
+	first, err := el.Doc.Start(ctx, "inspectField", field.ID) // before the wait, so that it takes no additional time
 	if err != nil {
 		return unknown, nil
 	}
@@ -221,9 +223,9 @@ func (v *View) enterText(ctx context.Context, el *element, at *actionPoint, c *h
 	}
 	var rest string
 	if o.KeyEvents && len(at.path) == 1 {
-		rest = v.focusMovedNote(&field, c)
+		rest = v.focusMovedNote(field, c)
 	}
-	got, err := v.readBack(ctx, &field, first, readBackState{before: info, want: want, cleared: o.Clear, unconfirmedErr: err, rest: rest, keyEvents: o.KeyEvents})
+	got, err := v.readBack(ctx, field, first, readBackState{before: info, want: want, cleared: o.Clear, unconfirmedErr: err, rest: rest, keyEvents: o.KeyEvents})
 	if err == nil && got.note != "" {
 		got.note = joinNotes(got.note, rest)
 	}
@@ -251,28 +253,28 @@ func (v *View) beginEntry(ctx context.Context, field *element, focus *focusResul
 		for _, up := range c.path[1:] {
 			p, err := up.Start(ctx, "startCheck", c.token, 0, hitTargetOptions{Types: textEvents, Text: v.tab.timing.TextBlock.Milliseconds(), Below: true})
 			if err != nil {
-				return nil, v.mapDetached(ctx, field, err)
+				return nil, v.elements.Removed(ctx, field.Element, err)
 			}
 			pending = append(pending, p)
 		}
-		if err := v.callShown(ctx, field, &focus, "beginEntry", field.id, c.entryStart(all)); err != nil {
-			return nil, v.mapDetached(ctx, field, err)
+		if err := v.elements.Call(ctx, field.Element, &focus, "beginEntry", field.ID, c.entryStart(all)); err != nil {
+			return nil, v.elements.Removed(ctx, field.Element, err)
 		}
 		for i, p := range pending {
 			if err := c.path[i+1].Finish(ctx, p, nil); err != nil {
-				return nil, v.mapDetached(ctx, field, err)
+				return nil, v.elements.Removed(ctx, field.Element, err)
 			}
 		}
 	}
 	if focus == nil {
-		return nil, v.refExpiredError(ctx, field)
+		return nil, v.elements.RemovedError(ctx, field.Element)
 	}
 	if focus.Focused {
-		field.shown.act()
+		field.Shown.Act()
 	}
 	switch {
 	case focus.Focused && !focus.Placed && !focus.Empty && !all:
-		_, err := v.pressChord(ctx, field.doc, &chord{key: namedKeys["End"]})
+		_, err := v.pressChord(ctx, field.Doc, &chord{key: namedKeys["End"]})
 		return focus, err
 	case focus.Focused:
 		return focus, nil
@@ -283,12 +285,12 @@ func (v *View) beginEntry(ctx context.Context, field *element, focus *focusResul
 			return nil, err
 		}
 		again := *focus
-		if err := field.doc.Call(ctx, &again, "entryFocus", field.id); err != nil {
-			return nil, v.mapDetached(ctx, field, err)
+		if err := field.Doc.Call(ctx, &again, "entryFocus", field.ID); err != nil {
+			return nil, v.elements.Removed(ctx, field.Element, err)
 		}
 		if again.Focused {
 			if all {
-				_, err := v.pressChord(ctx, field.doc, selectAll())
+				_, err := v.pressChord(ctx, field.Doc, selectAll())
 				return focus, err
 			}
 			return focus, nil
@@ -296,9 +298,9 @@ func (v *View) beginEntry(ctx context.Context, field *element, focus *focusResul
 		focus.By = again.By
 	}
 	e := &executor.Error{Code: executor.ErrNotActionable, Hint: "Take a snapshot to see what the page did.",
-		Err: fmt.Errorf("%s cannot be focused; no text was typed", v.describe(ctx, field))}
+		Err: fmt.Errorf("%s cannot be focused; no text was typed", v.elements.Describe(ctx, field.Element))}
 	if focus.By != nil {
-		e.Err = fmt.Errorf("%s took the focus from %s; no text was typed", v.withRef(field.doc, *focus.By), v.describe(ctx, field))
+		e.Err = fmt.Errorf("%s took the focus from %s; no text was typed", v.elements.WithRef(field.Doc, *focus.By), v.elements.Describe(ctx, field.Element))
 		e.Hint = "Type into the focused element if it represents the field, or dismiss it first."
 	}
 	return nil, e
@@ -334,14 +336,14 @@ func (v *View) setValue(ctx context.Context, el *element, value string) (entryRe
 		Set   string `json:"set"`
 		Value string `json:"value"`
 	}
-	if err := v.callShown(ctx, el, &got, "setValue", el.id, value); err != nil {
+	if err := v.elements.Call(ctx, el.Element, &got, "setValue", el.ID, value); err != nil {
 		if errors.Is(err, executor.ErrDialogOpen) {
 			return entryResult{kept: true}, nil // the page's change handler opened it
 		}
-		return entryResult{}, v.mapDetached(ctx, el, err)
+		return entryResult{}, v.elements.Removed(ctx, el.Element, err)
 	}
 	if got == nil {
-		return entryResult{}, v.refExpiredError(ctx, el)
+		return entryResult{}, v.elements.RemovedError(ctx, el.Element)
 	}
 	if !got.OK {
 		example := map[string]string{

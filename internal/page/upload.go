@@ -13,6 +13,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/upload"
@@ -55,20 +57,20 @@ func (v *View) Upload(ctx context.Context, target executor.Target, files []uploa
 }
 
 func (v *View) upload(ctx context.Context, el *element, files []upload.File) (note string, err error) {
-	if err := v.client.CheckFrame(ctx, el.doc.Frame, executor.OpUpload, ""); err != nil {
+	if err := v.client.CheckFrame(ctx, el.Doc.Frame, executor.OpUpload, ""); err != nil {
 		return "", err
 	}
 	var in *fileInput
-	if err := v.callShown(ctx, el, &in, "fileInput", el.id); errors.Is(err, frames.ErrDocumentGone) {
-		return "", v.detachedBeforeActionError(ctx, el)
+	if err := v.elements.Call(ctx, el.Element, &in, "fileInput", el.ID); errors.Is(err, frames.ErrDocumentGone) {
+		return "", v.elements.RemovedBeforeActionError(ctx, el.Element)
 	} else if err != nil {
 		return "", err
 	}
 	if in != nil {
-		in.doc = el.doc
-		return "", v.setInputFiles(parentContext(ctx), in, files)
+		in.doc = el.Doc
+		return "", v.setInputFiles(deadline.Caller(ctx), in, files)
 	}
-	if listensFor(ctx, el.doc, el.id, "drop") {
+	if elements.ListensFor(ctx, el.Doc, el.ID, "drop") {
 		return v.dropFiles(ctx, el, files)
 	}
 	watch := el.watch
@@ -80,7 +82,7 @@ func (v *View) upload(ctx context.Context, el *element, files []upload.File) (no
 		return "", err
 	}
 	defer release()
-	if err := v.setInputFiles(parentContext(ctx), in, files); err != nil {
+	if err := v.setInputFiles(deadline.Caller(ctx), in, files); err != nil {
 		return "", err
 	}
 	watch.choosers = v.tab.fileChoosers.count() // the page's request is answered
@@ -129,7 +131,7 @@ func (v *View) openFileChooser(ctx context.Context, el *element) (in *fileInput,
 	if _, err := v.clickElement(ctx, el, executor.ButtonLeft, 1, 0); err != nil {
 		return nil, nil, err
 	}
-	limit, cancel := context.WithTimeout(parentContext(ctx), t.timing.FileChooser)
+	limit, cancel := context.WithTimeout(deadline.Caller(ctx), t.timing.FileChooser)
 	defer cancel()
 	var chooser cdppage.EventFileChooserOpened
 	err = t.tree.AwaitUnblocked(limit, func(*frames.State) (bool, error) {
@@ -142,7 +144,7 @@ func (v *View) openFileChooser(ctx context.Context, el *element) (in *fileInput,
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, nil, executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the click did, or use the file input as the target.",
-			"%s is not a file input, %w and does not accept dropped files", v.describeWithRef(parentContext(ctx), el), errNoFileChooser)
+			"%s is not a file input, %w and does not accept dropped files", v.describeWithRef(deadline.Caller(ctx), el), errNoFileChooser)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -154,7 +156,7 @@ func (v *View) openFileChooser(ctx context.Context, el *element) (in *fileInput,
 	if err := v.client.CheckFrame(ctx, chooser.FrameID, executor.OpUpload, ""); err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel = context.WithTimeout(parentContext(ctx), t.timing.Input)
+	ctx, cancel = context.WithTimeout(deadline.Caller(ctx), t.timing.Input)
 	defer cancel()
 	d, err := t.tree.FrameDocument(ctx, chooser.FrameID)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/upload"
 )
@@ -23,9 +24,9 @@ var dropProblems = map[string]string{
 // input.
 func (v *View) dropFiles(ctx context.Context, el *element, files []upload.File) (note string, err error) {
 	var problem string
-	err = v.transferFiles(parentContext(ctx), el.doc, files, func(tctx context.Context, token string, about []fileDescription) error {
+	err = v.transferFiles(deadline.Caller(ctx), el.Doc, files, func(tctx context.Context, token string, about []fileDescription) error {
 		for tries := 1; ; tries++ {
-			actx, cancel := actionContext(tctx, 0)
+			actx, cancel := deadline.ForAction(tctx, 0)
 			at, err := v.waitActionable(actx, el, actionabilityOptions{})
 			cancel()
 			if err != nil {
@@ -34,10 +35,10 @@ func (v *View) dropFiles(ctx context.Context, el *element, files []upload.File) 
 			if at.frame != nil {
 				return executor.Errorf(executor.ErrNotActionable, "Use an element inside the frame as the target.", "%s has a frame at the point of the drop", v.describeWithRef(tctx, el))
 			}
-			if err := v.client.CheckFrame(tctx, el.doc.Frame, executor.OpUpload, ""); err != nil {
+			if err := v.client.CheckFrame(tctx, el.Doc.Frame, executor.OpUpload, ""); err != nil {
 				return err
 			}
-			if err := v.callShown(tctx, el, &problem, "dropFiles", token, el.id, at.inner, about); err != nil {
+			if err := v.elements.Call(tctx, el.Element, &problem, "dropFiles", token, el.ID, at.inner, about); err != nil {
 				return err
 			}
 			if problem == "gone" {
@@ -53,16 +54,16 @@ func (v *View) dropFiles(ctx context.Context, el *element, files []upload.File) 
 	}
 	if problem != "" {
 		return "", executor.Errorf(executor.ErrNotActionable, "Use the file input, or the element that shows where to drop files, as the target.",
-			"%s %s", v.describeWithRef(parentContext(ctx), el), dropProblems[problem])
+			"%s %s", v.describeWithRef(deadline.Caller(ctx), el), dropProblems[problem])
 	}
-	el.shown.act()
+	el.Shown.Act()
 	return "the files were dropped on it", nil
 }
 
 // dropAfterClick drops files on an element that was clicked and opened no file chooser, which is the
 // error noChooser. It returns noChooser if the element does not accept files.
 func (v *View) dropAfterClick(ctx context.Context, el *element, files []upload.File, noChooser error) (note string, err error) {
-	if !el.doc.IsCurrent() {
+	if !el.Doc.IsCurrent() {
 		return "", noChooser
 	}
 	note, err = v.dropFiles(ctx, el, files)

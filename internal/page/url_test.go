@@ -1,26 +1,10 @@
 package page
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
-
-func TestURLGlobs(t *testing.T) {
-	list, err := urlGlobs([]string{"*/a", "*/b"})
-	if err != nil || len(list) != 2 {
-		t.Fatalf("got %d, %v", len(list), err)
-	}
-	for url, want := range map[string]bool{"https://x.test/a": true, "https://x.test/b": true, "https://x.test/c": false} {
-		if got := anyMatch(list, url); got != want {
-			t.Errorf("%s: %t, want %t", url, got, want)
-		}
-	}
-	if anyMatch(nil, "https://x.test/") {
-		t.Error("an empty list of patterns matched")
-	}
-}
 
 func TestCheckURL(t *testing.T) {
 	for _, ok := range []string{
@@ -54,27 +38,6 @@ func TestHostOf(t *testing.T) {
 	} {
 		if got := hostOf(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
-}
-
-func TestRefDescriptionString(t *testing.T) {
-	long := strings.Repeat("é", 81)
-	for _, test := range []struct {
-		in   refDescription
-		want string
-	}{
-		{refDescription{}, "element"},
-		{refDescription{Role: "button"}, "button"},
-		{refDescription{Role: "button", Name: "  \n "}, "button"},
-		{refDescription{Name: "Pay"}, `element "Pay"`},
-		{refDescription{Role: "button", Name: " Pay\n\tnow "}, `button "Pay now"`},
-		{refDescription{Role: "link", Name: `say "hi"`}, `link "say \"hi\""`},
-		{refDescription{Role: "link", Name: "a\x1b[31mb"}, `link "a\x1b[31mb"`},
-		{refDescription{Role: "link", Name: long}, `link "` + strings.Repeat("é", 80) + `…"`},
-	} {
-		if got := test.in.String(); got != test.want {
-			t.Errorf("%+v: %s, want %s", test.in, got, test.want)
 		}
 	}
 }

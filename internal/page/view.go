@@ -2,31 +2,37 @@ package page
 
 import (
 	"context"
-	"maps"
+	"net/http"
 	"sync"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/capture"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
+	"github.com/chrome-mcp/chrome-mcp/internal/emulate"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
-	"github.com/chrome-mcp/chrome-mcp/internal/outline"
+	"github.com/chrome-mcp/chrome-mcp/internal/reading"
+	"github.com/chrome-mcp/chrome-mcp/internal/sitedata"
 )
 
 // A View is one client's view of a [Tab]. Its methods are those of executor.Page. Apart from
 // HandleDialog, they must be called between Tab.Acquire and the call of the function that it
 // returns.
 type View struct {
-	tab    *Tab
-	client frames.Client
-	opts   ViewOptions
+	*emulate.Controls
+	*sitedata.Store
+	*reading.Reader
+	*capture.Camera
 
-	refs *refTable
+	tab      *Tab
+	client   frames.Client
+	elements *elements.Finder
+	opts     ViewOptions
 
-	mu            sync.Mutex                        // guards the fields below
-	last          *lastSnapshot                     // what this client last received; nil before the first snapshot
-	parts         map[frames.Node]*outline.Document // what it last received of single elements
-	consoleCursor int                               // number of the last console message that the client does not want to receive again
+	mu            sync.Mutex // guards the field below
+	consoleCursor int        // number of the last console message that the client does not want to receive again
 }
 
 // Downloads reports the downloads that the page of a tab starts.
@@ -69,8 +75,16 @@ func (t *Tab) NewView(opts ViewOptions) *View {
 			return executor.Errorf(executor.ErrPolicyDenied, "Set the session's Gate.", "the session has no policy, so everything is denied")
 		})
 	}
-	v := &View{tab: t, opts: opts, refs: newRefTable(), parts: make(map[frames.Node]*outline.Document)}
+	v := &View{tab: t, opts: opts}
 	v.client = frames.Client{Tree: t.tree, Tab: opts.ID, Gate: opts.Gate, OpenedBySession: t.own.Load, Unmasked: v.unmasked}
+	v.elements = elements.New(&v.client, v.checkSelector)
+	v.Reader = reading.New(&v.client, v.elements, reading.Options{AfterAction: opts.AfterAction, Obstacle: t.obstacleOf, WholeSpans: v.wholeSpans})
+	v.Camera = capture.New(&v.client, v.elements, v.Reader, capture.Options{Masked: v.maskedFields, CheckPrint: v.checkPrint, NotRendered: t.notRendered})
+	v.Controls = t.emulation.For(&v.client)
+	v.Store = sitedata.New(&v.client, sitedata.Options{Mask: v.maskTruncated, Navigate: func(ctx context.Context, url string) error {
+		_, err := v.Navigate(ctx, url, nil)
+		return err
+	}})
 	return v
 }
 
@@ -111,25 +125,6 @@ func (v *View) consent(ctx context.Context, d *frames.Document) error {
 		return nil
 	}
 	return v.opts.Consent(ctx, d.Origin)
-}
-
-// refFor returns the ref of an element for a result that describes it as l. It assigns a new one if
-// the element has none.
-func (v *View) refFor(world string, id int, l refDescription) executor.Ref {
-	return v.refs.refFor(frames.Node{World: world, ID: id}, l)
-}
-
-// dropStaleRefs drops the refs of documents that are gone, so that a long-running client does not
-// store every element that it has ever received.
-func (v *View) dropStaleRefs() {
-	alive := make(map[string]bool)
-	for _, d := range v.tab.tree.Documents() {
-		alive[d.World] = true
-	}
-	v.refs.dropStale(alive)
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	maps.DeleteFunc(v.parts, func(n frames.Node, _ *outline.Document) bool { return !alive[n.World] })
 }
 
 // Info returns the URL, title and origin of the top document if the gate allows it. title is empty
@@ -209,4 +204,16 @@ func (v *View) CheckDownload(ctx context.Context, frame, url string) error {
 // Check checks with the gate whether op is allowed on the top document.
 func (v *View) Check(ctx context.Context, op executor.Operation, destination string) error {
 	return v.client.CheckTop(ctx, op, destination)
+}
+
+// DownloadCookies returns the cookies that the browser would send to url, for a download that the gate
+// allows.
+func (v *View) DownloadCookies(ctx context.Context, url string) ([]*http.Cookie, error) {
+	if err := v.Check(ctx, executor.OpDownload, url); err != nil {
+		return nil, err
+	}
+	if err := v.tab.EnsureAttached(ctx); err != nil {
+		return nil, err
+	}
+	return v.RequestCookies(ctx, url)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/urlglob"
@@ -55,13 +56,13 @@ func (v *View) WaitFor(ctx context.Context, cond executor.WaitCondition) (*execu
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case err == nil && len(w.unmet) == 0:
-			return &executor.WaitResult{Matched: true, Ref: w.ref, Waited: waited, Note: v.startComparing(ctx, w.named)()}, nil
+			return &executor.WaitResult{Matched: true, Ref: w.ref, Waited: waited, Note: v.elements.StartComparing(ctx, w.named)()}, nil
 		case err != nil && !errors.Is(err, frames.ErrDocumentGone) && limit.Err() == nil && !errors.Is(err, executor.ErrTimeout):
 			return nil, err
 		case errors.Is(err, cdpconn.ErrCallTimeout) && !w.responded && timeout >= v.tab.timing.HungPage:
 			return nil, frames.TimeoutAs(err, "the page to respond")
 		case limit.Err() != nil:
-			return &executor.WaitResult{Waited: waited, Unmet: w.unmet, Note: v.startComparing(ctx, w.named)()}, nil
+			return &executor.WaitResult{Waited: waited, Unmet: w.unmet, Note: v.elements.StartComparing(ctx, w.named)()}, nil
 		}
 		if err := w.change(limit); err != nil && ctx.Err() == nil && limit.Err() == nil && !errors.Is(err, frames.ErrDocumentGone) {
 			return nil, err
@@ -91,10 +92,10 @@ type waiter struct {
 	cond      executor.WaitCondition
 	url       *glob.Pattern
 	ref       executor.Ref
-	named     *element // of the ref in cond.Gone
-	consented string   // origin for which the user consented to run the expression
-	unmet     []string // all conditions until the page was first checked
-	responded bool     // the page has responded at least once
+	named     *elements.Element // of the ref in cond.Gone
+	consented string            // origin for which the user consented to run the expression
+	unmet     []string          // all conditions until the page was first checked
+	responded bool              // the page has responded at least once
 }
 
 // conditionNames returns the names of the page conditions in cond.
@@ -130,7 +131,7 @@ func (w *waiter) evaluate(ctx context.Context) error {
 			return err
 		}
 		if found != nil {
-			w.ref = v.refFor(el.doc.World, el.id, *found)
+			w.ref = v.elements.RefFor(el.Doc.World, el.ID, *found)
 		} else {
 			unmet = append(unmet, "selector")
 		}
@@ -215,19 +216,19 @@ func (t *Tab) hasReached(state executor.WaitUntil) bool {
 }
 
 // match returns a match of a selector, visible if there is one, and its description if it is visible.
-func (w *waiter) match(ctx context.Context, selector string) (el *element, found *refDescription, err error) {
-	el, err = w.v.query(ctx, selector, executor.OpRead)
+func (w *waiter) match(ctx context.Context, selector string) (el *elements.Element, found *elements.Description, err error) {
+	el, err = w.v.elements.Query(ctx, selector, executor.OpRead)
 	if err != nil || el == nil {
 		return nil, nil, err
 	}
-	err = el.doc.Call(ctx, &found, "shownMatch", el.id)
+	err = el.Doc.Call(ctx, &found, "shownMatch", el.ID)
 	return el, found, err
 }
 
 // gone reports whether no visible element matches cond.Gone.
 func (w *waiter) gone(ctx context.Context) (bool, error) {
 	if ref, err := executor.ParseRef(w.cond.Gone); err == nil {
-		el, err := w.v.resolveRef(ctx, ref, executor.OpRead)
+		el, err := w.v.elements.ResolveRef(ctx, ref, executor.OpRead)
 		if errors.Is(err, executor.ErrRefExpired) {
 			return true, nil
 		}
@@ -236,7 +237,7 @@ func (w *waiter) gone(ctx context.Context) (bool, error) {
 		}
 		w.named = el
 		var visible bool
-		err = el.doc.Call(ctx, &visible, "isShown", el.id)
+		err = el.Doc.Call(ctx, &visible, "isShown", el.ID)
 		return !visible, err
 	}
 	_, found, err := w.match(ctx, w.cond.Gone)

@@ -10,6 +10,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cookie"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
+	"github.com/chrome-mcp/chrome-mcp/internal/sitedata"
 	"github.com/chrome-mcp/chrome-mcp/internal/statefile"
 )
 
@@ -103,7 +104,7 @@ func (s *Session) collectLocalStorage(ctx context.Context, b BrowserInstance, st
 		if t.Owner() != s {
 			continue
 		}
-		storage, err := onTab(ctx, &tabPage{s, s.id(b, t)}, "", 0, func(v *page.View) (*page.OriginStorage, error) { return v.LocalStorage(ctx) })
+		storage, err := onTab(ctx, &tabPage{s, s.id(b, t)}, "", 0, func(v *page.View) (*sitedata.OriginStorage, error) { return v.LocalStorage(ctx) })
 		switch code := executor.CodeOf(err); {
 		case code == executor.ErrPolicyDenied:
 			denied[t.Page.URL()] = true
@@ -213,7 +214,7 @@ func (s *Session) restoreLocalStorage(ctx context.Context, b BrowserInstance, or
 	}
 	defer closeUnused(ctx, b, t, s.timing.CloseTabs, s.log)
 	for _, o := range origins {
-		if err := s.restoreOrigin(ctx, t, page.OriginStorage{Origin: o.Origin, Items: o.Items}); err != nil {
+		if err := s.restoreOrigin(ctx, t, sitedata.OriginStorage{Origin: o.Origin, Items: o.Items}); err != nil {
 			return err
 		}
 	}
@@ -221,7 +222,7 @@ func (s *Session) restoreLocalStorage(ctx context.Context, b BrowserInstance, or
 }
 
 // restoreOrigin sets items in the local storage of an origin, in a tab of the session.
-func (s *Session) restoreOrigin(ctx context.Context, t *Tab, storage page.OriginStorage) error {
+func (s *Session) restoreOrigin(ctx context.Context, t *Tab, storage sitedata.OriginStorage) error {
 	release, err := t.Page.Acquire(ctx)
 	if err != nil {
 		return err

@@ -33,6 +33,9 @@ type PageLimits struct {
 	// respond receives no input either. PasteRelease is the time in which the button is released
 	// after that.
 	PasteBlock, PasteRelease time.Duration
+	// LineBreak is how long a document may take to render a line break that was typed into an editor.
+	// HiddenLineBreak applies once it has not rendered one, as a document that is not displayed.
+	LineBreak, HiddenLineBreak time.Duration
 	// Upload bounds the transfer of all files of one upload to the page.
 	Upload time.Duration
 
@@ -121,20 +124,22 @@ type PageLimits struct {
 
 func defaultPageLimits() PageLimits {
 	return PageLimits{
-		Script:         1500 * time.Millisecond,
-		Input:          5 * time.Second,
-		PressDelivery:  300 * time.Millisecond,
-		BusyPress:      4 * time.Second,
-		InputPerByte:   300 * time.Microsecond,
-		Stroke:         50 * time.Millisecond,
-		TextBlock:      15 * time.Second,
-		StaleFrame:     time.Second,
-		ParentDocument: time.Second,
-		Drop:           2 * time.Second,
-		PasteBlock:     500 * time.Millisecond,
-		PasteRelease:   time.Second,
-		ResizedPage:    time.Second,
-		Upload:         60 * time.Second,
+		Script:          1500 * time.Millisecond,
+		Input:           5 * time.Second,
+		PressDelivery:   300 * time.Millisecond,
+		BusyPress:       4 * time.Second,
+		InputPerByte:    300 * time.Microsecond,
+		Stroke:          50 * time.Millisecond,
+		TextBlock:       15 * time.Second,
+		StaleFrame:      time.Second,
+		ParentDocument:  time.Second,
+		Drop:            2 * time.Second,
+		PasteBlock:      500 * time.Millisecond,
+		PasteRelease:    time.Second,
+		LineBreak:       time.Second,
+		HiddenLineBreak: 120 * time.Millisecond,
+		ResizedPage:     time.Second,
+		Upload:          60 * time.Second,
 
 		Block:        2 * time.Second,
 		InputEnd:     500 * time.Millisecond,

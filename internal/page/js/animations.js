@@ -60,12 +60,13 @@ export const task = (ms = 0) => new Promise((/** @type {(value?: undefined) => v
 const FRAME_MS = 120;
 
 /**
- * nextFrame waits for the next animation frame, or FRAME_MS if there is none.
+ * nextFrame waits for the next animation frame, or ms milliseconds if there is none.
+ * @param {number} [ms]
  * @returns {Promise<boolean>} whether there was a frame
  */
-export function nextFrame() {
+export function nextFrame(ms = FRAME_MS) {
   return new Promise((resolve) => {
-    const timer = after(FRAME_MS, () => done(false));
+    const timer = after(ms, () => done(false));
     const frame = onFrame(() => done(true));
     /** @param {boolean} came */
     function done(came) {

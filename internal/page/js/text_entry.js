@@ -121,18 +121,20 @@ let keyTimers = '';
 /**
  * afterKey gives the page time to move the focus after a key. It returns immediately if the page
  * has requested no timer since the last key, and otherwise in the next task or, if limit is not 0,
- * when the focus has moved or limit has passed. With rendered, it first waits for an animation frame.
+ * when the focus has moved or limit has passed. If frame is not 0, it first waits for an animation
+ * frame, for at most that time, and returns whether there was one.
  * @param {number} limit in ms
- * @param {boolean} rendered
+ * @param {number} frame in ms
  */
-export async function afterKey(limit, rendered) {
-  if (rendered) await nextFrame();
+export async function afterKey(limit, frame) {
+  const rendered = frame === 0 || await nextFrame(frame);
   const before = keyTimers;
   keyTimers = timerState();
-  if (keyTimers === before) return;
+  if (keyTimers === before) return rendered;
   const focused = focusedElement();
   const start = performance.now();
   do await task(); while (focusedElement() === focused && performance.now() - start < limit);
+  return rendered;
 }
 
 /**
