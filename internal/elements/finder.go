@@ -43,12 +43,6 @@ func New(client *frames.Client, checkSelector func(selector string) error) *Find
 // Refs returns the refs of the client.
 func (f *Finder) Refs() *Refs { return f.refs }
 
-// canRead reports whether the client may read the document of a frame and those around it. It returns
-// false for an unknown frame.
-func (f *Finder) canRead(ctx context.Context, id cdp.FrameID) bool {
-	return f.client.CheckFrame(ctx, id, executor.OpRead, "") == nil
-}
-
 // queryResult is the result of the page script function query.
 type queryResult struct {
 	Error   string  `json:"error"`
@@ -197,7 +191,7 @@ func (f *Finder) Query(ctx context.Context, selector string, op executor.Operati
 	el, err := f.firstInDocumentOrder(ctx, shown)
 	if el != nil {
 		el.matches, el.Selector = total, selector
-		if el.item != "" && !f.canRead(ctx, el.Doc.Frame) {
+		if el.item != "" && !f.client.CanRead(ctx, el.Doc.Frame) {
 			el.item = ""
 		}
 	}

@@ -109,6 +109,12 @@ func (c *Client) CheckFrame(ctx context.Context, id cdp.FrameID, op executor.Ope
 	return nil
 }
 
+// CanRead reports whether the client may read the document of a frame and those around it. It returns
+// false for an unknown frame.
+func (c *Client) CanRead(ctx context.Context, id cdp.FrameID) bool {
+	return c.CheckFrame(ctx, id, executor.OpRead, "") == nil
+}
+
 // CheckTop asks the gate whether op is allowed on what is known of the top document.
 func (c *Client) CheckTop(ctx context.Context, op executor.Operation, destination string) error {
 	s := c.Tree.Lock()

@@ -3,11 +3,13 @@ package frames
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"log/slog"
 	"maps"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/runtime"
@@ -28,6 +30,7 @@ type Tree struct {
 	log      *slog.Logger
 	timing   timing.Timing
 	wg       sync.WaitGroup
+	reports  Reports
 	changed  notify.Broadcast           // the state of the tab has changed
 	attached atomic.Int64               // see FramesAttached
 	loaded   atomic.Int64               // see DocumentsLoaded
@@ -108,6 +111,12 @@ func (t *Tree) TopFrame() cdp.FrameID { return t.main }
 // Log returns the logger of the tab.
 func (t *Tree) Log() *slog.Logger { return t.log }
 
+// Reports returns the receivers of what page scripts report.
+func (t *Tree) Reports() *Reports { return &t.reports }
+
+// Blocked returns ErrDialogOpen if a dialog blocks the page, and nil otherwise.
+func (t *Tree) Blocked() error { return t.observer.Blocked() }
+
 // Timing returns the durations of the tab.
 func (t *Tree) Timing() *timing.Timing { return &t.timing }
 
@@ -178,6 +187,22 @@ func (t *Tree) Await(ctx context.Context, cond func(*State) (bool, error)) error
 		return done || failed != nil
 	})
 	return cmp.Or(failed, err)
+}
+
+// Sleep sleeps for d. It returns an error early if a dialog opens or the tab is gone.
+func (t *Tree) Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	limit, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	err := t.AwaitUnblocked(limit, func(*State) (bool, error) {
+		return false, nil
+	})
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return nil
+	}
+	return err
 }
 
 // Obstruction returns why the page does not respond to commands, or nil if it does: the tab cannot be

@@ -81,14 +81,14 @@ var dashboard = promises{
 	}},
 	"A live view shows nothing of a tab": {
 		{
-			File:    "internal/page/live.go",
+			File:    "internal/live/live.go",
 			Old:     "	case known && !readable:\n",
-			New:     "	case known && !readable && t == nil:\n",
+			New:     "	case known && !readable && l == nil:\n",
 			Package: "./executor/chromium", Test: "^TestLiveView$",
 		},
 		{
-			File:    "internal/page/live_input.go",
-			Old:     "	if readable, _ := l.view.client.AllReadable(ctx); !readable {\n",
+			File:    "internal/live/input.go",
+			Old:     "	if readable, _ := l.client.AllReadable(ctx); !readable {\n",
 			New:     "	if false {\n",
 			Package: "./executor/chromium", Test: "^TestLiveView$",
 		},

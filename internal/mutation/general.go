@@ -129,7 +129,7 @@ var general = []Mutation{
 		"./executor/chromium", "TestExecutor/.*/gate$/^denied_document_is_hidden_from_all_methods$",
 	},
 	{
-		"Scripts are bound to the document that was checked", "internal/page/eval.go",
+		"Scripts are bound to the document that was checked", "internal/evaluate/evaluate.go",
 		`"uniqueContextId": d.MainWorld, "awaitPromise": await`, `"awaitPromise": await`,
 		"./executor/chromium", "TestExecutor/.*/gate/page_navigates_while_the_gate_decides_about_eval$",
 	},

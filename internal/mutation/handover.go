@@ -70,14 +70,14 @@ var handovers = promises{
 			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
 		},
 		{
-			File: "internal/page/entered.go",
-			Old:  "	if e.arrival == arrivalNew {\n		worlds = nil\n", New: "	if true {\n		worlds = nil\n",
+			File: "internal/entered/values.go",
+			Old:  "	if v.arrival == ArrivalNew {\n		worlds = nil\n", New: "	if true {\n		worlds = nil\n",
 			Test: "TestReturnedDocument",
 		},
 		{
-			File: "internal/page/entered_masker.go",
+			File: "internal/entered/masker.go",
 			Old:  "	s = m.Mask(s)\n", New: "",
-			Test: "TestMaskEntered",
+			Test: "TestMaskValue",
 		},
 	},
 	"Only the user answers the question of a handover": {

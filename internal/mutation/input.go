@@ -9,8 +9,8 @@ var input = promises{
 			Package: "./executor/chromium", Test: "TestExecutor/.*/denied_input$/unchecked_input_to_a_denied_frame",
 		},
 		{
-			File:    "internal/page/keyboard.go",
-			Old:     "	if err := v.focusAllowed(ctx, check, c.usesClipboard()); err != nil {\n		return true, ignoreInterruption(err)\n	}\n",
+			File:    "internal/input/keyboard.go",
+			Old:     "	if err := kb.focusAllowed(ctx, check, c.UsesClipboard()); err != nil {\n		return true, ignoreInterruption(err)\n	}\n",
 			New:     "",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/denied_input$/the_focus_moves_to_a_denied_frame_while_keys_are_typed",
 		},
@@ -40,12 +40,12 @@ var input = promises{
 		},
 		{
 			File:    "internal/page/eval.go",
-			Old:     "		v.releaseButtons(ctx) // the caller may not send the rest\n",
+			Old:     "		v.ReleaseButtons(ctx) // the caller may not send the rest\n",
 			New:     "",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/denied_input$/^buttons_pressed_before_raw_input",
 		},
 		{
-			File:    "internal/page/mouse.go",
+			File:    "internal/input/mouse.go",
 			Old:     "		if failed {",
 			New:     "		if failed && false {",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/denied_pointer$/^drag_by_steps$",

@@ -23,12 +23,12 @@ var pageText = promises{
 			Test: "^TestText$",
 		},
 		{
-			File: "internal/page/hit_target_check.go",
+			File: "internal/input/hit_target_check.go",
 			Old:  "f.Description, f.Message)", New: "f.Description, string(f.Message))",
 			Package: "./executor/chromium", Test: "^TestExecutor$/backend=chromium/fill_form$",
 		},
 		{
-			File: "internal/page/type.go",
+			File: "internal/input/type.go",
 			Old:  "	if len(text) <= maxNumber && ", New: "	if true || ",
 			Package: "./executor/chromium", Test: "^TestExecutor$/backend=chromium/fill_form$",
 		},

@@ -3,7 +3,7 @@ package mutation
 var secrets = promises{
 	"A secret is entered only in a document of one of its origins": {
 		{
-			File:    "internal/page/secret.go",
+			File:    "internal/input/secret_entry.go",
 			Old:     "|| !slices.Contains(s.Origins, d.Origin)",
 			New:     "",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/^secrets$/not_typed_in_documents_of_other_origins",
@@ -87,9 +87,9 @@ var secrets = promises{
 			Test: "^TestErrorsAreMasked$",
 		},
 		{
-			File:    "internal/page/entered_masker.go",
-			Old:     "		maskers = append(maskers, m)\n",
-			New:     "		_ = m\n",
+			File:    "internal/page/entered.go",
+			Old:     "(entered.Spans); ok {\n		maskers = append(maskers, m)\n",
+			New:     "(entered.Spans); ok {\n		_ = m\n",
 			Package: "./cmd/chrome-mcp", Test: "^TestSecretAttacks$/^values_read_in_parts$",
 		},
 	},

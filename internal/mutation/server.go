@@ -43,8 +43,8 @@ var server = promises{
 			Test: "TestPortSelectsProxyByCredentials",
 		},
 		{
-			File:    "internal/page/shared_browser.go",
-			Old:     "	case v.tab.opts.SharedBrowser:\n",
+			File:    "internal/input/clipboard.go",
+			Old:     "	case dev.opts.SharedBrowser:\n",
 			New:     "	case false:\n",
 			Package: "./executor/chromium", Test: "TestPoolIsolatesBackends",
 		},

@@ -61,14 +61,14 @@ func TestOverlappingBlockers(t *testing.T) {
 		await.Receive(t, "the browser to receive the command", c)
 	}
 	receive(added) // the page scripts, not a blocker
-	first := v.block(t.Context())
-	if _, err := v.startInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
+	first := v.Block(t.Context())
+	if _, err := v.StartInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := first.End(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	second := v.block(t.Context())
+	second := v.Block(t.Context())
 	receive(added)
 	receive(added)
 	mu.Lock()
@@ -143,8 +143,8 @@ func awaitRun(t *testing.T, run chan string, function, when string) {
 func TestSlowDocument(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, run, confirm := unconfirmedInput(t, false)
-		first := v.block(t.Context())
-		if _, err := v.startInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
+		first := v.Block(t.Context())
+		if _, err := v.StartInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
 			t.Fatal(err)
 		}
 		awaitRun(t, run, deniedscripts.BlockInput, "during the call")
@@ -152,7 +152,7 @@ func TestSlowDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 		awaitRun(t, run, deniedscripts.BlockInput, "after the call")
-		if err := v.block(t.Context()).End(t.Context()); err != nil {
+		if err := v.Block(t.Context()).End(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 { // longer than a block lasts
@@ -168,9 +168,9 @@ func TestSlowDocument(t *testing.T) {
 func TestLostInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, run, _ := unconfirmedInput(t, true)
-		b := v.block(t.Context())
+		b := v.Block(t.Context())
 		start := time.Now()
-		if _, err := v.startInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
+		if _, err := v.StartInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
 			t.Fatal(err)
 		}
 		if err := b.End(t.Context()); err != nil {
@@ -182,7 +182,7 @@ func TestLostInput(t *testing.T) {
 			t.Errorf("the document was unblocked after %v", d)
 		}
 		// The next call does not wait for the lost input.
-		next := v.block(t.Context())
+		next := v.Block(t.Context())
 		start = time.Now()
 		if err := next.End(t.Context()); err != nil {
 			t.Fatal(err)
@@ -206,7 +206,7 @@ func TestBlockedInNewDocument(t *testing.T) {
 			}
 			return nil
 		})})
-		blocker := v.block(t.Context())
+		blocker := v.Block(t.Context())
 		load(t, b, tab, 2)
 		b.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":"{\"blocked\":\"keydown\"}","executionContextId":2}`, BindingName))
 		load(t, b, tab, 3) // events are handled in order

@@ -80,7 +80,7 @@ func (t *Tab) Acquire(ctx context.Context) (release func(), err error) {
 	}
 	for {
 		s := t.tree.Lock()
-		changed, dialog, gone := t.tree.NextChange(), t.dialogs.open.Load(), s.Gone()
+		changed, dialog, gone := t.tree.NextChange(), t.dialogs.Open(), s.Gone()
 		s.Unlock()
 		handedOver := t.HandedOver()
 		switch {
@@ -94,7 +94,7 @@ func (t *Tab) Acquire(ctx context.Context) (release func(), err error) {
 				err = handedOverError(ctx)
 			}
 		case dialog != nil:
-			err = dialog.error()
+			err = dialog.Err()
 		}
 		if err != nil {
 			t.queue.release(slot)

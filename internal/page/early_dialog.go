@@ -9,6 +9,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/dialogs"
 )
 
 // A dialog that opened before we attached blocks the page like any other. But the browser reports
@@ -29,7 +30,7 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 		defer cancel()
 		err := answered(wait)
 		s := t.tree.Lock()
-		if d := t.dialogs.open.Load(); d != nil && d.early {
+		if d := t.dialogs.Open(); d != nil && d.Early {
 			t.setDialog(nil)
 		}
 		t.tree.NotifyChanged()
@@ -55,8 +56,8 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 		}
 		s := t.tree.Lock()
 		url := cmp.Or(s.LastKnown().URL, t.sess.Target().URL)
-		if t.dialogs.open.Load() == nil {
-			t.setDialog(&openDialog{Dialog: executor.Dialog{Type: executor.DialogUnknown}, sess: t.sess, url: url, early: true})
+		if t.dialogs.Open() == nil {
+			t.setDialog(&dialogs.Dialog{Dialog: executor.Dialog{Type: executor.DialogUnknown}, Session: t.sess, URL: url, Early: true})
 		}
 		t.tree.NotifyChanged()
 		s.Unlock()
@@ -72,12 +73,12 @@ func (t *Tab) dropsInput(ctx context.Context) bool {
 
 // dismissEarly closes an early dialog with a same-document navigation, at which the browser closes
 // the dialog.
-func (t *Tab) dismissEarly(ctx context.Context, d *openDialog, accept bool) error {
+func (t *Tab) dismissEarly(ctx context.Context, d *dialogs.Dialog, accept bool) error {
 	if accept {
 		return executor.Errorf(executor.ErrDialogOpen, "Dismiss it, or ask the user to answer it in the browser.",
 			"a dialog that opened before chrome-mcp attached to the tab cannot be accepted")
 	}
-	url := d.url
+	url := d.URL
 	if !strings.Contains(url, "#") {
 		url += "#"
 	}

@@ -38,7 +38,7 @@ func (t *Tab) recordHandover(frame cdp.FrameID, url string) bool {
 	if scheme == "" {
 		return false
 	}
-	t.handovers.add(handover{scheme, frame})
+	t.handovers.Add(handover{scheme, frame})
 	return true
 }
 
@@ -46,13 +46,13 @@ func (t *Tab) recordHandover(frame cdp.FrameID, url string) bool {
 // programs more than count times. Chrome detaches an extension's debugger at such a navigation. The
 // document stays, and the next call attaches to it again.
 func (t *Tab) detachedByHandover(err error, count int) bool {
-	return errors.Is(err, executor.ErrDetached) && t.handovers.count() > count && t.tree.Gone() == nil
+	return errors.Is(err, executor.ErrDetached) && t.handovers.Count() > count && t.tree.Gone() == nil
 }
 
 // handoversSince returns the note on the navigations to other programs after the first count.
 func (v *View) handoversSince(ctx context.Context, count int) string {
 	var notes []string
-	for _, h := range v.tab.handovers.since(count) {
+	for _, h := range v.tab.handovers.Since(count) {
 		link := "a link for another program"
 		if v.CanRead(ctx, string(h.frame)) {
 			link = fmt.Sprintf("the link to %q", h.scheme+":")

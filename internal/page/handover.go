@@ -166,7 +166,7 @@ func (v *View) takeBack(t *Tab) {
 	ctx, cancel := context.WithTimeout(context.Background(), t.timing.Resume)
 	defer cancel()
 	if t.opts.Attach != nil && t.EnsureAttached(ctx) != nil { // the connection was lost during the handover
-		t.entered.setUnknown()
+		t.entered.SetUnknown()
 	}
 	docs := t.tree.Documents()
 	v.maskEntered(context.Background(), t, docs)

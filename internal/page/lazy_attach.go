@@ -8,6 +8,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/entered"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
@@ -114,7 +115,7 @@ func (t *Tab) reattach(ctx context.Context) error {
 		if notify.IsClosed(done) {
 			return true, enabled
 		}
-		return t.dialogs.open.Load() != nil || s.Crashed(), nil
+		return t.dialogs.Open() != nil || s.Crashed(), nil
 	})
 	if err != nil {
 		return t.markDetached(err)
@@ -152,7 +153,7 @@ func (t *Tab) discardAttached(s *frames.State, err error) {
 	t.recording.Detached()
 	t.setDialog(nil)
 	t.responses.Detached()
-	t.inflight.clear()
-	t.entered.arrived(arrivalRestored, true, nil)
+	t.inflight.Clear()
+	t.entered.Arrived(entered.ArrivalRestored, true, nil)
 	t.tree.NotifyChanged()
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // Navigate loads url and waits until opts.Until is reached.
@@ -173,7 +174,7 @@ func (v *View) downloadNote(ctx context.Context, startedBefore int) string {
 	if d.More > 0 {
 		notes = append(notes, fmt.Sprintf("and %d more", d.More))
 	}
-	return joinNotes(notes...)
+	return pagetext.JoinNotes(notes...)
 }
 
 func describeDownload(d executor.Download) string {
@@ -187,7 +188,7 @@ func describeDownload(d executor.Download) string {
 // navigateAttached is navigateWith without attaching to the tab again if the debugger is detached
 // during the navigation.
 func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOptions, what string, start func(context.Context) (*navigationResult, error)) (*executor.Navigation, error) {
-	v.releaseButtons(ctx)
+	v.ReleaseButtons(ctx)
 	until := untilOf(opts)
 	if _, ok := lifecycleEvents[until]; !ok {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Use load, domcontentloaded, networkidle or commit.", "waitUntil %q is unknown", string(until))
@@ -195,7 +196,7 @@ func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOpti
 	if err := v.tab.unblock(ctx); err != nil {
 		return nil, err
 	}
-	passed, handovers := v.tab.autoClosed.count(), v.tab.handovers.count()
+	passed, handovers := v.tab.autoClosed.Count(), v.tab.handovers.Count()
 	startedBefore := 0
 	if v.opts.Downloads != nil {
 		startedBefore = v.opts.Downloads.Started()
@@ -215,7 +216,7 @@ func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOpti
 	switch {
 	case n.download:
 		nav.Note = "the URL is a download; the page did not change; " + v.downloadNote(ctx, startedBefore)
-	case n.failure == netErrAborted && v.tab.handovers.count() > handovers:
+	case n.failure == netErrAborted && v.tab.handovers.Count() > handovers:
 		nav.Note = v.handoversSince(ctx, handovers)
 	case n.failure == netErrAborted && v.emptyResponse(n.loader):
 		nav.Note = "the server returned no content; the page did not change"
@@ -250,10 +251,10 @@ func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOpti
 		if res.PDF {
 			nav.Note = notePDF
 		}
-		nav.Note = joinNotes(nav.Note, v.tab.truncatedNote())
+		nav.Note = pagetext.JoinNotes(nav.Note, v.tab.truncatedNote())
 		nav.Obstacle = v.tab.responseObstacle(nav.URL, nav.Title, nav.HTTPStatus)
 	}
-	nav.Note = joinNotes(nav.Note, v.autoClosedNote(ctx, passed))
+	nav.Note = pagetext.JoinNotes(nav.Note, v.autoClosedNote(ctx, passed))
 	return nav, nil
 }
 
@@ -313,14 +314,14 @@ func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until 
 		if err != nil || until != executor.UntilNetworkIdle {
 			return err
 		}
-		left, ok := t.inflight.idleIn()
+		left, ok := t.inflight.IdleIn()
 		if ok && left <= 0 {
 			return nil
 		}
 		if !ok {
 			left = pollInterval
 		}
-		if err := t.sleepUnlessDialog(ctx, left); err != nil {
+		if err := t.tree.Sleep(ctx, left); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/record"
 )
 
 // popups are the popup windows and new tabs that a page requested. The zero value is ready to use.
@@ -20,7 +21,7 @@ type popups struct {
 	mu    sync.Mutex  // guards total
 	total popupCounts // without newTabClicks
 	// newTabURLs are the URLs of new tabs that clicks requested, without an opener.
-	newTabURLs eventLog[string]
+	newTabURLs record.EventLog[string]
 }
 
 // popupCounts counts the popup windows that a page requested.
@@ -48,7 +49,7 @@ func (p *popups) counts() popupCounts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	counts := p.total
-	counts.newTabClicks = p.newTabURLs.count()
+	counts.newTabClicks = p.newTabURLs.Count()
 	return counts
 }
 
@@ -106,7 +107,7 @@ func blockedPopupsNote(n int) string {
 // the browser reports no opener, such as a click with the middle button. It waits until other has
 // started a navigation or ctx is done. It returns true at most once for each tab that was opened.
 func (t *Tab) OpenedWithoutOpener(ctx context.Context, other *Tab) bool {
-	if t.popups.newTabURLs.empty() {
+	if t.popups.newTabURLs.Empty() {
 		return false
 	}
 	var url string
@@ -117,7 +118,7 @@ func (t *Tab) OpenedWithoutOpener(ctx context.Context, other *Tab) bool {
 		}
 		return url != "", nil
 	})
-	return t.popups.newTabURLs.remove(func(requested string) bool { return requested == url })
+	return t.popups.newTabURLs.Remove(func(requested string) bool { return requested == url })
 }
 
 // WaitForInitialNavigation waits until the tab, which a page opened, has loaded the content of the
@@ -130,6 +131,6 @@ func (t *Tab) WaitForInitialNavigation(ctx context.Context) {
 		f := s.Top()
 		_, navigating := s.TopNavigation()
 		blank := f.URL() == "" || f.URL() == "about:blank"
-		return t.dialogs.open.Load() != nil || (f.World() != "" && !navigating && f.Reached("DOMContentLoaded") && (!blank || s.FirstURL() == "" && f.Reached("load"))), nil
+		return t.dialogs.Open() != nil || (f.World() != "" && !navigating && f.Reached("DOMContentLoaded") && (!blank || s.FirstURL() == "" && f.Reached("load"))), nil
 	})
 }

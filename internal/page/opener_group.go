@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/dialogs"
 )
 
 // An openerGroup is the set of tabs whose pages opened each other. They share a renderer process if
@@ -103,8 +104,8 @@ func (g *openerGroup) remove(t *Tab, closed bool) {
 }
 
 // setDialog records the open dialog; nil means none. The tree of t must be locked.
-func (t *Tab) setDialog(d *openDialog) {
-	t.dialogs.open.Store(d)
+func (t *Tab) setDialog(d *dialogs.Dialog) {
+	t.dialogs.SetOpen(d)
 	f := t.openerGroup
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -161,7 +161,7 @@ func TestScriptsInstalledOnce(t *testing.T) {
 			d := load(t, b, tab, 1)
 			b.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":%q,"executionContextId":%d}`, BindingName, installedReport, c.world))
 			received := make(chan struct{})
-			tab.reports.subscribe("after", func([]byte) { close(received) })
+			tab.tree.Reports().Subscribe("after", func([]byte) { close(received) })
 			b.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":"{\"token\":\"after\"}","executionContextId":1}`, BindingName))
 			<-received // so the report before it was received
 			title, err := d.Title(t.Context())

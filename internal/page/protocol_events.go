@@ -81,7 +81,7 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case "Page.windowOpen":
 		cdpconn.On(ev, cdppage.WindowOpen, func(e cdppage.EventWindowOpen) { t.popups.requested(ev.Session, e) })
 	case "Page.fileChooserOpened":
-		cdpconn.On(ev, cdppage.FileChooserOpened, t.fileChoosers.add)
+		cdpconn.On(ev, cdppage.FileChooserOpened, t.fileChoosers.Add)
 	case "Page.frameRequestedNavigation":
 		cdpconn.On(ev, cdppage.FrameRequestedNavigation, func(e cdppage.EventFrameRequestedNavigation) {
 			if e.Reason == cdppage.ClientNavigationReasonReload {
@@ -89,7 +89,7 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 			}
 			// This is the only event for a click with the middle button or with Control.
 			if e.Disposition == cdppage.ClientNavigationDispositionNewTab || e.Disposition == cdppage.ClientNavigationDispositionNewWindow {
-				t.popups.newTabURLs.add(e.URL)
+				t.popups.newTabURLs.Add(e.URL)
 			}
 		})
 	case "Page.lifecycleEvent":
@@ -100,7 +100,7 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 		cdpconn.On(ev, cdppage.FrameStoppedLoading, func(e cdppage.EventFrameStoppedLoading) {
 			if f := s.Frame(e.FrameID); f != nil {
 				// The end of the request of an out-of-process document may have been before we attached.
-				t.inflight.done(network.RequestID(f.Loader()))
+				t.inflight.Done(network.RequestID(f.Loader()))
 			}
 		})
 	case "Page.javascriptDialogOpening":
@@ -123,7 +123,7 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case "Inspector.targetCrashed":
 		cdpconn.On(ev, inspector.TargetCrashed, func(inspector.EventTargetCrashed) {
 			if ev.Session == t.sess {
-				t.inflight.clear()
+				t.inflight.Clear()
 				t.setDialog(nil)
 				after = func() { t.emit(Event{Kind: executor.EventTabCrashed}) }
 			}
@@ -136,13 +136,13 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 			t.shield.Forget(ev.Child)
 		}
 	case "Page.screencastFrame":
-		if live := t.live.Load(); live != nil {
-			cdpconn.On(ev, cdppage.ScreencastFrame, live.put)
+		if shown := t.live.Load(); shown != nil {
+			cdpconn.On(ev, cdppage.ScreencastFrame, shown.Put)
 		}
 		return nil
 	case "Network.requestWillBeSent":
 		cdpconn.On(ev, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) {
-			t.inflight.sent(e)
+			t.inflight.Sent(e)
 			t.recording.RequestSent(s, ev.Session, e)
 			if e.Type == network.ResourceTypeDocument && e.FrameID == t.main && e.Request != nil {
 				t.responses.Requested(record.DocumentRequest{Loader: e.LoaderID, Method: e.Request.Method, URL: e.Request.URL})
@@ -151,7 +151,7 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case "Network.responseReceived":
 		cdpconn.On(ev, network.ResponseReceived, func(e network.EventResponseReceived) {
 			t.recording.ResponseReceived(s, ev.Session, e)
-			t.inflight.responded(e)
+			t.inflight.Responded(e)
 			switch {
 			case e.Type != network.ResourceTypeDocument || e.Response == nil:
 			case e.FrameID == t.main:
@@ -161,16 +161,16 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 			}
 		})
 	case "Network.dataReceived":
-		cdpconn.On(ev, network.DataReceived, func(e network.EventDataReceived) { t.inflight.receivedData(e.RequestID) })
+		cdpconn.On(ev, network.DataReceived, func(e network.EventDataReceived) { t.inflight.ReceivedData(e.RequestID) })
 		return nil // no notify: data only makes the network busy for longer
 	case "Network.loadingFinished":
 		cdpconn.On(ev, network.LoadingFinished, func(e network.EventLoadingFinished) {
-			t.inflight.done(e.RequestID)
+			t.inflight.Done(e.RequestID)
 			t.recording.LoadingFinished(e)
 		})
 	case "Network.loadingFailed":
 		cdpconn.On(ev, network.LoadingFailed, func(e network.EventLoadingFailed) {
-			t.inflight.done(e.RequestID)
+			t.inflight.Done(e.RequestID)
 			t.recording.LoadingFailed(e)
 			if e.Type == network.ResourceTypeDocument && ev.Session == t.sess {
 				t.responses.Failed(e.ErrorText)
@@ -232,7 +232,7 @@ func (t *Tab) pageError(s *frames.State, sess *cdpconn.Session, d *runtime.Excep
 	if d.Exception != nil && d.Exception.Description != "" {
 		text = d.Exception.Description
 	}
-	t.errors.add(pageError{pagetext.FirstLine(text), frame})
+	t.errors.Add(pageError{pagetext.FirstLine(text), frame})
 }
 
 // handleBindingCall passes the report of a page script to the subscriber of its token.
@@ -262,7 +262,7 @@ func (t *Tab) handleBindingCall(s *frames.State, sess *cdpconn.Session, e runtim
 		t.shield.RecordBlocked(s.Document(from), head.Blocked)
 	}
 	if head.Entered != nil && from != nil && t.HandedOver() {
-		t.entered.report(from.World(), head.Entered.Number, head.Entered.Content)
+		t.entered.Report(from.World(), head.Entered.Number, head.Entered.Content)
 	}
-	t.reports.deliver(head.Token, []byte(e.Payload))
+	t.tree.Reports().Deliver(head.Token, []byte(e.Payload))
 }

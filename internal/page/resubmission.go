@@ -12,6 +12,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/dialogs"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
@@ -163,8 +164,8 @@ func (v *View) loadAgain(ctx context.Context, resubmit bool, method string, para
 	if err == nil {
 		n, err = v.waitForCommit(ctx, before)
 	}
-	if d := v.tab.dialogs.open.Load(); d != nil && resubmit {
-		d.resubmit.Store(true)
+	if d := v.tab.dialogs.Open(); d != nil && resubmit {
+		d.Resubmit.Store(true)
 	}
 	if ctx.Err() != nil {
 		v.stop() // before the guard ends
@@ -204,15 +205,15 @@ func (g *resubmissionGuard) await(ctx context.Context) error {
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.timing.ErrorPage)
 	defer cancel()
 	_ = t.tree.Await(limit, func(s *frames.State) (bool, error) {
-		return g.decided.Load() || t.dialogs.open.Load() != nil || s.Top().Loader() != g.before.loader, nil
+		return g.decided.Load() || t.dialogs.Open() != nil || s.Top().Loader() != g.before.loader, nil
 	})
 	return g.error()
 }
 
 // guardLeaving is called before the answer to a dialog that delays leaving the page: the page may be
 // left because it is loaded again. It returns nil if no guard is needed.
-func (v *View) guardLeaving(ctx context.Context, d *openDialog, a executor.DialogAnswer) (*resubmissionGuard, error) {
-	if d.Type != executor.DialogBeforeUnload || !a.Accept || d.resubmit.Load() || v.tab.madeByGET() {
+func (v *View) guardLeaving(ctx context.Context, d *dialogs.Dialog, a executor.DialogAnswer) (*resubmissionGuard, error) {
+	if d.Type != executor.DialogBeforeUnload || !a.Accept || d.Resubmit.Load() || v.tab.madeByGET() {
 		return nil, nil
 	}
 	return v.installGuard(ctx, hintResubmit, v.tab.sess.Call) // Tree.Command does not wait while a dialog is open

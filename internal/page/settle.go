@@ -9,17 +9,20 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
+	cdppage "github.com/chromedp/cdproto/page"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/input"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/reading"
 )
 
 // A changeTracker records the state of a page before an action, to report what the action changed.
 type changeTracker struct {
+	effects        input.Effects
 	v              *View
 	token          string
 	start          time.Time
@@ -31,42 +34,42 @@ type changeTracker struct {
 	seq            int // sequence number of the newest request before
 	errCount       int
 	popups         popupCounts        // popup windows that the page had requested
-	choosers       int                // file choosers that the page had requested
 	navigations    int                // navigations of the top frame that had started
 	handovers      int                // navigations to other programs before
 	downloads      int                // downloads that had started
 	autoClosed     int                // dialogs that had been closed automatically
-	file           bool               // the click was on a download link, which starts no navigation
-	changed        bool               // earlier input of the action may have changed the page
-	invalid        bool               // the click submitted no form, because fields are invalid
-	brief          bool               // do not wait for an animation frame if the DOM has not changed
-	plain          bool               // also do not wait for one if the page did nothing
-	hung           bool               // the page has not responded for a long time: do not wait for it again
 	quietContextID string             // isolated world of the top document when it was quiet
 	newTitle       string             // title of that document
 	mutated        bool               // the DOM of a document has changed since
 	seen           reading.Prefetched // outline of that document
 	pendingQuiet   *cdpconn.Pending   // query that begin sent to doc; nil if it sent none
 	ended          int                // number of requests that had ended when the page was last queried
-	target         *elements.Shown    // the action's target, if its change is reported; otherwise nil
 	targetChange   *elements.Change   // how its element has changed since
 	targetCompared bool               // targetChange is known
-	entered        []*enteredField    // the fields into which the action entered text
+}
+
+// Effects implements input.Watch.
+func (w *changeTracker) Effects() *input.Effects { return &w.effects }
+
+// DetachedByHandover implements input.Watch.
+func (w *changeTracker) DetachedByHandover(err error) bool {
+	return w.v.tab.detachedByHandover(err, w.handovers)
 }
 
 // watch starts to track changes. It does not wait.
 func (v *View) watch() *changeTracker {
 	t := v.tab
 	w := &changeTracker{v: v, token: rand.Text(), start: time.Now()}
+	w.effects.Handled = w.begin
 	s := t.tree.Lock()
 	f := s.Top()
 	w.doc = s.Document(f)
 	w.loader, w.url = f.Loader(), f.URL()
 	w.navigations = s.NavigationsStarted()
-	w.seq, _ = t.inflight.counts()
-	w.errCount, w.autoClosed, w.handovers = t.errors.count(), t.autoClosed.count(), t.handovers.count()
-	w.popups, w.choosers = t.popups.counts(), t.fileChoosers.count()
-	dialog := t.dialogs.open.Load() != nil
+	w.seq, _ = t.inflight.Counts()
+	w.errCount, w.autoClosed, w.handovers = t.errors.Count(), t.autoClosed.Count(), t.handovers.Count()
+	w.popups, w.effects.Choosers = t.popups.counts(), t.fileChoosers.Count()
+	dialog := t.dialogs.Open() != nil
 	s.Unlock()
 	w.lastTitle = t.tree.LastTitle()
 	if v.opts.Downloads != nil {
@@ -79,17 +82,17 @@ func (v *View) watch() *changeTracker {
 	return w
 }
 
-// end removes what watch installed in the page.
-func (w *changeTracker) end() {
+// End removes what watch installed in the page.
+func (w *changeTracker) End() {
 	w.v.tab.interceptFileChoosers(false)
 	if w.doc != nil && w.title != nil && w.doc.IsCurrent() {
 		w.doc.Start(context.Background(), "stopTracking", w.token)
 	}
 }
 
-// finish ends the input of the call, and then calls settle. It returns ErrPolicyDenied if a denied
+// Finish ends the input of the call, and then calls settle. It returns ErrPolicyDenied if a denied
 // document would have received input.
-func (w *changeTracker) finish(ctx context.Context) (executor.Changes, error) {
+func (w *changeTracker) Finish(ctx context.Context) (executor.Changes, error) {
 	if err := w.v.tab.shield.Unblock(ctx, &w.v.client); err != nil && !w.v.tab.detachedByHandover(err, w.handovers) {
 		return executor.Changes{}, err
 	}
@@ -108,22 +111,25 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 	}
 	rewritten := ""
 	if err == nil {
-		rewritten = w.rewrittenFields(limit)
+		var read bool
+		if rewritten, read = w.v.RewrittenFields(limit, w.effects.Entered); read {
+			w.mutated, w.seen = true, reading.Prefetched{} // the values in it are older
+		}
 	}
 	t := w.v.tab
 	s := t.tree.Lock()
 	gone := s.Unusable()
-	dialog := t.dialogs.open.Load()
-	c.Pending = t.inflight.since(w.seq)
+	dialog := t.dialogs.Open()
+	c.Pending = t.inflight.Since(w.seq)
 	chooser := ""
-	if t.fileChoosers.count() != w.choosers {
+	if t.fileChoosers.Count() != w.effects.Choosers {
 		chooser = chooserNote
 	}
 	files, filesLimit := 0, t.timing.Download
-	if (s.NavigationsStarted() != w.navigations || w.file) && s.Top().Loader() == w.loader && dialog == nil {
+	if (s.NavigationsStarted() != w.navigations || w.effects.File) && s.Top().Loader() == w.loader && dialog == nil {
 		files = 1 // a navigation that did not commit, or a download link
 	}
-	if w.file {
+	if w.effects.File {
 		filesLimit = t.timing.LinkDownload
 	}
 	s.Unlock()
@@ -131,14 +137,14 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 		redacted := w.v.redactedDialog(ctx, dialog)
 		c.Dialog = &redacted
 	}
-	for _, e := range t.errors.since(w.errCount) {
+	for _, e := range t.errors.Since(w.errCount) {
 		if w.v.CanRead(ctx, string(e.frame)) {
 			c.Errors = append(c.Errors, e.text)
 		}
 	}
 	blocked := ""
 	defer func() {
-		c.Note = joinNotes(rewritten, chooser, blocked, w.v.handoversSince(ctx, w.handovers), w.v.autoClosedNote(ctx, w.autoClosed), c.Note)
+		c.Note = pagetext.JoinNotes(rewritten, chooser, blocked, w.v.handoversSince(ctx, w.handovers), w.v.autoClosedNote(ctx, w.autoClosed), c.Note)
 	}()
 	if w.v.opts.NewTabs != nil {
 		c.NewTabs, blocked = w.newTabs(ctx)
@@ -177,7 +183,7 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return c, context.Cause(ctx)
 	}
-	c.Note = joinNotes(c.Note, unreadNote(err))
+	c.Note = pagetext.JoinNotes(c.Note, unreadNote(err))
 	return c, nil
 }
 
@@ -218,15 +224,15 @@ type quietOptions struct {
 
 // queryQuiet sends the query that the page answers when it is quiet, after limit at the latest.
 func (w *changeTracker) queryQuiet(ctx context.Context, d *frames.Document, limit time.Duration) (*cdpconn.Pending, error) {
-	_, w.ended = w.v.tab.inflight.counts()
+	_, w.ended = w.v.tab.inflight.Counts()
 	o := quietOptions{
-		Quiet: w.v.tab.timing.Quiet.Milliseconds(), Max: limit.Milliseconds(), Brief: w.brief, Plain: w.plain, Unseen: w.v.After(ctx) == executor.AfterNone,
+		Quiet: w.v.tab.timing.Quiet.Milliseconds(), Max: limit.Milliseconds(), Brief: w.effects.Brief, Plain: w.effects.Plain, Unseen: w.v.After(ctx) == executor.AfterNone,
 		Outline: w.v.ReportsOutline(ctx), Since: w.v.elements.Refs().Since(d.World),
 	}
 	if !o.Brief && !o.Unseen {
 		o.Timers = w.v.tab.timing.TimedChange.Milliseconds()
 	}
-	if s := w.target; s != nil && s.Doc.World == d.World && !o.Outline {
+	if s := w.effects.Target; s != nil && s.Doc.World == d.World && !o.Outline {
 		o.Target = s.Reference()
 	}
 	return d.Start(ctx, "waitForQuiet", w.token, o)
@@ -245,7 +251,7 @@ func (w *changeTracker) waitForQuiet(ctx context.Context) error {
 		}
 		left := max(limits.Settle-time.Since(start), limits.Quiet)
 		grace := limits.Script
-		if w.hung {
+		if w.effects.Hung {
 			grace = 0
 		}
 		limit, cancel := context.WithTimeout(ctx, left+grace)
@@ -270,7 +276,7 @@ func (w *changeTracker) waitForQuiet(ctx context.Context) error {
 			return err
 		}
 		w.quietContextID, w.newTitle, w.mutated = d.World, at.Title, w.mutated || at.Changed
-		if s := w.target; s != nil && s.Doc.World == d.World && !w.v.ReportsOutline(ctx) {
+		if s := w.effects.Target; s != nil && s.Doc.World == d.World && !w.v.ReportsOutline(ctx) {
 			w.targetChange, w.targetCompared = at.Target, true
 		}
 		w.seen = reading.Prefetched{World: d.World, Surveyed: at.Changed, Raw: at.Outline}
@@ -315,8 +321,8 @@ func (w *changeTracker) waitForNavigation(ctx context.Context) error {
 func (w *changeTracker) waitForRequests(ctx context.Context, left time.Duration) (busy bool, err error) {
 	t := w.v.tab
 	s := t.tree.Lock()
-	n := t.inflight.since(w.seq)
-	_, ended := t.inflight.counts()
+	n := t.inflight.Since(w.seq)
+	_, ended := t.inflight.Counts()
 	_, navigating := s.TopNavigation()
 	s.Unlock()
 	if navigating {
@@ -329,7 +335,7 @@ func (w *changeTracker) waitForRequests(ctx context.Context, left time.Duration)
 	defer cancel()
 	err = t.tree.AwaitUnblocked(limit, func(s *frames.State) (bool, error) {
 		_, navigating := s.TopNavigation()
-		return navigating || t.inflight.since(w.seq) == 0, nil
+		return navigating || t.inflight.Since(w.seq) == 0, nil
 	})
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		return false, nil
@@ -403,14 +409,14 @@ func (w *changeTracker) fillChanges(ctx context.Context, c *executor.Changes) er
 	}
 	w.v.tab.tree.NoteTitle(d.World, title)
 	err = w.v.Changes(ctx, d, c, w.mutated || moved || d.World != w.quietContextID, w.seen)
-	c.Note = joinNotes(c.Note, w.targetNote(ctx))
+	c.Note = pagetext.JoinNotes(c.Note, w.targetNote(ctx))
 	return err
 }
 
 // targetNote returns a note with the new name of the element that an action was on, if the rest of the
 // result does not show it.
 func (w *changeTracker) targetNote(ctx context.Context) string {
-	s, v := w.target, w.v
+	s, v := w.effects.Target, w.v
 	if s == nil || !s.Doc.IsCurrent() || s.Ref == "" && !v.CanRead(ctx, string(s.Doc.Frame)) {
 		return ""
 	}
@@ -426,3 +432,14 @@ func (w *changeTracker) targetNote(ctx context.Context) string {
 	}
 	return v.elements.ReceiveChange(s, c)
 }
+
+// interceptFileChoosers sets whether the browser reports a requested file chooser to us instead of
+// showing it to the user. It does not wait for the browser.
+func (t *Tab) interceptFileChoosers(enabled bool) {
+	for _, s := range t.tree.Sessions() {
+		s.Start(context.Background(), "Page.setInterceptFileChooserDialog", cdppage.SetInterceptFileChooserDialogParams{Enabled: enabled})
+	}
+}
+
+// chooserNote is the note on an action after which the page requested a file chooser.
+const chooserNote = "the page opened a file chooser; no file was provided"

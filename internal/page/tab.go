@@ -23,8 +23,12 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/dialogs"
 	"github.com/chrome-mcp/chrome-mcp/internal/emulate"
+	"github.com/chrome-mcp/chrome-mcp/internal/entered"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/input"
+	"github.com/chrome-mcp/chrome-mcp/internal/live"
 	"github.com/chrome-mcp/chrome-mcp/internal/record"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
@@ -116,7 +120,7 @@ type Tab struct {
 	openedAt    time.Time // when we learned of the tab; never changes
 
 	shield          *shield.Shield
-	dialogs         dialogs
+	dialogs         dialogs.State
 	recording       *record.Recorder
 	emulation       *emulate.Emulator
 	rendering       backgroundRendering
@@ -125,18 +129,17 @@ type Tab struct {
 	beforeHandover  atomic.Pointer[frames.LastKnownPage] // the page of the tab when it was handed over last; nil if another tab of the group was
 	quotaOrigins    map[string]bool                      // see limitStorage; used only by consumeEvents
 	intercepting    atomic.Bool                          // opts.RequestFilter is enabled
-	live            atomic.Pointer[liveView]             // uses the screencast of the tab; nil if there is none
-	pressed         pressedButtons
-	reports         reportSubscriptions
-	inflight        inflightRequests
+	live            atomic.Pointer[live.View]            // uses the screencast of the tab; nil if there is none
+	buttons         input.Buttons
+	inflight        record.Inflight
 	responses       record.Documents
 	floods          logFloods
 	popups          popups
-	entered         entered
-	errors          eventLog[pageError]        // uncaught errors of the page
-	handovers       eventLog[handover]         // navigations to other programs
-	autoClosed      eventLog[autoClosedDialog] // dialogs that were closed because the page was navigating
-	fileChoosers    eventLog[cdppage.EventFileChooserOpened]
+	entered         entered.Values
+	errors          record.EventLog[pageError]        // uncaught errors of the page
+	handovers       record.EventLog[handover]         // navigations to other programs
+	autoClosed      record.EventLog[autoClosedDialog] // dialogs that were closed because the page was navigating
+	fileChoosers    record.EventLog[cdppage.EventFileChooserOpened]
 	resubmission    atomic.Pointer[resubmissionGuard] // nil while no call needs one
 
 	attaching chan struct{} // holds a token while a call attaches to the target
@@ -159,7 +162,7 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 	t.tree = frames.New(sess, t.main, frameObserver{t}, installScript(), t.log, t.timing)
 	t.shield = shield.New(t.tree)
 	t.emulation = emulate.New(emulate.Options{Tree: t.tree, OwnProcess: t.ownsRendererProcess(), Intercepted: opts.RequestFilter != nil, SetPermission: opts.SetPermission})
-	t.inflight.quiet = t.timing.NetworkIdle
+	t.inflight.Quiet = t.timing.NetworkIdle
 	t.own.Store(opts.Own)
 	if opts.Opener != nil {
 		t.openerGroup = opts.Opener.openerGroup

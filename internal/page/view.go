@@ -13,6 +13,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/emulate"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/input"
 	"github.com/chrome-mcp/chrome-mcp/internal/reading"
 	"github.com/chrome-mcp/chrome-mcp/internal/sitedata"
 )
@@ -25,6 +26,7 @@ type View struct {
 	*sitedata.Store
 	*reading.Reader
 	*capture.Camera
+	*input.Actor
 
 	tab      *Tab
 	client   frames.Client
@@ -80,6 +82,11 @@ func (t *Tab) NewView(opts ViewOptions) *View {
 	v.elements = elements.New(&v.client, v.checkSelector)
 	v.Reader = reading.New(&v.client, v.elements, reading.Options{AfterAction: opts.AfterAction, Obstacle: t.obstacleOf, WholeSpans: v.wholeSpans})
 	v.Camera = capture.New(&v.client, v.elements, v.Reader, capture.Options{Masked: v.maskedFields, CheckPrint: v.checkPrint, NotRendered: t.notRendered})
+	v.Actor = input.New(&v.client, v.elements, input.Options{
+		Shield: t.shield, Buttons: &t.buttons, FileChoosers: &t.fileChoosers, Watch: func() input.Watch { return v.watch() },
+		ReportsOutline: v.ReportsOutline, Touch: t.emulation.Touch, Inflight: func() int { return t.inflight.Since(0) }, DelayAnswers: t.dialogs.DelayAnswers,
+		Secrets: opts.Secrets, BeginSecret: t.openerGroup.beginSecret, SharedBrowser: t.opts.SharedBrowser, UserClipboard: t.opts.UserClipboard,
+	})
 	v.Controls = t.emulation.For(&v.client)
 	v.Store = sitedata.New(&v.client, sitedata.Options{Mask: v.maskTruncated, Navigate: func(ctx context.Context, url string) error {
 		_, err := v.Navigate(ctx, url, nil)
@@ -94,7 +101,7 @@ func (v *View) Tab() *Tab { return v.tab }
 // unmasked returns an error if op depends on the content of a document in which the user entered
 // something that is not masked yet.
 func (v *View) unmasked(ctx context.Context, d *frames.Document, op executor.Operation) error {
-	if v.tab.entered.hasReturned(d) { // possibly during this call
+	if v.tab.entered.HasReturned(d) { // possibly during this call
 		v.MaskPending(ctx)
 	}
 	return v.tab.unmaskedError(d, op)
@@ -134,11 +141,11 @@ func (v *View) Info(ctx context.Context) (url, title, origin string, err error) 
 	limit, cancel := context.WithTimeout(ctx, t.timing.World)
 	t.tree.Await(limit, func(s *frames.State) (bool, error) {
 		f := s.Top()
-		return s.Detached() || t.dialogs.open.Load() != nil || f.World() != "" || f.Loader() == "", nil
+		return s.Detached() || t.dialogs.Open() != nil || f.World() != "" || f.Loader() == "", nil
 	})
 	cancel()
 	s := t.tree.Lock()
-	d, dialog := s.Document(s.Top()), t.dialogs.open.Load() != nil
+	d, dialog := s.Document(s.Top()), t.dialogs.Open() != nil
 	detached := s.Detached()
 	lastKnown := s.LastKnown()
 	_, navigating := s.TopNavigation()
@@ -180,7 +187,7 @@ func (v *View) Info(ctx context.Context) (url, title, origin string, err error) 
 
 // DialogNote returns a note on the dialog that blocks the page, or "" if there is none.
 func (v *View) DialogNote() string {
-	if err := v.tab.dialogs.error(); err != nil {
+	if err := v.tab.dialogs.Err(); err != nil {
 		return err.(*executor.Error).Message()
 	}
 	return ""
@@ -189,7 +196,7 @@ func (v *View) DialogNote() string {
 // CanRead reports whether the gate allows reading the document of a frame and of all frames around
 // it. It returns false for an unknown frame.
 func (v *View) CanRead(ctx context.Context, frame string) bool {
-	return v.client.CheckFrame(ctx, cdp.FrameID(frame), executor.OpRead, "") == nil
+	return v.client.CanRead(ctx, cdp.FrameID(frame))
 }
 
 // KnowsDocument reports whether the document that a frame of the tab shows is known, so that a check
@@ -216,4 +223,15 @@ func (v *View) DownloadCookies(ctx context.Context, url string) ([]*http.Cookie,
 		return nil, err
 	}
 	return v.RequestCookies(ctx, url)
+}
+
+// Release releases the buttons that Mouse left pressed, resets emulation, and ends the handover of the
+// client. It is called when a session ends.
+func (v *View) Release() {
+	if v.tab.openerGroup.handoverView() == v {
+		v.endHandover()
+	}
+	v.ReleaseButtons(context.Background())
+	_ = v.tab.shield.Unblock(context.Background(), &v.client)
+	v.Controls.Reset()
 }

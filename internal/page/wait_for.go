@@ -11,6 +11,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
+	"github.com/chrome-mcp/chrome-mcp/internal/evaluate"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/urlglob"
@@ -46,7 +47,7 @@ func (v *View) WaitFor(ctx context.Context, cond executor.WaitCondition) (*execu
 	}
 	limit, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if err := v.tab.sleepUnlessDialog(limit, cond.Time); err != nil {
+	if err := v.tab.tree.Sleep(limit, cond.Time); err != nil {
 		return nil, err
 	}
 	for {
@@ -68,22 +69,6 @@ func (v *View) WaitFor(ctx context.Context, cond executor.WaitCondition) (*execu
 			return nil, err
 		}
 	}
-}
-
-// sleepUnlessDialog sleeps for d. It returns an error early if a dialog opens or the tab is gone.
-func (t *Tab) sleepUnlessDialog(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	limit, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	err := t.tree.AwaitUnblocked(limit, func(*frames.State) (bool, error) {
-		return false, nil
-	})
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return nil
-	}
-	return err
 }
 
 // A waiter is one call of WaitFor.
@@ -181,18 +166,18 @@ func (w *waiter) evaluate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		remote, exception, err := evaluate(ctx, top, w.cond.Expression, true)
-		releaseEval(ctx, top, remote)
+		remote, exception, err := evaluate.Expression(ctx, top, w.cond.Expression, true)
+		evaluate.Release(ctx, top, remote)
 		if err := cmp.Or(guarded(), err); err != nil {
 			return err
 		}
-		if exception != nil && isSyntaxError(exception) {
-			return executor.Errorf(executor.ErrEvalFailed, "Correct the expression.", "%s", pagetext.Text(exceptionText(exception)))
+		if exception != nil && evaluate.IsSyntaxError(exception) {
+			return executor.Errorf(executor.ErrEvalFailed, "Correct the expression.", "%s", pagetext.Text(evaluate.ExceptionText(exception)))
 		}
-		if exception == nil && remote.isWritten(w.cond.Expression) {
+		if exception == nil && remote.IsWritten(w.cond.Expression) {
 			return executor.Errorf(executor.ErrBadArgs, "Call it, like (() => window.ready)(), or write its body: window.ready.", "the expression is a function, which is always true")
 		}
-		if exception != nil || !remote.truthy() {
+		if exception != nil || !remote.Truthy() {
 			unmet = append(unmet, "expression")
 		}
 	}
@@ -211,7 +196,7 @@ func (t *Tab) hasReached(state executor.WaitUntil) bool {
 	if state != executor.UntilNetworkIdle {
 		return true
 	}
-	left, ok := t.inflight.idleIn()
+	left, ok := t.inflight.IdleIn()
 	return ok && left <= 0
 }
 

@@ -1,0 +1,248 @@
+package input
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+)
+
+// actionabilityOptions are the ActionabilityOptions of js/actionability.js.
+type actionabilityOptions struct {
+	Hit      *bool `json:"hit,omitempty"`
+	Editable bool  `json:"editable,omitempty"`
+	Field    bool  `json:"-"` // wait for the field that the element represents: see fieldOf in js/fields.js
+	// Entry, if not nil, starts the text entry when the field accepts text.
+	Entry   *entryStart `json:"entry,omitempty"`
+	Timeout int64       `json:"timeout"` // milliseconds
+	// Patience is how long, in milliseconds, an actionability failure must last, with nothing in
+	// progress, before the script returns it. Again means that the script returned one before.
+	Patience int64 `json:"patience"`
+	// Elsewhere is how long, in milliseconds, changes elsewhere in the document count as something in
+	// progress.
+	Elsewhere int64 `json:"elsewhere"`
+	Again     bool  `json:"again"`
+	// Selector is the selector that found the element, or "" for a ref. While the element is not
+	// visible, another match of the selector may become visible.
+	Selector string `json:"selector,omitempty"`
+}
+
+// actionabilityResult is the actionPoint or the ActionabilityFailure of js/actionability.js.
+type actionabilityResult struct {
+	OK      bool            `json:"ok"`
+	X       float64         `json:"x"`
+	Y       float64         `json:"y"`
+	Pinch   [2]float64      `json:"pinch"`
+	Moved   bool            `json:"moved"`
+	Frame   int             `json:"frame"`
+	Problem string          `json:"problem"`
+	Detail  string          `json:"detail"`
+	Busy    bool            `json:"busy"`
+	Info    *fieldInfo      `json:"info"`
+	Entry   *focusResult    `json:"entry"`
+	By      *elements.Found `json:"by"`
+}
+
+// An actionPoint is a point of the tab's viewport, in CSS pixels. While it is computed, it is
+// relative to the document that was reached between the element's own and the top one.
+type actionPoint struct {
+	x, y float64
+	path []*frames.Document // from the element's document to the top document
+	// inner is the same point in the viewport of the element's own document.
+	inner [2]float64
+	// frame is the document of the frame that the point is in, if the element is an iframe or has
+	// one at the point. That document receives the events.
+	frame *frames.Document
+	// moved means that the element moved or was scrolled before it was stable, or that one of the
+	// frames around it is an out-of-process iframe.
+	moved bool
+	// field describes the field, if Field was set.
+	field *fieldInfo
+	// entry is the result of the start of the text entry, if it was started.
+	entry *focusResult
+}
+
+// waitActionable waits until el is actionable and returns the action point in the tab's viewport.
+// It returns ErrNotActionable with the reason if el does not become actionable before the deadline
+// of ctx, or if the failure persists for Timing.Actionability with nothing in progress.
+func (w *waiter) waitActionable(ctx context.Context, el *element, opts actionabilityOptions) (*actionPoint, error) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		end = time.Now().Add(executor.DefaultActionTimeout)
+	}
+	limits := w.timing
+	ctx, cancel := deadline.Extend(ctx, limits.Script)
+	defer cancel()
+	opts.Patience, opts.Elsewhere, opts.Selector = limits.Actionability.Milliseconds(), limits.ChangesElsewhere.Milliseconds(), el.Selector
+	for quiet := time.Now(); ; {
+		// The page script ends in time and returns the reason.
+		opts.Timeout = max(time.Until(end).Milliseconds(), 50)
+		p, problem, err := w.checkActionability(ctx, el, opts)
+		switch {
+		case errors.Is(err, frames.ErrDocumentGone), problem != nil && problem.Problem == "gone":
+			return nil, w.finder.RemovedBeforeActionError(ctx, el.Element)
+		case err != nil:
+			return nil, frames.TimeoutAs(err, "the element to become actionable")
+		case problem == nil:
+			return p, nil
+		}
+		if problem.Busy {
+			quiet = time.Now()
+		}
+		again := problem.retry && time.Since(quiet) < limits.Actionability
+		if !again && problem.Problem != optionOfClosedList && w.opts.Inflight() > 0 && w.pause(ctx) {
+			again = true
+			opts.Patience, opts.Again = limits.RequestActionability.Milliseconds(), true
+		}
+		if !again || time.Until(end) < limits.Recheck {
+			return nil, w.notActionable(ctx, el, problem)
+		}
+	}
+}
+
+// optionOfClosedList is the failure of an option whose list shows only its selected option. Nothing in
+// progress in the page resolves it.
+const optionOfClosedList = "folded"
+
+// An actionabilityFailure is the reason why an element is not actionable.
+type actionabilityFailure struct {
+	actionabilityResult
+	doc   *frames.Document // the document in which the failure was found
+	retry bool             // doc is above the element's own document, so another check may help
+}
+
+// checkActionability waits in the page for el to become actionable, and computes the action point.
+// It returns either the point, or the failure that is left after opts.Timeout or opts.Patience.
+func (w *waiter) checkActionability(ctx context.Context, el *element, opts actionabilityOptions) (*actionPoint, *actionabilityFailure, error) {
+	var got actionabilityResult
+	script := "waitActionable"
+	if opts.Field {
+		script = "waitEditable"
+	}
+	if err := w.finder.Call(ctx, el.Element, &got, script, el.ID, opts); err != nil {
+		return nil, nil, err
+	}
+	if got.Problem == "click" {
+		return &actionPoint{field: got.Info}, nil, nil // the click waits itself
+	}
+	if !got.OK {
+		return nil, &actionabilityFailure{actionabilityResult: got, doc: el.Doc}, nil
+	}
+	p := &actionPoint{x: got.X, y: got.Y, moved: got.Moved, inner: [2]float64{got.X, got.Y}, path: []*frames.Document{el.Doc}, field: got.Info, entry: got.Entry}
+	if got.Frame != 0 {
+		if p.frame = w.frameAt(ctx, el.Doc, got.Frame); p.frame == nil {
+			return nil, nil, frameNotReadyError("frame " + w.finder.Describe(ctx, el.Element))
+		}
+		if err := w.client.Check(ctx, p.frame, executor.OpAct, ""); err != nil {
+			return nil, nil, err
+		}
+	}
+	pinch := got.Pinch
+	for d := el.Doc; !d.IsTop(); {
+		parent, owner, err := d.FrameElement(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		var up actionabilityResult
+		start := time.Now()
+		if err := parent.Call(ctx, &up, "toParentDocument", owner, p.x, p.y, map[string]any{"hit": opts.Hit == nil || *opts.Hit, "timeout": opts.Timeout}); err != nil {
+			return nil, nil, err
+		}
+		if !up.OK {
+			// An element that covers a frame may be about to disappear. Check again, but not
+			// immediately.
+			return nil, &actionabilityFailure{actionabilityResult: up, doc: parent, retry: time.Since(start) < w.timing.ParentDocument && w.pause(ctx)}, nil
+		}
+		p.x, p.y, pinch = up.X, up.Y, up.Pinch
+		p.moved = p.moved || up.Moved || parent.Session != d.Session
+		p.path = append(p.path, parent)
+		d = parent
+	}
+	if p.x < 0 || p.y < 0 || math.IsNaN(p.x) || math.IsNaN(p.y) {
+		return nil, &actionabilityFailure{actionabilityResult: actionabilityResult{Problem: "outside"}, doc: el.Doc}, nil
+	}
+	// Input coordinates are relative to the visual viewport, also on a pinch-zoomed page.
+	p.x, p.y = p.x-pinch[0], p.y-pinch[1]
+	return p, nil, nil
+}
+
+// frameAt returns the document of the frame in the element of parent with the given element id, or
+// nil if it is unknown.
+func (w *waiter) frameAt(ctx context.Context, parent *frames.Document, id int) *frames.Document {
+	for _, d := range w.tree.Documents() {
+		if d.Parent != parent.Frame {
+			continue
+		}
+		if owner, err := d.Owner(ctx, parent); err == nil && owner == id {
+			return d
+		}
+	}
+	return nil
+}
+
+// pause waits for about two animation frames of the top document. It reports whether it succeeded.
+func (w *waiter) pause(ctx context.Context) bool {
+	d, err := w.tree.TopDocument(ctx)
+	return err == nil && d.Call(ctx, nil, "waitForQuiet", "", map[string]int{"quiet": 0, "max": 0}) == nil
+}
+
+// notStable returns the error for an element that does not stay at its action point.
+func (w *waiter) notStable(ctx context.Context, el *element) error {
+	return w.notActionable(ctx, el, &actionabilityFailure{actionabilityResult: actionabilityResult{Problem: "moving"}, doc: el.Doc})
+}
+
+// notActionable returns the error for the failure o of el.
+func (w *waiter) notActionable(ctx context.Context, el *element, o *actionabilityFailure) error {
+	name := w.finder.Describe(ctx, el.Element)
+	var what, hint string
+	switch o.Problem {
+	case "covered":
+		what, hint = "is covered by "+w.describeInterceptor(ctx, o), "Dismiss or move the covering element first."
+	case "clipped":
+		what = fmt.Sprintf("is clipped: %s receives the pointer events", w.describeInterceptor(ctx, o))
+		hint = "Open or scroll its container, or act on the container."
+	case optionOfClosedList:
+		what, hint = "is in a collapsed list", "Choose it with Page.SelectOption on the list."
+	case "disabled":
+		what, hint = "is disabled", "Another field may have to be filled or another option chosen first."
+	case "hidden", "no box":
+		what, hint = "is not visible", "Open its container, or take a snapshot to see the page."
+	case "moving":
+		what, hint = "is not stable", "Wait for the animation to end, with Page.WaitFor."
+	case "read-only":
+		what, hint = "is read-only", "If it has a picker, such as a calendar, open that with Page.Click and choose there. Otherwise use another element to change its value."
+	case "not editable":
+		what, hint = "does not accept text", cmp.Or(alternativeToTyping[o.Detail], "Click it, or use the text field that belongs to it.")
+	case "inert":
+		what, hint = "is inert", "Take a snapshot and look for an open dialog."
+	case "pointer-events":
+		what, hint = "has pointer-events: none", "Act on the element around or behind it."
+	default:
+		what, hint = "cannot be scrolled into view", "Scroll its container, or make the element visible first."
+	}
+	return &executor.Error{Code: executor.ErrNotActionable, Retryable: o.Problem != "not editable", Err: fmt.Errorf("%s %s", name, what), Hint: hint}
+}
+
+// alternativeToTyping maps kinds of fields that accept no text to hints.
+var alternativeToTyping = map[string]string{
+	"select": "Use Page.SelectOption.",
+	"check":  "Use Page.Click, or Page.FillForm with true or false.",
+	"radio":  "Use Page.Click, or Page.FillForm with true.",
+	"file":   "Use Page.Upload, if the user has allowed it.",
+}
+
+// describeInterceptor describes the intercepting element of a failure, with a ref if its document
+// may be read.
+func (w *waiter) describeInterceptor(ctx context.Context, o *actionabilityFailure) string {
+	if w.client.Check(ctx, o.doc, executor.OpRead, "") != nil {
+		return o.By.Description.String()
+	}
+	return w.finder.WithRef(o.doc, *o.By)
+}

@@ -1,0 +1,396 @@
+package input
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/keys"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+)
+
+// An editorEntry enters text into an editor that keeps its text in a model. Its field receives the
+// input and does not contain the text, so the text is selected, read and replaced as a user does it:
+// with keys, and with the events of the clipboard. See js/editors.js.
+type editorEntry struct {
+	fields *fields
+	field  *element
+}
+
+// An editorText is the text of an editor.
+type editorText struct {
+	Text string `json:"text"`
+	// Exact means that the editor itself returned the text. Otherwise it is what the page shows,
+	// which may have line numbers and may not be complete.
+	Exact bool `json:"exact"`
+}
+
+// enterIntoEditor enters text into the editor whose field has the focus, in place of its selection or
+// at its end, and compares the editor's text with what it should be. If the editor changed the text,
+// as one that closes brackets does, the complete text is replaced; if that fails, the old text is
+// restored and an error is returned.
+func (fs *fields) enterIntoEditor(ctx context.Context, field *element, focus *focusResult, c *hitTargetCheck, text string, o executor.TypeOptions) (entryResult, error) {
+	e := &editorEntry{fs, field}
+	text = canonicalBreaks(text)
+	info, err := e.inspect(ctx)
+	if err != nil {
+		return entryResult{}, err
+	}
+	if info.Editor == "terminal" {
+		return e.enterIntoTerminal(ctx, c, text, o)
+	}
+	if focus.Part != nil && text != "" {
+		return e.replaceSelection(ctx, c, info, text, o)
+	}
+	before, err := e.read(ctx)
+	if err != nil {
+		return entryResult{}, err
+	}
+	want := before.Text + text
+	switch {
+	case o.Clear && before.Text != "":
+		want = text
+		if err := e.clear(ctx, before); err != nil {
+			return entryResult{}, err
+		}
+	case o.Clear:
+		want = text
+	case before.Text != "":
+		if err := e.press(ctx, keys.DocumentEnd()); err != nil {
+			return entryResult{}, err
+		}
+	}
+	switch {
+	case text == "":
+	case o.KeyEvents:
+		if note, stopped, err := fs.send(ctx, field, info, text, o); stopped || err != nil {
+			return entryResult{kept: true, stopped: true, note: note}, err
+		}
+	default:
+		if err := e.insert(ctx, text); err != nil {
+			return entryResult{kept: true, stopped: true}, ignoreInterruption(err)
+		}
+	}
+	if _, done, err := c.wait(ctx, nil, completionCriteria{more: true}); done && err == nil || fs.tree.Blocked() != nil {
+		return entryResult{kept: true, stopped: true}, nil
+	}
+	after, err := e.read(ctx)
+	if err != nil {
+		return entryResult{}, err
+	}
+	note := ""
+	if !after.matches(want, o.Clear) {
+		if note, err = e.correct(ctx, before, after, want, o); err != nil {
+			return entryResult{}, err
+		}
+	}
+	if err := e.press(ctx, keys.DocumentEnd()); err != nil { // end the selection
+		return entryResult{}, err
+	}
+	return entryResult{kept: true, note: note}, nil
+}
+
+// inspect returns the state of the field.
+func (e *editorEntry) inspect(ctx context.Context) (*fieldInfo, error) {
+	var info *fieldInfo
+	if err := e.field.Doc.Call(ctx, &info, "inspectField", e.field.ID); err != nil {
+		return nil, e.fields.finder.Removed(ctx, e.field.Element, err)
+	}
+	if info == nil {
+		return nil, e.fields.finder.RemovedError(ctx, e.field.Element)
+	}
+	return info, nil
+}
+
+// enterIntoTerminal types text into a terminal, whose text cannot be replaced or read.
+func (e *editorEntry) enterIntoTerminal(ctx context.Context, c *hitTargetCheck, text string, o executor.TypeOptions) (entryResult, error) {
+	if o.Clear {
+		return entryResult{}, executor.Errorf(executor.ErrNotActionable, "Type without clearing it, or press the keys that delete its input.",
+			"%s is the input of a terminal, whose text cannot be replaced", e.fields.finder.Describe(ctx, e.field.Element))
+	}
+	note, stopped, err := e.fields.send(ctx, e.field, &fieldInfo{Kind: "text", Type: "textarea"}, text, o)
+	if stopped || err != nil {
+		return entryResult{kept: true, stopped: true, note: note}, err
+	}
+	_, _, err = c.wait(ctx, nil, completionCriteria{})
+	return entryResult{kept: true}, err
+}
+
+// press presses a chord in the editor. It returns ErrNotActionable, and presses nothing, if the
+// editor has lost the focus.
+func (e *editorEntry) press(ctx context.Context, k *keys.Chord) error {
+	if _, err := e.shown(ctx); err != nil {
+		return err
+	}
+	_, err := e.fields.pressChord(ctx, e.field.Doc, k)
+	return err
+}
+
+// shown returns the text that the page shows for the editor, or ErrNotActionable if the editor has
+// lost the focus.
+func (e *editorEntry) shown(ctx context.Context) (string, error) {
+	var now *struct {
+		Focused bool   `json:"focused"`
+		Shows   string `json:"shows"`
+	}
+	if err := e.field.Doc.Call(ctx, &now, "editorState", e.field.ID); err != nil {
+		return "", e.fields.finder.Removed(ctx, e.field.Element, err)
+	}
+	if now == nil {
+		return "", e.fields.finder.RemovedError(ctx, e.field.Element)
+	}
+	if !now.Focused {
+		return "", executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the page did.",
+			"%s lost the focus during the entry; its text may be incomplete", e.fields.finder.Describe(ctx, e.field.Element))
+	}
+	return strings.TrimSpace(now.Shows), nil
+}
+
+// read selects the editor's text and returns it. If the page shows no text, it selects nothing: an
+// application that draws its content itself may select something else.
+func (e *editorEntry) read(ctx context.Context) (editorText, error) {
+	e.fields.pause(ctx) // editors render in the next animation frame
+	shows, err := e.shown(ctx)
+	if err != nil || shows == "" {
+		return editorText{}, err
+	}
+	if _, err := e.fields.pressChord(ctx, e.field.Doc, keys.SelectAll()); err != nil {
+		return editorText{}, err
+	}
+	got, err := e.readSelected(ctx)
+	if got.Text == "\n" || !got.Exact && !hasText(got.Text) { // an editor without a selection copies the line
+		got.Text = ""
+	}
+	return got, err
+}
+
+// readSelected returns the selected text of the editor. An editor without a selection may return a
+// line.
+func (e *editorEntry) readSelected(ctx context.Context) (editorText, error) {
+	var got *editorText
+	if err := e.field.Doc.Call(ctx, &got, "readEditor", e.field.ID); err != nil {
+		return editorText{}, e.fields.finder.Removed(ctx, e.field.Element, err)
+	}
+	if got == nil {
+		return editorText{}, e.fields.finder.RemovedError(ctx, e.field.Element)
+	}
+	got.Text = canonicalBreaks(got.Text)
+	return *got, nil
+}
+
+// replaceSelection enters text in place of the selected text of the editor. The complete text is not
+// known before, because reading it would change the selection, so it compares what is before the caret
+// afterwards. If that does not end with the text, the entry is undone, and an error is returned.
+func (e *editorEntry) replaceSelection(ctx context.Context, c *hitTargetCheck, info *fieldInfo, text string, o executor.TypeOptions) (entryResult, error) {
+	old, err := e.readSelected(ctx)
+	if err != nil {
+		return entryResult{}, err
+	}
+	if o.KeyEvents {
+		if note, stopped, err := e.fields.send(ctx, e.field, info, text, o); stopped || err != nil {
+			return entryResult{kept: true, stopped: true, note: note}, err
+		}
+	} else if err := e.paste(ctx, text); err != nil {
+		return entryResult{kept: true, stopped: true}, ignoreInterruption(err)
+	}
+	if _, done, err := c.wait(ctx, nil, completionCriteria{more: true}); done && err == nil || e.fields.tree.Blocked() != nil {
+		return entryResult{kept: true, stopped: true}, nil
+	}
+	start, err := e.readTo(ctx, keys.DocumentStart())
+	if err != nil {
+		return entryResult{}, err
+	}
+	rest, err := e.readTo(ctx, keys.DocumentEnd())
+	if err != nil {
+		return entryResult{}, err
+	}
+	after, err := e.read(ctx)
+	if err != nil {
+		return entryResult{}, err
+	}
+	note := ""
+	switch {
+	case !old.Exact || !after.Exact:
+		note = "the text could not be verified"
+		if after.Text != "" {
+			note += fmt.Sprintf("; the page shows %q", pagetext.FirstLine(after.Text))
+		}
+	case !strings.HasSuffix(start.Text, text) || after.Text != start.Text && after.Text != start.Text+rest.Text:
+		return entryResult{}, e.undoReplacement(ctx, old, after)
+	}
+	if err := e.press(ctx, keys.DocumentEnd()); err != nil { // end the selection
+		return entryResult{}, err
+	}
+	return entryResult{kept: true, note: note}, nil
+}
+
+// readTo extends the selection with a chord that moves the caret, and returns the selected text.
+func (e *editorEntry) readTo(ctx context.Context, c *keys.Chord) (editorText, error) {
+	c.AddModifier(executor.ModShift)
+	if err := e.press(ctx, c); err != nil {
+		return editorText{}, err
+	}
+	e.fields.pause(ctx) // editors render in the next animation frame
+	return e.readSelected(ctx)
+}
+
+// undoReplacement undoes input until the editor has selected old again, which the input replaced, and
+// returns ErrNotActionable. after is the text after the input.
+func (e *editorEntry) undoReplacement(ctx context.Context, old, after editorText) error {
+	z, _ := keys.Of('z')
+	outcome := ""
+	for range maxUndo {
+		if err := e.press(ctx, &keys.Chord{Key: z, Modifiers: keys.SelectAll().Modifiers}); err != nil {
+			return err
+		}
+		e.fields.pause(ctx)
+		now, err := e.readSelected(ctx)
+		if err != nil {
+			return err
+		}
+		if now == old {
+			outcome = "the old text was restored"
+			break
+		}
+	}
+	if outcome == "" {
+		now, err := e.read(ctx)
+		if err != nil {
+			return err
+		}
+		outcome = fmt.Sprintf("the old text could not be restored, and its text is %q", shortText(now.Text))
+	}
+	return executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the editor accepts.", "%s changed the text that replaced the selection: its text was %q; %s",
+		e.fields.finder.Describe(ctx, e.field.Element), shortText(after.Text), outcome)
+}
+
+// clear deletes the selected text. It returns ErrNotActionable if the editor keeps it.
+func (e *editorEntry) clear(ctx context.Context, before editorText) error {
+	if err := e.press(ctx, &keys.Chord{Key: keys.Named("Delete")}); err != nil {
+		return err
+	}
+	now, err := e.read(ctx)
+	if err != nil {
+		return err
+	}
+	if now.Exact && now.Text != "" || !now.Exact && before.Text != "" && now.Text == before.Text && hasText(now.Text) {
+		return executor.Errorf(executor.ErrNotActionable, "Select and delete its text with other keys or its menu, then type without clearing it.",
+			"%s does not delete its text with select all and Delete; its text is %q; no text was typed", e.fields.finder.Describe(ctx, e.field.Element), pagetext.FirstLine(now.Text))
+	}
+	return nil
+}
+
+// insert inserts text at the caret, or in place of the selection. Text with line breaks is pasted,
+// because editors indent lines that are typed.
+func (e *editorEntry) insert(ctx context.Context, text string) error {
+	if strings.Contains(text, "\n") {
+		return e.paste(ctx, text)
+	}
+	return e.fields.insertText(ctx, e.field.Doc, text)
+}
+
+// paste pastes text at the caret, or in place of the selection. It inserts the text if the editor does
+// not handle the paste.
+func (e *editorEntry) paste(ctx context.Context, text string) error {
+	var handled bool
+	if err := e.field.Doc.Call(ctx, &handled, "pasteInto", e.field.ID, text); err != nil || handled {
+		return err
+	}
+	return e.fields.insertText(ctx, e.field.Doc, text)
+}
+
+// correct replaces the selected text of the editor, which is not what it should be, with want, and
+// returns a note. If the editor changes that also, correct restores the old text and returns
+// ErrNotActionable.
+func (e *editorEntry) correct(ctx context.Context, before, after editorText, want string, o executor.TypeOptions) (note string, err error) {
+	if after.Text == "" && !after.Exact {
+		return "the text could not be verified; the page shows no text of the editor", nil
+	}
+	if !after.Exact {
+		return fmt.Sprintf("the text could not be verified; the page shows %q", pagetext.FirstLine(after.Text)), nil
+	}
+	got, err := e.replace(ctx, want)
+	if err != nil {
+		return "", err
+	}
+	if got.matches(want, true) {
+		if o.KeyEvents {
+			return "the editor changed what the keys typed, so the text was inserted instead", nil
+		}
+		return "", nil
+	}
+	restored, err := e.replace(ctx, before.Text)
+	if err != nil {
+		return "", err
+	}
+	outcome := "the old text was restored"
+	if !restored.matches(before.Text, true) {
+		outcome = fmt.Sprintf("the old text could not be restored, and its text is %q", pagetext.FirstLine(restored.Text))
+	}
+	return "", executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the editor accepts.", "%s changed the text to %q; %s",
+		e.fields.finder.Describe(ctx, e.field.Element), pagetext.FirstLine(got.Text), outcome)
+}
+
+// replace replaces the selected text of the editor, which is all of it, and returns the new text.
+func (e *editorEntry) replace(ctx context.Context, text string) (editorText, error) {
+	if err := e.press(ctx, &keys.Chord{Key: keys.Named("Delete")}); err != nil {
+		return editorText{}, err
+	}
+	if text != "" {
+		if err := e.paste(ctx, text); err != nil {
+			return editorText{}, e.fields.finder.Removed(ctx, e.field.Element, err)
+		}
+	}
+	return e.read(ctx)
+}
+
+// matches reports whether the editor has the text want, and if only is set no other text.
+func (t editorText) matches(want string, only bool) bool {
+	if t.Exact {
+		return t.Text == want
+	}
+	return showsLines(t.Text, want, only)
+}
+
+// showsLines reports whether shown, which may have line numbers, has the lines of want in their
+// order, and if only is set nothing else.
+func showsLines(shown, want string, only bool) bool {
+	rest := textLines(shown)
+	for _, line := range textLines(want) {
+		at := -1
+		for i, s := range rest {
+			if s == line {
+				at = i
+				break
+			}
+			if only && hasText(s) {
+				return false
+			}
+		}
+		if at < 0 {
+			return false
+		}
+		rest = rest[at+1:]
+	}
+	return !only || !hasText(strings.Join(rest, ""))
+}
+
+// hasText reports whether s has characters other than the digits of line numbers.
+func hasText(s string) bool { return strings.Trim(s, "0123456789 \t\r\n") != "" }
+
+// textLines returns the lines of s that are not empty, with collapsed white space.
+func textLines(s string) []string {
+	var lines []string
+	for line := range strings.SplitSeq(s, "\n") {
+		if line = collapsed(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// canonicalBreaks returns s with LF as the only line break.
+func canonicalBreaks(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+}

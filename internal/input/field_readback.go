@@ -1,0 +1,264 @@
+package input
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+)
+
+// A readBackState describes a text entry whose field readBack checks.
+type readBackState struct {
+	before  *fieldInfo
+	want    string // the complete value that the field should have; for an editor, the typed text
+	cleared bool   // whether the field was empty before the text was entered
+	// unconfirmedErr is the error of input that was not reported as received. It is returned only
+	// if the field did not change.
+	unconfirmedErr error
+	// rest says where the page moved the focus for the keys after the first ones. It is empty if
+	// the page did not move it.
+	rest      string
+	keyEvents bool // the text was sent by key presses
+}
+
+// readBack compares the value of a field with the value that it should have. first is the first
+// query of the field, if it is already pending, or nil.
+func (fs *fields) readBack(ctx context.Context, field *element, first *cdpconn.Pending, r readBackState) (got entryResult, err error) {
+	defer func() { got.field = &EnteredField{doc: field.Doc, id: field.ID, want: r.want} }()
+	before, want := r.before, canonicalBreaks(r.want)
+	var after *fieldInfo
+	for attempt := range 2 {
+		if attempt > 0 {
+			fs.pause(ctx) // editors apply input in the next animation frame
+			first = nil
+		}
+		if first == nil {
+			var err error
+			if first, err = field.Doc.Start(ctx, "inspectField", field.ID); err != nil {
+				return entryResult{kept: true}, nil
+			}
+		}
+		after = nil
+		if field.Doc.Finish(ctx, first, &after) != nil {
+			return entryResult{kept: true}, nil // the document is gone, so the text arrived
+		}
+		if after == nil {
+			return entryResult{kept: true, note: fs.replacementField(ctx, field, want)}, nil
+		}
+		if want == "" && after.isEmpty() || want != "" && after.matches(want) {
+			break
+		}
+	}
+	value := after.Value
+	if before.Kind == "editable" {
+		value, want = pagetext.Fold(value), pagetext.Fold(want)
+	}
+	if value == want || want == "" && after.isEmpty() || !after.Masked && isSameValue(value, want) {
+		return entryResult{kept: true}, nil
+	}
+	if before.Kind == "editable" && after.Value != before.Value {
+		for line := range strings.SplitSeq(after.Value, "\n") {
+			if note := typographyNote(pagetext.Fold(line), want); note != "" {
+				return entryResult{kept: true, note: note}, nil
+			}
+		}
+	}
+	if r.unconfirmedErr != nil && after.Value == before.Value {
+		return entryResult{}, r.unconfirmedErr
+	}
+	if hint := after.rejectionHint(want, r.keyEvents); hint != "" && before.Kind == "text" && r.rest == "" {
+		return entryResult{}, fs.restoreValue(ctx, field, r, after, hint)
+	}
+	e := entryResult{kept: matchesText(value, want) && after.matches(r.want) && (r.cleared || after.Value != before.Value) || want == "" && isFixedPart(value, before.Value)}
+	switch {
+	case after.Value == "":
+		e.note = fmt.Sprintf("the %s field is empty now", after.Type)
+	case after.Masked:
+		e.note = fmt.Sprintf("the %s field has a different value", after.Type)
+	case !e.kept && after.Value == before.Value:
+		e.note = fmt.Sprintf("the %s field rejected the text; its value is %q", after.Type, pagetext.FirstLine(value))
+	default:
+		e.note = fmt.Sprintf("the field value is %q", pagetext.FirstLine(value))
+	}
+	if e.kept && before.Kind == "editable" {
+		e.note = "" // editors may add text
+	}
+	return e, nil
+}
+
+// rejectionHint returns the hint for a text that the field does not accept: the field accepts only
+// numbers, contains a different number, or accepts fewer characters. Otherwise it returns "".
+// keyEvents means that the text was sent by key presses, so the hint does not propose that.
+func (f *fieldInfo) rejectionHint(want string, keyEvents bool) string {
+	switch {
+	case want == "":
+		return ""
+	case f.Type == "number" && !f.matchesNumber(want):
+		return "Use a number with a decimal point and without separators."
+	case isTruncated(f, want) && keyEvents:
+		return "Use a shorter text, and type the rest into the next field."
+	case isTruncated(f, want):
+		return "Use a shorter text, or call Page.Type with TypeOptions.KeyEvents if the field passes the rest to the next one."
+	case f.Value != "" && !f.matchesNumber(want):
+		return "Use the number format that the field accepts."
+	}
+	return ""
+}
+
+// restoreValue restores the value that a field had before it received text that it does not accept.
+// It always returns an error, which reports the rejected text.
+func (fs *fields) restoreValue(ctx context.Context, field *element, r readBackState, after *fieldInfo, hint string) error {
+	state := fmt.Sprintf("its value was %q", pagetext.FirstLine(after.Value))
+	switch {
+	case after.Bad:
+		state = "its value was not a number"
+	case after.Value == "":
+		state = "it became empty"
+	case after.Masked:
+		state = "its value was different"
+	}
+	if isTruncated(after, r.want) {
+		state = fmt.Sprintf("it accepts at most %d characters, and %s", after.Limit, state)
+	}
+	outcome := "the old value was restored"
+	var restored bool
+	if err := field.Doc.Call(ctx, &restored, "putBack", field.ID, r.before.Value); err != nil {
+		return fs.finder.Removed(ctx, field.Element, err)
+	}
+	if !restored {
+		outcome = "the old value could not be restored"
+	}
+	return executor.Errorf(executor.ErrNotActionable, hint, "%s rejected the text: %s; %s", fs.finder.Describe(ctx, field.Element), state, outcome)
+}
+
+// isEmpty reports whether a field has no text.
+func (f *fieldInfo) isEmpty() bool {
+	return f.Value == "" || f.Kind == "text" && isMask(f.Value)
+}
+
+// isMask reports whether a value is what an empty field shows to describe its format, as in
+// "+1 (___) ___-____" or "mm/dd/yyyy", or nothing.
+func isMask(value string) bool {
+	blanks, others, words := 0, 0, 0
+	repeated := true // others are letters, and each word is one of them, repeated
+	var last rune
+	for _, r := range value {
+		r = unicode.ToLower(r)
+		switch {
+		case r == '_':
+			blanks++
+		case unicode.IsLetter(r):
+			others++
+			if !unicode.IsLetter(last) {
+				words++
+			} else if last != r {
+				repeated = false
+			}
+		case unicode.IsDigit(r), unicode.IsSymbol(r) && r > unicode.MaxASCII: // such as an emoji
+			others++
+			repeated = false
+		}
+		last = r
+	}
+	return blanks > others || others == 0 || repeated && words > 1 && others >= 2*words
+}
+
+// isFixedPart reports whether a value is the part of another one that its field always has: an amount
+// of zero, as in "$ 0.00", or a prefix that ends with punctuation, as in "https://".
+func isFixedPart(value, old string) bool {
+	isText := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	if strings.ContainsAny(value, "0") && strings.TrimFunc(value, func(r rune) bool { return r == '0' || !isText(r) }) == "" {
+		return strings.Trim(value, "0") != ""
+	}
+	prefix := strings.TrimRightFunc(value, func(r rune) bool { return !isText(r) })
+	rest, found := strings.CutPrefix(old, prefix)
+	return found && prefix != value && strings.ContainsFunc(rest, isText)
+}
+
+// isTruncated reports whether a field contains as much of the text as it accepts.
+func isTruncated(after *fieldInfo, want string) bool {
+	return after.Limit > 0 && len(utf16.Encode([]rune(want))) > after.Limit && strings.HasPrefix(want, after.Value)
+}
+
+// replacementField returns a note for text whose field was removed by the page. The note is empty
+// if the field that has the focus now contains the text.
+func (fs *fields) replacementField(ctx context.Context, field *element, want string) string {
+	var now *struct {
+		fieldInfo
+		elements.Description
+	}
+	if field.Doc.Call(ctx, &now, "focusedField") == nil && now != nil && want != "" && matchesText(now.Value, want) {
+		return ""
+	}
+	return "the page removed the field after input"
+}
+
+// isSameValue reports whether two values are the same text with the same white space.
+func isSameValue(got, want string) bool {
+	spaces := func(s string) []string {
+		return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) })
+	}
+	return pagetext.Fold(got) == pagetext.Fold(want) && slices.Equal(spaces(got), spaces(want))
+}
+
+// matches reports whether the value of a field is want, possibly reformatted by the page. In a
+// number field, the punctuation is part of the number: Chromium changes "2,5" to 25.
+func (f *fieldInfo) matches(want string) bool {
+	return f.matchesNumber(want) && (f.Type == "number" || matchesText(f.Value, want))
+}
+
+// matchesNumber reports whether a field contains the same number as want. In a number field it
+// compares numbers. In other fields it only checks that the decimal fraction of want, if any, is
+// preserved.
+func (f *fieldInfo) matchesNumber(want string) bool {
+	if f.Type != "number" {
+		return matchesFraction(f.Value, want)
+	}
+	got, err := strconv.ParseFloat(f.Value, 64)
+	wanted, err2 := strconv.ParseFloat(strings.TrimSpace(want), 64)
+	return f.Value == want || err == nil && err2 == nil && got == wanted
+}
+
+// decimal matches an amount with a decimal fraction of one or two digits, such as $1,234.50 or 2,5.
+// It captures the last digit before the fraction, and the fraction.
+var decimal = lazyregexp.New(`^[^\d.,]*(?:[\d,'\s]*(\d)\.|[\d.'\s]*(\d),)(\d{1,2})\D*$`)
+
+// matchesFraction reports whether got separates the integer part and the fraction of the amount
+// want. It returns true if want is not an amount with a decimal fraction.
+func matchesFraction(got, want string) bool {
+	m := decimal().FindStringSubmatch(strings.TrimSpace(want))
+	return m == nil || !strings.Contains(got, m[1]+m[2]+m[3])
+}
+
+// matchesText reports whether got is want, possibly reformatted by the page: with other case,
+// punctuation, text around it, or its parts in another order, as in a date.
+func matchesText(got, want string) bool {
+	significant := func(s string) []rune {
+		return slices.DeleteFunc([]rune(pagetext.FoldCase(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	}
+	g, w := significant(got), significant(want)
+	if len(w) == 0 {
+		return strings.TrimSpace(got) == strings.TrimSpace(want) || strings.TrimSpace(want) != "" && strings.Contains(got, strings.TrimSpace(want))
+	}
+	rest := w
+	for _, r := range g {
+		if len(rest) > 0 && rest[0] == r {
+			rest = rest[1:]
+		}
+	}
+	if len(rest) == 0 {
+		return true
+	}
+	slices.Sort(g)
+	slices.Sort(w)
+	return slices.Equal(g, w)
+}

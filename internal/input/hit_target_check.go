@@ -1,0 +1,407 @@
+package input
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+)
+
+// A hitTargetCheck verifies which element receives input.
+type hitTargetCheck struct {
+	pointer *pointer
+	el      *element
+	path    []*frames.Document
+	token   string
+	err     error // the first error of sending the input
+	// blocksOtherInput means that, until the end of the check, the page blocks input for other
+	// elements.
+	blocksOtherInput bool
+	// listens means that the documents in path report keys until the end of the check.
+	listens bool
+	sent    bool          // a key of the chord was sent
+	late    time.Duration // see startHitTargetCheck
+	before  int           // number of events that were reported before the last press was sent
+
+	mu   sync.Mutex
+	seen []observedEvent
+}
+
+// hitTargetOptions are the Expected of js/hit_target_check.js. Durations are in milliseconds.
+type hitTargetOptions struct {
+	Types   []string            `json:"types"`
+	At      *[2]float64         `json:"at,omitempty"`
+	Presses int                 `json:"presses,omitempty"`
+	Within  int64               `json:"within,omitempty"`
+	Late    int64               `json:"late,omitempty"`
+	Busy    int64               `json:"busy,omitempty"`
+	Submits bool                `json:"submits,omitempty"`
+	Text    int64               `json:"text,omitempty"`
+	Below   bool                `json:"below,omitempty"`
+	Shown   *elements.Reference `json:"shown,omitempty"`
+	Record  bool                `json:"record,omitempty"`
+}
+
+// errTargetMoved means that, before input was sent, the element was no longer at the point at which
+// it was found. The error of a press wraps errInputBlocked if the press was not sent, or was
+// blocked because another element would have received it.
+var (
+	errTargetMoved  = errors.New("the element moved")
+	errInputBlocked = errors.New("no press was sent")
+)
+
+// An observedEvent is the record of one event in js/hit_target_check.js.
+type observedEvent struct {
+	Type      string           `json:"type"`
+	OK        bool             `json:"ok"`
+	By        *elements.Found  `json:"by"`
+	Prevented bool             `json:"prevented"` // the event was blocked, so it had no effect
+	Late      bool             `json:"late"`      // it was blocked because it arrived too late
+	Change    *elements.Change `json:"change"`    // it was blocked because the element of a ref is in another item now
+	doc       *frames.Document
+}
+
+// startHitTargetCheck installs listeners for the event types in el's document, and in the documents
+// around it to find out who received the event if el did not.
+//
+// The listeners block a press that starts on another element than el, and a first press that
+// arrives more than late after it was sent. presses is the number of presses to expect.
+// startHitTargetCheck returns errTargetMoved if el is no longer at the point, and
+// frames.ErrDocumentGone if it was removed.
+func (pt *pointer) startHitTargetCheck(ctx context.Context, el *element, at *actionPoint, presses int, late time.Duration, types []string) (*hitTargetCheck, error) {
+	path := at.path
+	if at.frame != nil {
+		path = append([]*frames.Document{at.frame}, path...)
+	}
+	c := pt.newHitTargetCheck(el, path)
+	c.late = late
+	pending := make([]elements.Call, 0, len(path))
+	for _, d := range path {
+		want := hitTargetOptions{Types: types, Presses: presses, Late: late.Milliseconds(), Submits: el.submits}
+		if presses > 0 {
+			want.Within, want.Busy = pt.timing.Input.Milliseconds(), pt.timing.BusyPress.Milliseconds()
+		}
+		id, in := 0, &elements.Element{Doc: d}
+		switch {
+		case d == at.frame: // any element of the frame is accepted, because the frame is the content of the element
+		case d == el.Doc:
+			id, in, want.At = el.ID, el.Element, &at.inner
+			if presses > 0 {
+				want.Shown = el.Shown.ToCompare()
+				if el.Shown == nil && el.effects != nil && !pt.opts.ReportsOutline(ctx) {
+					// Nothing else in the result would show how the element changes.
+					want.Record, el.effects.Target = true, &elements.Shown{Doc: el.Doc, ID: el.ID, At: elements.LatestRecord}
+				}
+			}
+		default:
+			want.Below = true
+		}
+		p, err := in.Start(ctx, "startCheck", c.token, id, want)
+		if err != nil {
+			c.end()
+			return nil, err
+		}
+		pending = append(pending, p)
+	}
+	for _, p := range pending {
+		var problem string
+		err := pt.finder.Finish(ctx, p, &problem)
+		switch {
+		case err == nil && problem == "gone":
+			err = frames.ErrDocumentGone
+		case err == nil && problem != "":
+			err = errTargetMoved
+		}
+		if err != nil {
+			c.end()
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// newHitTargetCheck returns a check that collects the reports with its token. The caller must call
+// end.
+func (pt *pointer) newHitTargetCheck(el *element, path []*frames.Document) *hitTargetCheck {
+	c := &hitTargetCheck{pointer: pt, el: el, path: path, token: rand.Text()}
+	pt.tree.Reports().Subscribe(c.token, func(payload []byte) {
+		var e observedEvent
+		if json.Unmarshal(payload, &e) == nil {
+			c.mu.Lock()
+			c.seen = append(c.seen, e)
+			c.mu.Unlock()
+		}
+	})
+	return c
+}
+
+// expirePendingPress ensures that a press that waits behind a dialog arrives too late and is
+// blocked, because the call reports that it had no effect. Until then the dialog cannot be
+// answered.
+func (c *hitTargetCheck) expirePendingPress() {
+	limit := c.late
+	switch {
+	case limit == 0:
+		return // no press was sent
+	case c.before > 0:
+		limit = c.pointer.timing.BusyPress
+	}
+	c.pointer.opts.DelayAnswers(limit + c.pointer.timing.PressDelivery/4)
+}
+
+// clicks returns a number of clicks.
+func clicks(n int) string {
+	if n == 1 {
+		return "1 click"
+	}
+	return fmt.Sprintf("%d clicks", n)
+}
+
+// partialClickNote is the note on clicks that were interrupted by a dialog.
+func partialClickNote(n int) string {
+	return "the dialog opened after " + clicks(n)
+}
+
+// end stops listening to the reports. If the page still blocks input for other elements or reports
+// keys, end stops that without waiting.
+func (c *hitTargetCheck) end() {
+	if c.blocksOtherInput || c.listens {
+		for _, d := range c.path {
+			if d.IsCurrent() {
+				d.Start(context.Background(), "finishCheck", c.token, false)
+			}
+		}
+	}
+	c.pointer.tree.Reports().Unsubscribe(c.token)
+}
+
+// completionCriteria specify what a hitTargetCheck waits for.
+type completionCriteria struct {
+	last  string // the type of the event that ends the input; empty if any event does
+	times int    // how many of them must have arrived
+	more  bool   // more input follows, so keep listening
+	tap   bool   // the browser sends the click after it has confirmed the input
+}
+
+// A hitTargetResult is the result of finishCheck in js/hit_target_check.js.
+type hitTargetResult struct {
+	Seen     []observedEvent `json:"seen"`
+	Left     string          `json:"left"`     // the Departure of the element in js/hit_target_check.js, a key of pressNotes
+	Disabled bool            `json:"disabled"` // whether the element is disabled now
+	File     bool            `json:"file"`     // whether the element is in a download link
+	TapEnded bool            `json:"tapEnded"` // no click of the tap reaches the element
+	// Invalid are the fields that prevented a form from being submitted.
+	Invalid []invalidField `json:"invalid"`
+	// interrupted means that a dialog opened while the page handled the input.
+	interrupted bool
+}
+
+// An invalidField is a field whose value the browser does not submit.
+type invalidField struct {
+	elements.Description
+	Message pagetext.Text `json:"message"`
+}
+
+// invalidNote is the note on fields that prevented a form from being submitted.
+func invalidNote(fields []invalidField) string {
+	var list []string
+	for _, f := range fields {
+		list = append(list, fmt.Sprintf("%s (%s)", f.Description, f.Message))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "form not submitted, invalid fields: " + strings.Join(list, ", ")
+}
+
+// pageBusyNote is the note on input that the page received and has not finished handling.
+const pageBusyNote = "the element received the event, and the page was still busy handling it"
+
+// wait waits until the page has handled the input. It returns ErrNotActionable if another element
+// received it. done means that no more input can follow: a dialog opened, the document was
+// replaced, or the page is busy.
+func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, want completionCriteria) (note string, done bool, err error) {
+	if c.err != nil {
+		return "", false, c.err
+	}
+	ctx, cancel := context.WithTimeout(deadline.Caller(ctx), c.pointer.timing.Input)
+	defer cancel()
+	d := c.path[0]
+	// stopped decides from the reports alone, when the page no longer responds.
+	stopped := func(err error) (string, bool, error) {
+		switch {
+		case errors.Is(err, executor.ErrDialogOpen): // the press opened it
+			if len(c.reported()) == c.before { // it opened before the input
+				c.expirePendingPress()
+				if want.times > 1 {
+					return partialClickNote(want.times - 1), true, nil
+				}
+				return "", true, err
+			}
+			note, err := c.verify(ctx, hitTargetResult{Seen: c.reported(), interrupted: true}, want)
+			return note, true, err
+		case errors.Is(err, frames.ErrDocumentGone), errors.Is(err, executor.ErrTargetGone):
+			return "", true, nil // the press replaced the document
+		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, executor.ErrTimeout):
+			if _, ended, _ := summarize(c.reported(), want); ended {
+				return pageBusyNote, true, nil
+			}
+		}
+		return "", true, err
+	}
+	for _, p := range pending {
+		if err := d.Wait(ctx, p, nil); err != nil {
+			return stopped(err)
+		}
+	}
+	if want.tap {
+		if err := c.awaitTap(ctx, want); err != nil {
+			return stopped(err)
+		}
+	}
+	if c.el.effects != nil && !want.more {
+		c.el.effects.Handled(ctx)
+	}
+	var got hitTargetResult
+	if err := d.Call(ctx, &got, "finishCheck", c.token, want.more); err != nil {
+		return stopped(err)
+	}
+	c.blocksOtherInput = c.blocksOtherInput && want.more
+	for _, up := range c.path[1:] {
+		var above hitTargetResult
+		if err := up.Call(ctx, &above, "finishCheck", c.token, want.more); err == nil {
+			for _, e := range above.Seen {
+				e.OK, e.doc = e.OK && up == c.el.Doc, up
+				got.Seen = append(got.Seen, e)
+			}
+		}
+	}
+	if e := c.el.effects; e != nil {
+		e.File, e.Invalid = got.File && want.last == "click", len(got.Invalid) > 0
+	}
+	note, err = c.verify(ctx, got, want)
+	return pagetext.JoinNotes(note, invalidNote(got.Invalid)), false, err
+}
+
+// awaitTap waits until the click of a tap has arrived, or the page has prevented it.
+func (c *hitTargetCheck) awaitTap(ctx context.Context, want completionCriteria) error {
+	limit, cancel := context.WithTimeout(ctx, c.pointer.timing.TapClick)
+	defer cancel()
+	for d := c.path[0]; ; {
+		_, ended, other := summarize(c.reported(), want)
+		if ended || other != nil {
+			return nil
+		}
+		var got hitTargetResult
+		err := d.Call(limit, &got, "finishCheck", c.token, true)
+		switch {
+		case limit.Err() != nil && ctx.Err() == nil:
+			return nil
+		case err != nil:
+			return err
+		case got.TapEnded:
+			return nil
+		}
+		c.pointer.pause(limit)
+	}
+}
+
+// reported returns the events that page scripts reported as they happened.
+func (c *hitTargetCheck) reported() []observedEvent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.seen)
+}
+
+// summarize reports whether the element received any of the events, and whether it received all
+// events that end the input. other is the last event that another element received, or nil.
+func summarize(events []observedEvent, want completionCriteria) (reached, ended bool, other *observedEvent) {
+	last := 0
+	for i, e := range events {
+		switch {
+		case e.OK:
+			reached = true
+			if e.Type == want.last {
+				last++
+			}
+		case e.By != nil:
+			other = &events[i]
+		}
+	}
+	return reached, reached && (want.last == "" || last >= want.times), other
+}
+
+// pressNotes are the notes about presses that did not result in a click, by what the page did with
+// the element before the button was released.
+var pressNotes = map[string]string{
+	"removed": "the press removed the element, so it received no click",
+	"hidden":  "the press hid the element, so it received no click",
+	"moved":   "the press moved the element, so it received no click",
+	"covered": "the press covered the element, so it received no click",
+}
+
+// verify decides from the events that were reported. A missing last event is accepted when the
+// press explains it: the action point no longer hits the element, or a dialog opened.
+func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want completionCriteria) (note string, err error) {
+	reached, ended, other := summarize(got.Seen, want)
+	blocked := other != nil && other.Prevented // text was blocked, although its keys may have arrived
+	late := slices.ContainsFunc(got.Seen, func(e observedEvent) bool { return e.Late })
+	if at := slices.IndexFunc(got.Seen, func(e observedEvent) bool { return e.Change != nil }); at >= 0 {
+		return "", c.pointer.finder.OtherThingError(ctx, c.el.Shown, got.Seen[at].Change)
+	}
+	switch {
+	case !blocked && ended, reached && got.interrupted:
+		return "", nil
+	case !blocked && reached && got.Left != "" && want.times <= 1 && !want.more:
+		return pressNotes[got.Left], nil
+	case !blocked && reached && got.TapEnded:
+		return "", nil // the page handled the touch events
+	}
+	e := &executor.Error{Code: executor.ErrNotActionable, Hint: "Take a snapshot before trying again."}
+	pt := c.pointer
+	name := pt.describeWithRef(ctx, c.el)
+	switch {
+	case other != nil:
+		by := pt.finder.WithRef(cmp.Or(other.doc, c.el.Doc), *other.By)
+		switch {
+		case other.Prevented && want.last == "":
+			e.Err = fmt.Errorf("%s took the focus from %s; the text was blocked", by, name)
+		case other.Prevented && reached:
+			e.Err = fmt.Errorf("%s covered %s after %s; the next click was blocked", by, name, clicks(want.times-1))
+		case other.Prevented:
+			e.Err = fmt.Errorf("%s covered %s before the press, so %w", by, name, errInputBlocked)
+			e.Retryable = true
+		default:
+			e.Err = fmt.Errorf("%s received the %s intended for %s", by, other.Type, name)
+		}
+	case late && reached:
+		e.Err = fmt.Errorf("the page was busy for too long after %s on %s; the next click was blocked", clicks(max(want.times-1, 0)), name)
+	case late:
+		e.Err = fmt.Errorf("the page was busy for too long before %s could receive the press, so %w", name, errInputBlocked)
+		e.Retryable = true
+	case reached && got.Left == "removed":
+		e.Err = fmt.Errorf("%s was removed from the page after %s", name, clicks(max(want.times-1, 0)))
+	case reached && got.Disabled:
+		e.Err = fmt.Errorf("%s did not receive the %s: the press disabled it", name, want.last)
+	case reached:
+		e.Err = fmt.Errorf("%s received the press but not the %s", name, want.last)
+	case len(got.Seen) == 0:
+		return "", pt.inputNotReceived(fmt.Sprintf("%s did not receive the event", name))
+	default:
+		e.Err = fmt.Errorf("%s did not receive the event", name)
+	}
+	return "", e
+}

@@ -1,0 +1,77 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+)
+
+// An element is the element that an action is on.
+type element struct {
+	*elements.Element
+	effects        *Effects // of the action, if its input on the element is the action's last; nil otherwise
+	useFullTimeout bool     // wait until the caller's timeout for what is missing, such as an option
+	submits        bool     // a press on it is expected to submit a form
+}
+
+// withID returns el with another node of its document, as the field that it contains.
+func (el *element) withID(id int) *element {
+	node, copied := *el.Element, *el
+	node.ID = id
+	copied.Element = &node
+	return &copied
+}
+
+// pollInterval is how often waitForElement searches again if no DOM mutation occurs: a class or the size
+// of the page may matter.
+const pollInterval = 100 * time.Millisecond
+
+// waitForElement finds the element of a target for an action: it waits for the selector to match, for
+// Timing.Selector or, if useFullTimeout is set, until ctx is done.
+func (w *waiter) waitForElement(ctx context.Context, target executor.Target, useFullTimeout bool) (*element, error) {
+	asking, cancel := deadline.Extend(ctx, w.timing.Script) // a slow response also counts
+	defer cancel()
+	since := time.Now() // when the document was last found to be unparsed or new
+	var world string
+	for {
+		found, err := w.finder.Resolve(asking, target, executor.OpAct)
+		if target.Selector == "" || !errors.Is(err, executor.ErrSelectorNotFound) && !errors.Is(err, frames.ErrDocumentGone) {
+			if err != nil {
+				return nil, err
+			}
+			return &element{Element: found, useFullTimeout: useFullTimeout}, nil
+		}
+		d, derr := w.tree.TopDocument(ctx)
+		if derr == nil {
+			isNew := d.World != world
+			if isNew || !w.parsed() {
+				world, since = d.World, time.Now()
+			}
+			if isNew && errors.Is(err, frames.ErrDocumentGone) {
+				continue // search the new document
+			}
+			derr = d.Call(ctx, nil, "nextChange", pollInterval.Milliseconds())
+		}
+		switch {
+		case ctx.Err() != nil, !useFullTimeout && time.Since(since) > w.timing.Selector:
+			return nil, err
+		case derr != nil && !errors.Is(derr, frames.ErrDocumentGone):
+			if errors.Is(err, frames.ErrDocumentGone) {
+				return nil, derr
+			}
+			return nil, err
+		}
+	}
+}
+
+// parsed reports whether the top document has been parsed completely.
+func (w *waiter) parsed() bool {
+	s := w.tree.Lock()
+	defer s.Unlock()
+	return s.Top().Reached("DOMContentLoaded")
+}
