@@ -23,7 +23,7 @@ func (b *browser) panel(t *testing.T) userbrowser.Target {
 	t.Helper()
 	b.Worker(t, "chrome.action.openPopup()", nil)
 	popup := b.Find(t, "page", "/popup.html")
-	b.WithSession(t, popup.ID, func(s string) { b.Click(t, s, "#panel", "Open side panel") })
+	b.ClickAndClose(t, popup, "#panel", "Open side panel")
 	return b.Find(t, "page", "/sidepanel.html")
 }
 

@@ -36,7 +36,7 @@ func (b *userBrowser) openPanelIn(t *testing.T, window int) (panel string) {
 	before := strings.Join(panels(), " ")
 	b.Worker(t, fmt.Sprintf("chrome.windows.update(%[1]d, { focused: true }).then(() => chrome.action.openPopup({ windowId: %[1]d }))", window), nil)
 	popup := b.Find(t, "page", "/popup.html")
-	b.WithSession(t, popup.ID, func(s string) { b.Click(t, s, "#panel", "Open side panel") })
+	b.ClickAndClose(t, popup, "#panel", "Open side panel")
 	await.Until(t, "another side panel", func() bool {
 		for _, id := range panels() {
 			if !strings.Contains(before, id) {

@@ -173,7 +173,7 @@ func TestLongFirstToken(t *testing.T) {
 	b.GoTo(t, b.Find(t, "page", "about:blank").ID, site.URL+"/first")
 	b.Worker(t, "chrome.action.openPopup()", nil)
 	popup := b.Find(t, "page", "/popup.html")
-	b.WithSession(t, popup.ID, func(s string) { b.Click(t, s, "#panel", "Open side panel") })
+	b.ClickAndClose(t, popup, "#panel", "Open side panel")
 	panel := b.Find(t, "page", "/sidepanel.html")
 	b.WithSession(t, panel.ID, func(s string) {
 		defer b.logPanel(t, s, data)

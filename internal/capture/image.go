@@ -38,8 +38,8 @@ func (b box) bounded() box {
 	return b
 }
 
-// cutAt returns b cut at the bottom, at a complete CSS pixel, so that its image of the given scale is
-// at most maxHeight pixels high.
+// cutAt returns b cut at the bottom, at a complete CSS pixel, so that its image of the given scale
+// is at most maxHeight pixels high.
 func (b box) cutAt(maxHeight int, scale float64) box {
 	if limit := float64(maxHeight); maxHeight > 0 && math.Ceil(b.h*scale) > limit {
 		// A scaled image may be one pixel higher, because the browser rounds up.

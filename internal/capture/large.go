@@ -12,17 +12,17 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 )
 
-// largeScreenshots limits the screenshots of more than the viewport, by browser. The browser renders
-// the complete area at the same time and has limited memory for that. With several such screenshots at
-// the same time, parts of them are blank.
+// largeScreenshots limits the screenshots of more than the viewport, by browser. The browser
+// renders the complete area at the same time and has limited memory for that. With several such
+// screenshots at the same time, parts of them are blank.
 var largeScreenshots = keylimit.New[*cdpconn.Conn](1)
 
-// captureLarge waits until no other screenshot of more than the viewport is taken in the browser, and
-// then calls capture, which takes one of the document top. The browser resizes the page for it, and waits
-// for the page to handle that. While the page does not respond, others need not wait for it. If another
-// document replaces top, the browser may never reply: then captureLarge cancels the context of capture
-// and returns ErrFramesChanged.
-func (c *Camera) captureLarge(ctx context.Context, top *frames.Document, capture func(ctx context.Context) error) error {
+// captureLarge waits until no other screenshot of more than the viewport is taken in the browser,
+// and then calls capture, which takes one of the document top. The browser resizes the page for it,
+// and waits for the page to handle that. While the page does not respond, others need not wait for
+// it. If another document replaces top, the browser may never reply: then captureLarge cancels the
+// context of capture and returns ErrFramesChanged.
+func (c *Capturer) captureLarge(ctx context.Context, top *frames.Document, capture func(ctx context.Context) error) error {
 	conn := c.client.Tree.Session().Conn()
 	if err := largeScreenshots.Acquire(ctx, conn); err != nil {
 		return frames.TimeoutAs(err, "another full-page screenshot")
@@ -52,7 +52,7 @@ func (c *Camera) captureLarge(ctx context.Context, top *frames.Document, capture
 
 // awaitHung waits until the page does not respond for Timing.ResizedPage, and then returns true. It
 // returns false if ctx is done before or the document is gone.
-func (c *Camera) awaitHung(ctx context.Context, top *frames.Document) bool {
+func (c *Capturer) awaitHung(ctx context.Context, top *frames.Document) bool {
 	for {
 		select {
 		case <-time.After(c.client.Tree.Timing().ResizedPage):

@@ -22,7 +22,7 @@ type PrintedPDF struct {
 // PDF prints the page. Denied frames cannot be masked in a PDF, and a print may show content that
 // the screen does not. Therefore PDF returns ErrPolicyDenied if the tab has any frame that the gate
 // does not allow to be read.
-func (c *Camera) PDF(ctx context.Context, opts executor.PDFOptions) (*PrintedPDF, error) {
+func (c *Capturer) PDF(ctx context.Context, opts executor.PDFOptions) (*PrintedPDF, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.client.Tree.Timing().Read)
 	defer cancel()
 	top, err := c.client.Document(ctx, executor.OpRead)

@@ -30,26 +30,28 @@ type Options struct {
 	Masked func(ctx context.Context) ([]*elements.Element, error)
 	// CheckPrint returns why the page may not be printed, apart from denied documents.
 	CheckPrint func(ctx context.Context) error
-	// NotRendered reports whether the browser does not render the tab now, because another tab of its
-	// window is in front.
+	// NotRendered reports whether the browser does not render the tab now, because another tab of
+	// its window is in front.
 	NotRendered func() bool
 }
 
-// A Camera takes the screenshots of a tab for one client. Its methods are safe for concurrent use.
-type Camera struct {
+// A Capturer takes the screenshots of a tab for one client. Its methods must be called one at a
+// time, as the calls on a tab are.
+type Capturer struct {
 	client *frames.Client
 	finder *elements.Finder
 	reader *reading.Reader
 	opts   Options
 }
 
-// New returns the Camera of a client.
-func New(client *frames.Client, finder *elements.Finder, reader *reading.Reader, opts Options) *Camera {
-	return &Camera{client, finder, reader, opts}
+// New returns the Capturer of a client.
+func New(client *frames.Client, finder *elements.Finder, reader *reading.Reader, opts Options) *Capturer {
+	return &Capturer{client, finder, reader, opts}
 }
 
-// Screenshot takes a screenshot of the viewport, the complete page, one element or a part of the page.
-func (c *Camera) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions) (*executor.Screenshot, error) {
+// Screenshot takes a screenshot of the viewport, the complete page, one element or a part of the
+// page.
+func (c *Capturer) Screenshot(ctx context.Context, opts *executor.ScreenshotOptions) (*executor.Screenshot, error) {
 	o := *cmp.Or(opts, new(executor.ScreenshotOptions))
 	if err := checkScreenshot(o); err != nil {
 		return nil, err
@@ -105,11 +107,12 @@ func checkScreenshot(o executor.ScreenshotOptions) error {
 	return nil
 }
 
-// maxWebPSide is the maximum width and height of a WebP image, in pixels: https://www.rfc-editor.org/rfc/rfc9649#section-2.5.
+// maxWebPSide is the maximum width and height of a WebP image, in pixels:
+// https://www.rfc-editor.org/rfc/rfc9649#section-2.5.
 const maxWebPSide = 16_383
 
-// unpaintedWebP returns the ErrBadArgs for a WebP image on which something would have to be drawn: only
-// the browser encodes WebP.
+// unpaintedWebP returns the ErrBadArgs for a WebP image on which something would have to be drawn:
+// only the browser encodes WebP.
 func unpaintedWebP(why string) error {
 	return executor.Errorf(executor.ErrBadArgs, "Use png or jpeg.", "%s", why)
 }
@@ -118,7 +121,7 @@ func unpaintedWebP(why string) error {
 const maxShots = 3
 
 // shoot takes the screenshot after the page was scrolled.
-func (c *Camera) shoot(ctx context.Context, top *frames.Document, o executor.ScreenshotOptions, el *elements.Element) (*executor.Screenshot, error) {
+func (c *Capturer) shoot(ctx context.Context, top *frames.Document, o executor.ScreenshotOptions, el *elements.Element) (*executor.Screenshot, error) {
 	before, loaded := c.client.Tree.Loaders(), c.client.Tree.DocumentsLoaded()
 	var m cdppage.GetLayoutMetricsResult
 	if err := c.client.Tree.Command(ctx, "Page.getLayoutMetrics", nil, &m); err != nil {
@@ -163,7 +166,7 @@ func (c *Camera) shoot(ctx context.Context, top *frames.Document, o executor.Scr
 }
 
 // clip returns the requested part of the page, in page coordinates.
-func (c *Camera) clip(ctx context.Context, o executor.ScreenshotOptions, el *elements.Element, m cdppage.GetLayoutMetricsResult) (box, error) {
+func (c *Capturer) clip(ctx context.Context, o executor.ScreenshotOptions, el *elements.Element, m cdppage.GetLayoutMetricsResult) (box, error) {
 	view, content := m.CSSVisualViewport, m.CSSContentSize
 	switch {
 	case el != nil:
@@ -200,7 +203,7 @@ func (c *Camera) clip(ctx context.Context, o executor.ScreenshotOptions, el *ele
 
 // boxOf returns the box of an element in page coordinates. Viewport coordinates would not work,
 // because the page may scroll between two commands.
-func (c *Camera) boxOf(ctx context.Context, el *elements.Element) (box, error) {
+func (c *Capturer) boxOf(ctx context.Context, el *elements.Element) (box, error) {
 	var b []float64
 	if err := el.Doc.Call(ctx, &b, "box", el.ID); err != nil {
 		return box{}, c.finder.Removed(ctx, el, err)
@@ -219,7 +222,7 @@ func (c *Camera) boxOf(ctx context.Context, el *elements.Element) (box, error) {
 	var xs, ys [4]float64
 	for i, corner := range [4][2]float64{{0, 0}, {1, 0}, {0, 1}, {1, 1}} {
 		var err error
-		if xs[i], ys[i], err = c.toTabViewport(ctx, el.Doc, b[0]+corner[0]*b[2], b[1]+corner[1]*b[3]); err != nil {
+		if xs[i], ys[i], err = c.toPageCoordinates(ctx, el.Doc, b[0]+corner[0]*b[2], b[1]+corner[1]*b[3]); err != nil {
 			return box{}, err
 		}
 	}
@@ -227,8 +230,8 @@ func (c *Camera) boxOf(ctx context.Context, el *elements.Element) (box, error) {
 	return box{x, y, slices.Max(xs[:]) - x, slices.Max(ys[:]) - y}, nil
 }
 
-// toTabViewport maps a point of a frame's viewport to page coordinates of the top document.
-func (c *Camera) toTabViewport(ctx context.Context, d *frames.Document, x, y float64) (float64, float64, error) {
+// toPageCoordinates maps a point of a frame's viewport to page coordinates of the top document.
+func (c *Capturer) toPageCoordinates(ctx context.Context, d *frames.Document, x, y float64) (float64, float64, error) {
 	for !d.IsTop() {
 		parent, owner, err := d.FrameElement(ctx)
 		if err != nil {
@@ -247,7 +250,7 @@ func (c *Camera) toTabViewport(ctx context.Context, d *frames.Document, x, y flo
 }
 
 // scrollIntoView scrolls an element, and the frames that contain it, into view.
-func (c *Camera) scrollIntoView(ctx context.Context, el *elements.Element) error {
+func (c *Capturer) scrollIntoView(ctx context.Context, el *elements.Element) error {
 	var ok bool
 	if err := el.Doc.Call(ctx, &ok, "reveal", el.ID); err != nil {
 		return c.finder.Removed(ctx, el, err)
@@ -261,7 +264,7 @@ func (c *Camera) scrollIntoView(ctx context.Context, el *elements.Element) error
 
 // capture takes the screenshot of clip, without the content of denied frames, and draws labels if o
 // requests them.
-func (c *Camera) capture(ctx context.Context, top *frames.Document, o executor.ScreenshotOptions, clip box, view *cdppage.VisualViewport) (*executor.Screenshot, error) {
+func (c *Capturer) capture(ctx context.Context, top *frames.Document, o executor.ScreenshotOptions, clip box, view *cdppage.VisualViewport) (*executor.Screenshot, error) {
 	o.Format, o.Quality = cmp.Or(o.Format, executor.FormatPNG), cmp.Or(o.Quality, defaultQuality)
 	if c.opts.NotRendered() {
 		// A background tab is rendered only during a screencast.
@@ -301,7 +304,7 @@ func (c *Camera) capture(ctx context.Context, top *frames.Document, o executor.S
 	if err := top.Call(ctx, &pixelRatio, "pixelRatio"); err != nil {
 		return nil, frames.TimeoutAs(err, "the page's scale")
 	}
-	if err := viewTransitions.Check(ctx, c.client, hidden != nil); err != nil {
+	if err := viewTransitions.Check(ctx, hidden != nil); err != nil {
 		return nil, frames.TimeoutAs(err, "the screenshot")
 	}
 	params := map[string]any{"format": o.Format, "optimizeForSpeed": true, "fromSurface": true}
@@ -318,7 +321,7 @@ func (c *Camera) capture(ctx context.Context, top *frames.Document, o executor.S
 		params["captureBeyondViewport"] = true
 	}
 	switch {
-	case paint: // paint decodes it and encodes it again
+	case paint: // paintOn decodes it and encodes it again
 		params["format"] = executor.FormatPNG
 	case o.Format != executor.FormatPNG:
 		params["quality"] = o.Quality
@@ -342,7 +345,7 @@ func (c *Camera) capture(ctx context.Context, top *frames.Document, o executor.S
 		if viewTransitions, err = shield.QueryViewTransitions(ctx, c.client); err != nil {
 			return nil, err
 		}
-		if err := viewTransitions.Check(ctx, c.client, hidden != nil); err != nil {
+		if err := viewTransitions.Check(ctx, hidden != nil); err != nil {
 			return nil, frames.TimeoutAs(err, "the screenshot")
 		}
 	}
@@ -358,7 +361,7 @@ func (c *Camera) capture(ctx context.Context, top *frames.Document, o executor.S
 
 // awaitPaint waits until the out-of-process iframes have rendered once. The browser renders the
 // page again for a screenshot, but not these frames: a frame that has just loaded would be blank.
-func (c *Camera) awaitPaint(ctx context.Context) error {
+func (c *Capturer) awaitPaint(ctx context.Context) error {
 	if !c.client.Tree.HasOutOfProcessFrames() {
 		return nil
 	}
@@ -384,10 +387,10 @@ func (c *Camera) awaitPaint(ctx context.Context) error {
 	return nil
 }
 
-// masks returns the boxes of hidden frames, and of fields in which a secret was entered, or a text of
-// the user, in page coordinates. The masks of frames are only a second protection: a frame may be rendered at another
-// position.
-func (c *Camera) masks(ctx context.Context, h *shield.FrameHider) ([]box, error) {
+// masks returns the boxes of hidden frames, and of fields in which a secret was entered, or a text
+// of the user, in page coordinates. The masks of frames are only a second protection: a frame may
+// be rendered at another position.
+func (c *Capturer) masks(ctx context.Context, h *shield.FrameHider) ([]box, error) {
 	var masked []*elements.Element
 	for _, f := range h.Elements() {
 		masked = append(masked, &elements.Element{Doc: f.Doc, ID: f.ID})
@@ -411,7 +414,7 @@ func (c *Camera) masks(ctx context.Context, h *shield.FrameHider) ([]box, error)
 }
 
 // labelsInView returns the labels of the interactive elements in the viewport.
-func (c *Camera) labelsInView(ctx context.Context, top *frames.Document) ([]refLabel, error) {
+func (c *Capturer) labelsInView(ctx context.Context, top *frames.Document) ([]refLabel, error) {
 	tree, err := c.reader.Outline(ctx, top)
 	if err != nil {
 		return nil, err

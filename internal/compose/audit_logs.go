@@ -9,9 +9,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 )
 
-// OpenAudit opens the log of --audit-log, or takes it from logs unless they are nil, and returns it with a function
-// that closes it. A log that is not writable is a usage error: the user wants a record and would not
-// get one.
+// OpenAudit opens the log of --audit-log, or takes it from logs unless they are nil, and returns it
+// with a function that closes it. A log that is not writable is a usage error: the user wants a
+// record and would not get one.
 func OpenAudit(s *cli.Settings, logs *AuditLogs, log *slog.Logger) (audit.Recorder, func(), error) {
 	if s.AuditLog == "" {
 		return nil, func() {}, nil

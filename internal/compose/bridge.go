@@ -21,7 +21,7 @@ import (
 
 // newBridge returns the server for the extension, which does not listen yet. Policy closes its port
 // to the agent in both backends before any extension receives the policy.
-func newBridge(s *session, guard *policy.Guard, log *slog.Logger) (*bridge.Server, error) {
+func newBridge(s *setup, guard *policy.Guard, log *slog.Logger) (*bridge.Server, error) {
 	port := s.Port.Option()
 	if s.chatAgent != "" {
 		port = bridge.AnyPort

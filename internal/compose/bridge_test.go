@@ -27,7 +27,7 @@ func openBridgeOf(t *testing.T) (*bridge.Server, *cli.Settings, *policy.Policy) 
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	server, err := newBridge(&session{Settings: s}, policy.NewGuard(rules, nil), log)
+	server, err := newBridge(&setup{Settings: s}, policy.NewGuard(rules, nil), log)
 	if err == nil {
 		t.Cleanup(func() { server.Close() })
 		err = openBridge(server, rules, log)
@@ -64,8 +64,8 @@ func TestPagesCannotReachBridge(t *testing.T) {
 	}
 }
 
-// TestPagesCannotReachOtherProcesses checks that a second process of a data directory denies the port of
-// the first one, whatever its policy allows.
+// TestPagesCannotReachOtherProcesses checks that a second process of a data directory denies the
+// port of the first one, whatever its policy allows.
 func TestPagesCannotReachOtherProcesses(t *testing.T) {
 	first, s, _ := openBridgeOf(t)
 	second, err := policy.New(policy.Config{AllowDomains: []string{"127.0.0.1", "localhost"}})

@@ -31,7 +31,7 @@ func TestBrowserArgs(t *testing.T) {
 			t.Errorf("%s: %v %v", name, s, err)
 			continue
 		}
-		options, err := newSession(s, secrets.Open(t.TempDir())).chromium(nil, nil)
+		options, err := newSetup(s, secrets.Open(t.TempDir())).chromium(nil, nil)
 		if err != nil || !slices.Equal(options.ExtraArgs, want) {
 			t.Errorf("%s: the browser gets %q, %v", name, options.ExtraArgs, err)
 		}
@@ -51,7 +51,7 @@ func TestAcceptCertificateFlag(t *testing.T) {
 			t.Errorf("%q %q: %v", c.args, c.environ, err)
 			continue
 		}
-		one := newSession(s, secrets.Open(t.TempDir()))
+		one := newSetup(s, secrets.Open(t.TempDir()))
 		one.pool = &chromium.Pool{}
 		o, err := one.chromium(nil, nil)
 		if err != nil || !slices.Equal(o.AcceptCertificates, want) || o.Pool != nil {
@@ -78,7 +78,7 @@ func TestHTTPCredentialsFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		one := newSession(s, secrets.Open(t.TempDir()))
+		one := newSetup(s, secrets.Open(t.TempDir()))
 		one.pool = &chromium.Pool{}
 		o, err := one.chromium(nil, nil)
 		if err != nil || !maps.Equal(o.HTTPCredentials, want) || o.Pool != nil {

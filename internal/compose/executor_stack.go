@@ -38,17 +38,17 @@ type stack struct {
 	named []*chromium.Backend // of the named browsers that are open; grows until the Executor is closed
 }
 
-// OpenBrowser returns an executor for the default browser of the settings, without the extension and
-// without a log.
+// OpenBrowser returns an executor for the default browser of the settings, without the extension
+// and without a log.
 func OpenBrowser(s *cli.Settings, guard *policy.Guard) (executor.Executor, error) {
-	return open(newSession(s, secrets.Open(s.Data)), guard, nil, slog.New(slog.DiscardHandler), nil)
+	return open(newSetup(s, secrets.Open(s.Data)), guard, nil, slog.New(slog.DiscardHandler), nil)
 }
 
 // open builds the executor stack: a guard around the default browser, which is a manager of
 // sessions, and the named browsers; the guard is also the gate of their sessions. open starts no
 // browser. The extension that connects to server is one of the backends. The stack closes server.
 // server and record may be nil.
-func open(s *session, guard *policy.Guard, server *bridge.Server, log *slog.Logger, record audit.Recorder) (*stack, error) {
+func open(s *setup, guard *policy.Guard, server *bridge.Server, log *slog.Logger, record audit.Recorder) (*stack, error) {
 	if s.Prefer == string(executor.BackendCDP) && s.NoCDPFallback {
 		return nil, cli.Usagef("Remove one of them.", "%s=cdp and %s contradict each other", s.NameOf("prefer"), s.NameOf("no-cdp-fallback"))
 	}
@@ -160,8 +160,8 @@ func (s *stack) Close() error {
 	return errors.Join(clients, session, browsers, extension, server)
 }
 
-// browsers returns the backends of the default browser and of the named ones, except for that of the
-// extension.
+// browsers returns the backends of the default browser and of the named ones, except for that of
+// the extension.
 func (s *stack) browsers() []*chromium.Backend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +189,7 @@ func (s *stack) closeBrowsers() error {
 }
 
 // chromium returns the options of the backend.
-func (s *session) chromium(rules chromium.NetworkPolicy, log *slog.Logger) (chromium.Options, error) {
+func (s *setup) chromium(rules chromium.NetworkPolicy, log *slog.Logger) (chromium.Options, error) {
 	options := chromium.Options{
 		Browser:              s.Browser,
 		Isolated:             s.Isolated,

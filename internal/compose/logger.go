@@ -10,7 +10,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
 )
 
-// NewLogger returns the program's logger, which masks the secrets of vault, and a function that closes it.
+// NewLogger returns the program's logger, which masks the secrets of vault, and a function that
+// closes it.
 func NewLogger(s *cli.Settings, vault *secrets.Vault, stderr io.Writer) (*slog.Logger, func(), error) {
 	w, closeLog := stderr, func() {}
 	if s.LogFile != "" {

@@ -21,7 +21,7 @@ import (
 // openMCP opens the executor stack of valid settings, and an MCP server on it. The returned
 // function closes both. No extension connects after ctx is done. With --cdp-listen, CDP clients can
 // connect until then.
-func openMCP(ctx context.Context, s *session, rules *policy.Policy, log *slog.Logger) (server *mcp.Server, b *stack, closeAll func() error, err error) {
+func openMCP(ctx context.Context, s *setup, rules *policy.Policy, log *slog.Logger) (server *mcp.Server, b *stack, closeAll func() error, err error) {
 	record, closeRecord, err := OpenAudit(s.Settings, s.auditLogs, log)
 	if err != nil {
 		return nil, nil, nil, err

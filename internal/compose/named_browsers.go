@@ -13,7 +13,7 @@ import (
 
 // A browserOpener opens the named browsers of a session.
 type browserOpener struct {
-	session *session
+	session *setup
 	guard   *policy.Guard
 	options executor.SessionOptions // of the default browser
 	stack   *stack
@@ -21,9 +21,9 @@ type browserOpener struct {
 	log     *slog.Logger
 }
 
-// sessionFor returns a copy of the session with the settings for a named browser, which CDP clients do
-// not reach. The settings that select a browser are empty.
-func (o *browserOpener) sessionFor(b *namedbrowser.Browser) *session {
+// sessionFor returns a copy of the session with the settings for a named browser, which CDP clients
+// do not reach. The settings that select a browser are empty.
+func (o *browserOpener) sessionFor(b *namedbrowser.Browser) *setup {
 	one, s := *o.session, *o.session.Settings
 	one.Settings = &s
 	s.CDPListen, s.CDPEndpoint, s.AttachDefaultContext, s.Isolated, s.Profile = "", "", false, false, ""

@@ -8,11 +8,11 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/namedbrowser"
 )
 
-// TestNamedBrowserSettings checks that cookies, credentials and certificates of the session are only
-// for named browsers that chrome-mcp launches.
+// TestNamedBrowserSettings checks that cookies, credentials and certificates of the session are
+// only for named browsers that chrome-mcp launches.
 func TestNamedBrowserSettings(t *testing.T) {
 	s := &cli.Settings{HTTPCredentials: "c.json", AcceptCertificates: []string{"a:443"}, CDPEndpoint: "ws://a/", Given: func(string) bool { return false }}
-	o := &browserOpener{session: &session{Settings: s}, options: executor.SessionOptions{State: "login"}}
+	o := &browserOpener{session: &setup{Settings: s}, options: executor.SessionOptions{State: "login"}}
 	for _, kind := range []string{namedbrowser.Managed, namedbrowser.Extension, namedbrowser.Endpoint, namedbrowser.Browserless} {
 		b := &namedbrowser.Browser{Name: "a", Type: kind}
 		got, state := o.sessionFor(b), o.sessionOptions(b).State

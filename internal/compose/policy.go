@@ -22,8 +22,8 @@ var flagOfField = map[string]string{
 	"AllowDomains": "allow-domain", "BlockDomains": "block-domain", "AllowPrivate": "allow-private",
 }
 
-// Policy returns the policy that file, flags and variables define together, which also allows more. An
-// error in any of them is a *cli.UsageError and yields no policy, rather than a weaker one.
+// Policy returns the policy that file, flags and variables define together, which also allows more.
+// An error in any of them is a *cli.UsageError and yields no policy, rather than a weaker one.
 func Policy(s *cli.Settings, more ...string) (*policy.Policy, error) {
 	var config policy.Config
 	if s.PolicyFile != "" {
@@ -89,8 +89,8 @@ func Policy(s *cli.Settings, more ...string) (*policy.Policy, error) {
 	return p, nil
 }
 
-// checkServeDirectory returns an error if --serve-directory names no directory, or one through which
-// pages could read the data directory or state files.
+// checkServeDirectory returns an error if --serve-directory names no directory, or one through
+// which pages could read the data directory or state files.
 func checkServeDirectory(s *cli.Settings, stateDir string) error {
 	if err := checkDir(s.ServeDirectory, "served", "serve-directory"); err != nil {
 		return err
@@ -112,7 +112,7 @@ func privatePaths(s *cli.Settings, stateDir string) []string {
 
 // serveFiles starts to serve the files of --serve-directory, and returns a policy that also allows
 // them. StateDir is the directory of state files, or empty.
-func (s *session) serveFiles(stateDir string, log *slog.Logger) (*policy.Policy, error) {
+func (s *setup) serveFiles(stateDir string, log *slog.Logger) (*policy.Policy, error) {
 	var err error
 	if s.files, err = fileserver.New(s.ServeDirectory, log, privatePaths(s.Settings, stateDir)...); err != nil {
 		return nil, cli.Usagef("", "%s: %w", s.NameOf("serve-directory"), err)

@@ -21,13 +21,13 @@ import (
 )
 
 // openSessions opens sessions of a server in this process.
-func openSessions(t *testing.T, n int, settings server.Settings) []server.Session {
+func openSessions(t *testing.T, n int, settings server.Settings) []server.Workspace {
 	t.Helper()
 	pool := new(chromium.Pool)
 	data := t.TempDir()
 	opener := &Opener{Data: data, Pool: pool, Vault: secrets.Open(data), Profiles: profilelease.New(), Board: new(dashboard.Board), Desk: new(handover.Desk), Log: slog.New(slog.DiscardHandler)}
 	limit := func(context.Context) (func(), error) { return func() {}, nil }
-	all := make([]server.Session, n)
+	all := make([]server.Workspace, n)
 	for i := range all {
 		s, err := opener.Open(server.OpenRequest{Name: fmt.Sprint("s", i), Settings: settings, Limit: limit})
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 
 // rotateOnHangup gives the bridge a new token on each SIGHUP, which closes all bridge connections,
 // until ctx is done. It returns immediately; wait blocks until it has stopped. It must be called
-// before the bridge starts, because a program that has read the handshake file may send a SIGHUP, and
-// without a handler the signal terminates this process.
+// before the bridge starts, because a program that has read the handshake file may send a SIGHUP,
+// and without a handler the signal terminates this process.
 func rotateOnHangup(ctx context.Context, server *bridge.Server, log *slog.Logger) (wait func()) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)

@@ -19,15 +19,15 @@ import (
 // hosts wait for.
 const openDelay = 50 * time.Millisecond
 
-// ServeStdio serves one MCP session on stdin and stdout until stdin ends or ctx is done. Neither is an
-// error. closeTimeout replaces Timing.CloseBrowser if it is not 0.
+// ServeStdio serves one MCP session on stdin and stdout until stdin ends or ctx is done. Neither is
+// an error. closeTimeout replaces Timing.CloseBrowser if it is not 0.
 func ServeStdio(ctx context.Context, s *cli.Settings, closeTimeout time.Duration, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	cli.SurviveBrokenPipe()
 	rules, err := ValidPolicy(s)
 	if err != nil {
 		return err
 	}
-	one := newSession(s, secrets.Open(s.Data))
+	one := newSetup(s, secrets.Open(s.Data))
 	one.closeTimeout = closeTimeout
 	log, closeLog, err := NewLogger(s, one.vault, stderr)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package deadline has the deadlines of a call and of the action in it.
+// Package deadline derives the contexts of an action from the context of its call.
 package deadline
 
 import (

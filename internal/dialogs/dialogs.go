@@ -1,4 +1,4 @@
-// Package dialogs has the state of the JavaScript dialogs of a tab.
+// Package dialogs tracks the JavaScript dialogs of a tab.
 package dialogs
 
 import (
@@ -16,6 +16,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
 // A Dialog is an open JavaScript dialog of a tab.
@@ -29,8 +30,8 @@ type Dialog struct {
 	URL         string      // of the page, for an early dialog
 }
 
-// State is the state of the JavaScript dialogs of a tab. The zero value is ready to use. It is safe for
-// concurrent use.
+// State is the state of the JavaScript dialogs of a tab. The zero value is ready to use. It is safe
+// for concurrent use.
 type State struct {
 	open atomic.Pointer[Dialog] // nil means none
 
@@ -55,9 +56,9 @@ func (s *State) Err() error {
 	return nil
 }
 
-// AnswerWith makes f answer dialogs, except those for which it returns nil. f is called while the tree of the
-// tab is locked. A nil f leaves dialogs open.
-func (s *State) AnswerWith(f func(executor.Dialog) *executor.DialogAnswer) {
+// answerWith makes f answer dialogs, except those for which it returns nil. f is called while the
+// tree of the tab and s are locked, so it must not call methods of s. A nil f leaves dialogs open.
+func (s *State) answerWith(f func(executor.Dialog) *executor.DialogAnswer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answer = f
@@ -133,15 +134,7 @@ func (d *Dialog) Err() *executor.Error {
 		hint = "Answer it with Page.HandleDialog: accept to leave the page, dismiss to stay."
 	}
 	return &executor.Error{Code: executor.ErrDialogOpen, Retryable: true, Hint: hint,
-		Err: fmt.Errorf("%s dialog is open and blocks the page", WithArticle(string(d.Type)))}
-}
-
-// WithArticle returns a noun with its indefinite article.
-func WithArticle(noun string) string {
-	if noun != "" && noun[0] == 'a' {
-		return "an " + noun
-	}
-	return "a " + noun
+		Err: fmt.Errorf("%s dialog is open and blocks the page", phrase.WithArticle(string(d.Type)))}
 }
 
 // FrameOr returns the frame of the dialog, or main if the browser is too old to report it.
@@ -157,7 +150,7 @@ func (d *Dialog) FrameOr(main cdp.FrameID) cdp.FrameID {
 // dialog.
 func (s *State) AnswerAll() (list func() []string, done func()) {
 	var answered []string // s.mu guards it
-	s.AnswerWith(func(d executor.Dialog) *executor.DialogAnswer {
+	s.answerWith(func(d executor.Dialog) *executor.DialogAnswer {
 		a := &executor.DialogAnswer{Accept: d.Type == executor.DialogAlert || d.Type == executor.DialogBeforeUnload}
 		verb := "dismissed"
 		if a.Accept {
@@ -173,5 +166,5 @@ func (s *State) AnswerAll() (list func() []string, done func()) {
 		defer s.mu.Unlock()
 		return slices.Clone(answered)
 	}
-	return list, func() { s.AnswerWith(nil) }
+	return list, func() { s.answerWith(nil) }
 }

@@ -31,7 +31,7 @@ func TestAutomaticAnswer(t *testing.T) {
 	if a := d.AutomaticAnswer(alert); a != nil {
 		t.Errorf("answer %+v before any was set", a)
 	}
-	d.AnswerWith(func(d executor.Dialog) *executor.DialogAnswer {
+	d.answerWith(func(d executor.Dialog) *executor.DialogAnswer {
 		if d.Type == executor.DialogAlert {
 			return &executor.DialogAnswer{Accept: true}
 		}
@@ -43,7 +43,7 @@ func TestAutomaticAnswer(t *testing.T) {
 	if a := d.AutomaticAnswer(confirm); a != nil {
 		t.Errorf("answer to a confirm dialog: %+v", a)
 	}
-	d.AnswerWith(nil)
+	d.answerWith(nil)
 	if a := d.AutomaticAnswer(alert); a != nil {
 		t.Errorf("answer %+v after the end", a)
 	}

@@ -68,8 +68,9 @@ func openClosedRoot(ctx context.Context, d *frames.Document, id int) bool {
 	return false
 }
 
-// CallWithClosedRoots is Document.Call for page scripts that read closed shadow roots. It first exposes
-// closed shadow roots that are new. If there are none, it takes no longer than Document.Call.
+// CallWithClosedRoots is Document.Call for page scripts that read closed shadow roots. It first
+// exposes closed shadow roots that are new. If there are none, it takes no longer than
+// Document.Call.
 func CallWithClosedRoots(ctx context.Context, d *frames.Document, result any, name string, args ...any) error {
 	closed, err := d.Start(ctx, "closedCandidates")
 	if err != nil {

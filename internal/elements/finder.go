@@ -1,34 +1,33 @@
 package elements
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/chromedp/cdproto/cdp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
-	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// An Element is a DOM element that a target was resolved to. Without an ID it is a complete document.
+// An Element is a DOM element that a target was resolved to. Without an ID it is a complete
+// document.
 type Element struct {
 	Doc      *frames.Document
 	ID       int
-	Ref      executor.Ref // if the target was a ref
-	Shown    *Shown       // what the client last received for the ref
-	Selector string       // if the target was a selector
+	Ref      executor.Ref  // if the target was a ref
+	Shown    *ShownElement // what the client last received for the ref
+	Selector string        // if the target was a selector
 
 	matches int    // matches of the selector in all searched documents
 	item    string // the text of the item that it is in, if its document has several matches
 }
 
-// A Finder finds elements for one client, and knows their refs. Its methods are safe for concurrent use.
+// A Finder finds elements for one client, and knows their refs. Its methods are safe for concurrent
+// use.
 type Finder struct {
 	client        *frames.Client
 	refs          *Refs
@@ -102,7 +101,7 @@ func (f *Finder) ResolveRef(ctx context.Context, given executor.Ref, op executor
 	}
 	for _, d := range f.client.Tree.Documents() {
 		if d.World == n.World {
-			el := &Element{Doc: d, ID: n.ID, Ref: ref, matches: 1, Shown: &Shown{Ref: ref, Doc: d, ID: n.ID, At: l.At}}
+			el := &Element{Doc: d, ID: n.ID, Ref: ref, matches: 1, Shown: &ShownElement{Ref: ref, Doc: d, ID: n.ID, At: l.At}}
 			return el, f.client.CheckFrame(ctx, d.Frame, op, "")
 		}
 	}
@@ -119,8 +118,8 @@ func (f *Finder) RemovedError(ctx context.Context, el *Element) error {
 	return f.refError(ctx, el.Ref, "ref %s: element was removed from the document")
 }
 
-// Removed maps frames.ErrDocumentGone to the error for an element that was removed with its document. It
-// returns other errors unchanged.
+// Removed maps frames.ErrDocumentGone to the error for an element that was removed with its
+// document. It returns other errors unchanged.
 func (f *Finder) Removed(ctx context.Context, el *Element, err error) error {
 	if errors.Is(err, frames.ErrDocumentGone) {
 		return f.RemovedError(ctx, el)
@@ -305,7 +304,8 @@ const maxCandidates = 5
 
 // candidates returns elements that the caller possibly meant by a role and name, or by the words of
 // a selector. If elements with the role and name are in an item with the text item, it returns only
-// those. If item is "", that is the item in which the element of the removed node was, if it is known.
+// those. If item is "", that is the item in which the element of the removed node was, if it is
+// known.
 func (f *Finder) candidates(ctx context.Context, role, text, item string, removed frames.Node) []executor.Candidate {
 	var list []executor.Candidate
 	for _, d := range f.client.Allowed(ctx, executor.OpRead) {
@@ -313,12 +313,12 @@ func (f *Finder) candidates(ctx context.Context, role, text, item string, remove
 		if d.World == removed.World {
 			id = removed.ID
 		}
-		var got []Found
+		var got []DescribedElement
 		if err := d.Call(ctx, &got, "candidates", role, text, maxCandidates-len(list), item, id); err != nil {
 			continue
 		}
 		for _, c := range got {
-			list = append(list, executor.Candidate{Role: c.Role, Name: c.Name, Item: itemExcerpt(c.Item), Ref: f.RefFor(d.World, c.ID, c.Description)})
+			list = append(list, executor.Candidate{Role: c.Role, Name: c.Name, Item: itemExcerpt(c.Item), Ref: f.RefFor(d.Node(c.ID), c.Description)})
 		}
 		if len(list) >= maxCandidates {
 			break
@@ -327,32 +327,22 @@ func (f *Finder) candidates(ctx context.Context, role, text, item string, remove
 	return list
 }
 
-// A Found is an element that a page script found, with what is reported with its ref.
-type Found struct {
+// A DescribedElement is an element that a page script found, with what is reported with its ref.
+type DescribedElement struct {
 	ID   int    `json:"id"`
 	Item string `json:"item"` // of a candidate: the text of the item that it is in
 	Description
 }
 
 // WithRef describes an element of a document, with its ref.
-func (f *Finder) WithRef(d *frames.Document, e Found) string {
-	return fmt.Sprintf("%s [ref=%s]", e.Description, f.RefFor(d.World, e.ID, e.Description))
+func (f *Finder) WithRef(d *frames.Document, e DescribedElement) string {
+	return fmt.Sprintf("%s [ref=%s]", e.Description, f.RefFor(d.Node(e.ID), e.Description))
 }
 
-// String returns the description as snapshots print it.
-func (d Description) String() string {
-	name := pagetext.Truncate(strings.Join(strings.Fields(d.Name), " "), 80)
-	role := cmp.Or(d.Role, "element")
-	if name == "" {
-		return role
-	}
-	return fmt.Sprintf("%s %s", role, pagetext.Text(name))
-}
-
-// RefFor returns the ref of an element for a result that describes it as l. It assigns a new one if the
-// element has none.
-func (f *Finder) RefFor(world string, id int, l Description) executor.Ref {
-	return f.refs.For(frames.Node{World: world, ID: id}, l)
+// RefFor returns the ref of an element for a result that describes it as d. It assigns a new one if
+// the element has none.
+func (f *Finder) RefFor(n frames.Node, d Description) executor.Ref {
+	return f.refs.For(n, d)
 }
 
 // Describe returns a description of an element for messages.

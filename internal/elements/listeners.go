@@ -106,8 +106,8 @@ func listenersWithin(ctx context.Context, d *frames.Document, container runtime.
 	return self, res.Listeners
 }
 
-// ListensFor reports whether an element or one of its descendants has a listener of the page for a type
-// of event. It returns false if that is unknown.
+// ListensFor reports whether an element or one of its descendants has a listener of the page for a
+// type of event. It returns false if that is unknown.
 func ListensFor(ctx context.Context, d *frames.Document, id int, eventType string) bool {
 	group, release := d.ObjectGroup(ctx)
 	defer release()

@@ -1,8 +1,10 @@
 package elements
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -10,8 +12,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// Refs are the refs of one client, and what the client last received for each. Its methods are safe for
-// concurrent use.
+// Refs are the refs of one client, and what the client last received for each. Its methods are safe
+// for concurrent use.
 type Refs struct {
 	mu    sync.Mutex // guards the fields below
 	nodes map[executor.Ref]frames.Node
@@ -20,8 +22,8 @@ type Refs struct {
 	shown map[executor.Ref]Description
 	// walked is the number of the last walk of each document for this client, by world.
 	walked map[string]int
-	// reported is the number of the last walk whose changes the client received completely: it knows
-	// the elements of its other refs as they were then.
+	// reported is the number of the last walk whose changes the client received completely: it
+	// knows the elements of its other refs as they were then.
 	reported map[string]int
 	next     int // number of the last ref
 }
@@ -46,12 +48,22 @@ type Description struct {
 	Since int `json:"since"`
 }
 
-// maxLabelName is the maximum stored length of an element's name, in characters.
-const maxLabelName = 300
+// String returns the description as snapshots print it.
+func (d Description) String() string {
+	name := pagetext.Truncate(strings.Join(strings.Fields(d.Name), " "), 80)
+	role := cmp.Or(d.Role, "element")
+	if name == "" {
+		return role
+	}
+	return fmt.Sprintf("%s %s", role, pagetext.Text(name))
+}
 
-// maxLabels is the number of stored descriptions above which those of documents that are gone are
-// dropped.
-const maxLabels = 5000
+// maxDescriptionName is the maximum stored length of an element's name, in characters.
+const maxDescriptionName = 300
+
+// maxDescriptions is the number of stored descriptions above which those of documents that are gone
+// are dropped.
+const maxDescriptions = 5000
 
 // For returns the ref of a node for a result that describes it as l. It assigns a new one if the
 // node has none, or is another thing than the client last received.
@@ -65,17 +77,17 @@ func (r *Refs) For(n frames.Node, l Description) executor.Ref {
 		ref = executor.Ref(fmt.Sprintf("e%d", r.next))
 		r.names[n], r.nodes[ref] = ref, n
 	}
-	l.Name = pagetext.Truncate(l.Name, maxLabelName)
+	l.Name = pagetext.Truncate(l.Name, maxDescriptionName)
 	r.shown[ref] = l
 	return ref
 }
 
-// Describe records that the client received another description of a ref.
-func (r *Refs) Describe(ref executor.Ref, l Description) {
+// RecordDescription records that the client received another description of a ref.
+func (r *Refs) RecordDescription(ref executor.Ref, l Description) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.nodes[ref]; ok {
-		l.Name = pagetext.Truncate(l.Name, maxLabelName)
+		l.Name = pagetext.Truncate(l.Name, maxDescriptionName)
 		r.shown[ref] = l
 	}
 }
@@ -138,15 +150,15 @@ func (r *Refs) Since(world string) int {
 	return r.walked[world]
 }
 
-// A Walk is the result of recordWalk of js/shown_elements.js.
-type Walk struct {
+// A WalkRecord is the result of recordWalk of js/shown_elements.js.
+type WalkRecord struct {
 	At       int   `json:"at"`       // number of the records of the walk
 	Replaced []int `json:"replaced"` // ids of elements that are other things than in the previous walk
 }
 
-// RecordWalk records a walk of a document for this client. It ignores the zero value, the result of a
-// document that was not walked.
-func (r *Refs) RecordWalk(world string, w Walk) {
+// RecordWalk records a walk of a document for this client. It ignores the zero value, the result of
+// a document that was not walked.
+func (r *Refs) RecordWalk(world string, w WalkRecord) {
 	if w.At == 0 {
 		return
 	}
@@ -175,7 +187,7 @@ func (r *Refs) DropStale(alive map[string]bool) {
 	for ref, n := range r.nodes {
 		if !alive[n.World] {
 			delete(r.nodes, ref)
-			if len(r.shown) > maxLabels {
+			if len(r.shown) > maxDescriptions {
 				delete(r.shown, ref)
 			}
 		}

@@ -24,11 +24,11 @@ func TestRefTable(t *testing.T) {
 		t.Errorf("the node has ref %s, had %s", r, first)
 	}
 	shownAt(first, 5)
-	table.RecordWalk("w", Walk{At: 8})
+	table.RecordWalk("w", WalkRecord{At: 8})
 	shownAt(first, 5) // the result of the walk possibly did not contain the element
 	table.RecordReport("w", 8)
 	shownAt(first, 8)
-	table.RecordWalk("w", Walk{9, []int{7}})
+	table.RecordWalk("w", WalkRecord{9, []int{7}})
 	table.RecordReport("w", 9)
 	shownAt(first, 8) // it was released before
 	second := table.For(n, Description{Role: "button", Name: "Ban", At: 9})

@@ -14,10 +14,10 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// A Shown is the ref that a call names, with what the client last received for it. A page may
-// reuse an element for another thing, as a virtual list does with its rows: then a call that acts on
-// the ref fails, and a call that reads it has a note.
-type Shown struct {
+// A ShownElement is the ref that a call names, with what the client last received for it. A page
+// may reuse an element for another thing, as a virtual list does with its rows: then a call that
+// acts on the ref fails, and a call that reads it has a note.
+type ShownElement struct {
 	Ref executor.Ref // empty for an element that a selector found
 	Doc *frames.Document
 	ID  int // of the element, which may only contain the field that the call acts on
@@ -63,21 +63,21 @@ func itemExcerpt(text string) string {
 }
 
 // Hover records that the pointer is moved onto the element.
-func (s *Shown) Hover() {
+func (s *ShownElement) Hover() {
 	if s != nil {
 		s.hovered = true
 	}
 }
 
 // Act records that input is sent to the element.
-func (s *Shown) Act() {
+func (s *ShownElement) Act() {
 	if s != nil {
 		s.acted = true
 	}
 }
 
 // NewName returns a note with the new name of the element, or "".
-func (s *Shown) NewName() string {
+func (s *ShownElement) NewName() string {
 	if s == nil {
 		return ""
 	}
@@ -91,10 +91,10 @@ type Reference struct {
 }
 
 // Reference identifies the element and what it was.
-func (s *Shown) Reference() *Reference { return &Reference{s.ID, s.At} }
+func (s *ShownElement) Reference() *Reference { return &Reference{s.ID, s.At} }
 
 // ToCompare returns the element to compare with its record, or nil if the element is not compared.
-func (s *Shown) ToCompare() *Reference {
+func (s *ShownElement) ToCompare() *Reference {
 	if s == nil || s.acted {
 		return nil
 	}
@@ -160,9 +160,9 @@ func (f *Finder) Call(ctx context.Context, el *Element, result any, name string,
 	return f.Finish(ctx, c, result)
 }
 
-// OtherThingError returns the ErrRefExpired for a ref whose element is another thing now. Nothing was
-// sent to it.
-func (f *Finder) OtherThingError(ctx context.Context, s *Shown, c *Change) error {
+// OtherThingError returns the ErrRefExpired for a ref whose element is another thing now. Nothing
+// was sent to it.
+func (f *Finder) OtherThingError(ctx context.Context, s *ShownElement, c *Change) error {
 	f.refs.Release(s.Doc.World, s.ID)
 	now := f.refs.For(s.Doc.Node(s.ID), Description{Role: c.Now.Role, Name: c.Now.Name, At: c.At})
 	e := executor.Errorf(executor.ErrRefExpired, "Use the ref of the element that you mean, from a new snapshot.",
@@ -176,11 +176,11 @@ const LatestRecord = math.MaxInt32
 
 // ReceiveChange records that the client receives the new description of an element, and returns the
 // note with it.
-func (f *Finder) ReceiveChange(s *Shown, c *Change) string {
+func (f *Finder) ReceiveChange(s *ShownElement, c *Change) string {
 	if s.Ref == "" {
 		return fmt.Sprintf("%s is now %s", c.Was, c.Now)
 	}
-	f.refs.Describe(s.Ref, Description{Role: c.Now.Role, Name: c.Now.Name, At: c.At})
+	f.refs.RecordDescription(s.Ref, Description{Role: c.Now.Role, Name: c.Now.Name, At: c.At})
 	s.At = c.At
 	return fmt.Sprintf("%s is now %s", s.Ref, c.Now)
 }

@@ -1,5 +1,5 @@
-// Package emulate changes what the pages of a tab see of their device: the size of the viewport, media
-// features, locale, network, CPU, position, permissions and additional headers of requests.
+// Package emulate changes what the pages of a tab see of their device: the size of the viewport,
+// media features, locale, network, CPU, position, permissions and additional headers of requests.
 package emulate
 
 import (
@@ -91,7 +91,8 @@ func (e *Emulator) reset(c *Controls) (before settings, ok bool) {
 	return before, true
 }
 
-// Controls change the emulation of a tab for one client. Their methods are safe for concurrent use.
+// Controls change the emulation of a tab for one client. Their methods must be called one at a
+// time, as the calls on a tab are.
 type Controls struct {
 	emulator *Emulator
 	client   *frames.Client

@@ -1,4 +1,5 @@
-// Package entered knows what the user entered in the pages of a tab while it was handed over, and masks it.
+// Package entered knows what the user entered in the pages of a tab while the tab was handed over,
+// and masks it.
 package entered
 
 import (
@@ -27,10 +28,10 @@ const (
 // documentValues are the values that the user entered in a document.
 type documentValues struct {
 	reported map[int]string // reported during the handover, by their numbers
-	final    []string       // Of the fields at the end of the handover
+	final    []string       // of the fields at the end of the handover
 }
 
-// An Arrival is how a document of a frame came there.
+// An Arrival says how a frame got its document.
 type Arrival int
 
 const (
@@ -39,8 +40,8 @@ const (
 	ArrivalRestored         // from the back/forward cache, or while the tab was not attached
 )
 
-// Values are the values that the user entered in the documents of a tab. The zero value is empty. It is safe
-// for concurrent use.
+// Values are the values that the user entered in the documents of a tab. The zero value is empty.
+// It is safe for concurrent use.
 type Values struct {
 	mu     sync.Mutex // guards the fields below
 	values map[string]*documentValues
@@ -50,15 +51,15 @@ type Values struct {
 	unmasked map[string]bool
 	// handed are the worlds of the documents that were handed over.
 	handed map[string]bool
-	// arrival is ArrivalNew if no document of the tab can have values of an earlier one. Otherwise the
-	// values of all documents are masked.
+	// arrival is ArrivalNew if no document of the tab can have values of an earlier one. Otherwise
+	// the values of all documents are masked.
 	arrival Arrival
-	// returned are the worlds of documents that came back after a handover, or that became known after
-	// it. They are unmasked at first.
+	// returned are the worlds of documents that came back after a handover, or that became known
+	// after it. They are unmasked at first.
 	returned map[string]bool
-	// late are the frames whose document was not known at the end of a handover, or has not masked its
-	// fields, and the frames in them. They may have had a document during the handover that becomes
-	// known later.
+	// late are the frames whose document was not known at the end of a handover, or has not masked
+	// its fields, and the frames in them. They may have had a document during the handover that
+	// becomes known later.
 	late map[cdp.FrameID]bool
 	// unknown means that the documents could not be listed at the end of a handover, so all are
 	// unmasked.
@@ -173,8 +174,8 @@ func (v *Values) setUnmasked(d *frames.Document) {
 	v.unmasked[d.World] = true
 }
 
-// setLate records a frame whose document is not known at the end of a handover, or has not masked its
-// fields. v.mu must be held.
+// setLate records a frame whose document is not known at the end of a handover, or has not masked
+// its fields. v.mu must be held.
 func (v *Values) setLate(frame cdp.FrameID) {
 	if v.late == nil {
 		v.late = make(map[cdp.FrameID]bool)
@@ -235,8 +236,8 @@ func (v *Values) MustMask(docs []*frames.Document) {
 	v.unknown = v.unknown && len(docs) == 0
 }
 
-// HandoverEnded records the frames of the tab whose document was not masked when a handover ended, because it
-// is not known, or was not when the documents that were masked were listed.
+// HandoverEnded records the frames of the tab whose document was not masked when a handover ended,
+// because it is not known, or was not when the documents that were masked were listed.
 func (v *Values) HandoverEnded(s *frames.State, masked []*frames.Document) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

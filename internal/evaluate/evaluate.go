@@ -45,8 +45,8 @@ func (v *Value) Kind() string {
 	return v.Type
 }
 
-// IsWritten reports whether the value is the function that the expression consists of.
-func (v *Value) IsWritten(expression string) bool {
+// IsFunctionOf reports whether the value is the function that the expression consists of.
+func (v *Value) IsFunctionOf(expression string) bool {
 	before, after, found := strings.Cut(expression, v.Description)
 	return v.Type == "function" && found && strings.Trim(before+after, "(); \t\r\n") == ""
 }
@@ -62,8 +62,8 @@ func (v *Value) Truthy() bool {
 	return !slices.Contains([]string{"false", "0", `""`}, string(v.JSON)) || v.ObjectID != ""
 }
 
-// Expression runs an expression in the main world of the document. An expression that can be read as
-// a block or as an object literal is an object literal, as in the console of DevTools.
+// Expression runs an expression in the main world of the document. An expression that can be read
+// as a block or as an object literal is an object literal, as in the console of DevTools.
 func Expression(ctx context.Context, d *frames.Document, expression string, await bool) (*Value, *runtime.ExceptionDetails, error) {
 	if literal, ok := objectLiteral(expression); ok {
 		remote, exception, err := evaluateScript(ctx, d, literal, await)
@@ -107,9 +107,9 @@ func evaluateScript(ctx context.Context, d *frames.Document, expression string, 
 	}, await)
 }
 
-// On calls the function that an expression evaluates to with an element, in the main world
+// CallOn calls the function that an expression evaluates to with an element, in the main world
 // of the element's document.
-func On(ctx context.Context, finder *elements.Finder, el *elements.Element, expression string, await bool) (*Value, *runtime.ExceptionDetails, error) {
+func CallOn(ctx context.Context, finder *elements.Finder, el *elements.Element, expression string, await bool) (*Value, *runtime.ExceptionDetails, error) {
 	d := el.Doc
 	group, release := d.ObjectGroup(ctx)
 	defer release()
@@ -203,7 +203,7 @@ func runScript(ctx context.Context, d *frames.Document, method string, params ma
 // evalGroup is the object group of the results of evaluated expressions.
 const evalGroup = "chrome-mcp-eval"
 
-// Release releases the result of runScript, if it is an object.
+// Release releases a value that Expression or CallOn returned, if it is an object.
 func Release(ctx context.Context, d *frames.Document, remote *Value) {
 	if remote != nil && remote.ObjectID != "" {
 		releaseAll(ctx, d)

@@ -28,10 +28,11 @@ var evalValueScript string
 // description, not even a bound or wrapped one.
 const nativeStringify = "function stringify() { [native code] }"
 
-// Serialize fetches the JSON of an object, or its text as JSON if it contains values that JSON cannot
-// represent, see [executor.EvalResult]. An object that cannot be read, such as one with a getter that
-// throws, keeps its description. If the page has replaced JSON.stringify, Serialize does not call it.
-// The browser then serializes the object, with fewer details of values such as dates.
+// Serialize fetches the JSON of an object, or its text as JSON if it contains values that JSON
+// cannot represent, see [executor.EvalResult]. An object that cannot be read, such as one with a
+// getter that throws, keeps its description. If the page has replaced JSON.stringify, Serialize
+// does not call it. The browser then serializes the object, with fewer details of values such as
+// dates.
 func Serialize(ctx context.Context, d *frames.Document, v *Value) error {
 	if v.ObjectID == "" || v.Type != "object" {
 		return nil

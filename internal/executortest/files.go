@@ -106,6 +106,13 @@ func (s *suite) upload(t *testing.T) {
 		_, err := c.page().Upload(c.ctx, byRef(choose), []string{"a.txt"}, nil)
 		c.wantCode(err, executor.ErrPolicyDenied)
 	})
+	s.uploads(t, "button that the page replaces while it is disabled", func(c *testCase, _ *keeper) {
+		c.eval("const b = document.querySelector('#choose'); b.disabled = true; setTimeout(() => { b.outerHTML = b.outerHTML.replace('disabled', 'enabled') }, 300); 0", nil)
+		if u := c.upload(css("#choose"), "a.txt"); u.Note != "" {
+			c.Errorf("note %q", u.Note)
+		}
+		c.wantHolds("got('#hidden')", "a.txt text/plain 5 first")
+	})
 	s.uploads(t, "page opens a dialog", func(c *testCase, _ *keeper) {
 		if u := c.upload(css("#alerts"), "a.txt"); u.Dialog == nil || u.Dialog.Message != "thank you for a.txt" {
 			c.Errorf("dialog %+v", u.Dialog)

@@ -9,7 +9,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// A Client is a client of a page with its gate: it says in which documents the client may do what. Its
+// A Client is the access of one client to the documents of a tab, as its gate allows it. Its
 // methods are safe for concurrent use.
 type Client struct {
 	Tree *Tree
@@ -17,14 +17,14 @@ type Client struct {
 	Gate executor.Gate
 	// OpenedBySession reports whether one of our sessions opened the tab.
 	OpenedBySession func() bool
-	// Unmasked returns an error if the user entered something in d that an operation must not see. It is
-	// called after the gate has allowed op on d.
+	// Unmasked returns an error if the user entered something in d that an operation must not see.
+	// It is called after the gate has allowed op on d.
 	Unmasked func(ctx context.Context, d *Document, op executor.Operation) error
 }
 
-// Check asks the gate whether op is allowed on d. destination is the URL of a navigation or download,
-// if op has one. Check also denies what depends on the content of a document in which the user entered
-// something that is not masked yet.
+// Check checks with the gate whether op is allowed on d. destination is the URL of a navigation or
+// download, if op has one. Check also denies what depends on the content of a document in which the
+// user entered something that is not masked yet.
 func (c *Client) Check(ctx context.Context, d *Document, op executor.Operation, destination string) error {
 	if err := c.CheckGate(ctx, d, op, destination); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (c *Client) Check(ctx context.Context, d *Document, op executor.Operation, 
 	return c.Unmasked(ctx, d, op)
 }
 
-// CheckGate asks the gate whether op is allowed on d.
+// CheckGate checks with the gate whether op is allowed on d.
 func (c *Client) CheckGate(ctx context.Context, d *Document, op executor.Operation, destination string) error {
 	access := executor.Access{
 		Tab: c.Tab, Document: string(d.Loader), URL: d.URL, Origin: d.Origin,
@@ -91,8 +91,8 @@ func (c *Client) AllReadable(ctx context.Context) (readable, known bool) {
 	return true, true
 }
 
-// CheckFrame asks the gate whether op is allowed on the document of a frame, and whether the documents
-// around it may be read, because the frame would reveal them.
+// CheckFrame checks with the gate whether op is allowed on the document of a frame, and whether the
+// documents around it may be read, because the frame would reveal them.
 func (c *Client) CheckFrame(ctx context.Context, id cdp.FrameID, op executor.Operation, destination string) error {
 	path := c.Tree.pathTo(id)
 	if len(path) == 0 || !path[len(path)-1].IsTop() {
@@ -109,13 +109,13 @@ func (c *Client) CheckFrame(ctx context.Context, id cdp.FrameID, op executor.Ope
 	return nil
 }
 
-// CanRead reports whether the client may read the document of a frame and those around it. It returns
-// false for an unknown frame.
+// CanRead reports whether the client may read the document of a frame and those around it. It
+// returns false for an unknown frame.
 func (c *Client) CanRead(ctx context.Context, id cdp.FrameID) bool {
 	return c.CheckFrame(ctx, id, executor.OpRead, "") == nil
 }
 
-// CheckTop asks the gate whether op is allowed on what is known of the top document.
+// CheckTop checks with the gate whether op is allowed on what is known of the top document.
 func (c *Client) CheckTop(ctx context.Context, op executor.Operation, destination string) error {
 	s := c.Tree.Lock()
 	d := s.BestKnownDocument()
@@ -145,8 +145,8 @@ func (t *Tree) pathTo(id cdp.FrameID) []*Document {
 	return path
 }
 
-// KnowsDocument reports whether the document that a frame shows is known, so that a check by the gate
-// has a meaning.
+// KnowsDocument reports whether the document that a frame shows is known, so that a check by the
+// gate has a meaning.
 func (t *Tree) KnowsDocument(id cdp.FrameID) bool {
 	s := t.Lock()
 	defer s.Unlock()

@@ -36,12 +36,13 @@ type Document struct {
 	MainWorld string // CDP's unique id of the main world; may be empty
 	URL       string
 	Origin    string
-	// ErrorPage means that the document is an error page of the browser, such as a certificate warning.
+	// ErrorPage means that the document is an error page of the browser, such as a certificate
+	// warning.
 	ErrorPage bool
 }
 
-// UnknownDocument returns the document of a frame before it is known, or after it is gone. No script can
-// run in it, and its origin counts as opaque.
+// UnknownDocument returns the document of a frame before it is known, or after it is gone. No
+// script can run in it, and its origin counts as opaque.
 func (t *Tree) UnknownDocument(frame cdp.FrameID) *Document {
 	return t.documentOf(frame, "", executor.OriginOpaque)
 }
@@ -54,8 +55,9 @@ func (t *Tree) documentOf(frame cdp.FrameID, url, origin string) *Document {
 // DocumentAt returns the document at url in the top frame, as it was at some time.
 func (t *Tree) DocumentAt(url string) *Document { return t.documentOf(t.main, url, OriginOfURL(url)) }
 
-// BestKnownDocument returns the top document. Between two documents, after a crash and while the tab is
-// not attached, no script can run in the result, and it has only the URL and origin that are known.
+// BestKnownDocument returns the top document. Between two documents, after a crash and while the
+// tab is not attached, no script can run in the result, and it has only the URL and origin that are
+// known.
 func (s *State) BestKnownDocument() *Document {
 	if d := s.Document(s.Top()); d != nil {
 		return d
@@ -164,8 +166,8 @@ func (t *Tree) Documents() []*Document {
 	return slices.DeleteFunc(t.FrameDocuments(), func(d *Document) bool { return d.World == "" })
 }
 
-// FrameDocuments returns a document for each frame of the tab, parents first. If the document's isolated
-// world is not known, it is a document without world.
+// FrameDocuments returns a document for each frame of the tab, parents first. If the document's
+// isolated world is not known, it is a document without world.
 func (t *Tree) FrameDocuments() []*Document {
 	s := t.Lock()
 	defer s.Unlock()
@@ -215,10 +217,11 @@ func (d *Document) Start(ctx context.Context, name string, args ...any) (*cdpcon
 	if err != nil {
 		return nil, fmt.Errorf("encoding the arguments of %s: %w", name, err)
 	}
-	return d.StartFunction(ctx, FunctionCall{
+	p, err := d.StartFunction(ctx, FunctionCall{
 		Function:  "function(name, args) { return globalThis.__cm[name](...JSON.parse(args)) }",
 		arguments: []argument{{name}, {string(text)}}, ByValue: true, Await: true,
 	})
+	return p, d.Failure(err)
 }
 
 // A FunctionCall is a call of a function in a document.
@@ -236,7 +239,8 @@ type argument struct {
 }
 
 // StartFunction starts a call of a function in our isolated world of the document. It needs no page
-// scripts, so the document may be a denied one.
+// scripts, so the document may be a denied one. It does not lock the tree. [Document.Failure] says
+// what an error means.
 func (d *Document) StartFunction(ctx context.Context, call FunctionCall) (*cdpconn.Pending, error) {
 	p, err := d.Session.Start(ctx, runtime.CommandCallFunctionOn, struct {
 		// cdproto's type omits arguments that are empty strings.
@@ -247,7 +251,7 @@ func (d *Document) StartFunction(ctx context.Context, call FunctionCall) (*cdpco
 		Await     bool       `json:"awaitPromise"`
 		Silent    bool       `json:"silent"`
 	}{call.Function, d.World, call.arguments, call.ByValue, call.Await, true})
-	return p, d.Failure(err)
+	return p, err
 }
 
 // install sends the page scripts to the document's isolated world, unless they are installed there.
@@ -397,8 +401,8 @@ func (d *Document) Title(ctx context.Context) (string, error) {
 	return s, err
 }
 
-// A NotedTitle is the title of the document that has a world with the given id. The zero value is that of
-// no document.
+// A NotedTitle is the title of the document that has a world with the given id. The zero value is
+// that of no document.
 type NotedTitle struct{ World, Text string }
 
 // NoteTitle stores the title of the top document, which has the world with the given id.

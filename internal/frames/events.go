@@ -10,9 +10,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// HandleEvent records what an event says about the frames of the tab. The events of the page target and
-// of its frames must be passed to it in order. If after is not nil, the caller must call it without the
-// lock.
+// HandleEvent records what an event says about the frames of the tab. The events of the page target
+// and of its frames must be passed to it in order. If after is not nil, the caller must call it
+// without the lock.
 func (s *State) HandleEvent(ev cdpconn.Event) (after func()) {
 	t := s.tree
 	if ev.Lost > 0 {

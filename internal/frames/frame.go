@@ -65,7 +65,8 @@ func (f *Frame) Loader() cdp.LoaderID { return f.loader }
 // URL returns the URL of the document.
 func (f *Frame) URL() string { return f.url }
 
-// Unreachable returns the URL that failed to load if the document is an error page, and "" otherwise.
+// Unreachable returns the URL that failed to load if the document is an error page, and ""
+// otherwise.
 func (f *Frame) Unreachable() string { return f.unreachable }
 
 // Cut returns why the response of the document ended early, or "" if it did not.
@@ -77,7 +78,8 @@ func (f *Frame) SameDocumentNavigations() int { return f.sameDocumentNavigations
 // Reached reports whether the document has reached a lifecycle event, such as DOMContentLoaded.
 func (f *Frame) Reached(event string) bool { return f.reached[event] }
 
-// HadLoader reports whether loader is that of the document or of one of the last documents before it.
+// HadLoader reports whether loader is that of the document or of one of the last documents before
+// it.
 func (f *Frame) HadLoader(loader cdp.LoaderID) bool {
 	return f.loader == loader || slices.Contains(f.past, loader)
 }
@@ -114,9 +116,9 @@ func (s *State) AddFrameTree(sess *cdpconn.Session, tree *cdppage.FrameTree) {
 // document before a call that waits for it has seen it.
 const maxPastLoaders = 16
 
-// isInitial reports whether f has loaded no document yet. A frame that a script creates starts with an
-// empty document, which has the origin of its parent, and which no event reports. If the response to
-// its first request is a download, it keeps that document.
+// isInitial reports whether f has loaded no document yet. A frame that a script creates starts with
+// an empty document, which has the origin of its parent, and which no event reports. If the
+// response to its first request is a download, it keeps that document.
 func (s *State) isInitial(f *Frame) bool {
 	parent := s.frames[f.parent]
 	return f != s.Top() && f.loader == "" && f.world == nil && parent != nil && f.sess == parent.sess
@@ -229,7 +231,8 @@ func (s *State) CutShort(loader cdp.LoaderID, why string) {
 }
 
 // WaitForFrames waits until the document of every out-of-process iframe is known, a dialog opens,
-// or Timing.Frames has passed. It does not wait for the same frame twice, because the frame may hang.
+// or Timing.Frames has passed. It does not wait for the same frame twice, because the frame may
+// hang.
 func (t *Tree) WaitForFrames(ctx context.Context) {
 	unknown := func(s *State) (list []*Frame) {
 		for _, f := range s.frames {
@@ -269,8 +272,8 @@ func (t *Tree) Sessions() []*cdpconn.Session {
 // HasOutOfProcessFrames reports whether the tab has an out-of-process iframe.
 func (t *Tree) HasOutOfProcessFrames() bool { return len(t.Sessions()) > 1 }
 
-// frameMoved records that a frame has a separate CDP session, because its next document is in another
-// process.
+// frameMoved records that a frame has a separate CDP session, because its next document is in
+// another process.
 func (s *State) frameMoved(sess *cdpconn.Session, id, parent cdp.FrameID) {
 	f := s.frames[id]
 	if f == nil {
@@ -282,8 +285,8 @@ func (s *State) frameMoved(sess *cdpconn.Session, id, parent cdp.FrameID) {
 	f.sess, f.loader, f.late = sess, "", false
 }
 
-// sessionEnded records that the CDP session of frames has ended. A frame may continue to exist in its
-// parent's process. Its next navigation or world there shows whether it does.
+// sessionEnded records that the CDP session of frames has ended. A frame may continue to exist in
+// its parent's process. Its next navigation or world there shows whether it does.
 func (s *State) sessionEnded(sess *cdpconn.Session) {
 	for id, f := range s.frames {
 		if f.sess != sess || f == s.Top() {

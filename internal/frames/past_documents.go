@@ -19,8 +19,8 @@ func (s *State) rememberPastDocument(f *Frame) {
 	s.past = append(s.past, d)
 }
 
-// PastDocuments returns the documents that the tab showed before, since the previous top document was
-// loaded, the oldest first. complete means that there were no more.
+// PastDocuments returns the documents that the tab showed before, since the previous top document
+// was loaded, the oldest first. complete means that there were no more.
 func (t *Tree) PastDocuments() (list []*Document, complete bool) {
 	s := t.Lock()
 	defer s.Unlock()

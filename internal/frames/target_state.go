@@ -43,8 +43,8 @@ func (s *targetState) End(err error) {
 // Crashed reports whether the renderer process of the page has crashed.
 func (s *targetState) Crashed() bool { return s.crashed }
 
-// ClearCrash forgets that the renderer process has crashed, because a navigation replaces it. It reports
-// whether it had crashed.
+// ClearCrash forgets that the renderer process has crashed, because a navigation replaces it. It
+// reports whether it had crashed.
 func (s *targetState) ClearCrash() (crashed bool) {
 	crashed, s.crashed = s.crashed, false
 	return crashed

@@ -20,8 +20,8 @@ import (
 )
 
 // A Tree tracks the frames of a page target, their documents and our isolated worlds in them. Its
-// methods are safe for concurrent use. Code that needs several facts of the same moment locks the tree
-// and reads them from its [State].
+// methods are safe for concurrent use. Code that needs several facts of the same moment locks the
+// tree and reads them from its [State].
 type Tree struct {
 	sess     *cdpconn.Session // of the page target
 	main     cdp.FrameID      // of the top frame
@@ -40,8 +40,8 @@ type Tree struct {
 	state State
 }
 
-// A State is the state of a locked [Tree]. It and its frames may be used until [State.Unlock]. Each event is
-// handled under one lock, so no other code sees a part of its changes.
+// A State is the state of a locked [Tree]. It and its frames may be used until [State.Unlock]. Each
+// event is handled under one lock, so no other code sees a part of its changes.
 type State struct {
 	tree *Tree
 
@@ -64,17 +64,17 @@ type Observer interface {
 	FrameAdded(id, parent cdp.FrameID)
 	// FrameRemoved is called when a frame was removed.
 	FrameRemoved(id cdp.FrameID)
-	// OpensProgram is called when a frame starts to navigate to url, and reports whether the browser passes
-	// that to another program.
+	// OpensProgram is called when a frame starts to navigate to url, and reports whether the
+	// browser passes that to another program.
 	OpensProgram(id cdp.FrameID, url string) bool
-	// DocumentCommitted is called after f has a new document. started is the navigation of the frame,
-	// if it is known. restored means that the document is from the back/forward cache.
+	// DocumentCommitted is called after f has a new document. started is the navigation of the
+	// frame, if it is known. restored means that the document is from the back/forward cache.
 	DocumentCommitted(s *State, f *Frame, restored bool, started Navigation)
-	// DocumentDropped is called when the document of a frame is gone, because the frame moves to another
-	// process. started is the pending navigation of the frame, if it is known.
+	// DocumentDropped is called when the document of a frame is gone, because the frame moves to
+	// another process. started is the pending navigation of the frame, if it is known.
 	DocumentDropped(id cdp.FrameID, started Navigation)
-	// DocumentCreated is called when our isolated world of d is known. The returned function, if any,
-	// is called without the lock.
+	// DocumentCreated is called when our isolated world of d is known. The returned function, if
+	// any, is called without the lock.
 	DocumentCreated(d *Document) (after func())
 	// WorldAdded is called when a world of a frame is known.
 	WorldAdded(s *State)
@@ -84,8 +84,8 @@ type Observer interface {
 	MayBeBlocked() error
 	// AwaitOtherTab returns the error of MayBeBlocked if the page does not respond.
 	AwaitOtherTab(ctx context.Context) error
-	// EarlyDialogURL returns the URL of the page if it is blocked by a dialog of its top document that
-	// opened before the tab was attached, and "" otherwise.
+	// EarlyDialogURL returns the URL of the page if it is blocked by a dialog of its top document
+	// that opened before the tab was attached, and "" otherwise.
 	EarlyDialogURL() string
 	// OwnsBlank reports whether no page can write into the first, blank document of the tab.
 	OwnsBlank() bool
@@ -120,8 +120,8 @@ func (t *Tree) Blocked() error { return t.observer.Blocked() }
 // Timing returns the durations of the tab.
 func (t *Tree) Timing() *timing.Timing { return &t.timing }
 
-// WaitIdle waits until the goroutines of the tree have returned, which happens after its CDP session has
-// ended.
+// WaitIdle waits until the goroutines of the tree have returned, which happens after its CDP
+// session has ended.
 func (t *Tree) WaitIdle() { t.wg.Wait() }
 
 // Lock locks the tree and returns its state. The caller must call [State.Unlock].
@@ -141,8 +141,8 @@ func (s *State) reset() {
 	clear(s.pending)
 }
 
-// NotifyChanged ends all waits for a change of the tab. It is called after a change that the tree does not
-// know.
+// NotifyChanged ends all waits for a change of the tab. It is called after a change that the tree
+// does not know.
 func (t *Tree) NotifyChanged() { t.changed.Notify() }
 
 // NextChange returns a channel that is closed at the next change of the tab.
@@ -151,12 +151,12 @@ func (t *Tree) NextChange() <-chan struct{} { return t.changed.Changed() }
 // FramesAttached returns how many frames have ever been attached to the tab.
 func (t *Tree) FramesAttached() int64 { return t.attached.Load() }
 
-// DocumentsLoaded returns how many documents the frames of the tab have loaded, without those at about:
-// URLs, which belong to the documents around them.
+// DocumentsLoaded returns how many documents the frames of the tab have loaded, without those at
+// about: URLs, which belong to the documents around them.
 func (t *Tree) DocumentsLoaded() int64 { return t.loaded.Load() }
 
-// WaitUntil waits until cond is true. It calls cond without the lock, first immediately, and then after
-// every change.
+// WaitUntil waits until cond is true. It calls cond without the lock, first immediately, and then
+// after every change.
 func (t *Tree) WaitUntil(ctx context.Context, cond func() bool) error {
 	return t.changed.Wait(ctx, cond)
 }
@@ -205,8 +205,8 @@ func (t *Tree) Sleep(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// Obstruction returns why the page does not respond to commands, or nil if it does: the tab cannot be
-// used, or a dialog blocks it. changed is closed at the next change.
+// Obstruction returns why the page does not respond to commands, or nil if it does: the tab cannot
+// be used, or a dialog blocks it. changed is closed at the next change.
 func (t *Tree) Obstruction() (changed <-chan struct{}, err error) {
 	s := t.Lock()
 	defer s.Unlock()
@@ -232,8 +232,8 @@ func (s *State) Frame(id cdp.FrameID) *Frame { return s.frames[id] }
 // Frames returns the frames of the tab in no order.
 func (s *State) Frames() iter.Seq[*Frame] { return maps.Values(s.frames) }
 
-// FrameOf returns the frame that has an execution context, or nil if it is not known. ours means that
-// the context is our isolated world; otherwise it is the main world.
+// FrameOf returns the frame that has an execution context, or nil if it is not known. ours means
+// that the context is our isolated world; otherwise it is the main world.
 func (s *State) FrameOf(sess *cdpconn.Session, number runtime.ExecutionContextID, ours bool) *Frame {
 	for _, f := range s.frames {
 		w := f.mainWorld

@@ -12,6 +12,8 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
@@ -38,6 +40,34 @@ func TestScriptError(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "mayGenerate") {
 		t.Errorf("log: %q", log.String())
+	}
+}
+
+// TestStartFunctionWhileLocked checks that StartFunction does not wait for the lock of the tree,
+// not even in a frame whose CDP session has ended. It is called while locks are held that are
+// acquired after it.
+func TestStartFunctionWhileLocked(t *testing.T) {
+	b := cdptest.New(nil)
+	conn := cdpconn.New(b)
+	b.Attach("", "T", "page")
+	ev, err := conn.BrowserSession().Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	<-ev.Child.Gone()
+	tree := New(ev.Child, "T", noObserver{}, "", slog.New(slog.DiscardHandler), timing.Current())
+	s := tree.Lock()
+	defer s.Unlock()
+	d := tree.UnknownDocument("in T")
+	d.Session = ev.Child
+	done := make(chan error, 1)
+	go func() {
+		_, err := d.StartFunction(t.Context(), FunctionCall{Function: "function() {}"})
+		done <- err
+	}()
+	if err := await.Receive(t, "StartFunction to return", done); executor.CodeOf(err) != executor.ErrTargetGone {
+		t.Errorf("got %v, want TARGET_GONE", err)
 	}
 }
 

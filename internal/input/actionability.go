@@ -25,8 +25,8 @@ type actionabilityOptions struct {
 	// Patience is how long, in milliseconds, an actionability failure must last, with nothing in
 	// progress, before the script returns it. Again means that the script returned one before.
 	Patience int64 `json:"patience"`
-	// Elsewhere is how long, in milliseconds, changes elsewhere in the document count as something in
-	// progress.
+	// Elsewhere is how long, in milliseconds, changes elsewhere in the document count as something
+	// in progress.
 	Elsewhere int64 `json:"elsewhere"`
 	Again     bool  `json:"again"`
 	// Selector is the selector that found the element, or "" for a ref. While the element is not
@@ -36,18 +36,18 @@ type actionabilityOptions struct {
 
 // actionabilityResult is the actionPoint or the ActionabilityFailure of js/actionability.js.
 type actionabilityResult struct {
-	OK      bool            `json:"ok"`
-	X       float64         `json:"x"`
-	Y       float64         `json:"y"`
-	Pinch   [2]float64      `json:"pinch"`
-	Moved   bool            `json:"moved"`
-	Frame   int             `json:"frame"`
-	Problem string          `json:"problem"`
-	Detail  string          `json:"detail"`
-	Busy    bool            `json:"busy"`
-	Info    *fieldInfo      `json:"info"`
-	Entry   *focusResult    `json:"entry"`
-	By      *elements.Found `json:"by"`
+	OK      bool                       `json:"ok"`
+	X       float64                    `json:"x"`
+	Y       float64                    `json:"y"`
+	Pinch   [2]float64                 `json:"pinch"`
+	Moved   bool                       `json:"moved"`
+	Frame   int                        `json:"frame"`
+	Problem string                     `json:"problem"`
+	Detail  string                     `json:"detail"`
+	Busy    bool                       `json:"busy"`
+	Info    *fieldInfo                 `json:"info"`
+	Entry   *focusResult               `json:"entry"`
+	By      *elements.DescribedElement `json:"by"`
 }
 
 // An actionPoint is a point of the tab's viewport, in CSS pixels. While it is computed, it is
@@ -72,22 +72,22 @@ type actionPoint struct {
 // waitActionable waits until el is actionable and returns the action point in the tab's viewport.
 // It returns ErrNotActionable with the reason if el does not become actionable before the deadline
 // of ctx, or if the failure persists for Timing.Actionability with nothing in progress.
-func (w *waiter) waitActionable(ctx context.Context, el *element, opts actionabilityOptions) (*actionPoint, error) {
+func (a *Actor) waitActionable(ctx context.Context, el *element, opts actionabilityOptions) (*actionPoint, error) {
 	end, ok := ctx.Deadline()
 	if !ok {
 		end = time.Now().Add(executor.DefaultActionTimeout)
 	}
-	limits := w.timing
+	limits := a.timing
 	ctx, cancel := deadline.Extend(ctx, limits.Script)
 	defer cancel()
 	opts.Patience, opts.Elsewhere, opts.Selector = limits.Actionability.Milliseconds(), limits.ChangesElsewhere.Milliseconds(), el.Selector
 	for quiet := time.Now(); ; {
 		// The page script ends in time and returns the reason.
 		opts.Timeout = max(time.Until(end).Milliseconds(), 50)
-		p, problem, err := w.checkActionability(ctx, el, opts)
+		p, problem, err := a.checkActionability(ctx, el, opts)
 		switch {
 		case errors.Is(err, frames.ErrDocumentGone), problem != nil && problem.Problem == "gone":
-			return nil, w.finder.RemovedBeforeActionError(ctx, el.Element)
+			return nil, a.finder.RemovedBeforeActionError(ctx, el.Element)
 		case err != nil:
 			return nil, frames.TimeoutAs(err, "the element to become actionable")
 		case problem == nil:
@@ -97,18 +97,18 @@ func (w *waiter) waitActionable(ctx context.Context, el *element, opts actionabi
 			quiet = time.Now()
 		}
 		again := problem.retry && time.Since(quiet) < limits.Actionability
-		if !again && problem.Problem != optionOfClosedList && w.opts.Inflight() > 0 && w.pause(ctx) {
+		if !again && problem.Problem != optionOfClosedList && a.opts.Inflight.Since(0) > 0 && a.pause(ctx) {
 			again = true
 			opts.Patience, opts.Again = limits.RequestActionability.Milliseconds(), true
 		}
 		if !again || time.Until(end) < limits.Recheck {
-			return nil, w.notActionable(ctx, el, problem)
+			return nil, a.notActionable(ctx, el, problem)
 		}
 	}
 }
 
-// optionOfClosedList is the failure of an option whose list shows only its selected option. Nothing in
-// progress in the page resolves it.
+// optionOfClosedList is the failure of an option whose list shows only its selected option. Nothing
+// in progress in the page resolves it.
 const optionOfClosedList = "folded"
 
 // An actionabilityFailure is the reason why an element is not actionable.
@@ -120,13 +120,13 @@ type actionabilityFailure struct {
 
 // checkActionability waits in the page for el to become actionable, and computes the action point.
 // It returns either the point, or the failure that is left after opts.Timeout or opts.Patience.
-func (w *waiter) checkActionability(ctx context.Context, el *element, opts actionabilityOptions) (*actionPoint, *actionabilityFailure, error) {
+func (a *Actor) checkActionability(ctx context.Context, el *element, opts actionabilityOptions) (*actionPoint, *actionabilityFailure, error) {
 	var got actionabilityResult
 	script := "waitActionable"
 	if opts.Field {
 		script = "waitEditable"
 	}
-	if err := w.finder.Call(ctx, el.Element, &got, script, el.ID, opts); err != nil {
+	if err := a.finder.Call(ctx, el.Element, &got, script, el.ID, opts); err != nil {
 		return nil, nil, err
 	}
 	if got.Problem == "click" {
@@ -137,10 +137,10 @@ func (w *waiter) checkActionability(ctx context.Context, el *element, opts actio
 	}
 	p := &actionPoint{x: got.X, y: got.Y, moved: got.Moved, inner: [2]float64{got.X, got.Y}, path: []*frames.Document{el.Doc}, field: got.Info, entry: got.Entry}
 	if got.Frame != 0 {
-		if p.frame = w.frameAt(ctx, el.Doc, got.Frame); p.frame == nil {
-			return nil, nil, frameNotReadyError("frame " + w.finder.Describe(ctx, el.Element))
+		if p.frame = a.frameAt(ctx, el.Doc, got.Frame); p.frame == nil {
+			return nil, nil, frameNotReadyError("frame " + a.finder.Describe(ctx, el.Element))
 		}
-		if err := w.client.Check(ctx, p.frame, executor.OpAct, ""); err != nil {
+		if err := a.client.Check(ctx, p.frame, executor.OpAct, ""); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -158,7 +158,7 @@ func (w *waiter) checkActionability(ctx context.Context, el *element, opts actio
 		if !up.OK {
 			// An element that covers a frame may be about to disappear. Check again, but not
 			// immediately.
-			return nil, &actionabilityFailure{actionabilityResult: up, doc: parent, retry: time.Since(start) < w.timing.ParentDocument && w.pause(ctx)}, nil
+			return nil, &actionabilityFailure{actionabilityResult: up, doc: parent, retry: time.Since(start) < a.timing.ParentDocument && a.pause(ctx)}, nil
 		}
 		p.x, p.y, pinch = up.X, up.Y, up.Pinch
 		p.moved = p.moved || up.Moved || parent.Session != d.Session
@@ -175,8 +175,8 @@ func (w *waiter) checkActionability(ctx context.Context, el *element, opts actio
 
 // frameAt returns the document of the frame in the element of parent with the given element id, or
 // nil if it is unknown.
-func (w *waiter) frameAt(ctx context.Context, parent *frames.Document, id int) *frames.Document {
-	for _, d := range w.tree.Documents() {
+func (a *Actor) frameAt(ctx context.Context, parent *frames.Document, id int) *frames.Document {
+	for _, d := range a.tree.Documents() {
 		if d.Parent != parent.Frame {
 			continue
 		}
@@ -188,25 +188,25 @@ func (w *waiter) frameAt(ctx context.Context, parent *frames.Document, id int) *
 }
 
 // pause waits for about two animation frames of the top document. It reports whether it succeeded.
-func (w *waiter) pause(ctx context.Context) bool {
-	d, err := w.tree.TopDocument(ctx)
+func (a *Actor) pause(ctx context.Context) bool {
+	d, err := a.tree.TopDocument(ctx)
 	return err == nil && d.Call(ctx, nil, "waitForQuiet", "", map[string]int{"quiet": 0, "max": 0}) == nil
 }
 
 // notStable returns the error for an element that does not stay at its action point.
-func (w *waiter) notStable(ctx context.Context, el *element) error {
-	return w.notActionable(ctx, el, &actionabilityFailure{actionabilityResult: actionabilityResult{Problem: "moving"}, doc: el.Doc})
+func (a *Actor) notStable(ctx context.Context, el *element) error {
+	return a.notActionable(ctx, el, &actionabilityFailure{actionabilityResult: actionabilityResult{Problem: "moving"}, doc: el.Doc})
 }
 
 // notActionable returns the error for the failure o of el.
-func (w *waiter) notActionable(ctx context.Context, el *element, o *actionabilityFailure) error {
-	name := w.finder.Describe(ctx, el.Element)
+func (a *Actor) notActionable(ctx context.Context, el *element, o *actionabilityFailure) error {
+	name := a.finder.Describe(ctx, el.Element)
 	var what, hint string
 	switch o.Problem {
 	case "covered":
-		what, hint = "is covered by "+w.describeInterceptor(ctx, o), "Dismiss or move the covering element first."
+		what, hint = "is covered by "+a.describeInterceptor(ctx, o), "Dismiss or move the covering element first."
 	case "clipped":
-		what = fmt.Sprintf("is clipped: %s receives the pointer events", w.describeInterceptor(ctx, o))
+		what = fmt.Sprintf("is clipped: %s receives the pointer events", a.describeInterceptor(ctx, o))
 		hint = "Open or scroll its container, or act on the container."
 	case optionOfClosedList:
 		what, hint = "is in a collapsed list", "Choose it with Page.SelectOption on the list."
@@ -240,9 +240,9 @@ var alternativeToTyping = map[string]string{
 
 // describeInterceptor describes the intercepting element of a failure, with a ref if its document
 // may be read.
-func (w *waiter) describeInterceptor(ctx context.Context, o *actionabilityFailure) string {
-	if w.client.Check(ctx, o.doc, executor.OpRead, "") != nil {
+func (a *Actor) describeInterceptor(ctx context.Context, o *actionabilityFailure) string {
+	if a.client.Check(ctx, o.doc, executor.OpRead, "") != nil {
 		return o.By.Description.String()
 	}
-	return w.finder.WithRef(o.doc, *o.By)
+	return a.finder.WithRef(o.doc, *o.By)
 }

@@ -1,70 +1,73 @@
-// Package input operates the elements of a tab: it waits until they can be operated, moves the pointer,
-// presses buttons and keys, enters text, and verifies what received the input.
+// Package input acts on the elements of a tab: it waits until they are actionable, moves the
+// pointer, presses buttons and keys, enters text, and verifies what received the input. The page
+// scripts that its comments name are in internal/page/js.
 package input
 
 import (
 	"context"
-	"time"
 
 	cdppage "github.com/chromedp/cdproto/page"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/dialogs"
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
+	"github.com/chrome-mcp/chrome-mcp/internal/emulate"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/reading"
 	"github.com/chrome-mcp/chrome-mcp/internal/record"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
-// A Watch watches what an action changes in the page.
-type Watch interface {
-	// Effects are shared by the action and the Watch.
+// A ChangeTracker tracks what an action changes in the page.
+type ChangeTracker interface {
+	// Effects are shared by the action and the ChangeTracker.
 	Effects() *Effects
-	// Finish ends the input of the call, waits until the page has settled, and returns what changed.
+	// Finish ends the input of the call, waits until the page has settled, and returns what
+	// changed.
 	Finish(ctx context.Context) (executor.Changes, error)
-	// End removes what the Watch installed in the page.
+	// End removes what the ChangeTracker installed in the page.
 	End()
-	// DetachedByHandover reports whether err is the detachment of the tab by a navigation to another
-	// program that the action caused.
+	// DetachedByHandover reports whether err is the detachment of the tab by a navigation to
+	// another program that the action caused.
 	DetachedByHandover(err error) bool
 }
 
 // Effects are what is known about the effects of an action when its input has been sent.
 type Effects struct {
-	Target   *elements.Shown // the target, if its change is reported; otherwise nil
-	Entered  []*EnteredField // the fields into which the action entered text
-	Choosers int             // number of file choosers that the page had requested before, or that were answered
-	Changed  bool            // earlier input of the action may have changed the page
-	File     bool            // the click was on a download link, which starts no navigation
-	Invalid  bool            // the click submitted no form, because fields are invalid
-	Brief    bool            // do not wait for an animation frame if the DOM has not changed
-	Plain    bool            // also do not wait for one if the page did nothing
-	Hung     bool            // the page has not responded for a long time: do not wait for it again
+	Target   *elements.ShownElement // the target, if its change is reported; otherwise nil
+	Entered  []*EnteredField        // the fields into which the action entered text
+	Choosers int                    // number of file choosers that the page had requested before, or that were answered
+	Changed  bool                   // earlier input of the action may have changed the page
+	File     bool                   // the click was on a download link, which starts no navigation
+	Invalid  bool                   // the click submitted no form, because fields are invalid
+	Brief    bool                   // do not wait for an animation frame if the DOM has not changed
+	Plain    bool                   // also do not wait for one if the page did nothing
+	Hung     bool                   // the page has not responded for a long time: do not wait for it again
 
-	// Handled is called when the page has handled the last input, before the result of the action is known.
+	// Handled is called when the page has handled the last input, before the result of the action
+	// is known.
 	Handled func(ctx context.Context)
 }
 
 // Options are the options of [New].
 type Options struct {
+	Reader *reading.Reader // of the client
+
+	// Of the tab.
 	Shield       *shield.Shield
-	Buttons      *Buttons // of the tab
+	Buttons      *Buttons
+	Dialogs      *dialogs.State
+	Emulation    *emulate.Emulator
+	Inflight     *record.Inflight
 	FileChoosers *record.EventLog[cdppage.EventFileChooserOpened]
-	// Watch starts to watch what an action changes.
-	Watch func() Watch
-	// ReportsOutline reports whether the result of an action shows how the page changed.
-	ReportsOutline func(ctx context.Context) bool
-	// Touch reports whether the tab emulates a touch screen.
-	Touch func() bool
-	// Inflight returns the number of requests of the page that are in flight.
-	Inflight func() int
-	// DelayAnswers delays the answers to dialogs, because a press that waits behind a dialog must expire
-	// first.
-	DelayAnswers func(time.Duration)
+
+	// TrackChanges starts to track what an action changes.
+	TrackChanges func() ChangeTracker
 	// Secrets are what Type and FillForm may type without the client seeing it. nil means nothing.
 	Secrets executor.Secrets
-	// BeginSecret is called before a secret is typed. It returns an error if none may be typed. cancel must
-	// be called if none was typed.
+	// BeginSecret is called before a secret is typed. It returns an error if no secret may be
+	// typed. The caller must call cancel if the secret was not typed.
 	BeginSecret func() (cancel func(), err error)
 	// SharedBrowser means that the browser also has browser contexts of other clients.
 	SharedBrowser bool
@@ -72,10 +75,9 @@ type Options struct {
 	UserClipboard bool
 }
 
-// The types below build on each other: each embeds the one before it, and has the methods of one subject.
-
-// A device sends input to a tab.
-type device struct {
+// An Actor acts on the elements of a tab for one client. Its methods must be called one at a time,
+// as the calls on a tab are.
+type Actor struct {
 	client  *frames.Client
 	finder  *elements.Finder
 	tree    *frames.Tree
@@ -85,26 +87,7 @@ type device struct {
 	opts    Options
 }
 
-// A waiter waits until elements can be operated.
-type waiter struct{ *device }
-
-// A pointer clicks elements, and verifies which element received the click.
-type pointer struct{ *waiter }
-
-// A keyboard presses keys and inserts text.
-type keyboard struct{ *pointer }
-
-// fields have the methods that change the values of fields.
-type fields struct{ *keyboard }
-
-// An uploader passes files to elements.
-type uploader struct{ *fields }
-
-// An Actor operates the elements of a tab for one client. It runs one action at a time.
-type Actor struct{ *uploader }
-
 // New returns the Actor of a client.
 func New(client *frames.Client, finder *elements.Finder, opts Options) *Actor {
-	dev := &device{client: client, finder: finder, tree: client.Tree, timing: client.Tree.Timing(), shield: opts.Shield, buttons: opts.Buttons, opts: opts}
-	return &Actor{&uploader{&fields{&keyboard{&pointer{&waiter{dev}}}}}}
+	return &Actor{client: client, finder: finder, tree: client.Tree, timing: client.Tree.Timing(), shield: opts.Shield, buttons: opts.Buttons, opts: opts}
 }

@@ -11,11 +11,9 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
-	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/keys"
-	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
 // Click clicks the target.
@@ -37,75 +35,28 @@ func (a *Actor) Click(ctx context.Context, target executor.Target, opts *executo
 	}))
 }
 
-// actionOf returns the result of an action that act has run.
-func actionOf(changes executor.Changes, err error) (*executor.Action, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &executor.Action{OK: true, Changes: changes}, nil
-}
-
-// actOptions are the options of act.
-type actOptions struct {
-	timeout time.Duration // of the wait for the element; 0 means the default
-	// skipFrameWait makes act wait only for what the page changes immediately, and not for an
-	// animation frame. It is for actions that read back their result. Later changes are reported
-	// with the next action.
-	skipFrameWait bool
-}
-
-// act runs an action on an element and returns what it changed.
-func (a *Actor) act(ctx context.Context, target executor.Target, opts actOptions, do func(context.Context, *element) (note string, err error)) (executor.Changes, error) {
-	a.ReleaseButtons(ctx)
-	actx, cancel := deadline.ForAction(ctx, opts.timeout)
-	defer cancel()
-	el, err := a.waitForElement(actx, target, opts.timeout > 0)
-	if err != nil {
-		return executor.Changes{}, err
-	}
-	w := a.opts.Watch()
-	effects := w.Effects()
-	effects.Brief, effects.Target = opts.skipFrameWait, el.Shown
-	el.effects = effects
-	defer w.End()
-	note, err := do(actx, el)
-	for target.Selector != "" && errors.As(err, new(elements.RemovedBeforeAction)) && actx.Err() == nil {
-		// The page replaced the element before the action started.
-		if el, err = a.waitForElement(actx, target, opts.timeout > 0); err == nil { // by a selector
-			note, err = do(actx, el)
-		}
-	}
-	if err != nil && !w.DetachedByHandover(err) {
-		return executor.Changes{}, err
-	}
-	effects.Hung = note == pageBusyNote
-	changes, err := w.Finish(ctx)
-	changes.Note = pagetext.JoinNotes(el.Note(), note, changes.Note)
-	return changes, err
-}
-
 // clickElement waits until el is actionable, and presses and releases the button there count times.
 // It verifies each time that el received the input: an element that replaces el after the first
 // click of a double click does not receive the second.
-func (pt *pointer) clickElement(ctx context.Context, el *element, button executor.Button, count int, modifiers int64) (note string, err error) {
+func (a *Actor) clickElement(ctx context.Context, el *element, button executor.Button, count int, modifiers int64) (note string, err error) {
 	defer func() { err = notClickedError(err) }()
-	late := pt.timing.PressDelivery
+	late := a.timing.PressDelivery
 	for tries := 1; ; tries++ {
-		at, err := pt.waitActionable(ctx, el, actionabilityOptions{})
+		at, err := a.waitActionable(ctx, el, actionabilityOptions{})
 		if err != nil {
 			return "", err
 		}
 		if button == executor.ButtonMiddle {
-			if err := pt.checkMiddleButton(ctx, at.x, at.y); err != nil {
+			if err := a.checkMiddleButton(ctx, at.x, at.y); err != nil {
 				return "", err
 			}
 		}
-		note, err = pt.clickAt(ctx, el, at, button, count, modifiers, late)
+		note, err = a.clickAt(ctx, el, at, button, count, modifiers, late)
 		switch {
 		case errors.Is(err, errTargetMoved) && ctx.Err() != nil:
-			return "", pt.notStable(ctx, el)
+			return "", a.notStable(ctx, el)
 		case errors.Is(err, errTargetMoved), errors.Is(err, errInputBlocked) && tries < 3 && ctx.Err() == nil:
-			late = pt.timing.BusyPress
+			late = a.timing.BusyPress
 		default:
 			return note, err
 		}
@@ -128,20 +79,21 @@ var clickEventType = map[executor.Button]string{
 	executor.ButtonLeft: "click", executor.ButtonRight: "contextmenu", executor.ButtonMiddle: "auxclick",
 }
 
-// clickAt clicks at a point where el was found. With the left button, that is a tap if the tab emulates
-// a touch screen: the touch events are followed by the mouse events that the browser derives from them.
-// A press that arrives at the page more than late after it was sent has no effect. If no press was sent
-// or the press was blocked, clickAt returns errTargetMoved if el is no longer at the point, and an error
-// that wraps errInputBlocked if another element would have received the press.
-func (pt *pointer) clickAt(ctx context.Context, el *element, at *actionPoint, button executor.Button, count int, modifiers int64, late time.Duration) (note string, err error) {
-	last, tap := clickEventType[button], button == executor.ButtonLeft && pt.opts.Touch()
+// clickAt clicks at a point where el was found. With the left button, that is a tap if the tab
+// emulates a touch screen: the touch events are followed by the mouse events that the browser
+// derives from them. A press that arrives at the page more than late after it was sent has no
+// effect. If no press was sent or the press was blocked, clickAt returns errTargetMoved if el is no
+// longer at the point, and an error that wraps errInputBlocked if another element would have
+// received the press.
+func (a *Actor) clickAt(ctx context.Context, el *element, at *actionPoint, button executor.Button, count int, modifiers int64, late time.Duration) (note string, err error) {
+	last, tap := clickEventType[button], button == executor.ButtonLeft && a.opts.Emulation.Touch()
 	types := []string{"pointerdown", "mousedown", last}
 	if tap {
 		types[1] = "touchstart"
 	}
-	c, err := pt.startPressCheck(ctx, el, at, count, late, types...)
+	c, err := a.startPressCheck(ctx, el, at, count, late, types...)
 	if errors.Is(err, frames.ErrDocumentGone) {
-		return "", pt.finder.RemovedBeforeActionError(ctx, el.Element)
+		return "", a.finder.RemovedBeforeActionError(ctx, el.Element)
 	}
 	if err != nil {
 		return "", err
@@ -152,7 +104,7 @@ func (pt *pointer) clickAt(ctx context.Context, el *element, at *actionPoint, bu
 	}
 	var pending []*cdpconn.Pending
 	send := func(method string, params any) {
-		p, err := pt.StartInput(ctx, method, params)
+		p, err := a.StartInput(ctx, method, params)
 		c.err = cmp.Or(c.err, err)
 		pending = append(pending, p)
 	}
@@ -191,7 +143,7 @@ func (pt *pointer) clickAt(ctx context.Context, el *element, at *actionPoint, bu
 			}
 			if err == nil && !hits {
 				return "", &executor.Error{Code: executor.ErrNotActionable, Hint: "Take a snapshot to see what the click did.",
-					Err: fmt.Errorf("%s was clicked %d of %d times: it is no longer at the point", pt.describeWithRef(ctx, el), n, count)}
+					Err: fmt.Errorf("%s was clicked %d of %d times: it is no longer at the point", a.describeWithRef(ctx, el), n, count)}
 			}
 		}
 	}
@@ -200,27 +152,27 @@ func (pt *pointer) clickAt(ctx context.Context, el *element, at *actionPoint, bu
 
 // startPressCheck starts the hit target check of a press at a point where el was found. If the
 // pointer must first move there, the error says that no press was sent.
-func (pt *pointer) startPressCheck(ctx context.Context, el *element, at *actionPoint, presses int, late time.Duration, types ...string) (*hitTargetCheck, error) {
-	if at.moved && pt.tree.HasOutOfProcessFrames() {
-		if err := pt.movePointerWithRetry(ctx, el, at); err != nil {
+func (a *Actor) startPressCheck(ctx context.Context, el *element, at *actionPoint, presses int, late time.Duration, types ...string) (*hitTargetCheck, error) {
+	if at.moved && a.tree.HasOutOfProcessFrames() {
+		if err := a.movePointerWithRetry(ctx, el, at); err != nil {
 			return nil, notPressedError(err)
 		}
 	}
-	pt.Block(ctx)
-	return pt.startHitTargetCheck(ctx, el, at, presses, late, types)
+	a.Block(ctx)
+	return a.startHitTargetCheck(ctx, el, at, presses, late, types)
 }
 
 // describeWithRef describes an element for a message, with a ref for the next attempt even if the
 // element was found by a selector.
-func (w *waiter) describeWithRef(ctx context.Context, el *element) string {
-	if el.Ref != "" || w.client.Check(ctx, el.Doc, executor.OpRead, "") != nil {
-		return w.finder.Describe(ctx, el.Element)
+func (a *Actor) describeWithRef(ctx context.Context, el *element) string {
+	if el.Ref != "" || a.client.Check(ctx, el.Doc, executor.OpRead, "") != nil {
+		return a.finder.Describe(ctx, el.Element)
 	}
 	var l *elements.Description
 	if err := el.Doc.Call(ctx, &l, "describe", el.ID); err != nil || l == nil {
-		return w.finder.Describe(ctx, el.Element)
+		return a.finder.Describe(ctx, el.Element)
 	}
-	return w.finder.WithRef(el.Doc, elements.Found{ID: el.ID, Description: *l})
+	return a.finder.WithRef(el.Doc, elements.DescribedElement{ID: el.ID, Description: *l})
 }
 
 // A mouseEvent holds the parameters of Input.dispatchMouseEvent.
@@ -242,18 +194,18 @@ func (a *Actor) Hover(ctx context.Context, target executor.Target, opts *executo
 }
 
 // movePointerOnto moves the pointer onto el and verifies that el received the move.
-func (pt *pointer) movePointerOnto(ctx context.Context, el *element) error {
+func (a *Actor) movePointerOnto(ctx context.Context, el *element) error {
 	for {
-		at, err := pt.waitActionable(ctx, el, actionabilityOptions{})
+		at, err := a.waitActionable(ctx, el, actionabilityOptions{})
 		if err != nil {
 			return err
 		}
-		err = pt.movePointerWithRetry(ctx, el, at)
+		err = a.movePointerWithRetry(ctx, el, at)
 		switch {
 		case errors.Is(err, errTargetMoved) && ctx.Err() != nil:
-			return pt.notStable(ctx, el)
+			return a.notStable(ctx, el)
 		case !errors.Is(err, errTargetMoved):
-			return pt.finder.Removed(ctx, el.Element, err)
+			return a.finder.Removed(ctx, el.Element, err)
 		}
 	}
 }
@@ -264,21 +216,21 @@ func (pt *pointer) movePointerOnto(ctx context.Context, el *element) error {
 // The browser uses the last compositor frame to find the process that receives input. If the tab
 // has out-of-process iframes, that frame may be older than a change of the layout, and then the
 // wrong process receives the input. A move has no other effect, so it is repeated until it arrives.
-func (pt *pointer) movePointerWithRetry(ctx context.Context, el *element, at *actionPoint) error {
+func (a *Actor) movePointerWithRetry(ctx context.Context, el *element, at *actionPoint) error {
 	for start := time.Now(); ; {
-		err := pt.movePointerOnce(ctx, el, at)
-		if !errors.Is(err, executor.ErrNotActionable) || !pt.tree.HasOutOfProcessFrames() || time.Since(start) > pt.timing.StaleFrame || ctx.Err() != nil || !pt.pause(ctx) {
+		err := a.movePointerOnce(ctx, el, at)
+		if !errors.Is(err, executor.ErrNotActionable) || !a.tree.HasOutOfProcessFrames() || time.Since(start) > a.timing.StaleFrame || ctx.Err() != nil || !a.pause(ctx) {
 			return err
 		}
 	}
 }
 
 // movePointerOnce is one attempt of movePointerWithRetry.
-func (pt *pointer) movePointerOnce(ctx context.Context, el *element, at *actionPoint) error {
+func (a *Actor) movePointerOnce(ctx context.Context, el *element, at *actionPoint) error {
 	// An element handles pointerover before pointermove, and may open a dialog for it. So the
 	// check includes both.
-	pt.Block(ctx)
-	c, err := pt.startHitTargetCheck(ctx, el, at, 0, 0, []string{"pointerover", "mouseover", "pointermove", "mousemove"})
+	a.Block(ctx)
+	c, err := a.startHitTargetCheck(ctx, el, at, 0, 0, []string{"pointerover", "mouseover", "pointermove", "mousemove"})
 	if err != nil {
 		return err
 	}
@@ -287,7 +239,7 @@ func (pt *pointer) movePointerOnce(ctx context.Context, el *element, at *actionP
 	var pending []*cdpconn.Pending
 	// Send two moves, because a move to the current position of the pointer has no effect.
 	for _, d := range []float64{1, 0} {
-		p, err := pt.StartInput(ctx, cdpinput.CommandDispatchMouseEvent, mouseEvent{Type: cdpinput.DispatchMouseEventTypeMouseMoved, X: at.x + d, Y: at.y})
+		p, err := a.StartInput(ctx, cdpinput.CommandDispatchMouseEvent, mouseEvent{Type: cdpinput.DispatchMouseEventTypeMouseMoved, X: at.x + d, Y: at.y})
 		if err != nil {
 			return err
 		}

@@ -19,9 +19,9 @@ import (
 // sliders follow the pointer and ignore a jump.
 const dragSteps = 8
 
-// A drag is the state of one call of View.Drag.
+// A drag is the state of one call of [Actor.Drag].
 type drag struct {
-	a        *Actor
+	actor    *Actor
 	el, onto *element
 	docs     []*frames.Document // the documents of both elements, in which watchDrag was called
 	token    string
@@ -30,7 +30,7 @@ type drag struct {
 
 // Drag drags one element onto another.
 func (a *Actor) Drag(ctx context.Context, from, to executor.Target, opts *executor.ActionOptions) (*executor.Drag, error) {
-	d := &drag{a: a, token: rand.Text()}
+	d := &drag{actor: a, token: rand.Text()}
 	a.tree.Reports().Subscribe(d.token, func([]byte) { d.accepted.Store(true) })
 	defer a.tree.Reports().Unsubscribe(d.token)
 	res := &executor.Drag{}
@@ -55,7 +55,7 @@ func (a *Actor) Drag(ctx context.Context, from, to executor.Target, opts *execut
 
 // run waits until both elements are actionable before it presses the button.
 func (d *drag) run(ctx context.Context) (outcome executor.DragOutcome, err error) {
-	a := d.a
+	a := d.actor
 	d.el.effects = nil // the press is not the last input of the action
 	if _, err := a.waitActionable(ctx, d.onto, actionabilityOptions{}); err != nil {
 		return "", err
@@ -124,24 +124,25 @@ func (d *drag) run(ctx context.Context) (outcome executor.DragOutcome, err error
 // move moves the pointer, and waits until the page has drawn the effect. Many pages handle moves in
 // animation frames.
 func (d *drag) move(ctx context.Context, x, y float64) error {
-	err := d.a.movePressedPointer(ctx, x, y)
+	err := d.actor.movePressedPointer(ctx, x, y)
 	if err == nil {
-		d.a.pause(ctx)
+		d.actor.pause(ctx)
 	}
 	return err
 }
 
-// moveToDropPoint moves the pointer to the point of the drop. At each move, the page may move items to
-// show where it would insert the dragged one, and ignore moves until it has: SortableJS does so for
-// 30 ms, and until the animation of an item ends. The last effect counts. So moveToDropPoint repeats
-// the move until it no longer changes the layout. It alternates between the point and one next to it,
-// because pages ignore a move to the same point, and SortableJS the exact center of an item.
+// moveToDropPoint moves the pointer to the point of the drop. At each move, the page may move items
+// to show where it would insert the dragged one, and ignore moves until it has: SortableJS does so
+// for 30 ms, and until the animation of an item ends. The last effect counts. So moveToDropPoint
+// repeats the move until it no longer changes the layout. It alternates between the point and one
+// next to it, because pages ignore a move to the same point, and SortableJS the exact center of an
+// item.
 //
 // At each move, the element below the pointer also decides whether it accepts dragged data. The
-// browser sends dragover only after it has started the drag of data, which a busy browser may do after
-// the moves.
+// browser sends dragover only after it has started the drag of data, which a busy browser may do
+// after the moves.
 func (d *drag) moveToDropPoint(ctx context.Context, end *actionPoint) (dragState, error) {
-	a := d.a
+	a := d.actor
 	ctx, cancel := deadline.Extend(ctx, a.timing.Drop)
 	defer cancel()
 	started, cancel := context.WithTimeout(ctx, a.timing.Drop)
@@ -175,7 +176,7 @@ func (d *drag) moveToDropPoint(ctx context.Context, end *actionPoint) (dragState
 // end stops listening. It reports whether the dragged element is known to be where it was, with the
 // same content.
 func (d *drag) end(ctx context.Context) (stayed bool) {
-	limit, cancel := context.WithTimeout(ctx, d.a.timing.Script)
+	limit, cancel := context.WithTimeout(ctx, d.actor.timing.Script)
 	defer cancel()
 	for _, doc := range d.docs {
 		var same bool
@@ -188,29 +189,29 @@ func (d *drag) end(ctx context.Context) (stayed bool) {
 
 // pressDragSource presses the button on el and verifies that el received the press. If it returns a
 // point, the button is pressed, even if it also returns an error.
-func (pt *pointer) pressDragSource(ctx context.Context, el *element) (*actionPoint, error) {
+func (a *Actor) pressDragSource(ctx context.Context, el *element) (*actionPoint, error) {
 	for tries := 1; ; tries++ {
-		at, err := pt.waitActionable(ctx, el, actionabilityOptions{})
+		at, err := a.waitActionable(ctx, el, actionabilityOptions{})
 		if err != nil {
 			return nil, err
 		}
-		c, err := pt.startPressCheck(ctx, el, at, 1, pt.timing.BusyPress, "pointerdown", "mousedown")
+		c, err := a.startPressCheck(ctx, el, at, 1, a.timing.BusyPress, "pointerdown", "mousedown")
 		if errors.Is(err, errTargetMoved) {
 			if tries < 10 && ctx.Err() == nil {
 				continue
 			}
-			return nil, pt.notStable(ctx, el)
+			return nil, a.notStable(ctx, el)
 		}
 		if err != nil {
-			return nil, pt.finder.Removed(ctx, el.Element, err)
+			return nil, a.finder.Removed(ctx, el.Element, err)
 		}
 		defer c.end()
-		first, err := pt.StartInput(ctx, cdpinput.CommandDispatchMouseEvent, mouseEvent{Type: cdpinput.DispatchMouseEventTypeMouseMoved, X: at.x, Y: at.y})
+		first, err := a.StartInput(ctx, cdpinput.CommandDispatchMouseEvent, mouseEvent{Type: cdpinput.DispatchMouseEventTypeMouseMoved, X: at.x, Y: at.y})
 		if err != nil {
 			return nil, err
 		}
 		el.Shown.Act()
-		pressed, err := pt.StartInput(ctx, cdpinput.CommandDispatchMouseEvent, pt.buttons.press(executor.ButtonLeft, at.x, at.y))
+		pressed, err := a.StartInput(ctx, cdpinput.CommandDispatchMouseEvent, a.buttons.press(executor.ButtonLeft, at.x, at.y))
 		if err != nil {
 			return nil, err
 		}
@@ -227,8 +228,8 @@ type dragState struct {
 	Ended   bool `json:"ended"`
 }
 
-// state queries the documents of both elements for the state of the drag. It skips documents that no
-// longer exist.
+// state queries the documents of both elements for the state of the drag. It skips documents that
+// no longer exist.
 func (d *drag) state(ctx context.Context) dragState {
 	var all dragState
 	for _, doc := range d.docs {
@@ -240,10 +241,10 @@ func (d *drag) state(ctx context.Context) dragState {
 	return all
 }
 
-// outcome returns the outcome of a drag of data. The browser delivers the drop to the page after the
-// button was released, and then reports the end of the drag to the dragged element.
+// outcome returns the outcome of a drag of data. The browser delivers the drop to the page after
+// the button was released, and then reports the end of the drag to the dragged element.
 func (d *drag) outcome(ctx context.Context) executor.DragOutcome {
-	limit, cancel := context.WithTimeout(deadline.Caller(ctx), d.a.timing.Drop)
+	limit, cancel := context.WithTimeout(deadline.Caller(ctx), d.actor.timing.Drop)
 	defer cancel()
 	for {
 		// The response can be processed before the report of the drop.
@@ -253,7 +254,7 @@ func (d *drag) outcome(ctx context.Context) executor.DragOutcome {
 			return executor.DragAccepted
 		case seen.Ended && len(d.docs) == 1, limit.Err() != nil:
 			return executor.DragRejected
-		case !d.a.pause(limit) && !d.accepted.Load():
+		case !d.actor.pause(limit) && !d.accepted.Load():
 			return executor.DragRejected
 		}
 	}

@@ -34,18 +34,19 @@ const (
 const idleUndo = 3
 
 // enterLines enters text with line breaks into an editable element, and compares the lines of the
-// element with what they should be. It inserts the text in one event. If the element is one block, or
-// its editor loses line breaks in that event, it inserts each line separately and breaks the lines
-// with an editing command. If the blocks of the element have keys, it pastes the text: the browser
-// would copy the keys to the blocks that it adds, and the editor would find others than it shows, so
-// the text of the element would not prove anything. No method presses Enter, with which a page may
-// send what was typed.
+// element with what they should be. It inserts the text in one event. If the element is one block,
+// or its editor loses line breaks in that event, it inserts each line separately and breaks the
+// lines with an editing command. If the blocks of the element have keys, it pastes the text: the
+// browser would copy the keys to the blocks that it adds, and the editor would find others than it
+// shows, so the text of the element would not prove anything. No method presses Enter, with which a
+// page may send what was typed.
 //
-// If no method works, the old text is restored and an error is returned, which reports the text if the
-// editor does not restore it. done is false if nothing was entered because the method does not apply.
-func (fs *fields) enterLines(ctx context.Context, field *element, c *hitTargetCheck, text string, o executor.TypeOptions) (got entryResult, done bool, err error) {
+// If no method works, the old text is restored and an error is returned, which reports the text if
+// the editor does not restore it. done is false if nothing was entered because the method does not
+// apply.
+func (a *Actor) enterLines(ctx context.Context, field *element, c *hitTargetCheck, text string, o executor.TypeOptions) (got entryResult, done bool, err error) {
 	text = canonicalBreaks(text)
-	before, err := fs.editableLines(ctx, field)
+	before, err := a.editableLines(ctx, field)
 	if err != nil || strings.Count(text, "\n") > manyLines {
 		return entryResult{}, false, err
 	}
@@ -57,12 +58,12 @@ func (fs *fields) enterLines(ctx context.Context, field *element, c *hitTargetCh
 		want[len(want)-1] += added[0]
 		want = append(want, added[1:]...)
 	}
-	methods := []func(context.Context, *element, []string) error{fs.insertTogether, fs.insertLines}
+	methods := []func(context.Context, *element, []string) error{a.insertTogether, a.insertLines}
 	switch {
 	case before.Single:
 		methods = methods[1:]
 	case before.Keyed:
-		methods = []func(context.Context, *element, []string) error{fs.pasteTogether}
+		methods = []func(context.Context, *element, []string) error{a.pasteTogether}
 	}
 	kept := func() (entryResult, bool, error) {
 		e := entryResult{kept: true, field: &EnteredField{doc: field.Doc, id: field.ID, want: strings.Join(last, "\n")}}
@@ -75,11 +76,11 @@ func (fs *fields) enterLines(ctx context.Context, field *element, c *hitTargetCh
 	}
 	changed := func(outcome string) error {
 		return executor.Errorf(executor.ErrNotActionable, "Type the lines one by one, or call Page.Type with TypeOptions.KeyEvents, which presses Enter between them.",
-			"%s changed the line breaks: its text was %q; %s", fs.finder.Describe(ctx, field.Element), shortText(last...), outcome)
+			"%s changed the line breaks: its text was %q; %s", a.finder.Describe(ctx, field.Element), shortText(last...), outcome)
 	}
 	for i := 0; ; i++ {
 		if i > 0 {
-			now, err := fs.undo(ctx, field, before.Lines, want)
+			now, err := a.undo(ctx, field, before.Lines, want)
 			if err != nil {
 				return entryResult{}, true, err
 			}
@@ -93,7 +94,7 @@ func (fs *fields) enterLines(ctx context.Context, field *element, c *hitTargetCh
 				return entryResult{}, true, changed("the old text was restored")
 			}
 			if err := field.Doc.Call(ctx, nil, "moveCaret", field.ID, o.Clear); err != nil {
-				return entryResult{}, true, fs.finder.Removed(ctx, field.Element, err)
+				return entryResult{}, true, a.finder.Removed(ctx, field.Element, err)
 			}
 		}
 		if err := methods[i](ctx, field, added); err != nil {
@@ -108,7 +109,7 @@ func (fs *fields) enterLines(ctx context.Context, field *element, c *hitTargetCh
 			return entryResult{kept: true, stopped: true}, true, err
 		}
 		for range 2 {
-			now, err := fs.editableLines(ctx, field)
+			now, err := a.editableLines(ctx, field)
 			if err != nil {
 				return entryResult{kept: true}, true, nil // the page replaced the field, so the text arrived
 			}
@@ -116,7 +117,7 @@ func (fs *fields) enterLines(ctx context.Context, field *element, c *hitTargetCh
 			if sameLines(last, want) {
 				return kept()
 			}
-			fs.pause(ctx)
+			a.pause(ctx)
 		}
 	}
 }
@@ -125,25 +126,25 @@ func (fs *fields) enterLines(ctx context.Context, field *element, c *hitTargetCh
 func shortText(lines ...string) string { return pagetext.Truncate(strings.Join(lines, "\n"), 500) }
 
 // editableLines returns the text in an editable element.
-func (fs *fields) editableLines(ctx context.Context, field *element) (*editableText, error) {
+func (a *Actor) editableLines(ctx context.Context, field *element) (*editableText, error) {
 	var got *editableText
 	if err := field.Doc.Call(ctx, &got, "editableLines", field.ID); err != nil {
-		return nil, fs.finder.Removed(ctx, field.Element, err)
+		return nil, a.finder.Removed(ctx, field.Element, err)
 	}
 	if got == nil {
-		return nil, fs.finder.RemovedError(ctx, field.Element)
+		return nil, a.finder.RemovedError(ctx, field.Element)
 	}
 	return got, nil
 }
 
 // insertTogether inserts lines in one event.
-func (fs *fields) insertTogether(ctx context.Context, field *element, lines []string) error {
-	return fs.insertText(ctx, field.Doc, strings.Join(lines, "\n"))
+func (a *Actor) insertTogether(ctx context.Context, field *element, lines []string) error {
+	return a.insertText(ctx, field.Doc, strings.Join(lines, "\n"))
 }
 
 // pasteTogether pastes lines. It inserts them in one event if the page does not handle the paste.
-func (fs *fields) pasteTogether(ctx context.Context, field *element, lines []string) error {
-	before, err := fs.editableLines(ctx, field)
+func (a *Actor) pasteTogether(ctx context.Context, field *element, lines []string) error {
+	before, err := a.editableLines(ctx, field)
 	if err != nil {
 		return err
 	}
@@ -151,26 +152,26 @@ func (fs *fields) pasteTogether(ctx context.Context, field *element, lines []str
 	if err := field.Doc.Call(ctx, &handled, "pasteInto", field.ID, strings.Join(lines, "\n")); err != nil || handled {
 		return err
 	}
-	fs.pause(ctx) // some editors handle it later, and let the browser also do so
-	now, err := fs.editableLines(ctx, field)
+	a.pause(ctx) // some editors handle it later, and let the browser also do so
+	now, err := a.editableLines(ctx, field)
 	if err != nil || !slices.Equal(now.Lines, before.Lines) {
 		return err
 	}
-	return fs.insertTogether(ctx, field, lines)
+	return a.insertTogether(ctx, field, lines)
 }
 
 // insertLines inserts each line in its own event, with line breaks between them.
-func (fs *fields) insertLines(ctx context.Context, field *element, lines []string) error {
+func (a *Actor) insertLines(ctx context.Context, field *element, lines []string) error {
 	for i, line := range lines {
 		if i > 0 {
-			if err := fs.editingCommand(ctx, field.Doc, "insertLineBreak"); err != nil {
+			if err := a.editingCommand(ctx, field.Doc, "insertLineBreak"); err != nil {
 				return err
 			}
 		}
 		if line == "" {
 			continue
 		}
-		if err := fs.insertText(ctx, field.Doc, line); err != nil {
+		if err := a.insertText(ctx, field.Doc, line); err != nil {
 			return err
 		}
 	}
@@ -179,10 +180,10 @@ func (fs *fields) insertLines(ctx context.Context, field *element, lines []strin
 
 // editingCommand runs an editing command of the browser in the focused element, as a key binding
 // does. The key that it presses is not on a keyboard, so pages do not act on it.
-func (kb *keyboard) editingCommand(ctx context.Context, d *frames.Document, command string) error {
-	ctx, cancel := context.WithTimeout(ctx, kb.timing.Input)
+func (a *Actor) editingCommand(ctx context.Context, d *frames.Document, command string) error {
+	ctx, cancel := context.WithTimeout(ctx, a.timing.Input)
 	defer cancel()
-	if err := kb.focusAllowed(ctx, nil, false); err != nil {
+	if err := a.focusAllowed(ctx, nil, false); err != nil {
 		return err
 	}
 	var pending []*cdpconn.Pending
@@ -191,7 +192,7 @@ func (kb *keyboard) editingCommand(ctx context.Context, d *frames.Document, comm
 		if kind == cdpinput.DispatchKeyEventTypeRawKeyDown {
 			e.Commands = []string{command}
 		}
-		p, err := kb.StartInput(ctx, cdpinput.CommandDispatchKeyEvent, e)
+		p, err := a.StartInput(ctx, cdpinput.CommandDispatchKeyEvent, e)
 		if err != nil {
 			return err
 		}
@@ -208,23 +209,23 @@ func (kb *keyboard) editingCommand(ctx context.Context, d *frames.Document, comm
 // undo undoes the last input until the element has the lines before or want, and returns its lines.
 // An editor may undo what it had before together with the last input. Then undo redoes input until
 // the element has as much of its old text as it had in any state.
-func (fs *fields) undo(ctx context.Context, field *element, before, want []string) ([]string, error) {
+func (a *Actor) undo(ctx context.Context, field *element, before, want []string) ([]string, error) {
 	modifiers := keys.SelectAll().Modifiers
-	z, _ := keys.Of('z')
-	shiftedZ, _ := keys.Of('Z')
+	z, _ := keys.ForRune('z')
+	shiftedZ, _ := keys.ForRune('Z')
 	undo := &keys.Chord{Key: z, Modifiers: modifiers}
 	redo := &keys.Chord{Key: shiftedZ, Modifiers: append(slices.Clone(modifiers), executor.ModShift)}
-	now, err := fs.editableLines(ctx, field)
+	now, err := a.editableLines(ctx, field)
 	if err != nil {
 		return nil, err
 	}
 	lines := now.Lines
 	press := func(c *keys.Chord) (stopped bool, err error) {
-		if stopped, err := fs.pressChord(ctx, field.Doc, c); stopped || err != nil {
+		if stopped, err := a.pressChord(ctx, field.Doc, c); stopped || err != nil {
 			return true, err
 		}
-		fs.pause(ctx)
-		now, err := fs.editableLines(ctx, field)
+		a.pause(ctx)
+		now, err := a.editableLines(ctx, field)
 		if err != nil {
 			return true, err
 		}
@@ -279,8 +280,8 @@ func restored(lines, before []string) bool {
 	return max(len(lines), 1) == max(len(before), 1) && sameLines(lines, before)
 }
 
-// sameLines reports whether two texts have the same lines, except for white space, for characters of
-// typography and for empty lines at the end.
+// sameLines reports whether two texts have the same lines, except for white space, for characters
+// of typography and for empty lines at the end.
 func sameLines(a, b []string) bool { return slices.Equal(canonicalLines(a), canonicalLines(b)) }
 
 // canonicalLines returns lines as sameLines compares them.

@@ -11,11 +11,11 @@ import (
 )
 
 // An editorEntry enters text into an editor that keeps its text in a model. Its field receives the
-// input and does not contain the text, so the text is selected, read and replaced as a user does it:
-// with keys, and with the events of the clipboard. See js/editors.js.
+// input and does not contain the text, so the text is selected, read and replaced as a user does
+// it: with keys, and with the events of the clipboard. See js/editors.js.
 type editorEntry struct {
-	fields *fields
-	field  *element
+	actor *Actor
+	field *element
 }
 
 // An editorText is the text of an editor.
@@ -26,12 +26,12 @@ type editorText struct {
 	Exact bool `json:"exact"`
 }
 
-// enterIntoEditor enters text into the editor whose field has the focus, in place of its selection or
-// at its end, and compares the editor's text with what it should be. If the editor changed the text,
-// as one that closes brackets does, the complete text is replaced; if that fails, the old text is
-// restored and an error is returned.
-func (fs *fields) enterIntoEditor(ctx context.Context, field *element, focus *focusResult, c *hitTargetCheck, text string, o executor.TypeOptions) (entryResult, error) {
-	e := &editorEntry{fs, field}
+// enterIntoEditor enters text into the editor whose field has the focus, in place of its selection
+// or at its end, and compares the editor's text with what it should be. If the editor changed the
+// text, as one that closes brackets does, the complete text is replaced; if that fails, the old
+// text is restored and an error is returned.
+func (a *Actor) enterIntoEditor(ctx context.Context, field *element, focus *focusResult, c *hitTargetCheck, text string, o executor.TypeOptions) (entryResult, error) {
+	e := &editorEntry{a, field}
 	text = canonicalBreaks(text)
 	info, err := e.inspect(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (fs *fields) enterIntoEditor(ctx context.Context, field *element, focus *fo
 	switch {
 	case text == "":
 	case o.KeyEvents:
-		if note, stopped, err := fs.send(ctx, field, info, text, o); stopped || err != nil {
+		if note, stopped, err := a.send(ctx, field, info, text, o); stopped || err != nil {
 			return entryResult{kept: true, stopped: true, note: note}, err
 		}
 	default:
@@ -72,7 +72,7 @@ func (fs *fields) enterIntoEditor(ctx context.Context, field *element, focus *fo
 			return entryResult{kept: true, stopped: true}, ignoreInterruption(err)
 		}
 	}
-	if _, done, err := c.wait(ctx, nil, completionCriteria{more: true}); done && err == nil || fs.tree.Blocked() != nil {
+	if _, done, err := c.wait(ctx, nil, completionCriteria{more: true}); done && err == nil || a.tree.Blocked() != nil {
 		return entryResult{kept: true, stopped: true}, nil
 	}
 	after, err := e.read(ctx)
@@ -95,10 +95,10 @@ func (fs *fields) enterIntoEditor(ctx context.Context, field *element, focus *fo
 func (e *editorEntry) inspect(ctx context.Context) (*fieldInfo, error) {
 	var info *fieldInfo
 	if err := e.field.Doc.Call(ctx, &info, "inspectField", e.field.ID); err != nil {
-		return nil, e.fields.finder.Removed(ctx, e.field.Element, err)
+		return nil, e.actor.finder.Removed(ctx, e.field.Element, err)
 	}
 	if info == nil {
-		return nil, e.fields.finder.RemovedError(ctx, e.field.Element)
+		return nil, e.actor.finder.RemovedError(ctx, e.field.Element)
 	}
 	return info, nil
 }
@@ -107,9 +107,9 @@ func (e *editorEntry) inspect(ctx context.Context) (*fieldInfo, error) {
 func (e *editorEntry) enterIntoTerminal(ctx context.Context, c *hitTargetCheck, text string, o executor.TypeOptions) (entryResult, error) {
 	if o.Clear {
 		return entryResult{}, executor.Errorf(executor.ErrNotActionable, "Type without clearing it, or press the keys that delete its input.",
-			"%s is the input of a terminal, whose text cannot be replaced", e.fields.finder.Describe(ctx, e.field.Element))
+			"%s is the input of a terminal, whose text cannot be replaced", e.actor.finder.Describe(ctx, e.field.Element))
 	}
-	note, stopped, err := e.fields.send(ctx, e.field, &fieldInfo{Kind: "text", Type: "textarea"}, text, o)
+	note, stopped, err := e.actor.send(ctx, e.field, &fieldInfo{Kind: "text", Type: "textarea"}, text, o)
 	if stopped || err != nil {
 		return entryResult{kept: true, stopped: true, note: note}, err
 	}
@@ -123,7 +123,7 @@ func (e *editorEntry) press(ctx context.Context, k *keys.Chord) error {
 	if _, err := e.shown(ctx); err != nil {
 		return err
 	}
-	_, err := e.fields.pressChord(ctx, e.field.Doc, k)
+	_, err := e.actor.pressChord(ctx, e.field.Doc, k)
 	return err
 }
 
@@ -135,14 +135,14 @@ func (e *editorEntry) shown(ctx context.Context) (string, error) {
 		Shows   string `json:"shows"`
 	}
 	if err := e.field.Doc.Call(ctx, &now, "editorState", e.field.ID); err != nil {
-		return "", e.fields.finder.Removed(ctx, e.field.Element, err)
+		return "", e.actor.finder.Removed(ctx, e.field.Element, err)
 	}
 	if now == nil {
-		return "", e.fields.finder.RemovedError(ctx, e.field.Element)
+		return "", e.actor.finder.RemovedError(ctx, e.field.Element)
 	}
 	if !now.Focused {
 		return "", executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the page did.",
-			"%s lost the focus during the entry; its text may be incomplete", e.fields.finder.Describe(ctx, e.field.Element))
+			"%s lost the focus during the entry; its text may be incomplete", e.actor.finder.Describe(ctx, e.field.Element))
 	}
 	return strings.TrimSpace(now.Shows), nil
 }
@@ -150,12 +150,12 @@ func (e *editorEntry) shown(ctx context.Context) (string, error) {
 // read selects the editor's text and returns it. If the page shows no text, it selects nothing: an
 // application that draws its content itself may select something else.
 func (e *editorEntry) read(ctx context.Context) (editorText, error) {
-	e.fields.pause(ctx) // editors render in the next animation frame
+	e.actor.pause(ctx) // editors render in the next animation frame
 	shows, err := e.shown(ctx)
 	if err != nil || shows == "" {
 		return editorText{}, err
 	}
-	if _, err := e.fields.pressChord(ctx, e.field.Doc, keys.SelectAll()); err != nil {
+	if _, err := e.actor.pressChord(ctx, e.field.Doc, keys.SelectAll()); err != nil {
 		return editorText{}, err
 	}
 	got, err := e.readSelected(ctx)
@@ -170,31 +170,32 @@ func (e *editorEntry) read(ctx context.Context) (editorText, error) {
 func (e *editorEntry) readSelected(ctx context.Context) (editorText, error) {
 	var got *editorText
 	if err := e.field.Doc.Call(ctx, &got, "readEditor", e.field.ID); err != nil {
-		return editorText{}, e.fields.finder.Removed(ctx, e.field.Element, err)
+		return editorText{}, e.actor.finder.Removed(ctx, e.field.Element, err)
 	}
 	if got == nil {
-		return editorText{}, e.fields.finder.RemovedError(ctx, e.field.Element)
+		return editorText{}, e.actor.finder.RemovedError(ctx, e.field.Element)
 	}
 	got.Text = canonicalBreaks(got.Text)
 	return *got, nil
 }
 
-// replaceSelection enters text in place of the selected text of the editor. The complete text is not
-// known before, because reading it would change the selection, so it compares what is before the caret
-// afterwards. If that does not end with the text, the entry is undone, and an error is returned.
+// replaceSelection enters text in place of the selected text of the editor. The complete text is
+// not known before, because reading it would change the selection, so it compares what is before
+// the caret afterwards. If that does not end with the text, the entry is undone, and an error is
+// returned.
 func (e *editorEntry) replaceSelection(ctx context.Context, c *hitTargetCheck, info *fieldInfo, text string, o executor.TypeOptions) (entryResult, error) {
 	old, err := e.readSelected(ctx)
 	if err != nil {
 		return entryResult{}, err
 	}
 	if o.KeyEvents {
-		if note, stopped, err := e.fields.send(ctx, e.field, info, text, o); stopped || err != nil {
+		if note, stopped, err := e.actor.send(ctx, e.field, info, text, o); stopped || err != nil {
 			return entryResult{kept: true, stopped: true, note: note}, err
 		}
 	} else if err := e.paste(ctx, text); err != nil {
 		return entryResult{kept: true, stopped: true}, ignoreInterruption(err)
 	}
-	if _, done, err := c.wait(ctx, nil, completionCriteria{more: true}); done && err == nil || e.fields.tree.Blocked() != nil {
+	if _, done, err := c.wait(ctx, nil, completionCriteria{more: true}); done && err == nil || e.actor.tree.Blocked() != nil {
 		return entryResult{kept: true, stopped: true}, nil
 	}
 	start, err := e.readTo(ctx, keys.DocumentStart())
@@ -231,20 +232,20 @@ func (e *editorEntry) readTo(ctx context.Context, c *keys.Chord) (editorText, er
 	if err := e.press(ctx, c); err != nil {
 		return editorText{}, err
 	}
-	e.fields.pause(ctx) // editors render in the next animation frame
+	e.actor.pause(ctx) // editors render in the next animation frame
 	return e.readSelected(ctx)
 }
 
-// undoReplacement undoes input until the editor has selected old again, which the input replaced, and
-// returns ErrNotActionable. after is the text after the input.
+// undoReplacement undoes input until the editor has selected old again, which the input replaced,
+// and returns ErrNotActionable. after is the text after the input.
 func (e *editorEntry) undoReplacement(ctx context.Context, old, after editorText) error {
-	z, _ := keys.Of('z')
+	z, _ := keys.ForRune('z')
 	outcome := ""
 	for range maxUndo {
 		if err := e.press(ctx, &keys.Chord{Key: z, Modifiers: keys.SelectAll().Modifiers}); err != nil {
 			return err
 		}
-		e.fields.pause(ctx)
+		e.actor.pause(ctx)
 		now, err := e.readSelected(ctx)
 		if err != nil {
 			return err
@@ -262,7 +263,7 @@ func (e *editorEntry) undoReplacement(ctx context.Context, old, after editorText
 		outcome = fmt.Sprintf("the old text could not be restored, and its text is %q", shortText(now.Text))
 	}
 	return executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the editor accepts.", "%s changed the text that replaced the selection: its text was %q; %s",
-		e.fields.finder.Describe(ctx, e.field.Element), shortText(after.Text), outcome)
+		e.actor.finder.Describe(ctx, e.field.Element), shortText(after.Text), outcome)
 }
 
 // clear deletes the selected text. It returns ErrNotActionable if the editor keeps it.
@@ -276,7 +277,7 @@ func (e *editorEntry) clear(ctx context.Context, before editorText) error {
 	}
 	if now.Exact && now.Text != "" || !now.Exact && before.Text != "" && now.Text == before.Text && hasText(now.Text) {
 		return executor.Errorf(executor.ErrNotActionable, "Select and delete its text with other keys or its menu, then type without clearing it.",
-			"%s does not delete its text with select all and Delete; its text is %q; no text was typed", e.fields.finder.Describe(ctx, e.field.Element), pagetext.FirstLine(now.Text))
+			"%s does not delete its text with select all and Delete; its text is %q; no text was typed", e.actor.finder.Describe(ctx, e.field.Element), pagetext.FirstLine(now.Text))
 	}
 	return nil
 }
@@ -287,17 +288,17 @@ func (e *editorEntry) insert(ctx context.Context, text string) error {
 	if strings.Contains(text, "\n") {
 		return e.paste(ctx, text)
 	}
-	return e.fields.insertText(ctx, e.field.Doc, text)
+	return e.actor.insertText(ctx, e.field.Doc, text)
 }
 
-// paste pastes text at the caret, or in place of the selection. It inserts the text if the editor does
-// not handle the paste.
+// paste pastes text at the caret, or in place of the selection. It inserts the text if the editor
+// does not handle the paste.
 func (e *editorEntry) paste(ctx context.Context, text string) error {
 	var handled bool
 	if err := e.field.Doc.Call(ctx, &handled, "pasteInto", e.field.ID, text); err != nil || handled {
 		return err
 	}
-	return e.fields.insertText(ctx, e.field.Doc, text)
+	return e.actor.insertText(ctx, e.field.Doc, text)
 }
 
 // correct replaces the selected text of the editor, which is not what it should be, with want, and
@@ -329,7 +330,7 @@ func (e *editorEntry) correct(ctx context.Context, before, after editorText, wan
 		outcome = fmt.Sprintf("the old text could not be restored, and its text is %q", pagetext.FirstLine(restored.Text))
 	}
 	return "", executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the editor accepts.", "%s changed the text to %q; %s",
-		e.fields.finder.Describe(ctx, e.field.Element), pagetext.FirstLine(got.Text), outcome)
+		e.actor.finder.Describe(ctx, e.field.Element), pagetext.FirstLine(got.Text), outcome)
 }
 
 // replace replaces the selected text of the editor, which is all of it, and returns the new text.
@@ -339,7 +340,7 @@ func (e *editorEntry) replace(ctx context.Context, text string) (editorText, err
 	}
 	if text != "" {
 		if err := e.paste(ctx, text); err != nil {
-			return editorText{}, e.fields.finder.Removed(ctx, e.field.Element, err)
+			return editorText{}, e.actor.finder.Removed(ctx, e.field.Element, err)
 		}
 	}
 	return e.read(ctx)

@@ -6,14 +6,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// An error page of the browser can be left, and read unless the browser prevents that: Chrome lets no
-// extension read its warnings. No call acts on an error page. The pages that warn about a
-// certificate, about http and about a dangerous site are error pages: a click or a typed word on one
-// of them can turn off the protection of a person for all later tabs.
+// An error page of the browser can be left, and read unless the browser prevents that: Chrome lets
+// no extension read its warnings. No call acts on an error page. The pages that warn about a
+// certificate, about http and about a dangerous site are error pages: a click or a typed word on
+// one of them can turn off the protection of the user for all later tabs.
 
 // errorPageDenial returns ErrPolicyDenied for input to an error page of the browser, except for the
 // release of a button, which has no effect without the press.
-func (dev *device) errorPageDenial(params any) error {
+func (a *Actor) errorPageDenial(params any) error {
 	switch e := params.(type) {
 	case mouseEvent:
 		if e.Type == cdpinput.DispatchMouseEventTypeMouseReleased {
@@ -24,7 +24,7 @@ func (dev *device) errorPageDenial(params any) error {
 			return nil
 		}
 	}
-	s := dev.tree.Lock()
+	s := a.tree.Lock()
 	defer s.Unlock()
 	return executor.Access{Op: executor.OpAct, ErrorPage: s.Top().IsErrorPage()}.CheckErrorPage()
 }

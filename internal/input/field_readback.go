@@ -32,13 +32,13 @@ type readBackState struct {
 
 // readBack compares the value of a field with the value that it should have. first is the first
 // query of the field, if it is already pending, or nil.
-func (fs *fields) readBack(ctx context.Context, field *element, first *cdpconn.Pending, r readBackState) (got entryResult, err error) {
+func (a *Actor) readBack(ctx context.Context, field *element, first *cdpconn.Pending, r readBackState) (got entryResult, err error) {
 	defer func() { got.field = &EnteredField{doc: field.Doc, id: field.ID, want: r.want} }()
 	before, want := r.before, canonicalBreaks(r.want)
 	var after *fieldInfo
 	for attempt := range 2 {
 		if attempt > 0 {
-			fs.pause(ctx) // editors apply input in the next animation frame
+			a.pause(ctx) // editors apply input in the next animation frame
 			first = nil
 		}
 		if first == nil {
@@ -52,7 +52,7 @@ func (fs *fields) readBack(ctx context.Context, field *element, first *cdpconn.P
 			return entryResult{kept: true}, nil // the document is gone, so the text arrived
 		}
 		if after == nil {
-			return entryResult{kept: true, note: fs.replacementField(ctx, field, want)}, nil
+			return entryResult{kept: true, note: a.replacementField(ctx, field, want)}, nil
 		}
 		if want == "" && after.isEmpty() || want != "" && after.matches(want) {
 			break
@@ -76,7 +76,7 @@ func (fs *fields) readBack(ctx context.Context, field *element, first *cdpconn.P
 		return entryResult{}, r.unconfirmedErr
 	}
 	if hint := after.rejectionHint(want, r.keyEvents); hint != "" && before.Kind == "text" && r.rest == "" {
-		return entryResult{}, fs.restoreValue(ctx, field, r, after, hint)
+		return entryResult{}, a.restoreValue(ctx, field, r, after, hint)
 	}
 	e := entryResult{kept: matchesText(value, want) && after.matches(r.want) && (r.cleared || after.Value != before.Value) || want == "" && isFixedPart(value, before.Value)}
 	switch {
@@ -116,7 +116,7 @@ func (f *fieldInfo) rejectionHint(want string, keyEvents bool) string {
 
 // restoreValue restores the value that a field had before it received text that it does not accept.
 // It always returns an error, which reports the rejected text.
-func (fs *fields) restoreValue(ctx context.Context, field *element, r readBackState, after *fieldInfo, hint string) error {
+func (a *Actor) restoreValue(ctx context.Context, field *element, r readBackState, after *fieldInfo, hint string) error {
 	state := fmt.Sprintf("its value was %q", pagetext.FirstLine(after.Value))
 	switch {
 	case after.Bad:
@@ -132,12 +132,12 @@ func (fs *fields) restoreValue(ctx context.Context, field *element, r readBackSt
 	outcome := "the old value was restored"
 	var restored bool
 	if err := field.Doc.Call(ctx, &restored, "putBack", field.ID, r.before.Value); err != nil {
-		return fs.finder.Removed(ctx, field.Element, err)
+		return a.finder.Removed(ctx, field.Element, err)
 	}
 	if !restored {
 		outcome = "the old value could not be restored"
 	}
-	return executor.Errorf(executor.ErrNotActionable, hint, "%s rejected the text: %s; %s", fs.finder.Describe(ctx, field.Element), state, outcome)
+	return executor.Errorf(executor.ErrNotActionable, hint, "%s rejected the text: %s; %s", a.finder.Describe(ctx, field.Element), state, outcome)
 }
 
 // isEmpty reports whether a field has no text.
@@ -172,8 +172,8 @@ func isMask(value string) bool {
 	return blanks > others || others == 0 || repeated && words > 1 && others >= 2*words
 }
 
-// isFixedPart reports whether a value is the part of another one that its field always has: an amount
-// of zero, as in "$ 0.00", or a prefix that ends with punctuation, as in "https://".
+// isFixedPart reports whether a value is the part of another one that its field always has: an
+// amount of zero, as in "$ 0.00", or a prefix that ends with punctuation, as in "https://".
 func isFixedPart(value, old string) bool {
 	isText := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	if strings.ContainsAny(value, "0") && strings.TrimFunc(value, func(r rune) bool { return r == '0' || !isText(r) }) == "" {
@@ -191,7 +191,7 @@ func isTruncated(after *fieldInfo, want string) bool {
 
 // replacementField returns a note for text whose field was removed by the page. The note is empty
 // if the field that has the focus now contains the text.
-func (fs *fields) replacementField(ctx context.Context, field *element, want string) string {
+func (a *Actor) replacementField(ctx context.Context, field *element, want string) string {
 	var now *struct {
 		fieldInfo
 		elements.Description

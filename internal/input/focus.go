@@ -11,13 +11,13 @@ import (
 // queries each document for its focused frame before it accesses that frame, so it never queries a
 // denied document. If c is not nil, focusAllowed also makes the document that has the focus report
 // keys to c. If clipboard is set, the keys copy, cut or paste.
-func (kb *keyboard) focusAllowed(ctx context.Context, c *hitTargetCheck, clipboard bool) error {
+func (a *Actor) focusAllowed(ctx context.Context, c *hitTargetCheck, clipboard bool) error {
 	token := ""
 	if c != nil {
 		token = c.token
 	}
-	b := kb.Block(ctx)
-	d, err := kb.tree.TopDocument(ctx)
+	b := a.Block(ctx)
+	d, err := a.tree.TopDocument(ctx)
 	if err != nil {
 		return err
 	}
@@ -31,19 +31,16 @@ func (kb *keyboard) focusAllowed(ctx context.Context, c *hitTargetCheck, clipboa
 				c.path, c.listens = []*frames.Document{d}, true
 			}
 			if clipboard {
-				return kb.checkClipboard(ctx, d)
+				return a.checkClipboard(ctx, d)
 			}
 			return nil
 		}
-		if d = kb.frameAt(ctx, d, id); d == nil {
+		if d = a.frameAt(ctx, d, id); d == nil {
 			return frameNotReadyError("the frame that has the focus")
 		}
-		if err := kb.client.Check(ctx, d, executor.OpAct, ""); err != nil {
+		if err := a.client.Check(ctx, d, executor.OpAct, ""); err != nil {
 			return err
 		}
 		b.Admit(ctx, d)
 	}
 }
-
-// CheckFocus checks with the gate the document that has the focus, which receives keys.
-func (a *keyboard) CheckFocus(ctx context.Context) error { return a.focusAllowed(ctx, nil, false) }

@@ -20,7 +20,7 @@ func (a *Actor) FillForm(ctx context.Context, fields []executor.Field, opts *exe
 		return nil, executor.Errorf(executor.ErrBadArgs, "Pass at least one field and its value.", "no fields given")
 	}
 	a.ReleaseButtons(ctx)
-	w := a.opts.Watch()
+	w := a.opts.TrackChanges()
 	effects := w.Effects()
 	effects.Brief = o.Submit.IsZero()
 	defer w.End()
@@ -173,8 +173,8 @@ func (a *Actor) fillOne(ctx context.Context, effects *Effects, name string, f ex
 }
 
 // notField returns the error for an element that is not a form field.
-func (fs *fields) notField(ctx context.Context, el *element) error {
-	return executor.Errorf(executor.ErrBadArgs, "Take a snapshot and use the ref of the field itself.", "%s is not a form field", fs.finder.Describe(ctx, el.Element))
+func (a *Actor) notField(ctx context.Context, el *element) error {
+	return executor.Errorf(executor.ErrBadArgs, "Take a snapshot and use the ref of the field itself.", "%s is not a form field", a.finder.Describe(ctx, el.Element))
 }
 
 // wrongValue returns the error for a value of the wrong type. It names the type of the value, not
@@ -196,20 +196,20 @@ func wrongValue(want string, got any) error {
 
 // chooseRadio selects the radio button with the given value or label in the group that field
 // belongs to or contains. Errors name el.
-func (fs *fields) chooseRadio(ctx context.Context, el, field *element, value string) error {
+func (a *Actor) chooseRadio(ctx context.Context, el, field *element, value string) error {
 	var got *struct {
 		ID       int  `json:"id"`
 		Disabled bool `json:"disabled"`
 		listedOptions
 	}
-	if err := fs.finder.Call(ctx, field.Element, &got, "pickRadio", field.ID, value); err != nil {
-		return fs.finder.Removed(ctx, el.Element, err)
+	if err := a.finder.Call(ctx, field.Element, &got, "pickRadio", field.ID, value); err != nil {
+		return a.finder.Removed(ctx, el.Element, err)
 	}
 	switch {
 	case got == nil:
-		return fs.finder.RemovedError(ctx, el.Element)
+		return a.finder.RemovedError(ctx, el.Element)
 	case got.Total == 0 && got.ID == 0:
-		return fs.notField(ctx, el)
+		return a.notField(ctx, el)
 	case got.Disabled:
 		return &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("radio button %q is disabled", value), Hint: "Choose another one."}
 	case got.ID == 0:
@@ -219,20 +219,20 @@ func (fs *fields) chooseRadio(ctx context.Context, el, field *element, value str
 	radio.Ref = ""
 	var info *fieldInfo
 	if err := radio.Doc.Call(ctx, &info, "inspectField", radio.ID); err != nil {
-		return fs.finder.Removed(ctx, el.Element, err)
+		return a.finder.Removed(ctx, el.Element, err)
 	}
 	if info == nil {
-		return fs.finder.RemovedError(ctx, el.Element)
+		return a.finder.RemovedError(ctx, el.Element)
 	}
-	return fs.setChecked(ctx, radio, info, true)
+	return a.setChecked(ctx, radio, info, true)
 }
 
 // setChecked sets the state of a checkbox or radio button by clicking it. If it was in the mixed
 // state, which the first click only ends, setChecked may click twice.
-func (fs *fields) setChecked(ctx context.Context, el *element, info *fieldInfo, want bool) error {
+func (a *Actor) setChecked(ctx context.Context, el *element, info *fieldInfo, want bool) error {
 	state := strconv.FormatBool(want)
 	if info.Checked == state {
-		_, err := fs.waitActionable(ctx, el, actionabilityOptions{})
+		_, err := a.waitActionable(ctx, el, actionabilityOptions{})
 		return err
 	}
 	if info.Kind == "radio" && !want {
@@ -240,11 +240,11 @@ func (fs *fields) setChecked(ctx context.Context, el *element, info *fieldInfo, 
 	}
 	for range 2 {
 		before := info.Checked
-		if _, err := fs.clickElement(ctx, el, executor.ButtonLeft, 1, 0); err != nil {
+		if _, err := a.clickElement(ctx, el, executor.ButtonLeft, 1, 0); err != nil {
 			return err
 		}
 		var after *fieldInfo
-		if err := el.Doc.Call(ctx, &after, "waitChecked", el.ID, state, fs.timing.Checked.Milliseconds()); err != nil {
+		if err := el.Doc.Call(ctx, &after, "waitChecked", el.ID, state, a.timing.Checked.Milliseconds()); err != nil {
 			return ignoreInterruption(err)
 		}
 		if after == nil || after.Checked == state {
@@ -254,6 +254,6 @@ func (fs *fields) setChecked(ctx context.Context, el *element, info *fieldInfo, 
 			break
 		}
 	}
-	return &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("%s was clicked and is not %s", fs.finder.Describe(ctx, el.Element), map[bool]string{true: "checked", false: "unchecked"}[want]),
+	return &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("%s was clicked and is not %s", a.finder.Describe(ctx, el.Element), map[bool]string{true: "checked", false: "unchecked"}[want]),
 		Hint: "Take a snapshot to see what the page did."}
 }

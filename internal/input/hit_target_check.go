@@ -22,11 +22,11 @@ import (
 
 // A hitTargetCheck verifies which element receives input.
 type hitTargetCheck struct {
-	pointer *pointer
-	el      *element
-	path    []*frames.Document
-	token   string
-	err     error // the first error of sending the input
+	actor *Actor
+	el    *element
+	path  []*frames.Document
+	token string
+	err   error // the first error of sending the input
 	// blocksOtherInput means that, until the end of the check, the page blocks input for other
 	// elements.
 	blocksOtherInput bool
@@ -65,12 +65,12 @@ var (
 
 // An observedEvent is the record of one event in js/hit_target_check.js.
 type observedEvent struct {
-	Type      string           `json:"type"`
-	OK        bool             `json:"ok"`
-	By        *elements.Found  `json:"by"`
-	Prevented bool             `json:"prevented"` // the event was blocked, so it had no effect
-	Late      bool             `json:"late"`      // it was blocked because it arrived too late
-	Change    *elements.Change `json:"change"`    // it was blocked because the element of a ref is in another item now
+	Type      string                     `json:"type"`
+	OK        bool                       `json:"ok"`
+	By        *elements.DescribedElement `json:"by"`
+	Prevented bool                       `json:"prevented"` // the event was blocked, so it had no effect
+	Late      bool                       `json:"late"`      // it was blocked because it arrived too late
+	Change    *elements.Change           `json:"change"`    // it was blocked because the element of a ref is in another item now
 	doc       *frames.Document
 }
 
@@ -81,18 +81,18 @@ type observedEvent struct {
 // arrives more than late after it was sent. presses is the number of presses to expect.
 // startHitTargetCheck returns errTargetMoved if el is no longer at the point, and
 // frames.ErrDocumentGone if it was removed.
-func (pt *pointer) startHitTargetCheck(ctx context.Context, el *element, at *actionPoint, presses int, late time.Duration, types []string) (*hitTargetCheck, error) {
+func (a *Actor) startHitTargetCheck(ctx context.Context, el *element, at *actionPoint, presses int, late time.Duration, types []string) (*hitTargetCheck, error) {
 	path := at.path
 	if at.frame != nil {
 		path = append([]*frames.Document{at.frame}, path...)
 	}
-	c := pt.newHitTargetCheck(el, path)
+	c := a.newHitTargetCheck(el, path)
 	c.late = late
 	pending := make([]elements.Call, 0, len(path))
 	for _, d := range path {
 		want := hitTargetOptions{Types: types, Presses: presses, Late: late.Milliseconds(), Submits: el.submits}
 		if presses > 0 {
-			want.Within, want.Busy = pt.timing.Input.Milliseconds(), pt.timing.BusyPress.Milliseconds()
+			want.Within, want.Busy = a.timing.Input.Milliseconds(), a.timing.BusyPress.Milliseconds()
 		}
 		id, in := 0, &elements.Element{Doc: d}
 		switch {
@@ -101,9 +101,9 @@ func (pt *pointer) startHitTargetCheck(ctx context.Context, el *element, at *act
 			id, in, want.At = el.ID, el.Element, &at.inner
 			if presses > 0 {
 				want.Shown = el.Shown.ToCompare()
-				if el.Shown == nil && el.effects != nil && !pt.opts.ReportsOutline(ctx) {
+				if el.Shown == nil && el.effects != nil && !a.opts.Reader.ReportsOutline(ctx) {
 					// Nothing else in the result would show how the element changes.
-					want.Record, el.effects.Target = true, &elements.Shown{Doc: el.Doc, ID: el.ID, At: elements.LatestRecord}
+					want.Record, el.effects.Target = true, &elements.ShownElement{Doc: el.Doc, ID: el.ID, At: elements.LatestRecord}
 				}
 			}
 		default:
@@ -118,7 +118,7 @@ func (pt *pointer) startHitTargetCheck(ctx context.Context, el *element, at *act
 	}
 	for _, p := range pending {
 		var problem string
-		err := pt.finder.Finish(ctx, p, &problem)
+		err := a.finder.Finish(ctx, p, &problem)
 		switch {
 		case err == nil && problem == "gone":
 			err = frames.ErrDocumentGone
@@ -135,9 +135,9 @@ func (pt *pointer) startHitTargetCheck(ctx context.Context, el *element, at *act
 
 // newHitTargetCheck returns a check that collects the reports with its token. The caller must call
 // end.
-func (pt *pointer) newHitTargetCheck(el *element, path []*frames.Document) *hitTargetCheck {
-	c := &hitTargetCheck{pointer: pt, el: el, path: path, token: rand.Text()}
-	pt.tree.Reports().Subscribe(c.token, func(payload []byte) {
+func (a *Actor) newHitTargetCheck(el *element, path []*frames.Document) *hitTargetCheck {
+	c := &hitTargetCheck{actor: a, el: el, path: path, token: rand.Text()}
+	a.tree.Reports().Subscribe(c.token, func(payload []byte) {
 		var e observedEvent
 		if json.Unmarshal(payload, &e) == nil {
 			c.mu.Lock()
@@ -157,9 +157,9 @@ func (c *hitTargetCheck) expirePendingPress() {
 	case limit == 0:
 		return // no press was sent
 	case c.before > 0:
-		limit = c.pointer.timing.BusyPress
+		limit = c.actor.timing.BusyPress
 	}
-	c.pointer.opts.DelayAnswers(limit + c.pointer.timing.PressDelivery/4)
+	c.actor.opts.Dialogs.DelayAnswers(limit + c.actor.timing.PressDelivery/4)
 }
 
 // clicks returns a number of clicks.
@@ -185,7 +185,7 @@ func (c *hitTargetCheck) end() {
 			}
 		}
 	}
-	c.pointer.tree.Reports().Unsubscribe(c.token)
+	c.actor.tree.Reports().Unsubscribe(c.token)
 }
 
 // completionCriteria specify what a hitTargetCheck waits for.
@@ -237,7 +237,7 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 	if c.err != nil {
 		return "", false, c.err
 	}
-	ctx, cancel := context.WithTimeout(deadline.Caller(ctx), c.pointer.timing.Input)
+	ctx, cancel := context.WithTimeout(deadline.Caller(ctx), c.actor.timing.Input)
 	defer cancel()
 	d := c.path[0]
 	// stopped decides from the reports alone, when the page no longer responds.
@@ -298,7 +298,7 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 
 // awaitTap waits until the click of a tap has arrived, or the page has prevented it.
 func (c *hitTargetCheck) awaitTap(ctx context.Context, want completionCriteria) error {
-	limit, cancel := context.WithTimeout(ctx, c.pointer.timing.TapClick)
+	limit, cancel := context.WithTimeout(ctx, c.actor.timing.TapClick)
 	defer cancel()
 	for d := c.path[0]; ; {
 		_, ended, other := summarize(c.reported(), want)
@@ -315,7 +315,7 @@ func (c *hitTargetCheck) awaitTap(ctx context.Context, want completionCriteria) 
 		case got.TapEnded:
 			return nil
 		}
-		c.pointer.pause(limit)
+		c.actor.pause(limit)
 	}
 }
 
@@ -360,7 +360,7 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 	blocked := other != nil && other.Prevented // text was blocked, although its keys may have arrived
 	late := slices.ContainsFunc(got.Seen, func(e observedEvent) bool { return e.Late })
 	if at := slices.IndexFunc(got.Seen, func(e observedEvent) bool { return e.Change != nil }); at >= 0 {
-		return "", c.pointer.finder.OtherThingError(ctx, c.el.Shown, got.Seen[at].Change)
+		return "", c.actor.finder.OtherThingError(ctx, c.el.Shown, got.Seen[at].Change)
 	}
 	switch {
 	case !blocked && ended, reached && got.interrupted:
@@ -371,11 +371,11 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 		return "", nil // the page handled the touch events
 	}
 	e := &executor.Error{Code: executor.ErrNotActionable, Hint: "Take a snapshot before trying again."}
-	pt := c.pointer
-	name := pt.describeWithRef(ctx, c.el)
+	a := c.actor
+	name := a.describeWithRef(ctx, c.el)
 	switch {
 	case other != nil:
-		by := pt.finder.WithRef(cmp.Or(other.doc, c.el.Doc), *other.By)
+		by := a.finder.WithRef(cmp.Or(other.doc, c.el.Doc), *other.By)
 		switch {
 		case other.Prevented && want.last == "":
 			e.Err = fmt.Errorf("%s took the focus from %s; the text was blocked", by, name)
@@ -399,7 +399,7 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 	case reached:
 		e.Err = fmt.Errorf("%s received the press but not the %s", name, want.last)
 	case len(got.Seen) == 0:
-		return "", pt.inputNotReceived(fmt.Sprintf("%s did not receive the event", name))
+		return "", a.inputNotReceived(fmt.Sprintf("%s did not receive the event", name))
 	default:
 		e.Err = fmt.Errorf("%s did not receive the event", name)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 )
 
+// Press presses a key or a chord.
 func (a *Actor) Press(ctx context.Context, name string, opts *executor.PressOptions) (*executor.Action, error) {
 	o := *cmp.Or(opts, new(executor.PressOptions))
 	c, err := keys.Parse(name, o.Modifiers)
@@ -35,7 +36,7 @@ func (a *Actor) Press(ctx context.Context, name string, opts *executor.PressOpti
 		return nil, err
 	}
 	a.ReleaseButtons(ctx)
-	w := a.opts.Watch()
+	w := a.opts.TrackChanges()
 	defer w.End()
 	if !o.Target.IsZero() {
 		el, err := a.waitForElement(actx, o.Target, o.Timeout > 0)
@@ -60,20 +61,20 @@ func (a *Actor) Press(ctx context.Context, name string, opts *executor.PressOpti
 }
 
 // focus moves the focus to an element.
-func (kb *keyboard) focus(ctx context.Context, el *element) error {
-	if _, err := kb.waitActionable(ctx, el, actionabilityOptions{Hit: new(false)}); err != nil {
+func (a *Actor) focus(ctx context.Context, el *element) error {
+	if _, err := a.waitActionable(ctx, el, actionabilityOptions{Hit: new(false)}); err != nil {
 		return err
 	}
 	var focused *bool
-	if err := kb.finder.Call(ctx, el.Element, &focused, "focus", el.ID); err != nil {
-		return kb.finder.Removed(ctx, el.Element, err)
+	if err := a.finder.Call(ctx, el.Element, &focused, "focus", el.ID); err != nil {
+		return a.finder.Removed(ctx, el.Element, err)
 	}
 	if focused == nil {
-		return kb.finder.RemovedError(ctx, el.Element)
+		return a.finder.RemovedError(ctx, el.Element)
 	}
 	el.Shown.Act()
 	if !*focused {
-		return &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("%s cannot be focused", kb.finder.Describe(ctx, el.Element)),
+		return &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("%s cannot be focused", a.finder.Describe(ctx, el.Element)),
 			Hint: "Press the key without a target, or on an element that accepts keys."}
 	}
 	return nil
@@ -90,15 +91,15 @@ func ignoreInterruption(err error) error {
 
 // insertText inserts text in one event, as an input method does. Like pressChord, it returns
 // ErrPolicyDenied if a denied document has the focus.
-func (kb *keyboard) insertText(ctx context.Context, d *frames.Document, text string) error {
-	if err := kb.focusAllowed(ctx, nil, false); err != nil {
+func (a *Actor) insertText(ctx context.Context, d *frames.Document, text string) error {
+	if err := a.focusAllowed(ctx, nil, false); err != nil {
 		return err
 	}
-	p, err := kb.StartInput(ctx, cdpinput.CommandInsertText, cdpinput.InsertTextParams{Text: text})
+	p, err := a.StartInput(ctx, cdpinput.CommandInsertText, cdpinput.InsertTextParams{Text: text})
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, kb.timing.Input+time.Duration(len(text))*kb.timing.InputPerByte)
+	ctx, cancel := context.WithTimeout(ctx, a.timing.Input+time.Duration(len(text))*a.timing.InputPerByte)
 	defer cancel()
 	return d.Wait(ctx, p, nil)
 }
@@ -106,10 +107,10 @@ func (kb *keyboard) insertText(ctx context.Context, d *frames.Document, text str
 // pressChordChecked is like pressChord, for a chord that the caller requested. It returns
 // ErrNotActionable if the focused document received no key of the chord. With any other error, sent
 // means that the page may have received keys, or may still receive them.
-func (kb *keyboard) pressChordChecked(ctx context.Context, d *frames.Document, k *keys.Chord) (sent bool, err error) {
-	c := kb.newHitTargetCheck(nil, nil)
+func (a *Actor) pressChordChecked(ctx context.Context, d *frames.Document, k *keys.Chord) (sent bool, err error) {
+	c := a.newHitTargetCheck(nil, nil)
 	defer c.end()
-	if stopped, err := kb.pressChordWithCheck(ctx, d, k, c); stopped || err != nil || !c.listens || len(c.reported()) > 0 {
+	if stopped, err := a.pressChordWithCheck(ctx, d, k, c); stopped || err != nil || !c.listens || len(c.reported()) > 0 {
 		return c.sent && !errors.Is(err, executor.ErrPolicyDenied), err
 	}
 	var got hitTargetResult // a page script's report may arrive after the browser's response to the input
@@ -117,15 +118,15 @@ func (kb *keyboard) pressChordChecked(ctx context.Context, d *frames.Document, k
 	if err != nil || len(got.Seen) > 0 {
 		return true, ignoreInterruption(err)
 	}
-	if err := kb.shield.Unblock(ctx, kb.client); err != nil {
+	if err := a.shield.Unblock(ctx, a.client); err != nil {
 		return !errors.Is(err, executor.ErrPolicyDenied), err
 	}
-	return false, kb.inputNotReceived("the page did not receive the key")
+	return false, a.inputNotReceived("the page did not receive the key")
 }
 
 // inputNotReceived returns the ErrNotActionable error for input that no document received. The page
 // responds to commands, so the browser itself blocked the input.
-func (dev *device) inputNotReceived(what string) error {
+func (a *Actor) inputNotReceived(what string) error {
 	return &executor.Error{Code: executor.ErrNotActionable, Retryable: true,
 		Err:  fmt.Errorf("%s: the browser blocked the input", what),
 		Hint: nativeDialogHint}
@@ -140,21 +141,21 @@ const nativeDialogHint = "A dialog of the browser itself may be open over the pa
 // may cause, is not an error; stopped is true then, because further input would reach another page
 // or wait for the dialog. pressChord returns ErrPolicyDenied, and presses nothing, if a denied
 // document has the focus.
-func (kb *keyboard) pressChord(ctx context.Context, d *frames.Document, c *keys.Chord) (stopped bool, err error) {
-	return kb.pressChordWithCheck(ctx, d, c, nil)
+func (a *Actor) pressChord(ctx context.Context, d *frames.Document, c *keys.Chord) (stopped bool, err error) {
+	return a.pressChordWithCheck(ctx, d, c, nil)
 }
 
 // pressChordWithCheck is like pressChord, with a hit target check that observes the keys. A nil
 // check means none.
-func (kb *keyboard) pressChordWithCheck(ctx context.Context, d *frames.Document, c *keys.Chord, check *hitTargetCheck) (stopped bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, kb.timing.Input)
+func (a *Actor) pressChordWithCheck(ctx context.Context, d *frames.Document, c *keys.Chord, check *hitTargetCheck) (stopped bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, a.timing.Input)
 	defer cancel()
-	if err := kb.focusAllowed(ctx, check, c.UsesClipboard()); err != nil {
+	if err := a.focusAllowed(ctx, check, c.UsesClipboard()); err != nil {
 		return true, ignoreInterruption(err)
 	}
 	var pending []*cdpconn.Pending
 	for _, e := range c.Events() {
-		p, err := kb.StartInput(ctx, cdpinput.CommandDispatchKeyEvent, e)
+		p, err := a.StartInput(ctx, cdpinput.CommandDispatchKeyEvent, e)
 		if err != nil {
 			return false, err
 		}

@@ -46,7 +46,7 @@ func (a *Actor) Mouse(ctx context.Context, opts executor.MouseOptions) (*executo
 	if err := a.checkPoint(actx, opts.X, opts.Y); err != nil {
 		return nil, err
 	}
-	w := a.opts.Watch()
+	w := a.opts.TrackChanges()
 	defer w.End()
 	if err := a.mouse(actx, opts); err != nil {
 		return nil, err
@@ -82,14 +82,14 @@ func checkMouse(o executor.MouseOptions) error {
 
 // checkPoint checks with the gate each document that input at a point of the viewport passes
 // through, down to the one that receives it. It waits for frames that are loading.
-func (pt *pointer) checkPoint(ctx context.Context, x, y float64) error {
-	pt.tree.WaitForFrames(ctx)
-	return pt.checkPointNow(ctx, x, y)
+func (a *Actor) checkPoint(ctx context.Context, x, y float64) error {
+	a.tree.WaitForFrames(ctx)
+	return a.checkPointNow(ctx, x, y)
 }
 
 // checkPointNow is like checkPoint, without the wait: it denies a frame whose document is unknown.
-func (pt *pointer) checkPointNow(ctx context.Context, x, y float64) error {
-	_, _, err := pt.documentAt(ctx, x, y)
+func (a *Actor) checkPointNow(ctx context.Context, x, y float64) error {
+	_, _, err := a.documentAt(ctx, x, y)
 	return err
 }
 
@@ -103,8 +103,8 @@ func frameNotReadyError(frame string) error {
 // documentAt checks with the gate each document that input at a point of the viewport passes
 // through. It returns the document that receives the input, and whether the element there is
 // editable.
-func (pt *pointer) documentAt(ctx context.Context, x, y float64) (d *frames.Document, editable bool, err error) {
-	d, err = pt.client.Document(ctx, executor.OpAct)
+func (a *Actor) documentAt(ctx context.Context, x, y float64) (d *frames.Document, editable bool, err error) {
+	d, err = a.client.Document(ctx, executor.OpAct)
 	if err != nil {
 		return nil, false, err
 	}
@@ -132,14 +132,14 @@ func (pt *pointer) documentAt(ctx context.Context, x, y float64) (d *frames.Docu
 		if at.Frame == 0 {
 			return d, at.Editable, nil
 		}
-		below := pt.frameAt(ctx, d, at.Frame)
+		below := a.frameAt(ctx, d, at.Frame)
 		if below == nil {
 			return nil, false, frameNotReadyError(fmt.Sprintf("the frame at %v, %v", x, y))
 		}
-		if err := pt.client.Check(ctx, below, executor.OpAct, ""); err != nil {
+		if err := a.client.Check(ctx, below, executor.OpAct, ""); err != nil {
 			return nil, false, err
 		}
-		pt.shield.Admit(ctx, below)
+		a.shield.Admit(ctx, below)
 		d, x, y = below, at.X, at.Y
 	}
 }
@@ -178,39 +178,8 @@ func (a *Actor) mouse(ctx context.Context, o executor.MouseOptions) error {
 			return err
 		}
 		if err := a.checkPoint(ctx, o.X, o.Y); err != nil && !errors.Is(err, executor.ErrDialogOpen) && !errors.Is(err, executor.ErrTargetGone) {
-			return err // the caller's releaseButtons releases the button
+			return err // the caller's ReleaseButtons releases the button
 		}
 	}
 	return a.release(ctx, o.Button)
-}
-
-// tap touches a point and lifts the finger. If the touch fails, it cancels the touch.
-func (pt *pointer) tap(ctx context.Context, x, y float64) error {
-	events := tapEvents(x, y, 0)
-	if err := pt.input(ctx, cdpinput.CommandDispatchTouchEvent, events[0]); err != nil {
-		_, _ = pt.StartInput(context.WithoutCancel(ctx), cdpinput.CommandDispatchTouchEvent, touchCancel)
-		return fmt.Errorf("touching the page: %w", err)
-	}
-	return pt.input(ctx, cdpinput.CommandDispatchTouchEvent, events[1])
-}
-
-// A touchEvent holds the parameters of Input.dispatchTouchEvent.
-type touchEvent struct {
-	Type      cdpinput.DispatchTouchEventType `json:"type"`
-	Points    []touchPoint                    `json:"touchPoints"` // not nil; empty when the finger is lifted
-	Modifiers int64                           `json:"modifiers"`
-}
-
-// A touchPoint is a finger on the page.
-type touchPoint struct {
-	X float64 `json:"x"`
-	Y float64 `json:"y"`
-}
-
-// tapEvents returns the events of a tap at a point.
-func tapEvents(x, y float64, modifiers int64) [2]touchEvent {
-	return [2]touchEvent{
-		{cdpinput.DispatchTouchEventTypeTouchStart, []touchPoint{{x, y}}, modifiers},
-		{cdpinput.DispatchTouchEventTypeTouchEnd, []touchPoint{}, modifiers},
-	}
 }

@@ -17,17 +17,18 @@ type EnteredField struct {
 	want string // the value that the field should have
 }
 
-// RewrittenFields returns a note on the fields of entered whose values the page replaced after they were read
-// back, as it does when a server or a timer responds to the text. A value that the page only
-// reformatted is not reported. read reports whether a field was read again. It waits for the replacement if the page has started a timer.
-func (fs *fields) RewrittenFields(ctx context.Context, entered []*EnteredField) (note string, read bool) {
+// RewrittenFields returns a note on the fields of entered whose values the page replaced after they
+// were read back, as it does when a server or a timer responds to the text. A value that the page
+// only reformatted is not reported. read reports whether a field was read again. It waits for the
+// replacement if the page has started a timer.
+func (a *Actor) RewrittenFields(ctx context.Context, entered []*EnteredField) (note string, read bool) {
 	var notes []string
 	for _, f := range entered {
 		if !f.doc.IsCurrent() {
 			continue
 		}
 		var now *fieldInfo
-		if f.doc.Call(ctx, &now, "rewrittenField", f.id, fs.timing.Rewrite.Milliseconds()) != nil || now == nil {
+		if f.doc.Call(ctx, &now, "rewrittenField", f.id, a.timing.Rewrite.Milliseconds()) != nil || now == nil {
 			continue
 		}
 		read = true
@@ -46,9 +47,9 @@ func (fs *fields) RewrittenFields(ctx context.Context, entered []*EnteredField) 
 	return pagetext.JoinNotes(notes...), read
 }
 
-// lostField returns ErrNotActionable if a field has lost the text that the action entered. A combobox
-// that accepts only its options clears itself when the focus leaves it.
-func (fs *fields) lostField(ctx context.Context, entered []*EnteredField) error {
+// lostField returns ErrNotActionable if a field has lost the text that the action entered. A
+// combobox that accepts only its options clears itself when the focus leaves it.
+func (a *Actor) lostField(ctx context.Context, entered []*EnteredField) error {
 	for _, f := range entered {
 		if !f.doc.IsCurrent() || f.want == "" {
 			continue

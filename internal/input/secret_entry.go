@@ -31,9 +31,9 @@ type secretPart struct {
 }
 
 // secretText finds the secrets whose placeholders a text contains.
-func (fs *fields) secretText(ctx context.Context, text string) (*secretText, error) {
+func (a *Actor) secretText(ctx context.Context, text string) (*secretText, error) {
 	t := &secretText{plain: text}
-	if fs.opts.Secrets == nil {
+	if a.opts.Secrets == nil {
 		return t, nil
 	}
 	var plain strings.Builder
@@ -41,7 +41,7 @@ func (fs *fields) secretText(ctx context.Context, text string) (*secretText, err
 	for _, p := range secrets.Parse(text) {
 		part := secretPart{text: p.Text}
 		if p.Name != "" {
-			found, ok, err := fs.opts.Secrets.Find(ctx, p.Name, p.Field)
+			found, ok, err := a.opts.Secrets.Find(ctx, p.Name, p.Field)
 			switch {
 			case err != nil:
 				return nil, err
@@ -127,20 +127,20 @@ type secretEntryOptions struct {
 //
 // The text is not sent as input: the browser would send it to the element that has the focus when
 // it arrives.
-func (fs *fields) enterSecret(ctx context.Context, el *elements.Element, t *secretText, clear bool) (entryResult, error) {
+func (a *Actor) enterSecret(ctx context.Context, el *elements.Element, t *secretText, clear bool) (entryResult, error) {
 	var none entryResult
 	if err := t.checkOrigin(el.Doc); err != nil {
 		return none, err
 	}
 	opts := secretEntryOptions{Origin: el.Doc.Origin, Selectors: t.selectors(), Clear: clear}
 	var got *secretEntry
-	if err := fs.finder.Call(ctx, el, &got, "checkSecretField", el.ID, opts); err != nil {
-		return none, fs.finder.Removed(ctx, el, err)
+	if err := a.finder.Call(ctx, el, &got, "checkSecretField", el.ID, opts); err != nil {
+		return none, a.finder.Removed(ctx, el, err)
 	}
-	if err := fs.secretProblem(ctx, el, t, got); err != nil {
+	if err := a.secretProblem(ctx, el, t, got); err != nil {
 		return none, err
 	}
-	cancelSecret, err := fs.opts.BeginSecret()
+	cancelSecret, err := a.opts.BeginSecret()
 	if err != nil {
 		return none, err
 	}
@@ -149,18 +149,18 @@ func (fs *fields) enterSecret(ctx context.Context, el *elements.Element, t *secr
 		cancelSecret()
 		return none, err
 	}
-	ctx, cancel := deadline.Extend(ctx, fs.timing.Script)
+	ctx, cancel := deadline.Extend(ctx, a.timing.Script)
 	defer cancel()
 	got = nil
 	// After an error of this call, the secret may be in the field: cancelSecret is not called.
-	err = fs.finder.Call(ctx, el, &got, "enterSecret", el.ID, opts, text)
+	err = a.finder.Call(ctx, el, &got, "enterSecret", el.ID, opts, text)
 	switch {
 	case errors.Is(err, executor.ErrDialogOpen):
 		return entryResult{kept: true, stopped: true}, nil // the page's handler of the input opened it
 	case err != nil:
-		return none, fs.finder.Removed(ctx, el, err)
+		return none, a.finder.Removed(ctx, el, err)
 	}
-	if err := fs.secretProblem(ctx, el, t, got); err != nil {
+	if err := a.secretProblem(ctx, el, t, got); err != nil {
 		cancelSecret()
 		return none, err
 	}
@@ -174,11 +174,11 @@ func (fs *fields) enterSecret(ctx context.Context, el *elements.Element, t *secr
 }
 
 // fillSecret enters a text with secrets into the field of el.
-func (fs *fields) fillSecret(ctx context.Context, el *element, t *secretText) (note string, err error) {
-	if _, err := fs.waitActionable(ctx, el, actionabilityOptions{Editable: true, Field: true}); err != nil {
+func (a *Actor) fillSecret(ctx context.Context, el *element, t *secretText) (note string, err error) {
+	if _, err := a.waitActionable(ctx, el, actionabilityOptions{Editable: true, Field: true}); err != nil {
 		return "", err
 	}
-	got, err := fs.enterSecret(ctx, el.Element, t, true)
+	got, err := a.enterSecret(ctx, el.Element, t, true)
 	if err == nil && !got.kept {
 		err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(got.note), Hint: "Take a snapshot to see what the page did."}
 	}
@@ -186,9 +186,9 @@ func (fs *fields) fillSecret(ctx context.Context, el *element, t *secretText) (n
 }
 
 // secretProblem returns the error for a field in which a secret was not entered, or nil.
-func (fs *fields) secretProblem(ctx context.Context, el *elements.Element, t *secretText, got *secretEntry) error {
+func (a *Actor) secretProblem(ctx context.Context, el *elements.Element, t *secretText, got *secretEntry) error {
 	if got == nil {
-		return fs.finder.RemovedError(ctx, el)
+		return a.finder.RemovedError(ctx, el)
 	}
 	denied := func(hint, format string, args ...any) error {
 		return &executor.Error{Code: executor.ErrPolicyDenied, Rule: "secret-field", Err: fmt.Errorf(format, args...), Hint: hint}
@@ -199,12 +199,12 @@ func (fs *fields) secretProblem(ctx context.Context, el *elements.Element, t *se
 	case "origin":
 		return denied("Take a snapshot to see where the page is.", "the document changed its origin; nothing was typed")
 	case "limit":
-		return executor.Errorf(executor.ErrNotActionable, "Ask the user to check the secret.", "%s accepts at most %d characters, and the secret has more; nothing was typed", fs.finder.Describe(ctx, el), got.Limit)
+		return executor.Errorf(executor.ErrNotActionable, "Ask the user to check the secret.", "%s accepts at most %d characters, and the secret has more; nothing was typed", a.finder.Describe(ctx, el), got.Limit)
 	}
 	others := ""
 	if selectors := t.selectors(); !slices.Contains(selectors, "") {
 		others = " and those that match " + strings.Join(slices.Compact(selectors), " and ")
 	}
 	return denied("Use the field for the password or the one-time code. Only the user can name other fields for a secret.",
-		"a secret is typed only into fields for passwords and one-time codes%s, and %s is another field; nothing was typed", others, fs.finder.Describe(ctx, el))
+		"a secret is typed only into fields for passwords and one-time codes%s, and %s is another field; nothing was typed", others, a.finder.Describe(ctx, el))
 }

@@ -38,7 +38,7 @@ func (a *Actor) SelectOption(ctx context.Context, target executor.Target, values
 
 // choose selects options of the <select> in at.field. It returns the values of those that are
 // selected then and, if the document may be read, their labels.
-func (fs *fields) choose(ctx context.Context, el *element, at *actionPoint, values []string) (selected, labels []string, note string, err error) {
+func (a *Actor) choose(ctx context.Context, el *element, at *actionPoint, values []string) (selected, labels []string, note string, err error) {
 	var got *struct {
 		Selected []string `json:"selected"`
 		Labels   []string `json:"labels"`
@@ -48,29 +48,29 @@ func (fs *fields) choose(ctx context.Context, el *element, at *actionPoint, valu
 	}
 	start := time.Now()
 	end, _ := ctx.Deadline() // of the action
-	asking, cancel := deadline.Extend(ctx, fs.timing.Script)
+	asking, cancel := deadline.Extend(ctx, a.timing.Script)
 	defer cancel()
 	for {
 		got = nil
-		wait := min(fs.timing.Selector, time.Until(end))
-		err := fs.finder.Call(asking, el.Element, &got, "selectOptions", at.field.ID, values, wait.Milliseconds())
+		wait := min(a.timing.Selector, time.Until(end))
+		err := a.finder.Call(asking, el.Element, &got, "selectOptions", at.field.ID, values, wait.Milliseconds())
 		switch {
 		case errors.Is(err, frames.ErrDocumentGone) || errors.Is(err, executor.ErrDialogOpen):
 			return values, nil, "", nil // the page's change handler caused it, so the options were selected
 		case err != nil:
 			return nil, nil, "", err
 		case got == nil:
-			return nil, nil, "", fs.finder.RemovedError(ctx, el.Element)
+			return nil, nil, "", a.finder.RemovedError(ctx, el.Element)
 		}
 		missing := got.Problem == "no option" || got.Problem == "disabled option"
-		if !missing || ctx.Err() != nil || !el.useFullTimeout && (time.Since(start) > fs.timing.Option || fs.opts.Inflight() == 0) {
+		if !missing || ctx.Err() != nil || !el.useFullTimeout && (time.Since(start) > a.timing.Option || a.opts.Inflight.Since(0) == 0) {
 			break
 		}
 	}
-	if len(got.Labels) > 0 && !fs.client.CanRead(ctx, el.Doc.Frame) {
+	if len(got.Labels) > 0 && !a.client.CanRead(ctx, el.Doc.Frame) {
 		got.Labels = nil
 	}
-	name := fs.finder.Describe(ctx, el.Element)
+	name := a.finder.Describe(ctx, el.Element)
 	switch got.Problem {
 	case "":
 		return got.Selected, got.Labels, "", nil
@@ -87,25 +87,25 @@ func (fs *fields) choose(ctx context.Context, el *element, at *actionPoint, valu
 		}
 		return nil, nil, "", executor.Errorf(executor.ErrBadArgs, hint, "%s has no option %q; it has %s", name, got.Value, got.listedOptions)
 	}
-	return nil, nil, "", fs.customDropdownError(ctx, el, values)
+	return nil, nil, "", a.customDropdownError(ctx, el, values)
 }
 
 // customDropdownError returns the error for an element that is not a <select>. If the element shows
 // the first of values as an option, the hint and the candidate name that option.
-func (fs *fields) customDropdownError(ctx context.Context, el *element, values []string) error {
-	e := executor.Errorf(executor.ErrBadArgs, "Click it and then click the option it shows.", "%s is not a <select>", fs.finder.Describe(ctx, el.Element))
-	var option *elements.Found
-	if len(values) == 0 || el.Doc.Call(ctx, &option, "listOption", el.ID, values[0]) != nil || option == nil || fs.client.Check(ctx, el.Doc, executor.OpRead, "") != nil {
+func (a *Actor) customDropdownError(ctx context.Context, el *element, values []string) error {
+	e := executor.Errorf(executor.ErrBadArgs, "Click it and then click the option it shows.", "%s is not a <select>", a.finder.Describe(ctx, el.Element))
+	var option *elements.DescribedElement
+	if len(values) == 0 || el.Doc.Call(ctx, &option, "listOption", el.ID, values[0]) != nil || option == nil || a.client.Check(ctx, el.Doc, executor.OpRead, "") != nil {
 		return e
 	}
-	ref := fs.finder.RefFor(el.Doc.World, option.ID, option.Description)
+	ref := a.finder.RefFor(el.Doc.Node(option.ID), option.Description)
 	e.Hint = fmt.Sprintf("Click its %s [ref=%s].", option.Description, ref)
 	e.Candidates = []executor.Candidate{{Role: option.Role, Name: option.Name, Ref: ref}}
 	return e
 }
 
-// listedOptions are the options that an error names: all of a short list, or the ones nearest to the
-// wanted one.
+// listedOptions are the options that an error names: all of a short list, or the ones nearest to
+// the wanted one.
 type listedOptions struct {
 	Options []string `json:"options"`
 	Total   int      `json:"total"`

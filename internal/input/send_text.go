@@ -20,11 +20,11 @@ const manyLines = 200
 // prefillTextarea sets the value of a textarea to all of want except its last character, and
 // returns that character. The caller types it, so that the page receives input events and reads the
 // complete value.
-func (fs *fields) prefillTextarea(ctx context.Context, field *element, want string) (rest string, err error) {
+func (a *Actor) prefillTextarea(ctx context.Context, field *element, want string) (rest string, err error) {
 	want = canonicalBreaks(want)
 	_, size := utf8.DecodeLastRuneInString(want)
 	if err := field.Doc.Call(ctx, nil, "prefill", field.ID, want[:len(want)-size]); err != nil {
-		return "", fs.finder.Removed(ctx, field.Element, err)
+		return "", a.finder.Removed(ctx, field.Element, err)
 	}
 	return want[len(want)-size:], nil
 }
@@ -40,22 +40,22 @@ const shortField = 8
 // send types text into the focused element: in one event, as an input method does, or with a key
 // press for each character. stopped reports that a dialog opened or the document was replaced. The
 // note says how much was typed by then, if not all.
-func (fs *fields) send(ctx context.Context, field *element, info *fieldInfo, text string, o executor.TypeOptions) (note string, stopped bool, err error) {
+func (a *Actor) send(ctx context.Context, field *element, info *fieldInfo, text string, o executor.TypeOptions) (note string, stopped bool, err error) {
 	if !o.KeyEvents {
-		err := fs.insertText(ctx, field.Doc, text)
+		err := a.insertText(ctx, field.Doc, text)
 		return "", err != nil, ignoreInterruption(err)
 	}
 	text = canonicalBreaks(text)
 	typed, total := 0, utf8.RuneCountInString(text)
-	frameLimit := fs.timing.LineBreak
-	b := fs.Block(ctx)
+	frameLimit := a.timing.LineBreak
+	b := a.Block(ctx)
 	for _, r := range text {
 		b.SetProgress(fmt.Sprintf("at most %d of %d characters were typed", typed, total))
 		if err := b.Err(ctx); err != nil {
 			return "", true, err
 		}
 		if typed > 0 {
-			if err := fs.waitToType(ctx, field.Doc, o.Delay); err != nil {
+			if err := a.waitToType(ctx, field.Doc, o.Delay); err != nil {
 				return typedOf(typed, total), true, shield.WithProgress(ignoreInterruption(err), fmt.Sprintf("%d of %d characters were typed", typed, total))
 			}
 		}
@@ -63,9 +63,9 @@ func (fs *fields) send(ctx context.Context, field *element, info *fieldInfo, tex
 		if r == '\n' && info.Kind == "text" && info.Type != "textarea" {
 			r = ' ' // as the browser does in a single-line field; Enter would submit the form
 		}
-		k, shifted := keys.Of(r)
-		if k.Inserted() || r == '\t' { // Tab would move the focus out of the field
-			if err := fs.insertText(ctx, field.Doc, string(r)); err != nil {
+		k, shifted := keys.ForRune(r)
+		if k.MustInsert() || r == '\t' { // Tab would move the focus out of the field
+			if err := a.insertText(ctx, field.Doc, string(r)); err != nil {
 				return typedOf(typed, total), true, shield.WithProgress(ignoreInterruption(err), fmt.Sprintf("at most %d of %d characters were typed", typed-1, total))
 			}
 			continue
@@ -74,11 +74,11 @@ func (fs *fields) send(ctx context.Context, field *element, info *fieldInfo, tex
 		if shifted {
 			stroke.Modifiers = []executor.Modifier{executor.ModShift}
 		}
-		if stopped, err := fs.pressChord(ctx, field.Doc, stroke); stopped || err != nil {
+		if stopped, err := a.pressChord(ctx, field.Doc, stroke); stopped || err != nil {
 			return typedOf(typed, total), true, shield.WithProgress(err, fmt.Sprintf("at most %d of %d characters were typed", typed-1, total))
 		}
-		// Some editors let the browser break a line, and render it in the next animation frame. A key
-		// that comes before finds the browser's line break in addition to the editor's.
+		// Some editors let the browser break a line, and render it in the next animation frame. A
+		// key that comes before finds the browser's line break in addition to the editor's.
 		lineBreak := r == '\n' && info.Kind == "editable"
 		if lineBreak || o.Delay <= 0 && typed <= maxFocusKeys {
 			var limit, frame time.Duration
@@ -86,13 +86,13 @@ func (fs *fields) send(ctx context.Context, field *element, info *fieldInfo, tex
 				frame = frameLimit
 			}
 			if info.Kind == "text" && info.Limit > 0 && info.Limit <= shortField {
-				limit = fs.timing.NextField
+				limit = a.timing.NextField
 			}
 			rendered := true
 			// An error, as of an open dialog, is returned for the next key.
 			field.Doc.Call(ctx, &rendered, "afterKey", limit.Milliseconds(), frame.Milliseconds())
 			if !rendered { // a document that is not displayed has no animation frames
-				frameLimit = fs.timing.HiddenLineBreak
+				frameLimit = a.timing.HiddenLineBreak
 			}
 		}
 	}
@@ -100,13 +100,13 @@ func (fs *fields) send(ctx context.Context, field *element, info *fieldInfo, tex
 	return "", false, nil
 }
 
-// waitToType waits for the delay between two characters. It returns an error early if a dialog opens
-// or the tab is gone, and frames.ErrDocumentGone if d was replaced in that time.
-func (fs *fields) waitToType(ctx context.Context, d *frames.Document, delay time.Duration) error {
+// waitToType waits for the delay between two characters. It returns an error early if a dialog
+// opens or the tab is gone, and frames.ErrDocumentGone if d was replaced in that time.
+func (a *Actor) waitToType(ctx context.Context, d *frames.Document, delay time.Duration) error {
 	if delay <= 0 {
 		return nil
 	}
-	switch err := fs.tree.Sleep(ctx, delay); {
+	switch err := a.tree.Sleep(ctx, delay); {
 	case errors.Is(err, context.DeadlineExceeded):
 		return executor.Errorf(executor.ErrTimeout, "Take a snapshot to see the text.", "the time of the call was over before all text was typed")
 	case err != nil:

@@ -27,29 +27,29 @@ func (el *element) withID(id int) *element {
 	return &copied
 }
 
-// pollInterval is how often waitForElement searches again if no DOM mutation occurs: a class or the size
-// of the page may matter.
+// pollInterval is how often waitForElement searches again if no DOM mutation occurs: a class or the
+// size of the page may matter.
 const pollInterval = 100 * time.Millisecond
 
-// waitForElement finds the element of a target for an action: it waits for the selector to match, for
-// Timing.Selector or, if useFullTimeout is set, until ctx is done.
-func (w *waiter) waitForElement(ctx context.Context, target executor.Target, useFullTimeout bool) (*element, error) {
-	asking, cancel := deadline.Extend(ctx, w.timing.Script) // a slow response also counts
+// waitForElement finds the element of a target for an action: it waits for the selector to match,
+// for Timing.Selector or, if useFullTimeout is set, until ctx is done.
+func (a *Actor) waitForElement(ctx context.Context, target executor.Target, useFullTimeout bool) (*element, error) {
+	asking, cancel := deadline.Extend(ctx, a.timing.Script) // a slow response also counts
 	defer cancel()
 	since := time.Now() // when the document was last found to be unparsed or new
 	var world string
 	for {
-		found, err := w.finder.Resolve(asking, target, executor.OpAct)
+		found, err := a.finder.Resolve(asking, target, executor.OpAct)
 		if target.Selector == "" || !errors.Is(err, executor.ErrSelectorNotFound) && !errors.Is(err, frames.ErrDocumentGone) {
 			if err != nil {
 				return nil, err
 			}
 			return &element{Element: found, useFullTimeout: useFullTimeout}, nil
 		}
-		d, derr := w.tree.TopDocument(ctx)
+		d, derr := a.tree.TopDocument(ctx)
 		if derr == nil {
 			isNew := d.World != world
-			if isNew || !w.parsed() {
+			if isNew || !a.parsed() {
 				world, since = d.World, time.Now()
 			}
 			if isNew && errors.Is(err, frames.ErrDocumentGone) {
@@ -58,7 +58,7 @@ func (w *waiter) waitForElement(ctx context.Context, target executor.Target, use
 			derr = d.Call(ctx, nil, "nextChange", pollInterval.Milliseconds())
 		}
 		switch {
-		case ctx.Err() != nil, !useFullTimeout && time.Since(since) > w.timing.Selector:
+		case ctx.Err() != nil, !useFullTimeout && time.Since(since) > a.timing.Selector:
 			return nil, err
 		case derr != nil && !errors.Is(derr, frames.ErrDocumentGone):
 			if errors.Is(err, frames.ErrDocumentGone) {
@@ -70,8 +70,8 @@ func (w *waiter) waitForElement(ctx context.Context, target executor.Target, use
 }
 
 // parsed reports whether the top document has been parsed completely.
-func (w *waiter) parsed() bool {
-	s := w.tree.Lock()
+func (a *Actor) parsed() bool {
+	s := a.tree.Lock()
 	defer s.Unlock()
 	return s.Top().Reached("DOMContentLoaded")
 }

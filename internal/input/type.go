@@ -114,11 +114,11 @@ var textEvents = []string{"beforeinput", "input", "keydown"}
 
 // focusMovedNote returns the note on the field to which the page moved the focus during typing, as
 // with fields for one digit each, or "".
-func (fs *fields) focusMovedNote(field *element, c *hitTargetCheck) string {
+func (a *Actor) focusMovedNote(field *element, c *hitTargetCheck) string {
 	events := c.reported()
 	for i := len(events) - 1; i >= 0; i-- {
 		if e := events[i]; e.Type == "beforeinput" && !e.OK && !e.Prevented && e.By != nil {
-			return "the rest of the text went to " + fs.finder.WithRef(field.Doc, *e.By)
+			return "the rest of the text went to " + a.finder.WithRef(field.Doc, *e.By)
 		}
 	}
 	return ""
@@ -126,11 +126,11 @@ func (fs *fields) focusMovedNote(field *element, c *hitTargetCheck) string {
 
 // A focusResult is the result of beginEntry of js/text_entry.js.
 type focusResult struct {
-	Focused bool            `json:"focused"`
-	Placed  bool            `json:"placed"` // the caret is at the requested position
-	Part    *[2]int         `json:"part"`   // the existing selection that was kept, in UTF-16 units
-	Empty   bool            `json:"empty"`
-	By      *elements.Found `json:"by"` // the field that took the focus
+	Focused bool                       `json:"focused"`
+	Placed  bool                       `json:"placed"` // the caret is at the requested position
+	Part    *[2]int                    `json:"part"`   // the existing selection that was kept, in UTF-16 units
+	Empty   bool                       `json:"empty"`
+	By      *elements.DescribedElement `json:"by"` // the field that took the focus
 }
 
 // An entryStart holds the arguments of beginEntry of js/text_entry.js.
@@ -142,20 +142,20 @@ type entryStart struct {
 
 // entryStart returns the start of a text entry whose check is c.
 func (c *hitTargetCheck) entryStart(all bool) *entryStart {
-	return &entryStart{c.token, all, c.pointer.timing.TextBlock.Milliseconds()}
+	return &entryStart{c.token, all, c.actor.timing.TextBlock.Milliseconds()}
 }
 
 // waitEditable waits until text can be entered into the field of el, and returns information about
 // the field. For a field of the top document, it also starts the text entry: c then observes the
 // input. For a field in a frame, the documents above it are checked first.
-func (fs *fields) waitEditable(ctx context.Context, el *element, c *hitTargetCheck, opts actionabilityOptions, all bool) (*actionPoint, error) {
+func (a *Actor) waitEditable(ctx context.Context, el *element, c *hitTargetCheck, opts actionabilityOptions, all bool) (*actionPoint, error) {
 	opts.Field = true
 	c.path = []*frames.Document{el.Doc}
 	if el.Doc.IsTop() {
 		opts.Entry = c.entryStart(all)
 		c.blocksOtherInput = true
 	}
-	at, err := fs.waitActionable(ctx, el, opts)
+	at, err := a.waitActionable(ctx, el, opts)
 	if err == nil && at.path != nil {
 		c.path = at.path
 	}
@@ -164,31 +164,31 @@ func (fs *fields) waitEditable(ctx context.Context, el *element, c *hitTargetChe
 
 // enterText enters text into the field in at.field, by the method that the field needs, and reads
 // back what the field contains. Text that another element would receive is blocked.
-func (fs *fields) enterText(ctx context.Context, el *element, at *actionPoint, c *hitTargetCheck, text string, o executor.TypeOptions) (entryResult, error) {
+func (a *Actor) enterText(ctx context.Context, el *element, at *actionPoint, c *hitTargetCheck, text string, o executor.TypeOptions) (entryResult, error) {
 	none, unknown := entryResult{}, entryResult{kept: true, stopped: true} // the document was replaced, so the text arrived
 	field, info := el.withID(at.field.ID), at.field
 	if info.Kind == "value" {
-		return fs.setValue(ctx, field, text)
+		return a.setValue(ctx, field, text)
 	}
-	limits := fs.timing
+	limits := a.timing
 	// The caller's timeout is for waiting, not for typing.
 	ctx, cancel := deadline.Extend(ctx, limits.Script+limits.Input+time.Duration(len(text))*(limits.Stroke+o.Delay))
 	defer cancel()
 	c.el = field
-	focus, err := fs.beginEntry(ctx, field, at.entry, c, o.Clear)
+	focus, err := a.beginEntry(ctx, field, at.entry, c, o.Clear)
 	if err != nil {
 		return none, err
 	}
 	if info.Editor != "" {
-		return fs.enterIntoEditor(ctx, field, focus, c, text, o)
+		return a.enterIntoEditor(ctx, field, focus, c, text, o)
 	}
 	if info.Kind == "editable" && !o.KeyEvents && focus.Part == nil && strings.ContainsAny(text, "\r\n") {
-		if got, done, err := fs.enterLines(ctx, field, c, text, o); done || err != nil {
+		if got, done, err := a.enterLines(ctx, field, c, text, o); done || err != nil {
 			return got, err
 		}
 	}
 	if o.Clear && (text == "" || o.KeyEvents) && (!focus.Empty || info.Kind == "editable") {
-		if _, err := fs.pressChord(ctx, el.Doc, &keys.Chord{Key: keys.Named("Delete")}); err != nil {
+		if _, err := a.pressChord(ctx, el.Doc, &keys.Chord{Key: keys.Named("Delete")}); err != nil {
 			return none, err
 		}
 	}
@@ -196,21 +196,21 @@ func (fs *fields) enterText(ctx context.Context, el *element, at *actionPoint, c
 		return entryResult{kept: true}, nil
 	}
 	if text == "" {
-		return fs.readBack(ctx, field, nil, readBackState{before: info, cleared: o.Clear})
+		return a.readBack(ctx, field, nil, readBackState{before: info, cleared: o.Clear})
 	}
 	want := text
 	if info.Kind == "text" && !o.Clear {
 		want = replacing(info.Value, focus.Part, text)
 	}
 	if !o.KeyEvents && info.Type == "textarea" && info.Limit == 0 && strings.Count(text, "\n") > manyLines {
-		if text, err = fs.prefillTextarea(ctx, field, want); err != nil {
+		if text, err = a.prefillTextarea(ctx, field, want); err != nil {
 			return none, err
 		}
 	}
-	if fs.tree.Blocked() != nil { // an earlier key press opened it
+	if a.tree.Blocked() != nil { // an earlier key press opened it
 		return entryResult{note: typedOf(0, utf8.RuneCountInString(text)), stopped: true}, nil
 	}
-	if note, stopped, err := fs.send(ctx, field, info, text, o); stopped || err != nil {
+	if note, stopped, err := a.send(ctx, field, info, text, o); stopped || err != nil {
 		unknown.note = note
 		return unknown, err
 	}
@@ -224,9 +224,9 @@ func (fs *fields) enterText(ctx context.Context, el *element, at *actionPoint, c
 	}
 	var rest string
 	if o.KeyEvents && len(at.path) == 1 {
-		rest = fs.focusMovedNote(field, c)
+		rest = a.focusMovedNote(field, c)
 	}
-	got, err := fs.readBack(ctx, field, first, readBackState{before: info, want: want, cleared: o.Clear, unconfirmedErr: err, rest: rest, keyEvents: o.KeyEvents})
+	got, err := a.readBack(ctx, field, first, readBackState{before: info, want: want, cleared: o.Clear, unconfirmedErr: err, rest: rest, keyEvents: o.KeyEvents})
 	if err == nil && got.note != "" {
 		got.note = pagetext.JoinNotes(got.note, rest)
 	}
@@ -247,51 +247,51 @@ func replacing(value string, part *[2]int, text string) string {
 // check with its input blocker. A focus that is not nil is the result of a start that was already
 // made. beginEntry returns ErrNotActionable, naming the element that has the focus instead, if the
 // field does not get it.
-func (fs *fields) beginEntry(ctx context.Context, field *element, focus *focusResult, c *hitTargetCheck, all bool) (*focusResult, error) {
+func (a *Actor) beginEntry(ctx context.Context, field *element, focus *focusResult, c *hitTargetCheck, all bool) (*focusResult, error) {
 	if focus == nil {
 		c.blocksOtherInput = true
 		var pending []*cdpconn.Pending
 		for _, up := range c.path[1:] {
-			p, err := up.Start(ctx, "startCheck", c.token, 0, hitTargetOptions{Types: textEvents, Text: fs.timing.TextBlock.Milliseconds(), Below: true})
+			p, err := up.Start(ctx, "startCheck", c.token, 0, hitTargetOptions{Types: textEvents, Text: a.timing.TextBlock.Milliseconds(), Below: true})
 			if err != nil {
-				return nil, fs.finder.Removed(ctx, field.Element, err)
+				return nil, a.finder.Removed(ctx, field.Element, err)
 			}
 			pending = append(pending, p)
 		}
-		if err := fs.finder.Call(ctx, field.Element, &focus, "beginEntry", field.ID, c.entryStart(all)); err != nil {
-			return nil, fs.finder.Removed(ctx, field.Element, err)
+		if err := a.finder.Call(ctx, field.Element, &focus, "beginEntry", field.ID, c.entryStart(all)); err != nil {
+			return nil, a.finder.Removed(ctx, field.Element, err)
 		}
 		for i, p := range pending {
 			if err := c.path[i+1].Finish(ctx, p, nil); err != nil {
-				return nil, fs.finder.Removed(ctx, field.Element, err)
+				return nil, a.finder.Removed(ctx, field.Element, err)
 			}
 		}
 	}
 	if focus == nil {
-		return nil, fs.finder.RemovedError(ctx, field.Element)
+		return nil, a.finder.RemovedError(ctx, field.Element)
 	}
 	if focus.Focused {
 		field.Shown.Act()
 	}
 	switch {
 	case focus.Focused && !focus.Placed && !focus.Empty && !all:
-		_, err := fs.pressChord(ctx, field.Doc, &keys.Chord{Key: keys.Named("End")})
+		_, err := a.pressChord(ctx, field.Doc, &keys.Chord{Key: keys.Named("End")})
 		return focus, err
 	case focus.Focused:
 		return focus, nil
 	}
 	if focus.By == nil {
 		// Some editors take the focus only on a click.
-		if _, err := fs.clickElement(ctx, field, executor.ButtonLeft, 1, 0); err != nil {
+		if _, err := a.clickElement(ctx, field, executor.ButtonLeft, 1, 0); err != nil {
 			return nil, err
 		}
 		again := *focus
 		if err := field.Doc.Call(ctx, &again, "entryFocus", field.ID); err != nil {
-			return nil, fs.finder.Removed(ctx, field.Element, err)
+			return nil, a.finder.Removed(ctx, field.Element, err)
 		}
 		if again.Focused {
 			if all {
-				_, err := fs.pressChord(ctx, field.Doc, keys.SelectAll())
+				_, err := a.pressChord(ctx, field.Doc, keys.SelectAll())
 				return focus, err
 			}
 			return focus, nil
@@ -299,9 +299,9 @@ func (fs *fields) beginEntry(ctx context.Context, field *element, focus *focusRe
 		focus.By = again.By
 	}
 	e := &executor.Error{Code: executor.ErrNotActionable, Hint: "Take a snapshot to see what the page did.",
-		Err: fmt.Errorf("%s cannot be focused; no text was typed", fs.finder.Describe(ctx, field.Element))}
+		Err: fmt.Errorf("%s cannot be focused; no text was typed", a.finder.Describe(ctx, field.Element))}
 	if focus.By != nil {
-		e.Err = fmt.Errorf("%s took the focus from %s; no text was typed", fs.finder.WithRef(field.Doc, *focus.By), fs.finder.Describe(ctx, field.Element))
+		e.Err = fmt.Errorf("%s took the focus from %s; no text was typed", a.finder.WithRef(field.Doc, *focus.By), a.finder.Describe(ctx, field.Element))
 		e.Hint = "Type into the focused element if it represents the field, or dismiss it first."
 	}
 	return nil, e
@@ -324,7 +324,7 @@ func (n *number) UnmarshalText(text []byte) error {
 const maxNumber = 30
 
 // setValue sets the value of a field that accepts no typing, such as a date.
-func (fs *fields) setValue(ctx context.Context, el *element, value string) (entryResult, error) {
+func (a *Actor) setValue(ctx context.Context, el *element, value string) (entryResult, error) {
 	var got *struct {
 		OK     bool   `json:"ok"`
 		Type   string `json:"type"`
@@ -337,14 +337,14 @@ func (fs *fields) setValue(ctx context.Context, el *element, value string) (entr
 		Set   string `json:"set"`
 		Value string `json:"value"`
 	}
-	if err := fs.finder.Call(ctx, el.Element, &got, "setValue", el.ID, value); err != nil {
+	if err := a.finder.Call(ctx, el.Element, &got, "setValue", el.ID, value); err != nil {
 		if errors.Is(err, executor.ErrDialogOpen) {
 			return entryResult{kept: true}, nil // the page's change handler opened it
 		}
-		return entryResult{}, fs.finder.Removed(ctx, el.Element, err)
+		return entryResult{}, a.finder.Removed(ctx, el.Element, err)
 	}
 	if got == nil {
-		return entryResult{}, fs.finder.RemovedError(ctx, el.Element)
+		return entryResult{}, a.finder.RemovedError(ctx, el.Element)
 	}
 	if !got.OK {
 		example := map[string]string{
@@ -376,12 +376,4 @@ func unlessMasked(masked bool, value, word string) string {
 		return word
 	}
 	return strconv.Quote(value)
-}
-
-// timeoutOf returns the timeout of o, or 0 if o is nil.
-func timeoutOf(o *executor.ActionOptions) time.Duration {
-	if o == nil {
-		return 0
-	}
-	return o.Timeout
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // typography replaces the characters that editors make of typed ones by those, as the text
-// transformations of CKEditor and the typography extension of TipTap do. A dash may be made of two or
-// three hyphens.
+// transformations of CKEditor and the typography extension of TipTap do. A dash may be made of two
+// or three hyphens.
 var typography = strings.NewReplacer(
 	"“", `"`, "”", `"`, "„", `"`, "‟", `"`, "‘", "'", "’", "'", "‚", "'", "‛", "'", "«", "<<", "»", ">>",
 	"---", "-", "--", "-", "—", "-", "–", "-", "…", "...", "→", "->", "←", "<-",

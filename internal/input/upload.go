@@ -20,8 +20,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/upload"
 )
 
-// uploadChunk is the number of bytes of a file that are sent to the page at a time: a fraction of the
-// send queue of the extension.
+// uploadChunk is the number of bytes of a file that are sent to the page at a time: a fraction of
+// the send queue of the extension.
 const uploadChunk = 512 << 10
 
 // A fileInput is what js/upload.js returns for a file input.
@@ -35,12 +35,12 @@ type fileInput struct {
 }
 
 // Upload passes files to a file input: the target, the input that the target labels, or the one for
-// which a click on the target opens a file chooser. If the target listens for drops, or a click on it
-// opens no file chooser, Upload drops the files on it.
+// which a click on the target opens a file chooser. If the target listens for drops, or a click on
+// it opens no file chooser, Upload drops the files on it.
 //
-// Upload uses neither DOM.setFileInputFiles nor Input.dispatchDragEvent. With them, the browser would
-// open the files by name, when they may have been replaced, and the extension would need a setting that
-// only the user can change. Upload sends the content instead.
+// Upload uses neither DOM.setFileInputFiles nor Input.dispatchDragEvent. With them, the browser
+// would open the files by name, when they may have been replaced, and the extension would need a
+// setting that only the user can change. Upload sends the content instead.
 func (a *Actor) Upload(ctx context.Context, target executor.Target, files []upload.File, opts *executor.ActionOptions) (*executor.Upload, error) {
 	res := &executor.Upload{}
 	for _, f := range files {
@@ -56,36 +56,36 @@ func (a *Actor) Upload(ctx context.Context, target executor.Target, files []uplo
 	return res, nil
 }
 
-func (up *uploader) upload(ctx context.Context, el *element, files []upload.File) (note string, err error) {
-	if err := up.client.CheckFrame(ctx, el.Doc.Frame, executor.OpUpload, ""); err != nil {
+func (a *Actor) upload(ctx context.Context, el *element, files []upload.File) (note string, err error) {
+	if err := a.client.CheckFrame(ctx, el.Doc.Frame, executor.OpUpload, ""); err != nil {
 		return "", err
 	}
 	var in *fileInput
-	if err := up.finder.Call(ctx, el.Element, &in, "fileInput", el.ID); errors.Is(err, frames.ErrDocumentGone) {
-		return "", up.finder.RemovedBeforeActionError(ctx, el.Element)
+	if err := a.finder.Call(ctx, el.Element, &in, "fileInput", el.ID); errors.Is(err, frames.ErrDocumentGone) {
+		return "", a.finder.RemovedBeforeActionError(ctx, el.Element)
 	} else if err != nil {
 		return "", err
 	}
 	if in != nil {
 		in.doc = el.Doc
-		return "", up.setInputFiles(deadline.Caller(ctx), in, files)
+		return "", a.setInputFiles(deadline.Caller(ctx), in, files)
 	}
 	if elements.ListensFor(ctx, el.Doc, el.ID, "drop") {
-		return up.dropFiles(ctx, el, files)
+		return a.dropFiles(ctx, el, files)
 	}
 	effects := el.effects
-	in, release, err := up.openFileChooser(ctx, el)
+	in, release, err := a.openFileChooser(ctx, el)
 	if errors.Is(err, errNoFileChooser) {
-		return up.dropAfterClick(ctx, el, files, err)
+		return a.dropAfterClick(ctx, el, files, err)
 	}
 	if err != nil {
 		return "", err
 	}
 	defer release()
-	if err := up.setInputFiles(deadline.Caller(ctx), in, files); err != nil {
+	if err := a.setInputFiles(deadline.Caller(ctx), in, files); err != nil {
 		return "", err
 	}
-	effects.Choosers = up.opts.FileChoosers.Count() // the page's request is answered
+	effects.Choosers = a.opts.FileChoosers.Count() // the page's request is answered
 	return "", nil
 }
 
@@ -113,17 +113,17 @@ var errNoFileChooser = errors.New("did not open a file chooser")
 // openFileChooser clicks el and returns the file input for which the page then opens a file
 // chooser. The user does not see the file chooser, because every action intercepts file choosers.
 // The caller must call release when it no longer needs the input.
-func (up *uploader) openFileChooser(ctx context.Context, el *element) (in *fileInput, release func(), err error) {
-	before := up.opts.FileChoosers.Count()
+func (a *Actor) openFileChooser(ctx context.Context, el *element) (in *fileInput, release func(), err error) {
+	before := a.opts.FileChoosers.Count()
 	el.effects = nil // the click is not the action's last input
-	if _, err := up.clickElement(ctx, el, executor.ButtonLeft, 1, 0); err != nil {
+	if _, err := a.clickElement(ctx, el, executor.ButtonLeft, 1, 0); err != nil {
 		return nil, nil, err
 	}
-	limit, cancel := context.WithTimeout(deadline.Caller(ctx), up.timing.FileChooser)
+	limit, cancel := context.WithTimeout(deadline.Caller(ctx), a.timing.FileChooser)
 	defer cancel()
 	var chooser cdppage.EventFileChooserOpened
-	err = up.tree.AwaitUnblocked(limit, func(*frames.State) (bool, error) {
-		requested := up.opts.FileChoosers.Since(before)
+	err = a.tree.AwaitUnblocked(limit, func(*frames.State) (bool, error) {
+		requested := a.opts.FileChoosers.Since(before)
 		if len(requested) == 0 {
 			return false, nil
 		}
@@ -132,7 +132,7 @@ func (up *uploader) openFileChooser(ctx context.Context, el *element) (in *fileI
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, nil, executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the click did, or use the file input as the target.",
-			"%s is not a file input, %w and does not accept dropped files", up.describeWithRef(deadline.Caller(ctx), el), errNoFileChooser)
+			"%s is not a file input, %w and does not accept dropped files", a.describeWithRef(deadline.Caller(ctx), el), errNoFileChooser)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -141,12 +141,12 @@ func (up *uploader) openFileChooser(ctx context.Context, el *element) (in *fileI
 		return nil, nil, executor.Errorf(executor.ErrNotActionable, "Ask the user to choose the file in the page.",
 			"the page opened a file picker that only the user can answer (showOpenFilePicker)")
 	}
-	if err := up.client.CheckFrame(ctx, chooser.FrameID, executor.OpUpload, ""); err != nil {
+	if err := a.client.CheckFrame(ctx, chooser.FrameID, executor.OpUpload, ""); err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel = context.WithTimeout(deadline.Caller(ctx), up.timing.Input)
+	ctx, cancel = context.WithTimeout(deadline.Caller(ctx), a.timing.Input)
 	defer cancel()
-	d, err := up.tree.FrameDocument(ctx, chooser.FrameID)
+	d, err := a.tree.FrameDocument(ctx, chooser.FrameID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -172,11 +172,11 @@ func (up *uploader) openFileChooser(ctx context.Context, el *element) (in *fileI
 }
 
 // setInputFiles sets files as those of an input, if it accepts them.
-func (up *uploader) setInputFiles(ctx context.Context, in *fileInput, files []upload.File) error {
+func (a *Actor) setInputFiles(ctx context.Context, in *fileInput, files []upload.File) error {
 	if err := in.accepts(files); err != nil {
 		return err
 	}
-	return up.transferFiles(ctx, in.doc, files, func(ctx context.Context, token string, about []fileDescription) error {
+	return a.transferFiles(ctx, in.doc, files, func(ctx context.Context, token string, about []fileDescription) error {
 		var ok bool
 		err := in.doc.Call(ctx, &ok, "setInputFiles", token, in.ID, about)
 		if err == nil && !ok {
@@ -193,16 +193,16 @@ type fileDescription struct {
 	Modified int64  `json:"modified"` // ms since 1970
 }
 
-// transferFiles sends files to a document, and then calls give, which passes those that were sent with
-// token to an element. It ignores the error of give if the page has received the files.
-func (up *uploader) transferFiles(ctx context.Context, d *frames.Document, files []upload.File, give func(ctx context.Context, token string, about []fileDescription) error) error {
-	ctx, cancel := context.WithTimeout(ctx, up.timing.Upload)
+// transferFiles sends files to a document, and then calls give, which passes those that were sent
+// with token to an element. It ignores the error of give if the page has received the files.
+func (a *Actor) transferFiles(ctx context.Context, d *frames.Document, files []upload.File, give func(ctx context.Context, token string, about []fileDescription) error) error {
+	ctx, cancel := context.WithTimeout(ctx, a.timing.Upload)
 	defer cancel()
 	token := rand.Text()
 	var done atomic.Bool
-	up.tree.Reports().Subscribe(token, func([]byte) { done.Store(true) })
+	a.tree.Reports().Subscribe(token, func([]byte) { done.Store(true) })
 	defer func() {
-		up.tree.Reports().Unsubscribe(token)
+		a.tree.Reports().Unsubscribe(token)
 		if !done.Load() && d.IsCurrent() {
 			d.Start(context.WithoutCancel(ctx), "discardFiles", token)
 		}
@@ -216,7 +216,7 @@ func (up *uploader) transferFiles(ctx context.Context, d *frames.Document, files
 			}
 		}
 	}
-	if err := up.client.CheckFrame(ctx, d.Frame, executor.OpUpload, ""); err != nil { // the policy or the document may have changed during the transfer
+	if err := a.client.CheckFrame(ctx, d.Frame, executor.OpUpload, ""); err != nil { // the policy or the document may have changed during the transfer
 		return err
 	}
 	if err := give(ctx, token, about); err != nil && !done.Load() { // the page's event handlers may fail

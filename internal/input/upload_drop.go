@@ -20,25 +20,25 @@ var dropProblems = map[string]string{
 	"ignored":  "ignored the dropped files",
 }
 
-// dropFiles drops files on el, at its action point. The events are not trusted, like those of a file
-// input.
-func (up *uploader) dropFiles(ctx context.Context, el *element, files []upload.File) (note string, err error) {
+// dropFiles drops files on el, at its action point. The events are not trusted, like those of a
+// file input.
+func (a *Actor) dropFiles(ctx context.Context, el *element, files []upload.File) (note string, err error) {
 	var problem string
-	err = up.transferFiles(deadline.Caller(ctx), el.Doc, files, func(tctx context.Context, token string, about []fileDescription) error {
+	err = a.transferFiles(deadline.Caller(ctx), el.Doc, files, func(tctx context.Context, token string, about []fileDescription) error {
 		for tries := 1; ; tries++ {
 			actx, cancel := deadline.ForAction(tctx, 0)
-			at, err := up.waitActionable(actx, el, actionabilityOptions{})
+			at, err := a.waitActionable(actx, el, actionabilityOptions{})
 			cancel()
 			if err != nil {
 				return err
 			}
 			if at.frame != nil {
-				return executor.Errorf(executor.ErrNotActionable, "Use an element inside the frame as the target.", "%s has a frame at the point of the drop", up.describeWithRef(tctx, el))
+				return executor.Errorf(executor.ErrNotActionable, "Use an element inside the frame as the target.", "%s has a frame at the point of the drop", a.describeWithRef(tctx, el))
 			}
-			if err := up.client.CheckFrame(tctx, el.Doc.Frame, executor.OpUpload, ""); err != nil {
+			if err := a.client.CheckFrame(tctx, el.Doc.Frame, executor.OpUpload, ""); err != nil {
 				return err
 			}
-			if err := up.finder.Call(tctx, el.Element, &problem, "dropFiles", token, el.ID, at.inner, about); err != nil {
+			if err := a.finder.Call(tctx, el.Element, &problem, "dropFiles", token, el.ID, at.inner, about); err != nil {
 				return err
 			}
 			if problem == "gone" {
@@ -54,19 +54,19 @@ func (up *uploader) dropFiles(ctx context.Context, el *element, files []upload.F
 	}
 	if problem != "" {
 		return "", executor.Errorf(executor.ErrNotActionable, "Use the file input, or the element that shows where to drop files, as the target.",
-			"%s %s", up.describeWithRef(deadline.Caller(ctx), el), dropProblems[problem])
+			"%s %s", a.describeWithRef(deadline.Caller(ctx), el), dropProblems[problem])
 	}
 	el.Shown.Act()
 	return "the files were dropped on it", nil
 }
 
-// dropAfterClick drops files on an element that was clicked and opened no file chooser, which is the
-// error noChooser. It returns noChooser if the element does not accept files.
-func (up *uploader) dropAfterClick(ctx context.Context, el *element, files []upload.File, noChooser error) (note string, err error) {
+// dropAfterClick drops files on an element that was clicked and opened no file chooser, which is
+// the error noChooser. It returns noChooser if the element does not accept files.
+func (a *Actor) dropAfterClick(ctx context.Context, el *element, files []upload.File, noChooser error) (note string, err error) {
 	if !el.Doc.IsCurrent() {
 		return "", noChooser
 	}
-	note, err = up.dropFiles(ctx, el, files)
+	note, err = a.dropFiles(ctx, el, files)
 	switch executor.CodeOf(err) {
 	case executor.ErrNotActionable, executor.ErrTargetGone, executor.ErrRefExpired:
 		return "", noChooser

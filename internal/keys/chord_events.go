@@ -47,7 +47,7 @@ func SelectAll() *Chord {
 	if runtime.GOOS == "darwin" {
 		m = executor.ModMeta
 	}
-	k, _ := Of('a')
+	k, _ := ForRune('a')
 	return &Chord{Key: k, Modifiers: []executor.Modifier{m}}
 }
 

@@ -1,4 +1,4 @@
-// Package keys has the keys of a US keyboard, chords of them, and the events that press them.
+// Package keys describes the keys of a US keyboard, chords of them, and the events that press them.
 package keys
 
 import (
@@ -55,7 +55,8 @@ var namedKeys = map[string]Key{
 	"NumpadDecimal":  {".", "NumpadDecimal", 110, "."},
 }
 
-// silentKeys maps each key that inserts no text, and whose key and code are its name, to its keyCode.
+// silentKeys maps each key that inserts no text, and whose key and code are its name, to its
+// keyCode.
 var silentKeys = map[string]int64{
 	"Tab": 9, "Backspace": 8, "Delete": 46, "Insert": 45, "Escape": 27,
 	"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
@@ -88,11 +89,18 @@ var aliases = map[string]string{
 // AllModifiers are the bits of all modifiers.
 const AllModifiers = bitAlt | bitControl | bitMeta | bitShift
 
-// Named returns the key with a name, such as "Enter".
-func Named(name string) Key { return namedKeys[name] }
+// Named returns the key with a name, such as "Enter". It panics if there is none.
+func Named(name string) Key {
+	k, ok := namedKeys[name]
+	if !ok {
+		panic("keys: no key is named " + name)
+	}
+	return k
+}
 
-// Inserted reports whether no key of the keyboard types the character of k, so that it must be inserted.
-func (k Key) Inserted() bool { return k.code == "" }
+// MustInsert reports whether no key of the keyboard types the character of k, so that it must be
+// inserted.
+func (k Key) MustInsert() bool { return k.code == "" }
 
 // A Chord is a key with the modifiers that are pressed with it.
 type Chord struct {
@@ -146,7 +154,7 @@ func Parse(s string, more []executor.Modifier) (*Chord, error) {
 		case r >= 'A' && r <= 'Z' && len(c.Modifiers) > 0:
 			r += 'a' - 'A' // "Control+A" usually means Ctrl and the A key, without Shift
 		}
-		k, shifted := Of(r)
+		k, shifted := ForRune(r)
 		c.Key = k
 		if shifted {
 			c.AddModifier(executor.ModShift)
@@ -223,9 +231,9 @@ func (c *Chord) AddModifier(m executor.Modifier) {
 	}
 }
 
-// Of returns the key that types r, and whether it needs Shift. A character that a US keyboard
+// ForRune returns the key that types r, and whether it needs Shift. A character that a US keyboard
 // does not have gets a key with a text and no code.
-func Of(r rune) (k Key, shifted bool) {
+func ForRune(r rune) (k Key, shifted bool) {
 	switch r {
 	case '\n', '\r':
 		return namedKeys["Enter"], false

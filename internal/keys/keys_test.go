@@ -135,7 +135,7 @@ func TestParseErrors(t *testing.T) {
 func TestKeysOfASCII(t *testing.T) {
 	seen := make(map[string]rune)
 	for r := rune(' '); r < 0x7f; r++ {
-		k, shifted := Of(r)
+		k, shifted := ForRune(r)
 		if k.text != string(r) || k.key != string(r) || k.code == "" || k.windows == 0 {
 			t.Errorf("%q: %+v", r, k)
 		}
@@ -149,7 +149,7 @@ func TestKeysOfASCII(t *testing.T) {
 		seen[id] = r
 		if got := shiftedRune(r); shifted && got != r {
 			t.Errorf("Shift and %q give %q", r, got)
-		} else if base, _ := Of(got); base.code != k.code {
+		} else if base, _ := ForRune(got); base.code != k.code {
 			t.Errorf("Shift and %q give %q, which has another key", r, got)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/input"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
@@ -25,7 +24,7 @@ func (l *View) Input(ctx context.Context, in executor.LiveInput) error {
 	if readable, _ := l.client.AllReadable(ctx); !readable {
 		return executor.Errorf(executor.ErrPolicyDenied, "", "the tab is not shown, so it gets no input")
 	}
-	method, params, err := input.UserCommand(in)
+	method, params, err := userCommand(in)
 	if err != nil {
 		return err
 	}
@@ -39,7 +38,7 @@ func (l *View) Input(ctx context.Context, in executor.LiveInput) error {
 // answer passes the user's answer to the open dialog on.
 func (l *View) answer(ctx context.Context, in executor.LiveInput) error {
 	d := l.opts.Dialogs.Open()
-	if d == nil || len(in.Text) > input.MaxUserText {
+	if d == nil || len(in.Text) > maxText {
 		return executor.Errorf(executor.ErrBadArgs, "", "no dialog is open in the tab, or the answer is too long")
 	}
 	err := l.opts.SendInput(func() error {

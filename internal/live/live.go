@@ -1,4 +1,4 @@
-// Package live shows the page of a tab to a person, and passes input of the person to it.
+// Package live shows the page of a tab to the user, and passes the user's input to it.
 package live
 
 import (
@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	// liveInterval is the minimum time between two images of a live view.
-	liveInterval = 66 * time.Millisecond
-	// liveRefresh is how long the screencast may send no frame before it is restarted, which sends one:
-	// the browser drops frames while it sends others (PageHandler in Chromium), also the last one of a
-	// change.
-	liveRefresh = time.Second
-	// liveQuality is the quality of the JPEG images.
-	liveQuality = 70
-	// maxLiveSize is the maximum width and height of an image, in pixels.
-	maxLiveSize = 1600
+	// minInterval is the minimum time between two images of a live view.
+	minInterval = 66 * time.Millisecond
+	// refreshAfter is how long the screencast may send no frame before it is restarted, which sends
+	// one: the browser drops frames while it sends others (PageHandler in Chromium), also the last
+	// one of a change.
+	refreshAfter = time.Second
+	// jpegQuality is the quality of the JPEG images.
+	jpegQuality = 70
+	// maxSize is the maximum width and height of an image, in pixels.
+	maxSize = 1600
 )
 
 // The reasons why a live view shows no image.
 const (
-	liveDenied = "The policy denies a document of this tab, so the tab is not shown."
-	liveHung   = "The page does not respond."
-	liveDialog = "A dialog of the page is open."
+	hiddenDenied = "The policy denies a document of this tab, so the tab is not shown."
+	hiddenHung   = "The page does not respond."
+	hiddenDialog = "A dialog of the page is open."
 )
 
 // Options are the options of [New].
@@ -50,7 +50,8 @@ type Options struct {
 	ClientError func(ctx context.Context, err error) error
 	// Go calls f in a goroutine that the tab waits for.
 	Go func(f func())
-	// Close is called when the View is closed. It reports whether the View used the screencast of the tab.
+	// Close is called when the View is closed. It reports whether the View used the screencast of
+	// the tab.
 	Close func(*View) bool
 }
 
@@ -140,7 +141,7 @@ func (l *View) restart(ctx context.Context, before *cdppage.EventScreencastFrame
 	// The browser rejects a second screencast of a session.
 	_, _ = l.tree.Session().Start(ctx, cdppage.CommandStopScreencast, nil)
 	p, err := l.tree.Session().Start(ctx, cdppage.CommandStartScreencast, map[string]any{
-		"format": "jpeg", "quality": liveQuality, "maxWidth": maxLiveSize, "maxHeight": maxLiveSize,
+		"format": "jpeg", "quality": jpegQuality, "maxWidth": maxSize, "maxHeight": maxSize,
 	})
 	if err != nil {
 		return l.opts.ClientError(ctx, err)
@@ -155,7 +156,7 @@ func (l *View) restart(ctx context.Context, before *cdppage.EventScreencastFrame
 
 // Next waits for the next image.
 func (l *View) Next(ctx context.Context) (*executor.LiveImage, error) {
-	if wait := time.Until(l.shownAt.Add(liveInterval)); wait > 0 {
+	if wait := time.Until(l.shownAt.Add(minInterval)); wait > 0 {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -174,7 +175,7 @@ func (l *View) Next(ctx context.Context) (*executor.LiveImage, error) {
 			return nil, err
 		}
 		if frame == nil { // a dialog has opened
-			return l.hiddenImage(ctx, liveDialog), nil
+			return l.hiddenImage(ctx, hiddenDialog), nil
 		}
 		image, err := l.imageOf(ctx, frame)
 		if err != nil || image != nil {
@@ -188,7 +189,7 @@ func (l *View) Next(ctx context.Context) (*executor.LiveImage, error) {
 func (l *View) hiddenImage(ctx context.Context, why string) *executor.LiveImage {
 	l.hidden = why
 	image := &executor.LiveImage{Hidden: why}
-	if why == liveDialog {
+	if why == hiddenDialog {
 		image.Dialog = l.readableDialog(ctx)
 	}
 	return image
@@ -230,7 +231,7 @@ func (l *View) nextFrame(ctx context.Context) (*cdppage.EventScreencastFrame, er
 			l.pending, l.unacked = frame, frame.SessionID
 			return frame, nil
 		}
-		refresh, cancel := context.WithTimeout(ctx, liveRefresh)
+		refresh, cancel := context.WithTimeout(ctx, refreshAfter)
 		err := l.wait(refresh, l.signal, changed) // the change may be a dialog
 		if refresh.Err() != nil && ctx.Err() == nil {
 			err = nil
@@ -274,7 +275,7 @@ func (l *View) endedError() error {
 func (l *View) imageOf(ctx context.Context, frame *cdppage.EventScreencastFrame) (*executor.LiveImage, error) {
 	changed := l.tree.NextChange()
 	if hidden, err := l.flush(ctx); hidden != "" || err != nil {
-		if err != nil || hidden == l.hidden && hidden != liveDialog {
+		if err != nil || hidden == l.hidden && hidden != hiddenDialog {
 			return nil, err // the next call continues to flush
 		}
 		return l.hiddenImage(ctx, hidden), nil
@@ -285,10 +286,10 @@ func (l *View) imageOf(ctx context.Context, frame *cdppage.EventScreencastFrame)
 	l.loaded, l.pending = loaded, nil
 	switch {
 	case known && !readable:
-		if l.hidden == liveDenied {
+		if l.hidden == hiddenDenied {
 			return nil, nil
 		}
-		return l.hiddenImage(ctx, liveDenied), nil
+		return l.hiddenImage(ctx, hiddenDenied), nil
 	case !known: // a frame is loading
 		if err := l.wait(ctx, changed, nil); err != nil {
 			return nil, err
@@ -330,15 +331,15 @@ func (l *View) flush(ctx context.Context) (hidden string, err error) {
 	}
 	limit := time.NewTimer(l.tree.Timing().LiveView)
 	defer limit.Stop()
-	late := l.hidden == liveHung || l.hidden == liveDialog
+	late := l.hidden == hiddenHung || l.hidden == hiddenDialog
 	for {
 		changed := l.tree.NextChange()
 		switch dialog := l.opts.Dialogs.Open(); {
 		case dialog != nil && dialog != l.dialog:
 			l.dialog = dialog
-			return liveDialog, nil
-		case late && dialog == nil && l.hidden != liveHung:
-			return liveHung, nil
+			return hiddenDialog, nil
+		case late && dialog == nil && l.hidden != hiddenHung:
+			return hiddenHung, nil
 		}
 		select {
 		case <-l.flushed:

@@ -111,7 +111,7 @@ var serverHTTP = promises{
 			Test: "TestChangedPolicyIsSent",
 		},
 		{
-			File:    "internal/compose/server_session.go",
+			File:    "internal/compose/workspace.go",
 			Old:     "	settings.BlockDomain = append(settings.BlockDomain, o.OwnHosts...)\n",
 			New:     "",
 			Package: "./cmd/chrome-mcp", Test: "TestPagesCannotReachServer",

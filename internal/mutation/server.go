@@ -17,14 +17,14 @@ var server = promises{
 	},
 	"The settings of the command that opens a session apply until it closes": {
 		{
-			File: "internal/server/sessions.go",
-			Old:  "		if err := ses.settings.check(name, settings); err != nil {\n",
+			File: "internal/server/workspaces.go",
+			Old:  "		if err := ws.settings.check(name, settings); err != nil {\n",
 			New:  "		if err := error(nil); err != nil {\n",
 			Test: "TestSessionSettingsConflict",
 		},
 		{
-			File: "internal/server/sessions.go",
-			Old:  "	if ses.HasBrowser() { // the call",
+			File: "internal/server/workspaces.go",
+			Old:  "	if ws.HasBrowser() { // the call",
 			New:  "	if false { // the call",
 			Test: "TestReplaceSession",
 		},
@@ -44,7 +44,7 @@ var server = promises{
 		},
 		{
 			File:    "internal/input/clipboard.go",
-			Old:     "	case dev.opts.SharedBrowser:\n",
+			Old:     "	case a.opts.SharedBrowser:\n",
 			New:     "	case false:\n",
 			Package: "./executor/chromium", Test: "TestPoolIsolatesBackends",
 		},
@@ -105,25 +105,25 @@ var server = promises{
 	},
 	"A client of the server finds only the sessions of its principal": {
 		{
-			File: "internal/server/sessions.go",
-			Old:  "	p := principalOf(ctx)\n	key := sessionKey{p.Name, name}\n",
-			New:  "	p := principalOf(ctx)\n	key := sessionKey{name: name}\n",
+			File: "internal/server/workspaces.go",
+			Old:  "	p := principalOf(ctx)\n	key := workspaceKey{p.Name, name}\n",
+			New:  "	p := principalOf(ctx)\n	key := workspaceKey{name: name}\n",
 			Test: "TestPrincipalsSeeOnlyTheirSessions",
 		},
 		{
 			File: "internal/server/server.go",
-			Old:  "		if (all || key.principal == p.Name) && !ses.closing {\n",
-			New:  "		if len(key.name) > 0 && !ses.closing {\n",
+			Old:  "		if (all || key.principal == p.Name) && !ws.closing {\n",
+			New:  "		if len(key.name) > 0 && !ws.closing {\n",
 			Test: "TestPrincipalsSeeOnlyTheirSessions",
 		},
 		{
-			File: "internal/server/sessions.go",
-			Old:  "	key := sessionKey{p.Name, name}\n	if of,",
-			New:  "	key := sessionKey{\"ann\", name}\n	if of,",
+			File: "internal/server/workspaces.go",
+			Old:  "	key := workspaceKey{p.Name, name}\n	if of,",
+			New:  "	key := workspaceKey{\"ann\", name}\n	if of,",
 			Test: "TestPrincipalsSeeOnlyTheirSessions",
 		},
 		{
-			File: "internal/server/sessions.go",
+			File: "internal/server/workspaces.go",
 			Old:  "ok && p == localUser {",
 			New:  "ok && p != nil {",
 			Test: "TestSessionsOfTokens",
@@ -135,7 +135,7 @@ var server = promises{
 			Test: "TestPrincipalsSeeOnlyTheirSessions",
 		},
 		{
-			File: "internal/server/sessions.go",
+			File: "internal/server/workspaces.go",
 			Old:  "p.Settings.differences(settings)",
 			New:  "p.Settings.differences(nil)",
 			Test: "TestPrincipalSettings",
@@ -161,15 +161,15 @@ var server = promises{
 			Test: "TestPortLimitsRequestsOfEachProxy",
 		},
 		{
-			File: "internal/server/sessions.go",
+			File: "internal/server/workspaces.go",
 			Old:  "	case own >= limit:\n",
 			New:  "	case own > 1000*limit:\n",
 			Test: "TestSessionLimits",
 		},
 		{
-			File: "internal/server/sessions.go",
+			File: "internal/server/workspaces.go",
 			Old:  "		if key.principal == p.Name {\n			own++\n",
-			New:  "		if key.principal == p.Name && !ses.closing {\n			own++\n",
+			New:  "		if key.principal == p.Name && !ws.closing {\n			own++\n",
 			Test: "TestClosingSessionsCount",
 		},
 		{
@@ -219,13 +219,13 @@ var server = promises{
 			Test: "TestSocket$",
 		},
 		{
-			File: "internal/server/sessions.go",
-			Old:  "		case <-ses.gone:\n			failed",
+			File: "internal/server/workspaces.go",
+			Old:  "		case <-ws.gone:\n			failed",
 			New:  "		default:\n			failed",
 			Test: "TestStopWaitsForClosingSessions",
 		},
 		{
-			File: "internal/server/sessions.go",
+			File: "internal/server/workspaces.go",
 			Old:  "		if !old.closing {\n",
 			New:  "		if !s.closed {\n",
 			Test: "TestClosingSession$",
@@ -233,7 +233,7 @@ var server = promises{
 	},
 	"Junk and silent connections block neither the server nor its end": {
 		{
-			File:    "internal/compose/server_session.go",
+			File:    "internal/compose/workspace.go",
 			Old:     "			stream.Close()\n",
 			New:     "",
 			Package: "./cmd/chrome-mcp", Test: "TestStreamClientReadsNothing",

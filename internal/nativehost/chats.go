@@ -87,9 +87,9 @@ type chatServer struct {
 	stop     context.CancelFunc
 	served   chan error
 
-	mu       sync.Mutex                        // guards the fields below
-	agents   map[string]string                 // by chat
-	sessions map[string]*compose.ServerSession // by chat
+	mu       sync.Mutex                    // guards the fields below
+	agents   map[string]string             // by chat
+	sessions map[string]*compose.Workspace // by chat
 }
 
 // startChatServer starts to serve the chats of an installation of the extension. It returns ErrBackpressure if another process serves the chats of
@@ -97,7 +97,7 @@ type chatServer struct {
 func startChatServer(version, data, installation string, settings server.Settings, vault *secrets.Vault, log *slog.Logger) (*chatServer, error) {
 	c := &chatServer{
 		dir: filepath.Join(data, chatsName), settings: settings, tokens: new(server.Tokens), served: make(chan error, 1),
-		agents: map[string]string{}, sessions: map[string]*compose.ServerSession{},
+		agents: map[string]string{}, sessions: map[string]*compose.Workspace{},
 		opener: &compose.Opener{
 			Data: data, Version: version, Installation: installation, Vault: vault, Profiles: profilelease.New(), Audits: compose.NewAuditLogs(log), Dashboard: new(compose.Dashboard),
 			Board: new(dashboard.Board), Desk: new(handover.Desk), Log: log,
@@ -136,7 +136,7 @@ func (c *chatServer) Close() error {
 }
 
 // openSession opens the session of a chat.
-func (c *chatServer) openSession(r server.OpenRequest) (server.Session, error) {
+func (c *chatServer) openSession(r server.OpenRequest) (server.Workspace, error) {
 	c.mu.Lock()
 	agent := c.agents[r.Principal]
 	c.mu.Unlock()
@@ -182,7 +182,7 @@ type chatTabServer struct {
 	principal *server.Principal
 	file      string // with its token
 	command   chat.MCPServer
-	session   *compose.ServerSession // nil if it was not opened
+	session   *compose.Workspace // nil if it was not opened
 }
 
 // Server implements sidepanel.TabServer.

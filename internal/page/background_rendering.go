@@ -86,8 +86,8 @@ func (t *Tab) stopRenderingLater() {
 	t.rendering.stopLater(func() { t.sess.Start(context.Background(), "Page.stopScreencast", nil) })
 }
 
-// notRendered reports whether the browser does not render the tab now, because another tab of its window is
-// in front.
+// notRendered reports whether the browser does not render the tab now, because another tab of its
+// window is in front.
 func (t *Tab) notRendered() bool {
 	return t.opts.Shared && t.opts.Attach == nil && t.live.Load() == nil // other tabs keep rendering during calls
 }

@@ -193,8 +193,8 @@ func TestLostInput(t *testing.T) {
 	})
 }
 
-// TestBlockedInNewDocument checks that input that a new document has blocked is reported as denied only
-// if the gate denies the document. It also blocks input before it is admitted.
+// TestBlockedInNewDocument checks that input that a new document has blocked is reported as denied
+// only if the gate denies the document. It also blocks input before it is admitted.
 func TestBlockedInNewDocument(t *testing.T) {
 	for _, denied := range []bool{false, true} {
 		b := cdptest.New(replyAsWorlds())

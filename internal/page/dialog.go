@@ -17,6 +17,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
 // dialogOpened records a dialog, or answers it if the current call has requested that. The returned
@@ -94,12 +95,12 @@ func (v *View) autoClosedNote(ctx context.Context, count int) string {
 		if p.doc != nil && v.client.Check(ctx, p.doc, executor.OpRead, "") == nil {
 			what += " " + strconv.Quote(pagetext.FirstLine(p.Message))
 		}
-		notes = append(notes, fmt.Sprintf("%s was closed because the page was navigating", dialogs.WithArticle(what)))
+		notes = append(notes, fmt.Sprintf("%s was closed because the page was navigating", phrase.WithArticle(what)))
 	}
 	return strings.Join(notes, "; ")
 }
 
-// dialogErrorPattern matches the error of an dialogs.Dialog.
+// dialogErrorPattern matches the message of [dialogs.Dialog.Err].
 var dialogErrorPattern = lazyregexp.New(`an? \w+ dialog is open and blocks the page`)
 
 // HasDialog reports whether a dialog blocks the page.
@@ -119,7 +120,7 @@ func (v *View) AsClientError(ctx context.Context, err error) error {
 	}
 	e := d.Err()
 	if redacted := v.redactedDialog(ctx, d); redacted.Message != "" {
-		e.Err = fmt.Errorf("%s dialog %q is open and blocks the page", dialogs.WithArticle(string(d.Type)), pagetext.FirstLine(redacted.Message))
+		e.Err = fmt.Errorf("%s dialog %q is open and blocks the page", phrase.WithArticle(string(d.Type)), pagetext.FirstLine(redacted.Message))
 	}
 	if was, ok := errors.AsType[*executor.Error](err); ok && dialogErrorPattern().MatchString(was.Message()) {
 		e.Err = errors.New(dialogErrorPattern().ReplaceAllLiteralString(was.Message(), e.Message()))
@@ -130,7 +131,7 @@ func (v *View) AsClientError(ctx context.Context, err error) error {
 // redactedDialog returns what the client may know about a dialog. For a document that the gate does
 // not allow to be read, that is only its type.
 func (v *View) redactedDialog(ctx context.Context, d *dialogs.Dialog) executor.Dialog {
-	if !v.CanRead(ctx, string(d.FrameOr(v.tab.main))) {
+	if !v.client.CanRead(ctx, d.FrameOr(v.tab.main)) {
 		return executor.Dialog{Type: d.Type}
 	}
 	return d.Dialog
@@ -169,7 +170,7 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 		return nil, err
 	}
 	redacted := v.redactedDialog(ctx, d)
-	w := v.watch()
+	w := v.trackChanges()
 	defer w.End()
 	if d.Consecutive >= dialogs.MaxConsecutive {
 		t.log.Info("terminating the scripts of a page that keeps opening dialogs")

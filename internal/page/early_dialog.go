@@ -65,8 +65,8 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 	}
 }
 
-// dropsInput reports whether the browser responds to input for the page within Timing.DialogCheck. A
-// busy page responds only when it is done.
+// dropsInput reports whether the browser responds to input for the page within Timing.DialogCheck.
+// A busy page responds only when it is done.
 func (t *Tab) dropsInput(ctx context.Context) bool {
 	return t.tree.CallWithin(ctx, t.timing.DialogCheck, "Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": -1, "y": -1}) == nil
 }

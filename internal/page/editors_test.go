@@ -21,8 +21,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-// An editorStep types into an editor. The editor must then save want, or what it saved before if the
-// call returns an error.
+// An editorStep types into an editor. The editor must then save want, or what it saved before if
+// the call returns an error.
 type editorStep struct {
 	text string
 	opts executor.TypeOptions

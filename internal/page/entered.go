@@ -32,7 +32,8 @@ func (t *Tab) handoverEnded(masked []*frames.Document) {
 }
 
 // watchFields makes d, a document of t, record in which fields the user enters something.
-// duringHandover means that the user may already have done so: d has become known during the handover.
+// duringHandover means that the user may already have done so: d has become known during the
+// handover.
 func (v *View) watchFields(ctx context.Context, t *Tab, d *frames.Document, duringHandover bool) {
 	if v.checkQuietly(ctx, d) != nil {
 		return
@@ -51,8 +52,8 @@ func (v *View) watchFields(ctx context.Context, t *Tab, d *frames.Document, duri
 }
 
 // maskEntered makes documents of a tab mask the fields that the user has changed, and stores their
-// values. Until a document has done that, check denies reading it. A document that does not respond
-// does not delay the others.
+// values. Until a document has done that, [frames.Client.Check] denies reading it. A document that
+// does not respond does not delay the others.
 func (v *View) maskEntered(ctx context.Context, t *Tab, docs []*frames.Document) {
 	t.entered.MustMask(docs)
 	ctx, cancel := context.WithTimeout(ctx, t.timing.Mask)
@@ -120,8 +121,8 @@ func (g *openerGroup) entered() (values []string) {
 	return slices.Compact(values)
 }
 
-// masker returns a masker of what the user entered in the documents of the opener group of the tab, or nil
-// if the user entered nothing.
+// masker returns a masker of what the user entered in the documents of the opener group of the tab,
+// or nil if the user entered nothing.
 func (t *Tab) masker() *entered.Masker {
 	values := t.openerGroup.entered()
 	if len(values) == 0 {
@@ -137,8 +138,8 @@ func (v *View) maskTruncated(items []executor.Item) {
 	}
 }
 
-// MaskEntered masks the values that the user entered in the documents of the opener group of the tab
-// in what a client receives, which it changes.
+// MaskEntered masks the values that the user entered in the documents of the opener group of the
+// tab in what a client receives, which it changes.
 func (v *View) MaskEntered(value any) {
 	if m := v.tab.masker(); m != nil {
 		m.MaskValue(value)
@@ -156,8 +157,8 @@ func (v *View) MaskEnteredError(err error) error {
 	return err
 }
 
-// wholeSpans returns the part s[start:end], extended by the rest of what is masked at its ends: values
-// of secrets, and what the user entered.
+// wholeSpans returns the part s[start:end], extended by the rest of what is masked at its ends:
+// values of secrets, and what the user entered.
 func (v *View) wholeSpans(s string, start, end int) (int, int) {
 	var maskers []entered.Spans
 	if m, ok := v.opts.Secrets.(entered.Spans); ok {

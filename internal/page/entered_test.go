@@ -40,8 +40,8 @@ func TestWatchFieldsOfLateDocument(t *testing.T) {
 	}
 }
 
-// TestDocumentKnownAfterHandover checks that a document which becomes known only after a handover can
-// be read only once it has masked its fields: the user may have entered something in it.
+// TestDocumentKnownAfterHandover checks that a document which becomes known only after a handover
+// can be read only once it has masked its fields: the user may have entered something in it.
 func TestDocumentKnownAfterHandover(t *testing.T) {
 	masked := make(chan string, 100)
 	reply := replyAsWorlds()

@@ -43,7 +43,7 @@ func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalO
 	if el == nil {
 		remote, exception, err = evaluate.Expression(ctx, d, expression, !o.NoAwait)
 	} else {
-		remote, exception, err = evaluate.On(ctx, v.elements, el, expression, !o.NoAwait)
+		remote, exception, err = evaluate.CallOn(ctx, v.elements, el, expression, !o.NoAwait)
 	}
 	if err == nil && exception == nil {
 		err = evaluate.Serialize(ctx, d, remote)
@@ -71,8 +71,8 @@ func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalO
 	return res, nil
 }
 
-// scopeOfEval returns the document that a script of the client runs in: the top document, or that of
-// the element of a target, which it also returns.
+// scopeOfEval returns the document that a script of the client runs in: the top document, or that
+// of the element of a target, which it also returns.
 func (v *View) scopeOfEval(ctx context.Context, target executor.Target) (*frames.Document, *elements.Element, error) {
 	if target.IsZero() {
 		d, err := v.documentForEval(ctx, executor.OpEval)
@@ -153,4 +153,14 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 		v.ReleaseButtons(ctx) // the caller may not send the rest
 	}
 	return executor.RawJSON(result), err
+}
+
+// certificateDenial returns ErrPolicyDenied for a raw CDP command that makes the browser accept
+// certificates, as the button of the warning does.
+func certificateDenial(method string) error {
+	if !strings.HasPrefix(method, "Security.") || !strings.Contains(method, "Certificate") {
+		return nil
+	}
+	return executor.Errorf(executor.ErrPolicyDenied, "Ask the user, or use a server whose certificate the browser accepts.",
+		"%s makes the browser accept certificates: only a person can accept this", method)
 }

@@ -31,8 +31,8 @@ func programScheme(url string) string {
 	return scheme
 }
 
-// recordHandover records a navigation if the browser passes it to another program, and reports whether
-// it does.
+// recordHandover records a navigation if the browser passes it to another program, and reports
+// whether it does.
 func (t *Tab) recordHandover(frame cdp.FrameID, url string) bool {
 	scheme := programScheme(url)
 	if scheme == "" {
@@ -54,7 +54,7 @@ func (v *View) handoversSince(ctx context.Context, count int) string {
 	var notes []string
 	for _, h := range v.tab.handovers.Since(count) {
 		link := "a link for another program"
-		if v.CanRead(ctx, string(h.frame)) {
+		if v.client.CanRead(ctx, h.frame) {
 			link = fmt.Sprintf("the link to %q", h.scheme+":")
 		}
 		note := link + " was not opened: this browser opens no other programs"

@@ -17,8 +17,8 @@ const hintHandedOver = "Wait for the answer of the user, or work in another tab.
 // HandedOver reports whether the tab, or a tab of its opener group, is handed over to the user.
 func (t *Tab) HandedOver() bool { return t.openerGroup.handoverView() != nil }
 
-// AwaitHandoverEnd waits until the tab is not handed over. Calls that use [Tab.Acquire] need not call
-// it.
+// AwaitHandoverEnd waits until the tab is not handed over. Calls that use [Tab.Acquire] need not
+// call it.
 func (t *Tab) AwaitHandoverEnd(ctx context.Context) error {
 	if t.tree.WaitUntil(ctx, func() bool { return t.tree.Gone() != nil || !t.HandedOver() }) != nil {
 		return handedOverError(ctx)
@@ -151,14 +151,14 @@ func (t *Tab) bringToFront(ctx context.Context) {
 
 // endHandover ends the handover that v began.
 func (v *View) endHandover() {
-	f := v.tab.openerGroup
-	f.acceptInput(false)
+	group := v.tab.openerGroup
+	group.acceptInput(false)
 	var wg sync.WaitGroup
-	for _, m := range f.members() {
+	for _, m := range group.members() {
 		wg.Go(func() { v.takeBack(m) })
 	}
 	wg.Wait()
-	f.endHandover(v)
+	group.endHandover(v)
 }
 
 // takeBack makes a tab of the group mask what the user entered and prepares it for clients.
@@ -195,8 +195,8 @@ func (t *Tab) resumeEmulation(ctx context.Context) {
 	_, _ = t.sess.Start(ctx, "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true})
 }
 
-// discardMessages discards the console messages that the browser has stored. Otherwise it would report
-// those of the handover to each CDP client that enables the domain later.
+// discardMessages discards the console messages that the browser has stored. Otherwise it would
+// report those of the handover to each CDP client that enables the domain later.
 func (t *Tab) discardMessages(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, s := range t.tree.Sessions() {

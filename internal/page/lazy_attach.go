@@ -145,8 +145,8 @@ func (t *Tab) detached(s *frames.State, ev cdpconn.Event) {
 	t.discardAttached(s, err)
 }
 
-// discardAttached discards all state that is valid only while the debugger is attached, because it was
-// detached for the reason err.
+// discardAttached discards all state that is valid only while the debugger is attached, because it
+// was detached for the reason err.
 func (t *Tab) discardAttached(s *frames.State, err error) {
 	s.Detach(err)
 	t.rendering.stopped()

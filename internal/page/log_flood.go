@@ -13,7 +13,8 @@ import (
 // messages alone (Runtime.disable also stops the events of execution contexts), so the renderer
 // process of such a page is throttled. A script that never yields is not: the command waits for it.
 const (
-	// floodLosses is how many lost log messages make a flood. A few large messages do not delay other tabs.
+	// floodLosses is how many lost log messages make a flood. A few large messages do not delay
+	// other tabs.
 	floodLosses = 100
 	// floodThrottling is the CPU throttling of a page that floods.
 	floodThrottling = 20
@@ -27,8 +28,8 @@ type logFlood struct {
 	throttled bool
 }
 
-// add counts n lost messages. It reports whether the target must be throttled now. A flood has ended
-// when no message was lost for end.
+// add counts n lost messages. It reports whether the target must be throttled now. A flood has
+// ended when no message was lost for end.
 func (f *logFlood) add(n int, now time.Time, end time.Duration) bool {
 	if now.Sub(f.at) > end {
 		f.lost = 0
@@ -42,8 +43,8 @@ func (f *logFlood) add(n int, now time.Time, end time.Duration) bool {
 	return true
 }
 
-// logFloods are the floods of a tab's CDP sessions. The zero value has none. It is safe for concurrent
-// use.
+// logFloods are the floods of a tab's CDP sessions. The zero value has none. It is safe for
+// concurrent use.
 type logFloods struct {
 	mu sync.Mutex // guards the field below, and the floods
 	of map[*cdpconn.Session]*logFlood

@@ -287,8 +287,8 @@ func (v *View) stop() {
 }
 
 // lifecycleEvents maps each WaitUntil to the name of its Page.lifecycleEvent. UntilCommit has none.
-// UntilNetworkIdle has that of UntilLoad: networkIdle does not occur while an EventSource is open, and
-// only inflightRequests shows whether the network is idle now.
+// UntilNetworkIdle has that of UntilLoad: networkIdle does not occur while an EventSource is open,
+// and only [record.Inflight] shows whether the network is idle now.
 var lifecycleEvents = map[executor.WaitUntil]string{
 	executor.UntilLoad:             "load",
 	executor.UntilDOMContentLoaded: "DOMContentLoaded",

@@ -16,7 +16,7 @@ import (
 // they are of the same site, and a dialog in one of them blocks the others. The zero value is ready
 // to use.
 type openerGroup struct {
-	mu      sync.Mutex // guards the fields below; must not be held while a frame tree is locked
+	mu      sync.Mutex // guards the fields below; no frame tree may be locked while it is held
 	tabs    map[*Tab]bool
 	dialogs map[*Tab]bool // tabs that show a dialog
 
@@ -53,8 +53,8 @@ func (u *userInput) accept(accepted bool) {
 	}
 }
 
-// send calls f if input is accepted. Calls do not wait for each other: input that opens a dialog ends
-// with the answer to the dialog, which is input as well.
+// send calls f if input is accepted. Calls do not wait for each other: input that opens a dialog
+// ends with the answer to the dialog, which is input as well.
 func (u *userInput) send(f func() error) error {
 	u.mu.Lock()
 	sending := u.sending
@@ -106,15 +106,15 @@ func (g *openerGroup) remove(t *Tab, closed bool) {
 // setDialog records the open dialog; nil means none. The tree of t must be locked.
 func (t *Tab) setDialog(d *dialogs.Dialog) {
 	t.dialogs.SetOpen(d)
-	f := t.openerGroup
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	group := t.openerGroup
+	group.mu.Lock()
+	defer group.mu.Unlock()
 	if d == nil {
-		delete(f.dialogs, t)
+		delete(group.dialogs, t)
 		return
 	}
-	f.dialogs[t] = true
-	for m := range f.tabs {
+	group.dialogs[t] = true
+	for m := range group.tabs {
 		m.tree.NotifyChanged()
 	}
 }
@@ -122,11 +122,11 @@ func (t *Tab) setDialog(d *dialogs.Dialog) {
 // dialogInOtherTab returns the error for a page that may be blocked by a dialog in another tab of
 // its opener group, or nil if no other tab shows one.
 func (t *Tab) dialogInOtherTab() error {
-	f := t.openerGroup
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	group := t.openerGroup
+	group.mu.Lock()
+	defer group.mu.Unlock()
 	var tabs []string
-	for m := range f.dialogs {
+	for m := range group.dialogs {
 		if m != t {
 			tabs = append(tabs, string(m.opts.ID))
 		}

@@ -68,6 +68,6 @@ func (v *View) DescribePointed(ctx context.Context, e *PointedElement) (*executo
 		return nil, errors.New("the element was removed")
 	}
 	return &executor.SentElement{
-		Ref: v.elements.RefFor(e.doc.World, e.id, *label), Role: label.Role, Name: label.Name, Selection: e.selection,
+		Ref: v.elements.RefFor(e.doc.Node(e.id), *label), Role: label.Role, Name: label.Name, Selection: e.selection,
 	}, nil
 }

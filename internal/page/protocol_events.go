@@ -46,8 +46,8 @@ func (t *Tab) consumeEvents() {
 	}
 }
 
-// handleEvent updates the tab's state for one event, after the frame tree. The caller must call after, if
-// it is not nil, when it has unlocked s.
+// handleEvent updates the tab's state for one event, after the frame tree. The caller must call
+// after, if it is not nil, when it has unlocked s.
 func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	if ev.Lost > 0 {
 		t.eventsLost(ev)
@@ -99,7 +99,8 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case "Page.frameStoppedLoading":
 		cdpconn.On(ev, cdppage.FrameStoppedLoading, func(e cdppage.EventFrameStoppedLoading) {
 			if f := s.Frame(e.FrameID); f != nil {
-				// The end of the request of an out-of-process document may have been before we attached.
+				// The end of the request of an out-of-process document may have been before we
+				// attached.
 				t.inflight.Done(network.RequestID(f.Loader()))
 			}
 		})
@@ -186,15 +187,16 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	return after
 }
 
-// emit calls the OnEvent option, if it is set and the tab is not handed over. The tree must not be locked.
+// emit calls the OnEvent option, if it is set and the tab is not handed over. The tree must not be
+// locked.
 func (t *Tab) emit(ev Event) {
 	if t.opts.OnEvent != nil && !t.HandedOver() {
 		t.opts.OnEvent(ev)
 	}
 }
 
-// childAttached handles the target of an out-of-process iframe, worker or worklet that was attached.
-// The caller must call the result without the lock.
+// childAttached handles the target of an out-of-process iframe, worker or worklet that was
+// attached. The caller must call the result without the lock.
 func (t *Tab) childAttached(ev cdpconn.Event, e target.EventAttachedToTarget) (after func()) {
 	switch {
 	case ev.Child == nil || e.TargetInfo == nil:

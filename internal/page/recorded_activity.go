@@ -30,9 +30,9 @@ func (t *Tab) Record() {
 // recording is left.
 func (t *Tab) StopRecording() { t.recording.Stop() }
 
-// visibility returns what the client may receive of what the tab recorded. The documents of a record
-// must be known, and the gate must allow reading each of them with the URL that it had at that time. The
-// gate is queried once per document and URL.
+// visibility returns what the client may receive of what the tab recorded. The documents of a
+// record must be known, and the gate must allow reading each of them with the URL that it had at
+// that time. The gate is queried once per document and URL.
 func (v *View) visibility(ctx context.Context) record.Visibility {
 	denied := cached(func(d frames.Document) bool { return v.client.Check(ctx, &d, executor.OpRead, "") != nil })
 	return record.Visibility{
@@ -123,8 +123,9 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 	return res, nil
 }
 
-// readBody adds the text of the response to q, up to size characters. The body of another site, which
-// the page itself may not be able to read, is returned only if the gate allows reading that site.
+// readBody adds the text of the response to q, up to size characters. The body of another site,
+// which the page itself may not be able to read, is returned only if the gate allows reading that
+// site.
 func (v *View) readBody(ctx context.Context, q *record.RequestRecord, size int) error {
 	if err := v.client.Check(ctx, v.tab.tree.DocumentAt(q.URL), executor.OpRead, ""); err != nil {
 		return err

@@ -80,9 +80,9 @@ func (t *Tab) authRequired(s *cdpconn.Session, e fetch.EventAuthRequired) {
 	}
 }
 
-// requestPaused continues or fails a paused request, as the request filter and the resubmission guard
-// decide, and adds the emulated headers. If none of these is in use, another component paused the
-// request and answers it.
+// requestPaused continues or fails a paused request, as the request filter and the resubmission
+// guard decide, and adds the emulated headers. If none of these is in use, another component paused
+// the request and answers it.
 func (t *Tab) requestPaused(s *cdpconn.Session, e fetch.EventRequestPaused) {
 	filter, extra, guard := t.requestFilterEnabled(), t.emulation.Headers(), t.resubmission.Load()
 	if !filter && len(extra) == 0 && guard == nil {

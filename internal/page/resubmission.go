@@ -16,9 +16,10 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
-// The top document may be the result of a form that was sent by POST. A reload sends the form again,
-// and a step in the history does if the browser finds no response in a cache. Only the browser knows
-// which request it makes, so requests for documents are paused while a call could cause one.
+// The top document may be the result of a form that was sent by POST. A reload sends the form
+// again, and a step in the history does if the browser finds no response in a cache. Only the
+// browser knows which request it makes, so requests for documents are paused while a call could
+// cause one.
 
 // A resubmissionGuard fails the requests by which the top frame of a tab would load again what was
 // made by sending a form. The current document stays.
@@ -46,8 +47,8 @@ var documentPatterns = []map[string]any{
 }
 
 // guardResubmission installs a guard until its end is called. Another client may intercept the
-// requests of the tab. Then it returns an error, unless the document is known to be made by GET, and
-// a nil guard otherwise.
+// requests of the tab. Then it returns an error, unless the document is known to be made by GET,
+// and a nil guard otherwise.
 func (v *View) guardResubmission(ctx context.Context, hint string) (*resubmissionGuard, error) {
 	g, err := v.installGuard(ctx, hint, v.tab.tree.Command)
 	if executor.CodeOf(err) == executor.ErrCDP && v.tab.madeByGET() {
@@ -128,8 +129,8 @@ func (g *resubmissionGuard) denies(e fetch.EventRequestPaused) bool {
 	return denied
 }
 
-// decide records that a request for the top document was answered. It is called after the answer was
-// sent: the guard may end then, and the browser continues the requests that are still paused.
+// decide records that a request for the top document was answered. It is called after the answer
+// was sent: the guard may end then, and the browser continues the requests that are still paused.
 func (g *resubmissionGuard) decide(denied bool) {
 	g.denied.Store(g.denied.Load() || denied)
 	g.decided.Store(true)
@@ -173,8 +174,8 @@ func (v *View) loadAgain(ctx context.Context, resubmit bool, method string, para
 	return n, err
 }
 
-// guardScript is called before a script of the client runs, and done after it. The script may reload
-// the page. done returns ErrNavigationFailed if that would have sent a form again.
+// guardScript is called before a script of the client runs, and done after it. The script may
+// reload the page. done returns ErrNavigationFailed if that would have sent a form again.
 func (v *View) guardScript(ctx context.Context) (done func() error, err error) {
 	t := v.tab
 	if t.madeByGET() {
@@ -210,8 +211,8 @@ func (g *resubmissionGuard) await(ctx context.Context) error {
 	return g.error()
 }
 
-// guardLeaving is called before the answer to a dialog that delays leaving the page: the page may be
-// left because it is loaded again. It returns nil if no guard is needed.
+// guardLeaving is called before the answer to a dialog that delays leaving the page: the page may
+// be left because it is loaded again. It returns nil if no guard is needed.
 func (v *View) guardLeaving(ctx context.Context, d *dialogs.Dialog, a executor.DialogAnswer) (*resubmissionGuard, error) {
 	if d.Type != executor.DialogBeforeUnload || !a.Accept || d.Resubmit.Load() || v.tab.madeByGET() {
 		return nil, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 )
 
-// TestGuardFailsRequestFirst checks that a guard fails a request before its call can learn of it: the
-// guard then ends, and the browser continues the requests that are paused at that time.
+// TestGuardFailsRequestFirst checks that a guard fails a request before its call can learn of it:
+// the guard then ends, and the browser continues the requests that are paused at that time.
 func TestGuardFailsRequestFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := make(chan struct{})

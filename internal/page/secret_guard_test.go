@@ -7,8 +7,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// TestSecretGuard checks that a CDP client can connect after the tabs with a secret were closed, and
-// not while one is open and may be shared again.
+// TestSecretGuard checks that a CDP client can connect after the tabs with a secret were closed,
+// and not while one is open and may be shared again.
 func TestSecretGuard(t *testing.T) {
 	shared := func(g *SecretGuard) *Tab {
 		tab := offlineTab("T1")

@@ -9,7 +9,6 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
-	cdppage "github.com/chromedp/cdproto/page"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
@@ -33,31 +32,31 @@ type changeTracker struct {
 	url            string
 	seq            int // sequence number of the newest request before
 	errCount       int
-	popups         popupCounts        // popup windows that the page had requested
-	navigations    int                // navigations of the top frame that had started
-	handovers      int                // navigations to other programs before
-	downloads      int                // downloads that had started
-	autoClosed     int                // dialogs that had been closed automatically
-	quietContextID string             // isolated world of the top document when it was quiet
-	newTitle       string             // title of that document
-	mutated        bool               // the DOM of a document has changed since
-	seen           reading.Prefetched // outline of that document
-	pendingQuiet   *cdpconn.Pending   // query that begin sent to doc; nil if it sent none
-	ended          int                // number of requests that had ended when the page was last queried
-	targetChange   *elements.Change   // how its element has changed since
-	targetCompared bool               // targetChange is known
+	popups         popupCounts            // popup windows that the page had requested
+	navigations    int                    // navigations of the top frame that had started
+	handovers      int                    // navigations to other programs before
+	downloads      int                    // downloads that had started
+	autoClosed     int                    // dialogs that had been closed automatically
+	quietContextID string                 // isolated world of the top document when it was quiet
+	newTitle       string                 // title of that document
+	mutated        bool                   // the DOM of a document has changed since
+	seen           reading.PrefetchedWalk // outline of that document
+	pendingQuiet   *cdpconn.Pending       // query that begin sent to doc; nil if it sent none
+	ended          int                    // number of requests that had ended when the page was last queried
+	targetChange   *elements.Change       // how its element has changed since
+	targetCompared bool                   // targetChange is known
 }
 
-// Effects implements input.Watch.
+// Effects implements input.ChangeTracker.
 func (w *changeTracker) Effects() *input.Effects { return &w.effects }
 
-// DetachedByHandover implements input.Watch.
+// DetachedByHandover implements input.ChangeTracker.
 func (w *changeTracker) DetachedByHandover(err error) bool {
 	return w.v.tab.detachedByHandover(err, w.handovers)
 }
 
-// watch starts to track changes. It does not wait.
-func (v *View) watch() *changeTracker {
+// trackChanges starts to track changes. It does not wait.
+func (v *View) trackChanges() *changeTracker {
 	t := v.tab
 	w := &changeTracker{v: v, token: rand.Text(), start: time.Now()}
 	w.effects.Handled = w.begin
@@ -82,7 +81,7 @@ func (v *View) watch() *changeTracker {
 	return w
 }
 
-// End removes what watch installed in the page.
+// End removes what trackChanges installed in the page.
 func (w *changeTracker) End() {
 	w.v.tab.interceptFileChoosers(false)
 	if w.doc != nil && w.title != nil && w.doc.IsCurrent() {
@@ -113,7 +112,7 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 	if err == nil {
 		var read bool
 		if rewritten, read = w.v.RewrittenFields(limit, w.effects.Entered); read {
-			w.mutated, w.seen = true, reading.Prefetched{} // the values in it are older
+			w.mutated, w.seen = true, reading.PrefetchedWalk{} // the values in it are older
 		}
 	}
 	t := w.v.tab
@@ -138,7 +137,7 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 		c.Dialog = &redacted
 	}
 	for _, e := range t.errors.Since(w.errCount) {
-		if w.v.CanRead(ctx, string(e.frame)) {
+		if w.v.client.CanRead(ctx, e.frame) {
 			c.Errors = append(c.Errors, e.text)
 		}
 	}
@@ -279,7 +278,7 @@ func (w *changeTracker) waitForQuiet(ctx context.Context) error {
 		if s := w.effects.Target; s != nil && s.Doc.World == d.World && !w.v.ReportsOutline(ctx) {
 			w.targetChange, w.targetCompared = at.Target, true
 		}
-		w.seen = reading.Prefetched{World: d.World, Surveyed: at.Changed, Raw: at.Outline}
+		w.seen = reading.PrefetchedWalk{World: d.World, Surveyed: at.Changed, Raw: at.Outline}
 		busy, err := w.waitForRequests(ctx, limits.Settle-time.Since(start))
 		if err != nil {
 			return err
@@ -316,8 +315,9 @@ func (w *changeTracker) waitForNavigation(ctx context.Context) error {
 	return err
 }
 
-// waitForRequests waits for the requests that started after watch was called. It reports whether
-// any request has ended since the page was last queried: the page may have changed because of it.
+// waitForRequests waits for the requests that started after trackChanges was called. It reports
+// whether any request has ended since the page was last queried: the page may have changed because
+// of it.
 func (w *changeTracker) waitForRequests(ctx context.Context, left time.Duration) (busy bool, err error) {
 	t := w.v.tab
 	s := t.tree.Lock()
@@ -413,11 +413,11 @@ func (w *changeTracker) fillChanges(ctx context.Context, c *executor.Changes) er
 	return err
 }
 
-// targetNote returns a note with the new name of the element that an action was on, if the rest of the
-// result does not show it.
+// targetNote returns a note with the new name of the element that an action was on, if the rest of
+// the result does not show it.
 func (w *changeTracker) targetNote(ctx context.Context) string {
 	s, v := w.effects.Target, w.v
-	if s == nil || !s.Doc.IsCurrent() || s.Ref == "" && !v.CanRead(ctx, string(s.Doc.Frame)) {
+	if s == nil || !s.Doc.IsCurrent() || s.Ref == "" && !v.client.CanRead(ctx, s.Doc.Frame) {
 		return ""
 	}
 	if s.Ref != "" && v.ReportsOutline(ctx) {
@@ -432,14 +432,3 @@ func (w *changeTracker) targetNote(ctx context.Context) string {
 	}
 	return v.elements.ReceiveChange(s, c)
 }
-
-// interceptFileChoosers sets whether the browser reports a requested file chooser to us instead of
-// showing it to the user. It does not wait for the browser.
-func (t *Tab) interceptFileChoosers(enabled bool) {
-	for _, s := range t.tree.Sessions() {
-		s.Start(context.Background(), "Page.setInterceptFileChooserDialog", cdppage.SetInterceptFileChooserDialogParams{Enabled: enabled})
-	}
-}
-
-// chooserNote is the note on an action after which the page requested a file chooser.
-const chooserNote = "the page opened a file chooser; no file was provided"

@@ -105,8 +105,8 @@ type Event struct {
 
 // A Tab tracks one page target and its frames. Its methods are safe for concurrent use.
 //
-// Each part of its state has its own lock. The methods of the parts never lock the frame tree, so they
-// may be called while it is locked.
+// Each part of its state has its own lock. The tree is locked before the others: the methods that
+// are called while it is locked say so, and do not lock it.
 type Tab struct {
 	tree        *frames.Tree
 	sess        *cdpconn.Session // of the page target
@@ -213,9 +213,13 @@ func (t *Tab) HasFrame(id string) bool {
 	return s.Frame(cdp.FrameID(id)) != nil
 }
 
-// ownsRendererProcess reports whether no tab of the user can share a renderer process with the tab's
-// pages.
+// ownsRendererProcess reports whether no tab of the user can share a renderer process with the
+// tab's pages.
 func (t *Tab) ownsRendererProcess() bool { return t.opts.Own && t.opts.Attach == nil }
+
+// KnowsDocument reports whether the document that a frame of the tab shows is known, so that a
+// check by the gate has a meaning.
+func (t *Tab) KnowsDocument(frame string) bool { return t.tree.KnowsDocument(cdp.FrameID(frame)) }
 
 // Session returns the CDP session of the page target.
 func (t *Tab) Session() *cdpconn.Session { return t.sess }

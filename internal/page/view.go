@@ -18,14 +18,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/sitedata"
 )
 
-// A View is one client's view of a [Tab]. Its methods are those of executor.Page. Apart from
-// HandleDialog, they must be called between Tab.Acquire and the call of the function that it
-// returns.
+// A View is one client's view of a [Tab]. It has the methods of executor.Page. Apart from
+// HandleDialog, Watch, Info, DialogNote and Release, its methods must be called between Tab.Acquire
+// and the call of the function that it returns.
 type View struct {
 	*emulate.Controls
 	*sitedata.Store
 	*reading.Reader
-	*capture.Camera
+	*capture.Capturer
 	*input.Actor
 
 	tab      *Tab
@@ -80,12 +80,17 @@ func (t *Tab) NewView(opts ViewOptions) *View {
 	v := &View{tab: t, opts: opts}
 	v.client = frames.Client{Tree: t.tree, Tab: opts.ID, Gate: opts.Gate, OpenedBySession: t.own.Load, Unmasked: v.unmasked}
 	v.elements = elements.New(&v.client, v.checkSelector)
-	v.Reader = reading.New(&v.client, v.elements, reading.Options{AfterAction: opts.AfterAction, Obstacle: t.obstacleOf, WholeSpans: v.wholeSpans})
-	v.Camera = capture.New(&v.client, v.elements, v.Reader, capture.Options{Masked: v.maskedFields, CheckPrint: v.checkPrint, NotRendered: t.notRendered})
+	v.Reader = reading.New(&v.client, v.elements, reading.Options{
+		AfterAction: opts.AfterAction, Obstacle: t.obstacleOf, WholeSpans: v.wholeSpans,
+	})
+	v.Capturer = capture.New(&v.client, v.elements, v.Reader, capture.Options{
+		Masked: v.maskedFields, CheckPrint: v.checkPrint, NotRendered: t.notRendered,
+	})
 	v.Actor = input.New(&v.client, v.elements, input.Options{
-		Shield: t.shield, Buttons: &t.buttons, FileChoosers: &t.fileChoosers, Watch: func() input.Watch { return v.watch() },
-		ReportsOutline: v.ReportsOutline, Touch: t.emulation.Touch, Inflight: func() int { return t.inflight.Since(0) }, DelayAnswers: t.dialogs.DelayAnswers,
-		Secrets: opts.Secrets, BeginSecret: t.openerGroup.beginSecret, SharedBrowser: t.opts.SharedBrowser, UserClipboard: t.opts.UserClipboard,
+		Reader: v.Reader, Shield: t.shield, Buttons: &t.buttons, Dialogs: &t.dialogs, Emulation: t.emulation, Inflight: &t.inflight, FileChoosers: &t.fileChoosers,
+		TrackChanges: func() input.ChangeTracker { return v.trackChanges() },
+		Secrets:      opts.Secrets, BeginSecret: t.openerGroup.beginSecret,
+		SharedBrowser: t.opts.SharedBrowser, UserClipboard: t.opts.UserClipboard,
 	})
 	v.Controls = t.emulation.For(&v.client)
 	v.Store = sitedata.New(&v.client, sitedata.Options{Mask: v.maskTruncated, Navigate: func(ctx context.Context, url string) error {
@@ -107,8 +112,8 @@ func (v *View) unmasked(ctx context.Context, d *frames.Document, op executor.Ope
 	return v.tab.unmaskedError(d, op)
 }
 
-// documentForEval is document for calls that run the client's own script. It also asks the user for
-// consent.
+// documentForEval is [frames.Client.Document] for calls that run the client's own script. It also
+// asks the user for consent.
 func (v *View) documentForEval(ctx context.Context, op executor.Operation) (*frames.Document, error) {
 	d, err := v.client.Document(ctx, op)
 	if err == nil {
@@ -199,10 +204,6 @@ func (v *View) CanRead(ctx context.Context, frame string) bool {
 	return v.client.CanRead(ctx, cdp.FrameID(frame))
 }
 
-// KnowsDocument reports whether the document that a frame of the tab shows is known, so that a check
-// by the gate has a meaning.
-func (t *Tab) KnowsDocument(frame string) bool { return t.tree.KnowsDocument(cdp.FrameID(frame)) }
-
 // CheckDownload checks with the gate whether a frame of the tab may download url.
 func (v *View) CheckDownload(ctx context.Context, frame, url string) error {
 	return v.client.CheckFrame(ctx, cdp.FrameID(frame), executor.OpDownload, url)
@@ -213,8 +214,8 @@ func (v *View) Check(ctx context.Context, op executor.Operation, destination str
 	return v.client.CheckTop(ctx, op, destination)
 }
 
-// DownloadCookies returns the cookies that the browser would send to url, for a download that the gate
-// allows.
+// DownloadCookies returns the cookies that the browser would send to url, for a download that the
+// gate allows.
 func (v *View) DownloadCookies(ctx context.Context, url string) ([]*http.Cookie, error) {
 	if err := v.Check(ctx, executor.OpDownload, url); err != nil {
 		return nil, err
@@ -225,8 +226,8 @@ func (v *View) DownloadCookies(ctx context.Context, url string) ([]*http.Cookie,
 	return v.RequestCookies(ctx, url)
 }
 
-// Release releases the buttons that Mouse left pressed, resets emulation, and ends the handover of the
-// client. It is called when a session ends.
+// Release releases the buttons that Mouse left pressed, resets emulation, and ends the handover of
+// the client. It is called when a session ends.
 func (v *View) Release() {
 	if v.tab.openerGroup.handoverView() == v {
 		v.endHandover()

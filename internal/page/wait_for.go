@@ -116,7 +116,7 @@ func (w *waiter) evaluate(ctx context.Context) error {
 			return err
 		}
 		if found != nil {
-			w.ref = v.elements.RefFor(el.Doc.World, el.ID, *found)
+			w.ref = v.elements.RefFor(el.Doc.Node(el.ID), *found)
 		} else {
 			unmet = append(unmet, "selector")
 		}
@@ -174,7 +174,7 @@ func (w *waiter) evaluate(ctx context.Context) error {
 		if exception != nil && evaluate.IsSyntaxError(exception) {
 			return executor.Errorf(executor.ErrEvalFailed, "Correct the expression.", "%s", pagetext.Text(evaluate.ExceptionText(exception)))
 		}
-		if exception == nil && remote.IsWritten(w.cond.Expression) {
+		if exception == nil && remote.IsFunctionOf(w.cond.Expression) {
 			return executor.Errorf(executor.ErrBadArgs, "Call it, like (() => window.ready)(), or write its body: window.ready.", "the expression is a function, which is always true")
 		}
 		if exception != nil || !remote.Truthy() {
@@ -200,7 +200,8 @@ func (t *Tab) hasReached(state executor.WaitUntil) bool {
 	return ok && left <= 0
 }
 
-// match returns a match of a selector, visible if there is one, and its description if it is visible.
+// match returns a match of a selector, visible if there is one, and its description if it is
+// visible.
 func (w *waiter) match(ctx context.Context, selector string) (el *elements.Element, found *elements.Description, err error) {
 	el, err = w.v.elements.Query(ctx, selector, executor.OpRead)
 	if err != nil || el == nil {

@@ -22,3 +22,11 @@ func Count(n int, one, many string) string {
 	}
 	return fmt.Sprintf("%d %s", n, many)
 }
+
+// WithArticle returns a noun with its indefinite article.
+func WithArticle(noun string) string {
+	if noun != "" && noun[0] == 'a' {
+		return "an " + noun
+	}
+	return "a " + noun
+}

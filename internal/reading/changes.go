@@ -15,8 +15,12 @@ import (
 // ReportsOutline reports whether the result of an action includes the page's outline or its diff:
 // the caller requests it, or the client has received a snapshot before.
 func (r *Reader) ReportsOutline(ctx context.Context) bool {
-	after := r.After(ctx)
-	return after == executor.AfterSnapshot || after != executor.AfterNone && r.lastSnapshot() != nil
+	return reports(r.After(ctx), r.lastSnapshot())
+}
+
+// reports is ReportsOutline for a client that last received before.
+func reports(after executor.AfterAction, before *lastSnapshot) bool {
+	return after == executor.AfterSnapshot || after != executor.AfterNone && before != nil
 }
 
 // After returns what the result of an action should include.
@@ -28,9 +32,9 @@ func (r *Reader) After(ctx context.Context) executor.AfterAction {
 // if the caller requests it. mutated reports whether the page's DOM has changed since; if it has
 // not, its obstacle has not changed either. seen is the outline of top when it was quiet, if it was
 // requested.
-func (r *Reader) Changes(ctx context.Context, top *frames.Document, c *executor.Changes, mutated bool, seen Prefetched) error {
-	before := r.lastSnapshot()
-	if !r.ReportsOutline(ctx) {
+func (r *Reader) Changes(ctx context.Context, top *frames.Document, c *executor.Changes, mutated bool, seen PrefetchedWalk) error {
+	before, after := r.lastSnapshot(), r.After(ctx)
+	if !reports(after, before) {
 		return nil
 	}
 	tree, err := r.walk(ctx, &elements.Element{Doc: top}, walkOptions{survey: mutated, seen: seen, ours: true})
@@ -46,7 +50,7 @@ func (r *Reader) Changes(ctx context.Context, top *frames.Document, c *executor.
 	}
 	defer r.setLastSnapshot(now)
 	c.Obstacle = now.newObstacle(before)
-	complete := r.After(ctx) == executor.AfterSnapshot
+	complete := after == executor.AfterSnapshot
 	if complete || before.world != top.World {
 		opts := outline.Options{RefOf: r.RefOf}
 		if !complete { // a diff against the previous document would be of no use

@@ -31,13 +31,13 @@ func (c *chunk) UnmarshalJSON(data []byte) error {
 // An extractedText is the result of js/text_extraction.js or js/markup.js: the text of a document,
 // with its frames in between.
 type extractedText struct {
-	Parts          []chunk      `json:"parts"`
-	Type           string       `json:"type"`  // content type of the document; empty for text
-	Signs          jsonv2.Value `json:"signs"` // of obstacles
-	Marks          []markRow    `json:"marks"` // elements that have a mark in the parts
-	RemainingChars int          `json:"more"`  // number of characters after the parts
-	elements.Walk               // of these elements
-	text           string       // the parts, with the texts of the frames
+	Parts               []chunk      `json:"parts"`
+	Type                string       `json:"type"`  // content type of the document; empty for text
+	Signs               jsonv2.Value `json:"signs"` // of obstacles
+	Marks               []markRow    `json:"marks"` // elements that have a mark in the parts
+	RemainingChars      int          `json:"more"`  // number of characters after the parts
+	elements.WalkRecord              // of these elements
+	text                string       // the parts, with the texts of the frames
 }
 
 // A markRow is [id, role, name] of a marked element, as js/markup.js returns it.
@@ -92,7 +92,7 @@ func (r *Reader) readFrom(ctx context.Context, root *elements.Element, docs []*f
 		return nil, err
 	}
 	if marks != nil {
-		r.finder.Refs().RecordWalk(root.Doc.World, got.Walk)
+		r.finder.Refs().RecordWalk(root.Doc.World, got.WalkRecord)
 	}
 	for _, m := range got.Marks {
 		m.At = got.At

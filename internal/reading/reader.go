@@ -25,8 +25,8 @@ type lastSnapshot struct {
 type Options struct {
 	// AfterAction is what the results of actions include, unless their call says it.
 	AfterAction executor.AfterAction
-	// Obstacle evaluates the signals that js/obstacle_signals.js collected in the top document d. It
-	// returns nil if they indicate no obstacle.
+	// Obstacle evaluates the signals that js/obstacle_signals.js collected in the top document d.
+	// It returns nil if they indicate no obstacle.
 	Obstacle func(d *frames.Document, signals []byte) *executor.Obstacle
 	// WholeSpans extends the part s[start:end] so that it contains no part of a masked text.
 	WholeSpans func(s string, start, end int) (int, int)

@@ -131,7 +131,7 @@ func (r *Reader) diff(before, tree *outline.Document, maxChars int, marked bool)
 
 // RefOf returns the ref of an outline's node. It assigns one if the node has none.
 func (r *Reader) RefOf(n *outline.Node) string {
-	return string(r.finder.RefFor(n.Doc.Key, n.ID, elements.Description{Role: n.Role, Name: n.Name, At: n.Doc.Record}))
+	return string(r.finder.RefFor(frames.Node{World: n.Doc.Key, ID: n.ID}, elements.Description{Role: n.Role, Name: n.Name, At: n.Doc.Record}))
 }
 
 // oldRef returns the ref of a node that may no longer exist, or "" if it had none.
@@ -143,13 +143,14 @@ func (r *Reader) oldRef(n *outline.Node) string {
 type walkOptions struct {
 	survey bool              // return obstacle signals, if the walk covers the complete page
 	chars  int               // maximum characters of one text; 0 means the walk's default
-	seen   Prefetched        // result of a walk that was made already
+	seen   PrefetchedWalk    // result of a walk that was made already
 	ours   bool              // the walk follows an action of this client
 	mark   *elements.Element // nodes in it get the flag outline.Marked; nil means no element
 }
 
-// Prefetched is the result of a walk of the top document that was requested together with another query.
-type Prefetched struct {
+// PrefetchedWalk is the result of a walk of the top document that was requested together with
+// another query.
+type PrefetchedWalk struct {
 	World    string       // of the document
 	Surveyed bool         // obstacle signals were requested
 	Raw      jsonv2.Value // empty if no walk was requested
@@ -239,7 +240,7 @@ func (r *Reader) walk(ctx context.Context, root *elements.Element, wo walkOption
 				n.Denied = true
 			}
 		}
-		r.finder.Refs().RecordWalk(w.doc.World, elements.Walk{At: tree.Record, Replaced: tree.Replaced})
+		r.finder.Refs().RecordWalk(w.doc.World, elements.WalkRecord{At: tree.Record, Replaced: tree.Replaced})
 		trees[w.doc.Frame] = tree
 		if parent := trees[w.doc.Parent]; parent != nil && w.doc != root.Doc {
 			if id, err := w.doc.Owner(ctx, parents[w.doc.Parent]); err == nil {

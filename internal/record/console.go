@@ -193,8 +193,8 @@ func CheckLevel(level executor.ConsoleLevel) error {
 	return executor.Errorf(executor.ErrBadArgs, "Use debug, info, warning or error.", "level %q is unknown", string(level))
 }
 
-// Console returns the console messages after the one with the number after, and the number of the last
-// one.
+// Console returns the console messages after the one with the number after, and the number of the
+// last one.
 func (r *Recorder) Console(ctx context.Context, visible Visibility, after int, o executor.ConsoleOptions) (res *executor.Console, last int) {
 	res, last = &executor.Console{Messages: []executor.ConsoleMessage{}}, after
 	var items []numbered[consoleRecord]

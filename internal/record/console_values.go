@@ -15,10 +15,11 @@ import (
 )
 
 const (
-	// maxNestedReads limits the commands that one call of Console sends to read objects in messages.
+	// maxNestedReads limits the commands that one call of Console sends to read objects in
+	// messages.
 	maxNestedReads = 20
-	// maxNestedLevels is how deep an object in a message is read. The preview of each value shows one
-	// more level.
+	// maxNestedLevels is how deep an object in a message is read. The preview of each value shows
+	// one more level.
 	maxNestedLevels = 3
 	// maxNestedProperties limits the properties of an object that are shown.
 	maxNestedProperties = 50
@@ -110,8 +111,8 @@ func objectText(description string, array bool, parts []string, more bool) strin
 	return "{" + list + "}"
 }
 
-// nestedArguments are the arguments of a call whose previews do not show objects within objects. The
-// objects are read when the message is first returned.
+// nestedArguments are the arguments of a call whose previews do not show objects within objects.
+// The objects are read when the message is first returned.
 type nestedArguments struct {
 	objects map[int]*runtime.RemoteObject // by index in parts, without previews
 
@@ -180,8 +181,9 @@ func (n *nestedArguments) isRead() bool {
 	return n.done
 }
 
-// readNested reads the objects in messages, the newest first, of the documents that may be read now, with at most maxNestedReads commands. The commands run no script of
-// the page: getters and proxies are not called.
+// readNested reads the objects in messages, the newest first, of the documents that may be read
+// now, with at most maxNestedReads commands. The commands run no script of the page: getters and
+// proxies are not called.
 func (r *Recorder) readNested(ctx context.Context, visible Visibility, items []numbered[consoleRecord]) {
 	items = slices.DeleteFunc(slices.Clone(items), func(e numbered[consoleRecord]) bool {
 		return e.item.nested.isRead()

@@ -15,9 +15,9 @@ import (
 
 // Inflight counts the requests of a tab that are in flight. It is safe for concurrent use.
 //
-// Chromium does not report the end of a fetch whose response has Cache-Control: no-store and that no
-// script reads (measured on Chromium 156). So such a fetch counts only while it receives data. This
-// also ends the wait for one whose body pauses longer than Quiet.
+// Chromium does not report the end of a fetch whose response has Cache-Control: no-store and that
+// no script reads (measured on Chromium 156). So such a fetch counts only while it receives data.
+// This also ends the wait for one whose body pauses longer than Quiet.
 type Inflight struct {
 	// Quiet is the time without requests and data after which the network is idle, and that without
 	// data after which such a fetch no longer counts.
@@ -91,8 +91,8 @@ func (reqs *Inflight) ReceivedData(id network.RequestID) {
 	}
 }
 
-// receive records that a fetch whose end may not be reported has received its response or data. reqs.mu
-// must be held.
+// receive records that a fetch whose end may not be reported has received its response or data.
+// reqs.mu must be held.
 func (reqs *Inflight) receive(id network.RequestID) {
 	if r, ok := reqs.pending[id]; ok {
 		reqs.changed = time.Now()
@@ -138,8 +138,9 @@ func (reqs *Inflight) Counts() (seq, ended int) {
 	return reqs.seq, reqs.ended
 }
 
-// IdleIn returns after what time the network will have been idle for reqs.Quiet if no request starts or
-// receives data: at most 0 if it was. ok is false if a request is in flight whose end is reported.
+// IdleIn returns after what time the network will have been idle for reqs.Quiet if no request
+// starts or receives data: at most 0 if it was. ok is false if a request is in flight whose end is
+// reported.
 func (reqs *Inflight) IdleIn() (left time.Duration, ok bool) {
 	reqs.mu.Lock()
 	defer reqs.mu.Unlock()
@@ -151,8 +152,8 @@ func (reqs *Inflight) IdleIn() (left time.Duration, ok bool) {
 	return reqs.Quiet - time.Since(reqs.changed), true
 }
 
-// Since returns the number of requests in flight that started after request seq. It can fall without
-// an event, when a fetch no longer counts.
+// Since returns the number of requests in flight that started after request seq. It can fall
+// without an event, when a fetch no longer counts.
 func (reqs *Inflight) Since(seq int) int {
 	reqs.mu.Lock()
 	defer reqs.mu.Unlock()

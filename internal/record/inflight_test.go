@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 )
 
-// TestFetchWithoutData checks that a fetch whose end may not be reported is in flight while it receives
-// data, and any other request until its end.
+// TestFetchWithoutData checks that a fetch whose end may not be reported is in flight while it
+// receives data, and any other request until its end.
 func TestFetchWithoutData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const quiet = 500 * time.Millisecond

@@ -23,7 +23,8 @@ const (
 
 // Options are the options of [New].
 type Options struct {
-	// Popup means that a page opened the tab, so that the browser does not report its first request.
+	// Popup means that a page opened the tab, so that the browser does not report its first
+	// request.
 	Popup bool
 	// On starts recording immediately, before a client calls Start.
 	On bool
@@ -32,8 +33,8 @@ type Options struct {
 	Timing timing.Timing
 }
 
-// A Recorder records the console messages, uncaught errors and requests of a tab while a client wants
-// that. It is safe for concurrent use.
+// A Recorder records the console messages, uncaught errors and requests of a tab while a client
+// wants that. It is safe for concurrent use.
 type Recorder struct {
 	popup  bool
 	timing timing.Timing
@@ -56,8 +57,8 @@ func New(o Options) *Recorder {
 	return r
 }
 
-// Start starts recording for a client, and reports whether nothing was recorded before. Stop must be
-// called as often as Start.
+// Start starts recording for a client, and reports whether nothing was recorded before. Stop must
+// be called as often as Start.
 func (r *Recorder) Start() (started bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -196,8 +197,8 @@ func (r *Recorder) Lost(ev cdpconn.Event) {
 	})
 }
 
-// NetworkParams returns the parameters of Network.enable. The browser retains response bodies only while
-// the tab is recording.
+// NetworkParams returns the parameters of Network.enable. The browser retains response bodies only
+// while the tab is recording.
 func (r *Recorder) NetworkParams() map[string]any {
 	total, each := 0, 0
 	if r.On() {
@@ -235,8 +236,8 @@ func (l *activityLog) alreadyRecorded(at runtime.Timestamp) bool {
 
 // A Visibility says what a client may receive of the records.
 type Visibility struct {
-	// Records reports whether a record may be returned. path is the document that it is from and the
-	// documents around it; nil means that they are not known.
+	// Records reports whether a record may be returned. path is the document that it is from and
+	// the documents around it; nil means that they are not known.
 	Records func(path []*frames.Document) bool
 	// URL reports whether a URL may be returned. If not, only its origin is returned.
 	URL func(url string) bool

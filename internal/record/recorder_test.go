@@ -12,8 +12,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
-// TestMessagesOfHandover checks that console messages of a handover are not recorded when the browser
-// reports them again, also if nothing was recorded during the handover.
+// TestMessagesOfHandover checks that console messages of a handover are not recorded when the
+// browser reports them again, also if nothing was recorded during the handover.
 func TestMessagesOfHandover(t *testing.T) {
 	for name, recorded := range map[string]bool{"recorded before": true, "recorded later": false} {
 		t.Run(name, func(t *testing.T) {

@@ -86,9 +86,9 @@ func (r *Recorder) sent(s *frames.State, l *activityLog, sess *cdpconn.Session, 
 	}
 }
 
-// sentUnseen records the first request of a popup window, which was sent before the browser reported
-// the requests of the window, when its response arrives. sent has what the events of a request and its
-// response have in common. The method of the request is not known.
+// sentUnseen records the first request of a popup window, which was sent before the browser
+// reported the requests of the window, when its response arrives. sent has what the events of a
+// request and its response have in common. The method of the request is not known.
 func (r *Recorder) sentUnseen(s *frames.State, l *activityLog, sess *cdpconn.Session, sent network.EventRequestWillBeSent, res *network.Response) {
 	if !r.popup || l.requests.last > 0 || sent.Type != network.ResourceTypeDocument || sent.FrameID != s.Top().ID() || res == nil {
 		return
@@ -173,8 +173,9 @@ func (r *Recorder) LoadingFailed(e network.EventLoadingFailed) {
 	})
 }
 
-// Lifecycle ends the request for a document that has been parsed completely. The browser also reports
-// the end of the request, but possibly before we receive the events of an out-of-process iframe.
+// Lifecycle ends the request for a document that has been parsed completely. The browser also
+// reports the end of the request, but possibly before we receive the events of an out-of-process
+// iframe.
 func (r *Recorder) Lifecycle(e cdppage.EventLifecycleEvent) {
 	if e.Name != "DOMContentLoaded" {
 		return

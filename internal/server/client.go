@@ -100,21 +100,21 @@ func (c *Client) WaitStopped(ctx context.Context, st Status) error {
 	return err
 }
 
-// Sessions returns the open sessions of the operating-system user, sorted by name.
+// Sessions returns the open workspaces of the operating-system user, sorted by name.
 func (c *Client) Sessions(ctx context.Context) (infos []Info, err error) {
 	err = c.do(ctx, http.MethodGet, "/v1/sessions", nil, &infos)
 	return infos, err
 }
 
-// AllSessions returns the open sessions, also those of tokens, sorted by token and name.
+// AllSessions returns the open workspaces, also those of tokens, sorted by token and name.
 func (c *Client) AllSessions(ctx context.Context) (infos []Info, err error) {
 	err = c.do(ctx, http.MethodGet, "/v1/sessions?all=true", nil, &infos)
 	return infos, err
 }
 
-// OpenSession opens a session. If it is open with other settings and is in use or has a browser,
-// OpenSession returns an error that names the differences; otherwise it replaces the session, and
-// reports that. With keep, the session has no idle timeout, also if it is already open.
+// OpenSession opens a workspace. If it is open with other settings and is in use or has a browser,
+// OpenSession returns an error that names the differences; otherwise it replaces the workspace, and
+// reports that. With keep, the workspace has no idle timeout, also if it is already open.
 func (c *Client) OpenSession(ctx context.Context, name string, s Settings, keep bool) (replaced bool, err error) {
 	if s == nil {
 		s = Settings{}
@@ -127,18 +127,18 @@ func (c *Client) OpenSession(ctx context.Context, name string, s Settings, keep 
 	return err == nil && header.Get(ReplacedHeader) != "", err
 }
 
-// CloseSession closes a session and its browser. SESSION@TOKEN is the name of one of a token.
+// CloseSession closes a workspace and its browser. SESSION@TOKEN is the name of one of a token.
 func (c *Client) CloseSession(ctx context.Context, name string) error {
 	return c.do(ctx, http.MethodDelete, "/v1/sessions/"+url.PathEscape(name), nil, nil)
 }
 
 // MCP returns the URL of MCP's streamable HTTP transport, and an HTTP client whose requests to it
-// reach an open session.
+// reach an open workspace.
 func (c *Client) MCP(session string) (url string, client *http.Client) {
-	return base + "/mcp", &http.Client{Transport: sessionTransport{c, session}}
+	return base + "/mcp", &http.Client{Transport: workspaceTransport{c, session}}
 }
 
-// Stream connects to an open session.
+// Stream connects to an open workspace.
 func (c *Client) Stream(ctx context.Context, session string) (*Stream, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/sessions/"+url.PathEscape(session)+"/stream", nil)
 	if err != nil {
@@ -174,13 +174,13 @@ func (c *Client) Stream(ctx context.Context, session string) (*Stream, error) {
 // Close closes the idle connections to the server.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// A sessionTransport adds the name of a session to each request.
-type sessionTransport struct {
+// A sessionTransport adds the name of a workspace to each request.
+type workspaceTransport struct {
 	client  *Client
 	session string
 }
 
-func (t sessionTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t workspaceTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set(SessionHeader, t.session)
 	t.client.authorize(r)

@@ -30,7 +30,7 @@ func TestClosingSession(t *testing.T) {
 		startClosing(h)
 		h.want(200, "[]", ann, "GET", "/v1/sessions")
 		h.want(200, `"sessions":0`, ann, "GET", "/v1/server")
-		if n := h.server.openSessions(); n != 0 {
+		if n := h.server.openWorkspaces(); n != 0 {
 			t.Errorf("%d sessions are open", n)
 		}
 		h.want(404, `SESSION_ENDED: session \"a\" ended: a client closed it`, ann, "GET", "/mcp", SessionHeader, "a")
@@ -131,7 +131,7 @@ func (failingSession) Close(string) error { return errFailing }
 
 // TestCloseErrors checks that the errors of sessions are reported, by the server that stops too.
 func TestCloseErrors(t *testing.T) {
-	s := New(Options{Open: func(OpenRequest) (Session, error) { return failingSession{}, nil }})
+	s := New(Options{Open: func(OpenRequest) (Workspace, error) { return failingSession{}, nil }})
 	for _, name := range []string{"a", "b"} {
 		if _, err := s.open(t.Context(), localUser, clientID{}, name, nil, false); err != nil {
 			t.Fatal(err)
@@ -153,14 +153,14 @@ func TestIdleTimerAndUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t, Options{SessionIdle: time.Minute})
 		h.want(204, "", localUser, "PUT", "/v1/sessions/a")
-		ses, release, err := h.server.use(t.Context(), clientID{}, "a", mustBeOpen)
+		ws, release, err := h.server.use(t.Context(), clientID{}, "a", mustBeOpen)
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.server.endIdle(ses)
+		h.server.endIdle(ws)
 		h.wantClosed()
 		release()
-		h.server.endIdle(ses)
+		h.server.endIdle(ws)
 		h.wantClosed()
 		time.Sleep(time.Minute + 1)
 		synctest.Wait()

@@ -7,7 +7,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 )
 
-// StopTimeout is longer than a server takes to stop, with the browsers of all sessions.
+// StopTimeout is longer than a server takes to stop, with the browsers of all workspaces.
 const StopTimeout = 30 * time.Second
 
 // lockPath returns the path of the file that the server of a socket locks while it uses the data

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// maxEnded bounds the sessions whose end a server remembers. At the limit, it forgets one of the
-	// principal that has the most.
+	// maxEnded bounds the workspaces whose end a server remembers. At the limit, it forgets one of
+	// the principal that has the most.
 	maxEnded = 256
-	// maxClients bounds the clients of a session that each learn about its end.
+	// maxClients bounds the clients of a workspace that each learn about its end.
 	maxClients = 256
 )
 
@@ -31,7 +31,7 @@ func clientOf(r *http.Request) clientID {
 	return sha256.Sum256([]byte("client\n" + host + "\n" + r.UserAgent()))
 }
 
-// clients are clients that made calls in a session.
+// clients are clients that made calls in a workspace.
 type clients map[clientID]bool
 
 // add adds a client unless there are too many.
@@ -44,17 +44,17 @@ func (c *clients) add(client clientID) {
 	}
 }
 
-// An endedSession is a session that has ended.
-type endedSession struct {
-	key      sessionKey
+// An endedWorkspace is a workspace that has ended.
+type endedWorkspace struct {
+	key      workspaceKey
 	reason   string
 	clients  clients // those that used it and have not learned about its end
 	reported bool    // whether a client has learned about its end
 }
 
-// report reports whether a client must learn about the end of a session that it used, and marks
+// report reports whether a client must learn about the end of a workspace that it used, and marks
 // that it has. e may be nil.
-func (e *endedSession) report(client clientID) bool {
+func (e *endedWorkspace) report(client clientID) bool {
 	if e == nil || !e.clients[client] {
 		return false
 	}
@@ -63,25 +63,25 @@ func (e *endedSession) report(client clientID) bool {
 	return true
 }
 
-// endedSessions are the sessions that ended last, the oldest first. A session that is open again
-// remains until its clients have learned about its end. Its zero value is ready to use.
-type endedSessions []*endedSession
+// endedWorkspaces are the workspaces that ended last, the oldest first. A workspace that is open
+// again remains until its clients have learned about its end. Its zero value is ready to use.
+type endedWorkspaces []*endedWorkspace
 
-// find returns the end of a session, or nil if none is remembered.
-func (e endedSessions) find(key sessionKey) *endedSession {
+// find returns the end of a workspace, or nil if none is remembered.
+func (e endedWorkspaces) find(key workspaceKey) *endedWorkspace {
 	if i := e.index(key); i >= 0 {
 		return e[i]
 	}
 	return nil
 }
 
-func (e endedSessions) index(key sessionKey) int {
-	return slices.IndexFunc(e, func(ses *endedSession) bool { return ses.key == key })
+func (e endedWorkspaces) index(key workspaceKey) int {
+	return slices.IndexFunc(e, func(ws *endedWorkspace) bool { return ws.key == key })
 }
 
-// add adds a session that has ended, and those who used it.
-func (e *endedSessions) add(key sessionKey, reason string, users clients) {
-	ended := &endedSession{key: key, reason: reason, clients: maps.Clone(users)}
+// add adds a workspace that has ended, and those who used it.
+func (e *endedWorkspaces) add(key workspaceKey, reason string, users clients) {
+	ended := &endedWorkspace{key: key, reason: reason, clients: maps.Clone(users)}
 	if i := e.index(key); i >= 0 { // it ended before; some of its clients may not have called since
 		for client := range (*e)[i].clients {
 			ended.clients.add(client)
@@ -94,20 +94,20 @@ func (e *endedSessions) add(key sessionKey, reason string, users clients) {
 	}
 }
 
-// forgetOne removes the oldest session of the principal that has the most.
-func (e *endedSessions) forgetOne() {
+// forgetOne removes the oldest workspace of the principal that has the most.
+func (e *endedWorkspaces) forgetOne() {
 	count, most := map[string]int{}, ""
-	for _, ses := range *e {
-		if count[ses.key.principal]++; count[ses.key.principal] > count[most] {
-			most = ses.key.principal
+	for _, ws := range *e {
+		if count[ws.key.principal]++; count[ws.key.principal] > count[most] {
+			most = ws.key.principal
 		}
 	}
-	i := slices.IndexFunc(*e, func(ses *endedSession) bool { return ses.key.principal == most })
+	i := slices.IndexFunc(*e, func(ws *endedWorkspace) bool { return ws.key.principal == most })
 	*e = slices.Delete(*e, i, i+1)
 }
 
-// reopen marks a session as open again.
-func (e *endedSessions) reopen(key sessionKey) {
+// reopen marks a workspace as open again.
+func (e *endedWorkspaces) reopen(key workspaceKey) {
 	i := e.index(key)
 	switch {
 	case i < 0:

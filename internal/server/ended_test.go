@@ -25,8 +25,8 @@ func TestEndedSessionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestEndedSessionsOfOthers checks that the ended sessions of one principal do not make a server forget
-// those of another.
+// TestEndedSessionsOfOthers checks that the ended sessions of one principal do not make a server
+// forget those of another.
 func TestEndedSessionsOfOthers(t *testing.T) {
 	h := newHarness(t, Options{})
 	h.want(200, "ann/default", ann, "POST", "/mcp", call...)

@@ -25,12 +25,12 @@ const (
 	// maxPrincipalConnections bounds the open connections of one principal. A stream of messages
 	// needs one.
 	maxPrincipalConnections = 128
-	// maxStreams bounds the requests in progress of one HTTP/2 connection, and maxPrincipalRequests those
-	// of one principal. A stream of messages is one.
+	// maxStreams bounds the requests in progress of one HTTP/2 connection, and maxPrincipalRequests
+	// those of one principal. A stream of messages is one.
 	maxStreams           = 64
 	maxPrincipalRequests = 256
-	// headerTimeout is the time in which the header of a request must arrive. A connection that has not
-	// sent a token and has no request in progress is closed after the same time.
+	// headerTimeout is the time in which the header of a request must arrive. A connection that has
+	// not sent a token and has no request in progress is closed after the same time.
 	headerTimeout = 10 * time.Second
 	// idleTimeout is the time after which a connection without requests is closed if it has sent a
 	// token.
@@ -221,7 +221,7 @@ func (h *HTTPListener) handler(s *Server) http.Handler {
 				h.reject(w, r, "metrics", http.StatusForbidden, errs.Errorf(errs.ErrPolicyDenied, `Add "metrics": true to its entry in the token file.`, "the token does not give access to the metrics"))
 				return
 			}
-			h.opts.Metrics.write(w, s.openSessions())
+			h.opts.Metrics.write(w, s.openWorkspaces())
 			return
 		}
 		if !h.begin() {
@@ -251,7 +251,7 @@ func (h *HTTPListener) handler(s *Server) http.Handler {
 		routes.ServeHTTP(w, r)
 		h.opts.Metrics.request(r.Pattern, w.status)
 		h.log.Debug("http request", "route", r.Pattern, "status", w.status, "principal", p.Name,
-			"session", sessionOf(r), "took", time.Since(start))
+			"session", workspaceOf(r), "took", time.Since(start))
 	})
 }
 
@@ -264,8 +264,8 @@ var rejections = map[string]struct{ text, hint string }{
 	"fetch-site": {"the Sec-Fetch-Site header is that of a page", hintNoPages},
 }
 
-// sessionOf returns the name of the session that a request is for, or "".
-func sessionOf(r *http.Request) string {
+// workspaceOf returns the name of the workspace that a request is for, or "".
+func workspaceOf(r *http.Request) string {
 	if r.URL.Path == mcpPath || slices.Contains(devToolsPaths, r.Pattern) {
 		return cmp.Or(r.Header.Get(SessionHeader), DefaultSession)
 	}

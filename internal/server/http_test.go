@@ -262,7 +262,7 @@ func (s endlessSession) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 // TestHTTPWriteTimeout checks that a client that does not read a stream is disconnected.
 func TestHTTPWriteTimeout(t *testing.T) {
 	s := endlessSession{failed: make(chan error, 1)}
-	_, base := startHTTP(t, Options{Open: func(OpenRequest) (Session, error) { return s, nil }}, HTTPOptions{writeTimeout: 100 * time.Millisecond})
+	_, base := startHTTP(t, Options{Open: func(OpenRequest) (Workspace, error) { return s, nil }}, HTTPOptions{writeTimeout: 100 * time.Millisecond})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -310,7 +310,7 @@ func TestHTTPBodyValues(t *testing.T) {
 // memory.
 func TestHTTPBodyBudget(t *testing.T) {
 	s := waitingSession{begun: make(chan struct{}), release: make(chan struct{})}
-	_, base := startHTTP(t, Options{Open: func(OpenRequest) (Session, error) { return s, nil }}, HTTPOptions{})
+	_, base := startHTTP(t, Options{Open: func(OpenRequest) (Workspace, error) { return s, nil }}, HTTPOptions{})
 	post := func(length int) string {
 		status, body, _ := testRequest{path: "/mcp", method: http.MethodPost, body: ping + strings.Repeat(" ", length-len(ping)),
 			header: map[string]string{"Expect": "100-continue"}}.do(t, base) // so that a rejection arrives before the connection is closed
@@ -379,7 +379,7 @@ func TestHTTPBodyBudgetOfUnknownLength(t *testing.T) {
 // ready, and rejects others.
 func TestHTTPDrain(t *testing.T) {
 	s := waitingSession{begun: make(chan struct{}), release: make(chan struct{})}
-	f, base := startHTTP(t, Options{Open: func(OpenRequest) (Session, error) { return s, nil }}, HTTPOptions{})
+	f, base := startHTTP(t, Options{Open: func(OpenRequest) (Workspace, error) { return s, nil }}, HTTPOptions{})
 	// Connections that stay open: net/http would open another one for each request.
 	connect := func() func(path string) int {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))

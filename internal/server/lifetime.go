@@ -5,80 +5,80 @@ import (
 	"time"
 )
 
-// beginUse marks a session as used by a request, a stream or a call, until endUse. While a session
-// is used, the server is not idle. s.mu must be held.
-func (s *Server) beginUse(ses *session) {
+// beginUse marks a workspace as used by a request, a stream or a call, until endUse. While a
+// workspace is used, the server is not idle. s.mu must be held.
+func (s *Server) beginUse(ws *workspace) {
 	s.begin()
-	ses.uses++
-	s.updateIdleTimer(ses)
+	ws.uses++
+	s.updateIdleTimer(ws)
 }
 
-// endUse ends a use of a session.
-func (s *Server) endUse(ses *session) {
+// endUse ends a use of a workspace.
+func (s *Server) endUse(ws *workspace) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ses.uses--; ses.uses == 0 {
-		ses.unused.Notify()
+	if ws.uses--; ws.uses == 0 {
+		ws.unused.Notify()
 	}
-	s.updateIdleTimer(ses)
+	s.updateIdleTimer(ws)
 	s.finish()
 }
 
-// updateIdleTimer starts the idle timer of an unused session and stops that of a used one. Timers
+// updateIdleTimer starts the idle timer of an unused workspace and stops that of a used one. Timers
 // and the differences of times are monotonic: a change of the system's clock has no effect. s.mu
 // must be held.
-func (s *Server) updateIdleTimer(ses *session) {
+func (s *Server) updateIdleTimer(ws *workspace) {
 	if s.opts.SessionIdle <= 0 {
 		return
 	}
-	if ses.keep || ses.uses > 0 {
-		ses.idleAt = time.Time{}
-		if ses.idle != nil {
-			ses.idle.Stop()
+	if ws.keep || ws.uses > 0 {
+		ws.idleAt = time.Time{}
+		if ws.idle != nil {
+			ws.idle.Stop()
 		}
 		return
 	}
-	if s.sessions[ses.key] != ses || ses.closing {
+	if s.workspaces[ws.key] != ws || ws.closing {
 		return
 	}
-	ses.idleAt = time.Now().Add(s.opts.SessionIdle)
-	if ses.idle != nil {
-		ses.idle.Reset(s.opts.SessionIdle)
+	ws.idleAt = time.Now().Add(s.opts.SessionIdle)
+	if ws.idle != nil {
+		ws.idle.Reset(s.opts.SessionIdle)
 		return
 	}
-	ses.idle = time.AfterFunc(s.opts.SessionIdle, func() { s.endIdle(ses) })
+	ws.idle = time.AfterFunc(s.opts.SessionIdle, func() { s.endIdle(ws) })
 }
 
-// endIdle closes a session whose idle timer has fired, unless it was used at the same time or a page
-// is handed over to the user.
-func (s *Server) endIdle(ses *session) {
-	s.end(ses, fmt.Sprintf("it was idle for %v", s.opts.SessionIdle), func() bool {
-		used := ses.idleAt.IsZero() || time.Now().Before(ses.idleAt)
-		if !used && ses.HandedOver() {
-			s.updateIdleTimer(ses)
+// endIdle closes a workspace whose idle timer has fired, unless it was used at the same time or a
+// page is handed over to the user.
+func (s *Server) endIdle(ws *workspace) {
+	s.end(ws, fmt.Sprintf("it was idle for %v", s.opts.SessionIdle), func() bool {
+		used := ws.idleAt.IsZero() || time.Now().Before(ws.idleAt)
+		if !used && ws.HandedOver() {
+			s.updateIdleTimer(ws)
 			return true
 		}
 		return used
 	})
 }
 
-// startTTL starts the timer that ends a session after its maximum lifetime.
-func (s *Server) startTTL(ses *session) {
+// startTTL starts the timer that ends a workspace after its maximum lifetime.
+func (s *Server) startTTL(ws *workspace) {
 	if s.opts.SessionTTL <= 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ses.ttl = time.AfterFunc(s.opts.SessionTTL, func() {
-		s.end(ses, fmt.Sprintf("it reached its maximum lifetime of %v", s.opts.SessionTTL), nil)
+	ws.ttl = time.AfterFunc(s.opts.SessionTTL, func() {
+		s.end(ws, fmt.Sprintf("it reached its maximum lifetime of %v", s.opts.SessionTTL), nil)
 	})
 }
 
-// ends returns when the session ends unless it is used, or the zero time. s.mu must be held.
-func (s *Server) ends(ses *session) time.Time {
-	ends := ses.idleAt
+// ends returns when the workspace ends unless it is used, or the zero time. s.mu must be held.
+func (s *Server) ends(ws *workspace) time.Time {
+	ends := ws.idleAt
 	if s.opts.SessionTTL > 0 {
-		if last := ses.info.Started.Add(s.opts.SessionTTL); ends.IsZero() || last.Before(ends) {
+		if last := ws.info.Started.Add(s.opts.SessionTTL); ends.IsZero() || last.Before(ends) {
 			ends = last
 		}
 	}

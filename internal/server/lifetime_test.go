@@ -42,7 +42,7 @@ type harness struct {
 
 func newHarness(t *testing.T, opts Options) *harness {
 	h := &harness{t: t, limits: map[string]func(context.Context) (func(), error){}}
-	opts.Open = func(r OpenRequest) (Session, error) {
+	opts.Open = func(r OpenRequest) (Workspace, error) {
 		name := r.Principal + "/" + r.Name
 		h.opened = append(h.opened, name)
 		h.limits[name] = r.Limit
@@ -180,8 +180,8 @@ func TestPrincipalsSeeOnlyTheirSessions(t *testing.T) {
 	}
 }
 
-// TestSessionsOfTokens checks that only the operating-system user can list and close the sessions of
-// other principals.
+// TestSessionsOfTokens checks that only the operating-system user can list and close the sessions
+// of other principals.
 func TestSessionsOfTokens(t *testing.T) {
 	h := newHarness(t, Options{})
 	for _, p := range []*Principal{ann, bob} {
@@ -216,13 +216,13 @@ func TestPrincipalSettings(t *testing.T) {
 			t.Errorf("%s: %d %s", body, got, answer)
 		}
 	}
-	ses, release, err := h.server.use(withPrincipal(t.Context(), ann), clientID{}, "a", mustBeOpen)
+	ws, release, err := h.server.use(withPrincipal(t.Context(), ann), clientID{}, "a", mustBeOpen)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer release()
-	if fmt.Sprint(ses.settings) != fmt.Sprint(ann.Settings) {
-		t.Errorf("the settings are %v", ses.settings)
+	if fmt.Sprint(ws.settings) != fmt.Sprint(ann.Settings) {
+		t.Errorf("the settings are %v", ws.settings)
 	}
 	h.want(400, "invalid session name", ann, "PUT", "/v1/sessions/..x")
 	// The names of settings are quoted, which can be anything.

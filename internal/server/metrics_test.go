@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestHTTPMetricsNeedRight checks that the metrics of all principals, and the process of the server,
-// are available only to those that may read them.
+// TestHTTPMetricsNeedRight checks that the metrics of all principals, and the process of the
+// server, are available only to those that may read them.
 func TestHTTPMetricsNeedRight(t *testing.T) {
 	listener, err := ListenHTTP(HTTPOptions{Address: "127.0.0.1:0"})
 	if err != nil {

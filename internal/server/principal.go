@@ -11,10 +11,10 @@ type Principal struct {
 	// Name is the unique name of the principal in logs. The operating-system user, who connects
 	// over the Unix socket, has the name "".
 	Name string
-	// Settings are the settings of every session of the principal. They are nil for the operating-system user,
-	// whose clients send the settings of each session.
+	// Settings are the settings of every workspace of the principal. They are nil for the
+	// operating-system user, whose clients send the settings of each workspace.
 	Settings Settings
-	// MaxSessions limits the open sessions of the principal. 0 means 16.
+	// MaxSessions limits the open workspaces of the principal. 0 means 16.
 	MaxSessions int
 	// Metrics allows the principal to read the metrics, which count the calls of all principals.
 	Metrics bool
@@ -22,7 +22,8 @@ type Principal struct {
 	local bool // its clients connect to the Unix socket
 }
 
-// localUser is the principal of the Unix socket. Only the server's own limit applies to its sessions.
+// localUser is the principal of the Unix socket. Only the server's own limit applies to its
+// workspaces.
 var localUser = &Principal{MaxSessions: math.MaxInt}
 
 // principalKey is the context key of the Principal of a request.

@@ -159,21 +159,21 @@ func (q *callQueue) stop() (idle <-chan struct{}) {
 	return q.idle
 }
 
-// limit returns the function that limits the calls of a session. A call uses the session, also
+// limit returns the function that limits the calls of a workspace. A call uses the workspace, also
 // after its client has disconnected.
-func (s *Server) limit(ses *session) func(context.Context) (release func(), err error) {
+func (s *Server) limit(ws *workspace) func(context.Context) (release func(), err error) {
 	return func(ctx context.Context) (func(), error) {
 		s.mu.Lock()
-		s.beginUse(ses)
+		s.beginUse(ws)
 		s.mu.Unlock()
-		release, err := s.calls.acquire(ctx, ses.key.principal)
+		release, err := s.calls.acquire(ctx, ws.key.principal)
 		if err != nil {
-			s.endUse(ses)
+			s.endUse(ws)
 			return nil, err
 		}
 		return func() {
 			release()
-			s.endUse(ses)
+			s.endUse(ws)
 		}, nil
 	}
 }

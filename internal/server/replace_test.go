@@ -27,7 +27,7 @@ func TestReplaceSession(t *testing.T) {
 		var started atomic.Bool
 		var closed atomic.Int32
 		var settings []Settings
-		s := New(Options{Open: func(r OpenRequest) (Session, error) {
+		s := New(Options{Open: func(r OpenRequest) (Workspace, error) {
 			settings = append(settings, r.Settings)
 			return blankSession{fakeSession{r.Name, &closed}, &started}, nil
 		}})
@@ -71,7 +71,8 @@ func TestReplaceSession(t *testing.T) {
 		end := use()
 		refused("in use", timing.Default().SessionUse)
 		end()
-		// A use that ends shortly afterwards, like that of a call whose response the client already has.
+		// A use that ends shortly afterwards, like that of a call whose response the client already
+		// has.
 		time.AfterFunc(timing.Default().SessionUse-1, use())
 		for _, settings := range []Settings{first, second} {
 			if err := open(settings); err != nil {

@@ -34,7 +34,7 @@ func (f *failure) text() string {
 // statusOf returns the status of the response that reports err.
 func statusOf(err error) int {
 	switch {
-	case errors.Is(err, errNoSession):
+	case errors.Is(err, errNoWorkspace):
 		return http.StatusNotFound
 	case errors.Is(err, errStopped):
 		return http.StatusServiceUnavailable
@@ -104,7 +104,8 @@ func failureOf(err error) failure {
 	return body
 }
 
-// replyError writes a JSON response to a request that failed, and may be repeated if retryable is set.
+// replyError writes a JSON response to a request that failed, and may be repeated if retryable is
+// set.
 func replyError(w http.ResponseWriter, status int, retryable bool, body any) {
 	if status == http.StatusTooManyRequests && retryable {
 		w.Header().Set("Retry-After", retryAfter)

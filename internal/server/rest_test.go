@@ -64,7 +64,7 @@ func TestDocuments(t *testing.T) {
 
 // TestRetryAfter opens a session while a limit is reached.
 func TestRetryAfter(t *testing.T) {
-	f := start(t, Options{Open: func(r OpenRequest) (Session, error) {
+	f := start(t, Options{Open: func(r OpenRequest) (Workspace, error) {
 		if r.Name != "shop" {
 			e := errs.Errorf(errs.ErrBackpressure, "", "too many browsers")
 			e.Retryable = r.Name == "busy"

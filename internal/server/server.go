@@ -1,31 +1,31 @@
-// Package server serves named browser sessions to the programs of one operating-system user, over
-// HTTP on a Unix socket. A session outlives the programs that use it, so the pages of a command
-// line stay open between calls. An [HTTPListener] also serves sessions over TCP, to clients with a
-// token.
+// Package server serves named workspaces to the programs of one operating-system user, over HTTP on
+// a Unix socket. Users, paths and messages call a workspace a session; it outlives the programs
+// that use it, so the pages of a command line stay open between calls. An [HTTPListener] also
+// serves workspaces over TCP, to clients with a token.
 //
 // The routes are
 //
 //	GET    /v1/server                         the server's version and process
 //	POST   /v1/server/stop                    stop the server
-//	GET    /v1/sessions                       the open sessions; on the Unix socket with ?all=true, also
+//	GET    /v1/sessions                       the open workspaces; on the Unix socket with ?all=true, also
 //	                                          those of tokens
-//	PUT    /v1/sessions/{name}                open a session, or check its settings; with ?keep=true,
+//	PUT    /v1/sessions/{name}                open a workspace, or check its settings; with ?keep=true,
 //	                                          without an idle timeout
-//	DELETE /v1/sessions/{name}                close a session; on the Unix socket, SESSION@TOKEN closes one
+//	DELETE /v1/sessions/{name}                close a workspace; on the Unix socket, SESSION@TOKEN closes one
 //	                                          of a token
 //	POST   /v1/sessions/{name}/stream         upgrade to MCP's stdio transport
 //	POST   /v1/sessions/{name}/tools/{tool}   call a tool
-//	GET    /v1/tools                          the tools of all sessions
+//	GET    /v1/tools                          the tools of all workspaces
 //	GET    /v1/openapi.json                   the OpenAPI document of the server
-//	*      /mcp                               MCP's streamable HTTP transport; SessionHeader names the session
-//	*      /json/..., /devtools/...           the session's endpoint for CDP clients; SessionHeader names the session
+//	*      /mcp                               MCP's streamable HTTP transport; SessionHeader names the workspace
+//	*      /json/..., /devtools/...           the workspace's endpoint for CDP clients; SessionHeader names the workspace
 //
 // TCP also has /healthz, /readyz and /metrics. Stopping the server and streams are available only
-// on the Unix socket. A request sees only the sessions of its [Principal].
+// on the Unix socket. A request sees only the workspaces of its [Principal].
 //
 // An error of the server has the body {"error": {"code", "message", "hint", "retryable"}}. If the
-// request reached /mcp and its session cannot be used, the error is a JSON-RPC error with these as
-// data. Unknown paths and methods, and unknown MCP sessions, get plain text.
+// request reached /mcp and its workspace cannot be used, the error is a JSON-RPC error with these
+// as data. Unknown paths and methods, and unknown MCP sessions, get plain text.
 package server
 
 import (
@@ -48,13 +48,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
-// SessionHeader names the session of an MCP request.
+// SessionHeader names the workspace of an MCP request.
 const SessionHeader = "Chrome-MCP-Session"
 
-// ReplacedHeader is set in the response to a PUT request that replaced a session with other settings.
+// ReplacedHeader is set in the response to a PUT request that replaced a workspace with other
+// settings.
 const ReplacedHeader = "Chrome-MCP-Replaced"
 
-// DefaultSession is the name of the session of clients that name none.
+// DefaultSession is the name of the workspace of clients that name none.
 const DefaultSession = "default"
 
 const (
@@ -64,23 +65,23 @@ const (
 	defaultPrincipalSessions = 16
 )
 
-// A Session serves one browser session to its clients.
-type Session interface {
+// A Workspace serves one browser session to its clients.
+type Workspace interface {
 	http.Handler // MCP's streamable HTTP transport
 	// ServeTool serves one call of a tool, as one request.
 	ServeTool(w http.ResponseWriter, r *http.Request, tool string)
 	// ServeStream serves one client over MCP's stdio transport, until the client disconnects or the
-	// session is closed. It closes the stream.
+	// workspace is closed. It closes the stream.
 	ServeStream(stream io.ReadWriteCloser) error
-	// ServeDevTools serves a request to the session's endpoint for CDP clients. It returns
-	// ErrBadArgs, and writes nothing, if the session has none.
+	// ServeDevTools serves a request to the workspace's endpoint for CDP clients. It returns
+	// ErrBadArgs, and writes nothing, if the workspace has none.
 	ServeDevTools(w http.ResponseWriter, r *http.Request) error
-	// HasBrowser reports whether the session has a running browser or an open tab.
+	// HasBrowser reports whether the workspace has a running browser or an open tab.
 	HasBrowser() bool
 	// HandedOver reports whether a page is handed over to the user, who may need longer than
-	// SessionIdle. The session stays open until then.
+	// SessionIdle. The workspace stays open until then.
 	HandedOver() bool
-	// Close ends the session and disconnects its clients. The errors of running calls give the
+	// Close ends the workspace and disconnects its clients. The errors of running calls give the
 	// reason.
 	Close(reason string) error
 }
@@ -89,37 +90,37 @@ type Session interface {
 type Options struct {
 	// Version is the version of the program. Clients of another version report an error.
 	Version string
-	// Open opens a session. The session's browser starts with its first call.
-	Open func(OpenRequest) (Session, error)
+	// Open opens a workspace. The workspace's browser starts with its first call.
+	Open func(OpenRequest) (Workspace, error)
 	// CheckSettings checks the names and values of the settings in a request. Nil means no check.
 	CheckSettings func(Settings) error
-	// Tools and OpenAPI return the tools of all sessions and the OpenAPI document of the server,
+	// Tools and OpenAPI return the tools of all workspaces and the OpenAPI document of the server,
 	// which are encoded as JSON. A nil function has no route.
 	Tools, OpenAPI func() any
 	// IdleTimeout is the time without requests after which the server exits. 0 means never.
 	IdleTimeout time.Duration
-	// SessionIdle is the time without requests after which the server closes a session. A running
+	// SessionIdle is the time without requests after which the server closes a workspace. A running
 	// call and an open stream count as requests. 0 means never.
 	SessionIdle time.Duration
-	// SessionTTL is the time after which the server closes a session, also while it is in use. 0
+	// SessionTTL is the time after which the server closes a workspace, also while it is in use. 0
 	// means never.
 	SessionTTL time.Duration
-	// MaxSessions limits the open sessions of all principals. 0 means 64.
+	// MaxSessions limits the open workspaces of all principals. 0 means 64.
 	MaxSessions int
 	// MaxCalls limits the calls that run at the same time. Others wait up to 30 s; principals take
 	// turns. One call of each principal never waits. 0 means 4 for each CPU, but at
 	// least 8.
 	MaxCalls int
-	// Logger logs the start and end of sessions. Nil discards.
+	// Logger logs the start and end of workspaces. Nil discards.
 	Logger *slog.Logger
-	// HTTP also serves the sessions to principals with tokens. Nil means only the Unix socket.
+	// HTTP also serves the workspaces to principals with tokens. Nil means only the Unix socket.
 	HTTP *HTTPListener
 	// SocketTokens are the tokens of the requests on the Unix socket. Nil means that these requests
 	// need no token and come from the operating-system user.
 	SocketTokens *Tokens
 }
 
-// An OpenRequest says which session to open.
+// An OpenRequest says which workspace to open.
 type OpenRequest struct {
 	Principal string // name of the owner; empty for the operating-system user
 	Name      string
@@ -127,12 +128,12 @@ type OpenRequest struct {
 	// Limit must be called before each call of a tool, and release when the call has ended. It
 	// waits while too many calls are running, and returns ErrBackpressure if that takes too long.
 	Limit func(ctx context.Context) (release func(), err error)
-	// Close closes the session, but no later session with its name. The errors of running calls, and
-	// of the next ones of its clients, give the reason.
+	// Close closes the workspace, but no later workspace with its name. The errors of running
+	// calls, and of the next ones of its clients, give the reason.
 	Close func(reason string) error
 }
 
-// A Server serves sessions. Its methods are safe for concurrent use.
+// A Server serves workspaces. Its methods are safe for concurrent use.
 type Server struct {
 	opts    Options
 	log     *slog.Logger
@@ -142,13 +143,13 @@ type Server struct {
 	calls   *callQueue
 	limits  timing.ProgramLimits // never changes
 
-	mu       sync.Mutex // guards the fields below
-	sessions map[sessionKey]*session
-	ended    endedSessions
-	openings openings
-	requests int         // in progress, and running calls
-	idle     *time.Timer // nil without an IdleTimeout
-	closed   bool
+	mu         sync.Mutex // guards the fields below
+	workspaces map[workspaceKey]*workspace
+	ended      endedWorkspaces
+	openings   openings
+	requests   int         // in progress, and running calls
+	idle       *time.Timer // nil without an IdleTimeout
+	closed     bool
 }
 
 // Status describes a running server.
@@ -156,7 +157,7 @@ type Status struct {
 	Version  string    `json:"version"`
 	PID      int       `json:"pid,omitempty"` // 0 for clients with a token
 	Started  time.Time `json:"started"`
-	Sessions int       `json:"sessions"`      // open sessions of the caller's principal
+	Sessions int       `json:"sessions"`      // open workspaces of the caller's principal
 	URL      string    `json:"url,omitempty"` // of Options.HTTP
 }
 
@@ -165,15 +166,15 @@ func New(opts Options) *Server {
 	opts.MaxSessions = cmp.Or(opts.MaxSessions, defaultMaxSessions)
 	s := &Server{
 		opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), started: time.Now(),
-		sessions: map[sessionKey]*session{}, calls: newCallQueue(cmp.Or(opts.MaxCalls, defaultMaxCalls())), limits: timing.Current().ProgramLimits,
+		workspaces: map[workspaceKey]*workspace{}, calls: newCallQueue(cmp.Or(opts.MaxCalls, defaultMaxCalls())), limits: timing.Current().ProgramLimits,
 	}
 	s.stopped, s.stop = context.WithCancel(context.Background())
 	return s
 }
 
 // Serve serves l until ctx is done, a client stops the server, or it has been idle for IdleTimeout.
-// Then it gives running calls two seconds to finish, and closes all sessions, which may take 15 s.
-// It closes l.
+// Then it gives running calls two seconds to finish, and closes all workspaces, which may take 15
+// s. It closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if s.opts.IdleTimeout > 0 {
 		s.mu.Lock()
@@ -248,7 +249,7 @@ func (s *Server) handler() http.Handler {
 		p := principalOf(r.Context())
 		reply(w, http.StatusOK, s.list(p, query["all"] && p == localUser))
 	})
-	mux.HandleFunc("PUT /v1/sessions/{name}", s.putSession)
+	mux.HandleFunc("PUT /v1/sessions/{name}", s.putWorkspace)
 	mux.HandleFunc("DELETE /v1/sessions/{name}", func(w http.ResponseWriter, r *http.Request) {
 		if err := s.Close(principalOf(r.Context()), r.PathValue("name"), "a client closed it"); err != nil {
 			fail(w, err)
@@ -256,8 +257,8 @@ func (s *Server) handler() http.Handler {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
-	mux.HandleFunc("POST /v1/sessions/{name}/stream", socketOnly(s.withSession(alwaysOpens, s.serveStream)))
-	mux.HandleFunc("/v1/sessions/{name}/tools/{tool}", s.withSession(opensUnlessEnded, serveTool))
+	mux.HandleFunc("POST /v1/sessions/{name}/stream", socketOnly(s.withWorkspace(alwaysOpens, s.serveStream)))
+	mux.HandleFunc("/v1/sessions/{name}/tools/{tool}", s.withWorkspace(opensUnlessEnded, serveTool))
 	for path, document := range map[string]func() any{"/v1/tools": s.opts.Tools, "/v1/openapi.json": s.opts.OpenAPI} {
 		if document != nil {
 			document := sync.OnceValue(document) // it is large
@@ -266,7 +267,7 @@ func (s *Server) handler() http.Handler {
 	}
 	mux.HandleFunc(mcpPath, s.serveMCP)
 	for _, path := range devToolsPaths {
-		mux.HandleFunc(path, s.withSession(opensUnlessEnded, (*session).ServeDevTools)) // a connected client uses the session
+		mux.HandleFunc(path, s.withWorkspace(opensUnlessEnded, (*workspace).ServeDevTools)) // a connected client uses the workspace
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -295,7 +296,7 @@ func (s *Server) finish() {
 	}
 }
 
-// status returns the state of the server, with the number of sessions of p.
+// status returns the state of the server, with the number of workspaces of p.
 func (s *Server) status(p *Principal) Status {
 	st := Status{Version: s.opts.Version, Started: s.started, Sessions: len(s.list(p, false))}
 	if p == localUser {
@@ -307,28 +308,28 @@ func (s *Server) status(p *Principal) Status {
 	return st
 }
 
-// openSessions returns the number of sessions of all principals.
-func (s *Server) openSessions() int {
+// openWorkspaces returns the number of workspaces of all principals.
+func (s *Server) openWorkspaces() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
-	for _, ses := range s.sessions {
-		if !ses.closing {
+	for _, ws := range s.workspaces {
+		if !ws.closing {
 			n++
 		}
 	}
 	return n
 }
 
-// list returns the sessions of p or, with all, of all principals, sorted by principal and name.
+// list returns the workspaces of p or, with all, of all principals, sorted by principal and name.
 func (s *Server) list(p *Principal, all bool) []Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	infos := []Info{}
-	for key, ses := range s.sessions {
-		if (all || key.principal == p.Name) && !ses.closing {
-			info := ses.info
-			info.Ends = s.ends(ses)
+	for key, ws := range s.workspaces {
+		if (all || key.principal == p.Name) && !ws.closing {
+			info := ws.info
+			info.Ends = s.ends(ws)
 			infos = append(infos, info)
 		}
 	}
@@ -340,28 +341,28 @@ func (s *Server) list(p *Principal, all bool) []Info {
 
 // serveMCP serves MCP's streamable HTTP transport.
 func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
-	use := sessionUseOf(r)
-	if use != mustBeOpen && principalOf(r.Context()).Settings != nil && !isMessage(r) { // it would open a session
+	use := workspaceUseOf(r)
+	if use != mustBeOpen && principalOf(r.Context()).Settings != nil && !isMessage(r) { // it would open a workspace
 		failMCP(w, r, errs.Errorf(errs.ErrBadArgs, "Send a JSON-RPC request.", "the body is not a JSON-RPC request"))
 		return
 	}
-	ses, release, err := s.use(r.Context(), clientOf(r), sessionOf(r), use)
+	ws, release, err := s.use(r.Context(), clientOf(r), workspaceOf(r), use)
 	if err != nil {
 		failMCP(w, r, err)
 		return
 	}
 	defer release()
-	ses.ServeHTTP(w, r)
+	ws.ServeHTTP(w, r)
 }
 
-// withSession returns a handler that uses the session of a request and serves the request, or writes
-// the error of one of them.
-func (s *Server) withSession(use sessionUse, serve func(*session, http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+// withWorkspace returns a handler that uses the workspace of a request and serves the request, or
+// writes the error of one of them.
+func (s *Server) withWorkspace(use workspaceUse, serve func(*workspace, http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ses, release, err := s.use(r.Context(), clientOf(r), sessionOf(r), use)
+		ws, release, err := s.use(r.Context(), clientOf(r), workspaceOf(r), use)
 		if err == nil {
 			defer release()
-			err = serve(ses, w, r)
+			err = serve(ws, w, r)
 		}
 		if err != nil {
 			fail(w, err)
@@ -370,18 +371,18 @@ func (s *Server) withSession(use sessionUse, serve func(*session, http.ResponseW
 }
 
 // serveTool serves one call of a tool, without MCP.
-func serveTool(ses *session, w http.ResponseWriter, r *http.Request) error {
-	ses.ServeTool(w, r, r.PathValue("tool"))
+func serveTool(ws *workspace, w http.ResponseWriter, r *http.Request) error {
+	ws.ServeTool(w, r, r.PathValue("tool"))
 	return nil
 }
 
 // devToolsPaths are the paths of the endpoint for CDP clients, as in Chromium.
 var devToolsPaths = []string{"/json", "/json/", "/devtools/"}
 
-// sessionUseOf returns how an MCP request uses its session. A request with Mcp-Session-Id continues
-// an MCP session, so it must not open a session. From protocol version 2026-07-28 on there are no
-// MCP sessions; the headers say whether a request is a call.
-func sessionUseOf(r *http.Request) sessionUse {
+// workspaceUseOf returns how an MCP request uses its workspace. A request with Mcp-Session-Id
+// continues an MCP session, so it must not open a workspace. From protocol version 2026-07-28 on
+// there are no MCP sessions; the headers say whether a request is a call.
+func workspaceUseOf(r *http.Request) workspaceUse {
 	switch {
 	case r.Method != http.MethodPost || r.Header.Get("Mcp-Session-Id") != "":
 		return mustBeOpen
@@ -416,7 +417,7 @@ func isMessage(r *http.Request) bool {
 	return err == nil && len(all) > 0 && !slices.ContainsFunc(all, func(m message) bool { return m.Version != "2.0" || m.Method == "" })
 }
 
-func (s *Server) putSession(w http.ResponseWriter, r *http.Request) {
+func (s *Server) putWorkspace(w http.ResponseWriter, r *http.Request) {
 	query, err := boolParameters(r.URL.RawQuery, "keep")
 	var settings Settings
 	if err == nil {

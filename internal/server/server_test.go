@@ -85,7 +85,7 @@ func start(t *testing.T, opts Options) *fixture {
 func serve(t *testing.T, opts Options, l net.Listener, release func(), client *Client) *fixture {
 	f := &fixture{Client: client, ended: make(chan error, 1)}
 	if opts.Open == nil {
-		opts.Open = func(r OpenRequest) (Session, error) {
+		opts.Open = func(r OpenRequest) (Workspace, error) {
 			f.opened.Add(1)
 			return fakeSession{r.Name, &f.closed}, nil
 		}
@@ -174,7 +174,7 @@ func (f *fixture) request(t *testing.T, session string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := sessionTransport{f.Client, session}.RoundTrip(req)
+	resp, err := workspaceTransport{f.Client, session}.RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestSessionSettingsConflict(t *testing.T) {
 
 func TestFailedOpenLeavesNoSession(t *testing.T) {
 	fails := true
-	f := start(t, Options{Open: func(r OpenRequest) (Session, error) {
+	f := start(t, Options{Open: func(r OpenRequest) (Workspace, error) {
 		if fails {
 			return nil, errs.Errorf(errs.ErrLaunchFailed, "Try again.", "no memory")
 		}
@@ -312,7 +312,7 @@ func TestIdleTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = time.Minute
 		release := make(chan struct{})
-		f, _ := startPipe(t, Options{IdleTimeout: timeout, Open: func(r OpenRequest) (Session, error) {
+		f, _ := startPipe(t, Options{IdleTimeout: timeout, Open: func(r OpenRequest) (Workspace, error) {
 			<-release
 			return fakeSession{r.Name, new(atomic.Int32)}, nil
 		}})

@@ -17,10 +17,10 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/typo"
 )
 
-// Settings are the settings of a session: the values of each flag by which a client opened it.
+// Settings are the settings of a workspace: the values of each flag by which a client opened it.
 type Settings map[string][]string
 
-// maxSettings bounds the body of a request that opens a session, in bytes.
+// maxSettings bounds the body of a request that opens a workspace, in bytes.
 const maxSettings = 1 << 20
 
 // readSettings reads the settings in the body of a request, a JSON object that maps each setting to
@@ -79,8 +79,8 @@ func boolParameters(query string, names ...string) (map[string]bool, error) {
 // privateSettings are the settings whose values can contain tokens and passwords.
 var privateSettings = []string{"--cdp-endpoint", "--proxy", "browsers"}
 
-// check returns an error that names the differences between the settings s of the open session and
-// those of a later client.
+// check returns an error that names the differences between the settings s of the open workspace
+// and those of a later client.
 func (s Settings) check(name string, later Settings) error {
 	var all []string
 	for _, flag := range s.differences(later) {

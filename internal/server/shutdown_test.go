@@ -70,10 +70,10 @@ func (s *drainSession) Close(string) error {
 // to the call.
 func startDraining(t *testing.T) (*fixture, *drainSession, <-chan string) {
 	t.Helper()
-	ses := &drainSession{called: make(chan struct{}), proceed: make(chan struct{}), closed: make(chan struct{})}
-	f, socket := startPipe(t, Options{Open: func(r OpenRequest) (Session, error) {
-		ses.limit = r.Limit
-		return ses, nil
+	ws := &drainSession{called: make(chan struct{}), proceed: make(chan struct{}), closed: make(chan struct{})}
+	f, socket := startPipe(t, Options{Open: func(r OpenRequest) (Workspace, error) {
+		ws.limit = r.Limit
+		return ws, nil
 	}})
 	if err := f.OpenSession(t.Context(), "a", nil, false); err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func startDraining(t *testing.T) (*fixture, *drainSession, <-chan string) {
 		if err != nil {
 			return err.Error()
 		}
-		resp, err := sessionTransport{f.Client, "a"}.RoundTrip(req)
+		resp, err := workspaceTransport{f.Client, "a"}.RoundTrip(req)
 		if err != nil {
 			return err.Error()
 		}
@@ -101,15 +101,15 @@ func startDraining(t *testing.T) (*fixture, *drainSession, <-chan string) {
 	}
 	openStream(t, socket, "a")
 	go func() { response <- send(http.MethodPost) }()
-	<-ses.called
-	return f, ses, response
+	<-ws.called
+	return f, ws, response
 }
 
 // TestStopDrainsCalls checks that a running call finishes when the server stops, and that clients
 // which wait for messages do not delay the end.
 func TestStopDrainsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, ses, response := startDraining(t)
+		f, ws, response := startDraining(t)
 		start := time.Now()
 		if err := f.Stop(t.Context()); err != nil {
 			t.Fatal(err)
@@ -118,11 +118,11 @@ func TestStopDrainsCalls(t *testing.T) {
 		select {
 		case err := <-f.ended:
 			t.Fatalf("the server ended during a call: %v", err)
-		case <-ses.closed:
+		case <-ws.closed:
 			t.Fatal("the session was closed during a call")
 		default:
 		}
-		close(ses.proceed)
+		close(ws.proceed)
 		if got := <-response; !strings.HasPrefix(got, "200 result") {
 			t.Errorf("the call returned %s", got)
 		}
@@ -138,12 +138,12 @@ func TestStopDrainsCalls(t *testing.T) {
 // TestStopEndsLongCalls checks that a call which does not finish in time is ended.
 func TestStopEndsLongCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, ses, response := startDraining(t)
+		f, ws, response := startDraining(t)
 		start := time.Now()
 		if err := f.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		<-ses.closed
+		<-ws.closed
 		if d := time.Since(start); d != timing.Default().ServerDrain {
 			t.Errorf("the call had %v", d)
 		}
@@ -209,14 +209,14 @@ func TestStopWithHalfOpenConnections(t *testing.T) {
 // drains.
 func TestStopRejectsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, ses, response := startDraining(t)
+		f, ws, response := startDraining(t)
 		if err := f.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait() // until Serve has noticed
-		_, err := ses.limit(t.Context())
+		_, err := ws.limit(t.Context())
 		wantError(t, err, errs.ErrNoBackend, "the server is stopping")
-		close(ses.proceed)
+		close(ws.proceed)
 		<-response
 		if err := <-f.ended; err != nil {
 			t.Error(err)

@@ -25,7 +25,7 @@ func servePipe(t *testing.T) (l *pipeListener, closed <-chan time.Time) {
 func servePipeTLS(t *testing.T, config *tls.Config) (l *pipeListener, closed <-chan time.Time) {
 	listener, l := listenPipe(t)
 	listener.tls = config
-	serve := listener.start(New(Options{Open: func(r OpenRequest) (Session, error) { return endlessSession{failed: make(chan error, 1)}, nil }}))
+	serve := listener.start(New(Options{Open: func(r OpenRequest) (Workspace, error) { return endlessSession{failed: make(chan error, 1)}, nil }}))
 	times := make(chan time.Time, 4*maxConnections)
 	serverState := listener.web.ConnState
 	listener.web.ConnState = func(conn net.Conn, state http.ConnState) {
@@ -131,8 +131,8 @@ func TestHTTP2SlowClients(t *testing.T) {
 	})
 }
 
-// TestHTTP2RequestsOfPrincipal checks that the requests in progress of a principal are limited on all
-// its connections together, and that other principals are served.
+// TestHTTP2RequestsOfPrincipal checks that the requests in progress of a principal are limited on
+// all its connections together, and that other principals are served.
 func TestHTTP2RequestsOfPrincipal(t *testing.T) {
 	site := httptest.NewTLSServer(http.NotFoundHandler()) // has a certificate
 	site.Close()

@@ -47,7 +47,7 @@ func Listen(ctx context.Context, dataDir string) (*Socket, error) {
 }
 
 // Release closes the socket and lets another server use the data directory. The caller has closed
-// everything that uses the directory, such as the browsers of the sessions.
+// everything that uses the directory, such as the browsers of the workspaces.
 func (s *Socket) Release() {
 	s.Close()
 	s.unlock()

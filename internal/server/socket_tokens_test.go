@@ -8,8 +8,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 )
 
-// TestSocketTokens checks that a client with a token reaches only the session that the server opened
-// for its principal, and that one without a valid token reaches nothing.
+// TestSocketTokens checks that a client with a token reaches only the session that the server
+// opened for its principal, and that one without a valid token reaches nothing.
 func TestSocketTokens(t *testing.T) {
 	tokens := new(Tokens)
 	f := start(t, Options{SocketTokens: tokens})

@@ -25,7 +25,7 @@ type TokenEntry struct {
 	Name string
 	// Digest is the SHA-256 of the token.
 	Digest [sha256.Size]byte
-	// Settings are the settings of the sessions, by flag without dashes.
+	// Settings are the settings of the workspaces, by flag without dashes.
 	Settings Settings
 	// MaxSessions is 0 if the file does not set it.
 	MaxSessions int

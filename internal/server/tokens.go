@@ -70,8 +70,8 @@ func (t *Tokens) Remove(p *Principal) {
 }
 
 // authenticate returns a handler that serves the requests with a token, as those of its principal.
-// They can only read the status of the server and connect to the default session, so they have no
-// body, and no session remains that Close does not know.
+// They can only read the status of the server and connect to the default workspace, so they have no
+// body, and no workspace remains that Close does not know.
 func (t *Tokens) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		t.mu.Lock()

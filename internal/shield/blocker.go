@@ -34,7 +34,7 @@ type Blocker struct {
 	tree   *frames.Tree
 	client *frames.Client
 
-	mu       sync.Mutex // guards the fields below
+	mu       sync.Mutex // guards the fields below; as Shield.mu, it is acquired after the lock of the tree
 	sources  []string   // scripts that run in each new document
 	scripts  map[*cdpconn.Session][]*cdpconn.Pending
 	required []requirement   // commands that must complete before input is sent
@@ -55,8 +55,8 @@ type sentInput struct {
 }
 
 // unhandled returns the inputs that a document may still receive, so that denied documents must
-// stay blocked. Chromium never confirms an input whose frame was replaced, so an input also counts as
-// handled if all documents of the tab respond to a script that was sent BlockTime after it.
+// stay blocked. Chromium never confirms an input whose frame was replaced, so an input also counts
+// as handled if all documents of the tab respond to a script that was sent BlockTime after it.
 func (b *Blocker) unhandled() (pending []sentInput) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -194,8 +194,8 @@ func (b *Blocker) renew() {
 }
 
 // probe runs a script in all documents and waits for the responses. The script blocks denied
-// documents for another BlockTime and, after the end of the call, unblocks documents that the client
-// may act on and that loaded since. probe returns false if all input has been handled.
+// documents for another BlockTime and, after the end of the call, unblocks documents that the
+// client may act on and that loaded since. probe returns false if all input has been handled.
 func (b *Blocker) probe(ctx context.Context) bool {
 	docs, start := b.tree.Documents(), time.Now()
 	reachable := make([]bool, len(docs))
@@ -314,10 +314,10 @@ func (b *Blocker) recordBlocked(d *frames.Document, kind string) {
 	}
 }
 
-// Err returns ErrPolicyDenied if input was blocked in a document that it may not reach. A document that
-// has just loaded also blocks input, until it is admitted.
+// Err returns ErrPolicyDenied if input was blocked in a document that it may not reach. A document
+// that has just loaded also blocks input, until it is admitted.
 func (b *Blocker) Err(ctx context.Context) error {
-	ctx = context.WithoutCancel(ctx) // a gate that is not asked in time would deny
+	ctx = context.WithoutCancel(ctx) // a gate whose context has expired would deny
 	b.mu.Lock()
 	blocked, progress := slices.Clone(b.blocked), b.progress
 	b.mu.Unlock()
@@ -436,8 +436,8 @@ func (b *Blocker) uninstall() {
 	}
 }
 
-// runAll starts a script in documents and returns the pending commands, except of documents that are
-// gone.
+// runAll starts a script in documents and returns the pending commands, except of documents that
+// are gone.
 func runAll(ctx context.Context, docs []*frames.Document, script string, await bool) (started []requirement) {
 	for _, d := range docs {
 		if p, err := d.StartFunction(ctx, frames.FunctionCall{Function: script, Await: await}); err == nil {

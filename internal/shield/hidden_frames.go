@@ -90,10 +90,10 @@ func (h *FrameHider) hide(ctx context.Context) error {
 	var err error
 	for i, f := range h.frames {
 		if pending[i], err = f.doc.StartFunction(limit, frames.FunctionCall{Function: deniedscripts.HideContent, ByValue: true, Await: true}); err != nil {
-			return h.failure(ctx, err)
+			return h.failure(ctx, f.doc.Failure(err))
 		}
 		if f.pending, err = f.doc.StartFunction(limit, frames.FunctionCall{Function: deniedscripts.WaitHidden, ByValue: true, Await: true}); err != nil {
-			return h.failure(ctx, err)
+			return h.failure(ctx, f.doc.Failure(err))
 		}
 	}
 	for i, f := range h.frames {
@@ -226,7 +226,8 @@ type FrameElement struct {
 	ID  int
 }
 
-// Elements returns the elements of the hidden frames, except those that are not known. h may be nil.
+// Elements returns the elements of the hidden frames, except those that are not known. h may be
+// nil.
 func (h *FrameHider) Elements() (list []FrameElement) {
 	if h == nil {
 		return nil
@@ -279,8 +280,8 @@ func (h *FrameHider) startShow(ctx context.Context) []*cdpconn.Pending {
 	return pending
 }
 
-// Capture calls take until no frame with old content was in view, and shows the content again. If h is
-// nil, it only calls take.
+// Capture calls take until no frame with old content was in view, and shows the content again. If h
+// is nil, it only calls take.
 func (h *FrameHider) Capture(ctx context.Context, take func() error) error {
 	if h == nil {
 		return take()

@@ -1,5 +1,5 @@
-// Package shield keeps the documents that a client may not act on out of its input, and those that it
-// may not read out of its screenshots.
+// Package shield prevents input from reaching documents that a client may not act on, and
+// screenshots from showing those that it may not read.
 package shield
 
 import (
@@ -12,13 +12,16 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
-// A Shield is the input blocking of a tab. Its methods are safe for concurrent use.
+// A Shield blocks the input of a tab in the documents that the client may not act on. Its methods
+// are safe for concurrent use.
 type Shield struct {
 	tree     *frames.Tree
 	attacher frameAttacher
 	wg       sync.WaitGroup
 
-	mu        sync.Mutex  // guards the fields below; may be held while Blocker.mu is acquired
+	// mu guards the fields below. It may be acquired while the frame tree is locked, and held while
+	// Blocker.mu is acquired. The tree must not be locked while it is held.
+	mu        sync.Mutex
 	blocker   *Blocker    // nil while no call sends input
 	late      []sentInput // input that the browser had not confirmed when its call ended
 	unblocked time.Time   // when the last blocker ended
@@ -27,7 +30,8 @@ type Shield struct {
 // New returns the Shield of a tab.
 func New(tree *frames.Tree) *Shield { return &Shield{tree: tree} }
 
-// WaitIdle waits until the goroutines of the Shield have returned, which happens after the target is gone.
+// WaitIdle waits until the goroutines of the Shield have returned, which happens after the target
+// is gone.
 func (s *Shield) WaitIdle() { s.wg.Wait() }
 
 // AttachFrames starts to attach to the out-of-process iframes of a CDP session. Input is blocked in
@@ -38,8 +42,8 @@ func (s *Shield) AttachFrames(ctx context.Context, sess *cdpconn.Session) (*cdpc
 	return s.attacher.send(ctx, sess)
 }
 
-// HasPaused reports whether the frames and workers of a CDP session ever had to wait for us. Otherwise
-// only another CDP client can have made a worker wait, and resumes it itself.
+// HasPaused reports whether the frames and workers of a CDP session ever had to wait for us.
+// Otherwise only another CDP client can have made a worker wait, and resumes it itself.
 func (s *Shield) HasPaused(sess *cdpconn.Session) bool {
 	s.attacher.mu.Lock()
 	defer s.attacher.mu.Unlock()
@@ -147,8 +151,8 @@ func (s *Shield) EndCall() {
 	}
 }
 
-// DocumentCreated unblocks a document that loaded while a call sent input, but was reported only after
-// the call. The returned function, if any, must be called without the lock of the tree.
+// DocumentCreated unblocks a document that loaded while a call sent input, but was reported only
+// after the call. The returned function, if any, must be called without the lock of the tree.
 func (s *Shield) DocumentCreated(d *frames.Document) (after func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -178,8 +178,8 @@ func (s *Store) cookiesFor(ctx context.Context, url string) ([]*network.Cookie, 
 	return slices.DeleteFunc(res.Cookies, func(c *network.Cookie) bool { return c.PartitionKeyOpaque }), nil
 }
 
-// RequestCookies returns the cookies that the browser would send to url, in any order. It does not ask the
-// gate.
+// RequestCookies returns the cookies that the browser would send to url, in any order. It does not
+// check with the gate.
 func (s *Store) RequestCookies(ctx context.Context, url string) ([]*http.Cookie, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.client.Tree.Timing().Read)
 	defer cancel()

@@ -18,8 +18,8 @@ type Options struct {
 	Navigate func(ctx context.Context, url string) error
 }
 
-// A Store is what the site of a tab's top document stores in the browser, for one client. Its methods
-// are safe for concurrent use.
+// A Store is what the site of a tab's top document stores in the browser, for one client. Its
+// methods must be called one at a time, as the calls on a tab are.
 type Store struct {
 	client *frames.Client
 	opts   Options

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -93,11 +94,37 @@ func (b *Browser) Click(t testing.TB, session, selector, text string) {
 	t.Helper()
 	await.Until(t, fmt.Sprintf("%s %q", selector, text), func() bool {
 		var done bool
-		b.Eval(t, session, fmt.Sprintf(`(() => {
-			const e = [...document.querySelectorAll(%q)].find((e) => e.textContent.trim() === %q && !e.disabled);
-			e?.click();
-			return !!e;
-		})()`, selector, text), &done)
+		b.Eval(t, session, withElement(selector, text, "e?.click(); return !!e"), &done)
 		return done
 	})
+}
+
+// ClickAndClose clicks an element of a target that may close with the click, so that the browser never
+// responds to it.
+func (b *Browser) ClickAndClose(t testing.TB, target Target, selector, text string) {
+	t.Helper()
+	b.WithSession(t, target.ID, func(session string) {
+		await.Until(t, fmt.Sprintf("%s %q", selector, text), func() bool {
+			var found bool
+			b.Eval(t, session, withElement(selector, text, "return !!e"), &found)
+			return found
+		})
+		clicked := b.Send(session, "Runtime.evaluate", map[string]any{"expression": withElement(selector, text, "e.click()"), "userGesture": true})
+		await.Until(t, target.URL+" to respond or close", func() bool {
+			select {
+			case <-clicked:
+				return true
+			default:
+			}
+			return !slices.ContainsFunc(b.Targets(t), func(x Target) bool { return x.ID == target.ID })
+		})
+	})
+}
+
+// withElement returns an expression that runs a script with the enabled element e that has a text.
+func withElement(selector, text, script string) string {
+	return fmt.Sprintf(`(() => {
+		const e = [...document.querySelectorAll(%q)].find((e) => e.textContent.trim() === %q && !e.disabled);
+		%s;
+	})()`, selector, text, script)
 }

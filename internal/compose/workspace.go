@@ -27,8 +27,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
-// A ServerSession is a session of the server. It implements server.Session.
-type ServerSession struct {
+// A Workspace is a workspace of the server. It implements server.Workspace.
+type Workspace struct {
 	*mcp.HTTPSession
 	stack    *stack
 	site     *siteRecorder // of a chat
@@ -38,15 +38,15 @@ type ServerSession struct {
 	principal, name string
 	record          audit.Recorder // the audit log; may be nil
 	desk            *handover.Desk
-	ended           context.Context // done when the session is being closed
+	ended           context.Context // done when the workspace is being closed
 	end             context.CancelFunc
 
 	mu      sync.Mutex // guards streams.Add against Close
 	streams sync.WaitGroup
 }
 
-// ServeStream implements server.Session. Each client has its own MCP session.
-func (s *ServerSession) ServeStream(stream io.ReadWriteCloser) error {
+// ServeStream implements server.Workspace. Each client has its own MCP session.
+func (s *Workspace) ServeStream(stream io.ReadWriteCloser) error {
 	s.mu.Lock()
 	if s.ended.Err() != nil {
 		s.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *ServerSession) ServeStream(stream io.ReadWriteCloser) error {
 	s.streams.Add(1)
 	s.mu.Unlock()
 	defer s.streams.Done()
-	// When the session closes, the input of the stream ends, as stdin does. The results of calls
+	// When the workspace closes, the input of the stream ends, as stdin does. The results of calls
 	// that have just ended are still sent, unless the client does not read them.
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -78,8 +78,8 @@ func (s *ServerSession) ServeStream(stream io.ReadWriteCloser) error {
 	return errors.Join(err, stream.Close())
 }
 
-// ServeDevTools implements server.Session.
-func (s *ServerSession) ServeDevTools(w http.ResponseWriter, r *http.Request) error {
+// ServeDevTools implements server.Workspace.
+func (s *Workspace) ServeDevTools(w http.ResponseWriter, r *http.Request) error {
 	if s.stack.cdp == nil {
 		return executor.Errorf(executor.ErrBadArgs, "Open it with --cdp-clients=multi and --unsafe-enable-eval.", "CDP clients are not enabled for the session")
 	}
@@ -87,7 +87,7 @@ func (s *ServerSession) ServeDevTools(w http.ResponseWriter, r *http.Request) er
 	return nil
 }
 
-// A sessionInput is the input of a stream. It ends when the session does.
+// A sessionInput is the input of a stream. It ends when the workspace does.
 type sessionInput struct {
 	io.ReadWriteCloser
 	ended context.Context
@@ -101,19 +101,19 @@ func (i *sessionInput) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// HasBrowser implements server.Session.
-func (s *ServerSession) HasBrowser() bool {
+// HasBrowser implements server.Workspace.
+func (s *Workspace) HasBrowser() bool {
 	st := s.stack.Status(s.ended)
 	return st.CDPAttached || st.ActiveTabID != "" || slices.ContainsFunc(st.Browsers, func(b executor.Browser) bool { return b.Open })
 }
 
-// HandedOver implements server.Session.
-func (s *ServerSession) HandedOver() bool {
+// HandedOver implements server.Workspace.
+func (s *Workspace) HandedOver() bool {
 	return slices.ContainsFunc(s.desk.Questions(), func(q executor.HandoverQuestion) bool { return q.Principal == s.principal && q.Session == s.name })
 }
 
-// Close implements server.Session.
-func (s *ServerSession) Close(reason string) error {
+// Close implements server.Workspace.
+func (s *Workspace) Close(reason string) error {
 	s.mu.Lock()
 	s.end()
 	s.mu.Unlock()
@@ -121,7 +121,7 @@ func (s *ServerSession) Close(reason string) error {
 	s.streams.Wait()
 	err = errors.Join(err, s.closeAll())
 	if s.pool != nil {
-		s.pool.CloseUnused(s.principal) // the session may have been the last one in its browser
+		s.pool.CloseUnused(s.principal) // the workspace may have been the last one in its browser
 	}
 	if s.record != nil {
 		s.record.Record(audit.Entry{Event: audit.EventClosed, Detail: reason})
@@ -130,35 +130,35 @@ func (s *ServerSession) Close(reason string) error {
 }
 
 // BridgePort returns the port of the bridge of a chat.
-func (s *ServerSession) BridgePort() int { return s.stack.bridge.Port() }
+func (s *Workspace) BridgePort() int { return s.stack.bridge.Port() }
 
 // AllowSite allows the site of u in a chat until revoke is called.
-func (s *ServerSession) AllowSite(u *policy.URL) (revoke func(), err error) {
+func (s *Workspace) AllowSite(u *policy.URL) (revoke func(), err error) {
 	return s.stack.guard.AllowSite(u)
 }
 
 // LastOrigin returns the origin of the last decision about a page of a chat, or "".
-func (s *ServerSession) LastOrigin() string {
+func (s *Workspace) LastOrigin() string {
 	if origin := s.site.last.Load(); origin != nil {
 		return *origin
 	}
 	return ""
 }
 
-// stoppedByUser is the reason in the errors of a session that the user stopped on the dashboard.
+// stoppedByUser is the reason in the errors of a workspace that the user stopped on the dashboard.
 const stoppedByUser = "the user stopped it on the dashboard"
 
-// An Opener opens the sessions of a server.
+// An Opener opens the workspaces of a server.
 type Opener struct {
 	Data         string                 // directory
 	Version      string                 // of the program
 	Installation string                 // bridge.Options.Installation
-	Pool         *chromium.Pool         // for sessions with a temporary profile
+	Pool         *chromium.Pool         // for workspaces with a temporary profile
 	Egress       *chromium.RemoteEgress // may be nil
 	Vault        *secrets.Vault
 	Profiles     *profilelease.Leases
 	usages       sessiondir.Usages
-	Audits       *AuditLogs                          // nil means that each session opens its own
+	Audits       *AuditLogs                          // nil means that each workspace opens its own
 	OwnHosts     []string                            // hosts of the server that are not loopback; pages must not reach them
 	Count        func(audit.Recorder) audit.Recorder // returns a recorder that counts entries and passes them on; may be nil
 	Board        *dashboard.Board
@@ -167,8 +167,8 @@ type Opener struct {
 	Log          *slog.Logger
 }
 
-// Open opens a session with the settings of its first client.
-func (o *Opener) Open(r server.OpenRequest) (server.Session, error) {
+// Open opens a workspace with the settings of its first client.
+func (o *Opener) Open(r server.OpenRequest) (server.Workspace, error) {
 	session, err := o.OpenFor(r, "")
 	if err != nil {
 		return nil, err
@@ -176,15 +176,16 @@ func (o *Opener) Open(r server.OpenRequest) (server.Session, error) {
 	return session, nil
 }
 
-// OpenFor opens a session. If chatAgent is not empty, the session is that of a chat with this agent.
-func (o *Opener) OpenFor(r server.OpenRequest, chatAgent string) (*ServerSession, error) {
+// OpenFor opens a workspace. If chatAgent is not empty, the workspace is that of a chat with this
+// agent.
+func (o *Opener) OpenFor(r server.OpenRequest, chatAgent string) (*Workspace, error) {
 	settings, err := cli.SessionSettings(r.Name, o.Data, r.Settings)
 	if err != nil {
 		return nil, asBadSettings(err)
 	}
 	settings.Version, settings.RemoteEgress = o.Version, o.Egress
 	settings.BlockDomain = append(settings.BlockDomain, o.OwnHosts...)
-	s := newSession(settings, o.Vault)
+	s := newSetup(settings, o.Vault)
 	s.closeTimeout = timing.Current().CloseTerminal
 	s.chatAgent, s.installation = chatAgent, o.Installation
 	s.limit, s.pool, s.auditLogs = r.Limit, o.Pool, o.Audits
@@ -238,9 +239,9 @@ func (o *Opener) OpenFor(r server.OpenRequest, chatAgent string) (*ServerSession
 	if err != nil {
 		return nil, errors.Join(err, closeAll())
 	}
-	one := &ServerSession{HTTPSession: h, stack: stack, site: site, closeAll: closeAll, pool: o.Pool, desk: o.Desk, principal: r.Principal, name: r.Name}
+	one := &Workspace{HTTPSession: h, stack: stack, site: site, closeAll: closeAll, pool: o.Pool, desk: o.Desk, principal: r.Principal, name: r.Name}
 	one.ended, one.end = context.WithCancel(ctx)
-	if o.Audits != nil && named != nil { // the log outlives the session
+	if o.Audits != nil && named != nil { // the log outlives the workspace
 		one.record = named
 		named.Record(audit.Entry{Event: audit.EventOpened})
 	}

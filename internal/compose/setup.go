@@ -1,5 +1,5 @@
-// Package compose makes executors, policies and MCP servers of the settings: for one client on stdin and
-// stdout, and for the sessions of a server.
+// Package compose makes executors, policies and MCP servers of the settings: for one client on
+// stdin and stdout, and for the sessions of a server.
 package compose
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
-// A session has the settings of a client, and what the process that serves it adds.
-type session struct {
+// A setup has the settings of a client, and what the process that serves it adds.
+type setup struct {
 	*cli.Settings
 	vault *secrets.Vault   // of the process
 	own   *secrets.Session // the secrets of the session; nil, which masks no value, if it has none
@@ -29,7 +29,7 @@ type session struct {
 	handover     mcp.HandoverOptions                 // the questions of the server, and the names of the session
 	closeTimeout time.Duration                       // replaces Timing.CloseBrowser if not 0
 
-	// Set by the server for a session.
+	// Set by the server for a workspace.
 	pool         *chromium.Pool  // of the sessions with temporary profiles
 	dirs         sessiondir.Dirs // of downloads and saved results
 	auditLogs    *AuditLogs
@@ -40,9 +40,9 @@ type session struct {
 	installation string                                                    // of the extension whose user has the chat
 }
 
-// newSession returns a session with the secrets of a process that its settings name.
-func newSession(s *cli.Settings, vault *secrets.Vault) *session {
-	one := &session{Settings: s, vault: vault}
+// newSetup returns a setup with the secrets of a process that its settings name.
+func newSetup(s *cli.Settings, vault *secrets.Vault) *setup {
+	one := &setup{Settings: s, vault: vault}
 	if !s.Secrets.None {
 		one.own = vault.Session(s.Secrets.Names)
 	}
@@ -50,7 +50,7 @@ func newSession(s *cli.Settings, vault *secrets.Vault) *session {
 }
 
 // secretsOfCalls returns the secrets that calls may use, or nil if there are none.
-func (s *session) secretsOfCalls() executor.Secrets {
+func (s *setup) secretsOfCalls() executor.Secrets {
 	if s.own == nil {
 		return nil
 	}

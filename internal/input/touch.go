@@ -1,0 +1,42 @@
+package input
+
+import (
+	"context"
+	"fmt"
+
+	cdpinput "github.com/chromedp/cdproto/input"
+)
+
+// tap touches a point and lifts the finger. If the touch fails, it cancels the touch.
+func (a *Actor) tap(ctx context.Context, x, y float64) error {
+	events := tapEvents(x, y, 0)
+	if err := a.input(ctx, cdpinput.CommandDispatchTouchEvent, events[0]); err != nil {
+		_, _ = a.StartInput(context.WithoutCancel(ctx), cdpinput.CommandDispatchTouchEvent, touchCancel)
+		return fmt.Errorf("touching the page: %w", err)
+	}
+	return a.input(ctx, cdpinput.CommandDispatchTouchEvent, events[1])
+}
+
+// A touchEvent holds the parameters of Input.dispatchTouchEvent.
+type touchEvent struct {
+	Type      cdpinput.DispatchTouchEventType `json:"type"`
+	Points    []touchPoint                    `json:"touchPoints"` // not nil; empty when the finger is lifted
+	Modifiers int64                           `json:"modifiers"`
+}
+
+// A touchPoint is a finger on the page.
+type touchPoint struct {
+	X float64 `json:"x"`
+	Y float64 `json:"y"`
+}
+
+// tapEvents returns the events of a tap at a point.
+func tapEvents(x, y float64, modifiers int64) [2]touchEvent {
+	return [2]touchEvent{
+		{cdpinput.DispatchTouchEventTypeTouchStart, []touchPoint{{x, y}}, modifiers},
+		{cdpinput.DispatchTouchEventTypeTouchEnd, []touchPoint{}, modifiers},
+	}
+}
+
+// touchCancel is the parameters of the event that cancels all touches without an effect.
+var touchCancel = touchEvent{Type: cdpinput.DispatchTouchEventTypeTouchCancel, Points: []touchPoint{}}
