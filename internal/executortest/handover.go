@@ -279,7 +279,8 @@ func (s *suite) handover(t *testing.T) {
 		c.must(c.page().Type(c.ctx, css("#code"), "new", &executor.TypeOptions{Clear: true}))
 	})
 	s.page(t, "what is entered in a page that the user leaves is masked when the page is restored", "click.html", func(c *testCase) {
-		// Chrome may evict any page from the bfcache, and then loads it again.
+		// Chrome may evict any page from the bfcache. It then loads the page again, and fills in its
+		// fields only if it had already stored them.
 		var city string
 		for round := 1; ; round++ {
 			c.must(c.page().Navigate(c.ctx, c.url("handover-back.html?"+strconv.Itoa(round)), nil))
@@ -293,7 +294,6 @@ func (s *suite) handover(t *testing.T) {
 			if shown := c.await("pageshow", "first"); shown.Value == "cached" {
 				break
 			}
-			c.wantMasked("831942", "filled in")
 		}
 		if text := c.text(nil); !strings.Contains(text, "you entered •••• and ••••") {
 			c.Errorf("the restored page: %s", text)
