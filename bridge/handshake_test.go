@@ -42,9 +42,7 @@ func TestWelcome(t *testing.T) {
 	if err := conn.Call(t.Context(), wire.MethodPing, nil, nil); !errors.Is(err, errs.ErrExtensionDisconnected) {
 		t.Errorf("a call after the end: %v", err)
 	}
-	if n := len(s.Instances()); n != 0 {
-		t.Errorf("%d connections are left", n)
-	}
+	await.Until(t, "the connection to be removed", func() bool { return len(s.Instances()) == 0 })
 }
 
 // TestInstanceIDs checks that an installation keeps its instance id while its browser runs, and
