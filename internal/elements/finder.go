@@ -159,7 +159,7 @@ func (f *Finder) Query(ctx context.Context, selector string, op executor.Operati
 	}
 	hidden, shown := make(map[cdp.FrameID]*Element), make(map[cdp.FrameID]*Element) // the first match in each document
 	total := 0
-	for _, d := range f.SameOrigin(ctx, top, op) {
+	for _, d := range f.sameOrigin(ctx, top, op) {
 		var got queryResult
 		if err := d.Call(ctx, &got, "query", selector, map[string]any{"limit": 50}); err != nil {
 			if errors.Is(err, frames.ErrDocumentGone) && !d.IsTop() {
@@ -259,7 +259,7 @@ func (f *Finder) exposeClosedContent(ctx context.Context, op executor.Operation)
 		return false
 	}
 	found := false
-	for _, d := range f.SameOrigin(ctx, top, op) {
+	for _, d := range f.sameOrigin(ctx, top, op) {
 		var ids []int
 		if d.Call(ctx, &ids, "closedCandidates") == nil {
 			found = ExposeClosedShadowRoots(ctx, d, ids) || found
@@ -271,9 +271,9 @@ func (f *Finder) exposeClosedContent(ctx context.Context, op executor.Operation)
 	return found
 }
 
-// SameOrigin returns top and the documents below it that have the same origin and that the gate
+// sameOrigin returns top and the documents below it that have the same origin and that the gate
 // allows op on.
-func (f *Finder) SameOrigin(ctx context.Context, top *frames.Document, op executor.Operation) []*frames.Document {
+func (f *Finder) sameOrigin(ctx context.Context, top *frames.Document, op executor.Operation) []*frames.Document {
 	list := []*frames.Document{top}
 	for _, d := range f.client.Tree.Documents() {
 		if d.IsTop() || d.Origin != top.Origin || d.Origin == executor.OriginOpaque {
@@ -292,7 +292,7 @@ func (el *Element) Note() string {
 	if el.matches > 1 {
 		note := fmt.Sprintf("%d elements match; the first visible one was used", el.matches)
 		if el.item != "" {
-			note += "," + InItem(el.item)
+			note += "," + inItem(el.item)
 		}
 		return note
 	}

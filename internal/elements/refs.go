@@ -82,8 +82,8 @@ func (r *Refs) For(n frames.Node, l Description) executor.Ref {
 	return ref
 }
 
-// RecordDescription records that the client received another description of a ref.
-func (r *Refs) RecordDescription(ref executor.Ref, l Description) {
+// recordDescription records that the client received another description of a ref.
+func (r *Refs) recordDescription(ref executor.Ref, l Description) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.nodes[ref]; ok {

@@ -46,11 +46,11 @@ type shownAs struct {
 
 // String returns the description as messages show it.
 func (s shownAs) String() string {
-	return Description{Role: s.Role, Name: s.Name}.String() + InItem(s.Item)
+	return Description{Role: s.Role, Name: s.Name}.String() + inItem(s.Item)
 }
 
-// InItem returns a text that says which item an element is in, or "" if text is "".
-func InItem(text string) string {
+// inItem returns a text that says which item an element is in, or "" if text is "".
+func inItem(text string) string {
 	if text = itemExcerpt(text); text == "" {
 		return ""
 	}
@@ -180,7 +180,7 @@ func (f *Finder) ReceiveChange(s *ShownElement, c *Change) string {
 	if s.Ref == "" {
 		return fmt.Sprintf("%s is now %s", c.Was, c.Now)
 	}
-	f.refs.RecordDescription(s.Ref, Description{Role: c.Now.Role, Name: c.Now.Name, At: c.At})
+	f.refs.recordDescription(s.Ref, Description{Role: c.Now.Role, Name: c.Now.Name, At: c.At})
 	s.At = c.At
 	return fmt.Sprintf("%s is now %s", s.Ref, c.Now)
 }

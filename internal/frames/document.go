@@ -299,7 +299,7 @@ func (d *Document) Wait(ctx context.Context, p *cdpconn.Pending, result any) err
 	defer cancel()
 	var grace <-chan time.Time
 	for {
-		changed, err := d.tree.Obstruction()
+		changed, err := d.tree.obstruction()
 		if err != nil && !notify.IsClosed(p.Done()) { // unless the response arrived earlier
 			return err
 		}
@@ -324,7 +324,7 @@ func (d *Document) Wait(ctx context.Context, p *cdpconn.Pending, result any) err
 // [Document.Wait], it does not give the command up when ctx is done.
 func (d *Document) AwaitResponse(ctx context.Context, p *cdpconn.Pending) error {
 	for {
-		changed, err := d.tree.Obstruction()
+		changed, err := d.tree.obstruction()
 		switch {
 		case notify.IsClosed(p.Done()):
 			return d.Failure(p.Wait(ctx, nil))
@@ -418,6 +418,15 @@ func (t *Tree) LastTitle() NotedTitle {
 // AwaitReplaced waits until another document has replaced d in its frame.
 func (d *Document) AwaitReplaced(ctx context.Context) error {
 	return d.tree.Await(ctx, func(s *State) (bool, error) { return !s.shows(d), nil })
+}
+
+// PollInterval is how often a wait checks again if nothing changes in the DOM: a class, a value, the
+// size of the page or the time may matter.
+const PollInterval = 100 * time.Millisecond
+
+// AwaitChange waits until the DOM of d changes, for at most PollInterval.
+func (d *Document) AwaitChange(ctx context.Context) error {
+	return d.Call(ctx, nil, "nextChange", PollInterval.Milliseconds())
 }
 
 // TimeoutAs returns an ErrTimeout that names what was waited for if err is an exceeded deadline. It

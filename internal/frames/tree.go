@@ -205,9 +205,9 @@ func (t *Tree) Sleep(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// Obstruction returns why the page does not respond to commands, or nil if it does: the tab cannot
+// obstruction returns why the page does not respond to commands, or nil if it does: the tab cannot
 // be used, or a dialog blocks it. changed is closed at the next change.
-func (t *Tree) Obstruction() (changed <-chan struct{}, err error) {
+func (t *Tree) obstruction() (changed <-chan struct{}, err error) {
 	s := t.Lock()
 	defer s.Unlock()
 	return t.changed.Changed(), cmp.Or(s.Unusable(), t.observer.Blocked())

@@ -8,7 +8,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
-	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
 // actionOf returns the result of an action that act has run.
@@ -57,7 +57,7 @@ func (a *Actor) act(ctx context.Context, target executor.Target, opts actOptions
 	}
 	effects.Hung = note == pageBusyNote
 	changes, err := w.Finish(ctx)
-	changes.Note = pagetext.JoinNotes(el.Note(), note, changes.Note)
+	changes.Note = phrase.Notes(el.Note(), note, changes.Note)
 	return changes, err
 }
 

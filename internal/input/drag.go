@@ -12,7 +12,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
-	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
 // dragSteps is the number of moves of a drag from one end to the other. Sortable lists and
@@ -48,7 +48,7 @@ func (a *Actor) Drag(ctx context.Context, from, to executor.Target, opts *execut
 		return nil, err
 	}
 	if stayed && res.Drop != executor.DragRejected {
-		res.Note = pagetext.JoinNotes(res.Note, "the dragged element did not move")
+		res.Note = phrase.Notes(res.Note, "the dragged element did not move")
 	}
 	return res, nil
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
-	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
 // FillForm fills fields in order and then submits.
@@ -46,7 +46,7 @@ func (a *Actor) FillForm(ctx context.Context, fields []executor.Field, opts *exe
 	}
 	var err error
 	res.Changes, err = w.Finish(ctx)
-	res.Note = pagetext.JoinNotes(pagetext.JoinNotes(notes...), note, res.Note)
+	res.Note = phrase.Notes(phrase.Notes(notes...), note, res.Note)
 	return res, err
 }
 
@@ -69,7 +69,7 @@ func (a *Actor) submit(ctx context.Context, effects *Effects, o executor.FillOpt
 	}
 	effects.Entered = nil // a form that was sent may clear its fields
 	note, err = a.clickElement(ctx, el, executor.ButtonLeft, 1, 0)
-	return pagetext.JoinNotes(el.Shown.NewName(), note), err == nil && !effects.Invalid, err
+	return phrase.Notes(el.Shown.NewName(), note), err == nil && !effects.Invalid, err
 }
 
 // fillError adds to err the field that it is about, or the submit button if name is empty, and the
@@ -101,7 +101,7 @@ func (a *Actor) fillOne(ctx context.Context, effects *Effects, name string, f ex
 	if err != nil {
 		return "", err
 	}
-	defer func() { note = pagetext.JoinNotes(el.Shown.NewName(), note) }()
+	defer func() { note = phrase.Notes(el.Shown.NewName(), note) }()
 	text, isText := f.Value.(string)
 	var unknown string
 	if isText {
@@ -121,7 +121,7 @@ func (a *Actor) fillOne(ctx context.Context, effects *Effects, name string, f ex
 		return "", err
 	}
 	field, info := el.withID(at.field.ID), at.field
-	defer func() { note = pagetext.JoinNotes(unknown, note) }()
+	defer func() { note = phrase.Notes(unknown, note) }()
 	switch info.Kind {
 	case "text", "editable", "value":
 		if !isText {

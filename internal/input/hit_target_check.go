@@ -18,6 +18,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
 // A hitTargetCheck verifies which element receives input.
@@ -293,7 +294,7 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 		e.File, e.Invalid = got.File && want.last == "click", len(got.Invalid) > 0
 	}
 	note, err = c.verify(ctx, got, want)
-	return pagetext.JoinNotes(note, invalidNote(got.Invalid)), false, err
+	return phrase.Notes(note, invalidNote(got.Invalid)), false, err
 }
 
 // awaitTap waits until the click of a tap has arrived, or the page has prevented it.

@@ -14,7 +14,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/keys"
-	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 )
 
@@ -56,7 +56,7 @@ func (a *Actor) Press(ctx context.Context, name string, opts *executor.PressOpti
 		return nil, err
 	}
 	changes, err := w.Finish(ctx)
-	changes.Note = pagetext.JoinNotes(note, changes.Note)
+	changes.Note = phrase.Notes(note, changes.Note)
 	return &executor.Action{OK: true, Changes: changes}, err
 }
 

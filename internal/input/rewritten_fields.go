@@ -7,6 +7,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
 // An EnteredField is a field into which an action entered text.
@@ -44,7 +45,7 @@ func (a *Actor) RewrittenFields(ctx context.Context, entered []*EnteredField) (n
 		}
 		notes = append(notes, note)
 	}
-	return pagetext.JoinNotes(notes...), read
+	return phrase.Notes(notes...), read
 }
 
 // lostField returns ErrNotActionable if a field has lost the text that the action entered. A

@@ -11,7 +11,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
-	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
 )
 
@@ -182,7 +182,7 @@ func (a *Actor) fillSecret(ctx context.Context, el *element, t *secretText) (not
 	if err == nil && !got.kept {
 		err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(got.note), Hint: "Take a snapshot to see what the page did."}
 	}
-	return pagetext.JoinNotes(t.note, got.note), err
+	return phrase.Notes(t.note, got.note), err
 }
 
 // secretProblem returns the error for a field in which a secret was not entered, or nil.

@@ -19,17 +19,13 @@ type element struct {
 	submits        bool     // a press on it is expected to submit a form
 }
 
-// withID returns el with another node of its document, as the field that it contains.
+// withID returns el with another node of its document, such as the field that it contains.
 func (el *element) withID(id int) *element {
 	node, copied := *el.Element, *el
 	node.ID = id
 	copied.Element = &node
 	return &copied
 }
-
-// pollInterval is how often waitForElement searches again if no DOM mutation occurs: a class or the
-// size of the page may matter.
-const pollInterval = 100 * time.Millisecond
 
 // waitForElement finds the element of a target for an action: it waits for the selector to match,
 // for Timing.Selector or, if useFullTimeout is set, until ctx is done.
@@ -55,7 +51,7 @@ func (a *Actor) waitForElement(ctx context.Context, target executor.Target, useF
 			if isNew && errors.Is(err, frames.ErrDocumentGone) {
 				continue // search the new document
 			}
-			derr = d.Call(ctx, nil, "nextChange", pollInterval.Milliseconds())
+			derr = d.AwaitChange(ctx)
 		}
 		switch {
 		case ctx.Err() != nil, !useFullTimeout && time.Since(since) > a.timing.Selector:

@@ -19,6 +19,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/keys"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 )
 
@@ -69,11 +70,11 @@ func (a *Actor) Type(ctx context.Context, target executor.Target, text string, o
 		if el.effects != nil && got.field != nil {
 			el.effects.Entered = append(el.effects.Entered, got.field)
 		}
-		got.note = pagetext.JoinNotes(given.note, got.note)
+		got.note = phrase.Notes(given.note, got.note)
 		switch {
 		case err != nil || !o.PressEnter:
 		case got.stopped || a.tree.Blocked() != nil:
-			got.note = pagetext.JoinNotes(got.note, "Enter was not pressed")
+			got.note = phrase.Notes(got.note, "Enter was not pressed")
 		default:
 			var sent bool
 			sent, err = a.pressChordChecked(ctx, el.Doc, &keys.Chord{Key: keys.Named("Enter")})
@@ -228,7 +229,7 @@ func (a *Actor) enterText(ctx context.Context, el *element, at *actionPoint, c *
 	}
 	got, err := a.readBack(ctx, field, first, readBackState{before: info, want: want, cleared: o.Clear, unconfirmedErr: err, rest: rest, keyEvents: o.KeyEvents})
 	if err == nil && got.note != "" {
-		got.note = pagetext.JoinNotes(got.note, rest)
+		got.note = phrase.Notes(got.note, rest)
 	}
 	return got, err
 }

@@ -97,7 +97,7 @@ func (v *View) autoClosedNote(ctx context.Context, count int) string {
 		}
 		notes = append(notes, fmt.Sprintf("%s was closed because the page was navigating", phrase.WithArticle(what)))
 	}
-	return strings.Join(notes, "; ")
+	return phrase.Notes(notes...)
 }
 
 // dialogErrorPattern matches the message of [dialogs.Dialog.Err].

@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
 // A handover is a navigation to a URL that the browser passes to another program.
@@ -65,5 +66,5 @@ func (v *View) handoversSince(ctx context.Context, count int) string {
 			notes = append(notes, note)
 		}
 	}
-	return strings.Join(notes, "; ")
+	return phrase.Notes(notes...)
 }

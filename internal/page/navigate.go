@@ -15,7 +15,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
-	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
 // Navigate loads url and waits until opts.Until is reached.
@@ -174,7 +174,7 @@ func (v *View) downloadNote(ctx context.Context, startedBefore int) string {
 	if d.More > 0 {
 		notes = append(notes, fmt.Sprintf("and %d more", d.More))
 	}
-	return pagetext.JoinNotes(notes...)
+	return phrase.Notes(notes...)
 }
 
 func describeDownload(d executor.Download) string {
@@ -251,10 +251,10 @@ func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOpti
 		if res.PDF {
 			nav.Note = notePDF
 		}
-		nav.Note = pagetext.JoinNotes(nav.Note, v.tab.truncatedNote())
+		nav.Note = phrase.Notes(nav.Note, v.tab.truncatedNote())
 		nav.Obstacle = v.tab.responseObstacle(nav.URL, nav.Title, nav.HTTPStatus)
 	}
-	nav.Note = pagetext.JoinNotes(nav.Note, v.autoClosedNote(ctx, passed))
+	nav.Note = phrase.Notes(nav.Note, v.autoClosedNote(ctx, passed))
 	return nav, nil
 }
 
@@ -319,7 +319,7 @@ func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until 
 			return nil
 		}
 		if !ok {
-			left = pollInterval
+			left = frames.PollInterval
 		}
 		if err := t.tree.Sleep(ctx, left); err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/input"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 	"github.com/chrome-mcp/chrome-mcp/internal/reading"
 )
 
@@ -143,7 +144,7 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 	}
 	blocked := ""
 	defer func() {
-		c.Note = pagetext.JoinNotes(rewritten, chooser, blocked, w.v.handoversSince(ctx, w.handovers), w.v.autoClosedNote(ctx, w.autoClosed), c.Note)
+		c.Note = phrase.Notes(rewritten, chooser, blocked, w.v.handoversSince(ctx, w.handovers), w.v.autoClosedNote(ctx, w.autoClosed), c.Note)
 	}()
 	if w.v.opts.NewTabs != nil {
 		c.NewTabs, blocked = w.newTabs(ctx)
@@ -182,7 +183,7 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return c, context.Cause(ctx)
 	}
-	c.Note = pagetext.JoinNotes(c.Note, unreadNote(err))
+	c.Note = phrase.Notes(c.Note, unreadNote(err))
 	return c, nil
 }
 
@@ -409,7 +410,7 @@ func (w *changeTracker) fillChanges(ctx context.Context, c *executor.Changes) er
 	}
 	w.v.tab.tree.NoteTitle(d.World, title)
 	err = w.v.Changes(ctx, d, c, w.mutated || moved || d.World != w.quietContextID, w.seen)
-	c.Note = pagetext.JoinNotes(c.Note, w.targetNote(ctx))
+	c.Note = phrase.Notes(c.Note, w.targetNote(ctx))
 	return err
 }
 

@@ -17,10 +17,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/urlglob"
 )
 
-// pollInterval is how often WaitFor checks again if no DOM mutation occurs: a class, a value or the
-// time may have changed.
-const pollInterval = 100 * time.Millisecond
-
 // WaitFor waits until all conditions are true at the same time.
 func (v *View) WaitFor(ctx context.Context, cond executor.WaitCondition) (*executor.WaitResult, error) {
 	timeout := cond.Timeout
@@ -33,7 +29,7 @@ func (v *View) WaitFor(ctx context.Context, cond executor.WaitCondition) (*execu
 	if _, ok := lifecycleEvents[cond.Load]; cond.Load != "" && !ok {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Use load, domcontentloaded, networkidle or commit.", "load %q is not a state of a page", cond.Load)
 	}
-	w := &waiter{v: v, cond: cond, unmet: conditionNames(cond)}
+	w := &waitCall{v: v, cond: cond, unmet: conditionNames(cond)}
 	if cond.URL != "" {
 		g, err := urlglob.Compile(cond.URL)
 		if err != nil {
@@ -71,8 +67,8 @@ func (v *View) WaitFor(ctx context.Context, cond executor.WaitCondition) (*execu
 	}
 }
 
-// A waiter is one call of WaitFor.
-type waiter struct {
+// A waitCall is one call of WaitFor.
+type waitCall struct {
 	v         *View
 	cond      executor.WaitCondition
 	url       *glob.Pattern
@@ -97,7 +93,7 @@ func conditionNames(cond executor.WaitCondition) []string {
 }
 
 // evaluate sets unmet to the conditions that are currently false.
-func (w *waiter) evaluate(ctx context.Context) error {
+func (w *waitCall) evaluate(ctx context.Context) error {
 	v := w.v
 	top, err := v.client.Document(ctx, executor.OpRead)
 	if err != nil {
@@ -202,7 +198,7 @@ func (t *Tab) hasReached(state executor.WaitUntil) bool {
 
 // match returns a match of a selector, visible if there is one, and its description if it is
 // visible.
-func (w *waiter) match(ctx context.Context, selector string) (el *elements.Element, found *elements.Description, err error) {
+func (w *waitCall) match(ctx context.Context, selector string) (el *elements.Element, found *elements.Description, err error) {
 	el, err = w.v.elements.Query(ctx, selector, executor.OpRead)
 	if err != nil || el == nil {
 		return nil, nil, err
@@ -212,7 +208,7 @@ func (w *waiter) match(ctx context.Context, selector string) (el *elements.Eleme
 }
 
 // gone reports whether no visible element matches cond.Gone.
-func (w *waiter) gone(ctx context.Context) (bool, error) {
+func (w *waitCall) gone(ctx context.Context) (bool, error) {
 	if ref, err := executor.ParseRef(w.cond.Gone); err == nil {
 		el, err := w.v.elements.ResolveRef(ctx, ref, executor.OpRead)
 		if errors.Is(err, executor.ErrRefExpired) {
@@ -231,10 +227,10 @@ func (w *waiter) gone(ctx context.Context) (bool, error) {
 }
 
 // change waits until the top document may have changed.
-func (w *waiter) change(ctx context.Context) error {
+func (w *waitCall) change(ctx context.Context) error {
 	d, err := w.v.tab.tree.TopDocument(ctx)
 	if err != nil {
 		return err
 	}
-	return d.Call(ctx, nil, "nextChange", pollInterval.Milliseconds())
+	return d.AwaitChange(ctx)
 }

@@ -3,6 +3,7 @@ package phrase
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -29,4 +30,9 @@ func WithArticle(noun string) string {
 		return "an " + noun
 	}
 	return "a " + noun
+}
+
+// Notes joins the notes that are not empty.
+func Notes(notes ...string) string {
+	return strings.Join(slices.DeleteFunc(notes, func(s string) bool { return s == "" }), "; ")
 }

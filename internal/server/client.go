@@ -174,7 +174,7 @@ func (c *Client) Stream(ctx context.Context, session string) (*Stream, error) {
 // Close closes the idle connections to the server.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// A sessionTransport adds the name of a workspace to each request.
+// A workspaceTransport adds the name of a workspace to each request.
 type workspaceTransport struct {
 	client  *Client
 	session string

@@ -214,7 +214,7 @@ func (s *Server) remove(ws *workspace) {
 	close(ws.gone)
 }
 
-// checkSessions returns an error if no more workspaces may be open. A workspace counts until it is
+// checkWorkspaces returns an error if no more workspaces may be open. A workspace counts until it is
 // closed, because its browser context exists until then. s.mu must be held.
 func (s *Server) checkWorkspaces(p *Principal) error {
 	own, closing := 0, 0
@@ -327,7 +327,7 @@ func (s *Server) Close(p *Principal, name, reason string) error {
 	return s.closeWorkspace(ws, reason)
 }
 
-// closeSession closes a workspace. The errors of running calls, and of the next ones of its
+// closeWorkspace closes a workspace. The errors of running calls, and of the next ones of its
 // clients, give the reason. It returns ErrBadArgs if the workspace is already being closed.
 func (s *Server) closeWorkspace(ws *workspace, reason string) error {
 	<-ws.ready
@@ -390,7 +390,7 @@ func (s *Server) closeAll(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// errNoSession is in the chain of the error of a request for a workspace that is not open.
+// errNoWorkspace is in the chain of the error of a request for a workspace that is not open.
 var errNoWorkspace = errors.New("not found")
 
 func errUnknown(name string) error {
