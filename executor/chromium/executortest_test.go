@@ -8,6 +8,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/suite"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
@@ -39,7 +40,7 @@ func testExecutor(t *testing.T, name string, opts Options) {
 			t.Errorf("closing the browser: %v", err)
 		}
 	})
-	executortest.Run(t, executortest.Harness{
+	suite.Run(t, suite.Harness{
 		Name:            name,
 		SharedClipboard: opts.Pool != nil,
 		Raw: func(t *testing.T, url, method string, params any) {
@@ -61,5 +62,5 @@ func testExecutor(t *testing.T, name string, opts Options) {
 			}
 			return s
 		},
-	})
+	}, executortest.Topics)
 }

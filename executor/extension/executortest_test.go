@@ -8,6 +8,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/suite"
 )
 
 const testID = "abcdefghijklmnopabcdefghijklmnop"
@@ -39,8 +40,8 @@ func newBackend(t testing.TB, server *bridge.Server, more ...func(*Options)) *Ba
 	return b
 }
 
-func harness(b *Backend, name string) executortest.Harness {
-	return executortest.Harness{
+func harness(b *Backend, name string) suite.Harness {
+	return suite.Harness{
 		Name: name, UserAnswers: true, UserClipboard: true, Exceptions: executortest.ExtensionExceptions,
 		NewSession: func(t *testing.T, opts executor.SessionOptions) executor.Executor {
 			s, err := b.NewSession(opts)

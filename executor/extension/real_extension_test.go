@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/suite"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/suites"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
@@ -17,40 +20,48 @@ import (
 // value is the data directory of the server.
 const nativeEnv = "EXTENSION_TEST_DATA"
 
-// TestExtension runs the fast topics of the contract suite through the extension, in a Chromium
-// that finds the server by native messaging.
-func TestExtension(t *testing.T) { runReal(t, executortest.Fast) }
+// TestExtension runs the contract suite through the extension, in a Chromium that finds the server by
+// native messaging.
+func TestExtension(t *testing.T) { runReal(t, executortest.Topics) }
 
-// TestLongExtension runs the other topics.
+// TestLongExtension runs the topics whose subjects all backends share.
 func TestLongExtension(t *testing.T) {
 	t.Parallel() // with TestReconnectAfterIdle
 	tier.Long(t)
-	runReal(t, executortest.Slow)
+	runReal(t, suites.Shared)
 }
 
-func runReal(t *testing.T, part executortest.Part) {
+func runReal(t *testing.T, topics []suite.Topic) {
 	server, u := startReal(t)
 	b := newBackend(t, server)
 	waitConnected(t, b)
 	h := harness(b, "extension")
-	h.Part = part
 	h.Raw = func(t *testing.T, url, method string, params any) {
 		u.WithSession(t, u.Find(t, "page", url).ID, func(session string) { u.Call(t, session, method, params, nil) })
 	}
-	executortest.Run(t, h)
-}
-
-// TestExtensionDetailCases runs the detail suite through the extension.
-func TestExtensionDetailCases(t *testing.T) {
-	tier.Long(t)
-	server, u := startReal(t)
-	b := newBackend(t, server)
-	waitConnected(t, b)
-	h := harness(b, "extension")
 	h.Zoom = func(t *testing.T, url string, factor float64) {
 		u.worker(fmt.Sprintf("chrome.tabs.query({url: %q}).then(([tab]) => chrome.tabs.setZoom(tab.id, %v))", url+"*", factor), nil)
 	}
-	executortest.RunDetail(t, h)
+	suite.Run(t, h, topics)
+}
+
+// maxExceptions is the maximum number of cases that the extension may skip.
+const maxExceptions = 10
+
+// TestExceptions checks that there are few exceptions, and that each names a case and has a reason.
+func TestExceptions(t *testing.T) {
+	if n := len(executortest.ExtensionExceptions); n > maxExceptions {
+		t.Errorf("%d exceptions, want at most %d", n, maxExceptions)
+	}
+	cases := suites.Cases()
+	for name, why := range executortest.ExtensionExceptions {
+		if why == "" {
+			t.Errorf("exception %s has no reason", name)
+		}
+		if !slices.ContainsFunc(cases, func(c suite.Info) bool { return c.Topic+"/"+c.Case == name }) {
+			t.Errorf("exception %s names no case", name)
+		}
+	}
 }
 
 // startReal starts a server, and a Chromium with the extension, whose user allows scripts.

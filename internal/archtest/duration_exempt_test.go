@@ -54,7 +54,8 @@ func (c *durationChecker) indexUses(info *types.Info, node ast.Node, user *decla
 }
 
 // isDeep reports whether node, whose parents are on the stack, runs only if tier.LongEnabled returns
-// true, or is passed to a method of the result of a method named long.
+// true, or is an argument of a call whose receiver or first argument is the result of a method named
+// Long.
 func isDeep(info *types.Info, node ast.Node, stack []ast.Node) bool {
 	if len(stack) == 0 {
 		return false
@@ -65,14 +66,25 @@ func isDeep(info *types.Info, node ast.Node, stack []ast.Node) bool {
 	case *ast.BinaryExpr:
 		return parent.Op == token.LAND && node == parent.Y && requiresLong(info, parent.X)
 	case *ast.CallExpr:
-		if method, ok := parent.Fun.(*ast.SelectorExpr); ok && node != method {
-			if suite, ok := method.X.(*ast.CallExpr); ok {
-				f, ok := callee(info, suite).(*types.Func)
-				return ok && f.Name() == "long"
-			}
+		if node == parent.Fun {
+			return false
 		}
+		if method, ok := parent.Fun.(*ast.SelectorExpr); ok && isLong(info, method.X) {
+			return true
+		}
+		return len(parent.Args) > 0 && isLong(info, parent.Args[0])
 	}
 	return false
+}
+
+// isLong reports whether e is a call of a method named Long.
+func isLong(info *types.Info, e ast.Expr) bool {
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	f, ok := callee(info, call).(*types.Func)
+	return ok && f.Name() == "Long" && f.Signature().Recv() != nil
 }
 
 // requiresLong reports whether a condition is true only if tier.LongEnabled returns true.

@@ -40,7 +40,8 @@ const durationsFixture = "internal/archtest/testdata/durations"
 //     a statement of its body that is not nested in another one,
 //   - what runs only if tier.LongEnabled returns true: the body of an if statement, and what follows
 //     it in a condition,
-//   - an argument of a method of the result of a method named long, such as a deep case of a suite, and
+//   - an argument of a call whose receiver or first argument is the result of a method named Long, such as a
+//     deep case of a suite, and
 //   - a function, variable, constant or type that is used, and only in such functions.
 //
 // A duration is also allowed
@@ -155,8 +156,8 @@ var loadDurations = sync.OnceValues(func() ([]durationFinding, error) {
 	return c.found, nil
 })
 
-// suites matches the directories of packages that are part of tests.
-var suites = regexp.MustCompile(`^internal/(executortest|leaktest|testing)(/|$)`)
+// testPackages matches the directories of packages that are part of tests.
+var testPackages = regexp.MustCompile(`^internal/(executortest|leaktest|testing|\w+/\w+suite)(/|$)`)
 
 // awaitDir is the directory of the package that waits for all tests.
 const awaitDir = "internal/testing/await"
@@ -167,7 +168,7 @@ const testTools = "internal/testing/gotest"
 // isTest reports whether a file, relative to the root, is part of tests and not of the product or of
 // the programs that run tests.
 func isTest(name string) bool {
-	return strings.HasSuffix(name, "_test.go") || suites.MatchString(name) && !strings.HasPrefix(name, testTools+"/")
+	return strings.HasSuffix(name, "_test.go") || testPackages.MatchString(name) && !strings.HasPrefix(name, testTools+"/")
 }
 
 // A sourceFile is a file to check.

@@ -65,7 +65,7 @@ func isTestSupport(dir string) bool {
 	case "archtest", "executortest", "gen", "hint", "leaktest", "mutation", "testing":
 		return true
 	}
-	return false
+	return strings.HasSuffix(dir, "suite")
 }
 
 // programNames returns the tools whose names are not English words, and the flags of the program.

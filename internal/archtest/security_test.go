@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/gotest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/suites"
 )
 
 var (
@@ -64,7 +64,7 @@ func TestPromisesHaveTests(t *testing.T) {
 func missing(t *testing.T, source *gotest.Source, name string) string {
 	t.Helper()
 	if m := inSuite.FindStringSubmatch(name); m != nil {
-		for _, b := range executortest.Cases() {
+		for _, b := range suites.Cases() {
 			if b.Topic == m[1] && b.Case == m[2] {
 				return ""
 			}
@@ -112,9 +112,9 @@ func missing(t *testing.T, source *gotest.Source, name string) string {
 func deep(t *testing.T, source *gotest.Source, name string) bool {
 	t.Helper()
 	if m := inSuite.FindStringSubmatch(name); m != nil {
-		for _, c := range executortest.Cases() {
+		for _, c := range suites.Cases() {
 			if c.Topic == m[1] && c.Case == m[2] {
-				return c.Deep || c.Detail && deep(t, source, "internal/page.TestDetail")
+				return c.Deep
 			}
 		}
 	}
@@ -155,14 +155,15 @@ func TestMissing(t *testing.T) {
 func TestDeep(t *testing.T) {
 	source := gotest.NewSource("../..", module)
 	for name, want := range map[string]bool{
-		"internal/archtest.TestDeep":                      false,
-		"policy.TestLongURLsByNavigation":                 true,
-		"policy.FuzzURL":                                  false,
-		"executor/chromium.TestLeaks/pool":                false,
-		"suite/gate/access":                               false,
-		"suite/denied_pixels/by tasks":                    true,
-		"extension/test/policy.test.js/one of that file":  false,
-		"executor/extension.TestExtensionDetailCases/any": true,
+		"internal/archtest.TestDeep":                     false,
+		"policy.TestLongURLsByNavigation":                true,
+		"policy.FuzzURL":                                 false,
+		"executor/chromium.TestLeaks/pool":               false,
+		"suite/gate/access":                              false,
+		"suite/denied_pixels/by tasks":                   true,
+		"suite/covered/clipped away":                     true,
+		"extension/test/policy.test.js/one of that file": false,
+		"executor/extension.TestLongExtension/any":       true,
 	} {
 		if deep(t, source, name) != want {
 			t.Errorf("%s: want deep %v", name, want)

@@ -18,8 +18,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/gotest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/suite"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/suites"
 )
 
 // packageTests are the tests of a package that are built on this system.
@@ -69,7 +70,7 @@ func (m *module) tests(p *goPackage) (packageTests, error) {
 }
 
 // listTests prints the tier, the package and the last duration of each test and of each case of the
-// contract suite.
+// suites.
 func listTests(ctx context.Context, out io.Writer) error {
 	m, err := loadModule(ctx, ".")
 	if err != nil {
@@ -80,26 +81,20 @@ func listTests(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	detail := gotest.Deep // the tier of the detail suite
 	for _, p := range m.tested() {
 		tests, err := m.tests(p)
 		if err != nil {
 			return err
 		}
 		name := m.relative(p.ImportPath)
-		if tier, ok := tests.tiers["TestDetail"]; ok && name == "internal/page" {
-			detail = tier
-		}
 		for _, test := range tests.names {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", tests.tiers[test], name, d.of(name, test), test)
 		}
 	}
-	for _, c := range executortest.Cases() {
+	for _, c := range suites.Cases() {
 		tier := gotest.Landing
 		if c.Deep {
 			tier = gotest.Deep
-		} else if c.Detail {
-			tier = detail
 		}
 		fmt.Fprintf(w, "%s\tsuite\t%s\t%s/%s\n", tier, d.ofCase(c), c.Topic, c.Case)
 	}
@@ -158,7 +153,7 @@ func (d durations) of(unit, test string) string {
 }
 
 // ofCase returns the duration of a case of the suite in the test that ran it first by name.
-func (d durations) ofCase(c executortest.Case) string {
+func (d durations) ofCase(c suite.Info) string {
 	type found struct{ unit, test string }
 	var all []found
 	suffix := "/" + c.Topic + "/" + strings.ReplaceAll(c.Case, " ", "_")

@@ -1,14 +1,5 @@
 package executortest
 
-import (
-	"slices"
-	"strings"
-	"testing"
-)
-
-// MaxExceptions is the maximum number of cases that a backend may skip.
-const MaxExceptions = 10
-
 // ExtensionExceptions are the exceptions of executor/extension: cases that cannot pass in the
 // user's Chrome, with the reasons.
 var ExtensionExceptions = map[string]string{
@@ -20,29 +11,4 @@ var ExtensionExceptions = map[string]string{
 	"popups/requests from the first one":                             "requests that a popup window sends before the extension is attached are missing, or recorded as interrupted",
 	"requests/bodies":                                                "the extension returns no response bodies: it cannot determine the site of each, and the call reports that",
 	"navigation_downloads/deceptive file names are sanitized":        "Chrome chooses the names of downloaded files and saves them in the user's download directory",
-}
-
-// checkExceptions fails the test if there are too many exceptions, or one that names no case.
-func checkExceptions(t *testing.T, exceptions map[string]string) {
-	t.Helper()
-	if len(exceptions) > MaxExceptions {
-		t.Errorf("%d exceptions, want at most %d", len(exceptions), MaxExceptions)
-	}
-	cases := Cases()
-	for name, why := range exceptions {
-		if why == "" {
-			t.Errorf("exception %s has no reason", name)
-		}
-		if !slices.ContainsFunc(cases, func(b Case) bool { return b.Topic+"/"+b.Case == name }) {
-			t.Errorf("exception %s names no case", name)
-		}
-	}
-}
-
-// topicOf returns the name of the topic of the current case.
-func (s *suite) topicOf(t *testing.T) string {
-	_, rest, _ := strings.Cut(t.Name(), "backend="+s.h.Name)
-	_, rest, _ = strings.Cut(rest, "/") // removes a suffix that distinguishes repeated runs
-	topic, _, _ := strings.Cut(rest, "/")
-	return topic
 }

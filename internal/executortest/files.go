@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/suite"
 )
 
 // uploads runs a case on files.html in a session with an upload directory that contains some files.
-func (s *suite) uploads(t *testing.T, name string, f func(c *testCase, k *keeper)) {
-	s.page(t, name, "", func(c *testCase) {
+func uploads(s *suite.Runner, t *testing.T, name string, f func(c *suite.Case, k *suite.Keeper)) {
+	s.Page(t, name, "", func(c *suite.Case) {
 		dir := filepath.Join(c.TempDir(), "uploads")
 		big := strings.Repeat("0123456789abcdef", 3<<20/16)
 		for path, data := range map[string]string{"uploads/a.txt": "first", "uploads/b.png": "second", "uploads/c.bin": "third", "uploads/empty.txt": "", "uploads/big.txt": big, "secret.txt": "SECRET"} {
@@ -28,17 +29,17 @@ func (s *suite) uploads(t *testing.T, name string, f func(c *testCase, k *keeper
 		if err := os.Symlink("../secret.txt", filepath.Join(dir, "link.txt")); err != nil {
 			c.Log(err)
 		}
-		k := &keeper{}
-		c.exec = c.session(executor.SessionOptions{Gate: k, UploadsDir: dir})
-		c.tab = c.open("files.html")
+		k := &suite.Keeper{}
+		c.Exec = c.Session(executor.SessionOptions{Gate: k, UploadsDir: dir})
+		c.Tab = c.Open("files.html")
 		f(c, k)
 	})
 }
 
-// upload uploads files to target and fails the case if that fails.
-func (c *testCase) upload(target executor.Target, paths ...string) *executor.Upload {
+// uploadFile uploads files to target and fails the case if that fails.
+func uploadFile(c *suite.Case, target executor.Target, paths ...string) *executor.Upload {
 	c.Helper()
-	u, err := c.page().Upload(c.ctx, target, paths, nil)
+	u, err := c.Page().Upload(c.Ctx, target, paths, nil)
 	if err != nil {
 		c.Fatalf("upload %q to %+v: %v", paths, target, err)
 	}
@@ -49,103 +50,103 @@ func (c *testCase) upload(target executor.Target, paths ...string) *executor.Upl
 }
 
 // wantHolds checks the value of a promise of the page.
-func (c *testCase) wantHolds(promise, want string) {
+func wantHolds(c *suite.Case, promise, want string) {
 	c.Helper()
-	if got := c.evalString(promise); got != want {
+	if got := c.EvalString(promise); got != want {
 		c.Errorf("%s = %q, want %q", promise, got, want)
 	}
 }
 
-func (s *suite) upload(t *testing.T) {
-	s.uploads(t, "into a file input", func(c *testCase, k *keeper) {
-		c.snap(nil)
-		u := c.upload(css("#one"), "a.txt")
+func upload(s *suite.Runner, t *testing.T) {
+	uploads(s, t, "into a file input", func(c *suite.Case, k *suite.Keeper) {
+		c.Snap(nil)
+		u := uploadFile(c, suite.CSS("#one"), "a.txt")
 		if f := u.Files[0]; f.Name != "a.txt" || f.Bytes != 5 || f.MIMEType != "text/plain" {
 			c.Errorf("file %+v", f)
 		}
-		c.wantIn(u.Diff, "Chosen: a.txt")
-		c.wantReported("input one", "change one")
-		c.wantHolds("got('#one')", "a.txt text/plain 5 first")
-		if len(k.accesses(executor.OpUpload)) == 0 {
+		c.WantIn(u.Diff, "Chosen: a.txt")
+		c.WantReported("input one", "change one")
+		wantHolds(c, "got('#one')", "a.txt text/plain 5 first")
+		if len(k.Accesses(executor.OpUpload)) == 0 {
 			c.Error("the gate was not consulted")
 		}
 	})
-	s.uploads(t, "several files, one empty", func(c *testCase, _ *keeper) {
-		c.upload(css("#many"), "a.txt", "b.png", "empty.txt")
-		c.wantHolds("got('#many')", "a.txt text/plain 5 first; b.png image/png 6 second; empty.txt text/plain 0 ")
-		c.upload(byRef(c.ref("button", "Many")), "b.png")
-		c.wantHolds("got('#many')", "b.png image/png 6 second")
+	uploads(s, t, "several files, one empty", func(c *suite.Case, _ *suite.Keeper) {
+		uploadFile(c, suite.CSS("#many"), "a.txt", "b.png", "empty.txt")
+		wantHolds(c, "got('#many')", "a.txt text/plain 5 first; b.png image/png 6 second; empty.txt text/plain 0 ")
+		uploadFile(c, suite.ByRef(c.Ref("button", "Many")), "b.png")
+		wantHolds(c, "got('#many')", "b.png image/png 6 second")
 	})
-	s.uploads(t, "large file is unchanged", func(c *testCase, _ *keeper) {
-		c.upload(css("#one"), "big.txt")
+	uploads(s, t, "large file is unchanged", func(c *suite.Case, _ *suite.Keeper) {
+		uploadFile(c, suite.CSS("#one"), "big.txt")
 		want := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Repeat("0123456789abcdef", 3<<20/16))))
-		c.wantHolds("document.querySelector('#one').files[0].arrayBuffer().then((b) => crypto.subtle.digest('SHA-256', b)).then((h) => [...new Uint8Array(h)].map((x) => x.toString(16).padStart(2, '0')).join(''))", want)
+		wantHolds(c, "document.querySelector('#one').files[0].arrayBuffer().then((b) => crypto.subtle.digest('SHA-256', b)).then((h) => [...new Uint8Array(h)].map((x) => x.toString(16).padStart(2, '0')).join(''))", want)
 	})
-	for name, selector := range sorted(map[string]string{"hidden": "#hidden", "by its label": "#label", "by a button": "#choose", "by a button, later": "#later"}) {
-		s.uploads(t, "hidden file input, "+name, func(c *testCase, _ *keeper) {
-			u := c.upload(css(selector), "a.txt")
-			c.wantNotIn(u.Note, "asks for a file")
-			c.await("change", "hidden")
-			c.wantHolds("got('#hidden')", "a.txt text/plain 5 first")
+	for name, selector := range suite.Sorted(map[string]string{"hidden": "#hidden", "by its label": "#label", "by a button": "#choose", "by a button, later": "#later"}) {
+		uploads(s, t, "hidden file input, "+name, func(c *suite.Case, _ *suite.Keeper) {
+			u := uploadFile(c, suite.CSS(selector), "a.txt")
+			c.WantNotIn(u.Note, "asks for a file")
+			c.Await("change", "hidden")
+			wantHolds(c, "got('#hidden')", "a.txt text/plain 5 first")
 		})
 	}
-	s.uploads(t, "file input outside of the document", func(c *testCase, _ *keeper) {
-		if u := c.upload(css("#loose"), "a.txt"); u.Title != "loose a.txt" {
+	uploads(s, t, "file input outside of the document", func(c *suite.Case, _ *suite.Keeper) {
+		if u := uploadFile(c, suite.CSS("#loose"), "a.txt"); u.Title != "loose a.txt" {
 			c.Errorf("title %q", u.Title)
 		}
 	})
-	s.uploads(t, "cross-site frame", func(c *testCase, k *keeper) {
-		c.eval(fmt.Sprintf("new Promise((done) => { const f = document.createElement('iframe'); f.onload = () => done(); f.style = 'height: 300px'; f.src = %q; document.body.replaceChildren(f); })", c.otherURL("files.html")), nil)
-		snap := c.snap(nil)
-		c.upload(byRef(c.refIn(snap, "button", "One")), "a.txt")
-		c.await("change", "one")
-		choose := c.refIn(snap, "button", "Choose")
-		c.upload(byRef(choose), "a.txt")
-		c.await("change", "hidden")
-		k.deny(func(a executor.Access) bool { return a.Op == executor.OpUpload && a.Origin == c.otherOrigin() })
-		_, err := c.page().Upload(c.ctx, byRef(choose), []string{"a.txt"}, nil)
-		c.wantCode(err, executor.ErrPolicyDenied)
+	uploads(s, t, "cross-site frame", func(c *suite.Case, k *suite.Keeper) {
+		c.Eval(fmt.Sprintf("new Promise((done) => { const f = document.createElement('iframe'); f.onload = () => done(); f.style = 'height: 300px'; f.src = %q; document.body.replaceChildren(f); })", c.OtherURL("files.html")), nil)
+		snap := c.Snap(nil)
+		uploadFile(c, suite.ByRef(c.RefIn(snap, "button", "One")), "a.txt")
+		c.Await("change", "one")
+		choose := c.RefIn(snap, "button", "Choose")
+		uploadFile(c, suite.ByRef(choose), "a.txt")
+		c.Await("change", "hidden")
+		k.Deny(func(a executor.Access) bool { return a.Op == executor.OpUpload && a.Origin == c.OtherOrigin() })
+		_, err := c.Page().Upload(c.Ctx, suite.ByRef(choose), []string{"a.txt"}, nil)
+		c.WantCode(err, executor.ErrPolicyDenied)
 	})
-	s.uploads(t, "button that the page replaces while it is disabled", func(c *testCase, _ *keeper) {
-		c.eval("const b = document.querySelector('#choose'); b.disabled = true; setTimeout(() => { b.outerHTML = b.outerHTML.replace('disabled', 'enabled') }, 300); 0", nil)
-		if u := c.upload(css("#choose"), "a.txt"); u.Note != "" {
+	uploads(s, t, "button that the page replaces while it is disabled", func(c *suite.Case, _ *suite.Keeper) {
+		c.Eval("const b = document.querySelector('#choose'); b.disabled = true; setTimeout(() => { b.outerHTML = b.outerHTML.replace('disabled', 'enabled') }, 300); 0", nil)
+		if u := uploadFile(c, suite.CSS("#choose"), "a.txt"); u.Note != "" {
 			c.Errorf("note %q", u.Note)
 		}
-		c.wantHolds("got('#hidden')", "a.txt text/plain 5 first")
+		wantHolds(c, "got('#hidden')", "a.txt text/plain 5 first")
 	})
-	s.uploads(t, "page opens a dialog", func(c *testCase, _ *keeper) {
-		if u := c.upload(css("#alerts"), "a.txt"); u.Dialog == nil || u.Dialog.Message != "thank you for a.txt" {
+	uploads(s, t, "page opens a dialog", func(c *suite.Case, _ *suite.Keeper) {
+		if u := uploadFile(c, suite.CSS("#alerts"), "a.txt"); u.Dialog == nil || u.Dialog.Message != "thank you for a.txt" {
 			c.Errorf("dialog %+v", u.Dialog)
 		}
 	})
-	s.uploads(t, "page navigates", func(c *testCase, _ *keeper) {
-		if u := c.upload(css("#leaves"), "a.txt"); u.URL != c.url("second.html") {
+	uploads(s, t, "page navigates", func(c *suite.Case, _ *suite.Keeper) {
+		if u := uploadFile(c, suite.CSS("#leaves"), "a.txt"); u.URL != c.URL("second.html") {
 			c.Errorf("changes %+v", u.Changes)
 		}
 	})
-	s.uploads(t, "dropped on an element", func(c *testCase, k *keeper) {
-		c.snap(nil)
-		u := c.upload(css("#zone"), "a.txt", "b.png")
-		c.wantIn(u.Note, "dropped")
-		c.wantIn(u.Diff, "Dropped: a.txt,b.png")
-		c.wantHolds("dropped", "zone Files a.txt text/plain 5 first; b.png image/png 6 second")
-		c.wantUntouched("zone") // not clicked
-		c.upload(css("#revealing"), "a.txt")
-		c.wantHolds("dropped", "overlay Files a.txt text/plain 5 first")
-		c.upload(css("#delegated"), "a.txt", "empty.txt") // only a click shows that it opens no file chooser
-		c.wantHolds("dropped", "delegated 2")
-		c.eval("dropped = Promise.resolve('none'); 0", nil)
-		for selector, says := range sorted(map[string]string{"#rejecting": "does not accept", "#ignoring": "ignored", "#covered": "covered"}) {
-			_, err := c.page().Upload(c.ctx, css(selector), []string{"a.txt"}, nil)
-			c.wantCode(err, executor.ErrNotActionable, says)
+	uploads(s, t, "dropped on an element", func(c *suite.Case, k *suite.Keeper) {
+		c.Snap(nil)
+		u := uploadFile(c, suite.CSS("#zone"), "a.txt", "b.png")
+		c.WantIn(u.Note, "dropped")
+		c.WantIn(u.Diff, "Dropped: a.txt,b.png")
+		wantHolds(c, "dropped", "zone Files a.txt text/plain 5 first; b.png image/png 6 second")
+		c.WantUntouched("zone") // not clicked
+		uploadFile(c, suite.CSS("#revealing"), "a.txt")
+		wantHolds(c, "dropped", "overlay Files a.txt text/plain 5 first")
+		uploadFile(c, suite.CSS("#delegated"), "a.txt", "empty.txt") // only a click shows that it opens no file chooser
+		wantHolds(c, "dropped", "delegated 2")
+		c.Eval("dropped = Promise.resolve('none'); 0", nil)
+		for selector, says := range suite.Sorted(map[string]string{"#rejecting": "does not accept", "#ignoring": "ignored", "#covered": "covered"}) {
+			_, err := c.Page().Upload(c.Ctx, suite.CSS(selector), []string{"a.txt"}, nil)
+			c.WantCode(err, executor.ErrNotActionable, says)
 		}
-		k.deny(func(a executor.Access) bool { return a.Op == executor.OpUpload })
-		_, err := c.page().Upload(c.ctx, css("#zone"), []string{"a.txt"}, nil)
-		c.wantCode(err, executor.ErrPolicyDenied)
-		c.wantHolds("dropped", "none")
-		c.wantValue("document.title", "Files")
+		k.Deny(func(a executor.Access) bool { return a.Op == executor.OpUpload })
+		_, err := c.Page().Upload(c.Ctx, suite.CSS("#zone"), []string{"a.txt"}, nil)
+		c.WantCode(err, executor.ErrPolicyDenied)
+		wantHolds(c, "dropped", "none")
+		c.WantValue("document.title", "Files")
 	})
-	s.uploads(t, "files that the input rejects", func(c *testCase, _ *keeper) {
+	uploads(s, t, "files that the input rejects", func(c *suite.Case, _ *suite.Keeper) {
 		for _, tt := range []struct {
 			selector string
 			paths    []string
@@ -160,32 +161,32 @@ func (s *suite) upload(t *testing.T) {
 			{"#nothing", []string{"a.txt"}, executor.ErrNotActionable, "did not open a file chooser"},
 			{"#nosuch", []string{"a.txt"}, executor.ErrSelectorNotFound, "nothing matches"},
 		} {
-			_, err := c.page().Upload(c.ctx, css(tt.selector), tt.paths, nil)
-			c.wantCode(err, tt.code, tt.says)
+			_, err := c.Page().Upload(c.Ctx, suite.CSS(tt.selector), tt.paths, nil)
+			c.WantCode(err, tt.code, tt.says)
 		}
-		c.wantValue("[...document.querySelectorAll('input')].map((i) => i.files.length).join('')", "0000000")
-		c.wantUntouched("one")
+		c.WantValue("[...document.querySelectorAll('input')].map((i) => i.files.length).join('')", "0000000")
+		c.WantUntouched("one")
 	})
-	s.uploads(t, "files outside the upload directory", func(c *testCase, _ *keeper) {
+	uploads(s, t, "files outside the upload directory", func(c *suite.Case, _ *suite.Keeper) {
 		for path, code := range map[string]executor.Code{
 			"nosuch.txt": executor.ErrBadArgs, ".": executor.ErrBadArgs, "../secret.txt": executor.ErrPolicyDenied, "link.txt": executor.ErrPolicyDenied, "/etc/passwd": executor.ErrPolicyDenied,
 		} {
-			_, err := c.page().Upload(c.ctx, css("#nothing"), []string{"a.txt", path}, nil)
-			c.wantCode(err, code)
+			_, err := c.Page().Upload(c.Ctx, suite.CSS("#nothing"), []string{"a.txt", path}, nil)
+			c.WantCode(err, code)
 		}
-		c.wantUntouched("nothing") // it was not clicked
+		c.WantUntouched("nothing") // it was not clicked
 	})
-	s.page(t, "no upload directory", "files.html", func(c *testCase) {
-		_, err := c.page().Upload(c.ctx, css("#one"), []string{"a.txt"}, nil)
-		c.wantCode(err, executor.ErrPolicyDenied, "Config.UploadsDir")
+	s.Page(t, "no upload directory", "files.html", func(c *suite.Case) {
+		_, err := c.Page().Upload(c.Ctx, suite.CSS("#one"), []string{"a.txt"}, nil)
+		c.WantCode(err, executor.ErrPolicyDenied, "Config.UploadsDir")
 	})
 }
 
-func (s *suite) savePDF(t *testing.T) {
-	s.page(t, "a page", "tall.html", func(c *testCase) {
+func savePDF(s *suite.Runner, t *testing.T) {
+	s.Page(t, "a page", "tall.html", func(c *suite.Case) {
 		sizes := make(map[bool]string)
 		for _, landscape := range []bool{false, true} {
-			pdf, err := c.page().SavePDF(c.ctx, &executor.PDFOptions{Landscape: landscape, Background: true, Name: "../sheet"})
+			pdf, err := c.Page().SavePDF(c.Ctx, &executor.PDFOptions{Landscape: landscape, Background: true, Name: "../sheet"})
 			if err != nil {
 				c.Fatal(err)
 			}
@@ -203,25 +204,25 @@ func (s *suite) savePDF(t *testing.T) {
 			c.Errorf("portrait and landscape are both %s", sizes[true])
 		}
 	})
-	s.page(t, "file named after the title", "files.html", func(c *testCase) {
-		pdf, err := c.page().SavePDF(c.ctx, nil)
+	s.Page(t, "file named after the title", "files.html", func(c *suite.Case) {
+		pdf, err := c.Page().SavePDF(c.Ctx, nil)
 		if err != nil || !strings.HasPrefix(filepath.Base(pdf.Path), "Files") || pdf.Pages != 1 {
 			c.Errorf("%+v, %v", pdf, err)
 		}
 	})
-	s.gated(t, "with a denied frame", "files.html", func(c *testCase, k *keeper) {
-		pdf, err := c.page().SavePDF(c.ctx, nil)
+	s.Gated(t, "with a denied frame", "files.html", func(c *suite.Case, k *suite.Keeper) {
+		pdf, err := c.Page().SavePDF(c.Ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
-		c.eval(fmt.Sprintf("new Promise((done) => { const f = document.createElement('iframe'); f.onload = () => done(); f.style = 'display: none'; f.src = %q; document.body.append(f); })", c.otherURL("second.html")), nil)
-		k.denyOrigin(c.otherOrigin())
-		_, err = c.page().SavePDF(c.ctx, &executor.PDFOptions{Name: "denied" + c.id})
-		c.wantCode(err, executor.ErrPolicyDenied, "frame")
-		k.deny(func(a executor.Access) bool { return a.Op == executor.OpDownload })
-		_, err = c.page().SavePDF(c.ctx, &executor.PDFOptions{Name: "denied" + c.id})
-		c.wantCode(err, executor.ErrPolicyDenied)
-		if left, err := filepath.Glob(filepath.Join(filepath.Dir(pdf.Path), "denied"+c.id+"*")); err != nil || len(left) > 0 {
+		c.Eval(fmt.Sprintf("new Promise((done) => { const f = document.createElement('iframe'); f.onload = () => done(); f.style = 'display: none'; f.src = %q; document.body.append(f); })", c.OtherURL("second.html")), nil)
+		k.DenyOrigin(c.OtherOrigin())
+		_, err = c.Page().SavePDF(c.Ctx, &executor.PDFOptions{Name: "denied" + c.ID})
+		c.WantCode(err, executor.ErrPolicyDenied, "frame")
+		k.Deny(func(a executor.Access) bool { return a.Op == executor.OpDownload })
+		_, err = c.Page().SavePDF(c.Ctx, &executor.PDFOptions{Name: "denied" + c.ID})
+		c.WantCode(err, executor.ErrPolicyDenied)
+		if left, err := filepath.Glob(filepath.Join(filepath.Dir(pdf.Path), "denied"+c.ID+"*")); err != nil || len(left) > 0 {
 			c.Errorf("left %q, %v", left, err)
 		}
 	})

@@ -7,15 +7,8 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/suite"
 )
-
-// serveAuth requests authentication and accepts no credentials.
-func serveAuth(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("WWW-Authenticate", map[string]string{
-		"basic": `Basic realm="test"`, "digest": `Digest realm="test", nonce="abc", qop="auth"`, "ntlm": "NTLM",
-	}[r.PathValue("scheme")])
-	http.Error(w, "a password is needed", http.StatusUnauthorized)
-}
 
 // A trigger is an element of native.html that may make the browser open a native dialog.
 type trigger struct {
@@ -71,113 +64,113 @@ var triggers = []trigger{
 // opened. Chromium first queries the desktop about links to other programs.
 const clicksUntilDialog = 25
 
-func (s *suite) nativeDialogs(t *testing.T) {
+func nativeDialogs(s *suite.Runner, t *testing.T) {
 	for _, tr := range triggers {
 		s := s
 		if tr.long {
-			s = s.long()
+			s = s.Long()
 		}
-		s.page(t, tr.about, "", func(c *testCase) {
-			_, tab, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: c.otherURL("native.html")}) // passkeys require a host name
+		s.Page(t, tr.about, "", func(c *suite.Case) {
+			_, tab, err := c.Exec.NewPage(c.Ctx, &executor.NewPageOptions{URL: c.OtherURL("native.html")}) // passkeys require a host name
 			if err != nil {
 				c.Fatal(err)
 			}
-			c.tab = tab.ID
-			a := c.click(css("#"+tr.id), nil)
+			c.Tab = tab.ID
+			a := c.Click(suite.CSS("#"+tr.id), nil)
 			note := tr.note
-			if c.h.UserAnswers && note != "" {
+			if c.H.UserAnswers && note != "" {
 				note = "which may ask the user"
 			}
-			c.wantIn(a.Note, note)
+			c.WantIn(a.Note, note)
 			switch {
-			case !c.h.UserAnswers:
+			case !c.H.UserAnswers:
 				if tr.result != "" {
-					got := c.evalString(fmt.Sprintf("new Promise((done) => { const look = () => (results.%s ? done(results.%[1]s) : setTimeout(look, 10)); look(); })", tr.id))
+					got := c.EvalString(fmt.Sprintf("new Promise((done) => { const look = () => (results.%s ? done(results.%[1]s) : setTimeout(look, 10)); look(); })", tr.id))
 					if got != tr.result {
 						c.Errorf("the page received %q, want %q", got, tr.result)
 					}
 				}
-				c.takesInput(tr.asks && tr.result == "")
+				takesInput(c, tr.asks && tr.result == "")
 			case tr.asks:
-				c.refusesInput()
+				refusesInput(c)
 			default:
-				c.takesInput(false)
+				takesInput(c, false)
 			}
 		})
 	}
-	for name, do := range sorted(map[string]func(c *testCase) error{
-		"click": func(c *testCase) error { return errOf(c.page().Click(c.ctx, css("#plain"), nil)) },
-		"hover": func(c *testCase) error { return errOf(c.page().Hover(c.ctx, css("#plain"), nil)) },
-		"press": func(c *testCase) error {
-			return errOf(c.page().Press(c.ctx, "a", &executor.PressOptions{Target: css("#field")}))
+	for name, do := range suite.Sorted(map[string]func(c *suite.Case) error{
+		"click": func(c *suite.Case) error { return suite.ErrOf(c.Page().Click(c.Ctx, suite.CSS("#plain"), nil)) },
+		"hover": func(c *suite.Case) error { return suite.ErrOf(c.Page().Hover(c.Ctx, suite.CSS("#plain"), nil)) },
+		"press": func(c *suite.Case) error {
+			return suite.ErrOf(c.Page().Press(c.Ctx, "a", &executor.PressOptions{Target: suite.CSS("#field")}))
 		},
-		"press of a chord, without a target": func(c *testCase) error { return errOf(c.page().Press(c.ctx, "Control+Shift+ArrowLeft", nil)) },
-		"type with Enter": func(c *testCase) error {
-			return errOf(c.page().Type(c.ctx, css("#field"), "a", &executor.TypeOptions{PressEnter: true}))
+		"press of a chord, without a target": func(c *suite.Case) error { return suite.ErrOf(c.Page().Press(c.Ctx, "Control+Shift+ArrowLeft", nil)) },
+		"type with Enter": func(c *suite.Case) error {
+			return suite.ErrOf(c.Page().Type(c.Ctx, suite.CSS("#field"), "a", &executor.TypeOptions{PressEnter: true}))
 		},
 	}) {
-		s.page(t, "input blocked by a native dialog: "+name, "native.html", func(c *testCase) {
-			if c.h.UserAnswers {
-				c.click(css("#authFetch"), nil)
-				c.refusesInput()
-				c.wantCode(do(c), executor.ErrNotActionable, "blocked the input", "ask the user")
+		s.Page(t, "input blocked by a native dialog: "+name, "native.html", func(c *suite.Case) {
+			if c.H.UserAnswers {
+				c.Click(suite.CSS("#authFetch"), nil)
+				refusesInput(c)
+				c.WantCode(do(c), executor.ErrNotActionable, "blocked the input", "ask the user")
 				return
 			}
-			c.h.Raw(c.T, c.url("native.html"), "Input.setIgnoreInputEvents", map[string]any{"ignore": true})
-			c.wantCode(do(c), executor.ErrNotActionable, "blocked the input", "ask the user")
-			c.h.Raw(c.T, c.url("native.html"), "Input.setIgnoreInputEvents", map[string]any{"ignore": false})
+			c.H.Raw(c.T, c.URL("native.html"), "Input.setIgnoreInputEvents", map[string]any{"ignore": true})
+			c.WantCode(do(c), executor.ErrNotActionable, "blocked the input", "ask the user")
+			c.H.Raw(c.T, c.URL("native.html"), "Input.setIgnoreInputEvents", map[string]any{"ignore": false})
 			if err := do(c); err != nil {
 				c.Errorf("the browser no longer blocks input: %v", err)
 			}
 		})
 	}
-	s.page(t, "document with basic authentication", "native.html", func(c *testCase) {
-		n := c.goTo(c.path("/auth/basic"), nil)
+	s.Page(t, "document with basic authentication", "native.html", func(c *suite.Case) {
+		n := c.GoTo(c.Path("/auth/basic"), nil)
 		if n.HTTPStatus != http.StatusUnauthorized {
 			c.Errorf("status %d, want 401", n.HTTPStatus)
 		}
 		if n.Obstacle == nil || n.Obstacle.Kind != executor.ObstacleLogin {
 			c.Errorf("obstacle %+v, want a login", n.Obstacle)
 		}
-		c.wantIn(c.snap(nil), "a password is needed")
+		c.WantIn(c.Snap(nil), "a password is needed")
 	})
 }
 
 // takesInput checks that the tab receives input. late means that a dialog may still open.
-func (c *testCase) takesInput(late bool) {
+func takesInput(c *suite.Case, late bool) {
 	c.Helper()
 	clicks := 1
 	if late {
 		clicks = clicksUntilDialog
 	}
 	for range clicks {
-		c.click(css("#plain"), nil)
-		if r := c.await("click", "plain"); !r.Trusted {
+		c.Click(suite.CSS("#plain"), nil)
+		if r := c.Await("click", "plain"); !r.Trusted {
 			c.Errorf("the page received %+v", r)
 		}
 	}
-	if _, err := c.page().Press(c.ctx, "a", &executor.PressOptions{Target: css("#field")}); err != nil {
+	if _, err := c.Page().Press(c.Ctx, "a", &executor.PressOptions{Target: suite.CSS("#field")}); err != nil {
 		c.Error(err)
 	}
-	c.await("keydown", "field")
-	if _, err := c.page().Type(c.ctx, css("#field"), "b", nil); err != nil {
+	c.Await("keydown", "field")
+	if _, err := c.Page().Type(c.Ctx, suite.CSS("#field"), "b", nil); err != nil {
 		c.Error(err)
 	}
-	c.wantValue("field.value", "ab")
+	c.WantValue("field.value", "ab")
 }
 
 // refusesInput waits until a native dialog blocks the input of the tab, and checks that calls
 // report it.
-func (c *testCase) refusesInput() {
+func refusesInput(c *suite.Case) {
 	c.Helper()
 	var err error
-	for ok := true; ok && c.ctx.Err() == nil; {
-		_, err = c.page().Click(c.ctx, css("#plain"), nil)
+	for ok := true; ok && c.Ctx.Err() == nil; {
+		_, err = c.Page().Click(c.Ctx, suite.CSS("#plain"), nil)
 		// The dialog can also open during a click.
 		ok = err == nil || strings.Contains(err.Error(), "received the press but not the click")
 	}
-	c.wantCode(err, executor.ErrNotActionable, "blocked the input", "ask the user")
-	_, err = c.page().Press(c.ctx, "a", &executor.PressOptions{Target: css("#field")})
-	c.wantCode(err, executor.ErrNotActionable, "did not receive the key", "ask the user")
-	c.wantValue("field.value", "")
+	c.WantCode(err, executor.ErrNotActionable, "blocked the input", "ask the user")
+	_, err = c.Page().Press(c.Ctx, "a", &executor.PressOptions{Target: suite.CSS("#field")})
+	c.WantCode(err, executor.ErrNotActionable, "did not receive the key", "ask the user")
+	c.WantValue("field.value", "")
 }

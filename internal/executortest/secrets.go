@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/suite"
 )
 
 // testSecrets are the secrets of a case: shop.password, shop.totp and shop.username, of which the
@@ -36,119 +37,119 @@ func (s *testSecrets) Find(_ context.Context, name, field string) (*executor.Sec
 }
 
 // secrets tests text with placeholders.
-func (s *suite) secrets(t *testing.T) {
-	secret := func(name, file string, f func(c *testCase)) {
+func secrets(s *suite.Runner, t *testing.T) {
+	secret := func(name, file string, f func(c *suite.Case)) {
 		known := &testSecrets{}
-		s.pageWith(t, name, "", executor.SessionOptions{Gate: executor.AllowAll, Secrets: known}, func(c *testCase) {
-			known.origin = c.origin()
-			c.tab = c.open(file)
+		s.PageWith(t, name, "", executor.SessionOptions{Gate: executor.AllowAll, Secrets: known}, func(c *suite.Case) {
+			known.origin = c.Origin()
+			c.Tab = c.Open(file)
 			f(c)
 		})
 	}
 	// denied types the password into a field, which must fail.
-	denied := func(c *testCase, target executor.Target, want ...string) {
+	denied := func(c *suite.Case, target executor.Target, want ...string) {
 		c.Helper()
-		_, err := c.page().Type(c.ctx, target, "{{shop.password}}", nil)
-		c.wantCode(err, executor.ErrPolicyDenied, append(want, "nothing was typed")...)
+		_, err := c.Page().Type(c.Ctx, target, "{{shop.password}}", nil)
+		c.WantCode(err, executor.ErrPolicyDenied, append(want, "nothing was typed")...)
 	}
-	secret("typed only into fields for them", "secrets.html", func(c *testCase) {
-		denied(c, css("#comment"), "another field")
-		denied(c, css("#user"), "another field")
-		c.typeInto("#user", "{{shop.username}}", nil)
-		if r := c.await("input", "user"); r.Value != "zephyrine" {
+	secret("typed only into fields for them", "secrets.html", func(c *suite.Case) {
+		denied(c, suite.CSS("#comment"), "another field")
+		denied(c, suite.CSS("#user"), "another field")
+		c.TypeInto("#user", "{{shop.username}}", nil)
+		if r := c.Await("input", "user"); r.Value != "zephyrine" {
 			c.Errorf("user: %+v", r)
 		}
-		c.typeInto("#code", "{{shop.totp}}", nil)
-		if r := c.await("input", "code"); r.Value != "755224" {
+		c.TypeInto("#code", "{{shop.totp}}", nil)
+		if r := c.Await("input", "code"); r.Value != "755224" {
 			c.Errorf("code: %+v", r)
 		}
-		a := c.typeInto("#password", "a{{shop.password}}b", &executor.TypeOptions{Clear: true})
-		if r := c.await("input", "password"); r.Value != "a"+secretValue+"b" {
+		a := c.TypeInto("#password", "a{{shop.password}}b", &executor.TypeOptions{Clear: true})
+		if r := c.Await("input", "password"); r.Value != "a"+secretValue+"b" {
 			c.Errorf("password: %+v", r)
 		}
-		text := c.snap(nil)
-		c.wantNotIn(text+a.Diff+a.Note, secretValue, "755224", "zephyrine")
+		text := c.Snap(nil)
+		c.WantNotIn(text+a.Diff+a.Note, secretValue, "755224", "zephyrine")
 		if n := strings.Count(text, ": ••••"); n != 3 {
 			c.Errorf("%d fields are masked:\n%s", n, text)
 		}
-		res := c.fill(nil, executor.Field{Target: css("#password"), Value: "{{shop.password}}"}, executor.Field{Target: css("#code"), Value: "{{shop.pin}}"})
-		c.wantIn(res.Note, "secret {{shop.pin}} not found")
-		if r := c.await("input", "password"); r.Value != secretValue {
+		res := c.Fill(nil, executor.Field{Target: suite.CSS("#password"), Value: "{{shop.password}}"}, executor.Field{Target: suite.CSS("#code"), Value: "{{shop.pin}}"})
+		c.WantIn(res.Note, "secret {{shop.pin}} not found")
+		if r := c.Await("input", "password"); r.Value != secretValue {
 			c.Errorf("password: %+v", r)
 		}
 	})
-	secret("not typed in documents of other origins", "secrets.html?attack=frame", func(c *testCase) {
-		snapshot := c.snap(nil)
+	secret("not typed in documents of other origins", "secrets.html?attack=frame", func(c *suite.Case) {
+		snapshot := c.Snap(nil)
 		_, frame, ok := strings.Cut(snapshot, "iframe")
 		if !ok {
 			c.Fatalf("no frame in\n%s", snapshot)
 		}
-		denied(c, byRef(c.refIn(frame, "textbox", "Password")), "is for "+c.origin())
-		tab := c.openURL(c.otherURL("secrets.html"))
-		c.tab = tab.ID
-		denied(c, css("#password"), "is for "+c.origin())
+		denied(c, suite.ByRef(c.RefIn(frame, "textbox", "Password")), "is for "+c.Origin())
+		tab := c.OpenURL(c.OtherURL("secrets.html"))
+		c.Tab = tab.ID
+		denied(c, suite.CSS("#password"), "is for "+c.Origin())
 	})
-	secret("not typed if the field changes when it gets the focus", "secrets.html?attack=unmask", func(c *testCase) {
-		denied(c, css("#password"), "another field")
-		c.wantValue("password.value", "")
+	secret("not typed if the field changes when it gets the focus", "secrets.html?attack=unmask", func(c *suite.Case) {
+		denied(c, suite.CSS("#password"), "another field")
+		c.WantValue("password.value", "")
 	})
-	secret("typed into the field if the page moves the focus", "secrets.html?attack=move", func(c *testCase) {
-		a := c.typeInto("#password", "{{shop.password}}", &executor.TypeOptions{PressEnter: true})
-		c.wantIn(a.Note, "moved the focus", "Enter was not pressed")
-		if r := c.await("input", "password"); r.Value != secretValue {
+	secret("typed into the field if the page moves the focus", "secrets.html?attack=move", func(c *suite.Case) {
+		a := c.TypeInto("#password", "{{shop.password}}", &executor.TypeOptions{PressEnter: true})
+		c.WantIn(a.Note, "moved the focus", "Enter was not pressed")
+		if r := c.Await("input", "password"); r.Value != secretValue {
 			c.Errorf("password: %+v", r)
 		}
-		if text := c.snap(nil); !strings.Contains(text, `textbox "Comment"`) || strings.Contains(text, `"Comment": `) {
+		if text := c.Snap(nil); !strings.Contains(text, `textbox "Comment"`) || strings.Contains(text, `"Comment": `) {
 			c.Errorf("the other field has a value:\n%s", text)
 		}
 	})
-	secret("not typed into a document that replaces the page", "secrets.html?attack=away", func(c *testCase) {
-		c.page().Type(c.ctx, css("#password"), "{{shop.password}}", nil)
-		c.met(executor.WaitCondition{URL: c.otherOrigin() + "*"})
-		denied(c, css("#password"), "is for")
-		if text := c.snap(nil); strings.Contains(text, "••••") {
+	secret("not typed into a document that replaces the page", "secrets.html?attack=away", func(c *suite.Case) {
+		c.Page().Type(c.Ctx, suite.CSS("#password"), "{{shop.password}}", nil)
+		c.Met(executor.WaitCondition{URL: c.OtherOrigin() + "*"})
+		denied(c, suite.CSS("#password"), "is for")
+		if text := c.Snap(nil); strings.Contains(text, "••••") {
 			c.Errorf("the new document has a value:\n%s", text)
 		}
 	})
-	secret("scripts are denied afterwards", "secrets.html", func(c *testCase) {
-		c.typeInto("#password", "{{shop.password}}", nil)
-		c.await("input", "password")
+	secret("scripts are denied afterwards", "secrets.html", func(c *suite.Case) {
+		c.TypeInto("#password", "{{shop.password}}", nil)
+		c.Await("input", "password")
 		afterwards := func(err error) {
 			c.Helper()
-			c.wantCode(err, executor.ErrPolicyDenied, "a secret was typed")
+			c.WantCode(err, executor.ErrPolicyDenied, "a secret was typed")
 		}
-		_, err := c.page().Eval(c.ctx, "password.value", nil)
+		_, err := c.Page().Eval(c.Ctx, "password.value", nil)
 		afterwards(err)
-		_, err = c.page().Eval(c.ctx, "(field) => field.value", &executor.EvalOptions{Target: css("#password")})
+		_, err = c.Page().Eval(c.Ctx, "(field) => field.value", &executor.EvalOptions{Target: suite.CSS("#password")})
 		afterwards(err)
-		_, err = c.page().CDP(c.ctx, "Runtime.evaluate", map[string]any{"expression": "password.value"})
+		_, err = c.Page().CDP(c.Ctx, "Runtime.evaluate", map[string]any{"expression": "password.value"})
 		afterwards(err)
-		_, err = c.page().CDP(c.ctx, "Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": "1"})
+		_, err = c.Page().CDP(c.Ctx, "Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": "1"})
 		afterwards(err)
-		_, err = c.page().WaitFor(c.ctx, executor.WaitCondition{Expression: "password.value"})
+		_, err = c.Page().WaitFor(c.Ctx, executor.WaitCondition{Expression: "password.value"})
 		afterwards(err)
-		_, err = c.page().WaitFor(c.ctx, executor.WaitCondition{Selector: `#password[value^="K"]`})
+		_, err = c.Page().WaitFor(c.Ctx, executor.WaitCondition{Selector: `#password[value^="K"]`})
 		afterwards(err)
-		if _, err = c.page().Navigate(c.ctx, c.url("read.html"), nil); err != nil {
+		if _, err = c.Page().Navigate(c.Ctx, c.URL("read.html"), nil); err != nil {
 			c.Fatal(err)
 		}
-		_, err = c.page().Eval(c.ctx, "1", nil)
+		_, err = c.Page().Eval(c.Ctx, "1", nil)
 		afterwards(err)
-		c.tab = c.open("secrets.html")
-		c.eval("1", nil)
-		denied(c, css("#password"), "a script of a client has run")
+		c.Tab = c.Open("secrets.html")
+		c.Eval("1", nil)
+		denied(c, suite.CSS("#password"), "a script of a client has run")
 	})
-	secret("screenshots hide the fields", "secrets.html", func(c *testCase) {
-		c.typeInto("#code", "{{shop.totp}}", nil)
-		c.await("input", "code")
-		c.wantHidden("#code")
+	secret("screenshots hide the fields", "secrets.html", func(c *suite.Case) {
+		c.TypeInto("#code", "{{shop.totp}}", nil)
+		c.Await("input", "code")
+		wantHidden(c, "#code")
 	})
 }
 
 // wantHidden checks that a screenshot hides a field.
-func (c *testCase) wantHidden(field string) {
+func wantHidden(c *suite.Case, field string) {
 	c.Helper()
-	shot, err := c.page().Screenshot(c.ctx, &executor.ScreenshotOptions{Target: css(field)})
+	shot, err := c.Page().Screenshot(c.Ctx, &executor.ScreenshotOptions{Target: suite.CSS(field)})
 	if err != nil {
 		c.Fatal(err)
 	}

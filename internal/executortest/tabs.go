@@ -2,45 +2,15 @@ package executortest
 
 import (
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/suite"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
-
-// listed returns the entry of tab in the list, or fails the case.
-func (c *testCase) listed(tab executor.TabID) executor.Tab {
-	c.Helper()
-	t, ok := c.find(tab)
-	if !ok {
-		c.Fatalf("tab %s is not in the list", tab)
-	}
-	return t
-}
-
-func (c *testCase) find(tab executor.TabID) (executor.Tab, bool) {
-	c.Helper()
-	tabs := c.tabs()
-	i := slices.IndexFunc(tabs, func(t executor.Tab) bool { return t.ID == tab })
-	if i < 0 {
-		return executor.Tab{}, false
-	}
-	return tabs[i], true
-}
-
-// tabs lists the tabs.
-func (c *testCase) tabs() []executor.Tab {
-	c.Helper()
-	tabs, err := c.exec.Tabs(c.ctx)
-	if err != nil {
-		c.Fatalf("list tabs: %v", err)
-	}
-	return tabs
-}
 
 // stale returns an id in the form of tab, but of another browser instance.
 func stale(tab executor.TabID) executor.TabID {
@@ -51,11 +21,11 @@ func stale(tab executor.TabID) executor.TabID {
 	return executor.NewTabID(backend, "bygone", raw)
 }
 
-func (s *suite) tabs(t *testing.T) {
-	s.page(t, "list", "tabs.html", func(c *testCase) {
-		second := c.open("popup.html")
-		a, b := c.listed(c.tab), c.listed(second)
-		if a.URL != c.url("tabs.html") || a.Title != "Tabs" || b.URL != c.url("popup.html") || b.Title != "Popup" {
+func tabs(s *suite.Runner, t *testing.T) {
+	s.Page(t, "list", "tabs.html", func(c *suite.Case) {
+		second := c.Open("popup.html")
+		a, b := c.Listed(c.Tab), c.Listed(second)
+		if a.URL != c.URL("tabs.html") || a.Title != "Tabs" || b.URL != c.URL("popup.html") || b.Title != "Popup" {
 			c.Errorf("listed %+v and %+v", a, b)
 		}
 		if a.Active || !b.Active {
@@ -65,46 +35,46 @@ func (s *suite) tabs(t *testing.T) {
 			c.Errorf("tabs are not in the order they were opened: %d, %d", a.Index, b.Index)
 		}
 	})
-	s.page(t, "select", "tabs.html", func(c *testCase) {
-		second := c.open("popup.html")
-		sel, err := c.exec.SelectTab(c.ctx, c.tab)
+	s.Page(t, "select", "tabs.html", func(c *suite.Case) {
+		second := c.Open("popup.html")
+		sel, err := c.Exec.SelectTab(c.Ctx, c.Tab)
 		if err != nil {
 			c.Fatal(err)
 		}
-		if sel.ID != c.tab || !sel.Active || sel.Title != "Tabs" {
+		if sel.ID != c.Tab || !sel.Active || sel.Title != "Tabs" {
 			c.Errorf("selected %+v", sel)
 		}
-		if c.listed(second).Active || !c.listed(c.tab).Active {
+		if c.Listed(second).Active || !c.Listed(c.Tab).Active {
 			c.Error("the list does not show the selection")
 		}
-		text, err := pagetest.Of(c.exec, "").Text(c.ctx, nil)
+		text, err := pagetest.Of(c.Exec, "").Text(c.Ctx, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
-		c.wantIn(text.Content, "Open window") // an empty id means the active tab
+		c.WantIn(text.Content, "Open window") // an empty id means the active tab
 	})
-	s.page(t, "inactive", "tabs.html", func(c *testCase) {
-		_, tab, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: c.url("popup.html"), Inactive: true})
+	s.Page(t, "inactive", "tabs.html", func(c *suite.Case) {
+		_, tab, err := c.Exec.NewPage(c.Ctx, &executor.NewPageOptions{URL: c.URL("popup.html"), Inactive: true})
 		if err != nil {
 			c.Fatal(err)
 		}
-		c.await("open", "")
-		if tab.Active || c.listed(tab.ID).Active || !c.listed(c.tab).Active {
+		c.Await("open", "")
+		if tab.Active || c.Listed(tab.ID).Active || !c.Listed(c.Tab).Active {
 			c.Error("a tab opened inactive became active")
 		}
-		if _, err := pagetest.Of(c.exec, tab.ID).Click(c.ctx, css("#inside"), nil); err != nil {
+		if _, err := pagetest.Of(c.Exec, tab.ID).Click(c.Ctx, suite.CSS("#inside"), nil); err != nil {
 			c.Fatalf("clicking in the inactive tab: %v", err)
 		}
-		if !c.await("click", "inside").Trusted {
+		if !c.Await("click", "inside").Trusted {
 			c.Error("the click in the inactive tab was not trusted")
 		}
 	})
-	s.pageWith(t, "empty", "", executor.SessionOptions{Gate: executor.AllowAll}, func(c *testCase) {
-		tab := c.openURL("")
+	s.PageWith(t, "empty", "", executor.SessionOptions{Gate: executor.AllowAll}, func(c *suite.Case) {
+		tab := c.OpenURL("")
 		if tab.URL != "about:blank" || !tab.Active {
 			c.Errorf("opened %+v", tab)
 		}
-		nav, err := c.exec.Navigate(c.ctx, c.url("popup.html"), nil)
+		nav, err := c.Exec.Navigate(c.Ctx, c.URL("popup.html"), nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -112,198 +82,190 @@ func (s *suite) tabs(t *testing.T) {
 			c.Errorf("navigated tab %s, want the active one, %s", nav.TabID, tab.ID)
 		}
 	})
-	s.page(t, "close", "tabs.html", func(c *testCase) {
-		second := c.open("tabs.html")
-		closed, err := pagetest.Of(c.exec, second).Close(c.ctx)
+	s.Page(t, "close", "tabs.html", func(c *suite.Case) {
+		second := c.Open("tabs.html")
+		closed, err := pagetest.Of(c.Exec, second).Close(c.Ctx)
 		if err != nil {
 			c.Fatal(err)
 		}
 		if *closed != (executor.ClosedTab{Tab: second, Closed: true}) {
 			c.Errorf("closing our tab returned %+v", *closed)
 		}
-		c.await("pagehide", "page")
-		if _, ok := c.find(second); ok {
+		c.Await("pagehide", "page")
+		if _, ok := c.Find(second); ok {
 			c.Error("the closed tab is still listed")
 		}
-		_, err = pagetest.Of(c.exec, second).Text(c.ctx, nil)
-		c.wantGone(err)
-		_, err = pagetest.Of(c.exec, second).Close(c.ctx)
-		c.wantGone(err)
+		_, err = pagetest.Of(c.Exec, second).Text(c.Ctx, nil)
+		c.WantGone(err)
+		_, err = pagetest.Of(c.Exec, second).Close(c.Ctx)
+		c.WantGone(err)
 	})
-	s.page(t, "close during a call", "tabs.html", func(c *testCase) {
+	s.Page(t, "close during a call", "tabs.html", func(c *suite.Case) {
 		done := make(chan error, 1)
-		go func() { done <- errOf(c.page().Navigate(c.ctx, c.heldURL("page"), nil)) }()
-		c.awaitRequest("page")
-		if _, err := c.page().Close(c.ctx); err != nil {
+		go func() { done <- suite.ErrOf(c.Page().Navigate(c.Ctx, c.HeldURL("page"), nil)) }()
+		c.AwaitRequest("page")
+		if _, err := c.Page().Close(c.Ctx); err != nil {
 			c.Errorf("closing the tab that loads: %v", err)
 		}
-		c.wantCode(<-done, executor.ErrTargetGone)
+		c.WantCode(<-done, executor.ErrTargetGone)
 	})
-	s.page(t, "page closes itself", "tabs.html", func(c *testCase) {
-		a := c.click(css("#window"), nil)
+	s.Page(t, "page closes itself", "tabs.html", func(c *suite.Case) {
+		a := c.Click(suite.CSS("#window"), nil)
 		if len(a.NewTabs) != 1 {
 			c.Fatalf("new tabs: %+v, want one", a.NewTabs)
 		}
 		popup := a.NewTabs[0].ID
-		c.await("open", "window")
+		c.Await("open", "window")
 		// The tab may close before or after the call that closes it returns.
-		if _, err := pagetest.Of(c.exec, popup).Click(c.ctx, css("#suicide"), nil); err != nil {
-			c.wantCode(err, executor.ErrTargetGone)
+		if _, err := pagetest.Of(c.Exec, popup).Click(c.Ctx, suite.CSS("#suicide"), nil); err != nil {
+			c.WantCode(err, executor.ErrTargetGone)
 		}
-		c.await("click", "suicide")
-		_, err := pagetest.Of(c.exec, popup).Text(c.ctx, nil)
-		c.wantGone(err)
+		c.Await("click", "suicide")
+		_, err := pagetest.Of(c.Exec, popup).Text(c.Ctx, nil)
+		c.WantGone(err)
 	})
-	s.page(t, "crash", "tabs.html", func(c *testCase) {
-		_, err := c.page().CDP(c.ctx, "Page.crash", nil)
-		c.wantCode(err, executor.ErrTargetGone)
-		_, err = c.page().Text(c.ctx, nil)
-		c.wantCode(err, executor.ErrTargetGone, "crash")
-		if _, err := c.page().Close(c.ctx); err != nil {
+	s.Page(t, "crash", "tabs.html", func(c *suite.Case) {
+		_, err := c.Page().CDP(c.Ctx, "Page.crash", nil)
+		c.WantCode(err, executor.ErrTargetGone)
+		_, err = c.Page().Text(c.Ctx, nil)
+		c.WantCode(err, executor.ErrTargetGone, "crash")
+		if _, err := c.Page().Close(c.Ctx); err != nil {
 			c.Errorf("closing the crashed tab: %v", err)
 		}
-		c.tab = c.open("popup.html") // the browser still works
-		c.wantValue("document.title", "Popup")
+		c.Tab = c.Open("popup.html") // the browser still works
+		c.WantValue("document.title", "Popup")
 	})
-	s.page(t, "unknown", "tabs.html", func(c *testCase) {
-		backend, session, _, err := c.tab.Split()
+	s.Page(t, "unknown", "tabs.html", func(c *suite.Case) {
+		backend, session, _, err := c.Tab.Split()
 		if err != nil {
 			c.Fatal(err)
 		}
 		unknown := executor.NewTabID(backend, session, "nosuch")
-		_, err = c.exec.SelectTab(c.ctx, unknown)
-		c.wantCode(err, executor.ErrTabNotFound)
-		_, err = pagetest.Of(c.exec, unknown).Snapshot(c.ctx, nil)
-		c.wantCode(err, executor.ErrTabNotFound)
-		_, err = pagetest.Of(c.exec, unknown).Close(c.ctx)
-		c.wantCode(err, executor.ErrTabNotFound)
+		_, err = c.Exec.SelectTab(c.Ctx, unknown)
+		c.WantCode(err, executor.ErrTabNotFound)
+		_, err = pagetest.Of(c.Exec, unknown).Snapshot(c.Ctx, nil)
+		c.WantCode(err, executor.ErrTabNotFound)
+		_, err = pagetest.Of(c.Exec, unknown).Close(c.Ctx)
+		c.WantCode(err, executor.ErrTabNotFound)
 	})
-	s.page(t, "stale", "tabs.html", func(c *testCase) {
-		_, err := pagetest.Of(c.exec, stale(c.tab)).Click(c.ctx, css("#window"), nil)
-		c.wantCode(err, executor.ErrStaleTab)
-		_, err = c.exec.SelectTab(c.ctx, stale(c.tab))
-		c.wantCode(err, executor.ErrStaleTab)
-		c.wantUntouched("window")
+	s.Page(t, "stale", "tabs.html", func(c *suite.Case) {
+		_, err := pagetest.Of(c.Exec, stale(c.Tab)).Click(c.Ctx, suite.CSS("#window"), nil)
+		c.WantCode(err, executor.ErrStaleTab)
+		_, err = c.Exec.SelectTab(c.Ctx, stale(c.Tab))
+		c.WantCode(err, executor.ErrStaleTab)
+		c.WantUntouched("window")
 	})
-	s.page(t, "malformed", "tabs.html", func(c *testCase) {
+	s.Page(t, "malformed", "tabs.html", func(c *suite.Case) {
 		for _, id := range []executor.TabID{"7", "cdp:", "tab:1:2", "cdp::x"} {
-			_, err := c.exec.Page(c.ctx, id)
-			c.wantCode(err, executor.ErrBadArgs, string(id))
+			_, err := c.Exec.Page(c.Ctx, id)
+			c.WantCode(err, executor.ErrBadArgs, string(id))
 		}
 	})
-	s.page(t, "invalid URL", "tabs.html", func(c *testCase) {
-		_, _, err := c.exec.NewPage(c.ctx, &executor.NewPageOptions{URL: "http://127.0.0.1:1/"})
-		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_")
-		if !c.listed(c.tab).Active {
+	s.Page(t, "invalid URL", "tabs.html", func(c *suite.Case) {
+		_, _, err := c.Exec.NewPage(c.Ctx, &executor.NewPageOptions{URL: "http://127.0.0.1:1/"})
+		c.WantCode(err, executor.ErrNavigationFailed, "net::ERR_")
+		if !c.Listed(c.Tab).Active {
 			c.Error("a tab that did not open became active")
 		}
 	})
-	s.page(t, "next call reports that the first page did not load", "tabs.html", func(c *testCase) {
-		other := c.session(executor.SessionOptions{Gate: executor.AllowAll})
-		_, err := other.Navigate(c.ctx, "http://127.0.0.1:1/", nil)
-		c.wantCode(err, executor.ErrNavigationFailed, "net::ERR_")
-		_, err = pagetest.Of(other, "").Text(c.ctx, nil)
-		c.wantCode(err, executor.ErrTabNotFound, "its page did not load", "net::ERR_")
-		p, _, err := other.NewPage(c.ctx, &executor.NewPageOptions{URL: c.url("popup.html")})
-		c.must(p, err)
-		c.must(p.Close(c.ctx))
-		if _, err = pagetest.Of(other, "").Text(c.ctx, nil); err == nil || strings.Contains(err.Error(), "did not load") {
+	s.Page(t, "next call reports that the first page did not load", "tabs.html", func(c *suite.Case) {
+		other := c.Session(executor.SessionOptions{Gate: executor.AllowAll})
+		_, err := other.Navigate(c.Ctx, "http://127.0.0.1:1/", nil)
+		c.WantCode(err, executor.ErrNavigationFailed, "net::ERR_")
+		_, err = pagetest.Of(other, "").Text(c.Ctx, nil)
+		c.WantCode(err, executor.ErrTabNotFound, "its page did not load", "net::ERR_")
+		p, _, err := other.NewPage(c.Ctx, &executor.NewPageOptions{URL: c.URL("popup.html")})
+		c.Must(p, err)
+		c.Must(p.Close(c.Ctx))
+		if _, err = pagetest.Of(other, "").Text(c.Ctx, nil); err == nil || strings.Contains(err.Error(), "did not load") {
 			c.Errorf("after a page that loaded: %v", err)
 		}
 	})
 }
 
-// wantGone checks for the error of a tab that was closed.
-func (c *testCase) wantGone(err error) {
-	c.Helper()
-	if code := executor.CodeOf(err); code != executor.ErrTabNotFound && code != executor.ErrTargetGone {
-		c.Errorf("error %v, want %s or %s", err, executor.ErrTabNotFound, executor.ErrTargetGone)
-	}
-}
-
-func (s *suite) popups(t *testing.T) {
-	s.recorded(t, "requests from the first one", "second.html", func(c *testCase, _ *keeper) {
-		address := c.heldURL("landing") + "?to=" + url.QueryEscape(c.url("inspect.html"))
-		c.eval("document.body.innerHTML = '<h1>Opener</h1><button id=open>Open</button>'; document.querySelector('#open').onclick = () => window.open("+quote(address)+"); 0", nil)
-		c.tab = c.opened("#open", nil).ID
-		c.awaitRequest("landing")
-		c.release("landing")
-		c.met(executor.WaitCondition{Selector: "iframe"})
-		for part, status := range sorted(map[string]int{"/held/": 302, "/inspect.html": 200, "reading-data.json?v=1": 200}) {
-			if q := c.request(part); q.Status != status || q.Method != "" && q.Method != "GET" {
+func popups(s *suite.Runner, t *testing.T) {
+	recorded(s, t, "requests from the first one", "second.html", func(c *suite.Case, _ *suite.Keeper) {
+		address := c.HeldURL("landing") + "?to=" + url.QueryEscape(c.URL("inspect.html"))
+		c.Eval("document.body.innerHTML = '<h1>Opener</h1><button id=open>Open</button>'; document.querySelector('#open').onclick = () => window.open("+suite.Quote(address)+"); 0", nil)
+		c.Tab = c.Opened("#open", nil).ID
+		c.AwaitRequest("landing")
+		c.Release("landing")
+		c.Met(executor.WaitCondition{Selector: "iframe"})
+		for part, status := range suite.Sorted(map[string]int{"/held/": 302, "/inspect.html": 200, "reading-data.json?v=1": 200}) {
+			if q := request(c, part); q.Status != status || q.Method != "" && q.Method != "GET" {
 				c.Errorf("%s: %+v", part, q)
 			}
 		}
-		c.console("loading now")
+		console(c, "loading now")
 	})
 	for _, by := range []string{"window", "blank", "noopener"} {
-		s.page(t, by, "tabs.html", func(c *testCase) {
-			a := c.click(css("#"+by), nil)
-			c.await("open", by)
+		s.Page(t, by, "tabs.html", func(c *suite.Case) {
+			a := c.Click(suite.CSS("#"+by), nil)
+			c.Await("open", by)
 			if len(a.NewTabs) != 1 {
 				c.Fatalf("new tabs: %+v, want one", a.NewTabs)
 			}
 			popup := a.NewTabs[0]
-			if want := c.url("popup.html?by=" + by); popup.URL != want || popup.Active {
+			if want := c.URL("popup.html?by=" + by); popup.URL != want || popup.Active {
 				c.Errorf("new tab %+v, want %s and not active", popup, want)
 			}
-			c.wantNotIn(a.Note, "blocked")
-			if !c.listed(c.tab).Active || c.listed(popup.ID).Active {
+			c.WantNotIn(a.Note, "blocked")
+			if !c.Listed(c.Tab).Active || c.Listed(popup.ID).Active {
 				c.Error("the popup became the active tab")
 			}
-			if _, err := pagetest.Of(c.exec, popup.ID).Click(c.ctx, css("#inside"), nil); err != nil {
+			if _, err := pagetest.Of(c.Exec, popup.ID).Click(c.Ctx, suite.CSS("#inside"), nil); err != nil {
 				c.Fatalf("clicking in the popup: %v", err)
 			}
-			if !c.await("click", "inside").Trusted {
+			if !c.Await("click", "inside").Trusted {
 				c.Error("the click in the popup was not trusted")
 			}
 			// The opener still works, although it is in the background.
-			if _, err := c.page().Hover(c.ctx, css("#window"), nil); err != nil {
+			if _, err := c.Page().Hover(c.Ctx, suite.CSS("#window"), nil); err != nil {
 				c.Errorf("hovering in the opener: %v", err)
 			}
-			if _, err := pagetest.Of(c.exec, popup.ID).Close(c.ctx); err != nil {
+			if _, err := pagetest.Of(c.Exec, popup.ID).Close(c.Ctx); err != nil {
 				c.Errorf("closing the popup: %v", err)
 			}
 		})
 	}
-	s.page(t, "several window.open calls: opened tab listed, blocked ones counted", "tabs.html", func(c *testCase) {
-		c.eval(`document.querySelector("#window").onclick = () => { for (const by of [1, 2, 3]) report("after", "window", { value: String(!!window.open("popup.html?by=" + by)) }); }; 0`, nil)
-		a := c.click(css("#window"), nil)
+	s.Page(t, "several window.open calls: opened tab listed, blocked ones counted", "tabs.html", func(c *suite.Case) {
+		c.Eval(`document.querySelector("#window").onclick = () => { for (const by of [1, 2, 3]) report("after", "window", { value: String(!!window.open("popup.html?by=" + by)) }); }; 0`, nil)
+		a := c.Click(suite.CSS("#window"), nil)
 		opened := 0
 		for range 3 { // the reports may arrive in any order
-			if c.await("after", "window").Value == "true" {
+			if c.Await("after", "window").Value == "true" {
 				opened++
 			}
 		}
 		if opened != 1 {
 			c.Fatalf("the browser opened %d windows, want 1", opened)
 		}
-		if len(a.NewTabs) != 1 || a.NewTabs[0].URL != c.url("popup.html?by=1") || a.NewTabs[0].Title != "Popup" {
+		if len(a.NewTabs) != 1 || a.NewTabs[0].URL != c.URL("popup.html?by=1") || a.NewTabs[0].Title != "Popup" {
 			c.Errorf("new tabs %+v, want one with its title", a.NewTabs)
 		}
-		c.wantIn(a.Note, "2 popup windows of the page were blocked")
+		c.WantIn(a.Note, "2 popup windows of the page were blocked")
 	})
-	s.page(t, "sandboxed window.open does not delay the call", "navigation-popups.html", func(c *testCase) {
-		button := byRef(c.ref("button", "Sandboxed"))
-		a := c.click(button, nil)
+	s.Page(t, "sandboxed window.open does not delay the call", "navigation-popups.html", func(c *suite.Case) {
+		button := suite.ByRef(c.Ref("button", "Sandboxed"))
+		a := c.Click(button, nil)
 		if len(a.NewTabs) != 0 {
 			c.Errorf("the sandbox opened %+v", a.NewTabs)
 		}
-		if !c.h.UserAnswers { // in the user's Chrome, a tab that another case has just opened may be the page's
-			c.wantIn(a.Note, "blocked")
+		if !c.H.UserAnswers { // in the user's Chrome, a tab that another case has just opened may be the page's
+			c.WantIn(a.Note, "blocked")
 		}
 		if tier.LongEnabled() {
-			c.quick(button, 700*time.Millisecond)
+			suite.Quick(c, button, 700*time.Millisecond)
 		}
 	})
-	s.page(t, "popup window closed by its opener", "tabs.html", func(c *testCase) {
-		a := c.click(css("#window"), nil)
+	s.Page(t, "popup window closed by its opener", "tabs.html", func(c *suite.Case) {
+		a := c.Click(suite.CSS("#window"), nil)
 		if len(a.NewTabs) != 1 {
 			c.Fatalf("new tabs: %+v, want one", a.NewTabs)
 		}
-		c.await("open", "window")
-		c.click(css("#close"), nil)
-		_, err := pagetest.Of(c.exec, a.NewTabs[0].ID).Text(c.ctx, nil)
-		c.wantGone(err)
+		c.Await("open", "window")
+		c.Click(suite.CSS("#close"), nil)
+		_, err := pagetest.Of(c.Exec, a.NewTabs[0].ID).Text(c.Ctx, nil)
+		c.WantGone(err)
 	})
 }

@@ -206,7 +206,7 @@ var general = []Mutation{
 		`  if (tag !== 'input' && tag !== 'textarea' && tag !== 'select') return false;
   const type`, `  if (tag !== 'select') return false;
   const type`,
-		"./executor/chromium", "TestExecutor/.*/snapshot/passwords_are_masked$",
+		"./internal/reading/readingsuite", "TestSuite/.*/snapshot/passwords_are_masked$",
 	},
 	{
 		"Page text is fenced with a nonce", "mcp/fence.go",

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/suites"
 )
 
 const root = "../.."
@@ -37,7 +39,7 @@ func TestMutationsApply(t *testing.T) {
 }
 
 // TestMutationsNameTests checks that the tests of each mutation exist. A subtest exists if a string
-// literal of its package or of package executortest matches, or begins the name and ends with a space.
+// literal of its package or of a suite matches, or begins the name and ends with a space.
 func TestMutationsNameTests(t *testing.T) {
 	type search struct {
 		pattern *regexp.Regexp
@@ -49,7 +51,10 @@ func TestMutationsNameTests(t *testing.T) {
 		files := []string{filepath.Join(root, m.Package, "*.test.js")}
 		if m.Package != jsTests {
 			tests, patterns = goTest, strings.Split(m.Test, "/")
-			files = []string{filepath.Join(root, m.Package, "*_test.go"), filepath.Join(root, "internal/executortest/*.go")}
+			files = []string{filepath.Join(root, m.Package, "*_test.go")}
+			for _, dir := range suites.Dirs {
+				files = append(files, filepath.Join(root, dir, "*.go"))
+			}
 		}
 		for _, pattern := range patterns {
 			matches, err := regexp.Compile(pattern)

@@ -25,17 +25,17 @@ var pageText = promises{
 		{
 			File: "internal/input/hit_target_check.go",
 			Old:  "f.Description, f.Message)", New: "f.Description, string(f.Message))",
-			Package: "./executor/chromium", Test: "^TestExecutor$/backend=chromium/fill_form$",
+			Package: "./internal/input/inputsuite", Test: "^TestSuite$/./^fill_form$",
 		},
 		{
 			File: "internal/input/type.go",
 			Old:  "	if len(text) <= maxNumber && ", New: "	if true || ",
-			Package: "./executor/chromium", Test: "^TestExecutor$/backend=chromium/fill_form$",
+			Package: "./internal/input/inputsuite", Test: "^TestSuite$/./^fill_form$",
 		},
 		{
 			File: "internal/page/js/dom.js",
 			Old:  "return known ? tag : 'element';", New: "return known ? tag : tag;",
-			Package: "./executor/chromium", Test: "^TestExecutor$/backend=chromium/fill_form$",
+			Package: "./internal/input/inputsuite", Test: "^TestSuite$/./^fill_form$",
 		},
 		{
 			File: "internal/session/tabs.go",

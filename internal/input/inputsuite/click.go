@@ -1,0 +1,360 @@
+package inputsuite
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/suite"
+)
+
+func click(s *suite.Runner, t *testing.T) {
+	s.Page(t, "plain", "click.html", func(c *suite.Case) {
+		a := c.Click(suite.CSS("#plain"), nil)
+		for _, kind := range []string{"pointerdown", "mousedown", "mouseup", "click"} {
+			r := c.Await(kind, "plain")
+			if !r.Trusted || r.Button != 0 {
+				c.Errorf("%s: %+v, want trusted, left button", kind, r)
+			}
+		}
+		if a.URL != "" || a.Title != "" || a.Dialog != nil || len(a.NewTabs) != 0 {
+			c.Errorf("changes: %+v, want none", a.Changes)
+		}
+	})
+	s.Page(t, "workers and worklets that clicks start run", "click.html", func(c *suite.Case) {
+		c.Eval(`document.querySelector("#plain").onclick = () => {
+			new Worker(URL.createObjectURL(new Blob(["postMessage(0)"]))).onmessage = () => report("runs", "worker");
+			CSS.paintWorklet.addModule(URL.createObjectURL(new Blob(["0"], {type: "text/javascript"}))).then(() => report("runs", "worklet"));
+		}; 0`, nil)
+		for range 5 {
+			c.Click(suite.CSS("#plain"), nil)
+			c.Await("runs", "worker")
+			c.Await("runs", "worklet")
+		}
+	})
+	s.Long().Page(t, "quick", "click.html", func(c *suite.Case) {
+		// Nothing moves and nothing starts, so a click must not include a fixed settling time.
+		c.Clicked(suite.CSS("#plain"), "plain")
+		suite.Quick(c, suite.CSS("#plain"), 300*time.Millisecond)
+	})
+	s.Page(t, "covered", "click.html", func(c *suite.Case) {
+		_, err := c.Page().Click(c.Ctx, suite.CSS("#covered"), nil)
+		c.WantCode(err, executor.ErrNotActionable, "Pay", "covered", "dialog", "Cookies")
+		c.WantUntouched("covered")
+		c.WantUntouched("cover")
+	})
+	s.Page(t, "temporarily covered", "click.html", func(c *suite.Case) {
+		c.Eval("uncover(400)", nil)
+		c.Click(suite.CSS("#uncovered"), nil)
+		c.Await("click", "uncovered")
+	})
+	s.Page(t, "disabled", "click.html", func(c *suite.Case) {
+		blocked(c, "disabled", "disabled")
+	})
+	s.Page(t, "temporarily disabled", "click.html", func(c *suite.Case) {
+		c.Eval("enable(300)", nil)
+		c.Click(suite.CSS("#disabled"), nil)
+		c.Await("click", "disabled")
+	})
+	s.Page(t, "hidden", "click.html", func(c *suite.Case) {
+		blocked(c, "hidden", "visible")
+	})
+	s.Page(t, "option of a closed list is not waited for", "actionability-controls.html", func(c *suite.Case) {
+		for _, disabled := range []string{"folded", "closed"} {
+			c.Eval(disabled+".disabled = true; fetch('"+c.HeldURL(disabled)+"'); 0", nil)
+			c.AwaitRequest(disabled) // an action waits for its element as long as a request is pending
+			clicked := make(chan error, 1)
+			go func() {
+				_, err := c.Page().Click(context.WithoutCancel(c.Ctx), suite.CSS("#folded"), &executor.ClickOptions{Timeout: 2 * await.HangLimit})
+				clicked <- err
+			}()
+			c.WantCode(await.Receive(c, "the result of the click", clicked), executor.ErrNotActionable, "collapsed list")
+			c.Release(disabled)
+		}
+	})
+	s.Page(t, "range input hidden in the thumb of a slider", "actionability-controls.html", func(c *suite.Case) {
+		snap := c.Snap(nil)
+		volume := suite.ByRef(c.RefIn(snap, "slider", "Volume"))
+		c.Must(c.Page().Type(c.Ctx, volume, "55", nil))
+		if r := c.Await("input", "volume"); r.Value != "55" {
+			c.Errorf("the page received %+v", r)
+		}
+		c.Must(c.Page().FillForm(c.Ctx, []executor.Field{{Target: volume, Value: "70"}}, nil))
+		if r := c.Await("input", "volume"); r.Value != "70" {
+			c.Errorf("the page received %+v", r)
+		}
+		c.Clicked(volume, "thumb")
+		c.Eval("notice.hidden = false", nil)
+		_, err := c.Page().Click(c.Ctx, volume, nil)
+		c.WantCode(err, executor.ErrNotActionable, "covered", "Notice")
+		c.Eval("notice.hidden = true; slider.append(volume)", nil)
+		c.Clicked(volume, "slider")
+		c.WantUntouched("mute") // in the center
+	})
+	s.Page(t, "moving, then stable", "click.html", func(c *suite.Case) {
+		c.Eval("run(400)", nil)
+		c.Click(suite.CSS("#runner"), nil)
+		if c.Await("click", "runner").Moving {
+			c.Error("clicked while the button moved")
+		}
+	})
+	s.Page(t, "never stable", "click.html", func(c *suite.Case) {
+		_, err := c.Page().Click(c.Ctx, suite.CSS("#restless"), nil)
+		c.WantCode(err, executor.ErrNotActionable, "not stable")
+		c.WantUntouched("restless")
+	})
+	s.Page(t, "scrolled into view", "click.html", func(c *suite.Case) {
+		c.Click(suite.CSS("#far"), nil)
+		c.Await("click", "far")
+		c.Click(suite.CSS("#plain"), nil) // scroll back up
+		c.Await("click", "plain")
+	})
+	s.Page(t, "scrolled into view in a scroller", "click.html", func(c *suite.Case) {
+		c.Click(suite.CSS("#inner"), nil)
+		c.Await("click", "inner")
+	})
+	s.Page(t, "right button", "click.html", func(c *suite.Case) {
+		c.Click(suite.CSS("#context"), &executor.ClickOptions{Button: executor.ButtonRight})
+		if r := c.Await("contextmenu", "context"); !r.Trusted || r.Button != 2 {
+			c.Errorf("contextmenu: %+v", r)
+		}
+		var clicks int
+		c.Eval("log.filter((r) => r.kind === 'click').length", &clicks)
+		if clicks != 0 {
+			c.Error("the right button caused a click event")
+		}
+	})
+	s.Page(t, "double", "click.html", func(c *suite.Case) {
+		c.Click(suite.CSS("#double"), &executor.ClickOptions{Count: 2})
+		if r := c.Await("dblclick", "double"); !r.Trusted {
+			c.Errorf("dblclick: %+v", r)
+		}
+		first, second := c.Await("click", "double"), c.Await("click", "double")
+		if first.Count+second.Count != 3 {
+			c.Errorf("clicks counted %d and %d, want 1 and 2", first.Count, second.Count)
+		}
+	})
+	s.Page(t, "modifiers", "click.html", func(c *suite.Case) {
+		c.Click(suite.CSS("#plain"), &executor.ClickOptions{Modifiers: []executor.Modifier{executor.ModShift, executor.ModAlt}})
+		if r := c.Await("click", "plain"); r.Mods != "AS" {
+			c.Errorf("modifiers = %q, want AS", r.Mods)
+		}
+		c.Click(suite.CSS("#save"), nil)
+		if r := c.Await("click", "save"); r.Mods != "" {
+			c.Errorf("modifiers = %q are still pressed", r.Mods)
+		}
+	})
+	s.Page(t, "removed by the press", "click.html", func(c *suite.Case) {
+		c.Click(suite.CSS("#vanish"), nil)
+		c.Await("mousedown", "vanish")
+		c.WantValue("document.querySelector('#vanish')", "null")
+	})
+	s.Page(t, "label", "click.html", func(c *suite.Case) {
+		c.Click(suite.CSS("#agree"), nil)
+		c.Await("change", "agree")
+		c.WantValue("agree.checked", "true")
+	})
+	s.Page(t, "page error", "click.html", func(c *suite.Case) {
+		a := c.Click(suite.CSS("#throws"), nil)
+		if len(a.Errors) != 1 {
+			c.Fatalf("page errors %q, want one", a.Errors)
+		}
+		c.WantIn(a.Errors[0], "the basket is broken")
+	})
+	s.Page(t, "navigates", "click.html", func(c *suite.Case) {
+		a := c.Click(suite.CSS("#away"), nil)
+		if a.URL != c.URL("nav.html") || a.Title != "Navigation" {
+			c.Errorf("changes: URL %q, title %q", a.URL, a.Title)
+		}
+		c.Await("load", "nav")
+	})
+	s.Page(t, "form field names shadow DOM properties", "clobber.html", func(c *suite.Case) {
+		clobbered(c)
+	})
+	s.Page(t, "a frame covers the target after the press", "click-edge-cases.html", func(c *suite.Case) {
+		c.WantIn(c.Click(suite.CSS("#veiled"), nil).Note, "covered")
+		c.Await("mousedown", "veiled")
+	})
+	s.Page(t, "disabled by the press", "click-edge-cases.html", func(c *suite.Case) {
+		_, err := c.Page().Click(c.Ctx, suite.CSS("#once"), nil)
+		c.WantCode(err, executor.ErrNotActionable, "Once", "disabled")
+	})
+	s.Page(t, "target replaced between the two clicks", "click-edge-cases.html", func(c *suite.Case) {
+		_, err := c.Page().Click(c.Ctx, suite.CSS("#swap"), &executor.ClickOptions{Count: 2})
+		c.WantCode(err, executor.ErrNotActionable, "1 of 2")
+		c.Await("click", "swap")
+		c.WantUntouched("heir")
+	})
+	s.Page(t, "stopped by the page", "click-edge-cases.html", func(c *suite.Case) {
+		c.Click(suite.CSS("#secret"), nil)
+		c.Await("click", "secret")
+	})
+	s.Page(t, "link inside a label", "click-edge-cases.html", func(c *suite.Case) {
+		c.Click(suite.CSS("#terms"), nil)
+		c.WantValue("terms.checked", "true")
+		c.WantUntouched("read")
+	})
+	s.Page(t, "select", "click-edge-cases.html", func(c *suite.Case) {
+		c.Click(suite.CSS("#pick"), nil)
+		c.Await("mousedown", "pick")
+	})
+	s.Page(t, "transformed frame", "click-edge-cases.html", func(c *suite.Case) {
+		c.Click(suite.CSS("#corner"), nil)
+		c.Await("click", "corner")
+	})
+	s.Long().Page(t, "page busy after the click", "click-edge-cases.html", func(c *suite.Case) {
+		c.WantIn(c.Click(suite.CSS("#slow"), nil).Note, "still busy")
+		c.Await("click", "slow")
+	})
+	s.Page(t, "bad arguments", "click.html", func(c *suite.Case) {
+		for _, target := range []executor.Target{{}, {Selector: "#plain", Ref: "e1"}, {Ref: "x1"}, {Selector: "#plain["}} {
+			_, err := c.Page().Click(c.Ctx, target, nil)
+			c.WantCode(err, executor.ErrBadArgs)
+		}
+		for _, opts := range []executor.ClickOptions{{Button: "fourth"}, {Count: 4}, {Count: -1}, {Modifiers: []executor.Modifier{"Hyper"}}} {
+			_, err := c.Page().Click(c.Ctx, suite.CSS("#plain"), &opts)
+			c.WantCode(err, executor.ErrBadArgs)
+		}
+		c.WantUntouched("plain")
+	})
+}
+
+// clobbered uses a page whose form fields and images shadow all properties and methods of the form
+// and the document.
+func clobbered(c *suite.Case) {
+	c.WantValue("typeof document.addEventListener + ' ' + typeof form.getAttribute", "object object")
+	inside := suite.ByRef(c.Ref("button", "Inside"))
+	c.Click(inside, nil)
+	c.Await("click", "inside")
+	c.Click(suite.CSS("#below"), nil)
+	c.Await("click", "below")
+	c.Click(suite.CSS("form"), nil)
+	if _, err := c.Page().Hover(c.Ctx, suite.CSS("#inside"), nil); err != nil {
+		c.Errorf("hover: %v", err)
+	}
+	if _, err := c.Page().Hover(c.Ctx, suite.CSS("#form"), nil); err != nil {
+		c.Errorf("hover the form: %v", err)
+	}
+	c.TypeInto("#field", "words", nil)
+	c.WantValue("field.value", "words")
+	if _, err := c.Page().FillForm(c.Ctx, []executor.Field{{Target: suite.CSS("#field"), Value: "more"}, {Target: suite.CSS("#agree"), Value: true}}, nil); err != nil {
+		c.Errorf("fill_form: %v", err)
+	}
+	c.WantValue("field.value + agree.checked", "moretrue")
+	_, err := c.Page().Type(c.Ctx, suite.CSS("#form"), "x", &executor.TypeOptions{Timeout: suite.NeverTimeout})
+	c.WantCode(err, executor.ErrNotActionable)
+	if res, err := c.Page().Scroll(c.Ctx, executor.ScrollOptions{Target: suite.CSS("form"), DeltaY: 50}); err != nil || res.Y == 0 {
+		c.Errorf("scroll: %+v, %v", res, err)
+	}
+	for _, target := range []executor.Target{suite.CSS("#form"), {}} {
+		if res, err := c.Page().Text(c.Ctx, &executor.TextOptions{Target: target}); err != nil || !strings.Contains(res.Content, "Some words") {
+			c.Errorf("text of %+v: %+v, %v", target, res, err)
+		}
+	}
+	c.Met(executor.WaitCondition{Text: "Some words"})
+	c.Met(executor.WaitCondition{Selector: "form"})
+}
+
+func clickTargets(s *suite.Runner, t *testing.T) {
+	s.Page(t, "ref", "click.html", func(c *suite.Case) {
+		ref := c.Ref("button", "Save order")
+		c.Click(suite.ByRef(ref), nil)
+		c.Await("click", "save")
+		c.Click(suite.ByRef("@"+ref), nil)
+		c.Await("click", "save")
+		c.Click(suite.ByRef("ref="+ref), nil)
+		c.Await("click", "save")
+	})
+	s.Page(t, "text", "click.html", func(c *suite.Case) {
+		c.Click(suite.CSS("text=Read the terms"), nil)
+		c.Await("click", "terms")
+	})
+	s.Page(t, "role", "click.html", func(c *suite.Case) {
+		c.Click(suite.CSS(`role=button[name="Save order"]`), nil)
+		c.Await("click", "save")
+	})
+	s.Page(t, "several matches", "click.html", func(c *suite.Case) {
+		a := c.Click(suite.CSS(".twin"), nil)
+		c.Await("click", "twin") // the first visible match
+		c.WantIn(a.Note, "3")
+	})
+	s.Page(t, "no match", "click.html", func(c *suite.Case) {
+		for _, selector := range []string{"#nosuch", "text=No such text", `role=button[name="No such"]`} {
+			_, err := c.Page().Click(c.Ctx, suite.CSS(selector), nil)
+			c.WantCode(err, executor.ErrSelectorNotFound, strings.Trim(selector[strings.LastIndex(selector, "=")+1:], `"]`))
+		}
+	})
+	s.Page(t, "shadow root", "frames.html", func(c *suite.Case) {
+		c.Click(suite.CSS("#shadow"), nil)
+		if !c.Await("click", "shadow").Trusted {
+			c.Error("the click was not trusted")
+		}
+		c.Click(suite.ByRef(c.Ref("button", "In the shadow")), nil)
+		c.Await("click", "shadow")
+	})
+	s.Page(t, "closed shadow root", "closed.html", func(c *suite.Case) {
+		c.Click(suite.CSS(`role=button[name="In a closed root"]`), nil)
+		if !c.Await("click", "in-closed").Trusted {
+			c.Error("the click was not trusted")
+		}
+		c.Click(suite.ByRef(c.Ref("button", "In a box")), nil)
+		c.Await("click", "in-div")
+		c.Must(c.Page().Type(c.Ctx, suite.ByRef(c.Ref("textbox", "Deep")), "down here", nil))
+		if r := c.Await("input", "deep"); r.Value != "down here" {
+			c.Errorf("typed %q", r.Value)
+		}
+	})
+	s.Page(t, "frame", "frames.html", func(c *suite.Case) {
+		c.Click(suite.CSS("#framed"), nil) // outside the visible part of its frame
+		if !c.Await("click", "framed").Trusted {
+			c.Error("the click was not trusted")
+		}
+		c.Click(suite.ByRef(c.Ref("button", "In the frame")), nil)
+		c.Await("click", "framed")
+	})
+	s.Page(t, "frame of another site", "frames.html", func(c *suite.Case) {
+		snap := c.SnapWith(`"Across"`)
+		c.Click(suite.ByRef(c.RefIn(snap, "button", "Across")), nil)
+		if !c.Await("click", "across").Trusted {
+			c.Error("the click was not trusted")
+		}
+		card := suite.ByRef(c.RefIn(snap, "textbox", "Card across"))
+		c.Must(c.Page().Type(c.Ctx, card, "4242", nil))
+		if r := c.Await("input", "card"); r.Value != "4242" {
+			c.Errorf("typed %q, want 4242", r.Value)
+		}
+	})
+}
+
+func refs(s *suite.Runner, t *testing.T) {
+	s.Page(t, "removed element", "click.html", func(c *suite.Case) {
+		ref := c.Ref("button", "Gone")
+		c.Eval(`document.querySelector("#gone").remove()`, nil)
+		_, err := c.Page().Click(c.Ctx, suite.ByRef(ref), nil)
+		c.WantCode(err, executor.ErrRefExpired, string(ref))
+	})
+	s.Page(t, "replaced element", "click.html", func(c *suite.Case) {
+		ref := c.Ref("button", "Gone")
+		c.Eval(`document.querySelector("#gone").outerHTML = '<button id="heir" data-report="click">Gone</button>'; watch(document.querySelector("#heir").parentNode)`, nil)
+		_, err := c.Page().Click(c.Ctx, suite.ByRef(ref), nil)
+		c.WantCode(err, executor.ErrRefExpired, string(ref))
+		c.WantUntouched("heir") // a click never uses a replacement element
+	})
+	s.Page(t, "after a navigation", "click.html", func(c *suite.Case) {
+		ref := c.Ref("button", "Plain")
+		c.GoTo(c.URL("click.html"), nil)
+		_, err := c.Page().Click(c.Ctx, suite.ByRef(ref), nil)
+		c.WantCode(err, executor.ErrRefExpired, string(ref))
+		if again := c.Ref("button", "Plain"); again == ref {
+			c.Errorf("ref %s was minted twice", ref)
+		}
+		c.WantUntouched("plain")
+	})
+	s.Page(t, "ref that was never minted", "click.html", func(c *suite.Case) {
+		_, err := c.Page().Hover(c.Ctx, suite.ByRef("e777"), nil)
+		c.WantCode(err, executor.ErrRefExpired, "e777")
+	})
+}
