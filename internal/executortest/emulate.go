@@ -336,7 +336,7 @@ func awaitFrame(c *suite.Case, scheme string) {
 	c.Eval(fmt.Sprintf(`new Promise((done) => { if (frame === %q) done(1); else addEventListener("message", (e) => e.data === %[1]q && done(1)) })`, scheme), nil)
 }
 
-// wantEventually is wantValue for a promise.
+// wantEventually is like WantValue for a promise.
 func wantEventually(c *suite.Case, expression, want string) {
 	c.Helper()
 	if got := c.EvalString(fmt.Sprintf("(%s).then(String)", expression)); got != want {

@@ -58,7 +58,7 @@ func (c *Case) OpenURL(url string) *executor.Tab {
 // ErrOf returns the error of a call whose result is not needed.
 func ErrOf(_ any, err error) error { return err }
 
-// CSS and byRef return targets.
+// CSS and ByRef return targets.
 func CSS(selector string) executor.Target { return executor.Selector(selector) }
 
 func ByRef(ref executor.Ref) executor.Target { return executor.Target{Ref: ref} }
@@ -107,7 +107,7 @@ func (c *Case) Met(cond executor.WaitCondition) *executor.WaitResult {
 	return c.MetIn(c.Tab, cond)
 }
 
-// MetIn is met for another tab.
+// MetIn is Met for another tab.
 func (c *Case) MetIn(tab executor.TabID, cond executor.WaitCondition) *executor.WaitResult {
 	c.Helper()
 	cond.Timeout = cmp.Or(cond.Timeout, await.HangLimit)
@@ -131,7 +131,7 @@ func (c *Case) TimesOut(part string, call func(timeout time.Duration) error) {
 	}
 }
 
-// PastDeadline is timesOut for a call whose context has the deadline.
+// PastDeadline is TimesOut for a call whose context has the deadline.
 func (c *Case) PastDeadline(part string, call func(ctx context.Context) error) {
 	c.Helper()
 	c.TimesOut(part, func(timeout time.Duration) error {
@@ -150,7 +150,7 @@ func LoopsForever(c *Case) {
 	c.WantCode(err, executor.ErrTimeout)
 }
 
-// EvalString is eval for an expression whose value is a string.
+// EvalString is Eval for an expression whose value is a string.
 func (c *Case) EvalString(expression string) string {
 	c.Helper()
 	var v string

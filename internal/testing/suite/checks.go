@@ -16,7 +16,7 @@ import (
 // Checks are checks of values by a test.
 type Checks struct{ *testing.T }
 
-// Must fails the case if a call has failed, such as c.must(c.page().Back(c.ctx, nil)).
+// Must fails the case if a call has failed, such as c.Must(c.Page().Back(c.Ctx, nil)).
 func (c Checks) Must(_ any, err error) {
 	c.Helper()
 	if err != nil {
@@ -56,7 +56,7 @@ func (c Checks) WantCode(err error, code executor.Code, parts ...string) {
 	}
 }
 
-// WantIn and wantNotIn check the content of a text.
+// WantIn and WantNotIn check the content of a text.
 func (c Checks) WantIn(text string, parts ...string) {
 	c.Helper()
 	for _, part := range parts {

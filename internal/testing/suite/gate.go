@@ -10,7 +10,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// A keeper is a Gate that denies some origins and records all accesses.
+// A Keeper is a Gate that denies some origins and records all accesses.
 type Keeper struct {
 	Mu     sync.Mutex
 	denied func(executor.Access) bool
@@ -18,6 +18,7 @@ type Keeper struct {
 	During func(executor.Access) // called once, during a gate decision
 }
 
+// Check is the method of executor.Gate.
 func (k *Keeper) Check(_ context.Context, a executor.Access) error {
 	k.Mu.Lock()
 	during := k.During
@@ -60,6 +61,7 @@ func (k *Keeper) Accesses(op executor.Operation) []executor.Access {
 	return slices.DeleteFunc(slices.Clone(k.asked), func(a executor.Access) bool { return a.Op != op })
 }
 
+// Gated runs a case in a session whose gate is a Keeper.
 func (s *Runner) Gated(t *testing.T, name, file string, f func(c *Case, k *Keeper)) {
 	k := &Keeper{}
 	s.PageWith(t, name, file, executor.SessionOptions{Gate: k}, func(c *Case) { f(c, k) })

@@ -39,6 +39,7 @@ func (c *Case) Back() *executor.Navigation {
 	return nav
 }
 
+// Forward goes forward and fails the case if that fails.
 func (c *Case) Forward() *executor.Navigation {
 	c.Helper()
 	nav, err := c.Page().Forward(c.Ctx, nil)
@@ -48,6 +49,7 @@ func (c *Case) Forward() *executor.Navigation {
 	return nav
 }
 
+// Reload reloads the page and fails the case if that fails.
 func (c *Case) Reload() *executor.Navigation {
 	c.Helper()
 	nav, err := c.Page().Reload(c.Ctx, nil)

@@ -123,12 +123,12 @@ func (s *server) stage(r *http.Request) *Site {
 	return s.stages[r.PathValue("case")]
 }
 
-// Origin is the origin of the pages. otherOrigin is a second site with the same pages.
+// Origin is the origin of the pages. OtherOrigin is a second site with the same pages.
 func (st *Site) Origin() string { return fmt.Sprintf("http://127.0.0.1:%d", st.Port) }
 
 func (st *Site) OtherOrigin() string { return fmt.Sprintf("http://localhost:%d", st.Port) }
 
-// URL returns the URL of a page of the suite, otherURL the one on the other site, and path that of
+// URL returns the URL of a page of the suite, OtherURL the one on the other site, and Path that of
 // a special resource of the site.
 func (st *Site) URL(file string) string { return st.Origin() + "/p/" + st.ID + "/" + file }
 
@@ -138,7 +138,7 @@ func (st *Site) OtherURL(file string) string {
 
 func (st *Site) Path(path string) string { return st.Origin() + path }
 
-// HeldURL returns the URL of a page that is not sent before release(name). With ?to=, it redirects.
+// HeldURL returns the URL of a page that is not sent before Release(name). With ?to=, it redirects.
 func (st *Site) HeldURL(name string) string { return st.Origin() + "/held/" + st.ID + "/" + name }
 
 func (st *Site) holdResponse(name string) *pendingResponse {

@@ -58,7 +58,7 @@ func serveMethod(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "<!doctype html><title>%[1]s</title><p>asked by %[1]s with %[2]q", r.Method, r.PostFormValue("field"))
 }
 
-// serveParts serves a page whose second half is sent after release(name).
+// serveParts serves a page whose second half is sent after Release(name).
 func (s *server) serveParts(w http.ResponseWriter, r *http.Request) {
 	st := s.stage(r)
 	if st == nil {
@@ -75,8 +75,8 @@ func (s *server) serveParts(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveAttachment serves a download named ?as=. With ?hold=, it sends only the first bytes before
-// release(?hold=). With ?cut=, it closes the connection after them. With ?length=none, it sends no
-// Content-Length. With ?late=, it starts after release(?late=).
+// Release(?hold=). With ?cut=, it closes the connection after them. With ?length=none, it sends no
+// Content-Length. With ?late=, it starts after Release(?late=).
 func (s *server) serveAttachment(w http.ResponseWriter, r *http.Request) {
 	st := s.stage(r)
 	if st == nil {

@@ -17,6 +17,7 @@ func (c *Case) Listed(tab executor.TabID) executor.Tab {
 	return t
 }
 
+// Find returns the entry of tab in the list, and whether there is one.
 func (c *Case) Find(tab executor.TabID) (executor.Tab, bool) {
 	c.Helper()
 	tabs := c.Tabs()
