@@ -112,7 +112,7 @@ func checkClearCookies(ctx context.Context, c *client, cmd *command) error {
 		params["browserContextId"] = id
 	}
 	var all json.RawMessage
-	if err := c.call(ctx, cmd.sessionID, "Storage.getCookies", params, &all); err != nil {
+	if err := c.browser.call(ctx, cmd.sessionID, "Storage.getCookies", params, &all); err != nil {
 		return err
 	}
 	expired := []any{}
@@ -123,7 +123,7 @@ func checkClearCookies(ctx context.Context, c *client, cmd *command) error {
 	}
 	params["cookies"] = expired
 	if len(expired) > 0 {
-		if err := c.call(ctx, cmd.sessionID, "Storage.setCookies", params, nil); err != nil {
+		if err := c.browser.call(ctx, cmd.sessionID, "Storage.setCookies", params, nil); err != nil {
 			return err
 		}
 	}

@@ -24,9 +24,7 @@ func checkEmulation(_ context.Context, c *client, cmd *command) error {
 		return nil
 	})
 	params := string(cmd.params)
-	c.mu.Lock()
 	id := cmd.session.target.ID
-	c.mu.Unlock()
 	s := c.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
