@@ -15,7 +15,8 @@ import (
 func (s *cdpSession) deliver(e *wire.CDPEvent, hidden bool) {
 	if e.Denied && !isStructural(e.Method) {
 		if e.Method == "Fetch.requestPaused" && s.tab.fetch == s.client { // the network rules decide
-			s.continueRequest(e.Params)
+			s.target.sendUnanswered(s.client.id, "Fetch.continueRequest",
+				map[string]any{"requestId": member[string](e.Params, "requestId")})
 		}
 		return
 	}
@@ -56,11 +57,6 @@ func (s *cdpSession) receives(e *wire.CDPEvent) bool {
 		return s.bindings[member[string](e.Params, "name")]
 	}
 	return true
-}
-
-// continueRequest continues the request of the parameters of Fetch.requestPaused.
-func (s *cdpSession) continueRequest(paused json.RawMessage) {
-	s.target.sendUnanswered(s.client.id, "Fetch.continueRequest", map[string]any{"requestId": member[string](paused, "requestId")})
 }
 
 // isContent reports whether an event contains what a site sends to the page.

@@ -152,7 +152,7 @@ func (h *hub) updateTab(in *installation, x *tab) {
 			for _, s := range c.root.tree() {
 				s.report("Target.targetInfoChanged", t)
 				if s.target == t.page {
-					s.navigated(before.URL)
+					s.setup.navigated(before.URL)
 				}
 			}
 		}

@@ -2,8 +2,10 @@ package extension
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"net/url"
 	"slices"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -28,6 +30,18 @@ type cdpTab struct {
 	emulated    map[string][]byte     // parameters of its commands, by method
 	rendering   bool                  // clients keep it rendering
 	toolsRender bool                  // tools keep it rendering
+}
+
+// url returns the URL of the tab.
+func (t *cdpTab) url() string { return cmp.Or(t.info.URL, "about:blank") }
+
+// origin returns the origin of the tab, as the browser writes it in events.
+func (t *cdpTab) origin() string {
+	u, err := url.Parse(t.url())
+	if err != nil || u.Host == "" {
+		return "://"
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 // reset forgets what is valid only while the debugger is attached. The page's sessions remain.
@@ -66,14 +80,14 @@ func (t *cdpTab) attach(s *cdpSession) {
 		switch {
 		case s.detached:
 		case err != nil:
-			s.attachFailed(err)
+			s.setup.attachFailed(err)
 			t.release(s.client)
 		default:
 			t.attached()
 		}
 	})
 	if err != nil {
-		s.attachFailed(err)
+		s.setup.attachFailed(err)
 		t.release(s.client)
 	}
 }
@@ -85,7 +99,7 @@ func (t *cdpTab) attached() {
 	for _, s := range slices.Clone(t.page.sessions) {
 		if !s.ready && !s.setup.replaying {
 			t.clients = true
-			s.replaySetup()
+			s.setup.replay()
 		}
 	}
 }
