@@ -65,7 +65,8 @@ func (c *client) ownsBrowserContext(cmd *command) bool {
 // client created it.
 func checkOwnBrowserContext(_ context.Context, c *client, cmd *command) error {
 	if !c.ownsBrowserContext(cmd) {
-		return denied("Send it to a page of a browser context that the client created.", "it would affect all pages of the browser")
+		return denied("Send it to a page of a browser context that the client created.",
+			"it would affect all pages of the browser")
 	}
 	return nil
 }
@@ -131,7 +132,8 @@ func checkCreateBrowserContext(_ context.Context, c *client, cmd *command) error
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.contexts >= maxBrowserContexts {
-		return executor.Errorf(executor.ErrBackpressure, "Dispose of one first.", "the client has %d browser contexts", c.contexts)
+		return executor.Errorf(executor.ErrBackpressure, "Dispose of one first.",
+			"the client has %d browser contexts", c.contexts)
 	}
 	c.contexts++
 	cmd.failed = c.releaseBrowserContext

@@ -190,7 +190,9 @@ func (c *client) handle(ctx context.Context, data []byte) error {
 	}
 	s := c.sessions.ofRequest(r)
 	if s == nil {
-		return c.conn.write(executor.CDPMessage{ID: r.id, Error: &executor.CDPError{Code: codeNoSession, Message: "Session with given id not found."}})
+		return c.conn.write(executor.CDPMessage{
+			ID: r.id, Error: &executor.CDPError{Code: codeNoSession, Message: "Session with given id not found."},
+		})
 	}
 	if s.settings.isReleased() { // the handover may just have ended
 		c.updateSettings(ctx, s, false)

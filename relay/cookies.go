@@ -24,7 +24,8 @@ func (s *Server) allowsCookie(c cookie) bool {
 	if !c.Secure || c.SourceScheme == "NonSecure" {
 		schemes = append(schemes, "http")
 	}
-	return slices.ContainsFunc(schemes, func(scheme string) bool { return s.opts.Policy.CheckCookies(scheme, host) == nil })
+	return slices.ContainsFunc(schemes,
+		func(scheme string) bool { return s.opts.Policy.CheckCookies(scheme, host) == nil })
 }
 
 // filterCookies removes the cookies of denied sites from the result.

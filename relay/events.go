@@ -57,7 +57,8 @@ func (c *client) handleEvent(ctx context.Context, m *executor.CDPMessage) bool {
 		c.requests.rawResponse(m)
 	case "Network.webSocketWillSendHandshakeRequest", "Network.webSocketHandshakeResponseReceived":
 		c.requests.webSocketHandshake(m)
-	case "ServiceWorker.workerRegistrationUpdated", "ServiceWorker.workerVersionUpdated", "ServiceWorker.workerErrorReported":
+	case "ServiceWorker.workerRegistrationUpdated", "ServiceWorker.workerVersionUpdated",
+		"ServiceWorker.workerErrorReported":
 		return c.server.serviceWorkers(m)
 	case "Fetch.requestPaused":
 		return c.requestPaused(ctx, s, m)

@@ -25,7 +25,9 @@ func (c *client) requestPaused(ctx context.Context, s *cdpSession, m *executor.C
 	err := c.server.checkResource(e.Request.URL)
 	if err != nil && e.ResourceType == "Document" {
 		c.server.audit.record(&c.info, "cdp document", audit.Origin(e.Request.URL), err)
-		c.background(ctx, s.id, "Fetch.failRequest", map[string]any{"requestId": e.RequestID, "errorReason": "BlockedByClient"})
+		c.background(ctx, s.id, "Fetch.failRequest", map[string]any{
+			"requestId": e.RequestID, "errorReason": "BlockedByClient",
+		})
 		return false
 	}
 	s.paused.set(e.RequestID, err == nil)
@@ -104,7 +106,8 @@ func checkPausedBody(_ context.Context, c *client, cmd *command) error {
 }
 
 func deniedBody() error {
-	return denied("Only responses of sites that the policy allows can be read.", "the policy does not allow the site of the response")
+	return denied("Only responses of sites that the policy allows can be read.",
+		"the policy does not allow the site of the response")
 }
 
 // checkContinueRequest checks the URL and the Host header with which a request continues. It fails a
@@ -119,7 +122,9 @@ func checkContinueRequest(ctx context.Context, c *client, cmd *command) error {
 	}
 	// Playwright and Puppeteer ignore the error. The page would wait for the response forever.
 	id, _ := cmd.text("requestId")
-	c.background(ctx, cmd.sessionID, "Fetch.failRequest", map[string]any{"requestId": id, "errorReason": "BlockedByClient"})
+	c.background(ctx, cmd.sessionID, "Fetch.failRequest", map[string]any{
+		"requestId": id, "errorReason": "BlockedByClient",
+	})
 	return err
 }
 
@@ -180,7 +185,8 @@ func checkFulfill(_ context.Context, c *client, cmd *command) error {
 		headers, _ := p["responseHeaders"].([]any)
 		for _, entry := range headers {
 			if isCookieEntry(entry) {
-				return denied("Omit the Set-Cookie headers.", "the policy does not allow the site of the request, so no cookies can be set for it")
+				return denied("Omit the Set-Cookie headers.",
+					"the policy does not allow the site of the request, so no cookies can be set for it")
 			}
 		}
 		if p["binaryResponseHeaders"] != nil {

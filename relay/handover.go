@@ -21,7 +21,8 @@ func (c *client) handedOver(s *cdpSession) bool {
 	return c.browser.conn.HandedOver(c.sessions.pageOf(s))
 }
 
-var errHandedOver = executor.Errorf(executor.ErrTimeout, "Wait, and send it again.", "the page is handed over to the user")
+var errHandedOver = executor.Errorf(executor.ErrTimeout, "Wait, and send it again.",
+	"the page is handed over to the user")
 
 // checkHandover returns why a command cannot be sent because a page is handed over.
 func (c *client) checkHandover(cmd *command) error {
@@ -46,12 +47,12 @@ func (c *client) checkHandover(cmd *command) error {
 
 // structural are events that clients receive about a page that is handed over.
 var structural = map[string]bool{
-	"Runtime.executionContextCreated": true, "Runtime.executionContextDestroyed": true, "Runtime.executionContextsCleared": true,
-	"Page.frameAttached": true, "Page.frameDetached": true, "Page.frameNavigated": true, "Page.navigatedWithinDocument": true,
-	"Page.frameStartedLoading": true, "Page.frameStoppedLoading": true, "Page.frameStartedNavigating": true,
-	"Page.lifecycleEvent": true, "Page.loadEventFired": true, "Page.domContentEventFired": true,
-	"Page.javascriptDialogClosed": true,
-	"Debugger.resumed":            true,
+	"Runtime.executionContextCreated": true, "Runtime.executionContextDestroyed": true,
+	"Runtime.executionContextsCleared": true, "Page.frameAttached": true, "Page.frameDetached": true,
+	"Page.frameNavigated": true, "Page.navigatedWithinDocument": true, "Page.frameStartedLoading": true,
+	"Page.frameStoppedLoading": true, "Page.frameStartedNavigating": true, "Page.lifecycleEvent": true,
+	"Page.loadEventFired": true, "Page.domContentEventFired": true, "Page.javascriptDialogClosed": true,
+	"Debugger.resumed": true,
 }
 
 // forwardDuringHandover reports whether an event of a page that is handed over is for the client. It

@@ -71,7 +71,8 @@ func (s *sessionSettings) remember(cmd *command) bool {
 	defer s.mu.Unlock()
 	switch {
 	case name == "disable":
-		maps.DeleteFunc(s.params, func(method string, _ json.RawMessage) bool { return strings.HasPrefix(method, domain+".") })
+		maps.DeleteFunc(s.params,
+			func(method string, _ json.RawMessage) bool { return strings.HasPrefix(method, domain+".") })
 		return false
 	case method == "Page.stopScreencast":
 		delete(s.params, "Page.startScreencast")
@@ -128,7 +129,9 @@ func (c *client) updateSettings(ctx context.Context, s *cdpSession, again bool) 
 }
 
 // update releases or restores the settings by the commands that it passes to post.
-func (s *sessionSettings) update(isHandedOver func() bool, again bool, post func(method string, params json.RawMessage)) {
+func (s *sessionSettings) update(
+	isHandedOver func() bool, again bool, post func(method string, params json.RawMessage),
+) {
 	s.releasing.Lock()
 	defer s.releasing.Unlock()
 	handedOver := isHandedOver()

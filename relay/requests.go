@@ -91,7 +91,8 @@ func removeCookies(headers map[string]any) {
 }
 
 func isCookieHeader(name string) bool {
-	return strings.EqualFold(name, "Cookie") || strings.EqualFold(name, "Set-Cookie") || strings.EqualFold(name, "Set-Cookie2")
+	return strings.EqualFold(name, "Cookie") || strings.EqualFold(name, "Set-Cookie") ||
+		strings.EqualFold(name, "Set-Cookie2")
 }
 
 // beginsUnseen records a request that begins during a handover, whose later events are not for the

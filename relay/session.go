@@ -145,7 +145,9 @@ const noTarget = "No target with given id found"
 
 // internalSchemes are the schemes of the browser's internal pages and of those of extensions, with
 // the colon.
-var internalSchemes = []string{"chrome:", "chrome-untrusted:", "chrome-search:", "devtools:", "chrome-extension:", "isolated-app:", "view-source:"}
+var internalSchemes = []string{
+	"chrome:", "chrome-untrusted:", "chrome-search:", "devtools:", "chrome-extension:", "isolated-app:", "view-source:",
+}
 
 // visible reports whether client c can see a target or, if c is nil, whether all clients can.
 func (s *Server) visible(t target, c *client) bool {
@@ -215,7 +217,9 @@ func (c *client) detached(m *executor.CDPMessage) bool {
 
 // detachedRoot ends the connection of a client whose page is closed, as Chromium does.
 func (c *client) detachedRoot() {
-	_ = c.conn.write(executor.CDPMessage{Method: "Inspector.detached", Params: json.RawMessage(`{"reason":"target_closed"}`)})
+	_ = c.conn.write(executor.CDPMessage{
+		Method: "Inspector.detached", Params: json.RawMessage(`{"reason":"target_closed"}`),
+	})
 	c.end(websocket.StatusNormalClosure, "the page is closed")
 }
 

@@ -19,7 +19,7 @@ type sessionTree struct {
 	byID     map[string]*cdpSession
 	root     *cdpSession       // for commands without a session id; nil until the client's commands are read
 	watch    string            // id of the session that observes all targets, or ""
-	deferred map[string]string // hidden targets that were attached automatically: by target id, the session that attached them
+	deferred map[string]string // by id of a hidden target: the session that attached it automatically
 }
 
 func newSessionTree() *sessionTree {

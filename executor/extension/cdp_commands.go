@@ -39,7 +39,8 @@ func (s *cdpSession) run(m executor.CDPMessage, done doneFunc) {
 		s.enable(m, domain, done)
 	case name == "disable":
 		s.disable(m, domain, done)
-	case domain == "Emulation" && name != "setFocusEmulationEnabled" && !strings.HasPrefix(name, "get") && name != "canEmulate":
+	case domain == "Emulation" && name != "setFocusEmulationEnabled" && !strings.HasPrefix(name, "get") &&
+		name != "canEmulate":
 		s.emulate(m, done)
 	default:
 		s.send(m, done)
@@ -194,7 +195,8 @@ func (s *cdpSession) setAutoAttach(m executor.CDPMessage, done doneFunc) {
 
 // attachChild attaches s to a frame or worker, if s attaches automatically.
 func (s *cdpSession) attachChild(t *cdpTarget, waiting bool) {
-	if !s.auto || s.detached || !s.autoFilter.matches(t.kind) || slices.ContainsFunc(s.children, func(x *cdpSession) bool { return x.target == t }) {
+	if !s.auto || s.detached || !s.autoFilter.matches(t.kind) ||
+		slices.ContainsFunc(s.children, func(x *cdpSession) bool { return x.target == t }) {
 		return
 	}
 	s.attachTo(t, waiting)
@@ -205,7 +207,9 @@ func (s *cdpSession) attachTo(t *cdpTarget, waiting bool) *cdpSession {
 	child := s.newChild(t.kind, t.tab)
 	child.target, child.ready = t, true
 	t.sessions = append(t.sessions, child)
-	s.event("Target.attachedToTarget", map[string]any{"sessionId": child.id, "targetInfo": t.info, "waitingForDebugger": waiting})
+	s.event("Target.attachedToTarget", map[string]any{
+		"sessionId": child.id, "targetInfo": t.info, "waitingForDebugger": waiting,
+	})
 	return child
 }
 

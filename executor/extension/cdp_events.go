@@ -76,7 +76,8 @@ func withoutExtraInfo(params json.RawMessage) json.RawMessage {
 // isStructural reports whether an event is about the frames and execution contexts of a page.
 func isStructural(method string) bool {
 	domain, name, _ := strings.Cut(method, ".")
-	return domain == "Page" || domain == "Target" || domain == "Inspector" || domain == "Runtime" && strings.HasPrefix(name, "executionContext")
+	return domain == "Page" || domain == "Target" || domain == "Inspector" ||
+		domain == "Runtime" && strings.HasPrefix(name, "executionContext")
 }
 
 // withoutPayload removes what a document sends from an event about a request.
@@ -89,7 +90,8 @@ func withoutPayload(params json.RawMessage) json.RawMessage {
 	delete(request, "postDataEntries")
 	var headers map[string]json.RawMessage
 	if json.Unmarshal(request["headers"], &headers) == nil {
-		maps.DeleteFunc(headers, func(name string, _ json.RawMessage) bool { return strings.EqualFold(name, "Authorization") })
+		maps.DeleteFunc(headers,
+			func(name string, _ json.RawMessage) bool { return strings.EqualFold(name, "Authorization") })
 		request["headers"] = mustJSON(headers)
 	}
 	p["request"] = mustJSON(request)

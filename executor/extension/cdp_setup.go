@@ -120,7 +120,9 @@ func (su *setup) replay() {
 
 // runAll runs commands. It calls each with the results, and with the number of the script among the
 // scripts for new documents. Then it calls done, unless the session is detached.
-func (su *setup) runAll(commands []executor.CDPMessage, each func(m executor.CDPMessage, script int, result json.RawMessage), done func()) {
+func (su *setup) runAll(
+	commands []executor.CDPMessage, each func(m executor.CDPMessage, script int, result json.RawMessage), done func(),
+) {
 	remaining := len(commands) + 1
 	finish := func() {
 		if remaining--; remaining == 0 && !su.session.detached {
@@ -135,7 +137,8 @@ func (su *setup) runAll(commands []executor.CDPMessage, each func(m executor.CDP
 		}
 		su.session.run(m, func(result json.RawMessage, err *executor.CDPError) {
 			if err != nil {
-				su.session.client.hub.backend.log.Debug("a setup command of a CDP client failed", "method", m.Method, "error", err.Message)
+				su.session.client.hub.backend.log.Debug("a setup command of a CDP client failed", "method", m.Method,
+					"error", err.Message)
 			} else {
 				each(m, script, result)
 			}
@@ -190,10 +193,14 @@ type frameTree struct {
 // its isolated worlds in frames that appear after its scripts for new documents.
 func (su *setup) frameAppeared(tree frameTree, later *[]executor.CDPMessage) {
 	id := member[string](tree.Frame, "id")
-	su.session.event("Page.frameAttached", map[string]any{"frameId": id, "parentFrameId": member[string](tree.Frame, "parentId")})
+	su.session.event("Page.frameAttached", map[string]any{
+		"frameId": id, "parentFrameId": member[string](tree.Frame, "parentId"),
+	})
 	su.session.event("Page.frameNavigated", map[string]any{"frame": tree.Frame, "type": "Navigation"})
 	for _, world := range su.worlds() {
-		*later = append(*later, executor.CDPMessage{Method: "Page.createIsolatedWorld", Params: mustJSON(map[string]any{"frameId": id, "worldName": world})})
+		*later = append(*later, executor.CDPMessage{
+			Method: "Page.createIsolatedWorld", Params: mustJSON(map[string]any{"frameId": id, "worldName": world}),
+		})
 	}
 	for _, child := range tree.Children {
 		su.frameAppeared(child, later)
@@ -219,8 +226,10 @@ func (su *setup) recorded(method string) bool {
 func (su *setup) frame() map[string]any {
 	at, fragment, found := strings.Cut(su.session.tab.url(), "#")
 	frame := map[string]any{
-		"id": su.session.tab.info.TargetID, "loaderId": su.loader(), "url": at, "domainAndRegistry": "", "securityOrigin": su.session.tab.origin(), "mimeType": "text/html",
-		"secureContextType": "InsecureScheme", "crossOriginIsolatedContextType": "NotIsolated", "gatedAPIFeatures": []string{},
+		"id": su.session.tab.info.TargetID, "loaderId": su.loader(), "url": at,
+		"domainAndRegistry": "", "securityOrigin": su.session.tab.origin(), "mimeType": "text/html",
+		"secureContextType": "InsecureScheme", "crossOriginIsolatedContextType": "NotIsolated",
+		"gatedAPIFeatures": []string{},
 	}
 	if found {
 		frame["urlFragment"] = "#" + fragment
@@ -249,7 +258,9 @@ func enableLifecycle(su *setup, m executor.CDPMessage) (any, bool) {
 // sendLifecycle sends the lifecycle events of a document that is loaded.
 func (su *setup) sendLifecycle() {
 	for _, name := range []string{"commit", "DOMContentLoaded", "load", "networkAlmostIdle", "networkIdle"} {
-		su.session.event("Page.lifecycleEvent", map[string]any{"frameId": su.session.tab.info.TargetID, "loaderId": su.loader(), "name": name, "timestamp": 0})
+		su.session.event("Page.lifecycleEvent", map[string]any{
+			"frameId": su.session.tab.info.TargetID, "loaderId": su.loader(), "name": name, "timestamp": 0,
+		})
 	}
 }
 
@@ -289,7 +300,8 @@ func (su *setup) contextCreated(x *placeholder) {
 // is in the main frame.
 func createPlaceholderWorld(su *setup, m executor.CDPMessage) (any, bool) {
 	var p cdppage.CreateIsolatedWorldParams
-	if cdpconn.Unmarshal([]byte(m.Params), &p) != nil || string(p.FrameID) != su.session.tab.info.TargetID || p.WorldName == "" {
+	if cdpconn.Unmarshal([]byte(m.Params), &p) != nil || string(p.FrameID) != su.session.tab.info.TargetID ||
+		p.WorldName == "" {
 		return nil, false
 	}
 	for _, x := range su.contexts {

@@ -144,7 +144,8 @@ func (t *cdpTab) leave(list []*cdpSession) {
 			s.undo()
 		}
 	}
-	if t.emulation == c && !slices.ContainsFunc(c.root.tree(), func(s *cdpSession) bool { return s.tab == t && !s.detached }) {
+	if t.emulation == c &&
+		!slices.ContainsFunc(c.root.tree(), func(s *cdpSession) bool { return s.tab == t && !s.detached }) {
 		for method := range t.emulated {
 			if undo, ok := undoEmulation[method]; ok {
 				c.undo(t.page, undo.method, undo.params)
@@ -220,7 +221,9 @@ func (t *cdpTab) keepRendering() {
 		return
 	}
 	t.page.sendUnanswered("", "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true})
-	screencast := t.page.command("", "Page.startScreencast", map[string]any{"format": "jpeg", "quality": 1, "maxWidth": 1, "maxHeight": 1, "everyNthFrame": 1 << 30})
+	screencast := t.page.command("", "Page.startScreencast", map[string]any{
+		"format": "jpeg", "quality": 1, "maxWidth": 1, "maxHeight": 1, "everyNthFrame": 1 << 30,
+	})
 	t.rendering = t.queue(context.Background(), wire.MethodCDP, screencast, func(_ json.RawMessage, err error) {
 		t.rendering = t.rendering && err == nil
 	}) == nil
