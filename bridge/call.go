@@ -59,7 +59,9 @@ func (c *Conn) Queue(ctx context.Context, method string, params any, done func(j
 }
 
 // begin sends a command. If it returns nil, done is called exactly once.
-func (c *Conn) begin(ctx context.Context, method string, params any, ordered bool, done func(json.RawMessage, error)) error {
+func (c *Conn) begin(
+	ctx context.Context, method string, params any, ordered bool, done func(json.RawMessage, error),
+) error {
 	if ctx.Err() != nil {
 		return contextError(ctx, method)
 	}
@@ -123,7 +125,10 @@ func (c *Conn) complete(p *pending, data json.RawMessage, err error) {
 func contextError(ctx context.Context, method string) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.DeadlineExceeded) {
-		return &errs.Error{Code: errs.ErrTimeout, Retryable: true, Hint: errs.HintExtensionHung, Err: fmt.Errorf("the extension did not respond to %s in time", method)}
+		return &errs.Error{
+			Code: errs.ErrTimeout, Retryable: true, Hint: errs.HintExtensionHung,
+			Err: fmt.Errorf("the extension did not respond to %s in time", method),
+		}
 	}
 	return fmt.Errorf("%s: %w", method, cause)
 }

@@ -105,7 +105,9 @@ func (s *Server) handshakeSteps(st stream, port int, dial int64) (*Conn, *handsh
 		newKey, err := s.dataDir.usePairingString(key, hello)
 		if err != nil {
 			s.log.Error("saving the pairing failed", "error", err)
-			return nil, &handshakeError{reason: wire.ReasonNotPaired, cause: "the pairing string was already used, or saving the pairing failed"}
+			return nil, &handshakeError{
+				reason: wire.ReasonNotPaired, cause: "the pairing string was already used, or saving the pairing failed",
+			}
 		}
 		welcome.Pairing = &wire.Pairing{Key: t.Seal(key, newKey)}
 		s.log.Info("extension paired", "instance", hello.Instance)
@@ -116,7 +118,9 @@ func (s *Server) handshakeSteps(st stream, port int, dial int64) (*Conn, *handsh
 	if !s.register(c) {
 		c.cancel()
 		st.Close(wire.CloseDisplaced, "displaced")
-		return nil, &handshakeError{peerNotified: true, cause: "a newer connection of the same browser exists, or the server is closed"}
+		return nil, &handshakeError{
+			peerNotified: true, cause: "a newer connection of the same browser exists, or the server is closed",
+		}
 	}
 	if r := s.revalidateKey(hello, key); r != nil { // the key may have been revoked during the handshake
 		c.end(errors.New("key revoked"), wire.CloseRefused, r.reason)
@@ -145,7 +149,9 @@ func (s *Server) key(hello *wire.Hello) ([]byte, *handshakeError) {
 		return nil, &handshakeError{reason: wire.ReasonNotPaired, message: stopped, cause: "the handshake file was removed"}
 	}
 	if only := s.opts.Installation; only != "" && (hello.Instance != only || hello.Key != wire.KeyToken) {
-		return nil, &handshakeError{reason: wire.ReasonNotPaired, cause: "a server of given tabs accepts only the installation that lists it"}
+		return nil, &handshakeError{
+			reason: wire.ReasonNotPaired, cause: "a server of given tabs accepts only the installation that lists it",
+		}
 	}
 	switch hello.Key {
 	case wire.KeyToken:

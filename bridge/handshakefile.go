@@ -37,7 +37,10 @@ type handshakeFile struct {
 
 // publish writes a handshake file with a new token for a server that listens on port.
 func (d *dataDirectory) publish(port int, opts Options) (handshakeFile, error) {
-	r := handshakeRecord{V: wire.Version, Port: port, PID: os.Getpid(), Name: opts.Name, ExtensionID: opts.ExtensionID, Installation: opts.Installation}
+	r := handshakeRecord{
+		V: wire.Version, Port: port, PID: os.Getpid(), Name: opts.Name, ExtensionID: opts.ExtensionID,
+		Installation: opts.Installation,
+	}
 	var err error
 	if r.Started, err = processid.Started(r.PID); err == nil && runtime.GOOS == "linux" { // elsewhere, Started does not change with the clock
 		r.Process, err = processid.Of(r.PID)

@@ -26,7 +26,9 @@ func Pipe() (*Conn, *Peer) {
 func (s *Server) Pipe(instance string) (*Conn, *Peer) {
 	a, b := newPipe()
 	dial := s.nextSequence()
-	hello := &wire.Hello{Instance: instance, Key: wire.KeyToken, Ext: wire.Ext{ID: s.opts.ExtensionID, Version: "0.0.0", Chrome: "0.0.0.0"}}
+	hello := &wire.Hello{
+		Instance: instance, Key: wire.KeyToken, Ext: wire.Ext{ID: s.opts.ExtensionID, Version: "0.0.0", Chrome: "0.0.0.0"},
+	}
 	c := s.newConn(a, hello, s.instanceIDFor(instance, ""), dial)
 	c.policy = s.policy()
 	p := &Peer{st: b, server: s}

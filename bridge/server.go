@@ -102,7 +102,8 @@ func New(opts Options) (*Server, error) {
 		return nil, errs.Errorf(errs.ErrBadArgs, "", "%d is not a port", opts.Port)
 	}
 	if opts.Installation != "" && opts.Port != AnyPort {
-		return nil, errs.Errorf(errs.ErrBadArgs, "Use AnyPort.", "a paired extension could find a server of given tabs at port %d", opts.Port)
+		return nil, errs.Errorf(errs.ErrBadArgs, "Use AnyPort.",
+			"a paired extension could find a server of given tabs at port %d", opts.Port)
 	}
 	if opts.Name == "" {
 		opts.Name = "chrome-mcp"

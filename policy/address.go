@@ -23,7 +23,8 @@ var (
 		"198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
 		"2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
 	)
-	specialIPv6   = prefixes("::/8", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "5f00::/16", "fc00::/7", "fe80::/10", "ff00::/8")
+	specialIPv6 = prefixes("::/8", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "5f00::/16", "fc00::/7",
+		"fe80::/10", "ff00::/8")
 	globalUnicast = netip.MustParsePrefix("2000::/3")
 	nat64         = netip.MustParsePrefix("64:ff9b::/96")
 	sixToFour     = netip.MustParsePrefix("2002::/16")

@@ -20,7 +20,8 @@ func deny(rule, hint, format string, args ...any) *executor.Error {
 }
 
 func deniedScheme(scheme string) error {
-	return deny(ruleScheme, "Only http and https pages can be opened.", "URLs with the scheme %s: are never allowed", scheme)
+	return deny(ruleScheme, "Only http and https pages can be opened.",
+		"URLs with the scheme %s: are never allowed", scheme)
 }
 
 func deniedOpaque() error {
@@ -29,7 +30,8 @@ func deniedOpaque() error {
 }
 
 func deniedEmpty() *executor.Error {
-	return deny(ruleEmpty, "The user can allow a site with Config.AllowDomains, for example Config.AllowDomains example.com.",
+	return deny(ruleEmpty,
+		"The user can allow a site with Config.AllowDomains, for example Config.AllowDomains example.com.",
 		"the policy allows no site at all")
 }
 
@@ -46,7 +48,8 @@ func deniedBuiltin(host, what string) error {
 }
 
 func deniedBlocked(host string, rule Pattern) error {
-	return deny("block:"+rule.String(), "The user has blocked this host. Only the user can unblock it.", "host %q is blocked by the rule %q", host, rule)
+	return deny("block:"+rule.String(), "The user has blocked this host. Only the user can unblock it.",
+		"host %q is blocked by the rule %q", host, rule)
 }
 
 // deniedUnlisted is the denial of a site that is not in the allow list. empty reports that the
@@ -66,16 +69,19 @@ func deniedUnlisted(s site, empty bool) error {
 	p := s.pattern()
 	switch {
 	case s.promptable():
-		e := deny(ruleUnlisted, fmt.Sprintf("The user can allow it with Config.AllowDomains %s.", p), "%s is not in %s", what, list)
+		e := deny(ruleUnlisted, fmt.Sprintf("The user can allow it with Config.AllowDomains %s.", p),
+			"%s is not in %s", what, list)
 		e.Missing = &executor.Permission{Kind: executor.PermitSite, Origin: s.origin()}
 		return e
 	case p == "":
 		return deny(ruleUnlisted, "Use another site.", "%s is not in %s", what, list)
 	case s.addr.IsValid() && !s.loopback() && !IsPublic(s.addr):
-		return deny(ruleUnlisted, fmt.Sprintf("The user can allow it with Config.AllowDomains %s and Config.AllowPrivate %s.", p, oneAddress(s)),
+		return deny(ruleUnlisted,
+			fmt.Sprintf("The user can allow it with Config.AllowDomains %s and Config.AllowPrivate %s.", p, oneAddress(s)),
 			"%s is not in %s", what, list)
 	}
-	return deny(ruleUnlisted, fmt.Sprintf("The user can allow it with Config.AllowDomains %s.", p), "%s is not in %s", what, list)
+	return deny(ruleUnlisted, fmt.Sprintf("The user can allow it with Config.AllowDomains %s.", p),
+		"%s is not in %s", what, list)
 }
 
 // deniedPrivate is the denial of a private address. It does not contain the address of a name,
@@ -121,11 +127,13 @@ var grants = map[grant]struct {
 		"The user can see with `chrome-mcp doctor` how running JavaScript is granted.", ""},
 	grantUploads: {"uploads", func(c *Config) bool { return c.UploadsDir != "" }, errors.New("uploads are not enabled"),
 		"The user can allow uploads from one directory with Config.UploadsDir.", ""},
-	grantStorage: {"storage", func(c *Config) bool { return c.Storage }, errors.New("reading and changing cookies and web storage is not enabled"),
+	grantStorage: {"storage", func(c *Config) bool { return c.Storage },
+		errors.New("reading and changing cookies and web storage is not enabled"),
 		"The user can allow it with Config.Storage. Cookies and storage items can be listed without their values.", ""},
 	grantState: {"state", func(c *Config) bool { return c.StateDir != "" }, errors.New("state files are not enabled"),
 		"The user can allow saving and loading logins with Config.StateDir.", ""},
-	grantClipboard: {"clipboard", func(c *Config) bool { return c.Clipboard }, errors.New("copying and pasting with the user's clipboard is not enabled"),
+	grantClipboard: {"clipboard", func(c *Config) bool { return c.Clipboard },
+		errors.New("copying and pasting with the user's clipboard is not enabled"),
 		"Read the text from the page, and enter it with Page.Type. The user can allow it with Config.Clipboard.", executor.PermitClipboard},
 }
 

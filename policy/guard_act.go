@@ -6,11 +6,15 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-func (p *guardedPage) Click(ctx context.Context, target executor.Target, opts *executor.ClickOptions) (*executor.Action, error) {
+func (p *guardedPage) Click(
+	ctx context.Context, target executor.Target, opts *executor.ClickOptions,
+) (*executor.Action, error) {
 	return p.action(ctx, "click", func() (*executor.Action, error) { return p.next.Click(ctx, target, opts) })
 }
 
-func (p *guardedPage) Type(ctx context.Context, target executor.Target, text string, opts *executor.TypeOptions) (*executor.Action, error) {
+func (p *guardedPage) Type(
+	ctx context.Context, target executor.Target, text string, opts *executor.TypeOptions,
+) (*executor.Action, error) {
 	return p.action(ctx, "type", func() (*executor.Action, error) { return p.next.Type(ctx, target, text, opts) })
 }
 
@@ -18,7 +22,9 @@ func (p *guardedPage) Press(ctx context.Context, key string, opts *executor.Pres
 	return p.action(ctx, "press", func() (*executor.Action, error) { return p.next.Press(ctx, key, opts) })
 }
 
-func (p *guardedPage) Hover(ctx context.Context, target executor.Target, opts *executor.ActionOptions) (*executor.Action, error) {
+func (p *guardedPage) Hover(
+	ctx context.Context, target executor.Target, opts *executor.ActionOptions,
+) (*executor.Action, error) {
 	return p.action(ctx, "hover", func() (*executor.Action, error) { return p.next.Hover(ctx, target, opts) })
 }
 
@@ -31,12 +37,17 @@ func (p *guardedPage) Scroll(ctx context.Context, opts executor.ScrollOptions) (
 	return p.next.Scroll(ctx, opts)
 }
 
-func (p *guardedPage) SelectOption(ctx context.Context, target executor.Target, values []string, opts *executor.ActionOptions) (*executor.Selection, error) {
-	return act(ctx, p, "select_option", func() (*executor.Selection, error) { return p.next.SelectOption(ctx, target, values, opts) },
+func (p *guardedPage) SelectOption(
+	ctx context.Context, target executor.Target, values []string, opts *executor.ActionOptions,
+) (*executor.Selection, error) {
+	return act(ctx, p, "select_option",
+		func() (*executor.Selection, error) { return p.next.SelectOption(ctx, target, values, opts) },
 		func(r *executor.Selection) *executor.Changes { return &r.Changes }, grantMutations)
 }
 
-func (p *guardedPage) FillForm(ctx context.Context, fields []executor.Field, opts *executor.FillOptions) (*executor.FillResult, error) {
+func (p *guardedPage) FillForm(
+	ctx context.Context, fields []executor.Field, opts *executor.FillOptions,
+) (*executor.FillResult, error) {
 	return act(ctx, p, "fill_form", func() (*executor.FillResult, error) { return p.next.FillForm(ctx, fields, opts) },
 		func(r *executor.FillResult) *executor.Changes { return &r.Changes }, grantMutations)
 }
@@ -47,7 +58,8 @@ func (p *guardedPage) HandleDialog(ctx context.Context, answer executor.DialogAn
 	if answer.Accept {
 		needs = append(needs, grantMutations)
 	}
-	d, err := act(ctx, p, "handle_dialog", func() (*executor.DialogResult, error) { return p.next.HandleDialog(ctx, answer) },
+	d, err := act(ctx, p, "handle_dialog",
+		func() (*executor.DialogResult, error) { return p.next.HandleDialog(ctx, answer) },
 		func(r *executor.DialogResult) *executor.Changes { return &r.Changes }, needs...)
 	if d != nil && d.URL == executor.DeniedURL {
 		d.Message = "" // the session may dismiss a denied page's dialog, but not read it
@@ -71,7 +83,9 @@ func act[R any](ctx context.Context, p *guardedPage, op string,
 }
 
 // action is act for the calls whose result has only changes.
-func (p *guardedPage) action(ctx context.Context, op string, call func() (*executor.Action, error)) (*executor.Action, error) {
+func (p *guardedPage) action(
+	ctx context.Context, op string, call func() (*executor.Action, error),
+) (*executor.Action, error) {
 	return act(ctx, p, op, call, func(r *executor.Action) *executor.Changes { return &r.Changes }, grantMutations)
 }
 

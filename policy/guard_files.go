@@ -8,7 +8,9 @@ import (
 
 // Upload needs the uploads grant in addition to the mutations grant, because the files leave this
 // machine.
-func (p *guardedPage) Upload(ctx context.Context, target executor.Target, paths []string, opts *executor.ActionOptions) (*executor.Upload, error) {
+func (p *guardedPage) Upload(
+	ctx context.Context, target executor.Target, paths []string, opts *executor.ActionOptions,
+) (*executor.Upload, error) {
 	return act(ctx, p, "upload_file", func() (*executor.Upload, error) { return p.next.Upload(ctx, target, paths, opts) },
 		func(r *executor.Upload) *executor.Changes { return &r.Changes }, grantUploads, grantMutations)
 }

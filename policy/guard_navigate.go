@@ -7,16 +7,24 @@ import (
 )
 
 // Navigate is checked like Navigate of a page.
-func (g *guarded) Navigate(ctx context.Context, url string, opts *executor.NavigateOptions) (*executor.Navigation, error) {
-	return g.navigate(ctx, "", url, func(url string) (*executor.Navigation, error) { return g.next.Navigate(ctx, url, opts) })
+func (g *guarded) Navigate(
+	ctx context.Context, url string, opts *executor.NavigateOptions,
+) (*executor.Navigation, error) {
+	return g.navigate(ctx, "", url,
+		func(url string) (*executor.Navigation, error) { return g.next.Navigate(ctx, url, opts) })
 }
 
-func (p *guardedPage) Navigate(ctx context.Context, url string, opts *executor.NavigateOptions) (*executor.Navigation, error) {
-	return p.x.navigate(ctx, p.tab, url, func(url string) (*executor.Navigation, error) { return p.next.Navigate(ctx, url, opts) })
+func (p *guardedPage) Navigate(
+	ctx context.Context, url string, opts *executor.NavigateOptions,
+) (*executor.Navigation, error) {
+	return p.x.navigate(ctx, p.tab, url,
+		func(url string) (*executor.Navigation, error) { return p.next.Navigate(ctx, url, opts) })
 }
 
 // navigate checks url, forwards the navigation, and checks where it ended.
-func (g *guarded) navigate(ctx context.Context, tab executor.TabID, url string, load func(url string) (*executor.Navigation, error)) (*executor.Navigation, error) {
+func (g *guarded) navigate(
+	ctx context.Context, tab executor.TabID, url string, load func(url string) (*executor.Navigation, error),
+) (*executor.Navigation, error) {
 	url, err := g.url(ctx, "navigate", tab, url) // before checkCall, because this denial names the host
 	if err != nil {
 		return nil, err
@@ -44,7 +52,9 @@ func (p *guardedPage) Reload(ctx context.Context, opts *executor.NavigateOptions
 
 // navigateTo forwards one navigation. It returns a denial in place of one that ended on a denied page,
 // so that the caller receives neither its URL nor its title nor its status.
-func (g *guarded) navigateTo(ctx context.Context, op string, tab executor.TabID, load func() (*executor.Navigation, error)) (*executor.Navigation, error) {
+func (g *guarded) navigateTo(
+	ctx context.Context, op string, tab executor.TabID, load func() (*executor.Navigation, error),
+) (*executor.Navigation, error) {
 	if err := g.checkCall(ctx, op, tab); err != nil {
 		return nil, err
 	}

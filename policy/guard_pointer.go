@@ -6,7 +6,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-func (p *guardedPage) Drag(ctx context.Context, from, to executor.Target, opts *executor.ActionOptions) (*executor.Drag, error) {
+func (p *guardedPage) Drag(
+	ctx context.Context, from, to executor.Target, opts *executor.ActionOptions,
+) (*executor.Drag, error) {
 	return act(ctx, p, "drag", func() (*executor.Drag, error) { return p.next.Drag(ctx, from, to, opts) },
 		func(r *executor.Drag) *executor.Changes { return &r.Changes }, grantMutations)
 }

@@ -34,7 +34,9 @@ func (p *guardedPage) Links(ctx context.Context, opts *executor.LinksOptions) (*
 		func(r *executor.Links) string { return r.Origin })
 }
 
-func (p *guardedPage) Eval(ctx context.Context, expression string, opts *executor.EvalOptions) (*executor.EvalResult, error) {
+func (p *guardedPage) Eval(
+	ctx context.Context, expression string, opts *executor.EvalOptions,
+) (*executor.EvalResult, error) {
 	return read(ctx, p, "eval", func() (*executor.EvalResult, error) { return p.next.Eval(ctx, expression, opts) },
 		func(r *executor.EvalResult) string { return r.Origin }, grantEval)
 }

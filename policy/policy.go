@@ -164,7 +164,8 @@ func (p *Policy) Notes() []string {
 		out = append(out, "all public sites are allowed: data read on one site can be sent to any other")
 	}
 	if p.config.Eval && p.config.Subresources == "" {
-		out = append(out, "eval is granted, so pages load from allowed hosts only, since a script could send data anywhere else; setting subresources to list or public changes that")
+		out = append(out, "eval is granted, so pages load from allowed hosts only, since a script could send data "+
+			"anywhere else; setting subresources to list or public changes that")
 	}
 	if p.config.Eval && p.subresources == SubresourcesPublic {
 		out = append(out, "eval is granted and pages may load from any public host: scripts can send data anywhere")
@@ -336,7 +337,8 @@ func (p *Policy) documentURL(url string) error {
 		if strings.HasPrefix(rest, "null/") {
 			return deniedOpaque()
 		}
-		if inner, _, _ := strings.Cut(rest, "#"); !strings.HasPrefix(inner, "http://") && !strings.HasPrefix(inner, "https://") {
+		if inner, _, _ := strings.Cut(rest, "#"); !strings.HasPrefix(inner, "http://") &&
+			!strings.HasPrefix(inner, "https://") {
 			return deniedScheme("blob")
 		}
 		s, err := parseDocument(rest)

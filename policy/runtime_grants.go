@@ -111,25 +111,30 @@ func (g *Guard) addGrant(added *runtimeGrant) (revoke func()) {
 }
 
 // AllowSite allows the site of a URL that the user chose, such as that of an open page, until revoke
-// is called. Unlike a grant of [Guard.Grant], it can be private: the user knows the page. AllowSite returns ErrBadArgs if
-// no pattern allows the site.
+// is called. Unlike a grant of [Guard.Grant], it can be private: the user knows the page. AllowSite
+// returns ErrBadArgs if no pattern allows the site.
 func (g *Guard) AllowSite(u *URL) (revoke func(), err error) {
 	pattern, err := ParsePattern(u.Pattern())
 	if err != nil || g.policy == nil {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Choose a page of a website.", "the site of the page cannot be allowed")
+		return nil, executor.Errorf(executor.ErrBadArgs, "Choose a page of a website.",
+			"the site of the page cannot be allowed")
 	}
-	return g.addGrant(&runtimeGrant{Permission: executor.Permission{Kind: executor.PermitSite, Origin: u.Origin()}, pattern: pattern}), nil
+	return g.addGrant(&runtimeGrant{
+		Permission: executor.Permission{Kind: executor.PermitSite, Origin: u.Origin()}, pattern: pattern,
+	}), nil
 }
 
 // change calls change to update g.permitted, and then updates the current policies.
 func (g *Guard) change(change func()) {
 	g.mu.Lock()
 	change()
-	sessionPolicy := g.policy.withGrants(g.permitted, func(p *runtimeGrant) bool { return p.call == nil && p.client == "" })
+	sessionPolicy := g.policy.withGrants(g.permitted,
+		func(p *runtimeGrant) bool { return p.call == nil && p.client == "" })
 	clients := map[string]*Policy{}
 	for _, p := range g.permitted {
 		if p.call == nil && p.client != "" && clients[p.client] == nil {
-			clients[p.client] = sessionPolicy.withGrants(g.permitted, func(other *runtimeGrant) bool { return other.call == nil && other.client == p.client })
+			clients[p.client] = sessionPolicy.withGrants(g.permitted,
+				func(other *runtimeGrant) bool { return other.call == nil && other.client == p.client })
 		}
 	}
 	for _, p := range g.permitted {
@@ -140,7 +145,8 @@ func (g *Guard) change(change func()) {
 	}
 	g.sessionPolicy.Store(sessionPolicy)
 	g.clientPolicies.Store(&clients)
-	g.widestPolicy.Store(sessionPolicy.withGrants(g.permitted, func(p *runtimeGrant) bool { return p.call != nil || p.client != "" }))
+	g.widestPolicy.Store(sessionPolicy.withGrants(g.permitted,
+		func(p *runtimeGrant) bool { return p.call != nil || p.client != "" }))
 	g.mu.Unlock()
 	if g.changed != nil {
 		g.changeMu.Lock() // otherwise the last call could read an outdated policy

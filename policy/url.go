@@ -126,7 +126,8 @@ func cutScheme(raw string) (scheme, rest string, err error) {
 		return scheme, rest, nil
 	}
 	lower := strings.ToLower(scheme)
-	if rest != "" && rest[0] >= '0' && rest[0] <= '9' && !strings.ContainsAny(scheme, "+") && lower != "tel" && lower != "sms" {
+	if rest != "" && rest[0] >= '0' && rest[0] <= '9' && !strings.ContainsAny(scheme, "+") && lower != "tel" &&
+		lower != "sms" {
 		return "", "", badURL(inFull, "has no scheme") // localhost:8080
 	}
 	switch {
@@ -177,7 +178,8 @@ func checkTail(tail string) error {
 		return badURL("Resolve . and .. first.", "has a . or .. segment in its path")
 	}
 	if strings.ContainsAny(query, `"<>'`) {
-		return badURL(`Percent-encode it: %22 for ", %27 for ', %3C for <, %3E for >.`, "has a quote or angle bracket in its query")
+		return badURL(`Percent-encode it: %22 for ", %27 for ', %3C for <, %3E for >.`,
+			"has a quote or angle bracket in its query")
 	}
 	return nil
 }

@@ -3,9 +3,7 @@ package relay
 import (
 	"context"
 	"encoding/json"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -58,9 +56,7 @@ func checkBrowserContext(_ context.Context, c *client, cmd *command) error {
 func (c *client) ownsBrowserContext(cmd *command) bool {
 	id, _ := cmd.text("browserContextId")
 	if id == "" {
-		c.mu.Lock()
 		id = cmd.session.target.ContextID
-		c.mu.Unlock()
 	}
 	return c.server.browserContextOwner(id) == c
 }
@@ -69,7 +65,8 @@ func (c *client) ownsBrowserContext(cmd *command) bool {
 // client created it.
 func checkOwnBrowserContext(_ context.Context, c *client, cmd *command) error {
 	if !c.ownsBrowserContext(cmd) {
-		return denied("Send it to a page of a browser context that the client created.", "it would affect all pages of the browser")
+		return denied("Send it to a page of a browser context that the client created.",
+			"it would affect all pages of the browser")
 	}
 	return nil
 }
@@ -135,7 +132,8 @@ func checkCreateBrowserContext(_ context.Context, c *client, cmd *command) error
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.contexts >= maxBrowserContexts {
-		return executor.Errorf(executor.ErrBackpressure, "Dispose of one first.", "the client has %d browser contexts", c.contexts)
+		return executor.Errorf(executor.ErrBackpressure, "Dispose of one first.",
+			"the client has %d browser contexts", c.contexts)
 	}
 	c.contexts++
 	cmd.failed = c.releaseBrowserContext
@@ -257,9 +255,7 @@ func checkDetach(_ context.Context, c *client, cmd *command) error {
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s := c.sessions[id]; s == nil || id == "" || s == c.root {
+	if !c.sessions.canDetach(id) {
 		return chromiumError(codeInvalidParams, "No session with given id")
 	}
 	return nil
@@ -270,29 +266,15 @@ var executionContextParams = map[string]bool{"contextId": true, "executionContex
 
 // checkExecutionContext accepts the execution contexts that the session's events named. It denies
 // our isolated world.
-func checkExecutionContext(_ context.Context, c *client, cmd *command) error {
+func checkExecutionContext(_ context.Context, _ *client, cmd *command) error {
 	var err error
 	members(cmd.params, func(key, value []byte) bool {
-		if executionContextParams[string(key)] && !c.knowsExecutionContext(cmd.session, value) {
+		if executionContextParams[string(key)] && !cmd.session.contexts.knows(value) {
 			err = chromiumError(codeServer, "Cannot find context with specified id")
 		}
 		return err == nil
 	})
 	return err
-}
-
-// knowsExecutionContext reports whether the client knows an execution context.
-func (c *client) knowsExecutionContext(s *cdpSession, value []byte) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if id, ok := text(value); ok {
-		return s.uniqueContexts[id]
-	}
-	if string(value) == "null" {
-		return true
-	}
-	id, err := strconv.ParseFloat(string(value), 64)
-	return err == nil && id == math.Trunc(id) && s.executionContexts[int64(id)]
 }
 
 // checkWorld denies the names of our isolated world and binding.
@@ -324,9 +306,7 @@ func checkCreateWorld(ctx context.Context, c *client, cmd *command) error {
 	cmd.filter = func(result json.RawMessage) json.RawMessage {
 		var res struct{ ExecutionContextID int64 }
 		if json.Unmarshal(result, &res) == nil {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			cmd.session.executionContexts[res.ExecutionContextID] = true
+			cmd.session.contexts.add(res.ExecutionContextID)
 		}
 		return result
 	}

@@ -91,7 +91,7 @@ func TestBrowserContexts(t *testing.T) {
 	owner := s.contexts["C1"]
 	s.mu.Unlock()
 	b.mu.Lock()
-	conn := owner.conn.(*fakeConn)
+	conn := owner.browser.conn.(*fakeConn)
 	b.mu.Unlock()
 	if p := conn.params("Target.createBrowserContext"); p["disposeOnDetach"] != true || len(p) != 1 {
 		t.Errorf("the browser got %v", p)

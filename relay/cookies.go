@@ -24,7 +24,8 @@ func (s *Server) allowsCookie(c cookie) bool {
 	if !c.Secure || c.SourceScheme == "NonSecure" {
 		schemes = append(schemes, "http")
 	}
-	return slices.ContainsFunc(schemes, func(scheme string) bool { return s.opts.Policy.CheckCookies(scheme, host) == nil })
+	return slices.ContainsFunc(schemes,
+		func(scheme string) bool { return s.opts.Policy.CheckCookies(scheme, host) == nil })
 }
 
 // filterCookies removes the cookies of denied sites from the result.
@@ -112,7 +113,7 @@ func checkClearCookies(ctx context.Context, c *client, cmd *command) error {
 		params["browserContextId"] = id
 	}
 	var all json.RawMessage
-	if err := c.call(ctx, cmd.sessionID, "Storage.getCookies", params, &all); err != nil {
+	if err := c.browser.call(ctx, cmd.sessionID, "Storage.getCookies", params, &all); err != nil {
 		return err
 	}
 	expired := []any{}
@@ -123,7 +124,7 @@ func checkClearCookies(ctx context.Context, c *client, cmd *command) error {
 	}
 	params["cookies"] = expired
 	if len(expired) > 0 {
-		if err := c.call(ctx, cmd.sessionID, "Storage.setCookies", params, nil); err != nil {
+		if err := c.browser.call(ctx, cmd.sessionID, "Storage.setCookies", params, nil); err != nil {
 			return err
 		}
 	}

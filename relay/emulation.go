@@ -24,9 +24,7 @@ func checkEmulation(_ context.Context, c *client, cmd *command) error {
 		return nil
 	})
 	params := string(cmd.params)
-	c.mu.Lock()
 	id := cmd.session.target.ID
-	c.mu.Unlock()
 	s := c.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +40,8 @@ func checkEmulation(_ context.Context, c *client, cmd *command) error {
 		cmd.localResult = json.RawMessage("{}")
 		return nil
 	default:
-		return denied("Disconnect that client first.", "the emulation of this page belongs to the client %s, which set it first", e.owner.info.Name)
+		return denied("Disconnect that client first.",
+			"the emulation of this page belongs to the client %s, which set it first", e.owner.info.Name)
 	}
 	e.values[cmd.method] = params
 	return nil
@@ -59,7 +58,8 @@ func isReset(method string, p map[string]any) bool {
 	delete(p, "maxTouchPoints") // has no effect without touch emulation
 	switch name {
 	case "setCPUThrottlingRate", "setPageScaleFactor", "setEmulatedOSTextScale":
-		return len(p) == 0 || p["rate"] == json.Number("1") || p["pageScaleFactor"] == json.Number("1") || p["scale"] == json.Number("1")
+		return len(p) == 0 || p["rate"] == json.Number("1") || p["pageScaleFactor"] == json.Number("1") ||
+			p["scale"] == json.Number("1")
 	case "setIdleOverride", "setGeolocationOverride", "setDefaultBackgroundColorOverride": // zeros are values
 		return len(p) == 0
 	}

@@ -25,7 +25,9 @@ func (c *client) requestPaused(ctx context.Context, s *cdpSession, m *executor.C
 	err := c.server.checkResource(e.Request.URL)
 	if err != nil && e.ResourceType == "Document" {
 		c.server.audit.record(&c.info, "cdp document", audit.Origin(e.Request.URL), err)
-		c.background(ctx, s.id, "Fetch.failRequest", map[string]any{"requestId": e.RequestID, "errorReason": "BlockedByClient"})
+		c.background(ctx, s.id, "Fetch.failRequest", map[string]any{
+			"requestId": e.RequestID, "errorReason": "BlockedByClient",
+		})
 		return false
 	}
 	s.paused.set(e.RequestID, err == nil)
@@ -74,9 +76,9 @@ func (c *client) authRequired(ctx context.Context, s *cdpSession, m *executor.CD
 	return true
 }
 
-// pausedRequest returns whether the policy allows reading the response to the paused request that a
-// command names.
-func (c *client) pausedRequest(cmd *command) (allowed bool, err error) {
+// pausedRequest returns whether the policy allows reading the response to the paused request that cmd
+// names.
+func (cmd *command) pausedRequest() (allowed bool, err error) {
 	id, err := cmd.text("requestId")
 	if err != nil {
 		return false, err
@@ -90,13 +92,13 @@ func (c *client) pausedRequest(cmd *command) (allowed bool, err error) {
 
 // checkPaused accepts commands for requests that the session's events named.
 func checkPaused(_ context.Context, c *client, cmd *command) error {
-	_, err := c.pausedRequest(cmd)
+	_, err := cmd.pausedRequest()
 	return err
 }
 
 // checkPausedBody checks a command that reads a response.
 func checkPausedBody(_ context.Context, c *client, cmd *command) error {
-	allowed, err := c.pausedRequest(cmd)
+	allowed, err := cmd.pausedRequest()
 	if err == nil && !allowed {
 		err = deniedBody()
 	}
@@ -104,31 +106,34 @@ func checkPausedBody(_ context.Context, c *client, cmd *command) error {
 }
 
 func deniedBody() error {
-	return denied("Only responses of sites that the policy allows can be read.", "the policy does not allow the site of the response")
+	return denied("Only responses of sites that the policy allows can be read.",
+		"the policy does not allow the site of the response")
 }
 
 // checkContinueRequest checks the URL and the Host header with which a request continues. It fails a
 // request that must not continue like that.
 func checkContinueRequest(ctx context.Context, c *client, cmd *command) error {
-	if _, err := c.pausedRequest(cmd); err != nil {
+	if _, err := cmd.pausedRequest(); err != nil {
 		return err
 	}
-	err := c.checkContinued(cmd)
+	err := c.server.checkContinued(cmd)
 	if err == nil {
 		return nil
 	}
 	// Playwright and Puppeteer ignore the error. The page would wait for the response forever.
 	id, _ := cmd.text("requestId")
-	c.background(ctx, cmd.sessionID, "Fetch.failRequest", map[string]any{"requestId": id, "errorReason": "BlockedByClient"})
+	c.background(ctx, cmd.sessionID, "Fetch.failRequest", map[string]any{
+		"requestId": id, "errorReason": "BlockedByClient",
+	})
 	return err
 }
 
 // checkContinued checks the URL and the headers of Fetch.continueRequest.
-func (c *client) checkContinued(cmd *command) error {
+func (s *Server) checkContinued(cmd *command) error {
 	return cmd.rewrite(func(p map[string]any) error {
 		if raw, ok := p["url"]; ok {
-			s, _ := raw.(string)
-			address, err := c.server.checkURL(s)
+			text, _ := raw.(string)
+			address, err := s.checkURL(text)
 			if err != nil {
 				return err
 			}
@@ -137,7 +142,7 @@ func (c *client) checkContinued(cmd *command) error {
 		headers, _ := p["headers"].([]any)
 		for _, entry := range headers {
 			h, _ := entry.(map[string]any)
-			if err := c.server.checkHostHeader(h["name"], h["value"]); err != nil {
+			if err := s.checkHostHeader(h["name"], h["value"]); err != nil {
 				return err
 			}
 		}
@@ -172,7 +177,7 @@ func checkExtraHeaders(_ context.Context, c *client, cmd *command) error {
 // checkFulfill checks the headers of a response that a client creates or changes: its cookies are
 // set for the site of the request.
 func checkFulfill(_ context.Context, c *client, cmd *command) error {
-	allowed, err := c.pausedRequest(cmd)
+	allowed, err := cmd.pausedRequest()
 	if err != nil || allowed {
 		return err
 	}
@@ -180,7 +185,8 @@ func checkFulfill(_ context.Context, c *client, cmd *command) error {
 		headers, _ := p["responseHeaders"].([]any)
 		for _, entry := range headers {
 			if isCookieEntry(entry) {
-				return denied("Omit the Set-Cookie headers.", "the policy does not allow the site of the request, so no cookies can be set for it")
+				return denied("Omit the Set-Cookie headers.",
+					"the policy does not allow the site of the request, so no cookies can be set for it")
 			}
 		}
 		if p["binaryResponseHeaders"] != nil {
@@ -196,7 +202,7 @@ func checkRequest(_ context.Context, c *client, cmd *command) error {
 	if err != nil {
 		return err
 	}
-	allowed, known := c.bodies.get(id)
+	allowed, known := c.requests.bodies.get(id)
 	switch {
 	case !known:
 		return chromiumError(codeServer, "No resource with given identifier found")
@@ -204,7 +210,7 @@ func checkRequest(_ context.Context, c *client, cmd *command) error {
 		return deniedBody()
 	}
 	cmd.filter = func(result json.RawMessage) json.RawMessage {
-		if allowed, _ := c.bodies.get(id); !allowed { // redirected to a denied site since then
+		if allowed, _ := c.requests.bodies.get(id); !allowed { // redirected to a denied site since then
 			return json.RawMessage("{}")
 		}
 		return result
@@ -219,7 +225,7 @@ func checkKnownRequest(_ context.Context, c *client, cmd *command) error {
 	if err != nil {
 		return err
 	}
-	if _, known := c.bodies.get(id); !known {
+	if _, known := c.requests.bodies.get(id); !known {
 		return chromiumError(codeServer, "No resource with given id was found")
 	}
 	return nil

@@ -15,40 +15,20 @@ import (
 // handedOver reports whether the page of a session is handed over to the user. The session of a frame
 // or worker that the client attached without a page counts as one of any page.
 func (c *client) handedOver(s *cdpSession) bool {
-	c.mu.Lock()
 	if s == nil || s.target.ID == "" {
-		c.mu.Unlock()
 		return false // the browser target
 	}
-	id := s.target.ID
-	for range maxDepth {
-		if s == nil {
-			break
-		}
-		if s.target.Type == "page" {
-			id = s.target.ID
-			break
-		}
-		if s.parent == s.id {
-			break
-		}
-		s = c.sessions[s.parent]
-	}
-	conn := c.conn
-	c.mu.Unlock()
-	return conn.HandedOver(id)
+	return c.browser.conn.HandedOver(c.sessions.pageOf(s))
 }
 
-// maxDepth limits the sessions around a session.
-const maxDepth = 16
-
-var errHandedOver = executor.Errorf(executor.ErrTimeout, "Wait, and send it again.", "the page is handed over to the user")
+var errHandedOver = executor.Errorf(executor.ErrTimeout, "Wait, and send it again.",
+	"the page is handed over to the user")
 
 // checkHandover returns why a command cannot be sent because a page is handed over.
 func (c *client) checkHandover(cmd *command) error {
 	switch cmd.method {
 	case "Target.closeTarget", "Target.activateTarget":
-		if id, err := cmd.text("targetId"); err == nil && id != "" && c.conn.HandedOver(id) {
+		if id, err := cmd.text("targetId"); err == nil && id != "" && c.browser.conn.HandedOver(id) {
 			return errHandedOver
 		}
 		return nil
@@ -67,12 +47,12 @@ func (c *client) checkHandover(cmd *command) error {
 
 // structural are events that clients receive about a page that is handed over.
 var structural = map[string]bool{
-	"Runtime.executionContextCreated": true, "Runtime.executionContextDestroyed": true, "Runtime.executionContextsCleared": true,
-	"Page.frameAttached": true, "Page.frameDetached": true, "Page.frameNavigated": true, "Page.navigatedWithinDocument": true,
-	"Page.frameStartedLoading": true, "Page.frameStoppedLoading": true, "Page.frameStartedNavigating": true,
-	"Page.lifecycleEvent": true, "Page.loadEventFired": true, "Page.domContentEventFired": true,
-	"Page.javascriptDialogClosed": true,
-	"Debugger.resumed":            true,
+	"Runtime.executionContextCreated": true, "Runtime.executionContextDestroyed": true,
+	"Runtime.executionContextsCleared": true, "Page.frameAttached": true, "Page.frameDetached": true,
+	"Page.frameNavigated": true, "Page.navigatedWithinDocument": true, "Page.frameStartedLoading": true,
+	"Page.frameStoppedLoading": true, "Page.frameStartedNavigating": true, "Page.lifecycleEvent": true,
+	"Page.loadEventFired": true, "Page.domContentEventFired": true, "Page.javascriptDialogClosed": true,
+	"Debugger.resumed": true,
 }
 
 // forwardDuringHandover reports whether an event of a page that is handed over is for the client. It

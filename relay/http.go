@@ -188,7 +188,8 @@ func (s *Server) serveList(ctx context.Context, w http.ResponseWriter, r *http.R
 // page is blank.
 func (s *Server) serveNew(ctx context.Context, w http.ResponseWriter, r *http.Request, prefix string) {
 	if r.Method != http.MethodPut {
-		http.Error(w, "Using unsafe HTTP verb "+r.Method+" to invoke /json/new. This action supports only PUT verb.", http.StatusMethodNotAllowed)
+		http.Error(w, "Using unsafe HTTP verb "+r.Method+" to invoke /json/new. This action supports only PUT verb.",
+			http.StatusMethodNotAllowed)
 		return
 	}
 	address, err := url.PathUnescape(r.URL.RawQuery)
@@ -213,7 +214,9 @@ func (s *Server) serveNew(ctx context.Context, w http.ResponseWriter, r *http.Re
 }
 
 // serveTargetCommand sends a command with the id of a target. The text of the response is done.
-func (s *Server) serveTargetCommand(ctx context.Context, w http.ResponseWriter, r *http.Request, method, id, done string) {
+func (s *Server) serveTargetCommand(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, method, id, done string,
+) {
 	targets, err := s.targets(ctx)
 	if err != nil {
 		s.writeError(w, err)
@@ -316,7 +319,9 @@ func (s *Server) serveWebSocket(w http.ResponseWriter, r *http.Request, page str
 	// The Origin header was checked. Compression costs time, and clients are on this machine or
 	// connect through TLS.
 	h := &connlimit.HijackRecorder{ResponseWriter: w}
-	ws, err := websocket.Accept(h, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
+	ws, err := websocket.Accept(h, r, &websocket.AcceptOptions{
+		InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled,
+	})
 	if err != nil {
 		_ = conn.Close()
 		return // Accept has responded

@@ -285,5 +285,6 @@ func unknownMethod(method string) error {
 
 // unavailable returns the error for a command that no client can use.
 func unavailable(method, reason string) error {
-	return chromiumError(codeUnknownMethod, fmt.Sprintf("'%.100s' is not available through chrome-mcp: %s", method, reason))
+	return chromiumError(codeUnknownMethod,
+		fmt.Sprintf("'%.100s' is not available through chrome-mcp: %s", method, reason))
 }

@@ -4,11 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
-
-	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
 // What a client has set before a page is handed over would remain in force while it cannot change
@@ -56,23 +53,32 @@ func online() map[string]any {
 	return map[string]any{"offline": false, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
 }
 
+// sessionSettings are what a client has set in a session.
+type sessionSettings struct {
+	releasing sync.Mutex // held while settings are released or restored; acquired before mu
+
+	mu       sync.Mutex                 // guards the fields below
+	params   map[string]json.RawMessage // by method
+	released bool                       // the page is released from the settings
+}
+
 // remember records what a command that is about to be sent sets. It reports whether the command is a
 // setting.
-func (c *client) remember(cmd *command) bool {
+func (s *sessionSettings) remember(cmd *command) bool {
 	method, params := cmd.method, cmd.params
 	domain, name, _ := strings.Cut(method, ".")
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := cmd.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
 	case name == "disable":
-		maps.DeleteFunc(s.settings, func(method string, _ json.RawMessage) bool { return strings.HasPrefix(method, domain+".") })
+		maps.DeleteFunc(s.params,
+			func(method string, _ json.RawMessage) bool { return strings.HasPrefix(method, domain+".") })
 		return false
 	case method == "Page.stopScreencast":
-		delete(s.settings, "Page.startScreencast")
+		delete(s.params, "Page.startScreencast")
 		return false
 	case method == "Debugger.enable":
-		if s.settings[skipPauses] != nil {
+		if s.params[skipPauses] != nil {
 			return true
 		}
 		method, params = skipPauses, json.RawMessage(`{"skip":false}`)
@@ -84,16 +90,16 @@ func (c *client) remember(cmd *command) bool {
 	if params == nil {
 		params = json.RawMessage("{}")
 	}
-	before := s.settings[method]
-	if s.settings == nil {
-		s.settings = map[string]json.RawMessage{}
+	before := s.params[method]
+	if s.params == nil {
+		s.params = map[string]json.RawMessage{}
 	}
-	s.settings[method] = params
+	s.params[method] = params
 	cmd.failed = func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if s.settings[method] = before; before == nil {
-			delete(s.settings, method)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.params[method] = before; before == nil {
+			delete(s.params, method)
 		}
 	}
 	return true
@@ -102,11 +108,8 @@ func (c *client) remember(cmd *command) bool {
 // watchHandovers updates all sessions when a handover begins or ends.
 func (c *client) watchHandovers(ctx context.Context) {
 	for {
-		changed := c.conn.HandoversChanged()
-		c.mu.Lock()
-		sessions := slices.Collect(maps.Values(c.sessions))
-		c.mu.Unlock()
-		for _, s := range sessions {
+		changed := c.browser.conn.HandoversChanged()
+		for _, s := range c.sessions.all() {
 			c.updateSettings(ctx, s, false)
 		}
 		select {
@@ -121,65 +124,47 @@ func (c *client) watchHandovers(ctx context.Context) {
 // over, and otherwise restores them if the page was released. again means that a setting was sent
 // since then.
 func (c *client) updateSettings(ctx context.Context, s *cdpSession, again bool) {
-	c.releasing.Lock()
-	defer c.releasing.Unlock()
-	handedOver := c.handedOver(s)
-	c.mu.Lock()
+	post := func(method string, params json.RawMessage) { c.browser.post(ctx, s.id, method, params) }
+	s.settings.update(func() bool { return c.handedOver(s) }, again, post)
+}
+
+// update releases or restores the settings by the commands that it passes to post.
+func (s *sessionSettings) update(
+	isHandedOver func() bool, again bool, post func(method string, params json.RawMessage),
+) {
+	s.releasing.Lock()
+	defer s.releasing.Unlock()
+	handedOver := isHandedOver()
+	s.mu.Lock()
 	unchanged := s.released == handedOver && !(again && handedOver)
-	values := maps.Clone(s.settings)
-	c.mu.Unlock()
+	values := maps.Clone(s.params)
+	s.mu.Unlock()
 	if unchanged {
 		return
 	}
 	for method, params := range values {
 		if !handedOver {
-			c.post(ctx, s, method, params)
+			post(method, params)
 			continue
 		}
 		set := settings()[method]
 		if set.off != "" {
-			c.post(ctx, s, set.off, nil)
+			post(set.off, nil)
 			continue
 		}
-		c.post(ctx, s, method, encode(set.neutral))
+		post(method, encode(set.neutral))
 		if method == skipPauses {
-			c.post(ctx, s, "Debugger.resume", nil)
+			post("Debugger.resume", nil)
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.released = handedOver
 }
 
-// released reports whether the page of a session is released from the settings of the client.
-func (c *client) released(s *cdpSession) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// isReleased reports whether the page is released from the settings.
+func (s *sessionSettings) isReleased() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.released
-}
-
-// post sends a command of the relay and does not wait for its result.
-func (c *client) post(ctx context.Context, s *cdpSession, method string, params json.RawMessage) {
-	_, _ = c.send(ctx, &command{sessionID: s.id, method: method, params: params, reply: make(chan executor.CDPMessage, 1)})
-}
-
-// beginsUnseen records a request that begins during a handover, whose later events are not for the
-// client, either: their URLs may contain what the user entered.
-func (c *client) beginsUnseen(m *executor.CDPMessage) {
-	switch m.Method {
-	case "Network.requestWillBeSent", "Network.webSocketCreated":
-		if id, err := textParam(m.Params, "requestId"); err == nil {
-			c.unseen.set(id, true)
-		}
-	}
-}
-
-// isUnseen reports whether an event is about a request that began during a handover.
-func (c *client) isUnseen(m *executor.CDPMessage) bool {
-	if c.unseen.empty() || !strings.HasPrefix(m.Method, "Network.") {
-		return false
-	}
-	id, err := textParam(m.Params, "requestId")
-	_, unseen := c.unseen.get(id)
-	return unseen && err == nil
 }

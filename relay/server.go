@@ -85,12 +85,13 @@ type Server struct {
 // if a required option is missing.
 func New(opts Options) (*Server, error) {
 	if opts.Browser == nil || opts.Policy == nil {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Set Options.Browser and Options.Policy.", "the relay has no browser or no policy")
+		return nil, executor.Errorf(executor.ErrBadArgs, "Set Options.Browser and Options.Policy.",
+			"the relay has no browser or no policy")
 	}
 	opts.MaxClients = cmp.Or(opts.MaxClients, DefaultMaxClients)
 	s := &Server{
-		opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), path: "/" + randomHex(32), audit: newAuditor(opts.Audit),
-		contexts: map[string]*client{}, emulated: map[string]*emulation{},
+		opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), path: "/" + randomHex(32),
+		audit: newAuditor(opts.Audit), contexts: map[string]*client{}, emulated: map[string]*emulation{},
 		maxMessage: maxMessage,
 	}
 	s.http = &http.Server{
@@ -191,7 +192,10 @@ func (s *Server) add(c *client) *rejection {
 		s.wg.Add(1)
 		return nil
 	case s.opts.MaxClients == 1:
-		return &rejection{http.StatusConflict, "Another client is connected: " + s.clients[0].info.Name + ". Only one is allowed at a time. Disconnect it first."}
+		return &rejection{
+			http.StatusConflict,
+			"Another client is connected: " + s.clients[0].info.Name + ". Only one is allowed at a time. Disconnect it first.",
+		}
 	}
 	return &rejection{http.StatusServiceUnavailable, "Too many clients are connected. Disconnect one of them first."}
 }

@@ -22,40 +22,86 @@ type target struct {
 	ContextID string `json:"browserContextId"`
 }
 
-// A cdpSession is a CDP session of a client. client.mu guards it, except for paused.
+// A cdpSession is a CDP session of a client.
 type cdpSession struct {
-	id     string // "" is the client's own session of the browser target
-	parent string
-	target target
-	origin string          // of the target's URL, for the audit log
-	paused recent          // by id of a paused request: the policy allows reading the response
+	id       string // "" is the client's own session of the browser target
+	parent   string
+	target   target // when it was attached
+	paused   recent // by id of a paused request: the policy allows reading the response
+	contexts *executionContexts
+	settings sessionSettings
+
+	mu     sync.Mutex      // guards the fields below
+	origin string          // of the target's current URL, for the audit log
 	hidden map[string]bool // targets whose events are not for the client
-
-	// The execution contexts that the client knows, by id and by unique id.
-	executionContexts map[int64]bool
-	uniqueContexts    map[string]bool
-
-	settings map[string]json.RawMessage // parameters by method, of what the client has set
-	released bool                       // the page is released from settings
 }
 
 func newCDPSession(id, parent string, t target) *cdpSession {
 	return &cdpSession{
-		id: id, parent: parent, target: t, origin: audit.Origin(t.URL),
-		hidden: map[string]bool{}, executionContexts: map[int64]bool{}, uniqueContexts: map[string]bool{},
+		id: id, parent: parent, target: t, contexts: newExecutionContexts(),
+		origin: audit.Origin(t.URL), hidden: map[string]bool{},
 	}
 }
 
-// setURL sets the URL of the document. client.mu must be held.
+// setURL sets the URL of the document.
 func (s *cdpSession) setURL(url string) {
-	s.target.URL, s.origin = url, audit.Origin(url)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.origin = audit.Origin(url)
 }
 
-// originOf returns the origin of the document of a session.
-func (c *client) originOf(s *cdpSession) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// currentOrigin returns the origin of the document.
+func (s *cdpSession) currentOrigin() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.origin
+}
+
+// targetEvent handles Target.targetCreated and Target.targetInfoChanged, and reports whether the event
+// is for client c.
+func (s *cdpSession) targetEvent(c *client, m *executor.CDPMessage) bool {
+	var e struct{ TargetInfo target }
+	if json.Unmarshal(m.Params, &e) != nil {
+		return false
+	}
+	visible := c.server.visible(e.TargetInfo, c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !visible {
+		s.hidden[e.TargetInfo.ID] = true
+		return false
+	}
+	if s.hidden[e.TargetInfo.ID] { // such as a new tab that has left an internal page of the browser
+		delete(s.hidden, e.TargetInfo.ID)
+		m.Method = "Target.targetCreated"
+	}
+	return true
+}
+
+// targetGone handles Target.targetDestroyed and Target.targetCrashed, and reports whether the event is
+// for the client.
+func (s *cdpSession) targetGone(m *executor.CDPMessage) bool {
+	var e struct{ TargetID string }
+	if json.Unmarshal(m.Params, &e) != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hidden := s.hidden[e.TargetID]
+	if m.Method == "Target.targetDestroyed" {
+		delete(s.hidden, e.TargetID)
+	}
+	return !hidden
+}
+
+// frameNavigated handles Page.frameNavigated.
+func (s *cdpSession) frameNavigated(m *executor.CDPMessage) {
+	var e struct {
+		Frame struct{ ParentID, URL string }
+	}
+	if json.Unmarshal(m.Params, &e) == nil && e.Frame.ParentID == "" {
+		s.setURL(e.Frame.URL)
+	}
 }
 
 // recent is a map that contains at least the last maxRecent keys that were set, and at most twice as
@@ -99,7 +145,9 @@ const noTarget = "No target with given id found"
 
 // internalSchemes are the schemes of the browser's internal pages and of those of extensions, with
 // the colon.
-var internalSchemes = []string{"chrome:", "chrome-untrusted:", "chrome-search:", "devtools:", "chrome-extension:", "isolated-app:", "view-source:"}
+var internalSchemes = []string{
+	"chrome:", "chrome-untrusted:", "chrome-search:", "devtools:", "chrome-extension:", "isolated-app:", "view-source:",
+}
 
 // visible reports whether client c can see a target or, if c is nil, whether all clients can.
 func (s *Server) visible(t target, c *client) bool {
@@ -123,7 +171,7 @@ func (s *Server) visible(t target, c *client) bool {
 // checkTarget returns why the client cannot use a target.
 func (c *client) checkTarget(ctx context.Context, id string) error {
 	var res struct{ TargetInfo target }
-	err := c.call(ctx, "", "Target.getTargetInfo", map[string]any{"targetId": id}, &res)
+	err := c.browser.call(ctx, "", "Target.getTargetInfo", map[string]any{"targetId": id}, &res)
 	if err != nil || res.TargetInfo.ID != id || !c.server.visible(res.TargetInfo, c) {
 		return chromiumError(codeInvalidParams, noTarget)
 	}
@@ -139,26 +187,12 @@ func (c *client) attached(ctx context.Context, m *executor.CDPMessage) bool {
 	if json.Unmarshal(m.Params, &e) != nil || e.SessionID == "" {
 		return false
 	}
-	if c.addSession(e.SessionID, m.SessionID, e.TargetInfo) {
+	if c.sessions.add(e.SessionID, m.SessionID, e.TargetInfo, c.server.visible(e.TargetInfo, c)) {
 		return true
 	}
 	// Detaching also resumes a target that waits for the debugger.
 	c.background(ctx, m.SessionID, "Target.detachFromTarget", map[string]any{"sessionId": e.SessionID})
 	return false
-}
-
-// addSession adds a session that was attached below parent, unless it must not be attached.
-func (c *client) addSession(id, parent string, t target) bool {
-	visible := c.server.visible(t, c)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !visible || len(c.sessions) >= maxSessions {
-		c.deferred[t.ID] = parent
-		return false
-	}
-	c.sessions[id] = newCDPSession(id, parent, t)
-	delete(c.deferred, t.ID)
-	return true
 }
 
 // detached handles Target.detachedFromTarget. It reports whether the event is for the client.
@@ -167,45 +201,26 @@ func (c *client) detached(m *executor.CDPMessage) bool {
 	if json.Unmarshal(m.Params, &e) != nil {
 		return false
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.sessions[e.SessionID]
-	if s == nil {
-		return false
-	}
-	if s == c.root { // of a client for one page
+	removed, root := c.sessions.remove(e.SessionID)
+	if root { // of a client for one page
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		if !c.closing {
 			c.wg.Go(c.detachedRoot)
 		}
-		return false
 	}
-	c.removeSession(s)
-	return true
+	for _, id := range removed {
+		c.browser.sessionClosed(id)
+	}
+	return len(removed) > 0
 }
 
 // detachedRoot ends the connection of a client whose page is closed, as Chromium does.
 func (c *client) detachedRoot() {
-	_ = c.write(executor.CDPMessage{Method: "Inspector.detached", Params: json.RawMessage(`{"reason":"target_closed"}`)})
+	_ = c.conn.write(executor.CDPMessage{
+		Method: "Inspector.detached", Params: json.RawMessage(`{"reason":"target_closed"}`),
+	})
 	c.end(websocket.StatusNormalClosure, "the page is closed")
-}
-
-// removeSession removes a session, the sessions below it, and their commands, which get no reply.
-// c.mu must be held.
-func (c *client) removeSession(s *cdpSession) {
-	delete(c.sessions, s.id)
-	for id, cmd := range c.pending {
-		if cmd.sessionID == s.id {
-			delete(c.pending, id)
-			if cmd.reply != nil {
-				cmd.reply <- executor.CDPMessage{Error: &executor.CDPError{Code: codeNoSession, Message: "the session is detached"}}
-			}
-		}
-	}
-	for _, below := range c.sessions {
-		if below.parent == s.id && below.id != "" {
-			c.removeSession(below)
-		}
-	}
 }
 
 // watchEvent handles an event of the session that observes all targets.
@@ -223,32 +238,15 @@ func (c *client) watchEvent(ctx context.Context, m *executor.CDPMessage) {
 		return
 	}
 	if m.Method == "Target.targetDestroyed" {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.deferred, e.TargetID)
+		c.sessions.targetDestroyed(e.TargetID)
 		return
 	}
 	t := e.TargetInfo
-	visible := c.server.visible(t, c)
-	c.mu.Lock()
-	var detach []*cdpSession
-	for _, s := range c.sessions {
-		if s.target.ID == t.ID && t.ID != "" {
-			s.setURL(t.URL)
-			if !visible {
-				detach = append(detach, s)
-			}
-		}
-	}
-	parent, deferred := c.deferred[t.ID]
-	if visible {
-		delete(c.deferred, t.ID)
-	}
-	c.mu.Unlock()
-	if visible && deferred { // such as a new tab that has left an internal page of the browser
+	hidden, parent, deferred := c.sessions.targetChanged(t, c.server.visible(t, c))
+	if deferred { // such as a new tab that has left an internal page of the browser
 		c.background(ctx, parent, "Target.attachToTarget", map[string]any{"targetId": t.ID, "flatten": true})
 	}
-	for _, s := range detach { // the client gets the event detachedFromTarget
+	for _, s := range hidden { // the client gets the event detachedFromTarget
 		c.background(ctx, s.parent, "Target.detachFromTarget", map[string]any{"sessionId": s.id})
 	}
 }

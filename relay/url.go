@@ -74,7 +74,8 @@ func isHTTP(url string) bool {
 // nil.
 func (s *Server) checkResource(url string) error {
 	url = strings.TrimPrefix(url, "blob:")
-	if rest, ok := strings.CutPrefix(url, "ws"); ok && (strings.HasPrefix(rest, "://") || strings.HasPrefix(rest, "s://")) {
+	if rest, ok := strings.CutPrefix(url, "ws"); ok &&
+		(strings.HasPrefix(rest, "://") || strings.HasPrefix(rest, "s://")) {
 		url = "http" + rest
 	}
 	switch {
@@ -90,8 +91,10 @@ func (s *Server) checkResource(url string) error {
 func (s *Server) checkOrigin(origin string) error {
 	origin, _, _ = strings.Cut(origin, "^") // the partition of a storage key follows
 	u, err := url.Parse(origin)
-	if err != nil || !isHTTP(origin) || u.Host == "" || u.User != nil || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
-		return denied("Name the origin of a site that the policy allows, as in https://example.com.", "the origin or storage key is not that of a site")
+	if err != nil || !isHTTP(origin) || u.Host == "" || u.User != nil || u.Path != "" && u.Path != "/" ||
+		u.RawQuery != "" || u.Fragment != "" {
+		return denied("Name the origin of a site that the policy allows, as in https://example.com.",
+			"the origin or storage key is not that of a site")
 	}
 	return s.opts.Policy.CheckDocument(u.Scheme + "://" + u.Host + "/")
 }

@@ -17,7 +17,10 @@ func (b *Backend) record(e audit.Entry) {
 
 // recordConsent records the user's answer to whether scripts may run on a site.
 func (b *Backend) recordConsent(tab executor.TabID, origin string, granted bool) {
-	e := audit.Entry{Event: audit.EventConsent, Tool: "eval", Tab: string(tab), Origin: audit.Origin(origin), Decision: audit.Allowed, Rule: ruleUser}
+	e := audit.Entry{
+		Event: audit.EventConsent, Tool: "eval", Tab: string(tab), Origin: audit.Origin(origin),
+		Decision: audit.Allowed, Rule: ruleUser,
+	}
 	if !granted {
 		e.Decision = audit.Denied
 	}

@@ -200,7 +200,9 @@ func closeTarget(s *cdpSession, m executor.CDPMessage, p browserParams) {
 // attachToBrowser attaches s to the browser target.
 func attachToBrowser(s *cdpSession, m executor.CDPMessage, _ browserParams) {
 	child := s.newChild(browserTarget, nil)
-	s.event("Target.attachedToTarget", map[string]any{"sessionId": child.id, "targetInfo": browserInfo, "waitingForDebugger": false})
+	s.event("Target.attachedToTarget", map[string]any{
+		"sessionId": child.id, "targetInfo": browserInfo, "waitingForDebugger": false,
+	})
 	s.reply(m, map[string]any{"sessionId": child.id})
 }
 
@@ -264,7 +266,8 @@ func (s *cdpSession) autoAttach(t *cdpTab) {
 		return
 	}
 	for _, kind := range s.autoFilter.tabKinds() {
-		if kind != s.kind && !slices.ContainsFunc(s.children, func(x *cdpSession) bool { return x.tab == t && x.kind == kind }) {
+		if kind != s.kind &&
+			!slices.ContainsFunc(s.children, func(x *cdpSession) bool { return x.tab == t && x.kind == kind }) {
 			s.attach(t, kind)
 		}
 	}
@@ -281,6 +284,8 @@ func (s *cdpSession) attach(t *cdpTab, kind string) *cdpSession {
 			t.keepRendering()
 		}
 	}
-	s.event("Target.attachedToTarget", map[string]any{"sessionId": child.id, "targetInfo": s.client.infoOf(t, kind), "waitingForDebugger": false})
+	s.event("Target.attachedToTarget", map[string]any{
+		"sessionId": child.id, "targetInfo": s.client.infoOf(t, kind), "waitingForDebugger": false,
+	})
 	return child
 }

@@ -314,7 +314,7 @@ func TestDecodeExactNames(t *testing.T) {
 		t.Errorf("decoded the URL %q", p.URL)
 	}
 	m.Params = json.RawMessage(`{"source":"run()","worldName":"w","SOURCE":""}`)
-	if result, ok := addPlaceholderScript(new(cdpSession), m); ok {
+	if result, ok := addPlaceholderScript(new(setup), m); ok {
 		t.Errorf("a script with code got the placeholder %v", result)
 	}
 }

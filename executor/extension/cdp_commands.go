@@ -1,13 +1,10 @@
 package extension
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 
-	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -42,7 +39,8 @@ func (s *cdpSession) run(m executor.CDPMessage, done doneFunc) {
 		s.enable(m, domain, done)
 	case name == "disable":
 		s.disable(m, domain, done)
-	case domain == "Emulation" && name != "setFocusEmulationEnabled" && !strings.HasPrefix(name, "get") && name != "canEmulate":
+	case domain == "Emulation" && name != "setFocusEmulationEnabled" && !strings.HasPrefix(name, "get") &&
+		name != "canEmulate":
 		s.emulate(m, done)
 	default:
 		s.send(m, done)
@@ -197,7 +195,8 @@ func (s *cdpSession) setAutoAttach(m executor.CDPMessage, done doneFunc) {
 
 // attachChild attaches s to a frame or worker, if s attaches automatically.
 func (s *cdpSession) attachChild(t *cdpTarget, waiting bool) {
-	if !s.auto || s.detached || !s.autoFilter.matches(t.kind) || slices.ContainsFunc(s.children, func(x *cdpSession) bool { return x.target == t }) {
+	if !s.auto || s.detached || !s.autoFilter.matches(t.kind) ||
+		slices.ContainsFunc(s.children, func(x *cdpSession) bool { return x.target == t }) {
 		return
 	}
 	s.attachTo(t, waiting)
@@ -208,7 +207,9 @@ func (s *cdpSession) attachTo(t *cdpTarget, waiting bool) *cdpSession {
 	child := s.newChild(t.kind, t.tab)
 	child.target, child.ready = t, true
 	t.sessions = append(t.sessions, child)
-	s.event("Target.attachedToTarget", map[string]any{"sessionId": child.id, "targetInfo": t.info, "waitingForDebugger": waiting})
+	s.event("Target.attachedToTarget", map[string]any{
+		"sessionId": child.id, "targetInfo": t.info, "waitingForDebugger": waiting,
+	})
 	return child
 }
 
@@ -219,64 +220,7 @@ func (s *cdpSession) send(m executor.CDPMessage, done doneFunc) {
 		done(nil, err)
 		return
 	}
-	s.sendNow(wire.CDPCommand{TabID: s.tab.id, SessionID: s.target.session, Method: m.Method, Params: params, Client: s.client.id}, true, done)
-}
-
-// sendNow sends a command to the browser, and calls done with the result. If the user must allow
-// scripts on a site first and mayPrompt is true, it prompts the user.
-func (s *cdpSession) sendNow(command wire.CDPCommand, mayPrompt bool, done doneFunc) {
-	size := len(command.Params) + len(command.Method)
-	if s.client.sending > 0 && s.client.sending+size > maxSending {
-		done(nil, serverError("too many commands without a result"))
-		return
-	}
-	err := s.tab.queue(context.Background(), wire.MethodCDP, command, func(data json.RawMessage, err error) {
-		s.client.sending -= size
-		if origin := consentOrigin(err); origin != "" && mayPrompt && s.client.err == nil {
-			s.askConsent(command, origin, err, done)
-			return
-		}
-		if err != nil {
-			done(nil, cdpError(err))
-			return
-		}
-		done(data, nil)
-	})
-	if err != nil {
-		done(nil, cdpError(err))
-		return
-	}
-	s.client.sending += size
-}
-
-// consentOrigin returns the origin on which the user has not allowed scripts yet, or "" if err has
-// another cause.
-func consentOrigin(err error) string {
-	var problem *bridge.CommandError
-	if !errors.Is(err, executor.ErrConsentRequired) || !errors.As(err, &problem) {
-		return ""
-	}
-	return member[string](problem.Data, "origin")
-}
-
-// askConsent prompts the user to allow scripts on a site, and sends the command again after the
-// answer; the extension denies it if the user did. If the user does not answer in time, the command
-// fails with err.
-func (s *cdpSession) askConsent(command wire.CDPCommand, origin string, err error, done doneFunc) {
-	ctx, cancel := context.WithTimeout(context.Background(), s.client.hub.backend.timing.Consent)
-	prompt := wire.PromptParams{Kind: wire.ConsentEval, Origin: origin, Client: s.client.id, Call: s.client.id}
-	queueErr := s.tab.queue(ctx, wire.MethodConsent, prompt, func(data json.RawMessage, promptErr error) {
-		cancel()
-		var answer wire.PromptResult
-		if promptErr != nil || wire.Unmarshal(data, &answer) != nil {
-			done(nil, cdpError(err))
-			return
-		}
-		s.client.hub.backend.recordConsent(s.tab.clientTabID, origin, answer.Granted)
-		s.sendNow(command, false, done)
-	})
-	if queueErr != nil {
-		cancel()
-		done(nil, cdpError(err))
-	}
+	s.client.queueCommand(s.tab, wire.CDPCommand{
+		TabID: s.tab.id, SessionID: s.target.session, Method: m.Method, Params: params, Client: s.client.id,
+	}, true, done)
 }

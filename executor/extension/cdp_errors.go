@@ -43,7 +43,10 @@ func invalidParams(reason string) *executor.CDPError {
 
 // unavailable returns the error of a command that clients cannot use.
 func unavailable(method, reason string) *executor.CDPError {
-	return &executor.CDPError{Code: executor.CDPUnknownMethod, Message: fmt.Sprintf("'%s' is not available in the user's Chrome: %s", method, reason)}
+	return &executor.CDPError{
+		Code:    executor.CDPUnknownMethod,
+		Message: fmt.Sprintf("'%s' is not available in the user's Chrome: %s", method, reason),
+	}
 }
 
 // Errors of Chromium, with its messages.

@@ -15,7 +15,8 @@ import (
 func (s *cdpSession) deliver(e *wire.CDPEvent, hidden bool) {
 	if e.Denied && !isStructural(e.Method) {
 		if e.Method == "Fetch.requestPaused" && s.tab.fetch == s.client { // the network rules decide
-			s.continueRequest(e.Params)
+			s.target.sendUnanswered(s.client.id, "Fetch.continueRequest",
+				map[string]any{"requestId": member[string](e.Params, "requestId")})
 		}
 		return
 	}
@@ -58,11 +59,6 @@ func (s *cdpSession) receives(e *wire.CDPEvent) bool {
 	return true
 }
 
-// continueRequest continues the request of the parameters of Fetch.requestPaused.
-func (s *cdpSession) continueRequest(paused json.RawMessage) {
-	s.target.sendUnanswered(s.client.id, "Fetch.continueRequest", map[string]any{"requestId": member[string](paused, "requestId")})
-}
-
 // isContent reports whether an event contains what a site sends to the page.
 func isContent(method string) bool {
 	return strings.HasPrefix(method, "Network.webSocketFrame") || method == "Network.eventSourceMessageReceived"
@@ -80,7 +76,8 @@ func withoutExtraInfo(params json.RawMessage) json.RawMessage {
 // isStructural reports whether an event is about the frames and execution contexts of a page.
 func isStructural(method string) bool {
 	domain, name, _ := strings.Cut(method, ".")
-	return domain == "Page" || domain == "Target" || domain == "Inspector" || domain == "Runtime" && strings.HasPrefix(name, "executionContext")
+	return domain == "Page" || domain == "Target" || domain == "Inspector" ||
+		domain == "Runtime" && strings.HasPrefix(name, "executionContext")
 }
 
 // withoutPayload removes what a document sends from an event about a request.
@@ -93,7 +90,8 @@ func withoutPayload(params json.RawMessage) json.RawMessage {
 	delete(request, "postDataEntries")
 	var headers map[string]json.RawMessage
 	if json.Unmarshal(request["headers"], &headers) == nil {
-		maps.DeleteFunc(headers, func(name string, _ json.RawMessage) bool { return strings.EqualFold(name, "Authorization") })
+		maps.DeleteFunc(headers,
+			func(name string, _ json.RawMessage) bool { return strings.EqualFold(name, "Authorization") })
 		request["headers"] = mustJSON(headers)
 	}
 	p["request"] = mustJSON(request)

@@ -38,7 +38,8 @@ func (h *hub) connect(chrome, name string) (executor.CDPConn, error) {
 	h.lastID++
 	c := &cdpClient{
 		hub: h, id: fmt.Sprintf("cdp-%d", h.lastID), name: name, shown: name != "", chrome: chrome,
-		messages: notify.NewQueue[executor.CDPMessage](0), sessions: make(map[string]*cdpSession), undone: make(chan struct{}),
+		messages: notify.NewQueue[executor.CDPMessage](0), sessions: make(map[string]*cdpSession),
+		undone: make(chan struct{}),
 	}
 	if !c.shown {
 		c.name = fmt.Sprintf("CDP client %d", h.lastID)
@@ -152,7 +153,7 @@ func (h *hub) updateTab(in *installation, x *tab) {
 			for _, s := range c.root.tree() {
 				s.report("Target.targetInfoChanged", t)
 				if s.target == t.page {
-					s.navigated(before.URL)
+					s.setup.navigated(before.URL)
 				}
 			}
 		}

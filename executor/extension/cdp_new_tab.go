@@ -75,6 +75,8 @@ func (in *installation) navigateForClient(ctx context.Context, client string, ta
 	if conn == nil {
 		return in.backend.DisconnectedError()
 	}
-	command := wire.CDPCommand{TabID: tab, Method: "Page.navigate", Params: mustJSON(map[string]string{"url": url}), Client: client}
+	command := wire.CDPCommand{
+		TabID: tab, Method: "Page.navigate", Params: mustJSON(map[string]string{"url": url}), Client: client,
+	}
 	return conn.Call(ctx, wire.MethodCDP, command, nil)
 }

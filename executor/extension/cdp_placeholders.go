@@ -148,5 +148,8 @@ func contextOf(params json.RawMessage) (c cdpContext, ok bool) {
 	if json.Unmarshal(params, &p) != nil {
 		return c, false
 	}
-	return cdpContext{id: p.Context.ID, unique: p.Context.Unique, name: p.Context.Name, main: p.Context.Aux.Main, frame: p.Context.Aux.Frame, params: params}, true
+	return cdpContext{
+		id: p.Context.ID, unique: p.Context.Unique, name: p.Context.Name, main: p.Context.Aux.Main,
+		frame: p.Context.Aux.Frame, params: params,
+	}, true
 }

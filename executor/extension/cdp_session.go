@@ -47,6 +47,7 @@ func (s *cdpSession) newChild(kind string, t *cdpTab) *cdpSession {
 		client: s.client, id: strings.ToUpper(hex.EncodeToString(raw)), kind: kind, parent: s, tab: t,
 		enabled: make(map[string]bool), bindings: make(map[string]bool),
 	}
+	child.setup.session = child
 	s.children = append(s.children, child)
 	s.client.sessions[child.id] = child
 	return child
@@ -161,7 +162,7 @@ func (s *cdpSession) command(m executor.CDPMessage) {
 	default:
 		s.drives = s.drives || setupCommands[m.Method] == nil
 		if !s.ready {
-			s.deferCommand(m)
+			s.setup.command(m)
 			return
 		}
 		s.run(m, func(result json.RawMessage, err *executor.CDPError) { s.answer(m, result, err) })

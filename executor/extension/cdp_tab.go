@@ -2,8 +2,10 @@ package extension
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"net/url"
 	"slices"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -28,6 +30,18 @@ type cdpTab struct {
 	emulated    map[string][]byte     // parameters of its commands, by method
 	rendering   bool                  // clients keep it rendering
 	toolsRender bool                  // tools keep it rendering
+}
+
+// url returns the URL of the tab.
+func (t *cdpTab) url() string { return cmp.Or(t.info.URL, "about:blank") }
+
+// origin returns the origin of the tab, as the browser writes it in events.
+func (t *cdpTab) origin() string {
+	u, err := url.Parse(t.url())
+	if err != nil || u.Host == "" {
+		return "://"
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 // reset forgets what is valid only while the debugger is attached. The page's sessions remain.
@@ -66,14 +80,14 @@ func (t *cdpTab) attach(s *cdpSession) {
 		switch {
 		case s.detached:
 		case err != nil:
-			s.attachFailed(err)
+			s.setup.attachFailed(err)
 			t.release(s.client)
 		default:
 			t.attached()
 		}
 	})
 	if err != nil {
-		s.attachFailed(err)
+		s.setup.attachFailed(err)
 		t.release(s.client)
 	}
 }
@@ -85,7 +99,7 @@ func (t *cdpTab) attached() {
 	for _, s := range slices.Clone(t.page.sessions) {
 		if !s.ready && !s.setup.replaying {
 			t.clients = true
-			s.replaySetup()
+			s.setup.replay()
 		}
 	}
 }
@@ -130,7 +144,8 @@ func (t *cdpTab) leave(list []*cdpSession) {
 			s.undo()
 		}
 	}
-	if t.emulation == c && !slices.ContainsFunc(c.root.tree(), func(s *cdpSession) bool { return s.tab == t && !s.detached }) {
+	if t.emulation == c &&
+		!slices.ContainsFunc(c.root.tree(), func(s *cdpSession) bool { return s.tab == t && !s.detached }) {
 		for method := range t.emulated {
 			if undo, ok := undoEmulation[method]; ok {
 				c.undo(t.page, undo.method, undo.params)
@@ -206,7 +221,9 @@ func (t *cdpTab) keepRendering() {
 		return
 	}
 	t.page.sendUnanswered("", "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true})
-	screencast := t.page.command("", "Page.startScreencast", map[string]any{"format": "jpeg", "quality": 1, "maxWidth": 1, "maxHeight": 1, "everyNthFrame": 1 << 30})
+	screencast := t.page.command("", "Page.startScreencast", map[string]any{
+		"format": "jpeg", "quality": 1, "maxWidth": 1, "maxHeight": 1, "everyNthFrame": 1 << 30,
+	})
 	t.rendering = t.queue(context.Background(), wire.MethodCDP, screencast, func(_ json.RawMessage, err error) {
 		t.rendering = t.rendering && err == nil
 	}) == nil

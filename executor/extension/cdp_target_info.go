@@ -1,7 +1,6 @@
 package extension
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -68,7 +67,7 @@ func tabTargetID(page string) string {
 // infoOf describes a tab, or its page, to a client. hub.mu must be held.
 func (c *cdpClient) infoOf(t *cdpTab, kind string) targetInfo {
 	info := targetInfo{
-		TargetID: t.info.TargetID, Type: kind, Title: t.info.Title, URL: cmp.Or(t.info.URL, "about:blank"), BrowserContextID: defaultContextID,
+		TargetID: t.info.TargetID, Type: kind, Title: t.info.Title, URL: t.url(), BrowserContextID: defaultContextID,
 	}
 	if kind == tabTarget {
 		info.TargetID = tabTargetID(info.TargetID)

@@ -179,7 +179,8 @@ func (t *cdpTarget) addChild(e *wire.CDPEvent) *cdpTarget {
 		ID   string `json:"targetId"`
 		Type string `json:"type"`
 	}
-	if json.Unmarshal(e.Params, &p) != nil || json.Unmarshal(p.Info, &info) != nil || p.Session == "" || t.tab.targets[p.Session] != nil || strings.HasPrefix(p.Session, sessionPrefix) {
+	if json.Unmarshal(e.Params, &p) != nil || json.Unmarshal(p.Info, &info) != nil || p.Session == "" ||
+		t.tab.targets[p.Session] != nil || strings.HasPrefix(p.Session, sessionPrefix) {
 		return nil
 	}
 	child := newTarget(t.tab, p.Session, info.Type)

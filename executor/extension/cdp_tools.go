@@ -63,7 +63,8 @@ func (c toolCommands) command(r route, msg *cdproto.Message) (answered bool, err
 	case name == "setAutoAttach":
 		return x.toolAttaches(msg.SessionID, json.RawMessage(msg.Params)), nil
 	case msg.Method == "Fetch.enable" && t.fetch != nil:
-		return false, executor.Errorf(executor.ErrCDP, "Use another tab, or ask the user to disconnect that client.", "%s intercepts the requests of the tab", t.fetch.name)
+		return false, executor.Errorf(executor.ErrCDP, "Use another tab, or ask the user to disconnect that client.",
+			"%s intercepts the requests of the tab", t.fetch.name)
 	case name == "enable":
 		x.tool.enabled[domain] = true
 		if domain != "Runtime" || !used {
@@ -95,7 +96,9 @@ func (t *cdpTarget) toolAttaches(session target.SessionID, params json.RawMessag
 				tr.event(session, "Target.detachedFromTarget", map[string]any{"sessionId": id})
 			}
 		} else if child.kind == "iframe" && tr.route(id, route{tab: t.tab.id, session: child.session}) {
-			tr.event(session, "Target.attachedToTarget", map[string]any{"sessionId": id, "targetInfo": child.info, "waitingForDebugger": false})
+			tr.event(session, "Target.attachedToTarget", map[string]any{
+				"sessionId": id, "targetInfo": child.info, "waitingForDebugger": false,
+			})
 		}
 	}
 	if auto {

@@ -12,21 +12,28 @@ func unsharedError(reason string) *executor.Error {
 	case "closed":
 		return executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
 	case "user":
-		return executor.Errorf(executor.ErrDetached, "Ask the user before you continue: the tab can be shared again with the chrome-mcp button in Chrome's toolbar.", "the user stopped sharing the tab")
+		return executor.Errorf(executor.ErrDetached,
+			"Ask the user before you continue: the tab can be shared again with the chrome-mcp button in Chrome's toolbar.",
+			"the user stopped sharing the tab")
 	case "stopped":
 		return executor.Errorf(executor.ErrDetached, "Ask the user before you continue.", "the user pressed Stop")
 	case "locked":
-		return executor.Errorf(executor.ErrDetached, "Ask the user to unlock it and to share the tab again.", "the screen was locked, which ends sharing")
+		return executor.Errorf(executor.ErrDetached, "Ask the user to unlock it and to share the tab again.",
+			"the screen was locked, which ends sharing")
 	case "idle":
-		return executor.Errorf(executor.ErrDetached, "Ask the user to share it again.", "the user shared the tab only until the machine was idle")
+		return executor.Errorf(executor.ErrDetached, "Ask the user to share it again.",
+			"the user shared the tab only until the machine was idle")
 	case "expired":
-		return executor.Errorf(executor.ErrDetached, "Ask the user to share it again.", "the user shared the tab only until 15 minutes after the last call")
+		return executor.Errorf(executor.ErrDetached, "Ask the user to share it again.",
+			"the user shared the tab only until 15 minutes after the last call")
 	case "moved":
 		return executor.Errorf(executor.ErrDetached, another, "the user moved the tab out of the shared group")
 	case "other_server":
 		return executor.Errorf(executor.ErrDetached, another, "the user assigned the tab to another server")
 	case "debugger":
-		return executor.Errorf(executor.ErrDetached, "Ask the user before you continue: the tab can be shared again with the chrome-mcp button in Chrome's toolbar.", "the user canceled debugging in the bar below the toolbar")
+		return executor.Errorf(executor.ErrDetached,
+			"Ask the user before you continue: the tab can be shared again with the chrome-mcp button in Chrome's toolbar.",
+			"the user canceled debugging in the bar below the toolbar")
 	}
 	return executor.Errorf(executor.ErrDetached, another, "the tab is no longer shared") // released, for example
 }
@@ -37,13 +44,17 @@ func detachedError(reason string) *executor.Error {
 	case "idle", "released":
 		return executor.Errorf(executor.ErrDetached, "Try again: the next call attaches to it.", "detached after inactivity")
 	case "target_closed":
-		return executor.Errorf(executor.ErrDetached, "Take a snapshot to see where it is.", "the browser ended debugging: the tab was closed, or navigated to a page that cannot be debugged")
+		return executor.Errorf(executor.ErrDetached, "Take a snapshot to see where it is.",
+			"the browser ended debugging: the tab was closed, or navigated to a page that cannot be debugged")
 	case "canceled_by_user":
-		return executor.Errorf(executor.ErrDetached, "Ask the user before you continue.", "the user canceled debugging in the bar below the toolbar")
+		return executor.Errorf(executor.ErrDetached, "Ask the user before you continue.",
+			"the user canceled debugging in the bar below the toolbar")
 	case "replaced_with_devtools":
-		return executor.Errorf(executor.ErrDevToolsOpen, "Ask the user to close DevTools on the tab, or use another tab.", "DevTools were opened on the tab")
+		return executor.Errorf(executor.ErrDevToolsOpen, "Ask the user to close DevTools on the tab, or use another tab.",
+			"DevTools were opened on the tab")
 	}
-	return executor.Errorf(executor.ErrDetached, "Try again: the next call attaches to it.", "debugging ended: %q", pagetext.Truncate(reason, maxReason))
+	return executor.Errorf(executor.ErrDetached, "Try again: the next call attaches to it.",
+		"debugging ended: %q", pagetext.Truncate(reason, maxReason))
 }
 
 // maxReason is the maximum length of a reason or version that the browser reports, in characters.

@@ -112,7 +112,9 @@ func (in *installation) downloaded(w wire.Download) {
 			return // the next message contains its name
 		}
 		in.mu.Unlock()
-		in.begin(t.tab, cdpbrowser.EventDownloadWillBegin{FrameID: cdp.FrameID(t.info.TargetID), URL: w.URL, SuggestedFilename: filepath.Base(w.Filename)})
+		in.begin(t.tab, cdpbrowser.EventDownloadWillBegin{
+			FrameID: cdp.FrameID(t.info.TargetID), URL: w.URL, SuggestedFilename: filepath.Base(w.Filename),
+		})
 		w.Opened = false
 		in.downloaded(w)
 		return
@@ -157,21 +159,25 @@ func (in *installation) progress(entry *pendingDownload, w wire.Download) {
 	tr, limit := entry.transfer, in.backend.opts.MaxDownloadBytes
 	switch {
 	case w.Bytes > limit || w.Total > limit:
-		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadBytes.",
+		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed,
+			"The user can allow more with Options.MaxDownloadBytes.",
 			"%q is larger than %d MB", tr.Name, limit>>20))
 		in.cancel(w.ID)
 	case tr.Share.Grow(w.Bytes) != nil:
-		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadTotal.",
+		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed,
+			"The user can allow more with Options.MaxDownloadTotal.",
 			"%q would exceed the total download limit", tr.Name))
 		in.cancel(w.ID)
 	case w.State == "complete":
 		f, err := verifyDownloaded(w)
 		if err != nil {
-			err = executor.Errorf(executor.ErrDownloadFailed, "Try again, or look in the download directory.", "downloaded file %q not found: %w", tr.Name, err)
+			err = executor.Errorf(executor.ErrDownloadFailed, "Try again, or look in the download directory.",
+				"downloaded file %q not found: %w", tr.Name, err)
 		}
 		tr.End(f, err)
 	case w.State == "interrupted":
-		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the download of %q was interrupted: %q", tr.Name, pagetext.Truncate(w.Error, maxReason)))
+		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.",
+			"the download of %q was interrupted: %q", tr.Name, pagetext.Truncate(w.Error, maxReason)))
 	default:
 		return
 	}
@@ -212,7 +218,8 @@ func (in *installation) cancel(id int) {
 }
 
 func (in *installation) notifyDownload(tr *session.Transfer) {
-	in.backend.sessions.EmitDownload(tr, executor.BackendExtension, executor.NewTabID("ext", in.id, tr.Tab().Raw), in.backend.record)
+	in.backend.sessions.EmitDownload(tr, executor.BackendExtension, executor.NewTabID("ext", in.id, tr.Tab().Raw),
+		in.backend.record)
 }
 
 // Downloads implements session.BrowserInstance.
@@ -221,7 +228,8 @@ func (h host) Downloads() (*download.Dir, error) { return h.files() }
 // startProxy starts the proxy for downloads by URL. The proxy checks each connection with
 // Options.Network. The extensions receive its port and deny it to pages.
 func (b *Backend) startProxy() (*egress.Proxy, error) {
-	p, err := egress.NewPrivate(nil, egress.Options{Policy: b.opts.Network, NoProxy: b.opts.NoProxy, Logger: b.opts.Logger}, b.opts.Proxy)
+	p, err := egress.NewPrivate(nil,
+		egress.Options{Policy: b.opts.Network, NoProxy: b.opts.NoProxy, Logger: b.opts.Logger}, b.opts.Proxy)
 	switch {
 	case errors.Is(err, executor.ErrBadArgs):
 		return nil, err

@@ -37,7 +37,8 @@ func (b *Backend) installationOf(id executor.TabID) (*installation, int) {
 func (b *Backend) AskAbout(ctx context.Context, q executor.HandoverQuestion) (executor.HandoverOutcome, error) {
 	in, tab := b.installationOf(q.Tab)
 	if in == nil {
-		return "", executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab is no longer shared")
+		return "", executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.",
+			"the tab is no longer shared")
 	}
 	defer func() {
 		if c := in.connection(); c != nil {
@@ -63,7 +64,8 @@ func (b *Backend) AskAbout(ctx context.Context, q executor.HandoverQuestion) (ex
 		switch {
 		case ctx.Err() != nil:
 			return "", context.Cause(ctx)
-		case errors.Is(err, executor.ErrTimeout), errors.Is(err, executor.ErrConsentRequired), errors.Is(err, executor.ErrExtensionDisconnected):
+		case errors.Is(err, executor.ErrTimeout), errors.Is(err, executor.ErrConsentRequired),
+			errors.Is(err, executor.ErrExtensionDisconnected):
 			continue
 		case err != nil:
 			return "", err

@@ -62,7 +62,8 @@ const maxEndings = 1000
 func newInstallation(b *Backend, key string) *installation {
 	in := &installation{
 		backend: b, key: key, id: strings.ToLower(rand.Text()[:4]),
-		tr: newTransport(b.timing), tabs: make(map[int]*tab), detachedTabs: make(map[string]*tab), connectionDone: make(chan struct{}), endings: make(map[string]string), files: newDownloads(),
+		tr: newTransport(b.timing), tabs: make(map[int]*tab), detachedTabs: make(map[string]*tab),
+		connectionDone: make(chan struct{}), endings: make(map[string]string), files: newDownloads(),
 	}
 	close(in.connectionDone)
 	in.tr.tools = toolCommands{in}
@@ -121,7 +122,9 @@ func (in *installation) serve(ctx context.Context, c *bridge.Conn, listed chan<-
 		known()
 	})
 	in.backend.log.Info("an extension is connected", "browser", in.id, "chrome", c.Chrome())
-	in.backend.record(audit.Entry{Event: audit.EventConnected, Detail: "browser " + in.id + ", Chrome " + pagetext.Truncate(c.Chrome(), maxReason)})
+	in.backend.record(audit.Entry{
+		Event: audit.EventConnected, Detail: "browser " + in.id + ", Chrome " + pagetext.Truncate(c.Chrome(), maxReason),
+	})
 	for err == nil {
 		var ev *bridge.Event
 		if ev, err = c.Next(ctx); err == nil {
@@ -170,7 +173,9 @@ func (in *installation) disconnected(c *bridge.Conn, err error) {
 	if in.conn == c {
 		in.conn = nil
 	}
-	why := executor.Errorf(executor.ErrExtensionDisconnected, "Try again: the extension reconnects automatically while Chrome is running.", "the extension disconnected: %w", err)
+	why := executor.Errorf(executor.ErrExtensionDisconnected,
+		"Try again: the extension reconnects automatically while Chrome is running.",
+		"the extension disconnected: %w", err)
 	why.Retryable = true
 	if e, ok := errors.AsType[*executor.Error](err); ok && e.Code == executor.ErrExtensionDisconnected {
 		why.Err, why.Hint, why.Retryable = err, e.Hint, e.Retryable // err says who ended the connection

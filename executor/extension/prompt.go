@@ -15,7 +15,8 @@ var _ executor.PermissionPrompter = (*Backend)(nil)
 
 // consentKinds maps each kind of permission to the kind of its prompt on the wire.
 var consentKinds = map[executor.PermissionKind]string{
-	executor.PermitSite: wire.ConsentSite, executor.PermitMutations: wire.ConsentMutations, executor.PermitDownloads: wire.ConsentDownloads,
+	executor.PermitSite: wire.ConsentSite, executor.PermitMutations: wire.ConsentMutations,
+	executor.PermitDownloads: wire.ConsentDownloads,
 	executor.PermitClipboard: wire.ConsentClipboard,
 }
 
@@ -46,7 +47,9 @@ func (b *Backend) Prompt(ctx context.Context, q executor.PermissionPrompt) (exec
 
 // ask prompts the user for the call of ctx. If the user does not answer within Timing.Consent, it
 // returns unanswered.
-func (b *Backend) ask(ctx context.Context, c *bridge.Conn, kind, origin, tool string, unanswered error) (answer wire.PromptResult, err error) {
+func (b *Backend) ask(
+	ctx context.Context, c *bridge.Conn, kind, origin, tool string, unanswered error,
+) (answer wire.PromptResult, err error) {
 	limit, cancel := context.WithTimeout(ctx, b.timing.Consent)
 	defer cancel()
 	call := executor.CallOptionsOf(ctx)

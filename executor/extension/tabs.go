@@ -272,15 +272,19 @@ func (h host) Consent(ctx context.Context, st *session.Tab, origin string) error
 	if in.hasConsent(origin) {
 		return nil
 	}
-	answer, err := in.backend.ask(ctx, c, wire.ConsentEval, origin, "", &executor.Error{Code: executor.ErrConsentRequired, Retryable: true,
-		Err:  fmt.Errorf("waiting for the user's permission to run scripts on %s", origin),
-		Hint: "Tell the user that the prompt is in the popup of the chrome-mcp button in Chrome's toolbar, then try again; or do without scripts."})
+	answer, err := in.backend.ask(ctx, c, wire.ConsentEval, origin, "", &executor.Error{
+		Code: executor.ErrConsentRequired, Retryable: true,
+		Err: fmt.Errorf("waiting for the user's permission to run scripts on %s", origin),
+		Hint: "Tell the user that the prompt is in the popup of the chrome-mcp button in Chrome's toolbar, " +
+			"then try again; or do without scripts.",
+	})
 	if err != nil {
 		return err
 	}
 	h.recordConsent(in.tabID(t), origin, answer.Granted)
 	if !answer.Granted {
-		return executor.Errorf(executor.ErrPolicyDenied, "Do without scripts on this site; the user can change that in the options of the chrome-mcp extension.",
+		return executor.Errorf(executor.ErrPolicyDenied,
+			"Do without scripts on this site; the user can change that in the options of the chrome-mcp extension.",
 			"the user denied scripts on %s", origin)
 	}
 	if executor.PromptAnswer(answer.Answer) != executor.AnswerOnce { // it applies to this call only

@@ -58,7 +58,8 @@ func (in *installation) addTab(s *cdpconn.Session) {
 	}
 	options := page.Options{
 		Timing: in.backend.timing,
-		Logger: in.backend.log, SecretGuard: &in.backend.secrets, Own: t.info.Own, Scriptable: t.info.OpenerTabID != 0, Shared: true, UserClipboard: true, ID: executor.NewTabID("ext", in.id, made.Raw),
+		Logger: in.backend.log, SecretGuard: &in.backend.secrets, Own: t.info.Own, Scriptable: t.info.OpenerTabID != 0,
+		Shared: true, UserClipboard: true, ID: executor.NewTabID("ext", in.id, made.Raw),
 		Attach: func(ctx context.Context) error { return s.Call(ctx, commandAttach, nil, nil) },
 		OnEvent: func(ev page.Event) {
 			in.backend.sessions.Emit(executor.Event{Kind: ev.Kind, URL: ev.URL, Dialog: ev.Dialog}, made, ev.Frame)

@@ -98,7 +98,8 @@ func (t *transport) Write(ctx context.Context, msg *cdproto.Message) error {
 	case !known && msg.SessionID == "":
 		err = executor.Errorf(executor.ErrUnknownMethod, "", "%s is not supported: only tab sessions exist", msg.Method)
 	case !known:
-		err = executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab, or the frame or worker in it, was closed or detached before it received %s", msg.Method)
+		err = executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.",
+			"the tab, or the frame or worker in it, was closed or detached before it received %s", msg.Method)
 	case conn == nil:
 	case msg.Method == commandAttach:
 		t.tools.attach(r)
@@ -114,7 +115,9 @@ func (t *transport) Write(ctx context.Context, msg *cdproto.Message) error {
 		if answered || err != nil {
 			break
 		}
-		command := wire.CDPCommand{TabID: r.tab, SessionID: r.session, Method: string(msg.Method), Params: json.RawMessage(msg.Params)}
+		command := wire.CDPCommand{
+			TabID: r.tab, SessionID: r.session, Method: string(msg.Method), Params: json.RawMessage(msg.Params),
+		}
 		if cdpconn.IsShort(id) {
 			command.MaxString = cdpconn.MaxShortReply / 2
 		}

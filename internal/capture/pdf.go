@@ -2,7 +2,6 @@ package capture
 
 import (
 	"context"
-	"errors"
 	"strconv"
 
 	cdppage "github.com/chromedp/cdproto/page"
@@ -33,7 +32,7 @@ func (c *Capturer) PDF(ctx context.Context, opts executor.PDFOptions) (*PrintedP
 	c.client.Tree.WaitForFrames(ctx)
 	if readable, known := c.client.AllReadable(ctx); !known {
 		return nil, &executor.Error{Code: executor.ErrNotActionable, Retryable: true,
-			Err:  errors.New("a frame is loading or does not respond, so it is not known whether the policy denies it"),
+			Err:  frames.UnknownError("a frame", "denies"),
 			Hint: "Try again when the frame has loaded, or read the page as markdown."}
 	} else if !readable {
 		return nil, executor.Errorf(executor.ErrPolicyDenied, "Take a screenshot instead, which masks the frame, or read the page as markdown.",

@@ -21,7 +21,8 @@ func (s *Settings) checkBrowsers() error {
 		case b.Type == namedbrowser.Extension:
 			extension = b
 		case b.Profile != "" && profiles[b.Profile] != "":
-			return Usagef("Give it another profile.", "%s has the profile %s, as browser %s does", b.Describe(), b.Profile, profiles[b.Profile])
+			return Usagef("Give it another profile.",
+				"%s has the profile %s, as browser %s does", b.Describe(), b.Profile, profiles[b.Profile])
 		case b.Profile != "":
 			profiles[b.Profile] = b.Name
 		}
@@ -30,8 +31,10 @@ func (s *Settings) checkBrowsers() error {
 		return nil
 	}
 	for _, flag := range []string{"prefer", "no-cdp-fallback"} {
-		if flag == "prefer" && s.Given(flag) && s.Prefer == string(executor.BackendExtension) || flag == "no-cdp-fallback" && s.NoCDPFallback {
-			return Usagef("Remove one of them. With a browser of type extension, the user's Chrome is used only under its name.", "%s and %s are mutually exclusive", extension.Describe(), s.NameOf(flag))
+		if flag == "prefer" && s.Given(flag) && s.Prefer == string(executor.BackendExtension) ||
+			flag == "no-cdp-fallback" && s.NoCDPFallback {
+			return Usagef("Remove one of them. With a browser of type extension, the user's Chrome is used only under its name.",
+				"%s and %s are mutually exclusive", extension.Describe(), s.NameOf(flag))
 		}
 	}
 	s.Prefer = string(executor.BackendCDP)

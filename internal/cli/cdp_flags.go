@@ -46,7 +46,8 @@ func (s *Settings) ListenersUnused(where string) error {
 		return Usagef("Pass it to the chrome-mcp that an MCP host starts. Without a host, use `chrome-mcp serve --listen` with --cdp-clients.",
 			"--cdp-listen has no effect %s", where)
 	case s.OnCommandLine("egress-address"):
-		return Usagef("Pass it to `chrome-mcp serve`, or to the chrome-mcp that an MCP host starts.", "--egress-address has no effect %s", where)
+		return Usagef("Pass it to `chrome-mcp serve`, or to the chrome-mcp that an MCP host starts.",
+			"--egress-address has no effect %s", where)
 	case s.OnCommandLine("idle-browser"):
 		return Usagef("Pass it to the chrome-mcp that an MCP host starts. In the server, `serve --session-idle` closes sessions with their browsers.", "--idle-browser has no effect %s", where)
 	}

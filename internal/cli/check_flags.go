@@ -55,7 +55,8 @@ func (s *Settings) CheckEndpoint() error {
 		return nil
 	}
 	if err := namedbrowser.CheckEndpoint(s.CDPEndpoint); err != nil {
-		return Usagef("Write it as http://127.0.0.1:9222, as a ws:// URL, or as "+phrase.List(chromium.RunningNames(), "or")+".", "%s: %w", s.NameOf("cdp-endpoint"), err)
+		return Usagef("Write it as http://127.0.0.1:9222, as a ws:// URL, or as "+phrase.List(chromium.RunningNames(), "or")+".",
+			"%s: %w", s.NameOf("cdp-endpoint"), err)
 	}
 	return nil
 }

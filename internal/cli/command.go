@@ -40,7 +40,9 @@ func (s *Settings) Command(use, short string, run func(s *Settings, stdout io.Wr
 }
 
 // NameCommand returns a command VERB NAME for things of a kind, which the command list prints.
-func (s *Settings) NameCommand(verb, kind, list, short string, run func(ctx context.Context, name string, stdout io.Writer) error) *cobra.Command {
+func (s *Settings) NameCommand(
+	verb, kind, list, short string, run func(ctx context.Context, name string, stdout io.Writer) error,
+) *cobra.Command {
 	return &cobra.Command{Use: verb + " NAME", Short: short, Args: s.MaxArgs(1),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if len(words) == 0 {

@@ -26,7 +26,8 @@ source <(chrome-mcp completion bash)`,
 			case "fish":
 				return root.GenFishCompletion(out, true)
 			}
-			return Usagef("Add this to ~/.bashrc: source <(chrome-mcp completion bash)", "completion needs the name of a shell: bash, zsh or fish")
+			return Usagef("Add this to ~/.bashrc: source <(chrome-mcp completion bash)",
+				"completion needs the name of a shell: bash, zsh or fish")
 		},
 	}
 }

@@ -30,7 +30,9 @@ const (
 
 // notInConfig are the flags that cannot be set in a configuration file, because they select what a
 // single command does.
-var notInConfig = []string{"config", "session", "connect", "connect-token-file", "unsafe-connect-http", "principal-file", "no-server"}
+var notInConfig = []string{
+	"config", "session", "connect", "connect-token-file", "unsafe-connect-http", "principal-file", "no-server",
+}
 
 // defaultConfig returns the path of the configuration file that is read without --config.
 func defaultConfig() (string, error) {

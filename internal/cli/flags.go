@@ -29,7 +29,8 @@ func define() (*Settings, []flagGroup) {
 	s := &Settings{
 		sources:     map[string]string{},
 		Viewport:    viewport{1280, 720},
-		MaxDownload: executor.DefaultMaxDownloadBytes, MaxDownloadTotal: download.DefaultTotal, MaxResult: mcp.DefaultMaxResultBytes, MaxOutputTotal: mcp.DefaultMaxOutputBytes,
+		MaxDownload: executor.DefaultMaxDownloadBytes, MaxDownloadTotal: download.DefaultTotal,
+		MaxResult: mcp.DefaultMaxResultBytes, MaxOutputTotal: mcp.DefaultMaxOutputBytes,
 	}
 	var groups []flagGroup
 	group := func(title string) *pflag.FlagSet {
@@ -122,7 +123,8 @@ var exclusiveFlags = [][2]string{
 
 // complete checks combinations of flags and sets defaults that depend on the environment.
 func (s *Settings) complete() error {
-	if s.Profile == "" || s.Profile != filepath.Base(s.Profile) || strings.HasPrefix(s.Profile, ".") || strings.ContainsAny(s.Profile, `/\`) {
+	if s.Profile == "" || s.Profile != filepath.Base(s.Profile) || strings.HasPrefix(s.Profile, ".") ||
+		strings.ContainsAny(s.Profile, `/\`) {
 		return Usagef("Use a simple name, such as work.", "%s: invalid name %q", s.NameOf("profile"), s.Profile)
 	}
 	for _, pair := range exclusiveFlags {
@@ -137,7 +139,8 @@ func (s *Settings) complete() error {
 		return err
 	}
 	if s.IdleBrowser < 0 {
-		return Usagef("Set a duration such as 30m, or 0 for never.", "%s: %v is negative", s.NameOf("idle-browser"), s.IdleBrowser)
+		return Usagef("Set a duration such as 30m, or 0 for never.",
+			"%s: %v is negative", s.NameOf("idle-browser"), s.IdleBrowser)
 	}
 	if s.egressAddress != "" {
 		var err error

@@ -23,7 +23,8 @@ func helpCommand(groups []flagGroup) *cobra.Command {
 				printFlags(cmd.OutOrStdout(), groups)
 				return nil
 			case err != nil || !topic.HasParent():
-				return Usagef("`chrome-mcp help` lists the commands, `chrome-mcp help flags` every flag.", "unknown help topic %q", words[0])
+				return Usagef("`chrome-mcp help` lists the commands, `chrome-mcp help flags` every flag.",
+					"unknown help topic %q", words[0])
 			}
 			return topic.Help()
 		},

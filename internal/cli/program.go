@@ -49,7 +49,9 @@ func newRoot(args, environ []string, p Program) (*cobra.Command, *Settings) {
 			case showVersion:
 				cmd.RunE = s.Command("", "", printVersion).RunE
 				return nil
-			case slices.Contains([]string{"completion", "help", "schema", "skill", "version", cobra.ShellCompRequestCmd}, cmd.Name()):
+			case slices.Contains([]string{
+				"completion", "help", "schema", "skill", "version", cobra.ShellCompRequestCmd,
+			}, cmd.Name()):
 				return nil // these read no settings
 			}
 			err := s.load(cmd.Flags(), groups, environ)
@@ -78,7 +80,8 @@ func newRoot(args, environ []string, p Program) (*cobra.Command, *Settings) {
 	help := helpCommand(append(groups, flagGroup{"Other", other}))
 	root.SetHelpCommand(help)
 	root.AddCommand(p.Commands(s)...)
-	root.AddCommand(completionCommand(s), configCommand(s, groups), s.Command("version", "print the version", printVersion))
+	root.AddCommand(completionCommand(s), configCommand(s, groups),
+		s.Command("version", "print the version", printVersion))
 	help.ValidArgs = append(commandNames(root), "flags", "help")
 	for _, cmd := range root.Commands() {
 		other.AddFlagSet(cmd.Flags())

@@ -27,14 +27,17 @@ func (s *Settings) ForServer(flags *pflag.FlagSet) (server.Settings, error) {
 	var err error
 	flags.Visit(func(f *pflag.Flag) {
 		switch f.Name {
-		case "data", "session", "connect", "connect-token-file", "unsafe-connect-http", "principal-file", "no-server", "cdp-listen", "egress-address", "idle-browser", "json", "structured", "tools", "log-level", "log-file", "config", "proxy":
+		case "data", "session", "connect", "connect-token-file", "unsafe-connect-http", "principal-file", "no-server",
+			"cdp-listen", "egress-address", "idle-browser", "json", "structured", "tools", "log-level", "log-file",
+			"config", "proxy":
 			return // those of the client, of the server, or the same for all sessions
 		}
 		set := []string{f.Value.String()}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
 			set = list.GetSlice()
 		}
-		if path := f.Name == "policy" || f.Name == "audit-log" || f.Name == "browser" && strings.ContainsRune(set[0], filepath.Separator); path && err == nil {
+		if path := f.Name == "policy" || f.Name == "audit-log" ||
+			f.Name == "browser" && strings.ContainsRune(set[0], filepath.Separator); path && err == nil {
 			set[0], err = filepath.Abs(set[0])
 		}
 		values["--"+f.Name] = set
@@ -76,7 +79,8 @@ func ParseSettings(values server.Settings) (*Settings, *pflag.FlagSet, error) {
 		}
 		flag := known[name]
 		if flag == nil {
-			return nil, nil, Usagef("Settings are the flags of a session, with dashes; see `chrome-mcp help flags`.", "unknown setting %q", pagetext.Truncate(name, maxSettingName)).suggest(name, known)
+			return nil, nil, Usagef("Settings are the flags of a session, with dashes; see `chrome-mcp help flags`.",
+				"unknown setting %q", pagetext.Truncate(name, maxSettingName)).suggest(name, known)
 		}
 		if _, list := flag.Value.(pflag.SliceValue); !list && len(values[name]) > 1 {
 			return nil, nil, Usagef("Send one.", "%s has %d values", name, len(values[name]))
@@ -118,7 +122,10 @@ func SessionSettings(name, data string, values server.Settings) (*Settings, erro
 }
 
 // notOfSession are the flags that are not settings of a session.
-var notOfSession = []string{"data", "session", "connect", "connect-token-file", "unsafe-connect-http", "principal-file", "no-server", "cdp-listen", "egress-address", "idle-browser", "log-level", "log-file", "config"}
+var notOfSession = []string{
+	"data", "session", "connect", "connect-token-file", "unsafe-connect-http", "principal-file", "no-server",
+	"cdp-listen", "egress-address", "idle-browser", "log-level", "log-file", "config",
+}
 
 // SessionFlags returns the flags that are settings of a session.
 func SessionFlags() (names []string) {
@@ -156,7 +163,8 @@ func ChatSettings(data string, environ []string) (server.Settings, error) {
 		g.flags.VisitAll(func(f *pflag.Flag) { kept = append(kept, f.Name) })
 	}
 	for name := range values {
-		if flag, ok := strings.CutPrefix(name, "--"); ok && (!slices.Contains(kept, flag) || flag == "state" || flag == "serve-directory") {
+		if flag, ok := strings.CutPrefix(name, "--"); ok &&
+			(!slices.Contains(kept, flag) || flag == "state" || flag == "serve-directory") {
 			delete(values, name)
 		}
 	}

@@ -25,7 +25,8 @@ func OpenAudit(s *cli.Settings, logs *AuditLogs, log *slog.Logger) (audit.Record
 		release = func() { closeAudit(record, log) }
 	}
 	if err != nil {
-		return nil, nil, cli.Usagef("Name a file that you own, or a new file in an existing directory that you own.", "%s: %w", s.NameOf("audit-log"), err)
+		return nil, nil, cli.Usagef("Name a file that you own, or a new file in an existing directory that you own.",
+			"%s: %w", s.NameOf("audit-log"), err)
 	}
 	return record, release, nil
 }

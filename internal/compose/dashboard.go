@@ -36,7 +36,9 @@ type Dashboard struct {
 
 // StartDashboard serves the dashboard with the sessions on board and the questions on desk until
 // stop is called. It starts to listen after delay.
-func StartDashboard(s *cli.Settings, kind string, board *dashboard.Board, desk *handover.Desk, delay time.Duration, log *slog.Logger) *Dashboard {
+func StartDashboard(
+	s *cli.Settings, kind string, board *dashboard.Board, desk *handover.Desk, delay time.Duration, log *slog.Logger,
+) *Dashboard {
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &Dashboard{cancel: cancel}
 	d.starting.Go(func() {
@@ -46,7 +48,9 @@ func StartDashboard(s *cli.Settings, kind string, board *dashboard.Board, desk *
 			return
 		}
 		var err error
-		if d.server, err = dashboard.Listen(dashboard.Options{DataDir: s.Data, Kind: kind, Version: s.Version, Board: board, Desk: desk, Logger: log}); err != nil {
+		if d.server, err = dashboard.Listen(dashboard.Options{
+			DataDir: s.Data, Kind: kind, Version: s.Version, Board: board, Desk: desk, Logger: log,
+		}); err != nil {
 			log.Warn("the dashboard is not available", "error", err)
 		}
 	})

@@ -48,9 +48,12 @@ func OpenBrowser(s *cli.Settings, guard *policy.Guard) (executor.Executor, error
 // sessions, and the named browsers; the guard is also the gate of their sessions. open starts no
 // browser. The extension that connects to server is one of the backends. The stack closes server.
 // server and record may be nil.
-func open(s *setup, guard *policy.Guard, server *bridge.Server, log *slog.Logger, record audit.Recorder) (*stack, error) {
+func open(
+	s *setup, guard *policy.Guard, server *bridge.Server, log *slog.Logger, record audit.Recorder,
+) (*stack, error) {
 	if s.Prefer == string(executor.BackendCDP) && s.NoCDPFallback {
-		return nil, cli.Usagef("Remove one of them.", "%s=cdp and %s contradict each other", s.NameOf("prefer"), s.NameOf("no-cdp-fallback"))
+		return nil, cli.Usagef("Remove one of them.",
+			"%s=cdp and %s contradict each other", s.NameOf("prefer"), s.NameOf("no-cdp-fallback"))
 	}
 	if err := s.CheckDefaultProfile(); err != nil {
 		return nil, err
@@ -215,7 +218,8 @@ func (s *setup) chromium(rules chromium.NetworkPolicy, log *slog.Logger) (chromi
 	}
 	if s.Proxy != "" {
 		if _, err := egress.ParseUpstream(s.Proxy); err != nil {
-			return options, cli.Usagef("Set --proxy http://proxy.example:3128, or --proxy none.", "%s: %w", s.NameOf("proxy"), err)
+			return options, cli.Usagef("Set --proxy http://proxy.example:3128, or --proxy none.",
+				"%s: %w", s.NameOf("proxy"), err)
 		}
 	}
 	var err error

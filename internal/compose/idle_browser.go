@@ -26,7 +26,9 @@ type idleBrowser struct {
 
 // newIdleBrowser returns an IdleBrowser that calls close after each time without calls, until it is
 // stopped. The context of close is canceled when a call starts.
-func newIdleBrowser(next mcp.CallObserver, after time.Duration, close func(context.Context, time.Duration)) *idleBrowser {
+func newIdleBrowser(
+	next mcp.CallObserver, after time.Duration, close func(context.Context, time.Duration),
+) *idleBrowser {
 	b := &idleBrowser{CallObserver: next, after: after, close: close, cancel: func() {}}
 	b.timer = time.AfterFunc(after, b.expired)
 	return b

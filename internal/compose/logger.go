@@ -17,7 +17,8 @@ func NewLogger(s *cli.Settings, vault *secrets.Vault, stderr io.Writer) (*slog.L
 	if s.LogFile != "" {
 		f, err := owneronly.OpenAppend(s.LogFile)
 		if err != nil {
-			return nil, nil, cli.Usagef("Name a regular file that you own, or a new file in an existing directory.", "%s: %v", s.NameOf("log-file"), err)
+			return nil, nil, cli.Usagef("Name a regular file that you own, or a new file in an existing directory.",
+				"%s: %v", s.NameOf("log-file"), err)
 		}
 		w, closeLog = f, func() { f.Close() }
 	}

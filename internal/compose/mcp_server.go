@@ -21,7 +21,9 @@ import (
 // openMCP opens the executor stack of valid settings, and an MCP server on it. The returned
 // function closes both. No extension connects after ctx is done. With --cdp-listen, CDP clients can
 // connect until then.
-func openMCP(ctx context.Context, s *setup, rules *policy.Policy, log *slog.Logger) (server *mcp.Server, b *stack, closeAll func() error, err error) {
+func openMCP(
+	ctx context.Context, s *setup, rules *policy.Policy, log *slog.Logger,
+) (server *mcp.Server, b *stack, closeAll func() error, err error) {
 	record, closeRecord, err := OpenAudit(s.Settings, s.auditLogs, log)
 	if err != nil {
 		return nil, nil, nil, err
@@ -52,7 +54,9 @@ func openMCP(ctx context.Context, s *setup, rules *policy.Policy, log *slog.Logg
 		log.Warn(note)
 	}
 	if s.files != nil {
-		notes = append(notes, fmt.Sprintf("Files: %s serves the user's directory %q to pages, read-only. Open files at URLs below it.", s.files.URL(), filepath.Base(s.ServeDirectory)))
+		notes = append(notes,
+			fmt.Sprintf("Files: %s serves the user's directory %q to pages, read-only. Open files at URLs below it.",
+				s.files.URL(), filepath.Base(s.ServeDirectory)))
 	}
 	rules.AddOwnPorts(ownPorts(s.Data))
 	guard := policy.NewGuard(rules, log)
@@ -148,7 +152,9 @@ func openMCP(ctx context.Context, s *setup, rules *policy.Policy, log *slog.Logg
 
 // connectExtension opens the bridge under the name of the first client, and serves it until ctx is
 // done.
-func connectExtension(ctx context.Context, server *bridge.Server, rules *policy.Policy, client <-chan string, log *slog.Logger) {
+func connectExtension(
+	ctx context.Context, server *bridge.Server, rules *policy.Policy, client <-chan string, log *slog.Logger,
+) {
 	name := ""
 	select {
 	case name = <-client:

@@ -56,13 +56,17 @@ func (o *browserOpener) openChromium(b *namedbrowser.Browser, options chromium.O
 	if b.Profile != "" && o.session.wrapNamed != nil {
 		cdp = o.session.wrapNamed(cdp, b.Profile)
 	}
-	return executor.NewManager(executor.ManagerOptions{CDP: cdp, Session: o.sessionOptions(b), Logger: options.Logger}), nil
+	return executor.NewManager(executor.ManagerOptions{
+		CDP: cdp, Session: o.sessionOptions(b), Logger: options.Logger,
+	}), nil
 }
 
 // open returns the Executor of the session for a browser. It starts nothing.
 func (o *browserOpener) open(b *namedbrowser.Browser) (executor.Executor, error) {
 	if b.Type == namedbrowser.Extension {
-		return executor.NewManager(executor.ManagerOptions{Extension: o.stack.extension, Session: o.sessionOptions(b), Logger: o.log}), nil
+		return executor.NewManager(executor.ManagerOptions{
+			Extension: o.stack.extension, Session: o.sessionOptions(b), Logger: o.log,
+		}), nil
 	}
 	s := o.sessionFor(b)
 	switch b.Type {
@@ -93,8 +97,10 @@ func (o *browserOpener) withNamed(main executor.Executor) executor.Executor {
 	var all []browsers.Browser
 	for i := range o.session.Browsers {
 		b := &o.session.Browsers[i]
-		all = append(all, browsers.Browser{Name: b.Name, Type: b.Type, Color: b.Color, ListUnopened: b.Type == namedbrowser.Extension,
-			Open: func() (executor.Executor, error) { return o.open(b) }})
+		all = append(all, browsers.Browser{
+			Name: b.Name, Type: b.Type, Color: b.Color, ListUnopened: b.Type == namedbrowser.Extension,
+			Open: func() (executor.Executor, error) { return o.open(b) },
+		})
 	}
 	return browsers.New(main, all)
 }

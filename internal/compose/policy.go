@@ -31,9 +31,11 @@ func Policy(s *cli.Settings, more ...string) (*policy.Policy, error) {
 		config, err = policy.ParseFile(s.PolicyFile)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, cli.Usagef("Correct the path; policy.example.json shows the format.", "policy file %s does not exist", s.PolicyFile)
+			return nil, cli.Usagef("Correct the path; policy.example.json shows the format.",
+				"policy file %s does not exist", s.PolicyFile)
 		case err != nil:
-			return nil, cli.Usagef("Correct the file; policy.example.json shows the format. Other users must not be able to change or replace it.", "%w", err)
+			return nil, cli.Usagef("Correct the file; policy.example.json shows the format. Other users must not be able to change or replace it.",
+				"%w", err)
 		}
 	}
 	flags := policy.Config{
@@ -73,7 +75,8 @@ func Policy(s *cli.Settings, more ...string) (*policy.Policy, error) {
 			return nil, err
 		}
 		if inside(dir, p.Config().UploadsDir) {
-			return nil, cli.Usagef("Choose another directory with --state-dir.", "state directory %s is inside the upload directory, whose files can be uploaded to pages", dir)
+			return nil, cli.Usagef("Choose another directory with --state-dir.",
+				"state directory %s is inside the upload directory, whose files can be uploaded to pages", dir)
 		}
 	}
 	if s.ServeDirectory != "" {
@@ -120,7 +123,8 @@ func (s *setup) serveFiles(stateDir string, log *slog.Logger) (*policy.Policy, e
 	p, err := Policy(s.Settings, s.files.Origin())
 	if err == nil {
 		if _, denied := p.CheckURL(s.files.URL()); denied != nil {
-			err = cli.Usagef("Remove the pattern from --block-domain or from the policy file.", "%s: the policy denies the URL of the files: %w", s.NameOf("serve-directory"), denied)
+			err = cli.Usagef("Remove the pattern from --block-domain or from the policy file.",
+				"%s: the policy denies the URL of the files: %w", s.NameOf("serve-directory"), denied)
 		}
 	}
 	if err != nil {

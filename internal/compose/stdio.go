@@ -21,7 +21,9 @@ const openDelay = 50 * time.Millisecond
 
 // ServeStdio serves one MCP session on stdin and stdout until stdin ends or ctx is done. Neither is
 // an error. closeTimeout replaces Timing.CloseBrowser if it is not 0.
-func ServeStdio(ctx context.Context, s *cli.Settings, closeTimeout time.Duration, stdin io.Reader, stdout, stderr io.Writer) (err error) {
+func ServeStdio(
+	ctx context.Context, s *cli.Settings, closeTimeout time.Duration, stdin io.Reader, stdout, stderr io.Writer,
+) (err error) {
 	cli.SurviveBrokenPipe()
 	rules, err := ValidPolicy(s)
 	if err != nil {
@@ -51,7 +53,8 @@ func ServeStdio(ctx context.Context, s *cli.Settings, closeTimeout time.Duration
 	}()
 
 	if cli.IsTerminal(stdin) {
-		fmt.Fprintln(stderr, "chrome-mcp serves MCP on stdin, started by an MCP host; run chrome-mcp help for usage; press Ctrl-C to stop.")
+		fmt.Fprintln(stderr,
+			"chrome-mcp serves MCP on stdin, started by an MCP host; run chrome-mcp help for usage; press Ctrl-C to stop.")
 	}
 	trimmer := newIdleTrimmer(stdin, stdout)
 	defer trimmer.Close()

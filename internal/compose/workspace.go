@@ -81,7 +81,8 @@ func (s *Workspace) ServeStream(stream io.ReadWriteCloser) error {
 // ServeDevTools implements server.Workspace.
 func (s *Workspace) ServeDevTools(w http.ResponseWriter, r *http.Request) error {
 	if s.stack.cdp == nil {
-		return executor.Errorf(executor.ErrBadArgs, "Open it with --cdp-clients=multi and --unsafe-enable-eval.", "CDP clients are not enabled for the session")
+		return executor.Errorf(executor.ErrBadArgs, "Open it with --cdp-clients=multi and --unsafe-enable-eval.",
+			"CDP clients are not enabled for the session")
 	}
 	s.stack.cdp.ServeDevTools(w, r)
 	return nil
@@ -104,12 +105,14 @@ func (i *sessionInput) Read(p []byte) (int, error) {
 // HasBrowser implements server.Workspace.
 func (s *Workspace) HasBrowser() bool {
 	st := s.stack.Status(s.ended)
-	return st.CDPAttached || st.ActiveTabID != "" || slices.ContainsFunc(st.Browsers, func(b executor.Browser) bool { return b.Open })
+	return st.CDPAttached || st.ActiveTabID != "" ||
+		slices.ContainsFunc(st.Browsers, func(b executor.Browser) bool { return b.Open })
 }
 
 // HandedOver implements server.Workspace.
 func (s *Workspace) HandedOver() bool {
-	return slices.ContainsFunc(s.desk.Questions(), func(q executor.HandoverQuestion) bool { return q.Principal == s.principal && q.Session == s.name })
+	return slices.ContainsFunc(s.desk.Questions(),
+		func(q executor.HandoverQuestion) bool { return q.Principal == s.principal && q.Session == s.name })
 }
 
 // Close implements server.Workspace.
@@ -189,8 +192,12 @@ func (o *Opener) OpenFor(r server.OpenRequest, chatAgent string) (*Workspace, er
 	s.closeTimeout = timing.Current().CloseTerminal
 	s.chatAgent, s.installation = chatAgent, o.Installation
 	s.limit, s.pool, s.auditLogs = r.Limit, o.Pool, o.Audits
-	s.handover = mcp.HandoverOptions{Questions: o.Desk, Session: r.Name, Principal: r.Principal, Dashboard: o.Dashboard.available}
-	s.dirs = sessiondir.Dirs{Name: r.Name, Principal: r.Principal, Token: r.Principal != "" && chatAgent == "", Usages: &o.usages}
+	s.handover = mcp.HandoverOptions{
+		Questions: o.Desk, Session: r.Name, Principal: r.Principal, Dashboard: o.Dashboard.available,
+	}
+	s.dirs = sessiondir.Dirs{
+		Name: r.Name, Principal: r.Principal, Token: r.Principal != "" && chatAgent == "", Usages: &o.usages,
+	}
 	lease := o.Profiles.Lease(r.Principal, r.Name)
 	if !s.Isolated && s.CDPEndpoint == "" { // otherwise the default browser uses no profile
 		s.wrapBackend = func(b executor.Backend) executor.Backend { return lease.Wrap(b, s.Profile) }
@@ -239,7 +246,10 @@ func (o *Opener) OpenFor(r server.OpenRequest, chatAgent string) (*Workspace, er
 	if err != nil {
 		return nil, errors.Join(err, closeAll())
 	}
-	one := &Workspace{HTTPSession: h, stack: stack, site: site, closeAll: closeAll, pool: o.Pool, desk: o.Desk, principal: r.Principal, name: r.Name}
+	one := &Workspace{
+		HTTPSession: h, stack: stack, site: site, closeAll: closeAll, pool: o.Pool, desk: o.Desk,
+		principal: r.Principal, name: r.Name,
+	}
 	one.ended, one.end = context.WithCancel(ctx)
 	if o.Audits != nil && named != nil { // the log outlives the workspace
 		one.record = named

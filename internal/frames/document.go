@@ -23,6 +23,12 @@ import (
 // ErrDocumentGone is returned by calls on a document that no longer exists.
 var ErrDocumentGone = errors.New("the document is gone")
 
+// UnknownError returns the cause of the error of a call that depends on whether the policy allows or
+// denies a frame whose document is not known yet. decision is "allows" or "denies".
+func UnknownError(frame, decision string) error {
+	return fmt.Errorf("%s is loading or does not respond, so it is not known whether the policy %s it", frame, decision)
+}
+
 // A Document is one document of a frame, as it was when it was looked up. Calls on it run in our
 // isolated world of exactly this document, or fail: a navigation between two calls cannot redirect
 // a call to another document.

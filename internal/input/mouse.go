@@ -96,7 +96,7 @@ func (a *Actor) checkPointNow(ctx context.Context, x, y float64) error {
 // frameNotReadyError returns the error of input to a frame whose document is not known yet.
 func frameNotReadyError(frame string) error {
 	return &executor.Error{Code: executor.ErrNotActionable, Retryable: true,
-		Err:  errors.New(frame + " is loading or does not respond, so it is not known whether the policy allows it"),
+		Err:  frames.UnknownError(frame, "allows"),
 		Hint: "Try again when the frame has loaded."}
 }
 

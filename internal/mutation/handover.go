@@ -34,7 +34,7 @@ var handovers = promises{
 		},
 		{
 			File: "relay/events.go",
-			Old:  "	if c.isUnseen(m) {", New: "	if false {",
+			Old:  "	if c.requests.isUnseen(m) {", New: "	if false {",
 			Test: "TestRequestsDuringHandover",
 		},
 		{

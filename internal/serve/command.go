@@ -51,10 +51,14 @@ sessions have the flags of serve, or those of their token in --token-file.`,
 			return serveSessions(cmd.Context(), s, opts, &listen, cmd.Flags(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().DurationVar(&opts.IdleTimeout, "idle-timeout", 0, "with serve: stop after this time without requests, such as 1h; 0 means never")
-	cmd.Flags().DurationVar(&opts.SessionIdle, "session-idle", defaultSessionIdle, "with serve: close sessions without requests after this time, except those of call and shell; 0 means never")
-	cmd.Flags().DurationVar(&opts.SessionTTL, "session-ttl", 0, "with serve: close a session after this time, also while it is in use, such as 8h; 0 means never")
-	cmd.Flags().Var(cli.NewNumber(&s.MaxBrowsers, chromium.DefaultMaxBrowsers), "max-browsers", "with serve: maximum number of shared browsers; tokens share none")
+	cmd.Flags().DurationVar(&opts.IdleTimeout, "idle-timeout", 0,
+		"with serve: stop after this time without requests, such as 1h; 0 means never")
+	cmd.Flags().DurationVar(&opts.SessionIdle, "session-idle", defaultSessionIdle,
+		"with serve: close sessions without requests after this time, except those of call and shell; 0 means never")
+	cmd.Flags().DurationVar(&opts.SessionTTL, "session-ttl", 0,
+		"with serve: close a session after this time, also while it is in use, such as 8h; 0 means never")
+	cmd.Flags().Var(cli.NewNumber(&s.MaxBrowsers, chromium.DefaultMaxBrowsers), "max-browsers",
+		"with serve: maximum number of shared browsers; tokens share none")
 	listen.define(cmd.Flags())
 	cmd.AddCommand(
 		s.Command("status", "print whether the server is running", printServerStatus),
@@ -65,7 +69,10 @@ sessions have the flags of serve, or those of their token in --token-file.`,
 
 // serverFlags are the flags that always have an effect on serve. Those of a session come from the
 // clients that open it, or from serve for clients over HTTP without a token file.
-var serverFlags = []string{"data", "idle-timeout", "session-idle", "session-ttl", "max-browsers", "egress-address", "log-level", "log-file", "config"}
+var serverFlags = []string{
+	"data", "idle-timeout", "session-idle", "session-ttl", "max-browsers", "egress-address", "log-level",
+	"log-file", "config",
+}
 
 // checkServeFlags checks that the flags of serve have an effect.
 func checkServeFlags(s *cli.Settings, listen *listenFlags, flags *pflag.FlagSet) error {
@@ -94,7 +101,9 @@ func checkServeFlags(s *cli.Settings, listen *listenFlags, flags *pflag.FlagSet)
 
 // serveSessions runs the server until ctx is done, a client stops it, or it was idle for
 // opts.IdleTimeout. opts has only the lifetimes.
-func serveSessions(ctx context.Context, s *cli.Settings, opts server.Options, listen *listenFlags, flags *pflag.FlagSet, stderr io.Writer) error {
+func serveSessions(
+	ctx context.Context, s *cli.Settings, opts server.Options, listen *listenFlags, flags *pflag.FlagSet, stderr io.Writer,
+) error {
 	if err := checkServeFlags(s, listen, flags); err != nil {
 		return err
 	}
@@ -156,7 +165,9 @@ func listenSocket(ctx context.Context, s *cli.Settings) (*server.Socket, error) 
 
 // openListeners opens the Unix socket and, with --listen, the HTTP listener and its token. After an
 // error, neither is open.
-func openListeners(ctx context.Context, s *cli.Settings, listen *listenFlags, flags *pflag.FlagSet, log *slog.Logger) (*httpListener, *server.Socket, error) {
+func openListeners(
+	ctx context.Context, s *cli.Settings, listen *listenFlags, flags *pflag.FlagSet, log *slog.Logger,
+) (*httpListener, *server.Socket, error) {
 	if listen.address == "" {
 		l, err := listenSocket(ctx, s)
 		return nil, l, err

@@ -75,7 +75,8 @@ func (l *listenFlags) certificate() (*tls.Certificate, error) {
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return nil, cli.Usagef("Name a certificate and its key in PEM format.", "--tls-cert %s, --tls-key %s: %w", l.cert, l.key, err)
+		return nil, cli.Usagef("Name a certificate and its key in PEM format.",
+			"--tls-cert %s, --tls-key %s: %w", l.cert, l.key, err)
 	}
 	return &pair, nil
 }
@@ -84,7 +85,8 @@ func (l *listenFlags) certificate() (*tls.Certificate, error) {
 func parsePublicURL(text string) (*url.URL, error) {
 	const hint = "Write it as https://chrome.example.com."
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
+		u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, cli.Usagef(hint, "--public-url: %q is not an http or https URL without a path", text)
 	}
 	if err := cli.CheckPort("--public-url", u); err != nil {
@@ -119,7 +121,9 @@ type httpListener struct {
 
 // credentials returns the principals of the token file. Without one, it returns nil and the
 // principal whose token the server creates.
-func (l *listenFlags) credentials(s *cli.Settings, flags *pflag.FlagSet, log *slog.Logger) ([]server.Credential, *server.Principal, error) {
+func (l *listenFlags) credentials(
+	s *cli.Settings, flags *pflag.FlagSet, log *slog.Logger,
+) ([]server.Credential, *server.Principal, error) {
 	if l.tokenFile == "" {
 		values, err := principalFlags(s, flags)
 		if err != nil {
@@ -144,17 +148,23 @@ func (l *listenFlags) credentials(s *cli.Settings, flags *pflag.FlagSet, log *sl
 			}
 			return nil, nil, err
 		}
-		all = append(all, server.Credential{Digest: e.Digest, Principal: &server.Principal{Name: e.Name, Settings: values, MaxSessions: e.MaxSessions, Metrics: e.Metrics}})
+		all = append(all, server.Credential{
+			Digest:    e.Digest,
+			Principal: &server.Principal{Name: e.Name, Settings: values, MaxSessions: e.MaxSessions, Metrics: e.Metrics},
+		})
 	}
 	if len(silent) > 0 {
-		log.Warn("clients are not prompted for missing permissions, because the settings of their tokens have no ask", "tokens", silent)
+		log.Warn("clients are not prompted for missing permissions, because the settings of their tokens have no ask",
+			"tokens", silent)
 	}
 	return all, nil, nil
 }
 
 // open listens, and creates the token of p if p is not nil. The caller listens on the socket of the
 // data directory.
-func (l *listenFlags) open(s *cli.Settings, all []server.Credential, p *server.Principal, opts server.HTTPOptions) (*httpListener, error) {
+func (l *listenFlags) open(
+	s *cli.Settings, all []server.Credential, p *server.Principal, opts server.HTTPOptions,
+) (*httpListener, error) {
 	listener, err := server.ListenHTTP(opts)
 	if err != nil {
 		if errors.Is(err, executor.ErrBadArgs) {
@@ -180,7 +190,8 @@ func (l *listenFlags) open(s *cli.Settings, all []server.Credential, p *server.P
 func ownHosts(listener string, public *url.URL) (hosts []string) {
 	add := func(host string) {
 		ip := net.ParseIP(host)
-		if host == "" || host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified() || ip.IsLinkLocalUnicast()) {
+		if host == "" || host == "localhost" ||
+			ip != nil && (ip.IsLoopback() || ip.IsUnspecified() || ip.IsLinkLocalUnicast()) {
 			return
 		}
 		if strings.Contains(host, ":") {
@@ -215,7 +226,8 @@ func (l *httpListener) print(w io.Writer, data string) {
 	switch {
 	case l == nil:
 	case l.hasToken:
-		fmt.Fprintf(w, "It serves HTTP on %s; the token is in %s, and as a header for curl in %s.\n", l.URL(), server.TokenPath(data), server.TokenHeaderPath(data))
+		fmt.Fprintf(w, "It serves HTTP on %s; the token is in %s, and as a header for curl in %s.\n", l.URL(),
+			server.TokenPath(data), server.TokenHeaderPath(data))
 	default:
 		fmt.Fprintf(w, "It serves HTTP on %s.\n", l.URL())
 	}

@@ -47,7 +47,8 @@ func principalSettings(s *cli.Settings, given server.Settings, browsers []string
 		}
 	}
 	if len(browsers) == 0 {
-		return nil, cli.Usagef("Add "+phrase.List(known, "or")+" to the browsers of the token.", "the browsers of the token do not include a default browser")
+		return nil, cli.Usagef("Add "+phrase.List(known, "or")+" to the browsers of the token.",
+			"the browsers of the token do not include a default browser")
 	}
 	values := server.Settings{}
 	if named != nil {
@@ -56,7 +57,8 @@ func principalSettings(s *cli.Settings, given server.Settings, browsers []string
 	flags := cli.SessionFlags()
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(flags, name) {
-			return nil, cli.Usagef("Settings are the flags of a session, without dashes; see `chrome-mcp help flags`.", "%q is not a setting of a session", name)
+			return nil, cli.Usagef("Settings are the flags of a session, without dashes; see `chrome-mcp help flags`.",
+				"%q is not a setting of a session", name)
 		}
 		needs := browserOfSetting[name]
 		switch {
@@ -66,7 +68,8 @@ func principalSettings(s *cli.Settings, given server.Settings, browsers []string
 			needs = browserProfile
 		}
 		if needs != "" && !slices.Contains(browsers, needs) {
-			return nil, cli.Usagef("Add it to the browsers of the token.", "setting %q needs the browser %q, which the token does not have", name, needs)
+			return nil, cli.Usagef("Add it to the browsers of the token.",
+				"setting %q needs the browser %q, which the token does not have", name, needs)
 		}
 		values["--"+name] = given[name]
 	}
@@ -80,7 +83,8 @@ func principalSettings(s *cli.Settings, given server.Settings, browsers []string
 	if err := checkSession(s, values); err != nil {
 		return nil, err
 	}
-	if values["--cdp-endpoint"] == nil && !slices.Contains(browsers, browserManaged) && !slices.Contains(browsers, browserProfile) && !slices.Contains(browsers, browserExtension) {
+	if values["--cdp-endpoint"] == nil && !slices.Contains(browsers, browserManaged) &&
+		!slices.Contains(browsers, browserProfile) && !slices.Contains(browsers, browserExtension) {
 		return nil, cli.Usagef("Add it.", `browser "endpoint" needs the setting cdp-endpoint`)
 	}
 	return values, nil

@@ -46,7 +46,8 @@ func printServerStatus(s *cli.Settings, stdout io.Writer) error {
 		if st.URL != "" {
 			listen = ", listening on " + st.URL
 		}
-		_, err = fmt.Fprintf(stdout, "running: version %s, process %d, since %s, sessions of call and shell: %d%s\n", st.Version, st.PID, st.Started.Format(time.DateTime), st.Sessions, listen)
+		_, err = fmt.Fprintf(stdout, "running: version %s, process %d, since %s, sessions of call and shell: %d%s\n",
+			st.Version, st.PID, st.Started.Format(time.DateTime), st.Sessions, listen)
 	}
 	return err
 }
@@ -74,7 +75,8 @@ func stopServer(s *cli.Settings, stdout io.Writer) error {
 		return err
 	}
 	if err := client.WaitStopped(ctx, st); err != nil {
-		return fmt.Errorf("the server is still stopping after %v: process %d, sessions: %s", limit, st.PID, cmp.Or(strings.Join(sessionNames(sessions), ", "), "none"))
+		return fmt.Errorf("the server is still stopping after %v: process %d, sessions: %s", limit, st.PID,
+			cmp.Or(strings.Join(sessionNames(sessions), ", "), "none"))
 	}
 	for _, name := range sessionNames(sessions) {
 		fmt.Fprintf(stdout, "closed %s\n", name)
@@ -111,7 +113,8 @@ func printSessions(s *cli.Settings, stdout io.Writer) error {
 	}
 	names := sessionNames(sessions)
 	for i, one := range sessions {
-		line := fmt.Sprintf("%-20s since %s, last used %s", names[i], one.Started.Format(time.DateTime), one.Used.Format(time.DateTime))
+		line := fmt.Sprintf("%-20s since %s, last used %s", names[i], one.Started.Format(time.DateTime),
+			one.Used.Format(time.DateTime))
 		if !one.Ends.IsZero() {
 			line += ", ends " + one.Ends.Format(time.DateTime)
 		}

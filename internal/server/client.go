@@ -49,7 +49,8 @@ func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 		err = checkSocket(info)
 	}
 	if err != nil {
-		return nil, errs.Errorf(errs.ErrLaunchFailed, "Check the data directory, or use another one.", "server socket %s: %w", c.path, err)
+		return nil, errs.Errorf(errs.ErrLaunchFailed, "Check the data directory, or use another one.",
+			"server socket %s: %w", c.path, err)
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", c.path)
 	if isNotListening(err) {
@@ -140,7 +141,8 @@ func (c *Client) MCP(session string) (url string, client *http.Client) {
 
 // Stream connects to an open workspace.
 func (c *Client) Stream(ctx context.Context, session string) (*Stream, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/sessions/"+url.PathEscape(session)+"/stream", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost,
+		base+"/v1/sessions/"+url.PathEscape(session)+"/stream", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +235,8 @@ func (c *Client) send(ctx context.Context, method, path string, body, result any
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err // without the URL, which is not a real one
 		}
-		if method == http.MethodGet && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)) {
+		if method == http.MethodGet &&
+			(errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)) {
 			err = ErrNotRunning // it exited before it answered
 		}
 		return nil, err

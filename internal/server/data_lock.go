@@ -19,7 +19,10 @@ func lockPath(socket string) string { return socket + ".lock" }
 func errDirInUse(socket string, stopping bool) error {
 	dir := filepath.Dir(filepath.Dir(socket))
 	if stopping {
-		return errs.Errorf(errs.ErrBackpressure, "Wait until its process has exited, end it, or use another data directory.", "a server that is stopping still uses the data directory %s", dir)
+		return errs.Errorf(errs.ErrBackpressure,
+			"Wait until its process has exited, end it, or use another data directory.",
+			"a server that is stopping still uses the data directory %s", dir)
 	}
-	return errs.Errorf(errs.ErrBackpressure, "Use that server, stop it, or use another data directory.", "another server uses the data directory %s", dir)
+	return errs.Errorf(errs.ErrBackpressure, "Use that server, stop it, or use another data directory.",
+		"another server uses the data directory %s", dir)
 }

@@ -87,7 +87,10 @@ type HTTPListener struct {
 // without TLS and for invalid options, and ErrLaunchFailed if the address cannot be used.
 // [Server.Serve] serves the listener and closes it.
 func ListenHTTP(opts HTTPOptions) (*HTTPListener, error) {
-	h := &HTTPListener{opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), requests: keylimit.New[*Principal](maxPrincipalRequests)}
+	h := &HTTPListener{
+		opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)),
+		requests: keylimit.New[*Principal](maxPrincipalRequests),
+	}
 	h.opts.Metrics = cmp.Or(opts.Metrics, new(Metrics))
 	h.opts.writeTimeout = cmp.Or(opts.writeTimeout, writeTimeout)
 	host, port, err := net.SplitHostPort(opts.Address)
@@ -95,18 +98,23 @@ func ListenHTTP(opts HTTPOptions) (*HTTPListener, error) {
 		return nil, errs.Errorf(errs.ErrBadArgs, "Write it as 127.0.0.1:8931.", "%q is not a host and port", opts.Address)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return nil, errs.Errorf(errs.ErrBadArgs, "Write it as 127.0.0.1:8931; port 0 selects a free port.", "%q: the port is not a number from 0 to 65535", opts.Address)
+		return nil, errs.Errorf(errs.ErrBadArgs, "Write it as 127.0.0.1:8931; port 0 selects a free port.",
+			"%q: the port is not a number from 0 to 65535", opts.Address)
 	}
 	scheme := "http"
 	if opts.Certificate != nil {
-		scheme, h.tls = "https", &tls.Config{Certificates: []tls.Certificate{*opts.Certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+		scheme, h.tls = "https", &tls.Config{
+			Certificates: []tls.Certificate{*opts.Certificate}, MinVersion: tls.VersionTLS12,
+			NextProtos: []string{"h2", "http/1.1"},
+		}
 	}
 	addr, err := net.ResolveTCPAddr("tcp", opts.Address)
 	if err != nil {
 		return nil, errs.Errorf(errs.ErrBadArgs, "Write it as 127.0.0.1:8931.", "%q: %w", opts.Address, err)
 	}
 	if !addr.IP.IsLoopback() && h.tls == nil && !opts.BehindProxy {
-		return nil, errs.Errorf(errs.ErrBadArgs, "Set HTTPOptions.Certificate or HTTPOptions.BehindProxy, or use a loopback address.",
+		return nil, errs.Errorf(errs.ErrBadArgs,
+			"Set HTTPOptions.Certificate or HTTPOptions.BehindProxy, or use a loopback address.",
 			"%s can be reached from other machines, and without TLS they could read the tokens", opts.Address)
 	}
 	network := "tcp"
@@ -115,7 +123,8 @@ func ListenHTTP(opts HTTPOptions) (*HTTPListener, error) {
 	}
 	l, err := net.ListenTCP(network, addr)
 	if err != nil {
-		return nil, errs.Errorf(errs.ErrLaunchFailed, "Use another port, or stop the program that uses it.", "cannot listen on %s: %w", opts.Address, reasonOf(err))
+		return nil, errs.Errorf(errs.ErrLaunchFailed, "Use another port, or stop the program that uses it.",
+			"cannot listen on %s: %w", opts.Address, reasonOf(err))
 	}
 	addr = l.Addr().(*net.TCPAddr)
 	h.listener = l
@@ -189,7 +198,8 @@ func (h *HTTPListener) handler(s *Server) http.Handler {
 		defer func() { w.control.SetWriteDeadline(time.Now().Add(h.opts.writeTimeout)) }()
 
 		if reason := h.hosts.check(r); reason != "" {
-			h.reject(w, r, reason, http.StatusForbidden, errs.Errorf(errs.ErrPolicyDenied, rejections[reason].hint, "%s", rejections[reason].text))
+			h.reject(w, r, reason, http.StatusForbidden,
+				errs.Errorf(errs.ErrPolicyDenied, rejections[reason].hint, "%s", rejections[reason].text))
 			return
 		}
 		if r.URL.Path == "/healthz" {
@@ -200,15 +210,19 @@ func (h *HTTPListener) handler(s *Server) http.Handler {
 		p := principalOfToken(r, h.tokens)
 		if p == nil {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			h.reject(w, r, "token", http.StatusUnauthorized, errs.Errorf(errs.ErrPolicyDenied, "Send the header `Authorization: Bearer TOKEN`.", "the request has no valid token"))
+			h.reject(w, r, "token", http.StatusUnauthorized,
+				errs.Errorf(errs.ErrPolicyDenied, "Send the header `Authorization: Bearer TOKEN`.",
+					"the request has no valid token"))
 			return
 		}
 		if !connlimit.SetOwner(r.Context(), p, maxPrincipalConnections) {
-			h.reject(w, r, "connections", http.StatusTooManyRequests, errBusy("%d connections are open, the maximum for this token", maxPrincipalConnections))
+			h.reject(w, r, "connections", http.StatusTooManyRequests,
+				errBusy("%d connections are open, the maximum for this token", maxPrincipalConnections))
 			return
 		}
 		if !h.requests.TryAcquire(p) {
-			h.reject(w, r, "requests", http.StatusTooManyRequests, errBusy("%d requests are in progress, the maximum for this token", maxPrincipalRequests))
+			h.reject(w, r, "requests", http.StatusTooManyRequests,
+				errBusy("%d requests are in progress, the maximum for this token", maxPrincipalRequests))
 			return
 		}
 		defer h.requests.Release(p)
@@ -218,7 +232,9 @@ func (h *HTTPListener) handler(s *Server) http.Handler {
 			return
 		case "/metrics":
 			if !p.Metrics {
-				h.reject(w, r, "metrics", http.StatusForbidden, errs.Errorf(errs.ErrPolicyDenied, `Add "metrics": true to its entry in the token file.`, "the token does not give access to the metrics"))
+				h.reject(w, r, "metrics", http.StatusForbidden,
+					errs.Errorf(errs.ErrPolicyDenied, `Add "metrics": true to its entry in the token file.`,
+						"the token does not give access to the metrics"))
 				return
 			}
 			h.opts.Metrics.write(w, s.openWorkspaces())
@@ -242,7 +258,8 @@ func (h *HTTPListener) handler(s *Server) http.Handler {
 			h.reject(w, r, "body", http.StatusRequestEntityTooLarge, errs.Errorf(errs.ErrBadArgs, "Send less.", "%w", err))
 			return
 		case err != nil:
-			h.reject(w, r, "body", http.StatusBadRequest, errs.Errorf(errs.ErrBadArgs, "", "the body was not received: %w", reasonOf(err)))
+			h.reject(w, r, "body", http.StatusBadRequest,
+				errs.Errorf(errs.ErrBadArgs, "", "the body was not received: %w", reasonOf(err)))
 			return
 		}
 		h.bodies.add(p.Name, actual-size) // return the rest

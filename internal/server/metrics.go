@@ -141,5 +141,6 @@ func (m *Metrics) write(w http.ResponseWriter, sessions int) {
 }
 
 func sortedPairs(m map[[2]string]uint64) [][2]string {
-	return slices.SortedFunc(maps.Keys(m), func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	return slices.SortedFunc(maps.Keys(m),
+		func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 }

@@ -25,7 +25,8 @@ func (o *openings) allow(p *Principal) bool {
 	if limit == nil {
 		// The limiters of principals that opened no workspace recently are not needed.
 		maps.DeleteFunc(*o, func(_ string, l *rate.Limiter) bool { return l.Tokens() >= float64(l.Burst()) })
-		limit = rate.NewLimiter(openingsPerMinute/60.0, max(cmp.Or(p.MaxSessions, defaultPrincipalSessions), defaultPrincipalSessions))
+		limit = rate.NewLimiter(openingsPerMinute/60.0,
+			max(cmp.Or(p.MaxSessions, defaultPrincipalSessions), defaultPrincipalSessions))
 		if *o == nil {
 			*o = openings{}
 		}

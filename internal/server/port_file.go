@@ -26,7 +26,8 @@ func (h *HTTPListener) PublishPort(dataDir string) error {
 	path := portPath(dataDir)
 	file, err := owneronly.WriteFile(path, fmt.Appendln(nil, h.listener.Addr().(*net.TCPAddr).Port))
 	if err != nil {
-		return errs.Errorf(errs.ErrLaunchFailed, "Check the data directory, or use another one.", "the port of the server: %w", err)
+		return errs.Errorf(errs.ErrLaunchFailed, "Check the data directory, or use another one.",
+			"the port of the server: %w", err)
 	}
 	h.files = append(h.files, file)
 	return nil

@@ -180,7 +180,8 @@ func (s *Server) limit(ws *workspace) func(context.Context) (release func(), err
 
 // errBusy returns ErrBackpressure for a request or call that exceeds a limit of the server.
 func errBusy(format string, args ...any) error {
-	err := errs.Errorf(errs.ErrBackpressure, "Try again in a few seconds, and make fewer calls at the same time.", "the server is busy: "+format, args...)
+	err := errs.Errorf(errs.ErrBackpressure, "Try again in a few seconds, and make fewer calls at the same time.",
+		"the server is busy: "+format, args...)
 	err.Retryable = true
 	return err
 }

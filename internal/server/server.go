@@ -166,7 +166,8 @@ func New(opts Options) *Server {
 	opts.MaxSessions = cmp.Or(opts.MaxSessions, defaultMaxSessions)
 	s := &Server{
 		opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), started: time.Now(),
-		workspaces: map[workspaceKey]*workspace{}, calls: newCallQueue(cmp.Or(opts.MaxCalls, defaultMaxCalls())), limits: timing.Current().ProgramLimits,
+		workspaces: map[workspaceKey]*workspace{}, calls: newCallQueue(cmp.Or(opts.MaxCalls, defaultMaxCalls())),
+		limits: timing.Current().ProgramLimits,
 	}
 	s.stopped, s.stop = context.WithCancel(context.Background())
 	return s
@@ -185,7 +186,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if s.opts.SocketTokens != nil {
 		handler = s.opts.SocketTokens.authenticate(handler)
 	}
-	web := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
+	web := &http.Server{
+		Handler: handler, ReadHeaderTimeout: headerTimeout, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
 	served := make(chan error, 2)
 	var listening sync.WaitGroup // done when the listeners are closed
 	listening.Go(func() { served <- web.Serve(l) })
@@ -357,7 +360,9 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
 
 // withWorkspace returns a handler that uses the workspace of a request and serves the request, or
 // writes the error of one of them.
-func (s *Server) withWorkspace(use workspaceUse, serve func(*workspace, http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+func (s *Server) withWorkspace(
+	use workspaceUse, serve func(*workspace, http.ResponseWriter, *http.Request) error,
+) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ws, release, err := s.use(r.Context(), clientOf(r), workspaceOf(r), use)
 		if err == nil {
@@ -414,7 +419,8 @@ func isMessage(r *http.Request) bool {
 	} else {
 		err = json.Unmarshal(data, &all[0])
 	}
-	return err == nil && len(all) > 0 && !slices.ContainsFunc(all, func(m message) bool { return m.Version != "2.0" || m.Method == "" })
+	return err == nil && len(all) > 0 &&
+		!slices.ContainsFunc(all, func(m message) bool { return m.Version != "2.0" || m.Method == "" })
 }
 
 func (s *Server) putWorkspace(w http.ResponseWriter, r *http.Request) {
@@ -428,7 +434,8 @@ func (s *Server) putWorkspace(w http.ResponseWriter, r *http.Request) {
 	}
 	replaced := false
 	if err == nil {
-		replaced, err = s.open(r.Context(), principalOf(r.Context()), clientOf(r), r.PathValue("name"), settings, query["keep"])
+		replaced, err = s.open(r.Context(), principalOf(r.Context()), clientOf(r), r.PathValue("name"), settings,
+			query["keep"])
 	}
 	if err != nil {
 		fail(w, err)

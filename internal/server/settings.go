@@ -45,7 +45,8 @@ func readSettings(w http.ResponseWriter, r *http.Request) (Settings, error) {
 	for _, m := range all {
 		var values []string
 		if json.Unmarshal(m.value, &values) != nil || len(values) == 0 {
-			return nil, errs.Errorf(errs.ErrBadArgs, `Write it as ["VALUE"], such as ["true"].`, "setting %s: is not a list of strings", short(m.key))
+			return nil, errs.Errorf(errs.ErrBadArgs, `Write it as ["VALUE"], such as ["true"].`,
+				"setting %s: is not a list of strings", short(m.key))
 		}
 		settings[m.key] = values
 	}
@@ -69,7 +70,8 @@ func boolParameters(query string, names ...string) (map[string]bool, error) {
 			return nil, errs.Errorf(errs.ErrBadArgs, hint, "unknown query parameter %s", short(name))
 		}
 		if values := given[name]; len(values) != 1 || values[0] != "true" && values[0] != "false" {
-			return nil, errs.Errorf(errs.ErrBadArgs, "Write "+name+"=true or "+name+"=false.", "query parameter %s: %s is not true or false", name, strconv.Quote(values[0]))
+			return nil, errs.Errorf(errs.ErrBadArgs, "Write "+name+"=true or "+name+"=false.",
+				"query parameter %s: %s is not true or false", name, strconv.Quote(values[0]))
 		}
 		result[name] = given[name][0] == "true"
 	}
@@ -97,7 +99,8 @@ func (s Settings) check(name string, later Settings) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return errs.Errorf(errs.ErrBadArgs, fmt.Sprintf("Omit them on the command line, restore them in the configuration file, close the session with `Client.CloseSession %s`, or use another session.", name),
+	return errs.Errorf(errs.ErrBadArgs,
+		fmt.Sprintf("Omit them on the command line, restore them in the configuration file, close the session with `Client.CloseSession %s`, or use another session.", name),
 		"session %q was opened with other settings: %s", name, strings.Join(all, "; "))
 }
 

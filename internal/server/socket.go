@@ -37,7 +37,8 @@ type Socket struct {
 func Listen(ctx context.Context, dataDir string) (*Socket, error) {
 	path := SocketPath(dataDir)
 	if len(path) > maxSocketPath {
-		return nil, errs.Errorf(errs.ErrBadArgs, "Use a data directory with a shorter path.", "the path of the socket %s is longer than %d bytes", path, maxSocketPath)
+		return nil, errs.Errorf(errs.ErrBadArgs, "Use a data directory with a shorter path.",
+			"the path of the socket %s is longer than %d bytes", path, maxSocketPath)
 	}
 	l, err := listen(ctx, path)
 	if err != nil && errs.CodeOf(err) == errs.ErrInternal {

@@ -17,7 +17,8 @@ func (s *Server) serveStream(ws *workspace, w http.ResponseWriter, _ *http.Reque
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", streamProtocol)
+	_, err = fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n",
+		streamProtocol)
 	if err == nil {
 		err = ws.ServeStream(&Stream{conn, buffered.Reader})
 	}

@@ -46,7 +46,9 @@ func ReadTokenFile(path string) ([]TokenEntry, error) {
 	}
 	entries, err := parseTokens(data)
 	if err != nil {
-		return nil, errs.Errorf(errs.ErrBadArgs, `Correct the file. It looks like {"tokens": [{"name": "ci", "token": "…"}]}.`, "%s: %w", path, err)
+		return nil, errs.Errorf(errs.ErrBadArgs,
+			`Correct the file. It looks like {"tokens": [{"name": "ci", "token": "…"}]}.`,
+			"%s: %w", path, err)
 	}
 	return entries, nil
 }
@@ -94,7 +96,11 @@ func parseToken(raw json.RawMessage) (e TokenEntry, err error) {
 	case err != nil:
 		return e, err
 	case CheckName(e.Name) != nil || len(e.Name) >= minToken: // a token in the place of a name must not be in errors and logs
-		return e, &positionError{at["name"], fmt.Errorf("name: must be 1 to %d letters, digits, dots, dashes and underscores, and not begin with a dot or a dash", minToken-1)}
+		return e, &positionError{
+			at["name"],
+			fmt.Errorf("name: must be 1 to %d letters, digits, dots, dashes and underscores, and not begin with a dot or a dash",
+				minToken-1),
+		}
 	case e.MaxSessions < 0:
 		return e, &positionError{at["maxSessions"], errors.New("maxSessions: is negative")}
 	}
@@ -109,7 +115,9 @@ func parseToken(raw json.RawMessage) (e TokenEntry, err error) {
 	for _, flag := range flags {
 		var values []string
 		if json.Unmarshal(flag.value, &values) != nil || len(values) == 0 {
-			return e, &positionError{at["settings"] + flag.at, fmt.Errorf("settings: %s: is not a list of strings", short(flag.key))}
+			return e, &positionError{
+				at["settings"] + flag.at, fmt.Errorf("settings: %s: is not a list of strings", short(flag.key)),
+			}
 		}
 		e.Settings[flag.key] = values
 	}
@@ -165,7 +173,10 @@ func decodeObject(raw []byte, fields map[string]any) (at map[string]int, err err
 	for _, m := range all {
 		field, ok := fields[m.key]
 		if !ok {
-			return nil, &positionError{m.at, fmt.Errorf("unknown key %s; the keys are %s", short(m.key), strings.Join(slices.Sorted(maps.Keys(fields)), ", "))}
+			return nil, &positionError{
+				m.at,
+				fmt.Errorf("unknown key %s; the keys are %s", short(m.key), strings.Join(slices.Sorted(maps.Keys(fields)), ", ")),
+			}
 		}
 		if json.Unmarshal(m.value, field) != nil || string(m.value) == "null" {
 			return nil, &positionError{m.at, fmt.Errorf("%s: has the wrong type", m.key)}

@@ -79,13 +79,17 @@ func (t *Tokens) authenticate(next http.Handler) http.Handler {
 		t.mu.Unlock()
 		p := principalOfToken(r, all)
 		if p == nil {
-			failWith(w, http.StatusUnauthorized, errs.Errorf(errs.ErrPolicyDenied, "A token is valid until the server closes its session.", "the request has no valid token"))
+			failWith(w, http.StatusUnauthorized,
+				errs.Errorf(errs.ErrPolicyDenied, "A token is valid until the server closes its session.",
+					"the request has no valid token"))
 			return
 		}
 		switch r.Method + " " + r.URL.Path {
 		case "GET /v1/server", "POST /v1/sessions/" + DefaultSession + "/stream":
 		default:
-			failWith(w, http.StatusForbidden, errs.Errorf(errs.ErrPolicyDenied, "Connect to the default session.", "the token does not give access to %s", r.URL.Path))
+			failWith(w, http.StatusForbidden,
+				errs.Errorf(errs.ErrPolicyDenied, "Connect to the default session.",
+					"the token does not give access to %s", r.URL.Path))
 			return
 		}
 		r.Body = http.NoBody
@@ -118,7 +122,8 @@ func (h *HTTPListener) NewToken(dataDir string, p *Principal) error {
 	for path, text := range map[string]string{TokenPath(dataDir): token, TokenHeaderPath(dataDir): "Authorization: Bearer " + token} {
 		file, err := owneronly.WriteFile(path, []byte(text+"\n"))
 		if err != nil {
-			return errs.Errorf(errs.ErrLaunchFailed, "Check the data directory, or use another one.", "the token of the server: %w", err)
+			return errs.Errorf(errs.ErrLaunchFailed, "Check the data directory, or use another one.",
+				"the token of the server: %w", err)
 		}
 		h.files = append(h.files, file)
 	}
@@ -149,7 +154,8 @@ func ReadToken(path string) (string, error) {
 		}
 	}
 	if !isToken(token) {
-		return "", errs.Errorf(errs.ErrBadArgs, "Write the token to it, or the line `Authorization: Bearer TOKEN`.", "%s contains no token", path)
+		return "", errs.Errorf(errs.ErrBadArgs, "Write the token to it, or the line `Authorization: Bearer TOKEN`.",
+			"%s contains no token", path)
 	}
 	return token, nil
 }

@@ -60,7 +60,9 @@ var workspaceName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$`)
 // CheckName returns ErrBadArgs unless name can be the name of a workspace.
 func CheckName(name string) error {
 	if !workspaceName().MatchString(name) {
-		return errs.Errorf(errs.ErrBadArgs, "Use up to 63 letters, digits, dots, dashes and underscores, and do not begin with a dot or a dash.", "invalid session name %q", name)
+		return errs.Errorf(errs.ErrBadArgs,
+			"Use up to 63 letters, digits, dots, dashes and underscores, and do not begin with a dot or a dash.",
+			"invalid session name %q", name)
 	}
 	return nil
 }
@@ -69,13 +71,16 @@ func CheckName(name string) error {
 // it has others, and is not in use and has no browser, another one replaces it. Concurrent calls
 // for one name open it once. With keep, the workspace has no idle timeout. open reports whether it
 // replaced a workspace.
-func (s *Server) open(ctx context.Context, p *Principal, client clientID, name string, settings Settings, keep bool) (replaced bool, err error) {
+func (s *Server) open(
+	ctx context.Context, p *Principal, client clientID, name string, settings Settings, keep bool,
+) (replaced bool, err error) {
 	if err := CheckName(name); err != nil {
 		return false, err
 	}
 	if p.Settings != nil {
 		if flags := p.Settings.differences(settings); len(flags) > 0 {
-			return false, errs.Errorf(errs.ErrBadArgs, "Omit them.", "the token sets %s to other values", strings.Join(quoteSettings(flags), ", "))
+			return false, errs.Errorf(errs.ErrBadArgs, "Omit them.",
+				"the token sets %s to other values", strings.Join(quoteSettings(flags), ", "))
 		}
 		settings, keep = p.Settings, false
 	}
@@ -185,7 +190,10 @@ func (s *Server) openLocked(ctx context.Context, p *Principal, name string, sett
 		return nil, err
 	}
 	now := time.Now()
-	ws := &workspace{key: key, info: Info{Name: name, Principal: p.Name, Started: now, Used: now}, settings: settings, ready: make(chan struct{}), gone: make(chan struct{})}
+	ws := &workspace{
+		key: key, info: Info{Name: name, Principal: p.Name, Started: now, Used: now}, settings: settings,
+		ready: make(chan struct{}), gone: make(chan struct{}),
+	}
 	s.workspaces[key] = ws
 	s.ended.reopen(key)
 	s.beginUse(ws)
@@ -229,17 +237,21 @@ func (s *Server) checkWorkspaces(p *Principal) error {
 	limit := cmp.Or(p.MaxSessions, defaultPrincipalSessions)
 	switch {
 	case own >= limit && closing > 0:
-		err := errs.Errorf(errs.ErrBackpressure, "Try again in a few seconds.", "%d sessions are open, the maximum for this token; %d of them are being closed", own, closing)
+		err := errs.Errorf(errs.ErrBackpressure, "Try again in a few seconds.",
+			"%d sessions are open, the maximum for this token; %d of them are being closed", own, closing)
 		err.Retryable = true
 		return err
 	case own >= limit:
-		return errs.Errorf(errs.ErrBackpressure, "Close a session that is no longer needed.", "%d sessions are open, the maximum for this token", own)
+		return errs.Errorf(errs.ErrBackpressure, "Close a session that is no longer needed.",
+			"%d sessions are open, the maximum for this token", own)
 	case len(s.workspaces) >= s.opts.MaxSessions:
-		err := errs.Errorf(errs.ErrBackpressure, "Try again later.", "%d sessions are open, the maximum of the server", s.opts.MaxSessions)
+		err := errs.Errorf(errs.ErrBackpressure, "Try again later.",
+			"%d sessions are open, the maximum of the server", s.opts.MaxSessions)
 		err.Retryable = true
 		return err
 	case !s.openings.allow(p):
-		err := errs.Errorf(errs.ErrBackpressure, "Use an open session, or try again in a few seconds.", "the token has opened too many sessions; it can open %d a minute", openingsPerMinute)
+		err := errs.Errorf(errs.ErrBackpressure, "Use an open session, or try again in a few seconds.",
+			"the token has opened too many sessions; it can open %d a minute", openingsPerMinute)
 		err.Retryable = true
 		return err
 	}
@@ -260,7 +272,9 @@ const (
 // use returns the workspace that a request of a client names, and marks it as used until the caller
 // calls release. ctx is that of the request. A request does not find the workspaces of other
 // principals.
-func (s *Server) use(ctx context.Context, client clientID, name string, use workspaceUse) (ws *workspace, release func(), err error) {
+func (s *Server) use(
+	ctx context.Context, client clientID, name string, use workspaceUse,
+) (ws *workspace, release func(), err error) {
 	p := principalOf(ctx)
 	key := workspaceKey{p.Name, name}
 	s.mu.Lock()
@@ -394,7 +408,9 @@ func (s *Server) closeAll(ctx context.Context) error {
 var errNoWorkspace = errors.New("not found")
 
 func errUnknown(name string) error {
-	return errs.Errorf(errs.ErrBadArgs, "Open the session first. `Client.Sessions` and GET /v1/sessions list the open ones.", "session %q %w", name, errNoWorkspace)
+	return errs.Errorf(errs.ErrBadArgs,
+		"Open the session first. `Client.Sessions` and GET /v1/sessions list the open ones.",
+		"session %q %w", name, errNoWorkspace)
 }
 
 // errEnded is the error of a request for a workspace that has ended. reopens reports whether the

@@ -48,7 +48,7 @@ func cannotHideError(why string) error {
 
 // errFrameUnknown is the error of a screenshot with a frame whose document is not known yet.
 var errFrameUnknown = &executor.Error{Code: executor.ErrPolicyDenied, Retryable: true,
-	Err:  errors.New("a frame is loading or does not respond, so it is not known whether the policy denies it"),
+	Err:  frames.UnknownError("a frame", "denies"),
 	Hint: "Take the screenshot again when the frame has loaded, or take a snapshot instead."}
 
 // HideFrames hides the content of the frames that c may not read, until [FrameHider.Capture] or
