@@ -173,20 +173,6 @@ func (a *Actor) checkActionability(ctx context.Context, el *element, opts action
 	return p, nil, nil
 }
 
-// frameAt returns the document of the frame in the element of parent with the given element id, or
-// nil if it is unknown.
-func (a *Actor) frameAt(ctx context.Context, parent *frames.Document, id int) *frames.Document {
-	for _, d := range a.tree.Documents() {
-		if d.Parent != parent.Frame {
-			continue
-		}
-		if owner, err := d.Owner(ctx, parent); err == nil && owner == id {
-			return d
-		}
-	}
-	return nil
-}
-
 // pause waits for about two animation frames of the top document. It reports whether it succeeded.
 func (a *Actor) pause(ctx context.Context) bool {
 	d, err := a.tree.TopDocument(ctx)

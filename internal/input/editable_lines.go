@@ -7,11 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	cdpinput "github.com/chromedp/cdproto/input"
-
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
-	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/keys"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
@@ -139,7 +135,7 @@ func (a *Actor) editableLines(ctx context.Context, field *element) (*editableTex
 
 // insertTogether inserts lines in one event.
 func (a *Actor) insertTogether(ctx context.Context, field *element, lines []string) error {
-	return a.insertText(ctx, field.Doc, strings.Join(lines, "\n"))
+	return a.keyboard.insertText(ctx, field.Doc, strings.Join(lines, "\n"))
 }
 
 // pasteTogether pastes lines. It inserts them in one event if the page does not handle the paste.
@@ -164,42 +160,14 @@ func (a *Actor) pasteTogether(ctx context.Context, field *element, lines []strin
 func (a *Actor) insertLines(ctx context.Context, field *element, lines []string) error {
 	for i, line := range lines {
 		if i > 0 {
-			if err := a.editingCommand(ctx, field.Doc, "insertLineBreak"); err != nil {
+			if err := a.keyboard.runCommand(ctx, field.Doc, "insertLineBreak"); err != nil {
 				return err
 			}
 		}
 		if line == "" {
 			continue
 		}
-		if err := a.insertText(ctx, field.Doc, line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// editingCommand runs an editing command of the browser in the focused element, as a key binding
-// does. The key that it presses is not on a keyboard, so pages do not act on it.
-func (a *Actor) editingCommand(ctx context.Context, d *frames.Document, command string) error {
-	ctx, cancel := context.WithTimeout(ctx, a.timing.Input)
-	defer cancel()
-	if err := a.focusAllowed(ctx, nil, false); err != nil {
-		return err
-	}
-	var pending []*cdpconn.Pending
-	for _, kind := range []cdpinput.DispatchKeyEventType{cdpinput.DispatchKeyEventTypeRawKeyDown, cdpinput.DispatchKeyEventTypeKeyUp} {
-		e := cdpinput.DispatchKeyEventParams{Type: kind, Key: "Unidentified"}
-		if kind == cdpinput.DispatchKeyEventTypeRawKeyDown {
-			e.Commands = []string{command}
-		}
-		p, err := a.StartInput(ctx, cdpinput.CommandDispatchKeyEvent, e)
-		if err != nil {
-			return err
-		}
-		pending = append(pending, p)
-	}
-	for _, p := range pending {
-		if err := d.Wait(ctx, p, nil); err != nil {
+		if err := a.keyboard.insertText(ctx, field.Doc, line); err != nil {
 			return err
 		}
 	}
@@ -221,7 +189,7 @@ func (a *Actor) undo(ctx context.Context, field *element, before, want []string)
 	}
 	lines := now.Lines
 	press := func(c *keys.Chord) (stopped bool, err error) {
-		if stopped, err := a.pressChord(ctx, field.Doc, c); stopped || err != nil {
+		if stopped, err := a.keyboard.press(ctx, field.Doc, c); stopped || err != nil {
 			return true, err
 		}
 		a.pause(ctx)

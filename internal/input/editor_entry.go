@@ -123,7 +123,7 @@ func (e *editorEntry) press(ctx context.Context, k *keys.Chord) error {
 	if _, err := e.shown(ctx); err != nil {
 		return err
 	}
-	_, err := e.actor.pressChord(ctx, e.field.Doc, k)
+	_, err := e.actor.keyboard.press(ctx, e.field.Doc, k)
 	return err
 }
 
@@ -155,7 +155,7 @@ func (e *editorEntry) read(ctx context.Context) (editorText, error) {
 	if err != nil || shows == "" {
 		return editorText{}, err
 	}
-	if _, err := e.actor.pressChord(ctx, e.field.Doc, keys.SelectAll()); err != nil {
+	if _, err := e.actor.keyboard.press(ctx, e.field.Doc, keys.SelectAll()); err != nil {
 		return editorText{}, err
 	}
 	got, err := e.readSelected(ctx)
@@ -288,7 +288,7 @@ func (e *editorEntry) insert(ctx context.Context, text string) error {
 	if strings.Contains(text, "\n") {
 		return e.paste(ctx, text)
 	}
-	return e.actor.insertText(ctx, e.field.Doc, text)
+	return e.actor.keyboard.insertText(ctx, e.field.Doc, text)
 }
 
 // paste pastes text at the caret, or in place of the selection. It inserts the text if the editor
@@ -298,7 +298,7 @@ func (e *editorEntry) paste(ctx context.Context, text string) error {
 	if err := e.field.Doc.Call(ctx, &handled, "pasteInto", e.field.ID, text); err != nil || handled {
 		return err
 	}
-	return e.actor.insertText(ctx, e.field.Doc, text)
+	return e.actor.keyboard.insertText(ctx, e.field.Doc, text)
 }
 
 // correct replaces the selected text of the editor, which is not what it should be, with want, and

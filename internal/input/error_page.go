@@ -13,7 +13,7 @@ import (
 
 // errorPageDenial returns ErrPolicyDenied for input to an error page of the browser, except for the
 // release of a button, which has no effect without the press.
-func (a *Actor) errorPageDenial(params any) error {
+func (s *sender) errorPageDenial(params any) error {
 	switch e := params.(type) {
 	case mouseEvent:
 		if e.Type == cdpinput.DispatchMouseEventTypeMouseReleased {
@@ -24,7 +24,7 @@ func (a *Actor) errorPageDenial(params any) error {
 			return nil
 		}
 	}
-	s := a.tree.Lock()
-	defer s.Unlock()
-	return executor.Access{Op: executor.OpAct, ErrorPage: s.Top().IsErrorPage()}.CheckErrorPage()
+	state := s.tree.Lock()
+	defer state.Unlock()
+	return executor.Access{Op: executor.OpAct, ErrorPage: state.Top().IsErrorPage()}.CheckErrorPage()
 }

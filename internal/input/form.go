@@ -55,7 +55,7 @@ func (a *Actor) FillForm(ctx context.Context, fields []executor.Field, opts *exe
 func (a *Actor) submit(ctx context.Context, effects *Effects, o executor.FillOptions) (note string, sent bool, err error) {
 	ctx, cancel := deadline.ForAction(ctx, o.Timeout)
 	defer cancel()
-	el, err := a.waitForElement(ctx, o.Submit, o.Timeout > 0)
+	el, err := a.find(ctx, o.Submit, o.Timeout > 0)
 	if err != nil {
 		return "", false, err
 	}
@@ -68,7 +68,7 @@ func (a *Actor) submit(ctx context.Context, effects *Effects, o executor.FillOpt
 		return "", false, err
 	}
 	effects.Entered = nil // a form that was sent may clear its fields
-	note, err = a.clickElement(ctx, el, executor.ButtonLeft, 1, 0)
+	note, err = a.clickOnce(ctx, el)
 	return phrase.Notes(el.Shown.NewName(), note), err == nil && !effects.Invalid, err
 }
 
@@ -97,7 +97,7 @@ func fillError(name string, filled []string, err error) error {
 func (a *Actor) fillOne(ctx context.Context, effects *Effects, name string, f executor.Field, o executor.FillOptions) (note string, err error) {
 	ctx, cancel := deadline.ForAction(ctx, o.Timeout)
 	defer cancel()
-	el, err := a.waitForElement(ctx, f.Target, o.Timeout > 0)
+	el, err := a.find(ctx, f.Target, o.Timeout > 0)
 	if err != nil {
 		return "", err
 	}
@@ -240,7 +240,7 @@ func (a *Actor) setChecked(ctx context.Context, el *element, info *fieldInfo, wa
 	}
 	for range 2 {
 		before := info.Checked
-		if _, err := a.clickElement(ctx, el, executor.ButtonLeft, 1, 0); err != nil {
+		if _, err := a.clickOnce(ctx, el); err != nil {
 			return err
 		}
 		var after *fieldInfo

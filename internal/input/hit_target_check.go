@@ -3,13 +3,10 @@ package input
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -23,22 +20,15 @@ import (
 
 // A hitTargetCheck verifies which element receives input.
 type hitTargetCheck struct {
+	*observedEvents
 	actor *Actor
 	el    *element
 	path  []*frames.Document
-	token string
-	err   error // the first error of sending the input
 	// blocksOtherInput means that, until the end of the check, the page blocks input for other
 	// elements.
 	blocksOtherInput bool
-	// listens means that the documents in path report keys until the end of the check.
-	listens bool
-	sent    bool          // a key of the chord was sent
-	late    time.Duration // see startHitTargetCheck
-	before  int           // number of events that were reported before the last press was sent
-
-	mu   sync.Mutex
-	seen []observedEvent
+	late             time.Duration // see startHitTargetCheck
+	before           int           // number of events that were reported before the last press was sent
 }
 
 // hitTargetOptions are the Expected of js/hit_target_check.js. Durations are in milliseconds.
@@ -63,17 +53,6 @@ var (
 	errTargetMoved  = errors.New("the element moved")
 	errInputBlocked = errors.New("no press was sent")
 )
-
-// An observedEvent is the record of one event in js/hit_target_check.js.
-type observedEvent struct {
-	Type      string                     `json:"type"`
-	OK        bool                       `json:"ok"`
-	By        *elements.DescribedElement `json:"by"`
-	Prevented bool                       `json:"prevented"` // the event was blocked, so it had no effect
-	Late      bool                       `json:"late"`      // it was blocked because it arrived too late
-	Change    *elements.Change           `json:"change"`    // it was blocked because the element of a ref is in another item now
-	doc       *frames.Document
-}
 
 // startHitTargetCheck installs listeners for the event types in el's document, and in the documents
 // around it to find out who received the event if el did not.
@@ -134,19 +113,31 @@ func (a *Actor) startHitTargetCheck(ctx context.Context, el *element, at *action
 	return c, nil
 }
 
+// startPressCheck starts the hit target check of a press at a point where el was found. If the
+// pointer must first move there, the error says that no press was sent.
+func (a *Actor) startPressCheck(ctx context.Context, el *element, at *actionPoint, presses int, late time.Duration, types ...string) (*hitTargetCheck, error) {
+	if at.moved && a.tree.HasOutOfProcessFrames() {
+		if err := a.movePointerWithRetry(ctx, el, at); err != nil {
+			return nil, notPressedError(err)
+		}
+	}
+	a.Block(ctx)
+	return a.startHitTargetCheck(ctx, el, at, presses, late, types)
+}
+
+// notPressedError returns the error of a press that was not sent because the pointer did not
+// arrive.
+func notPressedError(err error) error {
+	if e, ok := errors.AsType[*executor.Error](err); ok && e.Code == executor.ErrNotActionable {
+		e.Err, e.Retryable = fmt.Errorf("%w, so %w", e.Err, errInputBlocked), true
+	}
+	return err
+}
+
 // newHitTargetCheck returns a check that collects the reports with its token. The caller must call
 // end.
 func (a *Actor) newHitTargetCheck(el *element, path []*frames.Document) *hitTargetCheck {
-	c := &hitTargetCheck{actor: a, el: el, path: path, token: rand.Text()}
-	a.tree.Reports().Subscribe(c.token, func(payload []byte) {
-		var e observedEvent
-		if json.Unmarshal(payload, &e) == nil {
-			c.mu.Lock()
-			c.seen = append(c.seen, e)
-			c.mu.Unlock()
-		}
-	})
-	return c
+	return &hitTargetCheck{observedEvents: observeEvents(a.tree), actor: a, el: el, path: path}
 }
 
 // expirePendingPress ensures that a press that waits behind a dialog arrives too late and is
@@ -176,17 +167,14 @@ func partialClickNote(n int) string {
 	return "the dialog opened after " + clicks(n)
 }
 
-// end stops listening to the reports. If the page still blocks input for other elements or reports
-// keys, end stops that without waiting.
+// end stops listening to the reports. If the page still blocks input for other elements, end stops
+// that without waiting.
 func (c *hitTargetCheck) end() {
-	if c.blocksOtherInput || c.listens {
-		for _, d := range c.path {
-			if d.IsCurrent() {
-				d.Start(context.Background(), "finishCheck", c.token, false)
-			}
-		}
+	var blocking []*frames.Document
+	if c.blocksOtherInput {
+		blocking = c.path
 	}
-	c.actor.tree.Reports().Unsubscribe(c.token)
+	c.stop(blocking...)
 }
 
 // completionCriteria specify what a hitTargetCheck waits for.
@@ -235,9 +223,6 @@ const pageBusyNote = "the element received the event, and the page was still bus
 // received it. done means that no more input can follow: a dialog opened, the document was
 // replaced, or the page is busy.
 func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, want completionCriteria) (note string, done bool, err error) {
-	if c.err != nil {
-		return "", false, c.err
-	}
 	ctx, cancel := context.WithTimeout(deadline.Caller(ctx), c.actor.timing.Input)
 	defer cancel()
 	d := c.path[0]
@@ -320,13 +305,6 @@ func (c *hitTargetCheck) awaitTap(ctx context.Context, want completionCriteria) 
 	}
 }
 
-// reported returns the events that page scripts reported as they happened.
-func (c *hitTargetCheck) reported() []observedEvent {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.seen)
-}
-
 // summarize reports whether the element received any of the events, and whether it received all
 // events that end the input. other is the last event that another element received, or nil.
 func summarize(events []observedEvent, want completionCriteria) (reached, ended bool, other *observedEvent) {
@@ -400,7 +378,7 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 	case reached:
 		e.Err = fmt.Errorf("%s received the press but not the %s", name, want.last)
 	case len(got.Seen) == 0:
-		return "", a.inputNotReceived(fmt.Sprintf("%s did not receive the event", name))
+		return "", inputNotReceivedError(fmt.Sprintf("%s did not receive the event", name))
 	default:
 		e.Err = fmt.Errorf("%s did not receive the event", name)
 	}

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ func (a *Actor) SelectOption(ctx context.Context, target executor.Target, values
 		values = []string{} // the page script expects a list, not null
 	}
 	var selected, labels []string
-	changes, err := a.act(ctx, target, actOptions{timeout: timeoutOf(opts), skipFrameWait: true}, func(ctx context.Context, el *element) (note string, err error) {
+	changes, err := a.act(ctx, target, actOptions{timeout: cmp.Or(opts, new(executor.ActionOptions)).Timeout, skipFrameWait: true}, func(ctx context.Context, el *element) (note string, err error) {
 		at, err := a.waitActionable(ctx, el, actionabilityOptions{Field: true})
 		switch {
 		case err != nil:

@@ -42,7 +42,7 @@ const shortField = 8
 // note says how much was typed by then, if not all.
 func (a *Actor) send(ctx context.Context, field *element, info *fieldInfo, text string, o executor.TypeOptions) (note string, stopped bool, err error) {
 	if !o.KeyEvents {
-		err := a.insertText(ctx, field.Doc, text)
+		err := a.keyboard.insertText(ctx, field.Doc, text)
 		return "", err != nil, ignoreInterruption(err)
 	}
 	text = canonicalBreaks(text)
@@ -65,7 +65,7 @@ func (a *Actor) send(ctx context.Context, field *element, info *fieldInfo, text 
 		}
 		k, shifted := keys.ForRune(r)
 		if k.MustInsert() || r == '\t' { // Tab would move the focus out of the field
-			if err := a.insertText(ctx, field.Doc, string(r)); err != nil {
+			if err := a.keyboard.insertText(ctx, field.Doc, string(r)); err != nil {
 				return typedOf(typed, total), true, shield.WithProgress(ignoreInterruption(err), fmt.Sprintf("at most %d of %d characters were typed", typed-1, total))
 			}
 			continue
@@ -74,7 +74,7 @@ func (a *Actor) send(ctx context.Context, field *element, info *fieldInfo, text 
 		if shifted {
 			stroke.Modifiers = []executor.Modifier{executor.ModShift}
 		}
-		if stopped, err := a.pressChord(ctx, field.Doc, stroke); stopped || err != nil {
+		if stopped, err := a.keyboard.press(ctx, field.Doc, stroke); stopped || err != nil {
 			return typedOf(typed, total), true, shield.WithProgress(err, fmt.Sprintf("at most %d of %d characters were typed", typed-1, total))
 		}
 		// Some editors let the browser break a line, and render it in the next animation frame. A

@@ -77,7 +77,7 @@ func (a *Actor) Type(ctx context.Context, target executor.Target, text string, o
 			got.note = phrase.Notes(got.note, "Enter was not pressed")
 		default:
 			var sent bool
-			sent, err = a.pressChordChecked(ctx, el.Doc, &keys.Chord{Key: keys.Named("Enter")})
+			sent, err = a.keyboard.pressChecked(ctx, el.Doc, &keys.Chord{Key: keys.Named("Enter")})
 			progress := "the text was typed and Enter was not pressed"
 			if sent {
 				progress = "the text was typed, and Enter was sent: the page may still receive it"
@@ -189,7 +189,7 @@ func (a *Actor) enterText(ctx context.Context, el *element, at *actionPoint, c *
 		}
 	}
 	if o.Clear && (text == "" || o.KeyEvents) && (!focus.Empty || info.Kind == "editable") {
-		if _, err := a.pressChord(ctx, el.Doc, &keys.Chord{Key: keys.Named("Delete")}); err != nil {
+		if _, err := a.keyboard.press(ctx, el.Doc, &keys.Chord{Key: keys.Named("Delete")}); err != nil {
 			return none, err
 		}
 	}
@@ -276,14 +276,14 @@ func (a *Actor) beginEntry(ctx context.Context, field *element, focus *focusResu
 	}
 	switch {
 	case focus.Focused && !focus.Placed && !focus.Empty && !all:
-		_, err := a.pressChord(ctx, field.Doc, &keys.Chord{Key: keys.Named("End")})
+		_, err := a.keyboard.press(ctx, field.Doc, &keys.Chord{Key: keys.Named("End")})
 		return focus, err
 	case focus.Focused:
 		return focus, nil
 	}
 	if focus.By == nil {
 		// Some editors take the focus only on a click.
-		if _, err := a.clickElement(ctx, field, executor.ButtonLeft, 1, 0); err != nil {
+		if _, err := a.clickOnce(ctx, field); err != nil {
 			return nil, err
 		}
 		again := *focus
@@ -292,7 +292,7 @@ func (a *Actor) beginEntry(ctx context.Context, field *element, focus *focusResu
 		}
 		if again.Focused {
 			if all {
-				_, err := a.pressChord(ctx, field.Doc, keys.SelectAll())
+				_, err := a.keyboard.press(ctx, field.Doc, keys.SelectAll())
 				return focus, err
 			}
 			return focus, nil

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -47,7 +48,7 @@ func (a *Actor) Upload(ctx context.Context, target executor.Target, files []uplo
 		res.Files = append(res.Files, f.UploadedFile)
 	}
 	var err error
-	res.Changes, err = a.act(ctx, target, actOptions{timeout: timeoutOf(opts)}, func(ctx context.Context, el *element) (string, error) {
+	res.Changes, err = a.act(ctx, target, actOptions{timeout: cmp.Or(opts, new(executor.ActionOptions)).Timeout}, func(ctx context.Context, el *element) (string, error) {
 		return a.upload(ctx, el, files)
 	})
 	if err != nil {
@@ -116,7 +117,7 @@ var errNoFileChooser = errors.New("did not open a file chooser")
 func (a *Actor) openFileChooser(ctx context.Context, el *element) (in *fileInput, release func(), err error) {
 	before := a.opts.FileChoosers.Count()
 	el.effects = nil // the click is not the action's last input
-	if _, err := a.clickElement(ctx, el, executor.ButtonLeft, 1, 0); err != nil {
+	if _, err := a.clickOnce(ctx, el); err != nil {
 		return nil, nil, err
 	}
 	limit, cancel := context.WithTimeout(deadline.Caller(ctx), a.timing.FileChooser)
