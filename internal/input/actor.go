@@ -16,7 +16,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/reading"
 	"github.com/chrome-mcp/chrome-mcp/internal/record"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
-	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // A ChangeTracker tracks what an action changes in the page.
@@ -78,16 +77,16 @@ type Options struct {
 // An Actor acts on the elements of a tab for one client. Its methods must be called one at a time,
 // as the calls on a tab are.
 type Actor struct {
-	client  *frames.Client
-	finder  *elements.Finder
-	tree    *frames.Tree
-	timing  *timing.Timing
-	shield  *shield.Shield
-	buttons *Buttons
-	opts    Options
+	*sender
+	*keyboard
+	*pointer
+	finder *elements.Finder
+	opts   Options
 }
 
 // New returns the Actor of a client.
 func New(client *frames.Client, finder *elements.Finder, opts Options) *Actor {
-	return &Actor{client: client, finder: finder, tree: client.Tree, timing: client.Tree.Timing(), shield: opts.Shield, buttons: opts.Buttons, opts: opts}
+	s := &sender{client: client, tree: client.Tree, timing: client.Tree.Timing(), shield: opts.Shield}
+	c := clipboard{client: client, shared: opts.SharedBrowser, user: opts.UserClipboard}
+	return &Actor{sender: s, keyboard: &keyboard{s, c}, pointer: &pointer{s, c, opts.Buttons}, finder: finder, opts: opts}
 }

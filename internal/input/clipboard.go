@@ -12,28 +12,22 @@ import (
 // clipboard shortcuts and these domains are rejected there. A browser with a window, and one that
 // the user started, has the clipboard of the user's desktop. Shortcuts for it need a grant.
 
-// checkClipboard checks input to d that uses the clipboard. It returns ErrNotActionable in a shared
-// browser. With the clipboard of the user's desktop, the gate decides.
-func (a *Actor) checkClipboard(ctx context.Context, d *frames.Document) error {
-	switch {
-	case a.opts.SharedBrowser:
-		return executor.Errorf(executor.ErrNotActionable, "Read the text from the page, and enter it with Page.Type.",
-			"copying, cutting and pasting is not available: the sessions of this browser share one clipboard")
-	case a.opts.UserClipboard:
-		return a.client.Check(ctx, d, executor.OpClipboard, "")
-	}
-	return nil
+// A clipboard is the clipboard of a browser, which input may use.
+type clipboard struct {
+	client *frames.Client
+	shared bool // by the browser contexts of several clients
+	user   bool // it is that of the user's desktop
 }
 
-// checkMiddleButton checks a press of the middle button at a point of the viewport, which in an
-// editable element may paste what the user has selected. See also blockPaste.
-func (a *Actor) checkMiddleButton(ctx context.Context, x, y float64) error {
-	if !a.opts.UserClipboard {
-		return nil
+// check checks input to d that uses the clipboard. It returns ErrNotActionable in a shared browser.
+// With the clipboard of the user's desktop, the gate decides.
+func (c clipboard) check(ctx context.Context, d *frames.Document) error {
+	switch {
+	case c.shared:
+		return executor.Errorf(executor.ErrNotActionable, "Read the text from the page, and enter it with Page.Type.",
+			"copying, cutting and pasting is not available: the sessions of this browser share one clipboard")
+	case c.user:
+		return c.client.Check(ctx, d, executor.OpClipboard, "")
 	}
-	d, editable, err := a.documentAt(ctx, x, y)
-	if err != nil || !editable {
-		return err
-	}
-	return a.checkClipboard(ctx, d)
+	return nil
 }

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -31,13 +32,14 @@ type drag struct {
 // Drag drags one element onto another.
 func (a *Actor) Drag(ctx context.Context, from, to executor.Target, opts *executor.ActionOptions) (*executor.Drag, error) {
 	d := &drag{actor: a, token: rand.Text()}
+	o := *cmp.Or(opts, new(executor.ActionOptions))
 	a.tree.Reports().Subscribe(d.token, func([]byte) { d.accepted.Store(true) })
 	defer a.tree.Reports().Unsubscribe(d.token)
 	res := &executor.Drag{}
 	var err error
-	res.Changes, err = a.act(ctx, from, actOptions{timeout: timeoutOf(opts)}, func(ctx context.Context, el *element) (note string, err error) {
+	res.Changes, err = a.act(ctx, from, actOptions{timeout: o.Timeout}, func(ctx context.Context, el *element) (note string, err error) {
 		d.el = el
-		if d.onto, err = a.waitForElement(ctx, to, timeoutOf(opts) > 0); err != nil {
+		if d.onto, err = a.find(ctx, to, o.Timeout > 0); err != nil {
 			return "", err
 		}
 		res.Drop, err = d.run(ctx)
@@ -74,7 +76,7 @@ func (d *drag) run(ctx context.Context) (outcome executor.DragOutcome, err error
 			return "", a.finder.Removed(ctx, d.el.Element, err)
 		}
 	}
-	at, err := a.pressDragSource(ctx, d.el)
+	at, err := d.press(ctx)
 	ended := false
 	defer func() {
 		if at != nil && !ended {
@@ -100,7 +102,7 @@ func (d *drag) run(ctx context.Context) (outcome executor.DragOutcome, err error
 		fraction := float64(i) / dragSteps
 		x, y := at.x+(end.x-at.x)*fraction, at.y+(end.y-at.y)*fraction
 		// A denied frame must not receive any event of the drag.
-		if a.checkPointNow(ctx, x, y) == nil {
+		if a.pointer.checkPointNow(ctx, x, y) == nil {
 			if err := d.move(ctx, x, y); err != nil {
 				return "", err
 			}
@@ -112,7 +114,7 @@ func (d *drag) run(ctx context.Context) (outcome executor.DragOutcome, err error
 		return "", err
 	}
 	ended = true
-	if err := a.release(ctx, executor.ButtonLeft); err != nil {
+	if err := a.pointer.release(ctx, executor.ButtonLeft); err != nil {
 		return "", err
 	}
 	if !seen.Dragged {
@@ -124,7 +126,7 @@ func (d *drag) run(ctx context.Context) (outcome executor.DragOutcome, err error
 // move moves the pointer, and waits until the page has drawn the effect. Many pages handle moves in
 // animation frames.
 func (d *drag) move(ctx context.Context, x, y float64) error {
-	err := d.actor.movePressedPointer(ctx, x, y)
+	err := d.actor.pointer.move(ctx, x, y)
 	if err == nil {
 		d.actor.pause(ctx)
 	}
@@ -153,13 +155,13 @@ func (d *drag) moveToDropPoint(ctx context.Context, end *actionPoint) (dragState
 		stable := true
 		for _, by := range []float64{1, 0} {
 			x, y := end.x+by, end.y+by
-			if err := a.checkPointNow(ctx, x, y); err != nil {
+			if err := a.pointer.checkPointNow(ctx, x, y); err != nil {
 				if by != 0 {
 					continue
 				}
 				return dragState{}, err
 			}
-			if err := a.movePressedPointer(ctx, x, y); err != nil {
+			if err := a.pointer.move(ctx, x, y); err != nil {
 				return dragState{}, err
 			}
 			same := true
@@ -187,9 +189,10 @@ func (d *drag) end(ctx context.Context) (stayed bool) {
 	return stayed
 }
 
-// pressDragSource presses the button on el and verifies that el received the press. If it returns a
-// point, the button is pressed, even if it also returns an error.
-func (a *Actor) pressDragSource(ctx context.Context, el *element) (*actionPoint, error) {
+// press presses the button on the dragged element and verifies that it received the press. If press
+// returns a point, the button is pressed, even if it also returns an error.
+func (d *drag) press(ctx context.Context) (*actionPoint, error) {
+	a, el := d.actor, d.el
 	for tries := 1; ; tries++ {
 		at, err := a.waitActionable(ctx, el, actionabilityOptions{})
 		if err != nil {

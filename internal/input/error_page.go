@@ -13,18 +13,14 @@ import (
 
 // errorPageDenial returns ErrPolicyDenied for input to an error page of the browser, except for the
 // release of a button, which has no effect without the press.
-func (a *Actor) errorPageDenial(params any) error {
-	switch e := params.(type) {
-	case mouseEvent:
-		if e.Type == cdpinput.DispatchMouseEventTypeMouseReleased {
-			return nil
-		}
-	case touchEvent:
-		if len(e.Points) == 0 {
-			return nil
-		}
+func (s *sender) errorPageDenial(params any) error {
+	if e, ok := params.(mouseEvent); ok && e.Type == cdpinput.DispatchMouseEventTypeMouseReleased {
+		return nil
 	}
-	s := a.tree.Lock()
-	defer s.Unlock()
-	return executor.Access{Op: executor.OpAct, ErrorPage: s.Top().IsErrorPage()}.CheckErrorPage()
+	if e, ok := params.(touchEvent); ok && len(e.Points) == 0 {
+		return nil
+	}
+	state := s.tree.Lock()
+	defer state.Unlock()
+	return executor.Access{Op: executor.OpAct, ErrorPage: state.Top().IsErrorPage()}.CheckErrorPage()
 }

@@ -3,13 +3,10 @@ package input
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -23,22 +20,15 @@ import (
 
 // A hitTargetCheck verifies which element receives input.
 type hitTargetCheck struct {
+	*observedEvents
 	actor *Actor
 	el    *element
 	path  []*frames.Document
-	token string
-	err   error // the first error of sending the input
 	// blocksOtherInput means that, until the end of the check, the page blocks input for other
 	// elements.
 	blocksOtherInput bool
-	// listens means that the documents in path report keys until the end of the check.
-	listens bool
-	sent    bool          // a key of the chord was sent
-	late    time.Duration // see startHitTargetCheck
-	before  int           // number of events that were reported before the last press was sent
-
-	mu   sync.Mutex
-	seen []observedEvent
+	late             time.Duration // see startHitTargetCheck
+	before           int           // number of events that were reported before the last press was sent
 }
 
 // hitTargetOptions are the Expected of js/hit_target_check.js. Durations are in milliseconds.
@@ -64,17 +54,6 @@ var (
 	errInputBlocked = errors.New("no press was sent")
 )
 
-// An observedEvent is the record of one event in js/hit_target_check.js.
-type observedEvent struct {
-	Type      string                     `json:"type"`
-	OK        bool                       `json:"ok"`
-	By        *elements.DescribedElement `json:"by"`
-	Prevented bool                       `json:"prevented"` // the event was blocked, so it had no effect
-	Late      bool                       `json:"late"`      // it was blocked because it arrived too late
-	Change    *elements.Change           `json:"change"`    // it was blocked because the element of a ref is in another item now
-	doc       *frames.Document
-}
-
 // startHitTargetCheck installs listeners for the event types in el's document, and in the documents
 // around it to find out who received the event if el did not.
 //
@@ -87,8 +66,7 @@ func (a *Actor) startHitTargetCheck(ctx context.Context, el *element, at *action
 	if at.frame != nil {
 		path = append([]*frames.Document{at.frame}, path...)
 	}
-	c := a.newHitTargetCheck(el, path)
-	c.late = late
+	c := &hitTargetCheck{observedEvents: observeEvents(a.tree), actor: a, el: el, path: path, late: late}
 	pending := make([]elements.Call, 0, len(path))
 	for _, d := range path {
 		want := hitTargetOptions{Types: types, Presses: presses, Late: late.Milliseconds(), Submits: el.submits}
@@ -134,19 +112,19 @@ func (a *Actor) startHitTargetCheck(ctx context.Context, el *element, at *action
 	return c, nil
 }
 
-// newHitTargetCheck returns a check that collects the reports with its token. The caller must call
-// end.
-func (a *Actor) newHitTargetCheck(el *element, path []*frames.Document) *hitTargetCheck {
-	c := &hitTargetCheck{actor: a, el: el, path: path, token: rand.Text()}
-	a.tree.Reports().Subscribe(c.token, func(payload []byte) {
-		var e observedEvent
-		if json.Unmarshal(payload, &e) == nil {
-			c.mu.Lock()
-			c.seen = append(c.seen, e)
-			c.mu.Unlock()
+// startPressCheck starts the hit target check of a press at a point where el was found. If the
+// pointer must first move there, the error says that no press was sent.
+func (a *Actor) startPressCheck(ctx context.Context, el *element, at *actionPoint, presses int, late time.Duration, types ...string) (*hitTargetCheck, error) {
+	if at.moved && a.tree.HasOutOfProcessFrames() {
+		if err := a.movePointerWithRetry(ctx, el, at); err != nil {
+			if e, ok := errors.AsType[*executor.Error](err); ok && e.Code == executor.ErrNotActionable {
+				e.Err, e.Retryable = fmt.Errorf("%w, so %w", e.Err, errInputBlocked), true
+			}
+			return nil, err
 		}
-	})
-	return c
+	}
+	a.Block(ctx)
+	return a.startHitTargetCheck(ctx, el, at, presses, late, types)
 }
 
 // expirePendingPress ensures that a press that waits behind a dialog arrives too late and is
@@ -163,30 +141,19 @@ func (c *hitTargetCheck) expirePendingPress() {
 	c.actor.opts.Dialogs.DelayAnswers(limit + c.actor.timing.PressDelivery/4)
 }
 
-// clicks returns a number of clicks.
-func clicks(n int) string {
-	if n == 1 {
-		return "1 click"
-	}
-	return fmt.Sprintf("%d clicks", n)
-}
-
 // partialClickNote is the note on clicks that were interrupted by a dialog.
 func partialClickNote(n int) string {
-	return "the dialog opened after " + clicks(n)
+	return "the dialog opened after " + phrase.Count(n, "click", "clicks")
 }
 
-// end stops listening to the reports. If the page still blocks input for other elements or reports
-// keys, end stops that without waiting.
+// end stops listening to the reports. If the page still blocks input for other elements, end stops
+// that without waiting.
 func (c *hitTargetCheck) end() {
-	if c.blocksOtherInput || c.listens {
-		for _, d := range c.path {
-			if d.IsCurrent() {
-				d.Start(context.Background(), "finishCheck", c.token, false)
-			}
-		}
+	var blocking []*frames.Document
+	if c.blocksOtherInput {
+		blocking = c.path
 	}
-	c.actor.tree.Reports().Unsubscribe(c.token)
+	c.stop(blocking...)
 }
 
 // completionCriteria specify what a hitTargetCheck waits for.
@@ -235,9 +202,6 @@ const pageBusyNote = "the element received the event, and the page was still bus
 // received it. done means that no more input can follow: a dialog opened, the document was
 // replaced, or the page is busy.
 func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, want completionCriteria) (note string, done bool, err error) {
-	if c.err != nil {
-		return "", false, c.err
-	}
 	ctx, cancel := context.WithTimeout(deadline.Caller(ctx), c.actor.timing.Input)
 	defer cancel()
 	d := c.path[0]
@@ -320,13 +284,6 @@ func (c *hitTargetCheck) awaitTap(ctx context.Context, want completionCriteria) 
 	}
 }
 
-// reported returns the events that page scripts reported as they happened.
-func (c *hitTargetCheck) reported() []observedEvent {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.seen)
-}
-
 // summarize reports whether the element received any of the events, and whether it received all
 // events that end the input. other is the last event that another element received, or nil.
 func summarize(events []observedEvent, want completionCriteria) (reached, ended bool, other *observedEvent) {
@@ -381,7 +338,7 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 		case other.Prevented && want.last == "":
 			e.Err = fmt.Errorf("%s took the focus from %s; the text was blocked", by, name)
 		case other.Prevented && reached:
-			e.Err = fmt.Errorf("%s covered %s after %s; the next click was blocked", by, name, clicks(want.times-1))
+			e.Err = fmt.Errorf("%s covered %s after %s; the next click was blocked", by, name, phrase.Count(want.times-1, "click", "clicks"))
 		case other.Prevented:
 			e.Err = fmt.Errorf("%s covered %s before the press, so %w", by, name, errInputBlocked)
 			e.Retryable = true
@@ -389,18 +346,18 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 			e.Err = fmt.Errorf("%s received the %s intended for %s", by, other.Type, name)
 		}
 	case late && reached:
-		e.Err = fmt.Errorf("the page was busy for too long after %s on %s; the next click was blocked", clicks(max(want.times-1, 0)), name)
+		e.Err = fmt.Errorf("the page was busy for too long after %s on %s; the next click was blocked", phrase.Count(max(want.times-1, 0), "click", "clicks"), name)
 	case late:
 		e.Err = fmt.Errorf("the page was busy for too long before %s could receive the press, so %w", name, errInputBlocked)
 		e.Retryable = true
 	case reached && got.Left == "removed":
-		e.Err = fmt.Errorf("%s was removed from the page after %s", name, clicks(max(want.times-1, 0)))
+		e.Err = fmt.Errorf("%s was removed from the page after %s", name, phrase.Count(max(want.times-1, 0), "click", "clicks"))
 	case reached && got.Disabled:
 		e.Err = fmt.Errorf("%s did not receive the %s: the press disabled it", name, want.last)
 	case reached:
 		e.Err = fmt.Errorf("%s received the press but not the %s", name, want.last)
 	case len(got.Seen) == 0:
-		return "", a.inputNotReceived(fmt.Sprintf("%s did not receive the event", name))
+		return "", inputNotReceivedError(fmt.Sprintf("%s did not receive the event", name))
 	default:
 		e.Err = fmt.Errorf("%s did not receive the event", name)
 	}

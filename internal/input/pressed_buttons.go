@@ -1,7 +1,6 @@
 package input
 
 import (
-	"context"
 	"sync"
 	"sync/atomic"
 
@@ -9,6 +8,17 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
+
+// A mouseEvent holds the parameters of Input.dispatchMouseEvent.
+type mouseEvent struct {
+	Type       cdpinput.DispatchMouseEventType `json:"type"`
+	X          float64                         `json:"x"`
+	Y          float64                         `json:"y"`
+	Button     executor.Button                 `json:"button,omitempty"`
+	Buttons    int                             `json:"buttons"`
+	ClickCount int                             `json:"clickCount,omitempty"`
+	Modifiers  int64                           `json:"modifiers,omitempty"`
+}
 
 // Buttons hold the input state of a tab: the pressed mouse buttons, the position of the
 // pointer, and whether a finger touches the page. The zero value is ready to use. Its methods,
@@ -66,43 +76,4 @@ func (b *Buttons) pressed(button executor.Button) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.bits&buttonBits[button] != 0
-}
-
-// movePressedPointer moves the pointer while the pressed buttons stay pressed.
-func (a *Actor) movePressedPointer(ctx context.Context, x, y float64) error {
-	return a.input(ctx, cdpinput.CommandDispatchMouseEvent, a.buttons.move(x, y))
-}
-
-// release releases a button at the pointer's position.
-func (a *Actor) release(ctx context.Context, button executor.Button) error {
-	return a.input(ctx, cdpinput.CommandDispatchMouseEvent, a.buttons.release(button))
-}
-
-// ReleaseButtons releases all pressed buttons and cancels touches, without waiting for the page. It
-// is called after a failed call, and before other commands. It cancels a drag without a drop. If it
-// fails, the next call sends the remaining events.
-func (a *Actor) ReleaseButtons(ctx context.Context) (err error) {
-	ctx = context.WithoutCancel(ctx)
-	b := a.buttons
-	defer func() { b.failed.Store(err != nil) }()
-	if b.touched.Swap(false) {
-		if _, err := a.StartInput(ctx, cdpinput.CommandDispatchTouchEvent, touchCancel); err != nil {
-			b.touched.Store(true)
-			return err
-		}
-	}
-	for {
-		b.mu.Lock()
-		button := b.down()
-		b.mu.Unlock()
-		if button == "" {
-			return nil
-		}
-		a.tree.Session().Start(ctx, cdpinput.CommandCancelDragging, nil)
-		event := b.release(button)
-		if _, err := a.StartInput(ctx, cdpinput.CommandDispatchMouseEvent, event); err != nil {
-			b.press(button, event.X, event.Y)
-			return err
-		}
-	}
 }

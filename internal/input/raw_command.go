@@ -20,13 +20,13 @@ var crossContextDomains = []string{"Browser", "Extensions", "Storage", "SystemIn
 // browser contexts of other clients in a shared browser.
 func (a *Actor) CheckRawCommand(ctx context.Context, d *frames.Document, method string, params json.RawMessage) error {
 	domain, _, _ := strings.Cut(method, ".")
-	if a.opts.SharedBrowser && slices.Contains(crossContextDomains, domain) {
+	if a.keyboard.clipboard.shared && slices.Contains(crossContextDomains, domain) {
 		return executor.Errorf(executor.ErrNotActionable, "Use Options.Profile, whose browser is not shared.", "%s can access other sessions of this browser", method)
 	}
 	if !rawInputUsesClipboard(method, params) {
 		return nil
 	}
-	return a.checkClipboard(ctx, d)
+	return a.keyboard.clipboard.check(ctx, d)
 }
 
 // rawInputUsesClipboard reports whether the parameters of a raw input command may copy, cut or
@@ -47,13 +47,10 @@ func rawInputUsesClipboard(method string, params json.RawMessage) bool {
 	return false
 }
 
-// CheckFocus checks with the gate the document that has the focus, which receives keys.
-func (a *Actor) CheckFocus(ctx context.Context) error { return a.focusAllowed(ctx, nil, false) }
-
 // TrackRaw records the buttons and touches of a raw input command, so that ReleaseButtons can
 // end them. The caller calls done with the result of the command: a release counts only if it
 // succeeds.
-func (a *Actor) TrackRaw(method string, params json.RawMessage) (done func(err error)) {
+func (p *pointer) TrackRaw(method string, params json.RawMessage) (done func(err error)) {
 	var event struct {
 		Type        string            `json:"type"`
 		X           float64           `json:"x"`
@@ -64,7 +61,7 @@ func (a *Actor) TrackRaw(method string, params json.RawMessage) (done func(err e
 	if json.Unmarshal(params, &event) != nil {
 		return func(error) {}
 	}
-	b := a.buttons
+	b := p.buttons
 	switch {
 	case method == cdpinput.CommandDispatchTouchEvent:
 		touches := len(event.TouchPoints) > 0

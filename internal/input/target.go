@@ -27,9 +27,9 @@ func (el *element) withID(id int) *element {
 	return &copied
 }
 
-// waitForElement finds the element of a target for an action: it waits for the selector to match,
+// find finds the element of a target for an action: it waits for the selector to match,
 // for Timing.Selector or, if useFullTimeout is set, until ctx is done.
-func (a *Actor) waitForElement(ctx context.Context, target executor.Target, useFullTimeout bool) (*element, error) {
+func (a *Actor) find(ctx context.Context, target executor.Target, useFullTimeout bool) (*element, error) {
 	asking, cancel := deadline.Extend(ctx, a.timing.Script) // a slow response also counts
 	defer cancel()
 	since := time.Now() // when the document was last found to be unparsed or new
@@ -45,7 +45,10 @@ func (a *Actor) waitForElement(ctx context.Context, target executor.Target, useF
 		d, derr := a.tree.TopDocument(ctx)
 		if derr == nil {
 			isNew := d.World != world
-			if isNew || !a.parsed() {
+			s := a.tree.Lock()
+			parsed := s.Top().Reached("DOMContentLoaded")
+			s.Unlock()
+			if isNew || !parsed {
 				world, since = d.World, time.Now()
 			}
 			if isNew && errors.Is(err, frames.ErrDocumentGone) {
@@ -65,9 +68,15 @@ func (a *Actor) waitForElement(ctx context.Context, target executor.Target, useF
 	}
 }
 
-// parsed reports whether the top document has been parsed completely.
-func (a *Actor) parsed() bool {
-	s := a.tree.Lock()
-	defer s.Unlock()
-	return s.Top().Reached("DOMContentLoaded")
+// describeWithRef describes an element for a message, with a ref for the next attempt even if the
+// element was found by a selector.
+func (a *Actor) describeWithRef(ctx context.Context, el *element) string {
+	if el.Ref != "" || a.client.Check(ctx, el.Doc, executor.OpRead, "") != nil {
+		return a.finder.Describe(ctx, el.Element)
+	}
+	var l *elements.Description
+	if err := el.Doc.Call(ctx, &l, "describe", el.ID); err != nil || l == nil {
+		return a.finder.Describe(ctx, el.Element)
+	}
+	return a.finder.WithRef(el.Doc, elements.DescribedElement{ID: el.ID, Description: *l})
 }

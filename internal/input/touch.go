@@ -1,21 +1,8 @@
 package input
 
 import (
-	"context"
-	"fmt"
-
 	cdpinput "github.com/chromedp/cdproto/input"
 )
-
-// tap touches a point and lifts the finger. If the touch fails, it cancels the touch.
-func (a *Actor) tap(ctx context.Context, x, y float64) error {
-	events := tapEvents(x, y, 0)
-	if err := a.input(ctx, cdpinput.CommandDispatchTouchEvent, events[0]); err != nil {
-		_, _ = a.StartInput(context.WithoutCancel(ctx), cdpinput.CommandDispatchTouchEvent, touchCancel)
-		return fmt.Errorf("touching the page: %w", err)
-	}
-	return a.input(ctx, cdpinput.CommandDispatchTouchEvent, events[1])
-}
 
 // A touchEvent holds the parameters of Input.dispatchTouchEvent.
 type touchEvent struct {

@@ -44,7 +44,7 @@ var server = promises{
 		},
 		{
 			File:    "internal/input/clipboard.go",
-			Old:     "	case a.opts.SharedBrowser:\n",
+			Old:     "	case c.shared:\n",
 			New:     "	case false:\n",
 			Package: "./executor/chromium", Test: "TestPoolIsolatesBackends",
 		},
