@@ -3,19 +3,19 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 )
 
 // actionResult is the result of an action: what changed on the page.
 type actionResult struct{ *executor.Action }
 
-func (r actionResult) render(t *text) {
-	t.line("ok")
-	t.changes(&r.Changes)
+func (r actionResult) Render(t *mcptext.Text) {
+	t.Line("ok")
+	t.Changes(&r.Changes)
 }
 
 type modifiersArg struct {
@@ -110,16 +110,16 @@ func (a scrollArgs) run(ctx context.Context, p executor.Page) (scrollResult, err
 
 type scrollResult struct{ *executor.ScrollResult }
 
-func (r scrollResult) render(t *text) {
-	where := own("")
+func (r scrollResult) Render(t *mcptext.Text) {
+	where := mcptext.Own("")
 	if r.AtTop {
 		where += ", at the top"
 	}
 	if r.AtBottom {
 		where += ", at the bottom"
 	}
-	t.line("at x %d, y %d%s", r.X, r.Y, where)
-	t.note(r.Note)
+	t.Line("at x %d, y %d%s", r.X, r.Y, where)
+	t.Note(r.Note)
 }
 
 type selectArgs struct {
@@ -138,19 +138,19 @@ func (a selectArgs) run(ctx context.Context, p executor.Page) (selectResult, err
 
 type selectResult struct{ *executor.Selection }
 
-func (r selectResult) render(t *text) {
-	names := make([]own, len(r.Selected))
+func (r selectResult) Render(t *mcptext.Text) {
+	names := make([]mcptext.Own, len(r.Selected))
 	for i, v := range r.Selected {
-		names[i] = quote(v, maxTitle)
+		names[i] = mcptext.Quote(v, mcptext.MaxTitle)
 		if i < len(r.Labels) && r.Labels[i] != "" && r.Labels[i] != v {
-			names[i] = quote(r.Labels[i], maxTitle)
+			names[i] = mcptext.Quote(r.Labels[i], mcptext.MaxTitle)
 			if !strings.EqualFold(r.Labels[i], v) {
-				names[i] += " (value " + quote(v, maxTitle) + ")"
+				names[i] += " (value " + mcptext.Quote(v, mcptext.MaxTitle) + ")"
 			}
 		}
 	}
-	t.line("selected %s", cmp.Or(join(names), "nothing"))
-	t.changes(&r.Changes)
+	t.Line("selected %s", cmp.Or(mcptext.Join(names), "nothing"))
+	t.Changes(&r.Changes)
 }
 
 type fillFormArgs struct {
@@ -177,24 +177,14 @@ func (a fillFormArgs) run(ctx context.Context, p executor.Page) (fillResult, err
 
 type fillResult struct{ *executor.FillResult }
 
-func (r fillResult) render(t *text) {
-	submitted := own("")
+func (r fillResult) Render(t *mcptext.Text) {
+	submitted := mcptext.Own("")
 	if r.Submitted {
 		submitted = ", submitted"
 	}
-	t.line("filled %s%s", plural(len(r.Filled), "field"), submitted)
-	t.changes(&r.Changes)
+	t.Line("filled %s%s", mcptext.Plural(len(r.Filled), "field"), submitted)
+	t.Changes(&r.Changes)
 }
-
-func plural(n int, noun own) own {
-	if n != 1 {
-		noun += "s"
-	}
-	return own(strconv.Itoa(n)) + " " + noun
-}
-
-// byteCount returns a number of bytes with its unit.
-func byteCount[N int | int64](n N) own { return plural(int(n), "byte") }
 
 type handleDialogArgs struct {
 	Accept     bool   `json:"accept"`
@@ -219,11 +209,11 @@ type dialogResult struct {
 	accepted bool
 }
 
-func (r dialogResult) render(t *text) {
-	verb := own("dismissed ")
+func (r dialogResult) Render(t *mcptext.Text) {
+	verb := mcptext.Own("dismissed ")
 	if r.accepted {
 		verb = "accepted "
 	}
-	t.dialog(verb, r.Origin, r.Type, r.Message)
-	t.changes(&r.Changes)
+	t.Dialog(verb, r.Origin, r.Type, r.Message)
+	t.Changes(&r.Changes)
 }

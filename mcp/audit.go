@@ -15,6 +15,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -53,7 +54,7 @@ func (a *auditor) begin(ctx context.Context, client string) context.Context {
 	if client == "" {
 		return ctx
 	}
-	client = pagetext.Truncate(oneLine(client), maxClient)
+	client = pagetext.Truncate(mcptext.OneLine(client), maxClient)
 	if a != nil {
 		a.once.Do(func() {
 			a.to.Record(audit.Entry{Event: audit.EventSession, Session: a.session, Client: client})
@@ -193,7 +194,7 @@ func (r *callRecord) observe(d executor.Decision) {
 }
 
 // end writes the entry of the call, which returned out or err.
-func (r *callRecord) end(out result, err error) {
+func (r *callRecord) end(out mcptext.Result, err error) {
 	if r == nil {
 		return
 	}

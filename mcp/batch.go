@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 )
 
 // batchTools are the tools of [ToolsBatch].
@@ -255,18 +256,18 @@ func (r *batchResult) set(res *sdk.CallToolResult) {
 	}
 }
 
-func (r batchResults) render(t *text) {
-	t.line("%d of %s succeeded", r.Done, plural(len(r.Results), "call"))
+func (r batchResults) Render(t *mcptext.Text) {
+	t.Line("%d of %s succeeded", r.Done, mcptext.Plural(len(r.Results), "call"))
 	notRun := 0
 	for i, res := range r.Results {
 		if res.NotRun {
 			notRun++
 			continue
 		}
-		t.line("%d. %s: %s", i+1, own(res.Tool), own(res.text))
+		t.Line("%d. %s: %s", i+1, mcptext.Own(res.Tool), mcptext.Own(res.text))
 	}
 	if notRun > 0 {
-		t.line("%s not run", plural(notRun, "call"))
+		t.Line("%s not run", mcptext.Plural(notRun, "call"))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/typo"
 )
 
@@ -225,7 +226,7 @@ func alternatives(words []string) string {
 }
 
 // quoteShort returns s quoted and truncated, for an error text.
-func quoteShort(s string) string { return string(quote(s, 60)) }
+func quoteShort(s string) string { return string(mcptext.Quote(s, 60)) }
 
 // jsonKind names the kind of a JSON value.
 func jsonKind(raw json.RawMessage) string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -41,10 +42,10 @@ func (a consoleArgs) run(ctx context.Context, p executor.Page) (consoleResult, e
 
 type consoleResult struct{ *executor.Console }
 
-func (r consoleResult) render(t *text) {
-	t.records("message", len(r.Messages), r.Matched, r.Dropped)
+func (r consoleResult) Render(t *mcptext.Text) {
+	renderRecords(t, "message", len(r.Messages), r.Matched, r.Dropped)
 	for _, m := range r.Messages {
-		t.line("%s %s%s", m.Level, quote(m.Text, maxRecord), atLocation(m.At))
+		t.Line("%s %s%s", m.Level, mcptext.Quote(m.Text, maxRecord), atLocation(m.At))
 	}
 }
 
@@ -60,41 +61,41 @@ func (a pageErrorsArgs) run(ctx context.Context, p executor.Page) (pageErrors, e
 
 type pageErrors struct{ *executor.PageErrors }
 
-func (r pageErrors) render(t *text) {
-	t.records("error", len(r.Errors), r.Matched, r.Dropped)
+func (r pageErrors) Render(t *mcptext.Text) {
+	renderRecords(t, "error", len(r.Errors), r.Matched, r.Dropped)
 	for _, e := range r.Errors {
-		kind := own("error")
+		kind := mcptext.Own("error")
 		if e.Rejection {
 			kind = "rejection"
 		}
-		t.line("%s %s%s", kind, quote(e.Text, maxRecord), atLocation(e.At))
+		t.Line("%s %s%s", kind, mcptext.Quote(e.Text, maxRecord), atLocation(e.At))
 	}
 }
 
 // maxRecord is the maximum length of one message or error in the text, in characters.
 const maxRecord = 1000
 
-// records adds a line with the number of records that follow.
-func (t *text) records(noun own, listed, matched, dropped int) {
+// renderRecords adds a line with the number of records that follow.
+func renderRecords(t *mcptext.Text, noun mcptext.Own, listed, matched, dropped int) {
 	switch {
 	case matched == 0:
-		t.line("no %s", noun)
+		t.Line("no %s", noun)
 	case listed < matched:
-		t.line("the newest %d of %s", listed, plural(matched, noun))
+		t.Line("the newest %d of %s", listed, mcptext.Plural(matched, noun))
 	default:
-		t.line("%s", plural(listed, noun))
+		t.Line("%s", mcptext.Plural(listed, noun))
 	}
 	if dropped > 0 {
-		t.line("%s dropped", plural(dropped, "older "+noun))
+		t.Line("%s dropped", mcptext.Plural(dropped, "older "+noun))
 	}
 }
 
 // atLocation returns " at " and the quoted location of a script, or "".
-func atLocation(at string) own {
+func atLocation(at string) mcptext.Own {
 	if at == "" {
 		return ""
 	}
-	return " at " + address(at)
+	return " at " + mcptext.Address(at)
 }
 
 type requestsArgs struct {
@@ -131,82 +132,82 @@ type requestsResult struct {
 	args requestsArgs
 }
 
-func (r requestsResult) render(t *text) {
+func (r requestsResult) Render(t *mcptext.Text) {
 	if r.args.ID == "" {
-		t.records("request", len(r.Requests.Requests), r.Matched, r.Dropped)
+		renderRecords(t, "request", len(r.Requests.Requests), r.Matched, r.Dropped)
 	}
 	for _, q := range r.Requests.Requests {
-		t.request(q)
+		renderRequest(t, q)
 		if r.args.ID != "" {
-			t.headers(r.Origin, "request", q.RequestHeaders)
-			t.headers(audit.Origin(q.URL), "response", q.ResponseHeaders)
-			t.body(audit.Origin(q.URL), r.args.Body, q)
+			renderHeaders(t, r.Origin, "request", q.RequestHeaders)
+			renderHeaders(t, audit.Origin(q.URL), "response", q.ResponseHeaders)
+			renderBody(t, audit.Origin(q.URL), r.args.Body, q)
 		}
 	}
 }
 
 func (r requestsResult) file(outputPath) (fileContent, bool) {
-	c := fileContent{ext: ".json", facts: plural(len(r.Requests.Requests), "request"), field: "requests"}
+	c := fileContent{ext: ".json", facts: mcptext.Plural(len(r.Requests.Requests), "request"), field: "requests"}
 	raw, err := json.Marshal(r)
 	if err == nil {
-		c.data = pagetext.RewriteJSON(raw, cleanValue)
+		c.data = pagetext.RewriteJSON(raw, mcptext.CleanValue)
 	}
 	return c, err == nil
 }
 
-func (r requestsResult) warnings(t *text) {
+func (r requestsResult) warnings(t *mcptext.Text) {
 	if r.args.ID == "" {
 		if len(r.Requests.Requests) < r.Matched || r.Dropped > 0 {
-			t.records("request", len(r.Requests.Requests), r.Matched, r.Dropped)
+			renderRecords(t, "request", len(r.Requests.Requests), r.Matched, r.Dropped)
 		}
 		return
 	}
 	for _, q := range r.Requests.Requests {
 		q.Body = ""
 		if q.Binary || q.BodyBytes == 0 {
-			t.body("", r.args.Body, q)
+			renderBody(t, "", r.args.Body, q)
 		}
 	}
 }
 
-// request adds a line for one request.
-func (t *text) request(q executor.Request) {
-	line := own(q.ID) + " " + method(q.Method) + " " + address(q.URL) + " " + own(q.Type)
+// renderRequest adds a line for one request.
+func renderRequest(t *mcptext.Text, q executor.Request) {
+	line := mcptext.Own(q.ID) + " " + method(q.Method) + " " + mcptext.Address(q.URL) + " " + mcptext.Own(q.Type)
 	switch {
 	case q.DeniedByPolicy:
 		line += " blocked by policy"
 	case q.Error != "":
-		line += " failed " + quote(q.Error, maxName)
+		line += " failed " + mcptext.Quote(q.Error, mcptext.MaxName)
 	case q.Status != 0:
-		line += " " + quote(q.MIMEType, maxName)
+		line += " " + mcptext.Quote(q.MIMEType, mcptext.MaxName)
 	}
 	if q.Status != 0 {
-		line += ownf(" %d, %s", q.Status, byteCount(q.Bytes))
+		line += mcptext.Ownf(" %d, %s", q.Status, mcptext.ByteCount(q.Bytes))
 	}
-	running := own("")
+	running := mcptext.Own("")
 	if q.Running {
 		running = ", running"
 	}
-	t.line("%s, %d ms%s", line, q.Duration, running)
+	t.Line("%s, %d ms%s", line, q.Duration, running)
 }
 
 // method returns the method of a request, quoted unless it is a standard method. The method of the
 // first request of a popup window may be unknown.
-func method(name string) own {
+func method(name string) mcptext.Own {
 	switch name {
 	case "":
 		return "(method unknown)"
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
-		return own(name)
+		return mcptext.Own(name)
 	}
-	return quote(name, maxMethod)
+	return mcptext.Quote(name, maxMethod)
 }
 
 // maxMethod is the maximum number of characters of a quoted method.
 const maxMethod = 20
 
-// headers adds the headers of a request or of its response. side says which.
-func (t *text) headers(origin string, side own, h map[string]string) {
+// renderHeaders adds the headers of a request or of its response. side says which.
+func renderHeaders(t *mcptext.Text, origin string, side mcptext.Own, h map[string]string) {
 	if len(h) == 0 {
 		return
 	}
@@ -214,23 +215,23 @@ func (t *text) headers(origin string, side own, h map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		lines = append(lines, name+": "+strings.ReplaceAll(h[name], "\n", " "))
 	}
-	t.line("%s headers", side)
-	t.page(origin, strings.Join(lines, "\n"))
+	t.Line("%s headers", side)
+	t.Page(origin, strings.Join(lines, "\n"))
 }
 
-// body adds the body of a response, if the caller asked for it.
-func (t *text) body(origin string, asked bool, q executor.Request) {
+// renderBody adds the body of a response, if the caller asked for it.
+func renderBody(t *mcptext.Text, origin string, asked bool, q executor.Request) {
 	switch {
 	case !asked:
 	case q.Binary:
-		t.line("body: %s, binary", byteCount(q.BodyBytes))
+		t.Line("body: %s, binary", mcptext.ByteCount(q.BodyBytes))
 	case q.BodyBytes == 0:
-		t.line("body: empty")
+		t.Line("body: empty")
 	default:
-		t.line("body of %s", byteCount(q.BodyBytes))
-		t.page(origin, q.Body)
+		t.Line("body of %s", mcptext.ByteCount(q.BodyBytes))
+		t.Page(origin, q.Body)
 		if len(q.Body) < q.BodyBytes {
-			t.line("truncated after %d characters", executor.MaxBody)
+			t.Line("truncated after %d characters", executor.MaxBody)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 )
 
 type downloadArgs struct {
@@ -31,20 +32,20 @@ func (a downloadArgs) run(ctx context.Context, p executor.Page) (downloadResult,
 
 type downloadResult struct{ *executor.DownloadedFiles }
 
-func (r downloadResult) render(t *text) {
-	t.line("saved %s", quote(r.Path, maxURL))
+func (r downloadResult) Render(t *mcptext.Text) {
+	t.Line("saved %s", mcptext.Quote(r.Path, mcptext.MaxURL))
 	if r.MIMEType != "" {
-		t.line("%s of %s", byteCount(r.Bytes), quote(r.MIMEType, maxName))
+		t.Line("%s of %s", mcptext.ByteCount(r.Bytes), mcptext.Quote(r.MIMEType, mcptext.MaxName))
 	} else {
-		t.line("%s", byteCount(r.Bytes))
+		t.Line("%s", mcptext.ByteCount(r.Bytes))
 	}
 	if r.SuggestedName != "" {
-		t.line("suggested name %s", quote(r.SuggestedName, maxTitle))
+		t.Line("suggested name %s", mcptext.Quote(r.SuggestedName, mcptext.MaxTitle))
 	}
 	for _, d := range r.Others {
-		t.download("also started: download", d)
+		t.Download("also started: download", d)
 	}
 	if r.More > 0 {
-		t.line("and %s", plural(r.More, "more download"))
+		t.Line("and %s", mcptext.Plural(r.More, "more download"))
 	}
 }

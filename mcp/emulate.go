@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 )
 
 type resizeArgs struct {
@@ -35,11 +36,11 @@ func (a resizeArgs) run(ctx context.Context, p executor.Page) (resizeResult, err
 
 type resizeResult struct{ *executor.Viewport }
 
-func (r resizeResult) render(t *text) { t.viewport(*r.Viewport) }
+func (r resizeResult) Render(t *mcptext.Text) { renderViewport(t, *r.Viewport) }
 
-// viewport adds a line with the size of a viewport.
-func (t *text) viewport(v executor.Viewport) {
-	t.line("viewport %dx%d, device scale %.4g", v.Width, v.Height, v.Scale)
+// renderViewport adds a line with the size of a viewport.
+func renderViewport(t *mcptext.Text, v executor.Viewport) {
+	t.Line("viewport %dx%d, device scale %.4g", v.Width, v.Height, v.Scale)
 }
 
 type emulateArgs struct {
@@ -142,11 +143,11 @@ func (a emulateArgs) run(ctx context.Context, p executor.Page) (emulateResult, e
 
 type emulateResult struct{ *executor.Emulation }
 
-func (r emulateResult) render(t *text) {
-	var facts []own
-	add := func(name own, value string) {
+func (r emulateResult) Render(t *mcptext.Text) {
+	var facts []mcptext.Own
+	add := func(name mcptext.Own, value string) {
 		if value != "" {
-			facts = append(facts, name+" "+own(value))
+			facts = append(facts, name+" "+mcptext.Own(value))
 		}
 	}
 	add("device", string(r.Device))
@@ -162,22 +163,22 @@ func (r emulateResult) render(t *text) {
 		add("cpu", fmt.Sprintf("slower by %v", r.CPUThrottling))
 	}
 	if r.UserAgent != "" {
-		facts = append(facts, "userAgent "+quote(r.UserAgent, maxTitle))
+		facts = append(facts, "userAgent "+mcptext.Quote(r.UserAgent, mcptext.MaxTitle))
 	}
 	if g := r.Geolocation; g != nil {
 		add("geolocation", fmt.Sprintf("%v,%v", g.Latitude, g.Longitude))
 	}
 	for _, g := range r.Permissions {
-		facts = append(facts, "permission "+own(g.Permission)+" of "+address(g.Origin))
+		facts = append(facts, "permission "+mcptext.Own(g.Permission)+" of "+mcptext.Address(g.Origin))
 	}
 	for _, h := range r.Headers {
 		for _, name := range h.Names {
-			facts = append(facts, "header "+quote(name, maxName)+" to "+address(h.Origin))
+			facts = append(facts, "header "+mcptext.Quote(name, mcptext.MaxName)+" to "+mcptext.Address(h.Origin))
 		}
 	}
 	if len(facts) == 0 {
-		facts = []own{"nothing"}
+		facts = []mcptext.Own{"nothing"}
 	}
-	t.line("emulated: %s", join(facts))
-	t.viewport(r.Viewport)
+	t.Line("emulated: %s", mcptext.Join(facts))
+	renderViewport(t, r.Viewport)
 }

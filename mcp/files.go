@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 )
 
 // filesTools are the tools of [ToolsFiles].
@@ -35,11 +36,11 @@ func (a uploadArgs) run(ctx context.Context, p executor.Page) (uploadResult, err
 
 type uploadResult struct{ *executor.Upload }
 
-func (r uploadResult) render(t *text) {
+func (r uploadResult) Render(t *mcptext.Text) {
 	for _, f := range r.Files {
-		t.line("uploaded %s, %s", quote(f.Name, maxName), byteCount(f.Bytes))
+		t.Line("uploaded %s, %s", mcptext.Quote(f.Name, mcptext.MaxName), mcptext.ByteCount(f.Bytes))
 	}
-	t.changes(&r.Changes)
+	t.Changes(&r.Changes)
 }
 
 type savePDFArgs struct {
@@ -58,11 +59,11 @@ func (a savePDFArgs) run(ctx context.Context, p executor.Page) (pdfResult, error
 
 type pdfResult struct{ *executor.PDF }
 
-func (r pdfResult) render(t *text) {
-	t.line("saved %s", quote(r.Path, maxURL))
+func (r pdfResult) Render(t *mcptext.Text) {
+	t.Line("saved %s", mcptext.Quote(r.Path, mcptext.MaxURL))
 	if r.Pages > 0 {
-		t.line("%s, %s", byteCount(r.Bytes), plural(r.Pages, "page"))
+		t.Line("%s, %s", mcptext.ByteCount(r.Bytes), mcptext.Plural(r.Pages, "page"))
 	} else {
-		t.line("%s", byteCount(r.Bytes))
+		t.Line("%s", mcptext.ByteCount(r.Bytes))
 	}
 }

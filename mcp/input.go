@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 )
 
 // inputTools are the tools of [ToolsInput].
@@ -36,16 +37,16 @@ func (a dragArgs) run(ctx context.Context, p executor.Page) (dragResult, error) 
 
 type dragResult struct{ *executor.Drag }
 
-func (r dragResult) render(t *text) {
+func (r dragResult) Render(t *mcptext.Text) {
 	switch r.Drop {
 	case executor.DragAccepted:
-		t.line("ok: the page accepted the drop")
+		t.Line("ok: the page accepted the drop")
 	case executor.DragRejected:
-		t.line("drop rejected by the page")
+		t.Line("drop rejected by the page")
 	default:
-		t.line("ok: pointer drag; the page received the events")
+		t.Line("ok: pointer drag; the page received the events")
 	}
-	t.changes(&r.Changes)
+	t.Changes(&r.Changes)
 }
 
 type mouseArgs struct {

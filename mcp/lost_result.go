@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 )
 
 // maxLost bounds the results whose loss a session reports with one result.
@@ -93,7 +95,7 @@ func outcomeOf(res *sdk.CallToolResult) string {
 	if line == "" || strings.HasPrefix(line, "<page ") { // see fence
 		line = "it succeeded"
 	}
-	return oneLine(line)
+	return mcptext.OneLine(line)
 }
 
 // Write implements http.ResponseWriter.

@@ -98,7 +98,7 @@ func (s *toolSession) maskText(text string) string {
 	if masked == text {
 		return text
 	}
-	open, end := "<page "+s.fence.nonce+" ", "</page "+s.fence.nonce+">"
+	open, end := "<page "+s.fence.Nonce+" ", "</page "+s.fence.Nonce+">"
 	var b, pending strings.Builder
 	flush := func() {
 		b.WriteString(s.opts.Mask(pending.String()))

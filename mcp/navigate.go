@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 )
 
 type untilArg struct {
@@ -25,7 +26,7 @@ func (a navigateArgs) waitDescription() string { return loadDescription(a.URL) }
 // loadDescription describes the load of a URL. It names only the host.
 func loadDescription(raw string) string {
 	if u, err := url.Parse(raw); err == nil && u.Host != "" {
-		return "load of " + escapeURL(u.Host)
+		return "load of " + mcptext.EscapeURL(u.Host)
 	}
 	return "the page"
 }
@@ -77,16 +78,16 @@ type navigateResult struct {
 	requestedTab executor.TabID
 }
 
-func (r navigateResult) render(t *text) {
-	t.line("%s", urlAndTitle(r.URL, r.Title))
+func (r navigateResult) Render(t *mcptext.Text) {
+	t.Line("%s", mcptext.URLAndTitle(r.URL, r.Title))
 	if r.HTTPStatus != 0 {
-		t.line("HTTP %d", r.HTTPStatus)
+		t.Line("HTTP %d", r.HTTPStatus)
 	}
 	if r.TabID != r.requestedTab {
-		t.line("tab %s", r.TabID)
+		t.Line("tab %s", r.TabID)
 	}
-	t.note(r.Note)
-	t.obstacle(r.Obstacle)
+	t.Note(r.Note)
+	t.Obstacle(r.Obstacle)
 }
 
 type waitForArgs struct {
@@ -142,13 +143,13 @@ func (a waitForArgs) run(ctx context.Context, p executor.Page) (waitResult, erro
 
 type waitResult struct{ *executor.WaitResult }
 
-func (r waitResult) render(t *text) {
-	t.line("matched: %t after %d ms", r.Matched, r.Waited)
-	t.note(r.Note)
+func (r waitResult) Render(t *mcptext.Text) {
+	t.Line("matched: %t after %d ms", r.Matched, r.Waited)
+	t.Note(r.Note)
 	if r.Ref != "" {
-		t.line("ref %s", r.Ref)
+		t.Line("ref %s", r.Ref)
 	}
 	if len(r.Unmet) > 0 {
-		t.line("unmet: %s", own(oneLine(strings.Join(r.Unmet, ", "))))
+		t.Line("unmet: %s", mcptext.Own(mcptext.OneLine(strings.Join(r.Unmet, ", "))))
 	}
 }

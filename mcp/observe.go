@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -85,5 +86,5 @@ func callTarget(raw json.RawMessage) string {
 			parts = append(parts, part)
 		}
 	}
-	return pagetext.Truncate(oneLine(strings.Join(parts, " ")), maxCallTarget)
+	return pagetext.Truncate(mcptext.OneLine(strings.Join(parts, " ")), maxCallTarget)
 }

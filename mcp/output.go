@@ -10,6 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
@@ -67,43 +68,43 @@ func outputPathOf(args any) outputPath {
 
 // A savable result can be saved in a file.
 type savable interface {
-	result
+	mcptext.Result
 	// file returns the content of the file. It reports false if there is nothing to save; then the
 	// result is returned as without a file.
 	file(path outputPath) (fileContent, bool)
 	// warnings renders what the reader of the file must know, such as that the text is truncated.
-	warnings(*text)
+	warnings(*mcptext.Text)
 }
 
 // A fileContent is a result in the form in which it is saved.
 type fileContent struct {
 	data  []byte
-	ext   string // appended to a name without an extension
-	facts own    // for the text of the result, after the size
-	field string // of the structured result that the file replaces; may be empty
+	ext   string      // appended to a name without an extension
+	facts mcptext.Own // for the text of the result, after the size
+	field string      // of the structured result that the file replaces; may be empty
 }
 
 // pageFile returns the content of a file with page text: as in the text of a result, but without a
 // fence.
 func pageFile(content, ext, field string) fileContent {
-	return fileContent{data: []byte(clean(content)), ext: ext, field: field}
+	return fileContent{data: []byte(mcptext.Clean(content)), ext: ext, field: field}
 }
 
 // A fileResult is a result that was saved in a file.
 type fileResult struct {
 	of    savable
 	field string
-	facts own
+	facts mcptext.Own
 	path  string
 	bytes int64
 }
 
-func (r fileResult) render(t *text) {
-	facts := byteCount(r.bytes)
+func (r fileResult) Render(t *mcptext.Text) {
+	facts := mcptext.ByteCount(r.bytes)
 	if r.facts != "" {
 		facts += ", " + r.facts
 	}
-	t.line("saved %s, %s", quote(r.path, maxURL), facts)
+	t.Line("saved %s, %s", mcptext.Quote(r.path, mcptext.MaxURL), facts)
 	r.of.warnings(t)
 }
 
@@ -170,10 +171,10 @@ func (o *outputDir) open() error {
 func (o *outputDir) full() error {
 	if o.shared {
 		return executor.Errorf(executor.ErrBackpressure, "Omit file, and read less. The user can remove files, or allow more with Options.MaxOutputBytes.",
-			"the saved results of all sessions, such as those in %s, would exceed %s or %d files in total", o.path, byteCount(o.max), maxOutputFiles)
+			"the saved results of all sessions, such as those in %s, would exceed %s or %d files in total", o.path, mcptext.ByteCount(o.max), maxOutputFiles)
 	}
 	return executor.Errorf(executor.ErrBackpressure, "Omit file, and read less. A new session can save files again.",
-		"the saved results would exceed %s or %d files in total", byteCount(o.max), maxOutputFiles)
+		"the saved results would exceed %s or %d files in total", mcptext.ByteCount(o.max), maxOutputFiles)
 }
 
 // save saves a file. open must have succeeded.
@@ -221,7 +222,7 @@ func (o *outputDir) close() {
 
 // saveResult saves the result of a call in the file at path, and returns the result that names the
 // file.
-func (s *toolSession) saveResult(path outputPath, out result) (result, error) {
+func (s *toolSession) saveResult(path outputPath, out mcptext.Result) (mcptext.Result, error) {
 	of, ok := out.(savable)
 	if !ok || path == "" {
 		return out, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -92,7 +93,7 @@ func TestResultsInFiles(t *testing.T) {
 			cs, dir := connectWithOutput(t, canned(&rec), Options{Structured: structured})
 			res := callTool(t, cs, c.tool, c.args)
 			path := filepath.Join(dir, filepath.FromSlash(c.name))
-			start := "saved " + string(quote(path, maxURL)) + ", "
+			start := "saved " + string(mcptext.Quote(path, mcptext.MaxURL)) + ", "
 			text := textOf(res)
 			if res.IsError || len(res.Content) != 1 || !strings.HasPrefix(text, start) || !strings.HasSuffix(text, c.line) || c.content != "" && text != start+c.line {
 				t.Errorf("%s %s: %d blocks: %s, want %s%s", c.tool, c.args, len(res.Content), text, start, c.line)

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -50,35 +51,35 @@ type snapshotResult struct {
 	args snapshotArgs
 }
 
-func (r snapshotResult) render(t *text) {
+func (r snapshotResult) Render(t *mcptext.Text) {
 	r.renderPage(t)
 	switch {
 	case r.args.Diff:
-		t.content(r.Origin, r.Text, "no visible change")
+		t.Content(r.Origin, r.Text, "no visible change")
 		return
 	case r.noMatch():
-		t.line("no line matches find")
+		t.Line("no line matches find")
 		r.renderUnsearched(t)
 		return
 	case r.pastEnd():
-		t.line("offset %d is past the end (%s in total)", r.args.Offset, plural(r.Elements, "line"))
+		t.Line("offset %d is past the end (%s in total)", r.args.Offset, mcptext.Plural(r.Elements, "line"))
 		return
 	}
-	otherwise := own("nothing to show")
+	otherwise := mcptext.Own("nothing to show")
 	if r.Omitted > 0 {
 		otherwise = "maxChars is too small for one line"
 	}
-	t.content(r.Origin, r.Text, otherwise)
+	t.Content(r.Origin, r.Text, otherwise)
 	r.renderOmitted(t)
 }
 
 func (r snapshotResult) file(outputPath) (fileContent, bool) {
 	c := pageFile(r.Text, ".txt", "text")
-	c.facts = plural(strings.Count(r.Text, "\n"), "line")
+	c.facts = mcptext.Plural(strings.Count(r.Text, "\n"), "line")
 	return c, !r.noMatch() && !r.pastEnd()
 }
 
-func (r snapshotResult) warnings(t *text) {
+func (r snapshotResult) warnings(t *mcptext.Text) {
 	r.renderPage(t)
 	if !r.args.Diff {
 		r.renderOmitted(t)
@@ -94,16 +95,16 @@ func (r snapshotResult) pastEnd() bool {
 }
 
 // renderPage adds lines about the page as a whole.
-func (r snapshotResult) renderPage(t *text) {
-	t.obstacle(r.Obstacle)
-	t.note(r.Note)
+func (r snapshotResult) renderPage(t *mcptext.Text) {
+	t.Obstacle(r.Obstacle)
+	t.Note(r.Note)
 	if r.MissingFrames > 0 {
-		t.line("missing: %s that could not be read; read a part of the page with ref or selector", plural(r.MissingFrames, "frame"))
+		t.Line("missing: %s that could not be read; read a part of the page with ref or selector", mcptext.Plural(r.MissingFrames, "frame"))
 	}
 }
 
 // renderOmitted adds lines about what the outline omits.
-func (r snapshotResult) renderOmitted(t *text) {
+func (r snapshotResult) renderOmitted(t *mcptext.Text) {
 	omitted := r.Omitted
 	if r.args.Offset > 0 { // lines before the offset do not count
 		omitted = 0
@@ -112,21 +113,21 @@ func (r snapshotResult) renderOmitted(t *text) {
 		}
 	}
 	if omitted > 0 {
-		more := own("narrow it with ref, selector or find")
+		more := mcptext.Own("narrow it with ref, selector or find")
 		if r.Offset > 0 {
-			more = ownf("continue with offset %d, or %s", r.Offset, more)
+			more = mcptext.Ownf("continue with offset %d, or %s", r.Offset, more)
 		}
-		t.line("truncated: %d of %s omitted; %s", omitted, plural(r.Elements, "line"), more)
+		t.Line("truncated: %d of %s omitted; %s", omitted, mcptext.Plural(r.Elements, "line"), more)
 	}
 	if r.Cut > 0 {
-		t.line("truncated: %s with part of a long text; to read all of it, pass its ref or a selector and a larger maxChars", plural(r.Cut, "line"))
+		t.Line("truncated: %s with part of a long text; to read all of it, pass its ref or a selector and a larger maxChars", mcptext.Plural(r.Cut, "line"))
 	}
 	r.renderUnsearched(t)
 }
 
-func (r snapshotResult) renderUnsearched(t *text) {
+func (r snapshotResult) renderUnsearched(t *mcptext.Text) {
 	if r.Unsearched > 0 {
-		t.line("not searched in full: %s with more text than find reads; give a selector or ref to get_text", plural(r.Unsearched, "line"))
+		t.Line("not searched in full: %s with more text than find reads; give a selector or ref to get_text", mcptext.Plural(r.Unsearched, "line"))
 	}
 }
 
@@ -143,21 +144,12 @@ func (a getTextArgs) run(ctx context.Context, p executor.Page) (textResult, erro
 
 type textResult struct{ *executor.Text }
 
-func (r textResult) render(t *text) {
-	t.note(r.Note)
-	t.content(r.Origin, r.Text.Content, "no text")
+func (r textResult) Render(t *mcptext.Text) {
+	t.Note(r.Note)
+	t.Content(r.Origin, r.Text.Content, "no text")
 	if r.Truncated {
-		t.line("truncated: %d characters in total; increase maxChars or pass selector or ref", r.Chars)
+		t.Line("truncated: %d characters in total; increase maxChars or pass selector or ref", r.Chars)
 	}
-}
-
-// content adds page text, or otherwise if there is none.
-func (t *text) content(origin, content string, otherwise own) {
-	if strings.TrimSpace(content) == "" {
-		t.line("%s", otherwise)
-		return
-	}
-	t.page(origin, content)
 }
 
 type getHTMLArgs struct {
@@ -183,11 +175,11 @@ type htmlResult struct {
 	args getHTMLArgs
 }
 
-func (r htmlResult) render(t *text) {
-	if t.pastEnd(r.args.offsetArg, r.Chars) {
+func (r htmlResult) Render(t *mcptext.Text) {
+	if renderPastEnd(t, r.args.offsetArg, r.Chars) {
 		return
 	}
-	t.content(r.Origin, r.HTML.Content, "no HTML")
+	t.Content(r.Origin, r.HTML.Content, "no HTML")
 	r.warnings(t)
 }
 
@@ -195,16 +187,16 @@ func (r htmlResult) file(outputPath) (fileContent, bool) {
 	return pageFile(r.HTML.Content, ".html", "html"), !r.args.pastEnd(r.Chars)
 }
 
-func (r htmlResult) warnings(t *text) {
-	t.note(r.Note)
+func (r htmlResult) warnings(t *mcptext.Text) {
+	t.Note(r.Note)
 	if r.Shortened > 0 {
-		t.line("shortened: %s (data: URLs, coordinates of drawings); file saves everything", plural(r.Shortened, "value"))
+		t.Line("shortened: %s (data: URLs, coordinates of drawings); file saves everything", mcptext.Plural(r.Shortened, "value"))
 	}
 	switch {
 	case r.Offset > 0:
-		t.line("truncated: %d characters in total; continue with offset %d, or pass selector or ref", r.Chars, r.Offset)
+		t.Line("truncated: %d characters in total; continue with offset %d, or pass selector or ref", r.Chars, r.Offset)
 	case r.Truncated:
-		t.line("truncated: %d characters in total; pass selector or ref", r.Chars)
+		t.Line("truncated: %d characters in total; pass selector or ref", r.Chars)
 	}
 }
 
@@ -229,15 +221,15 @@ type markdownResult struct {
 	args markdownArgs
 }
 
-func (r markdownResult) render(t *text) {
-	t.obstacle(r.Obstacle)
+func (r markdownResult) Render(t *mcptext.Text) {
+	t.Obstacle(r.Obstacle)
 	if r.Title != "" {
-		t.line("title %s", quote(r.Title, maxTitle))
+		t.Line("title %s", mcptext.Quote(r.Title, mcptext.MaxTitle))
 	}
-	if t.pastEnd(r.args.offsetArg, r.Chars) {
+	if renderPastEnd(t, r.args.offsetArg, r.Chars) {
 		return
 	}
-	t.content(r.Origin, r.Markdown.Content, "no text")
+	t.Content(r.Origin, r.Markdown.Content, "no text")
 	r.renderExtent(t)
 }
 
@@ -245,20 +237,20 @@ func (r markdownResult) file(outputPath) (fileContent, bool) {
 	return pageFile(r.Markdown.Content, ".md", "markdown"), !r.args.pastEnd(r.Chars)
 }
 
-func (r markdownResult) warnings(t *text) {
-	t.obstacle(r.Obstacle)
+func (r markdownResult) warnings(t *mcptext.Text) {
+	t.Obstacle(r.Obstacle)
 	r.renderExtent(t)
 }
 
 // renderExtent adds lines about the part of the page that the markdown contains.
-func (r markdownResult) renderExtent(t *text) {
+func (r markdownResult) renderExtent(t *mcptext.Text) {
 	if r.WholePage && r.args.Selector == "" {
-		t.line("no main content found: this is the whole page")
+		t.Line("no main content found: this is the whole page")
 	}
 	if r.Offset > 0 {
-		t.line("truncated: %d characters in total; continue with offset %d", r.Chars, r.Offset)
+		t.Line("truncated: %d characters in total; continue with offset %d", r.Chars, r.Offset)
 	} else if r.Truncated {
-		t.line("truncated: %d characters in total", r.Chars)
+		t.Line("truncated: %d characters in total", r.Chars)
 	}
 }
 
@@ -290,27 +282,27 @@ type linksResult struct {
 	limit int
 }
 
-func (r linksResult) render(t *text) {
+func (r linksResult) Render(t *mcptext.Text) {
 	if len(r.Links.Items) == 0 {
-		t.line("no links")
+		t.Line("no links")
 		return
 	}
 	var b strings.Builder
 	listed := 0
 	for _, l := range r.Links.Items {
-		line := string(l.Ref) + " " + string(quote(l.Text, maxTitle)) + " " + escapeURL(linkURL(l.Href)) + "\n"
+		line := string(l.Ref) + " " + string(mcptext.Quote(l.Text, mcptext.MaxTitle)) + " " + mcptext.EscapeURL(linkURL(l.Href)) + "\n"
 		if listed > 0 && r.limit <= 0 && b.Len()+len(line) > executor.DefaultMaxChars {
 			break
 		}
 		b.WriteString(line)
 		listed++
 	}
-	t.page(r.Origin, b.String())
+	t.Page(r.Origin, b.String())
 	switch {
 	case listed < len(r.Links.Items):
-		t.line("%d of %s, the rest is omitted for length: narrow with selector or include, or pass a limit", listed, plural(r.Total, "link"))
+		t.Line("%d of %s, the rest is omitted for length: narrow with selector or include, or pass a limit", listed, mcptext.Plural(r.Total, "link"))
 	case r.Truncated:
-		t.line("%d of %s: narrow with include or increase limit", listed, plural(r.Total, "link"))
+		t.Line("%d of %s: narrow with include or increase limit", listed, mcptext.Plural(r.Total, "link"))
 	}
 }
 
@@ -351,30 +343,30 @@ const (
 	maxEvalText = executor.DefaultMaxChars
 )
 
-func (r evalResult) render(t *text) {
+func (r evalResult) Render(t *mcptext.Text) {
 	value, isString := valueText(r.Value)
 	size := utf8.RuneCountInString(value)
 	switch {
 	case !r.OK:
 		// The first line is the error, the others are its stack.
 		what, _, _ := strings.Cut(r.Error, "\n")
-		t.line("exception: %s", quote(what, maxPageMessage))
+		t.Line("exception: %s", mcptext.Quote(what, mcptext.MaxPageMessage))
 	case value == "" && !isString:
-		t.line("%s", own(cmp.Or(r.Type, "undefined")))
+		t.Line("%s", mcptext.Own(cmp.Or(r.Type, "undefined")))
 	case r.Type == "number" || r.Type == "boolean" || r.Type == "null":
-		t.line("%s", own(value))
+		t.Line("%s", mcptext.Own(value))
 	case isString && !r.Truncated && len(value) <= maxInlineValue && !strings.ContainsAny(value, "\"\\\n\t"):
 		if r.Type == "string" {
-			t.line("%s", quote(value, maxInlineValue))
+			t.Line("%s", mcptext.Quote(value, maxInlineValue))
 		} else { // the text of a value that is not a string
-			t.line("%s %s", own(cmp.Or(r.Type, "value")), quote(value, maxInlineValue))
+			t.Line("%s %s", mcptext.Own(cmp.Or(r.Type, "value")), mcptext.Quote(value, maxInlineValue))
 		}
 	default:
-		t.line("%s", own(cmp.Or(r.Type, "value")))
-		t.page(r.Origin, pagetext.First(value, maxEvalText))
+		t.Line("%s", mcptext.Own(cmp.Or(r.Type, "value")))
+		t.Page(r.Origin, pagetext.First(value, maxEvalText))
 	}
 	if size > maxEvalText && !r.Truncated {
-		t.line("truncated: %d characters in total; return a part of it, such as a slice", size)
+		t.Line("truncated: %d characters in total; return a part of it, such as a slice", size)
 	}
 	r.warnings(t)
 }
@@ -383,17 +375,17 @@ func (r evalResult) file(name outputPath) (fileContent, bool) {
 	value, isString := valueText(r.Value)
 	c := fileContent{data: []byte(value), ext: ".json", field: "value"}
 	if ext := path.Ext(string(name)); isString && (ext == "" || strings.EqualFold(ext, ".json")) {
-		c.data = cleanJSON(r.Value)
+		c.data = mcptext.CleanJSON(r.Value)
 	}
 	return c, r.OK && len(r.Value) > 0
 }
 
-func (r evalResult) warnings(t *text) {
+func (r evalResult) warnings(t *mcptext.Text) {
 	if r.Truncated {
-		t.line("truncated: the value exceeds %d bytes; return a part of it, such as a slice", executor.MaxEvalBytes)
+		t.Line("truncated: the value exceeds %d bytes; return a part of it, such as a slice", executor.MaxEvalBytes)
 	}
 	for _, d := range r.Dialogs {
-		t.line("dialog opened: %s", quote(d, maxPageMessage))
+		t.Line("dialog opened: %s", mcptext.Quote(d, mcptext.MaxPageMessage))
 	}
 }
 
@@ -401,7 +393,7 @@ func (r evalResult) warnings(t *text) {
 // values with as few escapes as possible.
 func valueText(value executor.RawJSON) (text string, isString bool) {
 	if len(value) > 0 && value[0] == '"' && json.Unmarshal(value, &text) == nil {
-		return clean(text), true
+		return mcptext.Clean(text), true
 	}
-	return string(cleanJSON(value)), false
+	return string(mcptext.CleanJSON(value)), false
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 )
 
 // A toolResponse is the body of the response to a call that succeeded.
@@ -147,7 +148,7 @@ func respondError(w http.ResponseWriter, m errorMeta, note string) {
 
 // rejectRequest answers a request that is not a call. No tool runs.
 func rejectRequest(w http.ResponseWriter, status int, message, hint string) {
-	writeJSON(w, status, errorResponse{Error: errorMeta{Code: executor.ErrBadArgs, Message: oneLine(message), Hint: hint}})
+	writeJSON(w, status, errorResponse{Error: errorMeta{Code: executor.ErrBadArgs, Message: mcptext.OneLine(message), Hint: hint}})
 }
 
 // writeJSON writes a response and sends it, which fails only if the client has disconnected.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/script"
 )
 
@@ -130,24 +131,24 @@ func (r scriptResult) images() []sdk.Content { return r.imageBlocks }
 // text of any page that the script read.
 const scriptOrigin = "script"
 
-func (r scriptResult) render(t *text) {
-	after := own(" after ") + plural(r.Calls, "call")
+func (r scriptResult) Render(t *mcptext.Text) {
+	after := mcptext.Own(" after ") + mcptext.Plural(r.Calls, "call")
 	if r.OK {
-		t.line("ok%s", after)
+		t.Line("ok%s", after)
 	} else {
-		where := own("")
+		where := mcptext.Own("")
 		if r.Line > 0 {
-			where = ownf(" in line %d", r.Line)
+			where = mcptext.Ownf(" in line %d", r.Line)
 		}
-		t.line("the script ended early%s%s: %s", where, after, quote(r.Error, maxErrorText))
+		t.Line("the script ended early%s%s: %s", where, after, mcptext.Quote(r.Error, mcptext.MaxErrorText))
 	}
 	for _, note := range r.Notes {
-		t.note(note)
+		t.Note(note)
 	}
 	if output := strings.TrimSpace(r.Output + "\n" + r.Value); output != "" {
-		t.page(scriptOrigin, output)
+		t.Page(scriptOrigin, output)
 	}
 	if r.Truncated {
-		t.line("truncated: increase maxChars or print less")
+		t.Line("truncated: increase maxChars or print less")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 )
 
 type screenshotArgs struct {
@@ -76,7 +77,7 @@ var imageFormats = map[string]executor.ImageFormat{
 func (a screenshotArgs) extension() string { return strings.ToLower(path.Ext(string(a.File))) }
 
 // what names what the screenshot shows.
-func (a screenshotArgs) what() own {
+func (a screenshotArgs) what() mcptext.Own {
 	switch {
 	case !a.target().IsZero():
 		return "element"
@@ -145,35 +146,37 @@ func (r screenshotResult) images() []sdk.Content {
 	return []sdk.Content{&sdk.ImageContent{Data: r.Data, MIMEType: r.MIMEType}}
 }
 
-func (r screenshotResult) render(t *text) {
-	t.line("%s", r.size())
+func (r screenshotResult) Render(t *mcptext.Text) {
+	t.Line("%s", r.size())
 	r.warnings(t)
 }
 
-func (r screenshotResult) size() own { return ownf("%d x %d pixels", r.Width, r.Height) }
+func (r screenshotResult) size() mcptext.Own {
+	return mcptext.Ownf("%d x %d pixels", r.Width, r.Height)
+}
 
 func (r screenshotResult) file(outputPath) (fileContent, bool) {
 	return fileContent{data: r.Data, ext: "." + path.Base(r.MIMEType), facts: r.size()}, true
 }
 
-func (r screenshotResult) warnings(t *text) {
-	t.note(r.Note)
+func (r screenshotResult) warnings(t *mcptext.Text) {
+	t.Note(r.Note)
 	if r.Scale > 0 {
-		t.line("scaled to %.3g: it shows %.0f CSS pixels in width", r.Scale, float64(r.Width)/r.Scale)
+		t.Line("scaled to %.3g: it shows %.0f CSS pixels in width", r.Scale, float64(r.Width)/r.Scale)
 	}
 	if r.replaced > 0 {
-		t.line("a JPEG of quality %d, because the image would exceed %s in base64", r.replaced, byteCount(maxImageBytes))
+		t.Line("a JPEG of quality %d, because the image would exceed %s in base64", r.replaced, mcptext.ByteCount(maxImageBytes))
 	}
 	if !r.Truncated {
 		return
 	}
 	if r.FullHeight <= r.Height {
-		t.line("truncated: the %s is wider", r.args.what())
+		t.Line("truncated: the %s is wider", r.args.what())
 		return
 	}
-	next := own("")
+	next := mcptext.Own("")
 	if c := r.NextClip; c != nil {
-		next = ownf("; for the next part, pass clip [%v,%v,%v,%v]", c.X, c.Y, c.Width, c.Height)
+		next = mcptext.Ownf("; for the next part, pass clip [%v,%v,%v,%v]", c.X, c.Y, c.Width, c.Height)
 	}
-	t.line("truncated: the %s is %d pixels high%s", r.args.what(), r.FullHeight, next)
+	t.Line("truncated: the %s is %d pixels high%s", r.args.what(), r.FullHeight, next)
 }

@@ -26,6 +26,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 )
 
 //go:generate go test -run ^TestGenerated$ -count=1 . -update
@@ -225,7 +226,7 @@ func (s *Server) session(ex executor.Executor) *toolSession {
 		ex:     ex,
 		opts:   &s.opts,
 		tools:  s.tools,
-		fence:  newFence(s.opts.Nonce),
+		fence:  mcptext.NewFence(s.opts.Nonce),
 		audit:  newAuditor(s.opts.Audit),
 		calls:  newCallLimit(s.opts.CallsPerMinute),
 		output: newOutputDir(&s.opts),

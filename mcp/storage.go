@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 )
 
 // storageTools are the tools of [ToolsStorage]. cookies and storage access only the site of the
@@ -96,11 +97,11 @@ type cookiesResult struct {
 	args cookiesArgs
 }
 
-func (r cookiesResult) render(t *text) {
+func (r cookiesResult) Render(t *mcptext.Text) {
 	if r.args.Action != "get" {
-		t.line("%s %s of %s", pastTense(r.args.Action), plural(r.Count, "cookie"), address(r.Origin))
+		t.Line("%s %s of %s", pastTense(r.args.Action), mcptext.Plural(r.Count, "cookie"), mcptext.Address(r.Origin))
 		if r.Skipped > 0 {
-			t.line("skipped %s: domain not allowed by policy", plural(r.Skipped, "cookie"))
+			t.Line("skipped %s: domain not allowed by policy", mcptext.Plural(r.Skipped, "cookie"))
 		}
 		return
 	}
@@ -108,26 +109,26 @@ func (r cookiesResult) render(t *text) {
 	for _, c := range r.Cookies {
 		lines = append(lines, cookieLine(c, r.args.Values))
 	}
-	t.storageList(r.Origin, lines, "cookie", r.Total, r.After)
+	renderStorageList(t, r.Origin, lines, "cookie", r.Total, r.After)
 }
 
 // cookieLine returns the line for one cookie.
 func cookieLine(c executor.Cookie, values bool) string {
-	facts := []string{fmt.Sprintf("%s %s%s, %s", quote(c.Name, maxStoredText), escapeURL(c.Domain), escapeURL(c.Path), byteCount(c.Bytes))}
+	facts := []string{fmt.Sprintf("%s %s%s, %s", mcptext.Quote(c.Name, maxStoredText), mcptext.EscapeURL(c.Domain), mcptext.EscapeURL(c.Path), mcptext.ByteCount(c.Bytes))}
 	if c.Expires != 0 {
 		facts = append(facts, "expires "+time.Unix(c.Expires, 0).UTC().Format(time.RFC3339))
 	}
 	for _, flag := range []struct {
 		set  bool
 		name string
-	}{{c.HTTPOnly, "HttpOnly"}, {c.Secure, "Secure"}, {c.SameSite != "", "SameSite=" + string(c.SameSite)}, {c.Partition != "", "under " + escapeURL(c.Partition)}} {
+	}{{c.HTTPOnly, "HttpOnly"}, {c.Secure, "Secure"}, {c.SameSite != "", "SameSite=" + string(c.SameSite)}, {c.Partition != "", "under " + mcptext.EscapeURL(c.Partition)}} {
 		if flag.set {
 			facts = append(facts, flag.name)
 		}
 	}
 	line := strings.Join(facts, ", ")
 	if values {
-		line += ": " + string(quote(c.Value, maxStoredText))
+		line += ": " + string(mcptext.Quote(c.Value, maxStoredText))
 	}
 	return line
 }
@@ -196,27 +197,27 @@ type storageResult struct {
 	args storageArgs
 }
 
-func (r storageResult) render(t *text) {
+func (r storageResult) Render(t *mcptext.Text) {
 	if r.args.Action != "get" {
-		t.line("%s %s of %s", pastTense(r.args.Action), plural(r.Count, "item"), address(r.Origin))
+		t.Line("%s %s of %s", pastTense(r.args.Action), mcptext.Plural(r.Count, "item"), mcptext.Address(r.Origin))
 		return
 	}
 	var lines []string
 	for _, item := range r.Items {
-		line := fmt.Sprintf("%s, %d characters", quote(item.Key, maxStoredText), item.Chars)
+		line := fmt.Sprintf("%s, %d characters", mcptext.Quote(item.Key, maxStoredText), item.Chars)
 		if r.args.Values {
-			line += ": " + string(quote(item.Value, maxStoredText))
+			line += ": " + string(mcptext.Quote(item.Value, maxStoredText))
 		}
 		if item.Truncated {
 			line += " (truncated; increase maxChars)"
 		}
 		lines = append(lines, line)
 	}
-	t.storageList(r.Origin, lines, "item", r.Total, r.After)
+	renderStorageList(t, r.Origin, lines, "item", r.Total, r.After)
 }
 
 // pastTense returns the past tense of an action.
-func pastTense(action string) own {
+func pastTense(action string) mcptext.Own {
 	switch action {
 	case "set":
 		return "set"
@@ -232,16 +233,16 @@ func pastTense(action string) own {
 // limits the total length.
 const maxStoredText = 1_000_000
 
-// storageList adds the lines of a list of cookies or items, and how to continue the list. Page text
-// in the lines must be quoted.
-func (t *text) storageList(origin string, lines []string, noun own, total int, after string) {
+// renderStorageList adds the lines of a list of cookies or items, and how to continue the list. Page
+// text in the lines must be quoted.
+func renderStorageList(t *mcptext.Text, origin string, lines []string, noun mcptext.Own, total int, after string) {
 	if len(lines) == 0 {
-		t.line("no %s of %s are listed", noun+"s", address(origin))
+		t.Line("no %s of %s are listed", noun+"s", mcptext.Address(origin))
 		return
 	}
-	t.page(origin, strings.Join(lines, "\n"))
+	t.Page(origin, strings.Join(lines, "\n"))
 	if after != "" {
-		t.line("truncated: %d of %s listed; continue with after %s, or increase maxChars", len(lines), plural(total, noun), quote(after, maxStoredText))
+		t.Line("truncated: %d of %s listed; continue with after %s, or increase maxChars", len(lines), mcptext.Plural(total, noun), mcptext.Quote(after, maxStoredText))
 	}
 }
 
@@ -267,15 +268,15 @@ type stateResult struct {
 	done string
 }
 
-func (r stateResult) render(t *text) {
-	t.line("%s %s: %s, and %s of local storage", own(r.done), quote(r.File, maxName), plural(r.Cookies, "cookie"), plural(r.Items, "item"))
+func (r stateResult) Render(t *mcptext.Text) {
+	t.Line("%s %s: %s, and %s of local storage", mcptext.Own(r.done), mcptext.Quote(r.File, mcptext.MaxName), mcptext.Plural(r.Cookies, "cookie"), mcptext.Plural(r.Items, "item"))
 	for _, origin := range r.Origins {
-		t.line("storage of %s", address(origin))
+		t.Line("storage of %s", mcptext.Address(origin))
 	}
 	if r.DeniedCookies+r.DeniedOrigins > 0 {
-		t.line("skipped, not allowed by policy: %s, %s", plural(r.DeniedCookies, "cookie"), plural(r.DeniedOrigins, "origin"))
+		t.Line("skipped, not allowed by policy: %s, %s", mcptext.Plural(r.DeniedCookies, "cookie"), mcptext.Plural(r.DeniedOrigins, "origin"))
 	}
 	if r.InvalidCookies > 0 {
-		t.line("skipped, expired or rejected by the browser: %s", plural(r.InvalidCookies, "cookie"))
+		t.Line("skipped, expired or rejected by the browser: %s", mcptext.Plural(r.InvalidCookies, "cookie"))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/urlglob"
 )
 
@@ -19,21 +20,21 @@ func (s *toolSession) tabsList(ctx context.Context, _ tabsListArgs) (tabsResult,
 	return tabsResult{nonNil(tabs)}, err
 }
 
-func (r tabsResult) render(t *text) {
+func (r tabsResult) Render(t *mcptext.Text) {
 	if len(r.Tabs) == 0 {
-		t.line("no tabs are open")
+		t.Line("no tabs are open")
 	}
 	for _, tab := range r.Tabs {
-		t.tab(tab)
-		t.note(tab.Note)
+		t.Tab(tab)
+		t.Note(tab.Note)
 	}
 }
 
 type tabResult struct{ *executor.Tab }
 
-func (r tabResult) render(t *text) {
-	t.tab(*r.Tab)
-	t.note(r.Note)
+func (r tabResult) Render(t *mcptext.Text) {
+	t.Tab(*r.Tab)
+	t.Note(r.Note)
 }
 
 // findTab returns the tab with an id, or the one that a call without an id uses. It returns the zero
@@ -138,10 +139,10 @@ func (a tabCloseArgs) run(ctx context.Context, p executor.Page) (closedResult, e
 	return closedResult{closed}, err
 }
 
-func (r closedResult) render(t *text) {
+func (r closedResult) Render(t *mcptext.Text) {
 	if r.Released {
-		t.line("detached %s; it belongs to the user and stays open", r.Tab)
+		t.Line("detached %s; it belongs to the user and stays open", r.Tab)
 		return
 	}
-	t.line("closed %s", r.Tab)
+	t.Line("closed %s", r.Tab)
 }

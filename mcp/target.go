@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 )
 
 // tabArg is the argument tabId of tools that work on a tab.
@@ -63,12 +64,12 @@ type offsetArg struct {
 // pastEnd reports whether a text of so many characters has none at the offset.
 func (a offsetArg) pastEnd(chars int) bool { return a.Offset > 0 && a.Offset >= chars }
 
-// pastEnd adds a line if a text of so many characters has none at the offset. It reports whether it
-// does.
-func (t *text) pastEnd(a offsetArg, chars int) bool {
+// renderPastEnd adds a line if a text of so many characters has none at the offset. It reports
+// whether it does.
+func renderPastEnd(t *mcptext.Text, a offsetArg, chars int) bool {
 	past := a.pastEnd(chars)
 	if past {
-		t.line("offset %d is past the end (%s in total)", a.Offset, plural(chars, "character"))
+		t.Line("offset %d is past the end (%s in total)", a.Offset, mcptext.Plural(chars, "character"))
 	}
 	return past
 }

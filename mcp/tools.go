@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -49,17 +50,11 @@ type tool struct {
 	result reflect.Type
 
 	decode func(json.RawMessage) (any, error)
-	run    func(s *toolSession, ctx context.Context, args any) (result, error)
-}
-
-// A result is the result of a handler. It renders itself as text for a model. Its JSON encoding is
-// the structured content.
-type result interface {
-	render(*text)
+	run    func(s *toolSession, ctx context.Context, args any) (mcptext.Result, error)
 }
 
 // def returns a tool with handler h, whose arguments are decoded into A.
-func def[A any, R result](name string, k kind, h func(*toolSession, context.Context, A) (R, error), desc string) tool {
+func def[A any, R mcptext.Result](name string, k kind, h func(*toolSession, context.Context, A) (R, error), desc string) tool {
 	return tool{
 		name: name, kind: k, desc: desc,
 		args: reflect.TypeFor[A](), result: reflect.TypeFor[R](),
@@ -68,14 +63,14 @@ func def[A any, R result](name string, k kind, h func(*toolSession, context.Cont
 			err := decode(name, raw, &args)
 			return args, err
 		},
-		run: func(s *toolSession, ctx context.Context, args any) (result, error) {
+		run: func(s *toolSession, ctx context.Context, args any) (mcptext.Result, error) {
 			return h(s, ctx, args.(A))
 		},
 	}
 }
 
 // onPage returns a tool that works on the page of one tab, which A names.
-func onPage[A interface{ tabID() executor.TabID }, R result](name string, k kind, run func(A, context.Context, executor.Page) (R, error), desc string) tool {
+func onPage[A interface{ tabID() executor.TabID }, R mcptext.Result](name string, k kind, run func(A, context.Context, executor.Page) (R, error), desc string) tool {
 	return def(name, k, func(s *toolSession, ctx context.Context, args A) (R, error) {
 		p, err := s.ex.Page(ctx, args.tabID())
 		if err != nil {
@@ -138,4 +133,12 @@ func (t *tool) describe(structured bool) *sdk.Tool {
 		d.OutputSchema = json.RawMessage(outputSchema(t.result))
 	}
 	return d
+}
+
+// nonNil returns s, or an empty slice if s is nil, because JSON encodes nil as null.
+func nonNil[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
 }

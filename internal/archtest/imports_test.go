@@ -25,6 +25,7 @@ var layers = [][]string{
 	{"internal/agentcmd", "internal/auditcmd", "internal/cdpendpoint", "internal/dashboardcmd", "internal/extinstall", "internal/profilecmd", "internal/secretcmd"},
 	{"internal/cli"},
 	{"mcp/...", "internal/server", "internal/dashboard", "internal/namedbrowser", "internal/profilelease", "internal/sessiondir", "internal/sidepanel"},
+	{"internal/mcptext"},
 	{"relay", "ownchrome", "internal/testing/cdpsuite"},
 	{"internal/leaktest/..."},
 	{"policy/..."},
@@ -52,6 +53,9 @@ var program = []string{
 	"cmd/chrome-mcp", "internal/agentcmd", "internal/auditcmd", "internal/cdpendpoint", "internal/cli", "internal/client", "internal/compose", "internal/dashboardcmd", "internal/doctor",
 	"internal/extinstall", "internal/nativehost", "internal/profilecmd", "internal/readcmd", "internal/secretcmd", "internal/serve", "internal/setupcmd", "internal/skillcmd",
 }
+
+// served lists the packages below mcp that serve tools. Like mcp, they name tools and arguments.
+var served = []string{"internal/mcptext"}
 
 // exempt packages contain tests or generators, and belong to no layer.
 var exempt = []string{"internal/archtest", "internal/deeptest", "internal/landing", "internal/mutation", "internal/gen"}

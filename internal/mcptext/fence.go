@@ -1,4 +1,4 @@
-package mcp
+package mcptext
 
 import (
 	"bytes"
@@ -14,37 +14,37 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// A fence marks text that comes from a page with a nonce of the session. A page cannot close the
+// A Fence marks text that comes from a page with a nonce of the session. A page cannot close the
 // fence early and pass off its text as text of the server.
-type fence struct{ nonce string }
+type Fence struct{ Nonce string }
 
 // nonceLen is the length of a nonce, in characters of 5 bits. A nonce need not be unguessable,
 // because a text is never fenced with a nonce that it contains.
 const nonceLen = 6
 
-// newFence returns a fence with the given nonce, or a random one.
-func newFence(nonce string) fence {
+// NewFence returns a fence with the given nonce, or a random one.
+func NewFence(nonce string) Fence {
 	if nonce == "" {
 		nonce = strings.ToLower(rand.Text()[:nonceLen])
 	}
-	return fence{nonce}
+	return Fence{nonce}
 }
 
-// wrap returns text, cleaned, between two marker lines. The first names the origin of the text. The
+// Wrap returns text, cleaned, between two marker lines. The first names the origin of the text. The
 // nonce in the markers does not occur in the text.
-func (f fence) wrap(origin, text string) string {
-	text = strings.TrimRight(clean(text), "\n")
+func (f Fence) Wrap(origin, text string) string {
+	text = strings.TrimRight(Clean(text), "\n")
 	nonce := f.nonceNotIn(text)
 	if origin == "" {
 		origin = "blank"
 	}
-	return fmt.Sprintf("<page %s %s>\n%s\n</page %s>", nonce, escapeURL(pagetext.Truncate(origin, maxURL)), text, nonce)
+	return fmt.Sprintf("<page %s %s>\n%s\n</page %s>", nonce, EscapeURL(pagetext.Truncate(origin, MaxURL)), text, nonce)
 }
 
 // nonceNotIn returns the session's nonce, or a derived one if text contains it. The comparison
 // ignores case.
-func (f fence) nonceNotIn(text string) string {
-	nonce, folded := f.nonce, strings.ToLower(text)
+func (f Fence) nonceNotIn(text string) string {
+	nonce, folded := f.Nonce, strings.ToLower(text)
 	for strings.Contains(folded, nonce) {
 		sum := sha256.Sum256([]byte(nonce + text))
 		nonce = strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:nonceLen]
@@ -52,9 +52,9 @@ func (f fence) nonceNotIn(text string) string {
 	return nonce
 }
 
-// quote returns page text cleaned, truncated to limit characters and in double quotes, on one line.
-func quote(s string, limit int) own {
-	s = clean(s)
+// Quote returns page text cleaned, truncated to limit characters and in double quotes, on one line.
+func Quote(s string, limit int) Own {
+	s = Clean(s)
 	var b strings.Builder
 	b.WriteByte('"')
 	n := 0
@@ -76,18 +76,18 @@ func quote(s string, limit int) own {
 		}
 	}
 	b.WriteByte('"')
-	return own(b.String())
+	return Own(b.String())
 }
 
-// maxURL is the maximum length of a URL in the text, in bytes.
-const maxURL = 2000
+// MaxURL is the maximum length of a URL in the text, in bytes.
+const MaxURL = 2000
 
-// escapeURL returns u truncated to maxURL bytes, with characters percent-encoded that could make it
+// EscapeURL returns u truncated to MaxURL bytes, with characters percent-encoded that could make it
 // look like other text: spaces, controls, quotes, angle brackets and invisible characters.
-func escapeURL(u string) string {
+func EscapeURL(u string) string {
 	var b strings.Builder
 	for i, r := range u {
-		if i > maxURL {
+		if i > MaxURL {
 			b.WriteString("…")
 			break
 		}
@@ -104,11 +104,11 @@ func escapeURL(u string) string {
 	return b.String()
 }
 
-// clean returns s without characters that are invisible to a person but not to a model: terminal
+// Clean returns s without characters that are invisible to a person but not to a model: terminal
 // escapes, control characters and invisible Unicode. It keeps a zero-width joiner inside an emoji,
 // and one variation selector (text or emoji style) after a character. All line terminators become
 // newlines.
-func clean(s string) string {
+func Clean(s string) string {
 	if isPlain(s) {
 		return s
 	}
@@ -227,23 +227,14 @@ func escapeLen(s string, size int, unterminated bool) (length, searched int) {
 // controlEscapes are the JSON escapes of the characters that clean removes.
 var controlEscapes = [][]byte{[]byte(`\u`), []byte(`\r`), []byte(`\b`), []byte(`\f`)}
 
-// cleanJSON returns raw with every string in it cleaned.
-func cleanJSON(raw []byte) []byte {
+// CleanJSON returns raw with every string in it cleaned.
+func CleanJSON(raw []byte) []byte {
 	// In JSON a control character is always escaped. The other characters that clean removes are
 	// not ASCII.
 	if isPlain(string(raw)) && !slices.ContainsFunc(controlEscapes, func(e []byte) bool { return bytes.Contains(raw, e) }) {
 		return raw
 	}
-	return pagetext.RewriteJSON(raw, cleanValue)
+	return pagetext.RewriteJSON(raw, CleanValue)
 }
 
-func cleanValue(v any) any { return pagetext.MapTexts(v, clean) }
-
-// CleanPageText returns page text without control characters and other invisible characters, as in
-// the results of tools.
-func CleanPageText(text string) string { return clean(text) }
-
-// FencePageText returns page text, cleaned, between two marker lines as in the results of tools. The
-// first line names the origin of the text. The markers have a random nonce that does not occur in
-// the text.
-func FencePageText(origin, text string) string { return newFence("").wrap(origin, text) }
+func CleanValue(v any) any { return pagetext.MapTexts(v, Clean) }

@@ -1,4 +1,4 @@
-package mcp
+package mcptext
 
 import (
 	"bytes"
@@ -8,14 +8,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// maxField is the maximum number of characters of a string in a structured result, unless its field
-// is in longFields. Most strings in results are page text, such as titles, and pages can make them
+// MaxField is the maximum number of characters of a string in a structured result, unless its field
+// is in LongFields. Most strings in results are page text, such as titles, and pages can make them
 // arbitrarily long.
-const maxField = 4000
+const MaxField = 4000
 
-// longFields are the result fields whose length the caller requested, and those that must be
+// LongFields are the result fields whose length the caller requested, and those that must be
 // complete because a later call uses their value. Values inside them are not bounded either.
-var longFields = []string{
+var LongFields = []string{
 	"text", "html", "markdown", "diff", "snapshot", // outlines and text of pages, bounded by maxChars
 	"value", "output", // of eval and run_script
 	"requests[].body",
@@ -23,21 +23,21 @@ var longFields = []string{
 	"results[].result", // of batch; each result is bounded separately
 }
 
-// boundJSON returns the structured result raw with long strings truncated, except in longFields.
-func boundJSON(raw []byte) []byte {
+// BoundJSON returns the structured result raw with long strings truncated, except in LongFields.
+func BoundJSON(raw []byte) []byte {
 	if !hasLongString(raw) {
 		return raw
 	}
 	return pagetext.RewriteJSON(raw, func(v any) any { return boundValue(v, "") })
 }
 
-// hasLongString reports whether a string in raw may have more than maxField
+// hasLongString reports whether a string in raw may have more than MaxField
 // characters.
 func hasLongString(raw []byte) bool {
-	for len(raw) > maxField {
+	for len(raw) > MaxField {
 		end := bytes.IndexByte(raw, '"')
-		if end < 0 || end > maxField {
-			return end > maxField
+		if end < 0 || end > MaxField {
+			return end > MaxField
 		}
 		raw = raw[end+1:]
 	}
@@ -46,12 +46,12 @@ func hasLongString(raw []byte) bool {
 
 // boundValue bounds the value at a path such as tabs[].title.
 func boundValue(v any, path string) any {
-	if slices.Contains(longFields, path) {
+	if slices.Contains(LongFields, path) {
 		return v
 	}
 	switch v := v.(type) {
 	case string:
-		return pagetext.Truncate(v, maxField)
+		return pagetext.Truncate(v, MaxField)
 	case []any:
 		for i := range v {
 			v[i] = boundValue(v[i], path+"[]")
@@ -59,7 +59,7 @@ func boundValue(v any, path string) any {
 	case map[string]any:
 		bounded := make(map[string]any, len(v))
 		for k, e := range v {
-			bounded[pagetext.Truncate(k, maxField)] = boundValue(e, strings.TrimPrefix(path+"."+k, "."))
+			bounded[pagetext.Truncate(k, MaxField)] = boundValue(e, strings.TrimPrefix(path+"."+k, "."))
 		}
 		return bounded
 	}
