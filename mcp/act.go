@@ -8,6 +8,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 // actionResult is the result of an action: what changed on the page.
@@ -84,16 +85,16 @@ type scrollArgs struct {
 	tabArg
 }
 
-func (a scrollArgs) check() error {
+func (a scrollArgs) Check() error {
 	switch {
 	case a.X != nil && a.DeltaX != nil:
-		return badArgs("Give a position or a step, not both.", "x and deltaX contradict each other")
+		return toolschema.BadArgs("Give a position or a step, not both.", "x and deltaX contradict each other")
 	case a.Y != nil && a.DeltaY != nil:
-		return badArgs("Give a position or a step, not both.", "y and deltaY contradict each other")
+		return toolschema.BadArgs("Give a position or a step, not both.", "y and deltaY contradict each other")
 	case a.target().IsZero() && a.X == nil && a.Y == nil && a.DeltaX == nil && a.DeltaY == nil:
-		return badArgs("Give selector or ref, x or y, deltaX or deltaY.", "no scroll target")
+		return toolschema.BadArgs("Give selector or ref, x or y, deltaX or deltaY.", "no scroll target")
 	}
-	return a.optionalTarget.check()
+	return a.optionalTarget.Check()
 }
 
 func (a scrollArgs) run(ctx context.Context, p executor.Page) (scrollResult, error) {
@@ -160,9 +161,9 @@ type fillFormArgs struct {
 	tabArg
 }
 
-func (a fillFormArgs) check() error {
+func (a fillFormArgs) Check() error {
 	if a.SubmitSelector != "" && a.SubmitRef != "" {
-		return badArgs("Give only one of them.", "both submitSelector and submitRef given")
+		return toolschema.BadArgs("Give only one of them.", "both submitSelector and submitRef given")
 	}
 	return nil
 }
@@ -192,9 +193,9 @@ type handleDialogArgs struct {
 	tabArg
 }
 
-func (a handleDialogArgs) check() error {
+func (a handleDialogArgs) Check() error {
 	if a.PromptText != "" && !a.Accept {
-		return badArgs("Accept the prompt, or omit promptText.", "promptText needs accept to be true")
+		return toolschema.BadArgs("Accept the prompt, or omit promptText.", "promptText needs accept to be true")
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 // devtoolsTools are the tools of [ToolsDevtools].
@@ -107,12 +108,12 @@ type requestsArgs struct {
 	fileArg
 }
 
-func (a requestsArgs) check() error {
+func (a requestsArgs) Check() error {
 	switch {
 	case a.Body && a.ID == "":
-		return badArgs("Give the id of one request.", "body needs id")
+		return toolschema.BadArgs("Give the id of one request.", "body needs id")
 	case a.ID != "" && (a.Filter != "" || a.Limit != 0):
-		return badArgs("Omit filter and limit.", "id and filter or limit contradict each other")
+		return toolschema.BadArgs("Omit filter and limit.", "id and filter or limit contradict each other")
 	}
 	return nil
 }

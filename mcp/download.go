@@ -5,6 +5,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 type downloadArgs struct {
@@ -16,11 +17,11 @@ type downloadArgs struct {
 
 func (a downloadArgs) waitDescription() string { return "the download" }
 
-func (a downloadArgs) check() error {
+func (a downloadArgs) Check() error {
 	if (a.URL == "") == a.target().IsZero() {
-		return badArgs("Give exactly one of url, selector and ref.", "exactly one of url and an element is needed")
+		return toolschema.BadArgs("Give exactly one of url, selector and ref.", "exactly one of url and an element is needed")
 	}
-	return a.optionalTarget.check()
+	return a.optionalTarget.Check()
 }
 
 func (a downloadArgs) run(ctx context.Context, p executor.Page) (downloadResult, error) {

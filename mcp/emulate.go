@@ -10,6 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 type resizeArgs struct {
@@ -19,12 +20,12 @@ type resizeArgs struct {
 	tabArg
 }
 
-func (a resizeArgs) check() error {
+func (a resizeArgs) Check() error {
 	switch size := a.Width != 0 || a.Height != 0; {
 	case a.Reset && size:
-		return badArgs("Give one or the other.", "reset and width or height contradict each other")
+		return toolschema.BadArgs("Give one or the other.", "reset and width or height contradict each other")
 	case !a.Reset && (a.Width == 0 || a.Height == 0):
-		return badArgs("Give width and height, or reset.", "viewport size is missing")
+		return toolschema.BadArgs("Give width and height, or reset.", "viewport size is missing")
 	}
 	return nil
 }
@@ -60,9 +61,9 @@ type emulateArgs struct {
 	tabArg
 }
 
-func (a emulateArgs) check() error {
+func (a emulateArgs) Check() error {
 	if reflect.DeepEqual(a, emulateArgs{tabArg: a.tabArg}) {
-		return badArgs("Specify what to emulate, or reset.", "nothing to emulate")
+		return toolschema.BadArgs("Specify what to emulate, or reset.", "nothing to emulate")
 	}
 	if _, err := a.position(); err != nil {
 		return err
@@ -80,23 +81,23 @@ func (a emulateArgs) position() (*executor.Geolocation, error) {
 	latitude, err1 := strconv.ParseFloat(strings.TrimSpace(before), 64)
 	longitude, err2 := strconv.ParseFloat(strings.TrimSpace(after), 64)
 	if err1 != nil || err2 != nil {
-		return nil, badArgs("Write it like 59.91,10.75.", "geolocation must be a latitude and a longitude, got %s", quoteShort(a.Geolocation))
+		return nil, toolschema.BadArgs("Write it like 59.91,10.75.", "geolocation must be a latitude and a longitude, got %s", mcptext.QuoteShort(a.Geolocation))
 	}
 	return &executor.Geolocation{Latitude: latitude, Longitude: longitude}, nil
 }
 
 // A headersArg maps each origin to an object of header names and values.
-type headersArg []member
+type headersArg []toolschema.Member
 
-func (h *headersArg) decodeArg(raw json.RawMessage) (err error) {
-	if *h, err = object(raw); err != nil {
-		return fmt.Errorf("must be an object, got %s", jsonKind(raw))
+func (h *headersArg) DecodeArg(raw json.RawMessage) (err error) {
+	if *h, err = toolschema.Members(raw); err != nil {
+		return fmt.Errorf("must be an object, got %s", toolschema.JSONKind(raw))
 	}
 	return nil
 }
 
-func (*headersArg) argSchema() string { return `"type":"object"` }
-func (*headersArg) expected() string  { return "an object" }
+func (*headersArg) ArgSchema() string { return `"type":"object"` }
+func (*headersArg) Expected() string  { return "an object" }
 
 // byOrigin returns the headers of each origin, or nil if the argument is not given.
 func (h headersArg) byOrigin() (map[string]map[string]string, error) {
@@ -105,20 +106,20 @@ func (h headersArg) byOrigin() (map[string]map[string]string, error) {
 	}
 	all := make(map[string]map[string]string, len(h))
 	for _, o := range h {
-		headers, err := object(o.value)
+		headers, err := toolschema.Members(o.Value)
 		if err != nil {
-			return nil, badArgs("", "headers must have an object for %s, got %s", quoteShort(o.key), jsonKind(o.value))
+			return nil, toolschema.BadArgs("", "headers must have an object for %s, got %s", mcptext.QuoteShort(o.Key), toolschema.JSONKind(o.Value))
 		}
-		if all[o.key] != nil {
-			return nil, badArgs("", "headers must have %s only once", quoteShort(o.key))
+		if all[o.Key] != nil {
+			return nil, toolschema.BadArgs("", "headers must have %s only once", mcptext.QuoteShort(o.Key))
 		}
-		all[o.key] = make(map[string]string, len(headers))
+		all[o.Key] = make(map[string]string, len(headers))
 		for _, m := range headers {
-			value, ok := jsonString(m.value)
+			value, ok := toolschema.JSONString(m.Value)
 			if !ok {
-				return nil, badArgs("", "headers must have a string for %s, got %s", quoteShort(m.key), jsonKind(m.value))
+				return nil, toolschema.BadArgs("", "headers must have a string for %s, got %s", mcptext.QuoteShort(m.Key), toolschema.JSONKind(m.Value))
 			}
-			all[o.key][m.key] = value
+			all[o.Key][m.Key] = value
 		}
 	}
 	return all, nil

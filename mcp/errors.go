@@ -14,6 +14,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 // metaError is the key of the machine-readable error in a result's _meta.
@@ -171,7 +172,7 @@ func capitalize(s string) string {
 }
 
 func (t *tool) hasParam(name string) bool {
-	return slices.ContainsFunc(paramsOf(t.args), func(p param) bool { return p.name == name })
+	return slices.ContainsFunc(toolschema.Params(t.args), func(p toolschema.Param) bool { return p.Name == name })
 }
 
 // ErrorCode returns the code of the error that a result of a tool reports, and whether it reports

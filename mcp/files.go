@@ -5,6 +5,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 // filesTools are the tools of [ToolsFiles].
@@ -19,11 +20,11 @@ type uploadArgs struct {
 	tabArg
 }
 
-func (a uploadArgs) check() error {
+func (a uploadArgs) Check() error {
 	if len(a.Paths) == 0 || len(a.Paths) > executor.MaxUploadFiles {
-		return badArgs("Name the files to upload.", "paths must have 1 to %d elements, got %d", executor.MaxUploadFiles, len(a.Paths))
+		return toolschema.BadArgs("Name the files to upload.", "paths must have 1 to %d elements, got %d", executor.MaxUploadFiles, len(a.Paths))
 	}
-	return a.requiredTarget.check()
+	return a.requiredTarget.Check()
 }
 
 func (a uploadArgs) run(ctx context.Context, p executor.Page) (uploadResult, error) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 // inputTools are the tools of [ToolsInput].
@@ -20,12 +21,12 @@ type dragArgs struct {
 	tabArg
 }
 
-func (a dragArgs) check() error {
-	if err := a.requiredTarget.check(); err != nil {
+func (a dragArgs) Check() error {
+	if err := a.requiredTarget.Check(); err != nil {
 		return err
 	}
 	if (a.ToSelector == "") == (a.ToRef == "") {
-		return badArgs("Give either of them.", "exactly one of toSelector and toRef is needed")
+		return toolschema.BadArgs("Give either of them.", "exactly one of toSelector and toRef is needed")
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 type untilArg struct {
@@ -107,7 +108,7 @@ func (a waitForArgs) waitDescription() string { return "the conditions" }
 
 // check validates the arguments. It also interprets gone: true, which some models send to wait
 // until the selector or text is gone.
-func (a *waitForArgs) check() error {
+func (a *waitForArgs) Check() error {
 	if a.Gone.bare {
 		switch {
 		case a.Selector != "" && a.Text == "":
@@ -115,15 +116,15 @@ func (a *waitForArgs) check() error {
 		case a.Text != "" && a.Selector == "" && a.TextGone == "":
 			a.TextGone, a.Text = a.Text, ""
 		default:
-			return badArgs("Set gone to a selector or ref, or textGone to a text.",
+			return toolschema.BadArgs("Set gone to a selector or ref, or textGone to a text.",
 				"gone must be a selector or ref, got true")
 		}
 	}
 	if a.Selector+a.Text+a.TextGone+a.Gone.what+a.URL+string(a.Load)+a.Expression == "" && a.TimeMS == 0 {
-		return badArgs("Give at least one of selector, text, textGone, gone, url, load, timeMs and expression.", "nothing to wait for")
+		return toolschema.BadArgs("Give at least one of selector, text, textGone, gone, url, load, timeMs and expression.", "nothing to wait for")
 	}
 	if a.TimeoutMS != 0 && a.TimeMS >= a.TimeoutMS {
-		return badArgs("Give a longer timeoutMs or omit it.", "timeMs must be less than timeoutMs, got %d and %d", a.TimeMS, a.TimeoutMS)
+		return toolschema.BadArgs("Give a longer timeoutMs or omit it.", "timeMs must be less than timeoutMs, got %d and %d", a.TimeMS, a.TimeoutMS)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 const (
@@ -43,16 +44,16 @@ func (a fileArg) textLimit(maxChars int) int {
 // download.CheckPath.
 type outputPath string
 
-func (*outputPath) argSchema() string { return `"type":"string"` }
-func (*outputPath) expected() string  { return download.PathRule }
+func (*outputPath) ArgSchema() string { return `"type":"string"` }
+func (*outputPath) Expected() string  { return download.PathRule }
 
-func (p *outputPath) decodeArg(raw json.RawMessage) error {
-	s, ok := jsonString(raw)
+func (p *outputPath) DecodeArg(raw json.RawMessage) error {
+	s, ok := toolschema.JSONString(raw)
 	if !ok {
-		return fmt.Errorf("must be %s, got %s", p.expected(), jsonKind(raw))
+		return fmt.Errorf("must be %s, got %s", p.Expected(), toolschema.JSONKind(raw))
 	}
 	if err := download.CheckPath(s); err != nil {
-		return fmt.Errorf("%w: %s", err, quoteShort(s))
+		return fmt.Errorf("%w: %s", err, mcptext.QuoteShort(s))
 	}
 	*p = outputPath(s)
 	return nil
@@ -144,7 +145,7 @@ func newOutputDir(opts *Options) *outputDir {
 // quota is not used up.
 func (o *outputDir) open() error {
 	if o.path == "" {
-		return badArgs("Omit file.", "file is not available: there is no output directory")
+		return toolschema.BadArgs("Omit file.", "file is not available: there is no output directory")
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -181,7 +182,7 @@ func (o *outputDir) full() error {
 func (o *outputDir) save(path outputPath, c fileContent) (f download.File, err error) {
 	n := int64(len(c.data))
 	if n > maxOutputFile {
-		return f, badArgs("Save less. "+executor.HintReadLess, "result of %d bytes exceeds the limit of %d for a file", n, maxOutputFile)
+		return f, toolschema.BadArgs("Save less. "+executor.HintReadLess, "result of %d bytes exceeds the limit of %d for a file", n, maxOutputFile)
 	}
 	o.mu.Lock()
 	dir := o.dir

@@ -9,6 +9,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -25,12 +26,12 @@ type askUserArgs struct {
 
 func (a askUserArgs) waitDescription() string { return "the user" }
 
-func (a askUserArgs) check() error {
+func (a askUserArgs) Check() error {
 	switch {
 	case strings.TrimSpace(mcptext.Clean(a.Message)) == "":
-		return badArgs("Write what the user should do.", "message is empty")
+		return toolschema.BadArgs("Write what the user should do.", "message is empty")
 	case utf8.RuneCountInString(a.Message) > wire.MaxHandoverMessage:
-		return badArgs("Write it in fewer words.", "message has more than %d characters", wire.MaxHandoverMessage)
+		return toolschema.BadArgs("Write it in fewer words.", "message has more than %d characters", wire.MaxHandoverMessage)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 type snapshotArgs struct {
@@ -25,16 +26,16 @@ type snapshotArgs struct {
 	fileArg
 }
 
-func (a snapshotArgs) check() error {
+func (a snapshotArgs) Check() error {
 	for _, o := range []struct {
 		name  string
 		given bool
 	}{{"find", a.Find != ""}, {"depth", a.Depth > 0}, {"interactiveOnly", a.InteractiveOnly}, {"offset", a.Offset > 0}} {
 		if a.Diff && o.given {
-			return badArgs("Omit one of them.", "diff and %s contradict each other", o.name)
+			return toolschema.BadArgs("Omit one of them.", "diff and %s contradict each other", o.name)
 		}
 	}
-	return a.optionalTarget.check()
+	return a.optionalTarget.Check()
 }
 
 func (a snapshotArgs) run(ctx context.Context, p executor.Page) (snapshotResult, error) {

@@ -56,11 +56,11 @@ func (h *HTTPSession) ServeTool(w http.ResponseWriter, r *http.Request, tool str
 	}
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		rejectRequest(w, http.StatusMethodNotAllowed, "method "+quoteShort(r.Method)+" is not allowed", "Send a POST request.")
+		rejectRequest(w, http.StatusMethodNotAllowed, "method "+mcptext.QuoteShort(r.Method)+" is not allowed", "Send a POST request.")
 		return
 	}
 	if !isJSON(r.Header.Get("Content-Type")) {
-		rejectRequest(w, http.StatusUnsupportedMediaType, "content type "+quoteShort(r.Header.Get("Content-Type"))+" is not application/json",
+		rejectRequest(w, http.StatusUnsupportedMediaType, "content type "+mcptext.QuoteShort(r.Header.Get("Content-Type"))+" is not application/json",
 			"Send the arguments as a JSON object, with this content type.")
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/script"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 const (
@@ -64,7 +65,7 @@ func (s *toolSession) runScript(ctx context.Context, a scriptArgs) (scriptResult
 	res, err := script.Run(ctx, a.Script, names, call, script.Limits{Output: a.MaxChars, Principal: s.handovers.opts.Principal})
 	switch {
 	case errors.Is(err, script.ErrSyntax):
-		return scriptResult{}, badArgs("Correct the script.", "script: %v; nothing was done", err)
+		return scriptResult{}, toolschema.BadArgs("Correct the script.", "script: %v; nothing was done", err)
 	case errors.Is(err, script.ErrBusy):
 		return scriptResult{}, &executor.Error{Code: executor.ErrBackpressure, Retryable: true, Err: err,
 			Hint: "Try again when one of them has ended, or make the calls one by one."}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 type screenshotArgs struct {
@@ -29,16 +30,16 @@ type screenshotArgs struct {
 // A clipArg is a part of the page, as in executor.ScreenshotOptions.
 type clipArg executor.Clip
 
-func (*clipArg) argSchema() string { return `"type":"array","items":{"type":"number"}` }
-func (*clipArg) expected() string  { return "an array of x, y, width and height" }
+func (*clipArg) ArgSchema() string { return `"type":"array","items":{"type":"number"}` }
+func (*clipArg) Expected() string  { return "an array of x, y, width and height" }
 
-func (c *clipArg) decodeArg(raw json.RawMessage) error {
+func (c *clipArg) DecodeArg(raw json.RawMessage) error {
 	var n []float64
-	if jsonKind(raw) != "an array" {
-		return fmt.Errorf("must be %s, got %s", c.expected(), jsonKind(raw))
+	if toolschema.JSONKind(raw) != "an array" {
+		return fmt.Errorf("must be %s, got %s", c.Expected(), toolschema.JSONKind(raw))
 	}
 	if json.Unmarshal(raw, &n) != nil || len(n) != 4 {
-		return fmt.Errorf("must be %s, got %s", c.expected(), quoteShort(string(raw)))
+		return fmt.Errorf("must be %s, got %s", c.Expected(), mcptext.QuoteShort(string(raw)))
 	}
 	if n[2] <= 0 || n[3] <= 0 {
 		return fmt.Errorf("must have a positive width and height, got %v x %v", n[2], n[3])
@@ -47,20 +48,20 @@ func (c *clipArg) decodeArg(raw json.RawMessage) error {
 	return nil
 }
 
-func (a screenshotArgs) check() error {
+func (a screenshotArgs) Check() error {
 	switch {
 	case a.FullPage && !a.target().IsZero():
-		return badArgs("Give one or the other.", "fullPage and a selector or ref contradict each other")
+		return toolschema.BadArgs("Give one or the other.", "fullPage and a selector or ref contradict each other")
 	case a.Clip != nil && !a.target().IsZero():
-		return badArgs("Omit the selector or ref: clip counts from the upper left corner of the page.", "clip and a selector or ref contradict each other")
+		return toolschema.BadArgs("Omit the selector or ref: clip counts from the upper left corner of the page.", "clip and a selector or ref contradict each other")
 	case a.File != "" && a.extension() != "" && imageFormats[a.extension()] == "":
-		return badArgs("Let file end in .png, .jpg, .jpeg or .webp, or omit the extension.", "file ends in %s, which is not an image format of screenshot", quoteShort(a.extension()))
+		return toolschema.BadArgs("Let file end in .png, .jpg, .jpeg or .webp, or omit the extension.", "file ends in %s, which is not an image format of screenshot", mcptext.QuoteShort(a.extension()))
 	case a.Format != "" && a.extension() != "" && imageFormats[a.extension()] != a.Format:
-		return badArgs("Omit format, or let file end in it.", "file ends in %s, but format is %s", quoteShort(a.extension()), a.Format)
+		return toolschema.BadArgs("Omit format, or let file end in it.", "file ends in %s, but format is %s", mcptext.QuoteShort(a.extension()), a.Format)
 	case a.Quality != 0 && (a.format() == "" || a.format() == executor.FormatPNG):
-		return badArgs("Omit quality, or set format to jpeg or webp.", "quality needs format to be jpeg or webp")
+		return toolschema.BadArgs("Omit quality, or set format to jpeg or webp.", "quality needs format to be jpeg or webp")
 	}
-	return a.optionalTarget.check()
+	return a.optionalTarget.Check()
 }
 
 // format returns the format of the image. Its default is that of the file's extension.

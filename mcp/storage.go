@@ -8,6 +8,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 // storageTools are the tools of [ToolsStorage]. cookies and storage access only the site of the
@@ -35,20 +36,20 @@ type cookiesArgs struct {
 	tabArg
 }
 
-func (a cookiesArgs) check() error {
+func (a cookiesArgs) Check() error {
 	attributes := a.Domain != "" || a.Path != "" || a.Expires != 0 || a.HTTPOnly || a.Secure || a.SameSite != ""
 	lists := a.Values || a.After != "" || a.MaxChars != 0
 	switch {
 	case (a.Action == "set" || a.Action == "delete") && a.Name == "":
-		return badArgs("", "%s needs name", a.Action)
+		return toolschema.BadArgs("", "%s needs name", a.Action)
 	case a.Action == "set" && a.Value == nil:
-		return badArgs("", "set needs value")
+		return toolschema.BadArgs("", "set needs value")
 	case a.Action != "set" && (a.Value != nil || attributes):
-		return badArgs("Omit them.", "value, domain, path, expires, httpOnly, secure and sameSite are only valid with set")
+		return toolschema.BadArgs("Omit them.", "value, domain, path, expires, httpOnly, secure and sameSite are only valid with set")
 	case a.Action != "get" && lists:
-		return badArgs("Omit them.", "values, after and maxChars are only valid with get")
+		return toolschema.BadArgs("Omit them.", "values, after and maxChars are only valid with get")
 	case a.Action == "clear" && a.Name != "":
-		return badArgs("Use delete for one name.", "clear deletes all cookies and takes no name")
+		return toolschema.BadArgs("Use delete for one name.", "clear deletes all cookies and takes no name")
 	}
 	return nil
 }
@@ -144,19 +145,19 @@ type storageArgs struct {
 	tabArg
 }
 
-func (a storageArgs) check() error {
+func (a storageArgs) Check() error {
 	lists := a.Values || a.After != "" || a.MaxChars != 0
 	switch {
 	case (a.Action == "set" || a.Action == "remove") && a.Key == nil:
-		return badArgs("", "%s needs key", a.Action)
+		return toolschema.BadArgs("", "%s needs key", a.Action)
 	case a.Action == "set" && a.Value == nil:
-		return badArgs("", "set needs value")
+		return toolschema.BadArgs("", "set needs value")
 	case a.Action != "set" && a.Value != nil:
-		return badArgs("Omit it.", "value is only valid with set")
+		return toolschema.BadArgs("Omit it.", "value is only valid with set")
 	case a.Action != "get" && lists:
-		return badArgs("Omit them.", "values, after and maxChars are only valid with get")
+		return toolschema.BadArgs("Omit them.", "values, after and maxChars are only valid with get")
 	case a.Action == "clear" && a.Key != nil:
-		return badArgs("Use remove for one key.", "clear removes everything and takes no key")
+		return toolschema.BadArgs("Use remove for one key.", "clear removes everything and takes no key")
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 	"github.com/chrome-mcp/chrome-mcp/internal/urlglob"
 )
 
@@ -54,9 +55,9 @@ type tabSelectArgs struct {
 	URL string         `json:"url,omitempty" jsonschema:"glob"`
 }
 
-func (a tabSelectArgs) check() error {
+func (a tabSelectArgs) Check() error {
 	if (a.Tab == "") == (a.URL == "") {
-		return badArgs("Give one of tabId and url.", "exactly one of tabId and url is needed")
+		return toolschema.BadArgs("Give one of tabId and url.", "exactly one of tabId and url is needed")
 	}
 	return nil
 }

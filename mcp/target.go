@@ -31,7 +31,7 @@ func newTarget(selector string, ref executor.Ref) executor.Target {
 	return executor.Target{Selector: selector, Ref: ref}
 }
 
-func (t optionalTarget) check() error {
+func (t optionalTarget) Check() error {
 	if t.target().IsZero() {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (t optionalTarget) check() error {
 // requiredTarget is a required target: exactly one of selector and ref.
 type requiredTarget struct{ optionalTarget }
 
-func (t requiredTarget) check() error { return t.target().Validate() }
+func (t requiredTarget) Check() error { return t.target().Validate() }
 
 // timeoutArg is the time limit of a call. Zero means the executor's default.
 type timeoutArg struct {

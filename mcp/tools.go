@@ -7,6 +7,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -46,7 +47,7 @@ type tool struct {
 	name   string
 	kind   kind
 	desc   string
-	args   reflect.Type // a struct, see paramsOf
+	args   reflect.Type // a struct, see toolschema.Params
 	result reflect.Type
 
 	decode func(json.RawMessage) (any, error)
@@ -60,7 +61,7 @@ func def[A any, R mcptext.Result](name string, k kind, h func(*toolSession, cont
 		args: reflect.TypeFor[A](), result: reflect.TypeFor[R](),
 		decode: func(raw json.RawMessage) (any, error) {
 			var args A
-			err := decode(name, raw, &args)
+			err := toolschema.Decode(name, raw, &args)
 			return args, err
 		},
 		run: func(s *toolSession, ctx context.Context, args any) (mcptext.Result, error) {
@@ -121,7 +122,7 @@ func (t *tool) describe(structured bool) *sdk.Tool {
 	d := &sdk.Tool{
 		Name:        t.name,
 		Description: t.desc,
-		InputSchema: json.RawMessage(inputSchema(t.args)),
+		InputSchema: json.RawMessage(toolschema.Input(t.args)),
 		Annotations: &sdk.ToolAnnotations{
 			ReadOnlyHint:    h.readOnly,
 			DestructiveHint: &h.destructive,
@@ -130,7 +131,7 @@ func (t *tool) describe(structured bool) *sdk.Tool {
 		},
 	}
 	if structured {
-		d.OutputSchema = json.RawMessage(outputSchema(t.result))
+		d.OutputSchema = json.RawMessage(toolschema.Output(t.result))
 	}
 	return d
 }

@@ -79,6 +79,9 @@ func Quote(s string, limit int) Own {
 	return Own(b.String())
 }
 
+// QuoteShort returns s quoted and truncated, for an error text.
+func QuoteShort(s string) string { return string(Quote(s, 60)) }
+
 // MaxURL is the maximum length of a URL in the text, in bytes.
 const MaxURL = 2000
 

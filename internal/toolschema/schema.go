@@ -1,4 +1,4 @@
-package mcp
+package toolschema
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// A param is one argument of a tool, declared by the tags of a field of its argument struct:
+// A Param is one argument of a tool, declared by the tags of a field of its argument struct:
 //
 //	json        name; omitempty makes it optional
 //	jsonschema  description
@@ -20,51 +20,51 @@ import (
 //	unit        the unit of a number, for error texts
 //	alias       another name that is accepted but not published
 //	empty       "ok" allows an empty string
-type param struct {
-	name     string
-	desc     string
-	required bool
+type Param struct {
+	Name     string
+	Desc     string
+	Required bool
 	enum     []string
 	min, max string
 	unit     string
-	alias    string
+	Alias    string
 	empty    bool
 	typ      reflect.Type
-	index    []int
+	Index    []int
 }
 
-// A customArg is an argument type that decodes itself. Its errors do not name the argument; they
+// A Custom is an argument type that decodes itself. Its errors do not name the argument; they
 // begin with "must".
-type customArg interface {
-	decodeArg(raw json.RawMessage) error
-	argSchema() string // JSON schema without a description, and without braces
-	expected() string  // such as "a string", for error texts
+type Custom interface {
+	DecodeArg(raw json.RawMessage) error
+	ArgSchema() string // JSON schema without a description, and without braces
+	Expected() string  // such as "a string", for error texts
 }
 
 var (
-	customArgType = reflect.TypeFor[customArg]()
+	customType = reflect.TypeFor[Custom]()
 	tabIDType     = reflect.TypeFor[executor.TabID]()
 	refType       = reflect.TypeFor[executor.Ref]()
 	changesType   = reflect.TypeFor[executor.Changes]()
 	rawJSONType   = reflect.TypeFor[executor.RawJSON]()
 )
 
-// paramsOf returns the arguments that struct t declares, in order, including those of embedded
+// Params returns the arguments that struct t declares, in order, including those of embedded
 // structs.
-func paramsOf(t reflect.Type) []param {
-	var ps []param
+func Params(t reflect.Type) []Param {
+	var ps []Param
 	for _, f := range reflect.VisibleFields(t) {
 		tag, ok := f.Tag.Lookup("json")
 		if f.Anonymous || !ok {
 			continue
 		}
 		name, opts, _ := strings.Cut(tag, ",")
-		p := param{
-			name: name, typ: f.Type, index: f.Index,
-			required: opts != "omitempty",
-			desc:     f.Tag.Get("jsonschema"),
+		p := Param{
+			Name: name, typ: f.Type, Index: f.Index,
+			Required: opts != "omitempty",
+			Desc:     f.Tag.Get("jsonschema"),
 			min:      f.Tag.Get("min"), max: f.Tag.Get("max"),
-			unit: f.Tag.Get("unit"), alias: f.Tag.Get("alias"),
+			unit: f.Tag.Get("unit"), Alias: f.Tag.Get("alias"),
 			empty: f.Tag.Get("empty") == "ok",
 		}
 		if e := f.Tag.Get("enum"); e != "" {
@@ -75,13 +75,13 @@ func paramsOf(t reflect.Type) []param {
 	return ps
 }
 
-// inputSchema returns the schema of the arguments that struct t declares.
-func inputSchema(t reflect.Type) string {
+// Input returns the schema of the arguments that struct t declares.
+func Input(t reflect.Type) string {
 	var props, required []string
-	for _, p := range paramsOf(t) {
-		props = append(props, strconv.Quote(p.name)+":{"+p.schema()+"}")
-		if p.required {
-			required = append(required, strconv.Quote(p.name))
+	for _, p := range Params(t) {
+		props = append(props, strconv.Quote(p.Name)+":{"+p.schema()+"}")
+		if p.Required {
+			required = append(required, strconv.Quote(p.Name))
 		}
 	}
 	var b strings.Builder
@@ -95,15 +95,15 @@ func inputSchema(t reflect.Type) string {
 }
 
 // schema returns the schema of p without its braces.
-func (p *param) schema() string {
+func (p *Param) schema() string {
 	t := p.typ
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	var s string
 	switch {
-	case reflect.PointerTo(t).Implements(customArgType):
-		s = reflect.New(t).Interface().(customArg).argSchema()
+	case reflect.PointerTo(t).Implements(customType):
+		s = reflect.New(t).Interface().(Custom).ArgSchema()
 	case t.Kind() == reflect.Slice:
 		s = `"type":"array","items":{"type":"string"` + p.enumSchema() + `}`
 	default:
@@ -115,32 +115,32 @@ func (p *param) schema() string {
 	if p.max != "" {
 		s += `,"maximum":` + p.max
 	}
-	if p.desc != "" {
-		s += `,"description":` + quoteJSON(p.desc)
+	if p.Desc != "" {
+		s += `,"description":` + quoteJSON(p.Desc)
 	}
 	return s
 }
 
-func (p *param) enumSchema() string {
+func (p *Param) enumSchema() string {
 	if len(p.enum) == 0 {
 		return ""
 	}
 	return `,"enum":["` + strings.Join(p.enum, `","`) + `"]`
 }
 
-// omittedFields are the result fields that output schemas omit: those that many tools share, and
+// OmittedFields are the result fields that output schemas omit: those that many tools share, and
 // those that are rarely set.
-var omittedFields = []string{"note", "obstacle", "origin", "truncated", "browser", "browsers", "cdpClients", "cut", "detail", "dialogs", "displaced", "filesUrl", "fullHeight", "index", "mimeType", "missingFrames", "more", "nextClip", "omitted", "others", "released", "scale", "shortened", "suggestedName", "unsearched", "wholePage"}
+var OmittedFields = []string{"note", "obstacle", "origin", "truncated", "browser", "browsers", "cdpClients", "cut", "detail", "dialogs", "displaced", "filesUrl", "fullHeight", "index", "mimeType", "missingFrames", "more", "nextClip", "omitted", "others", "released", "scale", "shortened", "suggestedName", "unsearched", "wholePage"}
 
-// outputSchema returns the JSON schema of result type t: its top-level fields and their types. It
-// omits omittedFields, path and bytes of a saved result, and the page changes of actions. They would
+// Output returns the JSON schema of result type t: its top-level fields and their types. It
+// omits OmittedFields, path and bytes of a saved result, and the page changes of actions. They would
 // be larger than the rest of the tool list. They are documented, and the schema allows additional
 // fields.
-func outputSchema(t reflect.Type) string {
+func Output(t reflect.Type) string {
 	var props []string
-	for _, f := range jsonFields(t) {
+	for _, f := range JSONFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if slices.Contains(omittedFields, name) {
+		if slices.Contains(OmittedFields, name) {
 			continue
 		}
 		schema := `{}`
@@ -152,9 +152,9 @@ func outputSchema(t reflect.Type) string {
 	return `{"type":"object","properties":{` + strings.Join(props, ",") + `}}`
 }
 
-// jsonFields returns the fields of t that encoding/json encodes, including those of embedded
+// JSONFields returns the fields of t that encoding/json encodes, including those of embedded
 // structs and pointers to structs, but without page changes.
-func jsonFields(t reflect.Type) []reflect.StructField {
+func JSONFields(t reflect.Type) []reflect.StructField {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -163,7 +163,7 @@ func jsonFields(t reflect.Type) []reflect.StructField {
 		switch tag := f.Tag.Get("json"); {
 		case f.Type == changesType:
 		case f.Anonymous && tag == "":
-			fs = append(fs, jsonFields(f.Type)...)
+			fs = append(fs, JSONFields(f.Type)...)
 		case f.IsExported() && tag != "-":
 			fs = append(fs, f)
 		}

@@ -1,4 +1,4 @@
-package mcp
+package toolschema
 
 import (
 	"bytes"
@@ -17,74 +17,74 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/typo"
 )
 
-// A checker is an argument struct that validates combinations of arguments. Its errors have the
+// A Checker is an argument struct that validates combinations of arguments. Its errors have the
 // code BAD_ARGS.
-type checker interface{ check() error }
+type Checker interface{ Check() error }
 
-// decode fills args, a pointer to an argument struct of tool, from raw. It is strict: it returns a
+// Decode fills args, a pointer to an argument struct of tool, from raw. It is strict: it returns a
 // BAD_ARGS error, which names the argument and the expected value, for an argument that is unknown,
 // repeated, missing, out of range or of the wrong type. Null counts as absent.
-func decode(tool string, raw json.RawMessage, args any) error {
+func Decode(tool string, raw json.RawMessage, args any) error {
 	v := reflect.ValueOf(args).Elem()
-	params := paramsOf(v.Type())
+	params := Params(v.Type())
 	if len(raw) == 0 || string(bytes.TrimSpace(raw)) == "null" {
 		raw = json.RawMessage("{}")
 	}
-	members, err := object(raw)
+	members, err := Members(raw)
 	if err != nil {
-		return badArgs(argumentList(tool, params), "arguments %v", err)
+		return BadArgs(argumentList(tool, params), "arguments %v", err)
 	}
 	seen := make(map[string]string, len(members))
 	for _, m := range members {
-		i := slices.IndexFunc(params, func(p param) bool {
-			return p.name == m.key || (p.alias != "" && p.alias == m.key)
+		i := slices.IndexFunc(params, func(p Param) bool {
+			return p.Name == m.Key || (p.Alias != "" && p.Alias == m.Key)
 		})
 		if i < 0 {
-			return unknownArg(tool, m.key, params)
+			return unknownArg(tool, m.Key, params)
 		}
 		p := &params[i]
-		if before, ok := seen[p.name]; ok {
-			if before == m.key {
-				return badArgs("Pass it once.", "%s is given twice", p.name)
+		if before, ok := seen[p.Name]; ok {
+			if before == m.Key {
+				return BadArgs("Pass it once.", "%s is given twice", p.Name)
 			}
-			return badArgs("Pass only "+p.name+".", "%s and %s are the same argument and both are given", p.name, p.alias)
+			return BadArgs("Pass only "+p.Name+".", "%s and %s are the same argument and both are given", p.Name, p.Alias)
 		}
-		seen[p.name] = m.key
-		if string(m.value) == "null" {
-			delete(seen, p.name)
+		seen[p.Name] = m.Key
+		if string(m.Value) == "null" {
+			delete(seen, p.Name)
 			continue
 		}
-		if err := p.decode(m.value, v.FieldByIndex(p.index)); err != nil {
+		if err := p.decode(m.Value, v.FieldByIndex(p.Index)); err != nil {
 			if e, ok := errors.AsType[*executor.Error](err); ok {
 				return e
 			}
-			return badArgs("", "%s %v", m.key, err)
+			return BadArgs("", "%s %v", m.Key, err)
 		}
 	}
 	for _, p := range params {
-		if _, ok := seen[p.name]; p.required && !ok {
-			return badArgs(argumentList(tool, params), "%s is missing: it %s", p.name, p.expected())
+		if _, ok := seen[p.Name]; p.Required && !ok {
+			return BadArgs(argumentList(tool, params), "%s is missing: it %s", p.Name, p.Expected())
 		}
 	}
-	if c, ok := args.(checker); ok {
-		return c.check()
+	if c, ok := args.(Checker); ok {
+		return c.Check()
 	}
 	return nil
 }
 
-// badArgs returns a BAD_ARGS error.
-func badArgs(hint, format string, args ...any) error {
+// BadArgs returns a BAD_ARGS error.
+func BadArgs(hint, format string, args ...any) error {
 	return executor.Errorf(executor.ErrBadArgs, hint, format, args...)
 }
 
 // decode sets v, the field of p, from raw. Its errors begin with "must".
-func (p *param) decode(raw json.RawMessage, v reflect.Value) error {
+func (p *Param) decode(raw json.RawMessage, v reflect.Value) error {
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
 		v = v.Elem()
 	}
-	if c, ok := v.Addr().Interface().(customArg); ok {
-		return c.decodeArg(raw)
+	if c, ok := v.Addr().Interface().(Custom); ok {
+		return c.DecodeArg(raw)
 	}
 	switch v.Kind() {
 	case reflect.String:
@@ -106,7 +106,7 @@ func (p *param) decode(raw json.RawMessage, v reflect.Value) error {
 		v.SetInt(n)
 	case reflect.Float64:
 		f, err := strconv.ParseFloat(string(raw), 64)
-		if err != nil || jsonKind(raw) != "a number" {
+		if err != nil || JSONKind(raw) != "a number" {
 			return p.mismatch(raw)
 		}
 		v.SetFloat(f)
@@ -126,13 +126,13 @@ func (p *param) decode(raw json.RawMessage, v reflect.Value) error {
 	return nil
 }
 
-func (p *param) decodeString(raw json.RawMessage) (string, error) {
-	s, ok := jsonString(raw)
+func (p *Param) decodeString(raw json.RawMessage) (string, error) {
+	s, ok := JSONString(raw)
 	switch {
 	case !ok:
 		return "", p.mismatch(raw)
 	case len(p.enum) > 0 && !slices.Contains(p.enum, s):
-		return "", fmt.Errorf("%s, got %s", p.expected(), quoteShort(s))
+		return "", fmt.Errorf("%s, got %s", p.Expected(), mcptext.QuoteShort(s))
 	case s == "" && !p.empty:
 		return "", errors.New("must not be empty")
 	case p.typ == tabIDType:
@@ -145,51 +145,51 @@ func (p *param) decodeString(raw json.RawMessage) (string, error) {
 	return s, nil
 }
 
-func (p *param) decodeStrings(raw json.RawMessage) ([]string, error) {
-	ss, err := jsonStrings(raw)
+func (p *Param) decodeStrings(raw json.RawMessage) ([]string, error) {
+	ss, err := JSONStrings(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%s, got %w", p.expected(), err)
+		return nil, fmt.Errorf("%s, got %w", p.Expected(), err)
 	}
 	for _, s := range ss {
 		if len(p.enum) > 0 && !slices.Contains(p.enum, s) {
-			return nil, fmt.Errorf("%s, got %s", p.expected(), quoteShort(s))
+			return nil, fmt.Errorf("%s, got %s", p.Expected(), mcptext.QuoteShort(s))
 		}
 	}
 	return ss, nil
 }
 
 // decodeInt decodes an integer. It accepts 5 and 5.0.
-func (p *param) decodeInt(raw json.RawMessage) (int64, error) {
-	if jsonKind(raw) != "a number" {
+func (p *Param) decodeInt(raw json.RawMessage) (int64, error) {
+	if JSONKind(raw) != "a number" {
 		return 0, p.mismatch(raw)
 	}
 	f, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-		return 0, fmt.Errorf("%s, got %s", p.expected(), quoteShort(string(raw)))
+		return 0, fmt.Errorf("%s, got %s", p.Expected(), mcptext.QuoteShort(string(raw)))
 	}
 	n := int64(f)
 	low, _ := strconv.ParseInt(p.min, 10, 64)
 	high, _ := strconv.ParseInt(p.max, 10, 64)
 	if (p.min != "" && n < low) || (p.max != "" && n > high) {
-		return 0, fmt.Errorf("%s, got %d", p.expected(), n)
+		return 0, fmt.Errorf("%s, got %d", p.Expected(), n)
 	}
 	return n, nil
 }
 
-func (p *param) mismatch(raw json.RawMessage) error {
-	return fmt.Errorf("%s, got %s", p.expected(), jsonKind(raw))
+func (p *Param) mismatch(raw json.RawMessage) error {
+	return fmt.Errorf("%s, got %s", p.Expected(), JSONKind(raw))
 }
 
-// expected describes the values of p, such as "must be an integer number of milliseconds".
-func (p *param) expected() string {
+// Expected describes the values of p, such as "must be an integer number of milliseconds".
+func (p *Param) Expected() string {
 	t := p.typ
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	var what string
 	switch {
-	case reflect.PointerTo(t).Implements(customArgType):
-		what = reflect.New(t).Interface().(customArg).expected()
+	case reflect.PointerTo(t).Implements(customType):
+		what = reflect.New(t).Interface().(Custom).Expected()
 	case t.Kind() == reflect.Slice && len(p.enum) > 0:
 		what = "an array of " + alternatives(p.enum)
 	case t.Kind() == reflect.Slice:
@@ -225,11 +225,8 @@ func alternatives(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// quoteShort returns s quoted and truncated, for an error text.
-func quoteShort(s string) string { return string(mcptext.Quote(s, 60)) }
-
-// jsonKind names the kind of a JSON value.
-func jsonKind(raw json.RawMessage) string {
+// JSONKind names the kind of a JSON value.
+func JSONKind(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return "nothing"
 	}
@@ -248,47 +245,47 @@ func jsonKind(raw json.RawMessage) string {
 	return "a number"
 }
 
-// jsonString returns the value of a JSON string. It reports false for any other value.
-func jsonString(raw json.RawMessage) (s string, ok bool) {
-	ok = jsonKind(raw) == "a string" && json.Unmarshal(raw, &s) == nil
+// JSONString returns the value of a JSON string. It reports false for any other value.
+func JSONString(raw json.RawMessage) (s string, ok bool) {
+	ok = JSONKind(raw) == "a string" && json.Unmarshal(raw, &s) == nil
 	return s, ok
 }
 
-// jsonStrings returns the elements of a JSON array of strings. Its error describes any other value.
-func jsonStrings(raw json.RawMessage) ([]string, error) {
+// JSONStrings returns the elements of a JSON array of strings. Its error describes any other value.
+func JSONStrings(raw json.RawMessage) ([]string, error) {
 	var items []json.RawMessage
-	if jsonKind(raw) != "an array" || json.Unmarshal(raw, &items) != nil {
-		return nil, errors.New(jsonKind(raw))
+	if JSONKind(raw) != "an array" || json.Unmarshal(raw, &items) != nil {
+		return nil, errors.New(JSONKind(raw))
 	}
 	list := make([]string, len(items))
 	for i, item := range items {
-		s, ok := jsonString(item)
+		s, ok := JSONString(item)
 		if !ok {
-			return nil, fmt.Errorf("an array with %s in it", jsonKind(item))
+			return nil, fmt.Errorf("an array with %s in it", JSONKind(item))
 		}
 		list[i] = s
 	}
 	return list, nil
 }
 
-// A member is one key of a JSON object and its value.
-type member struct {
-	key   string
-	value json.RawMessage
+// A Member is one key of a JSON object and its value.
+type Member struct {
+	Key   string
+	Value json.RawMessage
 }
 
-// object returns the members of a JSON object in order, including repeated keys. Its errors begin
+// Members returns the members of a JSON object in order, including repeated keys. Its errors begin
 // with "must be".
-func object(raw json.RawMessage) ([]member, error) {
+func Members(raw json.RawMessage) ([]Member, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	first, err := dec.Token()
 	if err != nil {
 		return nil, errors.New("must be a JSON object")
 	}
 	if first != json.Delim('{') {
-		return nil, fmt.Errorf("must be an object, got %s", jsonKind(bytes.TrimSpace(raw)))
+		return nil, fmt.Errorf("must be an object, got %s", JSONKind(bytes.TrimSpace(raw)))
 	}
-	var ms []member
+	var ms []Member
 	for dec.More() {
 		key, err := dec.Token()
 		var value json.RawMessage
@@ -298,7 +295,7 @@ func object(raw json.RawMessage) ([]member, error) {
 		if err != nil {
 			return nil, errors.New("must be a JSON object")
 		}
-		ms = append(ms, member{key.(string), value})
+		ms = append(ms, Member{key.(string), value})
 	}
 	if _, err := dec.Token(); err != nil {
 		return nil, errors.New("must be a JSON object")
@@ -310,53 +307,31 @@ func object(raw json.RawMessage) ([]member, error) {
 }
 
 // argumentList returns a hint that lists the arguments of a tool.
-func argumentList(tool string, params []param) string {
+func argumentList(tool string, params []Param) string {
 	if len(params) == 0 {
 		return tool + " takes no arguments."
 	}
 	return tool + " takes " + strings.Join(namesOf(params), ", ") + "."
 }
 
-func namesOf(params []param) (names []string) {
+func namesOf(params []Param) (names []string) {
 	for _, p := range params {
-		names = append(names, p.name)
+		names = append(names, p.Name)
 	}
 	return names
 }
 
 // unknownArg returns the error for an unknown argument. Its hint suggests the nearest name.
-func unknownArg(tool, key string, params []param) error {
+func unknownArg(tool, key string, params []Param) error {
 	hint := argumentList(tool, params)
-	if near := nearestName(key, namesOf(params)); near != "" {
+	if near := Nearest(key, namesOf(params)); near != "" {
 		hint = "Did you mean " + near + "? " + hint
 	}
-	return badArgs(hint, "unknown argument %s", quoteShort(key))
+	return BadArgs(hint, "unknown argument %s", mcptext.QuoteShort(key))
 }
 
-// unknown returns the error for the name of a tool that the session does not offer. It names the
-// toolset that has the tool, or suggests the nearest name.
-func (s *toolSession) unknown(name string) error {
-	if set := toolsetOf(name); set != "" {
-		return errors.New(name + " is a tool of the toolset " + string(set) + ", which is not enabled; the user can enable it with --tools")
-	}
-	return errors.New("unknown tool " + quoteShort(name) + s.suggestTool(name))
-}
-
-// suggestTool returns the end of a message that suggests the tool nearest to name, or "" if no name
-// is similar.
-func (s *toolSession) suggestTool(name string) string {
-	var names []string
-	for _, t := range s.tools {
-		names = append(names, t.name)
-	}
-	if near := nearestName(name, names); near != "" {
-		return "; did you mean " + near + "?"
-	}
-	return ""
-}
-
-// nearestName returns the first of the names that differ least from name, or "" if none is similar.
-func nearestName(name string, names []string) string {
+// Nearest returns the first of the names that differ least from name, or "" if none is similar.
+func Nearest(name string, names []string) string {
 	best, distance := "", 4
 	for _, n := range names {
 		if d := nameDistance(name, n); d < distance {
