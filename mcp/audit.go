@@ -14,6 +14,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
@@ -131,7 +132,7 @@ func (a *auditor) checkWritable(t *tool, args any) error {
 
 // runsScript reports whether a call of a read-only tool runs the caller's JavaScript.
 func runsScript(args any) bool {
-	w, ok := args.(waitForArgs)
+	w, ok := args.(browsertools.WaitForArgs)
 	return ok && w.Expression != ""
 }
 
@@ -225,15 +226,15 @@ func (r *callRecord) end(out mcptext.Result, err error) {
 		out = nil
 	}
 	switch out := out.(type) {
-	case tabResult:
+	case browsertools.TabResult:
 		e.Tab = string(out.ID)
 	case fileResult:
 		e.Bytes = out.bytes
-	case downloadResult:
+	case browsertools.DownloadResult:
 		e.Bytes, e.Backend = out.Bytes, string(out.Backend)
-	case pdfResult:
+	case browsertools.PDFResult:
 		e.Bytes, e.Backend = out.Bytes, string(out.Backend)
-	case uploadResult:
+	case browsertools.UploadResult:
 		for _, f := range out.Files {
 			e.Bytes += f.Bytes
 		}

@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
@@ -75,10 +76,10 @@ func (s *toolSession) failed(t *tool, err error) *sdk.CallToolResult {
 		m.Code, m.Message, m.Hint, m.Retryable = e.Code, e.Message(), about.hint(e.Hint, e.Retryable), e.Retryable
 		m.Candidates = slices.Clone(e.Candidates[:min(len(e.Candidates), maxCandidates)])
 		if none, ok := errors.AsType[*executor.NoActiveTabError](e.Err); ok {
-			m.Message, m.Tabs, m.tabsHeading = none.Reason, none.Tabs, openTabsHeading
+			m.Message, m.Tabs, m.tabsHeading = none.Reason, none.Tabs, browsertools.OpenTabsHeading
 		}
-		if choice, ok := errors.AsType[*tabChoiceError](e.Err); ok {
-			m.Tabs, m.tabsHeading = choice.tabs, choice.heading
+		if choice, ok := errors.AsType[*browsertools.TabChoiceError](e.Err); ok {
+			m.Tabs, m.tabsHeading = choice.Tabs, choice.Heading
 		}
 		m.Tabs = m.Tabs[:min(len(m.Tabs), maxErrorTabs)]
 	case errors.Is(err, context.Canceled):
@@ -144,7 +145,7 @@ func (m *errorMeta) text(t *tool) string {
 	}
 	if len(m.Tabs) > 0 {
 		var list mcptext.Text
-		tabsResult{m.Tabs}.Render(&list)
+		browsertools.TabsResult{Tabs: m.Tabs}.Render(&list)
 		b.WriteString("\n" + m.tabsHeading + ":\n" + list.String())
 	}
 	return b.String()

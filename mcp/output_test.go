@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -341,13 +342,13 @@ func TestOutputQuotaConcurrent(t *testing.T) {
 // TestFileTooLarge checks the limit of one file. A failed save does not count.
 func TestFileTooLarge(t *testing.T) {
 	ex := &fake{screenshot: func(_ context.Context, _ executor.TabID, o *executor.ScreenshotOptions) (*executor.Screenshot, error) {
-		size := maxOutputFile
+		size := browsertools.MaxOutputFile
 		if o.FullPage {
 			size++
 		}
 		return &executor.Screenshot{Data: make([]byte, size), MIMEType: "image/png"}, nil
 	}}
-	cs, dir := connectWithOutput(t, ex, Options{MaxOutputBytes: maxOutputFile})
+	cs, dir := connectWithOutput(t, ex, Options{MaxOutputBytes: browsertools.MaxOutputFile})
 	if got, want := textOf(callTool(t, cs, "screenshot", `{"file":"x","fullPage":true}`)), "BAD_ARGS: Result of 67108865 bytes exceeds the limit of 67108864 for a file."; !strings.HasPrefix(got, want) {
 		t.Errorf("got %s, want %s", got, want)
 	}

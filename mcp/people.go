@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
@@ -21,10 +22,10 @@ var peopleTools = []tool{
 
 type askUserArgs struct {
 	Message string `json:"message" jsonschema:"what the user should do, at most 500 characters"`
-	tabArg
+	browsertools.TabArg
 }
 
-func (a askUserArgs) waitDescription() string { return "the user" }
+func (a askUserArgs) WaitDescription() string { return "the user" }
 
 func (a askUserArgs) Check() error {
 	switch {
@@ -71,7 +72,7 @@ func (s *toolSession) secretsList(ctx context.Context, _ secretsListArgs) (secre
 		return secretsResult{}, err
 	}
 	for _, i := range list {
-		res.Secrets = append(res.Secrets, secretInfo{i.Name, nonNil(i.Fields), nonNil(i.Origins)})
+		res.Secrets = append(res.Secrets, secretInfo{i.Name, browsertools.NonNil(i.Fields), browsertools.NonNil(i.Origins)})
 	}
 	return res, nil
 }

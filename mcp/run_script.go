@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/script"
@@ -27,15 +28,15 @@ const (
 type scriptArgs struct {
 	Script   string `json:"script" jsonschema:"body of an async function. Each tool is a function: click({ref: 'e1'}) returns its structured result and throws with code and message when it fails. snapshot().text, tabs_list().tabs; print() and return give the answer"`
 	MaxChars int    `json:"maxChars,omitempty" min:"1" max:"1000000" unit:"characters"`
-	timeoutArg
+	browsertools.TimeoutArg
 }
 
-func (a scriptArgs) waitDescription() string { return "the script" }
+func (a scriptArgs) WaitDescription() string { return "the script" }
 
 // runScript runs a script whose functions are the tools. Each of its calls runs as if the client
 // had made it, except that an action does not report page changes.
 func (s *toolSession) runScript(ctx context.Context, a scriptArgs) (scriptResult, error) {
-	limit := a.timeout()
+	limit := a.Timeout()
 	if limit == 0 {
 		limit = defaultScriptMS * time.Millisecond
 	}

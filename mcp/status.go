@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 	"github.com/chrome-mcp/chrome-mcp/internal/hint"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 )
@@ -26,7 +27,7 @@ func (s *toolSession) chromeStatus(ctx context.Context, _ statusArgs) (statusRes
 	}
 	if st.Policy != nil {
 		p := *st.Policy // copy, because it may be shared
-		p.AllowDomains = nonNil(p.AllowDomains)
+		p.AllowDomains = browsertools.NonNil(p.AllowDomains)
 		st.Policy = &p
 	}
 	return statusResult{st}, nil

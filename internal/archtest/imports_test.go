@@ -25,6 +25,8 @@ var layers = [][]string{
 	{"internal/agentcmd", "internal/auditcmd", "internal/cdpendpoint", "internal/dashboardcmd", "internal/extinstall", "internal/profilecmd", "internal/secretcmd"},
 	{"internal/cli"},
 	{"mcp/...", "internal/server", "internal/dashboard", "internal/namedbrowser", "internal/profilelease", "internal/sessiondir", "internal/sidepanel"},
+	{"internal/browsertools"},
+	{"internal/toolschema"},
 	{"internal/mcptext"},
 	{"relay", "ownchrome", "internal/testing/cdpsuite"},
 	{"internal/leaktest/..."},
@@ -55,7 +57,7 @@ var program = []string{
 }
 
 // served lists the packages below mcp that serve tools. Like mcp, they name tools and arguments.
-var served = []string{"internal/mcptext"}
+var served = []string{"internal/browsertools", "internal/mcptext", "internal/toolschema"}
 
 // exempt packages contain tests or generators, and belong to no layer.
 var exempt = []string{"internal/archtest", "internal/deeptest", "internal/landing", "internal/mutation", "internal/gen"}

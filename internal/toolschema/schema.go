@@ -42,11 +42,11 @@ type Custom interface {
 }
 
 var (
-	customType = reflect.TypeFor[Custom]()
-	tabIDType     = reflect.TypeFor[executor.TabID]()
-	refType       = reflect.TypeFor[executor.Ref]()
-	changesType   = reflect.TypeFor[executor.Changes]()
-	rawJSONType   = reflect.TypeFor[executor.RawJSON]()
+	customType  = reflect.TypeFor[Custom]()
+	tabIDType   = reflect.TypeFor[executor.TabID]()
+	refType     = reflect.TypeFor[executor.Ref]()
+	changesType = reflect.TypeFor[executor.Changes]()
+	rawJSONType = reflect.TypeFor[executor.RawJSON]()
 )
 
 // Params returns the arguments that struct t declares, in order, including those of embedded

@@ -1,4 +1,4 @@
-package mcp
+package browsertools
 
 import (
 	"context"
@@ -8,59 +8,53 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
-// filesTools are the tools of [ToolsFiles].
-var filesTools = []tool{
-	onPage("upload_file", uploads, uploadArgs.run, "Give files to a file input, to what clicking an element asks to choose, or to a drop zone. Only files in the directory of --uploads-dir."),
-	onPage("save_pdf", downloads, savePDFArgs.run, "Save the page as a PDF file."),
-}
-
-type uploadArgs struct {
+type UploadArgs struct {
 	requiredTarget
 	Paths []string `json:"paths" jsonschema:"relative to the upload directory"`
-	tabArg
+	TabArg
 }
 
-func (a uploadArgs) Check() error {
+func (a UploadArgs) Check() error {
 	if len(a.Paths) == 0 || len(a.Paths) > executor.MaxUploadFiles {
 		return toolschema.BadArgs("Name the files to upload.", "paths must have 1 to %d elements, got %d", executor.MaxUploadFiles, len(a.Paths))
 	}
 	return a.requiredTarget.Check()
 }
 
-func (a uploadArgs) run(ctx context.Context, p executor.Page) (uploadResult, error) {
+func (a UploadArgs) Run(ctx context.Context, p executor.Page) (UploadResult, error) {
 	u, err := p.Upload(ctx, a.target(), a.Paths, nil)
 	if err == nil {
-		u.Files = nonNil(u.Files)
+		u.Files = NonNil(u.Files)
 	}
-	return uploadResult{u}, err
+	return UploadResult{u}, err
 }
 
-type uploadResult struct{ *executor.Upload }
+type UploadResult struct{ *executor.Upload }
 
-func (r uploadResult) Render(t *mcptext.Text) {
+func (r UploadResult) Render(t *mcptext.Text) {
 	for _, f := range r.Files {
 		t.Line("uploaded %s, %s", mcptext.Quote(f.Name, mcptext.MaxName), mcptext.ByteCount(f.Bytes))
 	}
 	t.Changes(&r.Changes)
 }
 
-type savePDFArgs struct {
+type SavePDFArgs struct {
 	Landscape  bool   `json:"landscape,omitempty"`
 	Background bool   `json:"background,omitempty" jsonschema:"with background colors and images"`
 	Name       string `json:"name,omitempty" jsonschema:"of the file"`
-	tabArg
+	TabArg
 }
 
-func (a savePDFArgs) waitDescription() string { return "the PDF" }
+func (a SavePDFArgs) WaitDescription() string { return "the PDF" }
 
-func (a savePDFArgs) run(ctx context.Context, p executor.Page) (pdfResult, error) {
+func (a SavePDFArgs) Run(ctx context.Context, p executor.Page) (PDFResult, error) {
 	pdf, err := p.SavePDF(ctx, &executor.PDFOptions{Landscape: a.Landscape, Background: a.Background, Name: a.Name})
-	return pdfResult{pdf}, err
+	return PDFResult{pdf}, err
 }
 
-type pdfResult struct{ *executor.PDF }
+type PDFResult struct{ *executor.PDF }
 
-func (r pdfResult) Render(t *mcptext.Text) {
+func (r PDFResult) Render(t *mcptext.Text) {
 	t.Line("saved %s", mcptext.Quote(r.Path, mcptext.MaxURL))
 	if r.Pages > 0 {
 		t.Line("%s, %s", mcptext.ByteCount(r.Bytes), mcptext.Plural(r.Pages, "page"))

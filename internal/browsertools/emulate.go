@@ -1,4 +1,4 @@
-package mcp
+package browsertools
 
 import (
 	"context"
@@ -13,14 +13,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
-type resizeArgs struct {
+type ResizeArgs struct {
 	Width  int  `json:"width,omitempty" min:"100" max:"5000"`
 	Height int  `json:"height,omitempty" min:"100" max:"5000"`
 	Reset  bool `json:"reset,omitempty" jsonschema:"instead: the window's size"`
-	tabArg
+	TabArg
 }
 
-func (a resizeArgs) Check() error {
+func (a ResizeArgs) Check() error {
 	switch size := a.Width != 0 || a.Height != 0; {
 	case a.Reset && size:
 		return toolschema.BadArgs("Give one or the other.", "reset and width or height contradict each other")
@@ -30,7 +30,7 @@ func (a resizeArgs) Check() error {
 	return nil
 }
 
-func (a resizeArgs) run(ctx context.Context, p executor.Page) (resizeResult, error) {
+func (a ResizeArgs) Run(ctx context.Context, p executor.Page) (resizeResult, error) {
 	v, err := p.Resize(ctx, executor.ResizeOptions{Width: a.Width, Height: a.Height, Reset: a.Reset})
 	return resizeResult{v}, err
 }
@@ -44,7 +44,7 @@ func renderViewport(t *mcptext.Text, v executor.Viewport) {
 	t.Line("viewport %dx%d, device scale %.4g", v.Width, v.Height, v.Scale)
 }
 
-type emulateArgs struct {
+type EmulateArgs struct {
 	Device        executor.Device            `json:"device,omitempty" enum:"desktop|phone|tablet"`
 	ColorScheme   executor.ColorScheme       `json:"colorScheme,omitempty" enum:"light|dark"`
 	ReducedMotion *bool                      `json:"reducedMotion,omitempty"`
@@ -58,11 +58,11 @@ type emulateArgs struct {
 	Permissions   []executor.PagePermission  `json:"permissions,omitempty" enum:"geolocation|notifications" jsonschema:"granted to the page's origin"`
 	Headers       headersArg                 `json:"headers,omitempty" jsonschema:"origin to object of names and values, added to requests to it; needs --enable-mutations"`
 	Reset         bool                       `json:"reset,omitempty" jsonschema:"undo all other emulation"`
-	tabArg
+	TabArg
 }
 
-func (a emulateArgs) Check() error {
-	if reflect.DeepEqual(a, emulateArgs{tabArg: a.tabArg}) {
+func (a EmulateArgs) Check() error {
+	if reflect.DeepEqual(a, EmulateArgs{TabArg: a.TabArg}) {
 		return toolschema.BadArgs("Specify what to emulate, or reset.", "nothing to emulate")
 	}
 	if _, err := a.position(); err != nil {
@@ -73,7 +73,7 @@ func (a emulateArgs) Check() error {
 }
 
 // position returns the argument geolocation, or nil.
-func (a emulateArgs) position() (*executor.Geolocation, error) {
+func (a EmulateArgs) position() (*executor.Geolocation, error) {
 	if a.Geolocation == "" {
 		return nil, nil
 	}
@@ -125,7 +125,7 @@ func (h headersArg) byOrigin() (map[string]map[string]string, error) {
 	return all, nil
 }
 
-func (a emulateArgs) run(ctx context.Context, p executor.Page) (emulateResult, error) {
+func (a EmulateArgs) Run(ctx context.Context, p executor.Page) (emulateResult, error) {
 	position, err := a.position()
 	if err != nil {
 		return emulateResult{}, err

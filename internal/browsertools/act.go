@@ -1,4 +1,4 @@
-package mcp
+package browsertools
 
 import (
 	"cmp"
@@ -11,10 +11,10 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
-// actionResult is the result of an action: what changed on the page.
-type actionResult struct{ *executor.Action }
+// ActionResult is the result of an action: what changed on the page.
+type ActionResult struct{ *executor.Action }
 
-func (r actionResult) Render(t *mcptext.Text) {
+func (r ActionResult) Render(t *mcptext.Text) {
 	t.Line("ok")
 	t.Changes(&r.Changes)
 }
@@ -23,69 +23,69 @@ type modifiersArg struct {
 	Modifiers []executor.Modifier `json:"modifiers,omitempty" enum:"Alt|Control|Meta|Shift"`
 }
 
-type clickArgs struct {
+type ClickArgs struct {
 	requiredTarget
-	tabArg
+	TabArg
 	Button executor.Button `json:"button,omitempty" enum:"left|right|middle"`
 	Count  int             `json:"clickCount,omitempty" min:"1" max:"3"`
 	modifiersArg
-	timeoutArg
+	TimeoutArg
 }
 
-func (a clickArgs) run(ctx context.Context, p executor.Page) (actionResult, error) {
-	opts := &executor.ClickOptions{Button: a.Button, Count: a.Count, Modifiers: a.Modifiers, Timeout: a.timeout()}
+func (a ClickArgs) Run(ctx context.Context, p executor.Page) (ActionResult, error) {
+	opts := &executor.ClickOptions{Button: a.Button, Count: a.Count, Modifiers: a.Modifiers, Timeout: a.Timeout()}
 	act, err := p.Click(ctx, a.target(), opts)
-	return actionResult{act}, err
+	return ActionResult{act}, err
 }
 
-type typeArgs struct {
+type TypeArgs struct {
 	requiredTarget
 	Text       string `json:"text" empty:"ok"`
 	Clear      bool   `json:"clear,omitempty" jsonschema:"empty it first"`
 	PressEnter bool   `json:"pressEnter,omitempty"`
 	KeyEvents  bool   `json:"keyEvents,omitempty" jsonschema:"a key press for each character"`
 	DelayMS    int    `json:"delayMs,omitempty" min:"1" max:"30000" unit:"milliseconds" jsonschema:"between key presses"`
-	tabArg
+	TabArg
 }
 
-func (a typeArgs) run(ctx context.Context, p executor.Page) (actionResult, error) {
+func (a TypeArgs) Run(ctx context.Context, p executor.Page) (ActionResult, error) {
 	opts := &executor.TypeOptions{Clear: a.Clear, PressEnter: a.PressEnter, KeyEvents: a.KeyEvents, Delay: time.Duration(a.DelayMS) * time.Millisecond}
 	act, err := p.Type(ctx, a.target(), a.Text, opts)
-	return actionResult{act}, err
+	return ActionResult{act}, err
 }
 
-type pressArgs struct {
+type PressArgs struct {
 	Key string `json:"key" jsonschema:"Enter, a, Control+Shift+ArrowLeft"`
 	modifiersArg
 	optionalTarget
-	tabArg
+	TabArg
 }
 
-func (a pressArgs) run(ctx context.Context, p executor.Page) (actionResult, error) {
+func (a PressArgs) Run(ctx context.Context, p executor.Page) (ActionResult, error) {
 	act, err := p.Press(ctx, a.Key, &executor.PressOptions{Target: a.target(), Modifiers: a.Modifiers})
-	return actionResult{act}, err
+	return ActionResult{act}, err
 }
 
-type hoverArgs struct {
+type HoverArgs struct {
 	requiredTarget
-	tabArg
+	TabArg
 }
 
-func (a hoverArgs) run(ctx context.Context, p executor.Page) (actionResult, error) {
+func (a HoverArgs) Run(ctx context.Context, p executor.Page) (ActionResult, error) {
 	act, err := p.Hover(ctx, a.target(), nil)
-	return actionResult{act}, err
+	return ActionResult{act}, err
 }
 
-type scrollArgs struct {
+type ScrollArgs struct {
 	optionalTarget
 	X      *float64 `json:"x,omitempty"`
 	Y      *float64 `json:"y,omitempty"`
 	DeltaX *float64 `json:"deltaX,omitempty"`
 	DeltaY *float64 `json:"deltaY,omitempty"`
-	tabArg
+	TabArg
 }
 
-func (a scrollArgs) Check() error {
+func (a ScrollArgs) Check() error {
 	switch {
 	case a.X != nil && a.DeltaX != nil:
 		return toolschema.BadArgs("Give a position or a step, not both.", "x and deltaX contradict each other")
@@ -97,7 +97,7 @@ func (a scrollArgs) Check() error {
 	return a.optionalTarget.Check()
 }
 
-func (a scrollArgs) run(ctx context.Context, p executor.Page) (scrollResult, error) {
+func (a ScrollArgs) Run(ctx context.Context, p executor.Page) (scrollResult, error) {
 	opts := executor.ScrollOptions{Target: a.target(), X: a.X, Y: a.Y}
 	if a.DeltaX != nil {
 		opts.DeltaX = *a.DeltaX
@@ -123,16 +123,16 @@ func (r scrollResult) Render(t *mcptext.Text) {
 	t.Note(r.Note)
 }
 
-type selectArgs struct {
+type SelectArgs struct {
 	requiredTarget
 	Values []string `json:"values" jsonschema:"values or labels"`
-	tabArg
+	TabArg
 }
 
-func (a selectArgs) run(ctx context.Context, p executor.Page) (selectResult, error) {
+func (a SelectArgs) Run(ctx context.Context, p executor.Page) (selectResult, error) {
 	sel, err := p.SelectOption(ctx, a.target(), a.Values, nil)
 	if err == nil {
-		sel.Selected = nonNil(sel.Selected)
+		sel.Selected = NonNil(sel.Selected)
 	}
 	return selectResult{sel}, err
 }
@@ -154,24 +154,24 @@ func (r selectResult) Render(t *mcptext.Text) {
 	t.Changes(&r.Changes)
 }
 
-type fillFormArgs struct {
+type FillFormArgs struct {
 	Fields         formFields   `json:"fields" jsonschema:"selector or ref to value: text, true or false for a checkbox, array for a multiple select"`
 	SubmitSelector string       `json:"submitSelector,omitempty" jsonschema:"clicked at the end"`
 	SubmitRef      executor.Ref `json:"submitRef,omitempty"`
-	tabArg
+	TabArg
 }
 
-func (a fillFormArgs) Check() error {
+func (a FillFormArgs) Check() error {
 	if a.SubmitSelector != "" && a.SubmitRef != "" {
 		return toolschema.BadArgs("Give only one of them.", "both submitSelector and submitRef given")
 	}
 	return nil
 }
 
-func (a fillFormArgs) run(ctx context.Context, p executor.Page) (fillResult, error) {
+func (a FillFormArgs) Run(ctx context.Context, p executor.Page) (fillResult, error) {
 	res, err := p.FillForm(ctx, a.Fields, &executor.FillOptions{Submit: newTarget(a.SubmitSelector, a.SubmitRef)})
 	if err == nil {
-		res.Filled = nonNil(res.Filled)
+		res.Filled = NonNil(res.Filled)
 	}
 	return fillResult{res}, err
 }
@@ -187,20 +187,20 @@ func (r fillResult) Render(t *mcptext.Text) {
 	t.Changes(&r.Changes)
 }
 
-type handleDialogArgs struct {
+type HandleDialogArgs struct {
 	Accept     bool   `json:"accept"`
 	PromptText string `json:"promptText,omitempty" empty:"ok" jsonschema:"answer to a prompt"`
-	tabArg
+	TabArg
 }
 
-func (a handleDialogArgs) Check() error {
+func (a HandleDialogArgs) Check() error {
 	if a.PromptText != "" && !a.Accept {
 		return toolschema.BadArgs("Accept the prompt, or omit promptText.", "promptText needs accept to be true")
 	}
 	return nil
 }
 
-func (a handleDialogArgs) run(ctx context.Context, p executor.Page) (dialogResult, error) {
+func (a HandleDialogArgs) Run(ctx context.Context, p executor.Page) (dialogResult, error) {
 	res, err := p.HandleDialog(ctx, executor.DialogAnswer{Accept: a.Accept, PromptText: a.PromptText})
 	return dialogResult{res, a.Accept}, err
 }

@@ -1,4 +1,4 @@
-package mcp
+package browsertools
 
 import (
 	"time"
@@ -7,12 +7,12 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 )
 
-// tabArg is the argument tabId of tools that work on a tab.
-type tabArg struct {
+// TabArg is the argument tabId of tools that work on a tab.
+type TabArg struct {
 	Tab executor.TabID `json:"tabId,omitempty"`
 }
 
-func (a tabArg) tabID() executor.TabID { return a.Tab }
+func (a TabArg) TabID() executor.TabID { return a.Tab }
 
 // optionalTarget is an optional target: selector, ref or neither.
 type optionalTarget struct {
@@ -43,12 +43,12 @@ type requiredTarget struct{ optionalTarget }
 
 func (t requiredTarget) Check() error { return t.target().Validate() }
 
-// timeoutArg is the time limit of a call. Zero means the executor's default.
-type timeoutArg struct {
+// TimeoutArg is the time limit of a call. Zero means the executor's default.
+type TimeoutArg struct {
 	TimeoutMS int `json:"timeoutMs,omitempty" min:"1" max:"600000" unit:"milliseconds"`
 }
 
-func (t timeoutArg) timeout() time.Duration { return time.Duration(t.TimeoutMS) * time.Millisecond }
+func (t TimeoutArg) Timeout() time.Duration { return time.Duration(t.TimeoutMS) * time.Millisecond }
 
 // maxCharsArg is the maximum length of the returned page text, in characters. Zero means the
 // executor's default.

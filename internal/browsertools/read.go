@@ -1,4 +1,4 @@
-package mcp
+package browsertools
 
 import (
 	"cmp"
@@ -14,8 +14,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
-type snapshotArgs struct {
-	tabArg
+type SnapshotArgs struct {
+	TabArg
 	optionalTarget
 	InteractiveOnly bool   `json:"interactiveOnly,omitempty"`
 	Depth           int    `json:"depth,omitempty" min:"1" max:"1000"`
@@ -26,7 +26,7 @@ type snapshotArgs struct {
 	fileArg
 }
 
-func (a snapshotArgs) Check() error {
+func (a SnapshotArgs) Check() error {
 	for _, o := range []struct {
 		name  string
 		given bool
@@ -38,7 +38,7 @@ func (a snapshotArgs) Check() error {
 	return a.optionalTarget.Check()
 }
 
-func (a snapshotArgs) run(ctx context.Context, p executor.Page) (snapshotResult, error) {
+func (a SnapshotArgs) Run(ctx context.Context, p executor.Page) (snapshotResult, error) {
 	snap, err := p.Snapshot(ctx, &executor.SnapshotOptions{
 		Target: a.target(), InteractiveOnly: a.InteractiveOnly, Depth: a.Depth, Find: a.Find,
 		Diff: a.Diff, MaxChars: a.textLimit(a.MaxChars), Offset: a.Offset,
@@ -49,7 +49,7 @@ func (a snapshotArgs) run(ctx context.Context, p executor.Page) (snapshotResult,
 // snapshotResult is a snapshot and the arguments of the call.
 type snapshotResult struct {
 	*executor.Snapshot
-	args snapshotArgs
+	args SnapshotArgs
 }
 
 func (r snapshotResult) Render(t *mcptext.Text) {
@@ -74,13 +74,13 @@ func (r snapshotResult) Render(t *mcptext.Text) {
 	r.renderOmitted(t)
 }
 
-func (r snapshotResult) file(outputPath) (fileContent, bool) {
+func (r snapshotResult) File(OutputPath) (FileContent, bool) {
 	c := pageFile(r.Text, ".txt", "text")
-	c.facts = mcptext.Plural(strings.Count(r.Text, "\n"), "line")
+	c.Facts = mcptext.Plural(strings.Count(r.Text, "\n"), "line")
 	return c, !r.noMatch() && !r.pastEnd()
 }
 
-func (r snapshotResult) warnings(t *mcptext.Text) {
+func (r snapshotResult) Warnings(t *mcptext.Text) {
 	r.renderPage(t)
 	if !r.args.Diff {
 		r.renderOmitted(t)
@@ -132,13 +132,13 @@ func (r snapshotResult) renderUnsearched(t *mcptext.Text) {
 	}
 }
 
-type getTextArgs struct {
+type GetTextArgs struct {
 	optionalTarget
-	tabArg
+	TabArg
 	maxCharsArg
 }
 
-func (a getTextArgs) run(ctx context.Context, p executor.Page) (textResult, error) {
+func (a GetTextArgs) Run(ctx context.Context, p executor.Page) (textResult, error) {
 	res, err := p.Text(ctx, &executor.TextOptions{Target: a.target(), MaxChars: a.MaxChars})
 	return textResult{res}, err
 }
@@ -153,16 +153,16 @@ func (r textResult) Render(t *mcptext.Text) {
 	}
 }
 
-type getHTMLArgs struct {
+type GetHTMLArgs struct {
 	optionalTarget
 	Outer *bool `json:"outer,omitempty" jsonschema:"default true"`
-	tabArg
+	TabArg
 	maxCharsArg
 	offsetArg
 	fileArg
 }
 
-func (a getHTMLArgs) run(ctx context.Context, p executor.Page) (htmlResult, error) {
+func (a GetHTMLArgs) Run(ctx context.Context, p executor.Page) (htmlResult, error) {
 	res, err := p.HTML(ctx, &executor.HTMLOptions{
 		Target: a.target(), Inner: a.Outer != nil && !*a.Outer, ShortenData: a.File == "",
 		MaxChars: a.textLimit(a.MaxChars), Offset: a.Offset,
@@ -173,7 +173,7 @@ func (a getHTMLArgs) run(ctx context.Context, p executor.Page) (htmlResult, erro
 // htmlResult is markup and the arguments of the call.
 type htmlResult struct {
 	*executor.HTML
-	args getHTMLArgs
+	args GetHTMLArgs
 }
 
 func (r htmlResult) Render(t *mcptext.Text) {
@@ -181,14 +181,14 @@ func (r htmlResult) Render(t *mcptext.Text) {
 		return
 	}
 	t.Content(r.Origin, r.HTML.Content, "no HTML")
-	r.warnings(t)
+	r.Warnings(t)
 }
 
-func (r htmlResult) file(outputPath) (fileContent, bool) {
+func (r htmlResult) File(OutputPath) (FileContent, bool) {
 	return pageFile(r.HTML.Content, ".html", "html"), !r.args.pastEnd(r.Chars)
 }
 
-func (r htmlResult) warnings(t *mcptext.Text) {
+func (r htmlResult) Warnings(t *mcptext.Text) {
 	t.Note(r.Note)
 	if r.Shortened > 0 {
 		t.Line("shortened: %s (data: URLs, coordinates of drawings); file saves everything", mcptext.Plural(r.Shortened, "value"))
@@ -201,16 +201,16 @@ func (r htmlResult) warnings(t *mcptext.Text) {
 	}
 }
 
-type markdownArgs struct {
+type MarkdownArgs struct {
 	Selector string `json:"selector,omitempty" jsonschema:"body for the whole page"`
-	tabArg
+	TabArg
 	maxCharsArg
 	offsetArg
 	fileArg
 	Refs bool `json:"refs,omitempty" jsonschema:"refs of links, buttons, fields"`
 }
 
-func (a markdownArgs) run(ctx context.Context, p executor.Page) (markdownResult, error) {
+func (a MarkdownArgs) Run(ctx context.Context, p executor.Page) (markdownResult, error) {
 	opts := &executor.MarkdownOptions{Selector: a.Selector, Refs: a.Refs, MaxChars: a.textLimit(a.MaxChars), Offset: a.Offset}
 	res, err := p.Markdown(ctx, opts)
 	return markdownResult{res, a}, err
@@ -219,7 +219,7 @@ func (a markdownArgs) run(ctx context.Context, p executor.Page) (markdownResult,
 // markdownResult is the markdown of a page and the arguments of the call.
 type markdownResult struct {
 	*executor.Markdown
-	args markdownArgs
+	args MarkdownArgs
 }
 
 func (r markdownResult) Render(t *mcptext.Text) {
@@ -234,11 +234,11 @@ func (r markdownResult) Render(t *mcptext.Text) {
 	r.renderExtent(t)
 }
 
-func (r markdownResult) file(outputPath) (fileContent, bool) {
+func (r markdownResult) File(OutputPath) (FileContent, bool) {
 	return pageFile(r.Markdown.Content, ".md", "markdown"), !r.args.pastEnd(r.Chars)
 }
 
-func (r markdownResult) warnings(t *mcptext.Text) {
+func (r markdownResult) Warnings(t *mcptext.Text) {
 	t.Obstacle(r.Obstacle)
 	r.renderExtent(t)
 }
@@ -255,23 +255,23 @@ func (r markdownResult) renderExtent(t *mcptext.Text) {
 	}
 }
 
-type linksArgs struct {
+type LinksArgs struct {
 	Selector       string   `json:"selector,omitempty" jsonschema:"only inside it"`
 	SameOriginOnly bool     `json:"sameOriginOnly,omitempty"`
 	Include        []string `json:"include,omitempty" jsonschema:"URL globs"`
 	Exclude        []string `json:"exclude,omitempty"`
 	Dedupe         *bool    `json:"dedupe,omitempty" jsonschema:"default true"`
 	Limit          int      `json:"limit,omitempty" min:"1" max:"10000" jsonschema:"default 200"`
-	tabArg
+	TabArg
 }
 
-func (a linksArgs) run(ctx context.Context, p executor.Page) (linksResult, error) {
+func (a LinksArgs) Run(ctx context.Context, p executor.Page) (linksResult, error) {
 	res, err := p.Links(ctx, &executor.LinksOptions{
 		Selector: a.Selector, SameOriginOnly: a.SameOriginOnly, Include: a.Include, Exclude: a.Exclude,
 		KeepDuplicates: a.Dedupe != nil && !*a.Dedupe, Limit: a.Limit,
 	})
 	if err == nil {
-		res.Items = nonNil(res.Items)
+		res.Items = NonNil(res.Items)
 	}
 	return linksResult{res, a.Limit}, err
 }
@@ -319,15 +319,15 @@ func linkURL(u string) string {
 	return u
 }
 
-type evalArgs struct {
+type EvalArgs struct {
 	Expression string `json:"expression" jsonschema:"with an element: a function of it"`
 	optionalTarget
 	AwaitPromise *bool `json:"awaitPromise,omitempty" jsonschema:"default true"`
-	tabArg
+	TabArg
 	fileArg
 }
 
-func (a evalArgs) run(ctx context.Context, p executor.Page) (evalResult, error) {
+func (a EvalArgs) Run(ctx context.Context, p executor.Page) (evalResult, error) {
 	opts := &executor.EvalOptions{NoAwait: a.AwaitPromise != nil && !*a.AwaitPromise, Target: a.target()}
 	res, err := p.Eval(ctx, a.Expression, opts)
 	return evalResult{res}, err
@@ -369,19 +369,19 @@ func (r evalResult) Render(t *mcptext.Text) {
 	if size > maxEvalText && !r.Truncated {
 		t.Line("truncated: %d characters in total; return a part of it, such as a slice", size)
 	}
-	r.warnings(t)
+	r.Warnings(t)
 }
 
-func (r evalResult) file(name outputPath) (fileContent, bool) {
+func (r evalResult) File(name OutputPath) (FileContent, bool) {
 	value, isString := valueText(r.Value)
-	c := fileContent{data: []byte(value), ext: ".json", field: "value"}
+	c := FileContent{Data: []byte(value), Ext: ".json", Field: "value"}
 	if ext := path.Ext(string(name)); isString && (ext == "" || strings.EqualFold(ext, ".json")) {
-		c.data = mcptext.CleanJSON(r.Value)
+		c.Data = mcptext.CleanJSON(r.Value)
 	}
 	return c, r.OK && len(r.Value) > 0
 }
 
-func (r evalResult) warnings(t *mcptext.Text) {
+func (r evalResult) Warnings(t *mcptext.Text) {
 	if r.Truncated {
 		t.Line("truncated: the value exceeds %d bytes; return a part of it, such as a slice", executor.MaxEvalBytes)
 	}

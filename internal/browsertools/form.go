@@ -1,4 +1,4 @@
-package mcp
+package browsertools
 
 import (
 	"encoding/json"
@@ -59,7 +59,7 @@ func fieldValue(raw json.RawMessage) (any, error) {
 }
 
 // goneArg is the type of wait_for's argument gone: a selector or ref. Some models send true in
-// addition to a selector or text; waitForArgs.check interprets that.
+// addition to a selector or text; WaitForArgs.check interprets that.
 type goneArg struct {
 	what string // selector or ref
 	bare bool   // the value was true

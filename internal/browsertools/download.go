@@ -1,4 +1,4 @@
-package mcp
+package browsertools
 
 import (
 	"context"
@@ -8,32 +8,32 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
-type downloadArgs struct {
+type DownloadArgs struct {
 	URL string `json:"url,omitempty"`
 	optionalTarget
 	SuggestedName string `json:"suggestedName,omitempty"`
-	tabArg
+	TabArg
 }
 
-func (a downloadArgs) waitDescription() string { return "the download" }
+func (a DownloadArgs) WaitDescription() string { return "the download" }
 
-func (a downloadArgs) Check() error {
+func (a DownloadArgs) Check() error {
 	if (a.URL == "") == a.target().IsZero() {
 		return toolschema.BadArgs("Give exactly one of url, selector and ref.", "exactly one of url and an element is needed")
 	}
 	return a.optionalTarget.Check()
 }
 
-func (a downloadArgs) run(ctx context.Context, p executor.Page) (downloadResult, error) {
+func (a DownloadArgs) Run(ctx context.Context, p executor.Page) (DownloadResult, error) {
 	d, err := p.Download(ctx, executor.DownloadOptions{
 		URL: a.URL, Target: a.target(), SuggestedName: a.SuggestedName,
 	})
-	return downloadResult{d}, err
+	return DownloadResult{d}, err
 }
 
-type downloadResult struct{ *executor.DownloadedFiles }
+type DownloadResult struct{ *executor.DownloadedFiles }
 
-func (r downloadResult) Render(t *mcptext.Text) {
+func (r DownloadResult) Render(t *mcptext.Text) {
 	t.Line("saved %s", mcptext.Quote(r.Path, mcptext.MaxURL))
 	if r.MIMEType != "" {
 		t.Line("%s of %s", mcptext.ByteCount(r.Bytes), mcptext.Quote(r.MIMEType, mcptext.MaxName))

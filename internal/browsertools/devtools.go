@@ -1,4 +1,4 @@
-package mcp
+package browsertools
 
 import (
 	"cmp"
@@ -15,28 +15,19 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
-// devtoolsTools are the tools of [ToolsDevtools].
-var devtoolsTools = []tool{
-	onPage("console_messages", reads, consoleArgs.run, "Console messages of the tab's pages, newest last."),
-	onPage("page_errors", reads, pageErrorsArgs.run, "Uncaught errors and rejections in the tab, newest last."),
-	onPage("network_requests", reads, requestsArgs.run, "Requests that pages of the tab made, newest last; with id one of them in full. Secrets in headers are omitted."),
-	onPage("resize", navigates, resizeArgs.run, "Set the viewport size of the tab, in CSS pixels, until the session ends. The window does not change."),
-	onPage("emulate", emulates, emulateArgs.run, "Emulate another device, preferences or network for the tab, until the session ends. Adds to what is emulated. locale, timezone, cpu, permissions, headers: managed browser only."),
-}
-
 // limitArg is the argument limit.
 type limitArg struct {
 	Limit int `json:"limit,omitempty" min:"1" max:"500" jsonschema:"only the newest; default 50"`
 }
 
-type consoleArgs struct {
+type ConsoleArgs struct {
 	Level executor.ConsoleLevel `json:"level,omitempty" enum:"debug|info|warning|error" jsonschema:"this level or more severe"`
 	limitArg
 	Clear bool `json:"clear,omitempty" jsonschema:"do not return these again"`
-	tabArg
+	TabArg
 }
 
-func (a consoleArgs) run(ctx context.Context, p executor.Page) (consoleResult, error) {
+func (a ConsoleArgs) Run(ctx context.Context, p executor.Page) (consoleResult, error) {
 	c, err := p.Console(ctx, &executor.ConsoleOptions{Level: a.Level, Limit: a.Limit, Clear: a.Clear})
 	return consoleResult{c}, err
 }
@@ -50,12 +41,12 @@ func (r consoleResult) Render(t *mcptext.Text) {
 	}
 }
 
-type pageErrorsArgs struct {
+type PageErrorsArgs struct {
 	limitArg
-	tabArg
+	TabArg
 }
 
-func (a pageErrorsArgs) run(ctx context.Context, p executor.Page) (pageErrors, error) {
+func (a PageErrorsArgs) Run(ctx context.Context, p executor.Page) (pageErrors, error) {
 	e, err := p.PageErrors(ctx, &executor.PageErrorsOptions{Limit: a.Limit})
 	return pageErrors{e}, err
 }
@@ -99,16 +90,16 @@ func atLocation(at string) mcptext.Own {
 	return " at " + mcptext.Address(at)
 }
 
-type requestsArgs struct {
+type RequestsArgs struct {
 	Filter string `json:"filter,omitempty" jsonschema:"text in method, URL, type, status or error"`
 	ID     string `json:"id,omitempty"`
 	Body   bool   `json:"body,omitempty" jsonschema:"with id: also the response's text"`
 	limitArg
-	tabArg
+	TabArg
 	fileArg
 }
 
-func (a requestsArgs) Check() error {
+func (a RequestsArgs) Check() error {
 	switch {
 	case a.Body && a.ID == "":
 		return toolschema.BadArgs("Give the id of one request.", "body needs id")
@@ -118,7 +109,7 @@ func (a requestsArgs) Check() error {
 	return nil
 }
 
-func (a requestsArgs) run(ctx context.Context, p executor.Page) (requestsResult, error) {
+func (a RequestsArgs) Run(ctx context.Context, p executor.Page) (requestsResult, error) {
 	opts := &executor.RequestsOptions{Filter: a.Filter, Limit: a.Limit, ID: a.ID, Body: a.Body, BodyChars: a.textLimit(0)}
 	if a.File != "" && a.ID == "" {
 		opts.Limit = cmp.Or(a.Limit, executor.MaxRecords)
@@ -130,7 +121,7 @@ func (a requestsArgs) run(ctx context.Context, p executor.Page) (requestsResult,
 // requestsResult is a list of requests and the arguments of the call.
 type requestsResult struct {
 	*executor.Requests
-	args requestsArgs
+	args RequestsArgs
 }
 
 func (r requestsResult) Render(t *mcptext.Text) {
@@ -147,16 +138,16 @@ func (r requestsResult) Render(t *mcptext.Text) {
 	}
 }
 
-func (r requestsResult) file(outputPath) (fileContent, bool) {
-	c := fileContent{ext: ".json", facts: mcptext.Plural(len(r.Requests.Requests), "request"), field: "requests"}
+func (r requestsResult) File(OutputPath) (FileContent, bool) {
+	c := FileContent{Ext: ".json", Facts: mcptext.Plural(len(r.Requests.Requests), "request"), Field: "requests"}
 	raw, err := json.Marshal(r)
 	if err == nil {
-		c.data = pagetext.RewriteJSON(raw, mcptext.CleanValue)
+		c.Data = pagetext.RewriteJSON(raw, mcptext.CleanValue)
 	}
 	return c, err == nil
 }
 
-func (r requestsResult) warnings(t *mcptext.Text) {
+func (r requestsResult) Warnings(t *mcptext.Text) {
 	if r.args.ID == "" {
 		if len(r.Requests.Requests) < r.Matched || r.Dropped > 0 {
 			renderRecords(t, "request", len(r.Requests.Requests), r.Matched, r.Dropped)

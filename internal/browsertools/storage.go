@@ -1,4 +1,4 @@
-package mcp
+package browsertools
 
 import (
 	"context"
@@ -11,16 +11,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
-// storageTools are the tools of [ToolsStorage]. cookies and storage access only the site of the
-// tab's document, so they have no URL argument. They list values only on request. Values and
-// changes need the grant of --enable-storage.
-var storageTools = []tool{
-	onPage("cookies", stores, cookiesArgs.run, "Cookies that the page sends to its own site. get lists them, without values unless requested; set, delete and clear change them."),
-	onPage("storage", stores, storageArgs.run, "Local or session storage of the page's origin. get lists keys and sizes, values only on request; set, remove and clear change it."),
-	def("session_state", states, (*toolSession).sessionState, "Save the browser's cookies, and the local storage of open tabs' origins, of all sites that are allowed, in a file in the directory of --state-dir, or load such a file: to stay logged in. Values are in the file only. In a browser that chrome-mcp starts."),
-}
-
-type cookiesArgs struct {
+type CookiesArgs struct {
 	Action   string            `json:"action" enum:"get|set|delete|clear"`
 	Name     string            `json:"name,omitempty" jsonschema:"of set and delete; of get, to list only it"`
 	Value    *string           `json:"value,omitempty" empty:"ok" jsonschema:"of set"`
@@ -33,10 +24,10 @@ type cookiesArgs struct {
 	Values   bool              `json:"values,omitempty" jsonschema:"of get: with values"`
 	After    string            `json:"after,omitempty" jsonschema:"of get: names after this one"`
 	maxCharsArg
-	tabArg
+	TabArg
 }
 
-func (a cookiesArgs) Check() error {
+func (a CookiesArgs) Check() error {
 	attributes := a.Domain != "" || a.Path != "" || a.Expires != 0 || a.HTTPOnly || a.Secure || a.SameSite != ""
 	lists := a.Values || a.After != "" || a.MaxChars != 0
 	switch {
@@ -54,14 +45,14 @@ func (a cookiesArgs) Check() error {
 	return nil
 }
 
-func (a cookiesArgs) run(ctx context.Context, p executor.Page) (cookiesResult, error) {
+func (a CookiesArgs) Run(ctx context.Context, p executor.Page) (cookiesResult, error) {
 	switch a.Action {
 	case "get":
 		list, err := p.Cookies(ctx, &executor.CookiesOptions{Names: only(a.Name), Values: a.Values, After: a.After, MaxChars: a.MaxChars})
 		if err != nil {
 			return cookiesResult{}, err
 		}
-		return cookiesResult{Origin: list.Origin, Cookies: nonNil(list.Cookies), Total: list.Total, After: list.After, args: a}, nil
+		return cookiesResult{Origin: list.Origin, Cookies: NonNil(list.Cookies), Total: list.Total, After: list.After, args: a}, nil
 	case "set":
 		return a.changed(p.SetCookie(ctx, executor.Cookie{
 			Name: a.Name, Value: *a.Value, Domain: a.Domain, Path: a.Path, Expires: int64(a.Expires),
@@ -79,7 +70,7 @@ func only(name string) []string {
 	return []string{name}
 }
 
-func (a cookiesArgs) changed(r *executor.StorageChange, err error) (cookiesResult, error) {
+func (a CookiesArgs) changed(r *executor.StorageChange, err error) (cookiesResult, error) {
 	if err != nil {
 		return cookiesResult{}, err
 	}
@@ -95,7 +86,7 @@ type cookiesResult struct {
 	Count   int               `json:"count,omitempty"`
 	Skipped int               `json:"skippedCookies,omitempty"`
 
-	args cookiesArgs
+	args CookiesArgs
 }
 
 func (r cookiesResult) Render(t *mcptext.Text) {
@@ -134,7 +125,7 @@ func cookieLine(c executor.Cookie, values bool) string {
 	return line
 }
 
-type storageArgs struct {
+type StorageArgs struct {
 	Action string               `json:"action" enum:"get|set|remove|clear"`
 	Area   executor.StorageArea `json:"area" enum:"local|session"`
 	Key    *string              `json:"key,omitempty" empty:"ok" jsonschema:"of set and remove; of get, to list only it"`
@@ -142,10 +133,10 @@ type storageArgs struct {
 	Values bool                 `json:"values,omitempty" jsonschema:"of get: with values"`
 	After  string               `json:"after,omitempty" jsonschema:"of get: keys after this one"`
 	maxCharsArg
-	tabArg
+	TabArg
 }
 
-func (a storageArgs) Check() error {
+func (a StorageArgs) Check() error {
 	lists := a.Values || a.After != "" || a.MaxChars != 0
 	switch {
 	case (a.Action == "set" || a.Action == "remove") && a.Key == nil:
@@ -162,7 +153,7 @@ func (a storageArgs) Check() error {
 	return nil
 }
 
-func (a storageArgs) run(ctx context.Context, p executor.Page) (storageResult, error) {
+func (a StorageArgs) Run(ctx context.Context, p executor.Page) (storageResult, error) {
 	var keys []string
 	if a.Key != nil {
 		keys = []string{*a.Key}
@@ -173,14 +164,14 @@ func (a storageArgs) run(ctx context.Context, p executor.Page) (storageResult, e
 		if err != nil {
 			return storageResult{}, err
 		}
-		return storageResult{Origin: list.Origin, Items: nonNil(list.Items), Total: list.Total, After: list.After, args: a}, nil
+		return storageResult{Origin: list.Origin, Items: NonNil(list.Items), Total: list.Total, After: list.After, args: a}, nil
 	case "set":
 		return a.changed(p.SetItem(ctx, a.Area, *a.Key, *a.Value))
 	}
 	return a.changed(p.RemoveItems(ctx, a.Area, keys))
 }
 
-func (a storageArgs) changed(r *executor.StorageChange, err error) (storageResult, error) {
+func (a StorageArgs) changed(r *executor.StorageChange, err error) (storageResult, error) {
 	if err != nil {
 		return storageResult{}, err
 	}
@@ -195,7 +186,7 @@ type storageResult struct {
 	After  string          `json:"after,omitempty"`
 	Count  int             `json:"count,omitempty"`
 
-	args storageArgs
+	args StorageArgs
 }
 
 func (r storageResult) Render(t *mcptext.Text) {
@@ -244,40 +235,5 @@ func renderStorageList(t *mcptext.Text, origin string, lines []string, noun mcpt
 	t.Page(origin, strings.Join(lines, "\n"))
 	if after != "" {
 		t.Line("truncated: %d of %s listed; continue with after %s, or increase maxChars", len(lines), mcptext.Plural(total, noun), mcptext.Quote(after, maxStoredText))
-	}
-}
-
-type stateArgs struct {
-	Action string `json:"action" enum:"save|load"`
-	Name   string `json:"name" jsonschema:"of the file: up to 64 letters, digits, - and _, the first a letter or digit; .json may follow"`
-}
-
-func (s *toolSession) sessionState(ctx context.Context, a stateArgs) (stateResult, error) {
-	run, done := s.ex.SaveState, "saved"
-	if a.Action == "load" {
-		run, done = s.ex.LoadState, "loaded"
-	}
-	st, err := run(ctx, a.Name)
-	if err == nil {
-		st.Origins = nonNil(st.Origins)
-	}
-	return stateResult{st, done}, err
-}
-
-type stateResult struct {
-	*executor.StateResult
-	done string
-}
-
-func (r stateResult) Render(t *mcptext.Text) {
-	t.Line("%s %s: %s, and %s of local storage", mcptext.Own(r.done), mcptext.Quote(r.File, mcptext.MaxName), mcptext.Plural(r.Cookies, "cookie"), mcptext.Plural(r.Items, "item"))
-	for _, origin := range r.Origins {
-		t.Line("storage of %s", mcptext.Address(origin))
-	}
-	if r.DeniedCookies+r.DeniedOrigins > 0 {
-		t.Line("skipped, not allowed by policy: %s, %s", mcptext.Plural(r.DeniedCookies, "cookie"), mcptext.Plural(r.DeniedOrigins, "origin"))
-	}
-	if r.InvalidCookies > 0 {
-		t.Line("skipped, expired or rejected by the browser: %s", mcptext.Plural(r.InvalidCookies, "cookie"))
 	}
 }

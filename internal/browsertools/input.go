@@ -1,4 +1,4 @@
-package mcp
+package browsertools
 
 import (
 	"context"
@@ -8,20 +8,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
-// inputTools are the tools of [ToolsInput].
-var inputTools = []tool{
-	onPage("drag", mutates, dragArgs.run, "Drag an element onto another: with its data, or what follows the pointer (sliders, sortable lists). Reports how it ended."),
-	onPage("mouse", mutates, mouseArgs.run, "Mouse or touch at a point of the viewport, in CSS pixels of a screenshot, for canvases and maps; click is better for elements. A pressed button is released by up, and by any other action."),
-}
-
-type dragArgs struct {
+type DragArgs struct {
 	requiredTarget
 	ToSelector string       `json:"toSelector,omitempty" jsonschema:"drop target; or toRef"`
 	ToRef      executor.Ref `json:"toRef,omitempty"`
-	tabArg
+	TabArg
 }
 
-func (a dragArgs) Check() error {
+func (a DragArgs) Check() error {
 	if err := a.requiredTarget.Check(); err != nil {
 		return err
 	}
@@ -31,7 +25,7 @@ func (a dragArgs) Check() error {
 	return nil
 }
 
-func (a dragArgs) run(ctx context.Context, p executor.Page) (dragResult, error) {
+func (a DragArgs) Run(ctx context.Context, p executor.Page) (dragResult, error) {
 	d, err := p.Drag(ctx, a.target(), newTarget(a.ToSelector, a.ToRef), nil)
 	return dragResult{d}, err
 }
@@ -50,17 +44,17 @@ func (r dragResult) Render(t *mcptext.Text) {
 	t.Changes(&r.Changes)
 }
 
-type mouseArgs struct {
+type MouseArgs struct {
 	Action executor.MouseAction `json:"action" enum:"move|down|up|click|wheel|tap"`
 	X      float64              `json:"x"`
 	Y      float64              `json:"y"`
 	Button executor.Button      `json:"button,omitempty" enum:"left|right|middle"`
 	DeltaX float64              `json:"deltaX,omitempty"`
 	DeltaY float64              `json:"deltaY,omitempty"`
-	tabArg
+	TabArg
 }
 
-func (a mouseArgs) run(ctx context.Context, p executor.Page) (actionResult, error) {
+func (a MouseArgs) Run(ctx context.Context, p executor.Page) (ActionResult, error) {
 	act, err := p.Mouse(ctx, executor.MouseOptions{Action: a.Action, X: a.X, Y: a.Y, Button: a.Button, DeltaX: a.DeltaX, DeltaY: a.DeltaY})
-	return actionResult{act}, err
+	return ActionResult{act}, err
 }

@@ -1,4 +1,4 @@
-package mcp
+package browsertools
 
 import (
 	"context"
@@ -15,14 +15,14 @@ type untilArg struct {
 	Until executor.WaitUntil `json:"waitUntil,omitempty" enum:"load|domcontentloaded|networkidle|commit"`
 }
 
-type navigateArgs struct {
+type NavigateArgs struct {
 	URL string `json:"url" jsonschema:"absolute http or https URL"`
-	tabArg
+	TabArg
 	untilArg
-	timeoutArg
+	TimeoutArg
 }
 
-func (a navigateArgs) waitDescription() string { return loadDescription(a.URL) }
+func (a NavigateArgs) WaitDescription() string { return loadDescription(a.URL) }
 
 // loadDescription describes the load of a URL. It names only the host.
 func loadDescription(raw string) string {
@@ -32,13 +32,13 @@ func loadDescription(raw string) string {
 	return "the page"
 }
 
-func (s *toolSession) navigate(ctx context.Context, a navigateArgs) (navigateResult, error) {
-	opts := &executor.NavigateOptions{Until: a.Until, Timeout: a.timeout()}
+func (a NavigateArgs) Run(ctx context.Context, ex executor.Executor) (navigateResult, error) {
+	opts := &executor.NavigateOptions{Until: a.Until, Timeout: a.Timeout()}
 	if a.Tab == "" {
-		nav, err := s.ex.Navigate(ctx, a.URL, opts)
+		nav, err := ex.Navigate(ctx, a.URL, opts)
 		return navigateResult{nav, ""}, err
 	}
-	p, err := s.ex.Page(ctx, a.Tab)
+	p, err := ex.Page(ctx, a.Tab)
 	if err != nil {
 		return navigateResult{}, err
 	}
@@ -46,29 +46,29 @@ func (s *toolSession) navigate(ctx context.Context, a navigateArgs) (navigateRes
 	return navigateResult{nav, a.Tab}, err
 }
 
-type historyArgs struct {
-	tabArg
+type HistoryArgs struct {
+	TabArg
 	untilArg
 }
 
-func (historyArgs) waitDescription() string { return "the page" }
+func (HistoryArgs) WaitDescription() string { return "the page" }
 
-func (a historyArgs) back(ctx context.Context, p executor.Page) (navigateResult, error) {
+func (a HistoryArgs) Back(ctx context.Context, p executor.Page) (navigateResult, error) {
 	nav, err := p.Back(ctx, &executor.NavigateOptions{Until: a.Until})
 	return navigateResult{nav, a.Tab}, err
 }
 
-func (a historyArgs) forward(ctx context.Context, p executor.Page) (navigateResult, error) {
+func (a HistoryArgs) Forward(ctx context.Context, p executor.Page) (navigateResult, error) {
 	nav, err := p.Forward(ctx, &executor.NavigateOptions{Until: a.Until})
 	return navigateResult{nav, a.Tab}, err
 }
 
-type reloadArgs struct {
-	historyArgs
+type ReloadArgs struct {
+	HistoryArgs
 	Resubmit bool `json:"resubmit,omitempty"`
 }
 
-func (a reloadArgs) reload(ctx context.Context, p executor.Page) (navigateResult, error) {
+func (a ReloadArgs) Reload(ctx context.Context, p executor.Page) (navigateResult, error) {
 	nav, err := p.Reload(ctx, &executor.NavigateOptions{Until: a.Until, Resubmit: a.Resubmit})
 	return navigateResult{nav, a.Tab}, err
 }
@@ -91,7 +91,7 @@ func (r navigateResult) Render(t *mcptext.Text) {
 	t.Obstacle(r.Obstacle)
 }
 
-type waitForArgs struct {
+type WaitForArgs struct {
 	Selector   string             `json:"selector,omitempty" jsonschema:"visible"`
 	Text       string             `json:"text,omitempty" alias:"textContains" jsonschema:"shown"`
 	TextGone   string             `json:"textGone,omitempty"`
@@ -101,14 +101,14 @@ type waitForArgs struct {
 	TimeMS     int                `json:"timeMs,omitempty" min:"1" max:"600000" unit:"milliseconds" jsonschema:"time to let pass"`
 	Expression string             `json:"expression,omitempty" jsonschema:"truthy JavaScript; needs the eval grant"`
 	TimeoutMS  int                `json:"timeoutMs,omitempty" min:"1" max:"600000" unit:"milliseconds" jsonschema:"default 10000"`
-	tabArg
+	TabArg
 }
 
-func (a waitForArgs) waitDescription() string { return "the conditions" }
+func (a WaitForArgs) WaitDescription() string { return "the conditions" }
 
 // check validates the arguments. It also interprets gone: true, which some models send to wait
 // until the selector or text is gone.
-func (a *waitForArgs) Check() error {
+func (a *WaitForArgs) Check() error {
 	if a.Gone.bare {
 		switch {
 		case a.Selector != "" && a.Text == "":
@@ -129,7 +129,7 @@ func (a *waitForArgs) Check() error {
 	return nil
 }
 
-func (a waitForArgs) run(ctx context.Context, p executor.Page) (waitResult, error) {
+func (a WaitForArgs) Run(ctx context.Context, p executor.Page) (waitResult, error) {
 	cond := executor.WaitCondition{
 		Selector: a.Selector, Text: a.Text, TextGone: a.TextGone, Gone: a.Gone.what, URL: a.URL, Load: a.Load, Expression: a.Expression,
 		Time:    time.Duration(a.TimeMS) * time.Millisecond,
