@@ -14,6 +14,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/time/rate"
 )
@@ -29,7 +30,7 @@ type toolSession struct {
 	calls          *rate.Limiter // nil means no limit
 	prompter       *prompter     // nil means no permission prompts
 	client         string        // random id of the session, for permission prompts
-	lost           *lostResults
+	lost           *mcptransport.LostResults
 	handovers      *handovers
 	output         *outputDir
 	notified       sync.Once // calls Options.OnClient
@@ -97,7 +98,7 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 		}
 		record.end(out, err)
 		if slot.outermost() && len(res.Content) > 0 { // otherwise a prompt, and the call is repeated
-			notes = append(s.lost.take(ctx, t, res), notes...)
+			notes = append(s.lost.Take(ctx, t.name, res), notes...)
 		}
 		if len(notes) > 0 && len(res.Content) > 0 {
 			appendNote(res, mcptext.OneLine(strings.Join(notes, "; ")))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
 	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
@@ -157,7 +158,7 @@ func errorResponses() jsonObject {
 	}
 	responses := jsonObject{
 		"Rejected": failure(fmt.Sprintf("BAD_ARGS: wrong method (405), a body of more than %d MiB, or 4 MiB over TCP (413), or a content type other than JSON (415). "+
-			"NO_BACKEND: the server is stopping (503).", maxMessage>>20)),
+			"NO_BACKEND: the server is stopping (503).", mcptransport.MaxMessage>>20)),
 	}
 	for status, codes := range causes {
 		response := failure(strings.Join(codes, ", ") + ".")

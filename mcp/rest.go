@@ -19,6 +19,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
 )
 
 // A toolResponse is the body of the response to a call that succeeded.
@@ -64,18 +65,18 @@ func (h *HTTPSession) ServeTool(w http.ResponseWriter, r *http.Request, tool str
 			"Send the arguments as a JSON object, with this content type.")
 		return
 	}
-	args, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+	args, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mcptransport.MaxMessage))
 	if err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			rejectRequest(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d MiB", maxMessage>>20), "Send less.")
+			rejectRequest(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d MiB", mcptransport.MaxMessage>>20), "Send less.")
 		} else {
 			rejectRequest(w, http.StatusBadRequest, "the body was not received: "+err.Error(), "")
 		}
 		return
 	}
-	h.posts.begin()
-	defer h.posts.end()
-	h.ses.lost.deliver(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h.posts.Begin()
+	defer h.posts.End()
+	h.ses.lost.Deliver(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h.beginCall() {
 			respond(w, h.callTool(r, t, args))
 		} else {
@@ -161,6 +162,6 @@ func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
 	if _, err := w.Write(b.Bytes()); err == nil {
-		_ = http.NewResponseController(w).Flush() // reports the delivery, see lostResults
+		_ = http.NewResponseController(w).Flush() // reports the delivery, see mcptransport.LostResults
 	}
 }

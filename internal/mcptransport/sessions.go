@@ -1,4 +1,4 @@
-package mcp
+package mcptransport
 
 import (
 	"errors"
@@ -9,19 +9,19 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxMCPSessions bounds the MCP sessions of one HTTPSession. Clients that exit without ending
-// theirs would fill the memory.
+// maxMCPSessions bounds the MCP sessions of one session of the server. Clients that exit without
+// ending theirs would fill the memory.
 const maxMCPSessions = 64
 
-// sessionIDHeader is the header with the id of an MCP session.
-const sessionIDHeader = "Mcp-Session-Id"
+// SessionIDHeader is the header with the id of an MCP session.
+const SessionIDHeader = "Mcp-Session-Id"
 
-// mcpSessions are the MCP sessions of an HTTPSession, up to protocol version 2025-11-25. At the
-// limit, a new one ends the one that was not used for the longest time.
-type mcpSessions struct {
+// MCPSessions are the MCP sessions of one session of the server, up to protocol version 2025-11-25.
+// At the limit, a new one ends the one that was not used for the longest time.
+type MCPSessions struct {
 	protocol *sdk.Server
-	ended    func(id string) // called after the end of an MCP session, except for close
-	ending   sync.WaitGroup  // MCP sessions at the limit
+	ended    func(id string)
+	ending   sync.WaitGroup // MCP sessions at the limit
 
 	mu       sync.Mutex // guards the fields below
 	sessions map[string]*mcpSession
@@ -30,15 +30,21 @@ type mcpSessions struct {
 	clock    uint64 // counts requests
 }
 
+// NewMCPSessions returns the MCP sessions that protocol serves. ended is called after the end of one
+// that Close does not end.
+func NewMCPSessions(protocol *sdk.Server, ended func(id string)) *MCPSessions {
+	return &MCPSessions{protocol: protocol, ended: ended, sessions: map[string]*mcpSession{}}
+}
+
 type mcpSession struct {
 	requests int    // in progress
 	used     uint64 // the clock at its last request
 }
 
-// serve serves a request with h. The response to an unknown MCP session is 404. Its client
+// Serve serves a request with h. The response to an unknown MCP session is 404. Its client
 // then begins a new one.
-func (m *mcpSessions) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
-	id := r.Header.Get(sessionIDHeader)
+func (m *MCPSessions) Serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
+	id := r.Header.Get(SessionIDHeader)
 	if id == "" && r.Method == http.MethodPost {
 		m.open(h, w, r)
 		return
@@ -71,7 +77,7 @@ func (m *mcpSessions) serve(h http.Handler, w http.ResponseWriter, r *http.Reque
 }
 
 // open serves a request that may create an MCP session.
-func (m *mcpSessions) open(h http.Handler, w http.ResponseWriter, r *http.Request) {
+func (m *MCPSessions) open(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
@@ -109,8 +115,8 @@ func (m *mcpSessions) open(h http.Handler, w http.ResponseWriter, r *http.Reques
 	h.ServeHTTP(first, r)
 }
 
-// close ends all MCP sessions. No other begins.
-func (m *mcpSessions) close() (err error) {
+// Close ends all MCP sessions. No other begins.
+func (m *MCPSessions) Close() (err error) {
 	m.mu.Lock()
 	m.closed = true
 	m.mu.Unlock()
@@ -123,7 +129,7 @@ func (m *mcpSessions) close() (err error) {
 
 // oldest returns the MCP session without requests that was not used for the longest time, or "".
 // m.mu must be held.
-func (m *mcpSessions) oldest() (id string) {
+func (m *MCPSessions) oldest() (id string) {
 	for candidate, session := range m.sessions {
 		if session.requests == 0 && (id == "" || session.used < m.sessions[id].used) {
 			id = candidate
@@ -133,7 +139,7 @@ func (m *mcpSessions) oldest() (id string) {
 }
 
 // find returns an MCP session, or nil.
-func (m *mcpSessions) find(id string) *sdk.ServerSession {
+func (m *MCPSessions) find(id string) *sdk.ServerSession {
 	for conn := range m.protocol.Sessions() {
 		if conn.ID() == id {
 			return conn
@@ -146,13 +152,13 @@ func (m *mcpSessions) find(id string) *sdk.ServerSession {
 // the client learns its id.
 type initialResponse struct {
 	http.ResponseWriter
-	sessions *mcpSessions
+	sessions *MCPSessions
 	session  string // the id, if it is registered; guarded by sessions.mu
 }
 
 // Write implements http.ResponseWriter.
 func (r *initialResponse) Write(p []byte) (int, error) {
-	if id := r.Header().Get(sessionIDHeader); id != "" {
+	if id := r.Header().Get(SessionIDHeader); id != "" {
 		m := r.sessions
 		m.mu.Lock()
 		if r.session == "" {

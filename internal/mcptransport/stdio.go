@@ -1,4 +1,4 @@
-package mcp
+package mcptransport
 
 import (
 	"bufio"
@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -18,25 +17,12 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
-// maxMessage is the maximum length of a message from a client, in bytes. The largest legitimate one
+// MaxMessage is the maximum length of a message from a client, in bytes. The largest legitimate one
 // is a form with long texts.
-const maxMessage = 10 << 20
+const MaxMessage = 10 << 20
 
-// ServeStdio serves one session over standard input and output, like [Server.Run]. Other code must
-// not write to standard output during the session.
-func (s *Server) ServeStdio(ctx context.Context) error {
-	return s.Run(ctx, StdioTransport(os.Stdin, os.Stdout))
-}
-
-// StdioTransport returns a transport for one session with newline-delimited messages: the stdio
-// transport of MCP. Closing it closes r but not w.
-//
-// The SDK's stdio transport ends the session at the first invalid line, which closes all tabs of
-// the agent. StdioTransport replies with the JSON-RPC error and continues: -32700 for a line that
-// is not JSON or longer than 10 MiB, -32600 for JSON that is not a message, such as a batch, which
-// MCP removed in version 2025-06-18. It ignores blank lines. When r ends, it waits up to
-// 0.7 s for the replies to running calls.
-func StdioTransport(r io.ReadCloser, w io.Writer) sdk.Transport {
+// NewStdio returns the stdio transport over r and w, as mcp.StdioTransport describes it.
+func NewStdio(r io.ReadCloser, w io.Writer) sdk.Transport {
 	return &stdioTransport{r, &lockedWriter{w: w}, timing.Current().Drain}
 }
 
@@ -62,7 +48,7 @@ func (t *stdioTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 // the replies to quick calls.
 type stdioConn struct {
 	sdk.Connection
-	calls  inFlight
+	calls  InFlight
 	closed <-chan struct{} // also when the context of Connect is done
 	close  func()
 	drain  time.Duration
@@ -71,10 +57,10 @@ type stdioConn struct {
 func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
 	if errors.Is(err, io.EOF) {
-		c.calls.wait(c.drain, c.closed)
+		c.calls.Wait(c.drain, c.closed)
 	}
 	if r, ok := m.(*jsonrpc.Request); err == nil && ok && r.IsCall() {
-		c.calls.begin()
+		c.calls.Begin()
 	}
 	return m, err
 }
@@ -82,7 +68,7 @@ func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 func (c *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, m)
 	if _, ok := m.(*jsonrpc.Response); ok {
-		c.calls.end()
+		c.calls.End()
 	}
 	return err
 }
@@ -146,8 +132,8 @@ func (r *messageReader) line() (line []byte, fault *jsonrpc.Error, err error) {
 		part, err := r.in.ReadSlice('\n')
 		switch {
 		case fault != nil:
-		case len(line)+len(part) > maxMessage:
-			line, fault = nil, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: fmt.Sprintf("the line is longer than %d bytes", maxMessage)}
+		case len(line)+len(part) > MaxMessage:
+			line, fault = nil, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: fmt.Sprintf("the line is longer than %d bytes", MaxMessage)}
 		default:
 			line = append(line, part...)
 		}

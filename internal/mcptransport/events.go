@@ -1,4 +1,4 @@
-package mcp
+package mcptransport
 
 import (
 	"context"
@@ -16,11 +16,11 @@ const (
 	maxEventStreams = 1024
 )
 
-// An eventStore keeps the last messages to the clients of one session, for clients that reconnect
+// An EventStore keeps the last messages to the clients of one session, for clients that reconnect
 // with Last-Event-ID. It keeps those that belong to a request. sdk.MemoryEventStore keeps an entry
 // for each response until the client ends its MCP session; clients that never do that would fill
 // the memory. The zero value is ready to use. It implements sdk.EventStore.
-type eventStore struct {
+type EventStore struct {
 	mu      sync.Mutex // guards the fields below
 	bytes   int
 	streams []*eventStream // the oldest first
@@ -36,7 +36,7 @@ type eventStream struct {
 // standalone is the name of the stream of messages that belong to no request.
 const standalone = ""
 
-func (e *eventStore) Open(_ context.Context, session, stream string) error {
+func (e *EventStore) Open(_ context.Context, session, stream string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if stream != standalone && e.find(session, stream) == nil {
@@ -46,7 +46,7 @@ func (e *eventStore) Open(_ context.Context, session, stream string) error {
 	return nil
 }
 
-func (e *eventStore) Append(_ context.Context, session, stream string, data []byte) error {
+func (e *EventStore) Append(_ context.Context, session, stream string, data []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if stream == standalone {
@@ -64,7 +64,7 @@ func (e *eventStore) Append(_ context.Context, session, stream string, data []by
 }
 
 // find returns a stream, or nil. e.mu must be held.
-func (e *eventStore) find(session, stream string) *eventStream {
+func (e *EventStore) find(session, stream string) *eventStream {
 	for _, s := range slices.Backward(e.streams) {
 		if s.name == stream && s.session == session {
 			return s
@@ -74,14 +74,14 @@ func (e *eventStore) find(session, stream string) *eventStream {
 }
 
 // trim removes the oldest streams until the limits are met. e.mu must be held.
-func (e *eventStore) trim() {
+func (e *EventStore) trim() {
 	for len(e.streams) > 0 && (e.bytes > maxEventBytes || len(e.streams) > maxEventStreams) {
 		e.bytes -= e.streams[0].bytes
 		e.streams = slices.Delete(e.streams, 0, 1)
 	}
 }
 
-func (e *eventStore) After(_ context.Context, session, stream string, index int) iter.Seq2[[]byte, error] {
+func (e *EventStore) After(_ context.Context, session, stream string, index int) iter.Seq2[[]byte, error] {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var events [][]byte
@@ -101,7 +101,7 @@ func (e *eventStore) After(_ context.Context, session, stream string, index int)
 	}
 }
 
-func (e *eventStore) SessionClosed(_ context.Context, session string) error {
+func (e *EventStore) SessionClosed(_ context.Context, session string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.streams = slices.DeleteFunc(e.streams, func(s *eventStream) bool {

@@ -1,4 +1,4 @@
-package mcp
+package mcptransport
 
 import (
 	"context"
@@ -15,29 +15,29 @@ import (
 // maxLost bounds the results whose loss a session reports with one result.
 const maxLost = 16
 
-// lostResults are the outcomes of calls whose results did not reach their client. The next result of
+// LostResults are the outcomes of calls whose results did not reach their client. The next result of
 // the session reports each of them once, so that a client does not repeat an action that was done.
 // Its zero value is ready to use.
-type lostResults struct {
+type LostResults struct {
 	mu    sync.Mutex // guards notes
 	notes []string
 }
 
-// take returns the notes for the result of a call of t, the oldest first. If the result gets lost
+// Take returns the notes for the result of a call of a tool, the oldest first. If the result gets lost
 // too, the delivery in ctx reports both later.
-func (l *lostResults) take(ctx context.Context, t *tool, res *sdk.CallToolResult) []string {
+func (l *LostResults) Take(ctx context.Context, tool string, res *sdk.CallToolResult) []string {
 	l.mu.Lock()
 	notes := l.notes
 	l.notes = nil
 	l.mu.Unlock()
 	if d, ok := ctx.Value(deliveryKey{}).(*delivery); ok {
-		d.end(notes, t, res)
+		d.end(notes, tool, res)
 	}
 	return notes
 }
 
 // add stores notes that precede the present ones.
-func (l *lostResults) add(notes []string) {
+func (l *LostResults) add(notes []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.notes = append(notes, l.notes...)
@@ -60,9 +60,9 @@ type delivery struct {
 	delivered bool       // whether that was flushed
 }
 
-// deliver serves a request with h. If the result of its call does not reach the connection, the next
+// Deliver serves a request with h. If the result of its call does not reach the connection, the next
 // result of the session reports it.
-func (l *lostResults) deliver(h http.Handler, w http.ResponseWriter, r *http.Request) {
+func (l *LostResults) Deliver(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	d := &delivery{ResponseWriter: w, request: r.Context()}
 	h.ServeHTTP(d, r.WithContext(context.WithValue(r.Context(), deliveryKey{}, d)))
 	d.mu.Lock()
@@ -77,17 +77,17 @@ func (l *lostResults) deliver(h http.Handler, w http.ResponseWriter, r *http.Req
 }
 
 // end records the end of the call. What is written from then on is its result.
-func (d *delivery) end(notes []string, t *tool, res *sdk.CallToolResult) {
+func (d *delivery) end(notes []string, tool string, res *sdk.CallToolResult) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.ended, d.notes = true, notes
 	if res.InputRequests == nil { // otherwise the call has done nothing, and its client repeats it
-		d.outcome = fmt.Sprintf("the result of an earlier call of %s was not delivered: %s", t.name, outcomeOf(res))
+		d.outcome = fmt.Sprintf("the result of an earlier call of %s was not delivered: %s", tool, OutcomeOf(res))
 	}
 }
 
-// outcomeOf returns a result as one line, without the text of a page.
-func outcomeOf(res *sdk.CallToolResult) string {
+// OutcomeOf returns a result as one line, without the text of a page.
+func OutcomeOf(res *sdk.CallToolResult) string {
 	line := ""
 	if text, ok := res.Content[0].(*sdk.TextContent); ok {
 		line, _, _ = strings.Cut(text.Text, "\n")

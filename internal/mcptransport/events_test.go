@@ -1,4 +1,4 @@
-package mcp
+package mcptransport
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 )
 
 // eventsAfter returns the events of a stream after an index.
-func eventsAfter(t *testing.T, e *eventStore, session, stream string, index int) (events []string, err error) {
+func eventsAfter(t *testing.T, e *EventStore, session, stream string, index int) (events []string, err error) {
 	t.Helper()
 	for data, err := range e.After(t.Context(), session, stream, index) {
 		if err != nil {
@@ -21,7 +21,7 @@ func eventsAfter(t *testing.T, e *eventStore, session, stream string, index int)
 }
 
 func TestEventStore(t *testing.T) {
-	e := new(eventStore)
+	e := new(EventStore)
 	add := func(session, stream string, events ...string) {
 		t.Helper()
 		if err := e.Open(t.Context(), session, stream); err != nil {
