@@ -14,7 +14,9 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -53,7 +55,7 @@ func (a *auditor) begin(ctx context.Context, client string) context.Context {
 	if client == "" {
 		return ctx
 	}
-	client = pagetext.Truncate(oneLine(client), maxClient)
+	client = pagetext.Truncate(mcptext.OneLine(client), maxClient)
 	if a != nil {
 		a.once.Do(func() {
 			a.to.Record(audit.Entry{Event: audit.EventSession, Session: a.session, Client: client})
@@ -130,7 +132,7 @@ func (a *auditor) checkWritable(t *tool, args any) error {
 
 // runsScript reports whether a call of a read-only tool runs the caller's JavaScript.
 func runsScript(args any) bool {
-	w, ok := args.(waitForArgs)
+	w, ok := args.(browsertools.WaitForArgs)
 	return ok && w.Expression != ""
 }
 
@@ -193,7 +195,7 @@ func (r *callRecord) observe(d executor.Decision) {
 }
 
 // end writes the entry of the call, which returned out or err.
-func (r *callRecord) end(out result, err error) {
+func (r *callRecord) end(out mcptext.Result, err error) {
 	if r == nil {
 		return
 	}
@@ -224,15 +226,15 @@ func (r *callRecord) end(out result, err error) {
 		out = nil
 	}
 	switch out := out.(type) {
-	case tabResult:
+	case browsertools.TabResult:
 		e.Tab = string(out.ID)
 	case fileResult:
 		e.Bytes = out.bytes
-	case downloadResult:
+	case browsertools.DownloadResult:
 		e.Bytes, e.Backend = out.Bytes, string(out.Backend)
-	case pdfResult:
+	case browsertools.PDFResult:
 		e.Bytes, e.Backend = out.Bytes, string(out.Backend)
-	case uploadResult:
+	case browsertools.UploadResult:
 		for _, f := range out.Files {
 			e.Bytes += f.Bytes
 		}

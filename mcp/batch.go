@@ -11,6 +11,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 // batchTools are the tools of [ToolsBatch].
@@ -43,16 +45,16 @@ type batchCall struct {
 // batchCalls is the type of batch's argument calls.
 type batchCalls []batchCall
 
-func (*batchCalls) argSchema() string {
+func (*batchCalls) ArgSchema() string {
 	return `"type":"array","items":{"type":"object","properties":{"tool":{"type":"string"},"args":{"type":"object"}},"required":["tool"],"additionalProperties":false}`
 }
 
-func (*batchCalls) expected() string { return "an array of objects with tool and args" }
+func (*batchCalls) Expected() string { return "an array of objects with tool and args" }
 
-func (c *batchCalls) decodeArg(raw json.RawMessage) error {
+func (c *batchCalls) DecodeArg(raw json.RawMessage) error {
 	var items []json.RawMessage
-	if jsonKind(raw) != "an array" || json.Unmarshal(raw, &items) != nil {
-		return fmt.Errorf("must be %s, got %s", c.expected(), jsonKind(raw))
+	if toolschema.JSONKind(raw) != "an array" || json.Unmarshal(raw, &items) != nil {
+		return fmt.Errorf("must be %s, got %s", c.Expected(), toolschema.JSONKind(raw))
 	}
 	if len(items) == 0 || len(items) > maxBatch {
 		return fmt.Errorf("must have 1 to %d calls, got %d", maxBatch, len(items))
@@ -60,7 +62,7 @@ func (c *batchCalls) decodeArg(raw json.RawMessage) error {
 	for i, item := range items {
 		call, err := decodeBatchCall(item)
 		if err != nil {
-			return fmt.Errorf("must be %s: call %d %w", c.expected(), i+1, err)
+			return fmt.Errorf("must be %s: call %d %w", c.Expected(), i+1, err)
 		}
 		*c = append(*c, call)
 	}
@@ -69,26 +71,26 @@ func (c *batchCalls) decodeArg(raw json.RawMessage) error {
 
 func decodeBatchCall(raw json.RawMessage) (batchCall, error) {
 	var call batchCall
-	members, err := object(raw)
+	members, err := toolschema.Members(raw)
 	if err != nil {
 		return call, err
 	}
 	seen := map[string]bool{}
 	for _, m := range members {
 		switch {
-		case seen[m.key]:
-			return call, fmt.Errorf("has %s twice", quoteShort(m.key))
-		case m.key == "tool":
+		case seen[m.Key]:
+			return call, fmt.Errorf("has %s twice", mcptext.QuoteShort(m.Key))
+		case m.Key == "tool":
 			var ok bool
-			if call.name, ok = jsonString(m.value); !ok {
-				return call, fmt.Errorf("has %s as tool", jsonKind(m.value))
+			if call.name, ok = toolschema.JSONString(m.Value); !ok {
+				return call, fmt.Errorf("has %s as tool", toolschema.JSONKind(m.Value))
 			}
-		case m.key == "args":
-			call.args = m.value
+		case m.Key == "args":
+			call.args = m.Value
 		default:
-			return call, fmt.Errorf("has an unknown %s", quoteShort(m.key))
+			return call, fmt.Errorf("has an unknown %s", mcptext.QuoteShort(m.Key))
 		}
-		seen[m.key] = true
+		seen[m.Key] = true
 	}
 	if call.name == "" {
 		return call, errors.New("has no tool")
@@ -168,9 +170,9 @@ func (s *toolSession) nestedTool(name string) (*tool, error) {
 	t := s.tool(name)
 	switch {
 	case t == nil:
-		return nil, badArgs("", "%v", s.unknown(name))
+		return nil, toolschema.BadArgs("", "%v", s.unknown(name))
 	case t.kind == batches:
-		return nil, badArgs("Make the calls one after the other.", "%s cannot be called from within another call", name)
+		return nil, toolschema.BadArgs("Make the calls one after the other.", "%s cannot be called from within another call", name)
 	}
 	return t, nil
 }
@@ -182,7 +184,7 @@ func errorInCall(i int, t *tool, name string, err error) error {
 	if !ok {
 		return err
 	}
-	err = badArgs(e.Hint, "calls: in call %d, %s: %s; nothing was done", i+1, quoteShort(name), e.Message())
+	err = toolschema.BadArgs(e.Hint, "calls: in call %d, %s: %s; nothing was done", i+1, mcptext.QuoteShort(name), e.Message())
 	if t == nil {
 		return err
 	}
@@ -255,18 +257,18 @@ func (r *batchResult) set(res *sdk.CallToolResult) {
 	}
 }
 
-func (r batchResults) render(t *text) {
-	t.line("%d of %s succeeded", r.Done, plural(len(r.Results), "call"))
+func (r batchResults) Render(t *mcptext.Text) {
+	t.Line("%d of %s succeeded", r.Done, mcptext.Plural(len(r.Results), "call"))
 	notRun := 0
 	for i, res := range r.Results {
 		if res.NotRun {
 			notRun++
 			continue
 		}
-		t.line("%d. %s: %s", i+1, own(res.Tool), own(res.text))
+		t.Line("%d. %s: %s", i+1, mcptext.Own(res.Tool), mcptext.Own(res.text))
 	}
 	if notRun > 0 {
-		t.line("%s not run", plural(notRun, "call"))
+		t.Line("%s not run", mcptext.Plural(notRun, "call"))
 	}
 }
 

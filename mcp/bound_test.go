@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
@@ -15,7 +16,7 @@ import (
 // the size of the result that a client receives.
 func TestEveryResultIsBounded(t *testing.T) {
 	tier.Slow(t)
-	const long = 5 * maxField
+	const long = 5 * mcptext.MaxField
 	page := strings.Repeat("é", long)
 	s := newServer(nil, false, &Options{Tools: Toolsets(), Nonce: "k7f3q2"}).session(nil)
 	for _, tool := range s.tools {
@@ -25,7 +26,7 @@ func TestEveryResultIsBounded(t *testing.T) {
 		t.Run(tool.name, func(t *testing.T) {
 			v := reflect.New(tool.result).Elem()
 			fillStrings(v, page, "")
-			res, err := s.succeeded(v.Interface().(result), true)
+			res, err := s.succeeded(v.Interface().(mcptext.Result), true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -34,7 +35,7 @@ func TestEveryResultIsBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantBounded(t, content, "")
-			if n := utf8.RuneCountInString(textOf(res)); n > 20*maxField {
+			if n := utf8.RuneCountInString(textOf(res)); n > 20*mcptext.MaxField {
 				t.Errorf("the text has %d characters", n)
 			}
 		})
@@ -44,12 +45,12 @@ func TestEveryResultIsBounded(t *testing.T) {
 // wantBounded checks the length of the strings in v, the value at a path of a result.
 func wantBounded(t *testing.T, v any, path string) {
 	t.Helper()
-	if slices.Contains(longFields, path) {
+	if slices.Contains(mcptext.LongFields, path) {
 		return
 	}
 	switch v := v.(type) {
 	case string:
-		if n := utf8.RuneCountInString(v); n > maxField+1 {
+		if n := utf8.RuneCountInString(v); n > mcptext.MaxField+1 {
 			t.Errorf("%s has %d characters", path, n)
 		}
 	case []any:
@@ -68,9 +69,9 @@ func wantBounded(t *testing.T, v any, path string) {
 var trustedFields = []string{"requests[].id", "requests[].type", "downloads[].state", "type", "links[].ref"}
 
 // fillStrings sets v, the value at a path of a result, and all strings inside it to s. Fields in
-// longFields and trustedFields stay empty.
+// mcptext.LongFields and trustedFields stay empty.
 func fillStrings(v reflect.Value, s, path string) {
-	if slices.Contains(longFields, path) || slices.Contains(trustedFields, path) || !v.CanSet() {
+	if slices.Contains(mcptext.LongFields, path) || slices.Contains(trustedFields, path) || !v.CanSet() {
 		return
 	}
 	switch v.Kind() {

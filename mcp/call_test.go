@@ -10,6 +10,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 func rawArgs(args string) any {
@@ -156,7 +158,7 @@ func checkStructured(t *testing.T, name string, content any) {
 		Properties map[string]struct{ Type string }
 	}
 	i := slices.IndexFunc(allTools(), func(t *tool) bool { return t.name == name })
-	if err := json.Unmarshal([]byte(outputSchema(allTools()[i].result)), &schema); err != nil {
+	if err := json.Unmarshal([]byte(toolschema.Output(allTools()[i].result)), &schema); err != nil {
 		t.Fatal(err)
 	}
 	members, ok := content.(map[string]any)
@@ -166,7 +168,7 @@ func checkStructured(t *testing.T, name string, content any) {
 	for key, value := range members {
 		p, ok := schema.Properties[key]
 		if !ok {
-			if !slices.Contains(changeFields, key) && !slices.Contains(omittedFields, key) {
+			if !slices.Contains(changeFields, key) && !slices.Contains(toolschema.OmittedFields, key) {
 				t.Errorf("%s: %s is not in the output schema", name, key)
 			}
 			continue

@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 )
 
 // A promptChannel describes how to prompt the user about one call.
@@ -52,7 +53,7 @@ func (pr *prompter) begin(ctx context.Context, t *tool, support elicitationSuppo
 
 // runWithConsent runs a call. If the call is denied and the user can grant the missing permission,
 // it prompts the user and then repeats the call. It repeats a call only if the call has not acted.
-func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, args any) (result, error) {
+func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, args any) (mcptext.Result, error) {
 	by, ok := ctx.Value(promptChannelKey{}).(*promptChannel)
 	if !ok {
 		return t.run(s, ctx, args)

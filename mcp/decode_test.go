@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 // validArgs are minimal valid arguments of the tools that do not accept {}.
@@ -97,7 +98,7 @@ func TestBadArguments(t *testing.T) {
 			Properties map[string]property
 			Required   []string
 		}
-		if err := json.Unmarshal([]byte(inputSchema(tool.args)), &schema); err != nil {
+		if err := json.Unmarshal([]byte(toolschema.Input(tool.args)), &schema); err != nil {
 			t.Fatal(err)
 		}
 		if res := callTool(t, cs, tool.name, validArgs[tool.name]); res.IsError {
@@ -253,8 +254,8 @@ func FuzzDecode(f *testing.F) {
 	known := make([]map[string]bool, len(tools))
 	for i := range tools {
 		known[i] = map[string]bool{}
-		for _, p := range paramsOf(tools[i].args) {
-			known[i][p.name], known[i][cmp.Or(p.alias, p.name)] = true, true
+		for _, p := range toolschema.Params(tools[i].args) {
+			known[i][p.Name], known[i][cmp.Or(p.Alias, p.Name)] = true, true
 		}
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -279,10 +280,10 @@ func FuzzDecode(f *testing.F) {
 					t.Errorf("%s accepted %q with the unknown %q", tools[i].name, raw, key)
 				}
 			}
-			for _, p := range paramsOf(tools[i].args) {
-				v := reflect.ValueOf(args).FieldByIndex(p.index)
-				if p.required && v.IsZero() && len(members) == 0 {
-					t.Errorf("%s accepted %q without %s", tools[i].name, raw, p.name)
+			for _, p := range toolschema.Params(tools[i].args) {
+				v := reflect.ValueOf(args).FieldByIndex(p.Index)
+				if p.Required && v.IsZero() && len(members) == 0 {
+					t.Errorf("%s accepted %q without %s", tools[i].name, raw, p.Name)
 				}
 			}
 		}

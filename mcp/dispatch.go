@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/time/rate"
 )
@@ -21,13 +24,13 @@ type toolSession struct {
 	ex             executor.Executor
 	opts           *Options // of the server
 	tools          []*tool
-	fence          fence
+	fence          mcptext.Fence
 	browserStarted atomic.Bool   // a call has succeeded, so the browser is running
 	audit          *auditor      // nil means no audit log
 	calls          *rate.Limiter // nil means no limit
 	prompter       *prompter     // nil means no permission prompts
 	client         string        // random id of the session, for permission prompts
-	lost           *lostResults
+	lost           *mcptransport.LostResults
 	handovers      *handovers
 	output         *outputDir
 	notified       sync.Once // calls Options.OnClient
@@ -46,7 +49,7 @@ func (s *toolSession) handler(life context.Context, t *tool) sdk.ToolHandler {
 // reportClient calls Options.OnClient for the first client.
 func (s *toolSession) reportClient(name string) {
 	if s.opts.OnClient != nil {
-		s.notified.Do(func() { s.opts.OnClient(oneLine(name)) })
+		s.notified.Do(func() { s.opts.OnClient(mcptext.OneLine(name)) })
 	}
 }
 
@@ -70,7 +73,7 @@ func (s *toolSession) call(ctx context.Context, t *tool, req *sdk.CallToolReques
 func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage, structured bool, begin func(args any) (end func())) (res *sdk.CallToolResult) {
 	start := time.Now()
 	var err error
-	var out result
+	var out mcptext.Result
 	ctx, record := s.audit.record(ctx, t, raw)
 	ctx, slot := withCallSlot(ctx, s.opts.Limit)
 	ended := s.observe(ctx, t, raw, !slot.outermost())
@@ -80,7 +83,7 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 		OnSwitch:      func(sw executor.BackendSwitch) { notes = append(notes, sw.String()) },
 		OnSharedTab:   func(sh executor.SharedTab) { notes = append(notes, sharedNote(sh.Tab)) },
 		OnSentElement: func(e executor.SentElement) { notes = append(notes, sentNote(e)) },
-		OnDownload:    func(d executor.Download) { notes = append(notes, string(downloadText("download", d))) },
+		OnDownload:    func(d executor.Download) { notes = append(notes, string(mcptext.DownloadText("download", d))) },
 		OnIdleClose:   func(c executor.IdleClose) { notes = append(notes, idleCloseNotes(c)...) },
 	}
 	defer func() {
@@ -95,10 +98,10 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 		}
 		record.end(out, err)
 		if slot.outermost() && len(res.Content) > 0 { // otherwise a prompt, and the call is repeated
-			notes = append(s.lost.take(ctx, t, res), notes...)
+			notes = append(s.lost.Take(ctx, t.name, res), notes...)
 		}
 		if len(notes) > 0 && len(res.Content) > 0 {
-			appendNote(res, oneLine(strings.Join(notes, "; ")))
+			appendNote(res, mcptext.OneLine(strings.Join(notes, "; ")))
 		}
 		s.maskResult(res)
 		ended(res, err) // with the masked result
@@ -114,7 +117,7 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	if err = s.audit.checkWritable(t, args); err != nil {
 		return nil
 	}
-	file := outputPathOf(args)
+	file := browsertools.OutputPathOf(args)
 	if file != "" {
 		if err = s.output.open(); err != nil {
 			return nil
@@ -148,9 +151,9 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 
 // sharedNote returns the note about a tab that the user shared since the last call.
 func sharedNote(t executor.Tab) string {
-	what := ownf("the user has shared tab %s", t.ID)
+	what := mcptext.Ownf("the user has shared tab %s", t.ID)
 	if t.Title != "" {
-		what += " " + quote(t.Title, maxTitle)
+		what += " " + mcptext.Quote(t.Title, mcptext.MaxTitle)
 	}
 	if t.Active {
 		return string(what + "; it is now the active tab")
@@ -164,12 +167,12 @@ const maxSelection = 500
 // sentNote returns the note about an element that the user sent.
 func sentNote(e executor.SentElement) string {
 	if e.Ref == "" {
-		return string(ownf("the user sent you an element of tab %s, but which one is unknown: no call used its page before the user pointed at it, "+
+		return string(mcptext.Ownf("the user sent you an element of tab %s, but which one is unknown: no call used its page before the user pointed at it, "+
 			"or it was removed; ask the user to send it again", e.Tab))
 	}
-	what := ownf("the user sent you %s %s [ref=%s] of tab %s", roleOf(e.Role), quote(e.Name, maxName), e.Ref, e.Tab)
+	what := mcptext.Ownf("the user sent you %s %s [ref=%s] of tab %s", mcptext.RoleOf(e.Role), mcptext.Quote(e.Name, mcptext.MaxName), e.Ref, e.Tab)
 	if e.Selection != "" {
-		what += ", with the selected text " + quote(e.Selection, maxSelection)
+		what += ", with the selected text " + mcptext.Quote(e.Selection, maxSelection)
 	}
 	return string(what)
 }
@@ -182,7 +185,7 @@ func idleCloseNotes(c executor.IdleClose) []string {
 	}
 	urls := make([]string, len(c.URLs))
 	for i, u := range c.URLs {
-		urls[i] = string(quote(u, maxURL))
+		urls[i] = string(mcptext.Quote(u, mcptext.MaxURL))
 	}
 	return []string{"the closed tabs showed " + strings.Join(urls, ", ")}
 }
@@ -212,9 +215,9 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 type imager interface{ images() []sdk.Content }
 
 // succeeded renders the result of a handler.
-func (s *toolSession) succeeded(out result, structured bool) (*sdk.CallToolResult, error) {
-	t := &text{fence: s.fence, asks: s.tool("ask_user") != nil, secrets: s.opts.Secrets != nil && s.tool("secrets_list") != nil}
-	out.render(t)
+func (s *toolSession) succeeded(out mcptext.Result, structured bool) (*sdk.CallToolResult, error) {
+	t := &mcptext.Text{Fence: s.fence, Asks: s.tool("ask_user") != nil, Secrets: s.opts.Secrets != nil && s.tool("secrets_list") != nil}
+	out.Render(t)
 	res := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: t.String()}}}
 	if img, ok := out.(imager); ok {
 		res.Content = append(res.Content, img.images()...)
@@ -224,7 +227,7 @@ func (s *toolSession) succeeded(out result, structured bool) (*sdk.CallToolResul
 		if err != nil {
 			return nil, fmt.Errorf("marshal the result: %w", err)
 		}
-		res.StructuredContent = json.RawMessage(boundJSON(cleanJSON(raw)))
+		res.StructuredContent = json.RawMessage(mcptext.BoundJSON(mcptext.CleanJSON(raw)))
 	}
 	return res, nil
 }

@@ -12,7 +12,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 // metaError is the key of the machine-readable error in a result's _meta.
@@ -32,10 +35,8 @@ type errorMeta struct {
 	retryAfter  time.Duration // how long the client must wait; 0 if that is unknown
 }
 
-// Limits of error texts. Names of elements are page text and can be arbitrarily long.
+// Limits of the lists in an error.
 const (
-	maxErrorText  = 2000 // characters
-	maxName       = 100  // characters
 	maxCandidates = 5
 	maxErrorTabs  = 50
 )
@@ -75,10 +76,10 @@ func (s *toolSession) failed(t *tool, err error) *sdk.CallToolResult {
 		m.Code, m.Message, m.Hint, m.Retryable = e.Code, e.Message(), about.hint(e.Hint, e.Retryable), e.Retryable
 		m.Candidates = slices.Clone(e.Candidates[:min(len(e.Candidates), maxCandidates)])
 		if none, ok := errors.AsType[*executor.NoActiveTabError](e.Err); ok {
-			m.Message, m.Tabs, m.tabsHeading = none.Reason, none.Tabs, openTabsHeading
+			m.Message, m.Tabs, m.tabsHeading = none.Reason, none.Tabs, browsertools.OpenTabsHeading
 		}
-		if choice, ok := errors.AsType[*tabChoiceError](e.Err); ok {
-			m.Tabs, m.tabsHeading = choice.tabs, choice.heading
+		if choice, ok := errors.AsType[*browsertools.TabChoiceError](e.Err); ok {
+			m.Tabs, m.tabsHeading = choice.Tabs, choice.Heading
 		}
 		m.Tabs = m.Tabs[:min(len(m.Tabs), maxErrorTabs)]
 	case errors.Is(err, context.Canceled):
@@ -108,11 +109,11 @@ func (s *toolSession) failed(t *tool, err error) *sdk.CallToolResult {
 		m.Message += " (id " + m.ID + ")"
 		m.Hint = strings.TrimSpace(m.Hint + " The log entry with this id has the details.")
 	}
-	m.Message, m.Hint = oneLine(m.Message), oneLine(m.Hint)
+	m.Message, m.Hint = mcptext.OneLine(m.Message), mcptext.OneLine(m.Hint)
 	for i, c := range m.Candidates {
-		m.Candidates[i] = executor.Candidate{Role: oneLine(c.Role), Name: pagetext.Truncate(clean(c.Name), maxErrorText), Item: oneLine(c.Item), Ref: c.Ref}
+		m.Candidates[i] = executor.Candidate{Role: mcptext.OneLine(c.Role), Name: pagetext.Truncate(mcptext.Clean(c.Name), mcptext.MaxErrorText), Item: mcptext.OneLine(c.Item), Ref: c.Ref}
 	}
-	m.Tabs = cleanTabs(m.Tabs)
+	m.Tabs = mcptext.CleanTabs(m.Tabs)
 	return &sdk.CallToolResult{
 		IsError: true,
 		Content: []sdk.Content{&sdk.TextContent{Text: m.text(t)}},
@@ -125,52 +126,29 @@ func (m *errorMeta) text(t *tool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: ", m.Code)
 	if m.Code == executor.ErrBadArgs && t.hasParam(firstWord(m.Message)) {
-		b.WriteString(withPeriod(m.Message))
+		b.WriteString(mcptext.WithPeriod(m.Message))
 	} else {
-		b.WriteString(withPeriod(capitalize(m.Message)))
+		b.WriteString(mcptext.WithPeriod(capitalize(m.Message)))
 	}
 	if m.Hint != "" {
-		b.WriteString(" " + withPeriod(capitalize(m.Hint)))
+		b.WriteString(" " + mcptext.WithPeriod(capitalize(m.Hint)))
 	}
 	for i, c := range m.Candidates {
 		if i == 0 {
 			b.WriteString("\nCandidates:")
 		}
-		fmt.Fprintf(&b, "\n%s %s", roleOf(c.Role), quote(c.Name, maxName))
+		fmt.Fprintf(&b, "\n%s %s", mcptext.RoleOf(c.Role), mcptext.Quote(c.Name, mcptext.MaxName))
 		if c.Item != "" {
-			fmt.Fprintf(&b, " in %s", quote(c.Item, maxName))
+			fmt.Fprintf(&b, " in %s", mcptext.Quote(c.Item, mcptext.MaxName))
 		}
 		fmt.Fprintf(&b, " [ref=%s]", c.Ref)
 	}
 	if len(m.Tabs) > 0 {
-		var list text
-		tabsResult{m.Tabs}.render(&list)
+		var list mcptext.Text
+		browsertools.TabsResult{Tabs: m.Tabs}.Render(&list)
 		b.WriteString("\n" + m.tabsHeading + ":\n" + list.String())
 	}
 	return b.String()
-}
-
-// cleanTabs returns a copy of tabs whose page text is cleaned and truncated.
-func cleanTabs(tabs []executor.Tab) []executor.Tab {
-	tabs = slices.Clone(tabs)
-	for i, t := range tabs {
-		tabs[i].URL = pagetext.Truncate(clean(t.URL), maxURL)
-		tabs[i].Title = pagetext.Truncate(clean(t.Title), maxErrorText)
-		tabs[i].Note = oneLine(t.Note)
-	}
-	return tabs
-}
-
-// maxRole is the length of the longest role, menuitemcheckbox.
-const maxRole = 16
-
-// roleOf returns the role of a candidate, quoted if it may be page text. Our
-// executors only return roles of a fixed list.
-func roleOf(role string) own {
-	if len(role) <= maxRole && isWord(role) {
-		return own(role)
-	}
-	return quote(role, maxName)
 }
 
 func firstWord(s string) string {
@@ -194,35 +172,8 @@ func capitalize(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// withPeriod returns s with a period at the end, unless it already ends in punctuation.
-func withPeriod(s string) string {
-	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?:") || strings.HasSuffix(s, "…") {
-		return s
-	}
-	return s + "."
-}
-
 func (t *tool) hasParam(name string) bool {
-	return slices.ContainsFunc(paramsOf(t.args), func(p param) bool { return p.name == name })
-}
-
-// oneLine returns s cleaned, with its lines joined, truncated to maxErrorText characters.
-func oneLine(s string) string {
-	s = strings.Join(strings.Fields(clean(s)), " ")
-	n, quoted, escaped := 0, false, false
-	for i, r := range s {
-		if n++; n > maxErrorText {
-			if s = s[:i] + "…"; quoted {
-				s += `"` // close the truncated quote
-			}
-			return s
-		}
-		if r == '"' && !escaped {
-			quoted = !quoted
-		}
-		escaped = r == '\\' && !escaped
-	}
-	return s
+	return slices.ContainsFunc(toolschema.Params(t.args), func(p toolschema.Param) bool { return p.Name == name })
 }
 
 // ErrorCode returns the code of the error that a result of a tool reports, and whether it reports

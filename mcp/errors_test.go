@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 )
 
 // failingClicks returns a client of a server whose clicks fail with err, and the server's log.
@@ -112,7 +113,7 @@ func TestErrorsAreBounded(t *testing.T) {
 	}
 	cs, _ := failingClicks(t, err)
 	res := callTool(t, cs, "click", `{"ref":"e1"}`)
-	if n := len(textOf(res)); n > maxErrorText+500 {
+	if n := len(textOf(res)); n > mcptext.MaxErrorText+500 {
 		t.Errorf("the error has %d bytes", n)
 	}
 	if c := metaOf(t, res).Candidates; len(c) != maxCandidates || c[0].Name != "Pay" {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 var update = flag.Bool("update", false, "rewrite generated files and goldens")
@@ -73,7 +74,7 @@ func toolsetsTable() string {
 		bytes := 0
 		for _, tool := range set.tools {
 			names = append(names, "`"+tool.name+"`")
-			bytes += len(tool.name) + len(tool.desc) + len(inputSchema(tool.args))
+			bytes += len(tool.name) + len(tool.desc) + len(toolschema.Input(tool.args))
 		}
 		what := strings.Join(names, ", ")
 		if set.name == ToolsCore {
@@ -114,7 +115,7 @@ func toolsDocument(t *testing.T) string {
 		}
 	}
 	b.WriteString("\n# For all tools\n\n## Page changes\n\nWhat an action changed, to the extent known when it returns. Fields that do not apply are omitted:\n" +
-		resultFields(changesType) + ".\n\nIn `diff`, `[+]` marks added lines and `[~]` changed lines. `[-]` marks removed lines; they come\nlast, and consecutive ones are counted. " +
+		resultFields(reflect.TypeFor[executor.Changes]()) + ".\n\nIn `diff`, `[+]` marks added lines and `[~]` changed lines. `[-]` marks removed lines; they come\nlast, and consecutive ones are counted. " +
 		"Without an earlier snapshot there is no diff, and the\ntext says to take a snapshot.\n\nIn the text, page text is in double quotes, or between `<page N origin>` and\n" +
 		"`</page N>`, where N does not occur in the page text.\n")
 	b.WriteString("\n## Results in files\n\nWith `file`, a result is saved in the output directory, and the text is one line with the path and\n" +
@@ -145,7 +146,7 @@ func writeTool(b *strings.Builder, tool *tool) {
 	h := tool.kind.hints
 	fmt.Fprintf(b, "\n## %s\n\n%s\nRead-only: %s. Destructive: %s. Idempotent: %s. Open world: %s.\n",
 		tool.name, tool.desc, yes(h.readOnly), yes(h.destructive), yes(h.idempotent), yes(h.openWorld))
-	params := paramsOf(tool.args)
+	params := toolschema.Params(tool.args)
 	if len(params) == 0 {
 		b.WriteString("\nNo arguments.\n")
 	} else {
@@ -153,17 +154,17 @@ func writeTool(b *strings.Builder, tool *tool) {
 	}
 	for _, p := range params {
 		what := []string{}
-		if p.required {
+		if p.Required {
 			what = append(what, "required")
 		}
-		if d := cmp.Or(p.desc, sharedArguments[p.name]); d != "" && !(p.required && p.name == "tabId") {
+		if d := cmp.Or(p.Desc, sharedArguments[p.Name]); d != "" && !(p.Required && p.Name == "tabId") {
 			what = append(what, d)
 		}
-		if p.alias != "" {
-			what = append(what, "`"+p.alias+"` is also accepted")
+		if p.Alias != "" {
+			what = append(what, "`"+p.Alias+"` is also accepted")
 		}
-		typ := strings.TrimPrefix(p.expected(), "must be ")
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", p.name, typ, strings.Join(what, "; "))
+		typ := strings.TrimPrefix(p.Expected(), "must be ")
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", p.Name, typ, strings.Join(what, "; "))
 	}
 	saved := ""
 	if tool.hasParam("file") {
@@ -174,7 +175,7 @@ func writeTool(b *strings.Builder, tool *tool) {
 
 // resultFields returns the list of the fields of a result. Optional fields have a question mark.
 func resultFields(typ reflect.Type) string {
-	fields := jsonFields(typ)
+	fields := toolschema.JSONFields(typ)
 	var names []string
 	for _, f := range fields {
 		name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -198,7 +199,7 @@ func hasChanges(typ reflect.Type) bool {
 		return false
 	}
 	for f := range typ.Fields() {
-		if f.Anonymous && (f.Type == changesType || hasChanges(f.Type)) {
+		if f.Anonymous && (f.Type == reflect.TypeFor[executor.Changes]() || hasChanges(f.Type)) {
 			return true
 		}
 	}

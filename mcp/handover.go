@@ -13,6 +13,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/handover"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
@@ -276,7 +277,7 @@ func (h *handovers) post(ctx context.Context, by askChannel, message string, pag
 		agent = nameOf(by.conn)
 	}
 	posted, opened, err := h.opts.Questions.Post(executor.HandoverQuestion{
-		HandoverAsker: h.asker(), Agent: oneLine(agent), Message: message,
+		HandoverAsker: h.asker(), Agent: mcptext.OneLine(agent), Message: message,
 		Site: webOrigin(page.URL), URL: page.URL, Title: page.Title, Tab: page.Tab,
 	})
 	if err == nil && !opened {

@@ -7,6 +7,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -28,14 +29,14 @@ func (q *question) form() *sdk.ElicitParams {
 	}
 	agent := "The agent"
 	if q.Agent != "" {
-		agent += " " + string(quote(q.Agent, maxName))
+		agent += " " + string(mcptext.Quote(q.Agent, mcptext.MaxName))
 	}
 	how := "Do it in the browser's window, then answer here."
 	if !q.page.Visible {
 		how = "Do it in the dashboard, which chrome-mcp dashboard opens, then answer there or here."
 	}
 	message := fmt.Sprintf("%s asks you to act in the browser, on %s: %s. Until you answer, agents cannot see or use the page. %s",
-		agent, site, quote(q.Message, wire.MaxHandoverMessage), how)
+		agent, site, mcptext.Quote(q.Message, wire.MaxHandoverMessage), how)
 	return answerForm(message, "Done?",
 		[]string{string(executor.OutcomeDone), string(executor.OutcomeCannot)}, []string{"Done", "Can't do it"})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/hint"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 // hint returns an executor's hint, with tools and flags instead of Go names, adapted to the
@@ -88,9 +89,9 @@ func (t *tool) lacksArgument(sentence string) bool {
 var argumentOwners = sync.OnceValue(func() map[string][]string {
 	owners := make(map[string][]string)
 	for _, t := range allTools() {
-		for _, p := range paramsOf(t.args) {
-			if strings.ContainsFunc(p.name, unicode.IsUpper) {
-				owners[p.name] = append(owners[p.name], t.name)
+		for _, p := range toolschema.Params(t.args) {
+			if strings.ContainsFunc(p.Name, unicode.IsUpper) {
+				owners[p.Name] = append(owners[p.Name], t.name)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 )
 
 // TestHintsNameOwnArguments checks that hints about time and size, and hints that name arguments of
@@ -74,7 +75,7 @@ func TestHintsNameTools(t *testing.T) {
 // TestNotesNameTools checks that notes and reasons, which contain hints, name tools and flags, also in
 // structured results.
 func TestNotesNameTools(t *testing.T) {
-	out := actionResult{&executor.Action{Changes: executor.Changes{
+	out := browsertools.ActionResult{Action: &executor.Action{Changes: executor.Changes{
 		Note:      "navigation denied by policy: allow it with Config.AllowDomains",
 		Downloads: []executor.Download{{Reason: "allow downloads with Config.Downloads"}},
 	}}}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -18,14 +19,14 @@ import (
 // one client, and those of plain HTTP requests as another. Its methods are safe for concurrent use.
 type HTTPSession struct {
 	stateful, stateless http.Handler
-	sessions            *mcpSessions
+	sessions            *mcptransport.MCPSessions
 	ses                 *toolSession
 	server              *Server
 	life                context.Context // done when the session is being closed; its cause is the error of the calls
 	cancel              context.CancelCauseFunc
 	closeSession        func() error
-	running             sync.WaitGroup // calls of ServeTool; grows only while closed is false
-	posts               inFlight       // POST requests
+	running             sync.WaitGroup        // calls of ServeTool; grows only while closed is false
+	posts               mcptransport.InFlight // POST requests
 	limits              timing.ProgramLimits
 
 	mu     sync.Mutex // guards closed
@@ -46,14 +47,14 @@ func (s *Server) OpenHTTP(ctx context.Context) (*HTTPSession, error) {
 	}
 	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // canceled with ErrSessionEnded
 	srv := s.protocol(life, ses)
-	events := new(eventStore)
+	events := new(mcptransport.EventStore)
 	handler := func(stateless bool) http.Handler {
 		return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return srv }, &sdk.StreamableHTTPOptions{
-			Stateless: stateless, Logger: s.opts.Logger, MaxRequestBodyBytes: maxMessage, EventStore: events,
+			Stateless: stateless, Logger: s.opts.Logger, MaxRequestBodyBytes: mcptransport.MaxMessage, EventStore: events,
 			DisableLocalhostProtection: true, // the caller checks Host, which a reverse proxy may have set
 		})
 	}
-	sessions := &mcpSessions{protocol: srv, ended: ses.prompter.forget, sessions: map[string]*mcpSession{}}
+	sessions := mcptransport.NewMCPSessions(srv, ses.prompter.forget)
 	return &HTTPSession{
 		stateful: handler(false), stateless: handler(true),
 		sessions: sessions, ses: ses, server: s, life: life, cancel: cancel, closeSession: closeSession, limits: timing.Current().ProgramLimits,
@@ -74,14 +75,14 @@ const firstStateless = "2026-07-28"
 // and Origin.
 func (h *HTTPSession) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
-		h.posts.begin()
-		defer h.posts.end()
+		h.posts.Begin()
+		defer h.posts.End()
 	}
 	if r.Header.Get("Mcp-Protocol-Version") >= firstStateless {
-		h.ses.lost.deliver(h.stateless, w, r)
+		h.ses.lost.Deliver(h.stateless, w, r)
 		return
 	}
-	h.sessions.serve(h.stateful, w, r)
+	h.sessions.Serve(h.stateful, w, r)
 }
 
 // Close cancels the running calls, which return ErrSessionEnded, disconnects all clients and ends
@@ -95,8 +96,8 @@ func (h *HTTPSession) End(reason string) error {
 		what += ": " + reason
 	}
 	h.cancel(executor.Errorf(executor.ErrSessionEnded, "Open the session again, and start over.", "%s", what))
-	h.posts.wait(h.limits.LastResults, nil) // the SDK drops those that are not sent when it is closed
-	err := h.sessions.close()
+	h.posts.Wait(h.limits.LastResults, nil) // the SDK drops those that are not sent when it is closed
+	err := h.sessions.Close()
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -239,7 +240,7 @@ func TestOutcomeOf(t *testing.T) {
 		"":                             "it succeeded",
 		"TIMEOUT: Too slow. Try again": "TIMEOUT: Too slow. Try again",
 	} {
-		if got := outcomeOf(&sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}); got != want {
+		if got := mcptransport.OutcomeOf(&sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}); got != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -60,7 +61,7 @@ func sizeOf(res *sdk.CallToolResult) (n int64) {
 		case *sdk.TextContent:
 			n += int64(len(c.Text))
 		case *sdk.ImageContent:
-			n += base64Size(c.Data)
+			n += browsertools.Base64Size(c.Data)
 		}
 	}
 	raw, _ := res.StructuredContent.(json.RawMessage)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 // Limits of the tools/list result, in bytes.
@@ -78,7 +80,7 @@ func TestListSize(t *testing.T) {
 
 func TestSchemasAreWhatHostsAccept(t *testing.T) {
 	for _, tool := range allTools() {
-		in, out := inputSchema(tool.args), outputSchema(tool.result)
+		in, out := toolschema.Input(tool.args), toolschema.Output(tool.result)
 		var m map[string]any
 		for _, s := range []string{in, out} {
 			m = nil

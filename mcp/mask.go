@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -98,7 +99,7 @@ func (s *toolSession) maskText(text string) string {
 	if masked == text {
 		return text
 	}
-	open, end := "<page "+s.fence.nonce+" ", "</page "+s.fence.nonce+">"
+	open, end := "<page "+s.fence.Nonce+" ", "</page "+s.fence.Nonce+">"
 	var b, pending strings.Builder
 	flush := func() {
 		b.WriteString(s.opts.Mask(pending.String()))
@@ -155,22 +156,22 @@ func (s *toolSession) maskValue(v any) any {
 }
 
 // maskFile masks the content of a file, unless it is an image.
-func (s *toolSession) maskFile(c fileContent) fileContent {
-	if s.opts.Mask == nil || !utf8.Valid(c.data) {
+func (s *toolSession) maskFile(c browsertools.FileContent) browsertools.FileContent {
+	if s.opts.Mask == nil || !utf8.Valid(c.Data) {
 		return c
 	}
-	if s.withholds(string(c.data)) {
-		if c.data = []byte(withheld); c.ext == ".json" {
-			c.data = []byte(`"` + withheld + `"`)
+	if s.withholds(string(c.Data)) {
+		if c.Data = []byte(withheld); c.Ext == ".json" {
+			c.Data = []byte(`"` + withheld + `"`)
 		}
 		return c
 	}
-	if c.ext == ".json" && json.Valid(c.data) {
-		if s.opts.Mask(string(c.data)) != string(c.data) {
-			c.data = pagetext.RewriteJSON(c.data, func(v any) any { return pagetext.MapTexts(v, s.opts.Mask) })
+	if c.Ext == ".json" && json.Valid(c.Data) {
+		if s.opts.Mask(string(c.Data)) != string(c.Data) {
+			c.Data = pagetext.RewriteJSON(c.Data, func(v any) any { return pagetext.MapTexts(v, s.opts.Mask) })
 		}
 		return c
 	}
-	c.data = []byte(s.opts.Mask(string(c.data)))
+	c.Data = []byte(s.opts.Mask(string(c.Data)))
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -31,7 +32,7 @@ func post(t *testing.T, url, session, body string) (id string, status int) {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	if session != "" {
-		req.Header.Set(sessionIDHeader, session)
+		req.Header.Set(mcptransport.SessionIDHeader, session)
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -41,7 +42,7 @@ func post(t *testing.T, url, session, body string) (id string, status int) {
 	if _, err := io.Copy(io.Discard, resp.Body); err != nil { // the SDK ends an MCP session whose first request breaks
 		t.Fatal(err)
 	}
-	return resp.Header.Get(sessionIDHeader), resp.StatusCode
+	return resp.Header.Get(mcptransport.SessionIDHeader), resp.StatusCode
 }
 
 const ping = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
@@ -64,7 +65,7 @@ func TestMCPSessionOfAnotherSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set(sessionIDHeader, id)
+	req.Header.Set(mcptransport.SessionIDHeader, id)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -72,57 +73,6 @@ func TestMCPSessionOfAnotherSession(t *testing.T) {
 	resp.Body.Close()
 	if _, status := post(t, a, id, ping); status != http.StatusNotFound {
 		t.Errorf("after its end: status %d", status)
-	}
-}
-
-// TestMCPSessionsAreBounded begins more MCP sessions than may be open. The oldest idle one ends.
-func TestMCPSessionsAreBounded(t *testing.T) {
-	h, url := openHTTP(t, NewServer(&fake{}, nil))
-	t.Cleanup(http.DefaultClient.CloseIdleConnections)
-	var ids []string
-	begin := func() {
-		t.Helper()
-		id, status := initialize(t, url)
-		if id == "" || status != http.StatusOK {
-			t.Fatalf("initialize: %q, %d", id, status)
-		}
-		ids = append(ids, id)
-	}
-	for range maxMCPSessions {
-		begin()
-	}
-	// The first client waits for messages, and the second one was used last.
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Accept", "text/event-stream")
-	req.Header.Set(sessionIDHeader, ids[0])
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatal(resp, err)
-	}
-	defer resp.Body.Close()
-	if _, status := post(t, url, ids[1], ping); status != http.StatusOK {
-		t.Fatalf("status %d", status)
-	}
-	for range 3 {
-		begin()
-	}
-	h.sessions.ending.Wait()
-	open := map[string]bool{}
-	for conn := range h.sessions.protocol.Sessions() {
-		open[conn.ID()] = true
-	}
-	for i, id := range ids {
-		if ended := i >= 2 && i < 5; open[id] == ended {
-			t.Errorf("MCP session %d is open: %v", i, open[id])
-		}
-	}
-	if len(open) != maxMCPSessions {
-		t.Errorf("%d MCP sessions are open", len(open))
 	}
 }
 

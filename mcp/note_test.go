@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -154,7 +155,7 @@ func TestSelectTabByURL(t *testing.T) {
 		{url: "https://a.test", want: []string{"TAB_NOT_FOUND"}},
 	} {
 		selected = ""
-		res := callTool(t, c, "tab_select", `{"url":`+quoteJSON(tt.url)+`}`)
+		res := callTool(t, c, "tab_select", `{"url":`+strconv.Quote(tt.url)+`}`)
 		text := textOf(res)
 		if selected != tt.selected || res.IsError != (tt.selected == "") {
 			t.Errorf("%s: selected %q, want %q: %s", tt.url, selected, tt.selected, text)

@@ -9,6 +9,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -59,7 +61,7 @@ func (s *toolSession) observe(ctx context.Context, t *tool, raw json.RawMessage,
 			outcome.Code = string(executor.CodeOf(err))
 		}
 		if outcome.Line == "" && res != nil && len(res.Content) > 0 {
-			line := strings.TrimPrefix(outcomeOf(res), outcome.Code+": ")
+			line := strings.TrimPrefix(mcptransport.OutcomeOf(res), outcome.Code+": ")
 			outcome.Line = pagetext.Truncate(line, maxOutcomeLine)
 		}
 		end(outcome)
@@ -85,5 +87,5 @@ func callTarget(raw json.RawMessage) string {
 			parts = append(parts, part)
 		}
 	}
-	return pagetext.Truncate(oneLine(strings.Join(parts, " ")), maxCallTarget)
+	return pagetext.Truncate(mcptext.OneLine(strings.Join(parts, " ")), maxCallTarget)
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 // ToolInfo describes a tool.
@@ -39,7 +41,7 @@ func FindTool(name string) (ToolInfo, bool) {
 }
 
 func (t *tool) info() ToolInfo {
-	return ToolInfo{t.name, t.desc, toolsetOf(t.name), json.RawMessage(inputSchema(t.args)), json.RawMessage(outputSchema(t.result))}
+	return ToolInfo{t.name, t.desc, toolsetOf(t.name), json.RawMessage(toolschema.Input(t.args)), json.RawMessage(toolschema.Output(t.result))}
 }
 
 // toolPath returns the path at which a server offers a tool in the session {name}.
@@ -122,7 +124,7 @@ func (t *tool) openAPI(tag string) jsonObject {
 			"type": "object", "required": []string{"text"},
 			"properties": jsonObject{
 				"text":   jsonObject{"type": "string", "description": "The result as text for a model."},
-				"result": json.RawMessage(outputSchema(t.result)),
+				"result": json.RawMessage(toolschema.Output(t.result)),
 				"images": jsonObject{"type": "array", "items": schemaRef("Image")},
 				"note":   schemaRef("Note"),
 			},
@@ -134,8 +136,8 @@ func (t *tool) openAPI(tag string) jsonObject {
 		"post": jsonObject{
 			"operationId": t.name, "tags": []string{tag}, "summary": t.desc, "description": details, "responses": responses,
 			"requestBody": jsonObject{
-				"required": slices.ContainsFunc(paramsOf(t.args), func(p param) bool { return p.required }),
-				"content":  jsonContent(json.RawMessage(inputSchema(t.args))),
+				"required": slices.ContainsFunc(toolschema.Params(t.args), func(p toolschema.Param) bool { return p.Required }),
+				"content":  jsonContent(json.RawMessage(toolschema.Input(t.args))),
 			},
 		},
 	}
@@ -156,7 +158,7 @@ func errorResponses() jsonObject {
 	}
 	responses := jsonObject{
 		"Rejected": failure(fmt.Sprintf("BAD_ARGS: wrong method (405), a body of more than %d MiB, or 4 MiB over TCP (413), or a content type other than JSON (415). "+
-			"NO_BACKEND: the server is stopping (503).", maxMessage>>20)),
+			"NO_BACKEND: the server is stopping (503).", mcptransport.MaxMessage>>20)),
 	}
 	for status, codes := range causes {
 		response := failure(strings.Join(codes, ", ") + ".")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 // An openAPIResponse is a response in the document, or a reference to one.
@@ -59,13 +60,13 @@ func TestOpenAPI(t *testing.T) {
 			t.Errorf("%s: %+v", info.Name, post)
 		}
 		sameJSON(t, info.Name, post.RequestBody.Content["application/json"].Schema, info.InputSchema)
-		sameJSON(t, info.Name, info.InputSchema, json.RawMessage(inputSchema(tool.args)))
+		sameJSON(t, info.Name, info.InputSchema, json.RawMessage(toolschema.Input(tool.args)))
 		var body struct{ Properties map[string]json.RawMessage }
 		if err := json.Unmarshal(post.Responses["200"].Content["application/json"].Schema, &body); err != nil {
 			t.Error(err)
 		}
 		sameJSON(t, info.Name, body.Properties["result"], info.OutputSchema)
-		sameJSON(t, info.Name, info.OutputSchema, json.RawMessage(outputSchema(tool.result)))
+		sameJSON(t, info.Name, info.OutputSchema, json.RawMessage(toolschema.Output(tool.result)))
 		if _, err := tool.decode(nil); post.RequestBody.Required && err == nil {
 			t.Errorf("%s: a body is required, but the tool accepts none", info.Name)
 		}

@@ -5,106 +5,36 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
-const (
-	// maxOutputFile is the maximum size of one saved result, in bytes. Page text has fewer
-	// characters than bytes, so this is also the limit of characters without maxChars.
-	maxOutputFile = 64 << 20
-	// maxOutputFiles limits the saved results, because empty files use disk space too.
-	maxOutputFiles = 10_000
-)
-
-// fileArg is the file in which a result is saved.
-type fileArg struct {
-	File outputPath `json:"file,omitempty" jsonschema:"save result here"`
-}
-
-func (a fileArg) outputPath() outputPath { return a.File }
-
-// textLimit returns the maximum length of the page text of a call, in characters. maxChars is the
-// argument, and 0 means the executor's default.
-func (a fileArg) textLimit(maxChars int) int {
-	if a.File != "" && maxChars == 0 {
-		return maxOutputFile
-	}
-	return maxChars
-}
-
-// An outputPath is the path of a file below the output directory. It is empty or passes
-// download.CheckPath.
-type outputPath string
-
-func (*outputPath) argSchema() string { return `"type":"string"` }
-func (*outputPath) expected() string  { return download.PathRule }
-
-func (p *outputPath) decodeArg(raw json.RawMessage) error {
-	s, ok := jsonString(raw)
-	if !ok {
-		return fmt.Errorf("must be %s, got %s", p.expected(), jsonKind(raw))
-	}
-	if err := download.CheckPath(s); err != nil {
-		return fmt.Errorf("%w: %s", err, quoteShort(s))
-	}
-	*p = outputPath(s)
-	return nil
-}
-
-// outputPathOf returns the file in which the result of a call is saved, or "".
-func outputPathOf(args any) outputPath {
-	if a, ok := args.(interface{ outputPath() outputPath }); ok {
-		return a.outputPath()
-	}
-	return ""
-}
-
-// A savable result can be saved in a file.
-type savable interface {
-	result
-	// file returns the content of the file. It reports false if there is nothing to save; then the
-	// result is returned as without a file.
-	file(path outputPath) (fileContent, bool)
-	// warnings renders what the reader of the file must know, such as that the text is truncated.
-	warnings(*text)
-}
-
-// A fileContent is a result in the form in which it is saved.
-type fileContent struct {
-	data  []byte
-	ext   string // appended to a name without an extension
-	facts own    // for the text of the result, after the size
-	field string // of the structured result that the file replaces; may be empty
-}
-
-// pageFile returns the content of a file with page text: as in the text of a result, but without a
-// fence.
-func pageFile(content, ext, field string) fileContent {
-	return fileContent{data: []byte(clean(content)), ext: ext, field: field}
-}
+// maxOutputFiles limits the saved results, because empty files use disk space too.
+const maxOutputFiles = 10_000
 
 // A fileResult is a result that was saved in a file.
 type fileResult struct {
-	of    savable
+	of    browsertools.Savable
 	field string
-	facts own
+	facts mcptext.Own
 	path  string
 	bytes int64
 }
 
-func (r fileResult) render(t *text) {
-	facts := byteCount(r.bytes)
+func (r fileResult) Render(t *mcptext.Text) {
+	facts := mcptext.ByteCount(r.bytes)
 	if r.facts != "" {
 		facts += ", " + r.facts
 	}
-	t.line("saved %s, %s", quote(r.path, maxURL), facts)
-	r.of.warnings(t)
+	t.Line("saved %s, %s", mcptext.Quote(r.path, mcptext.MaxURL), facts)
+	r.of.Warnings(t)
 }
 
 // MarshalJSON implements json.Marshaler. It returns the structured result with path and bytes in
@@ -143,7 +73,7 @@ func newOutputDir(opts *Options) *outputDir {
 // quota is not used up.
 func (o *outputDir) open() error {
 	if o.path == "" {
-		return badArgs("Omit file.", "file is not available: there is no output directory")
+		return toolschema.BadArgs("Omit file.", "file is not available: there is no output directory")
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -153,7 +83,7 @@ func (o *outputDir) open() error {
 	if o.dir != nil {
 		return nil
 	}
-	dir, err := download.Open(o.path, maxOutputFile)
+	dir, err := download.Open(o.path, browsertools.MaxOutputFile)
 	if err == nil {
 		if err = owneronly.MakePrivateDir(dir.Path()); err != nil {
 			dir.Close()
@@ -170,17 +100,17 @@ func (o *outputDir) open() error {
 func (o *outputDir) full() error {
 	if o.shared {
 		return executor.Errorf(executor.ErrBackpressure, "Omit file, and read less. The user can remove files, or allow more with Options.MaxOutputBytes.",
-			"the saved results of all sessions, such as those in %s, would exceed %s or %d files in total", o.path, byteCount(o.max), maxOutputFiles)
+			"the saved results of all sessions, such as those in %s, would exceed %s or %d files in total", o.path, mcptext.ByteCount(o.max), maxOutputFiles)
 	}
 	return executor.Errorf(executor.ErrBackpressure, "Omit file, and read less. A new session can save files again.",
-		"the saved results would exceed %s or %d files in total", byteCount(o.max), maxOutputFiles)
+		"the saved results would exceed %s or %d files in total", mcptext.ByteCount(o.max), maxOutputFiles)
 }
 
 // save saves a file. open must have succeeded.
-func (o *outputDir) save(path outputPath, c fileContent) (f download.File, err error) {
-	n := int64(len(c.data))
-	if n > maxOutputFile {
-		return f, badArgs("Save less. "+executor.HintReadLess, "result of %d bytes exceeds the limit of %d for a file", n, maxOutputFile)
+func (o *outputDir) save(path browsertools.OutputPath, c browsertools.FileContent) (f download.File, err error) {
+	n := int64(len(c.Data))
+	if n > browsertools.MaxOutputFile {
+		return f, toolschema.BadArgs("Save less. "+executor.HintReadLess, "result of %d bytes exceeds the limit of %d for a file", n, browsertools.MaxOutputFile)
 	}
 	o.mu.Lock()
 	dir := o.dir
@@ -191,7 +121,7 @@ func (o *outputDir) save(path outputPath, c fileContent) (f download.File, err e
 	if !o.usage.Reserve(n, 1, o.max, maxOutputFiles) {
 		return f, o.full()
 	}
-	if f, err = dir.SaveAt(string(path), c.ext, bytes.NewReader(c.data)); err != nil {
+	if f, err = dir.SaveAt(string(path), c.Ext, bytes.NewReader(c.Data)); err != nil {
 		o.usage.Release(n, 1, 0, 0)
 		return f, outputError(err, "saving the result")
 	}
@@ -221,12 +151,12 @@ func (o *outputDir) close() {
 
 // saveResult saves the result of a call in the file at path, and returns the result that names the
 // file.
-func (s *toolSession) saveResult(path outputPath, out result) (result, error) {
-	of, ok := out.(savable)
+func (s *toolSession) saveResult(path browsertools.OutputPath, out mcptext.Result) (mcptext.Result, error) {
+	of, ok := out.(browsertools.Savable)
 	if !ok || path == "" {
 		return out, nil
 	}
-	c, ok := of.file(path)
+	c, ok := of.File(path)
 	if !ok {
 		return out, nil
 	}
@@ -235,5 +165,5 @@ func (s *toolSession) saveResult(path outputPath, out result) (result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fileResult{of: of, field: c.field, facts: c.facts, path: f.Path, bytes: f.Bytes}, nil
+	return fileResult{of: of, field: c.Field, facts: c.Facts, path: f.Path, bytes: f.Bytes}, nil
 }

@@ -13,7 +13,9 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -92,7 +94,7 @@ func TestResultsInFiles(t *testing.T) {
 			cs, dir := connectWithOutput(t, canned(&rec), Options{Structured: structured})
 			res := callTool(t, cs, c.tool, c.args)
 			path := filepath.Join(dir, filepath.FromSlash(c.name))
-			start := "saved " + string(quote(path, maxURL)) + ", "
+			start := "saved " + string(mcptext.Quote(path, mcptext.MaxURL)) + ", "
 			text := textOf(res)
 			if res.IsError || len(res.Content) != 1 || !strings.HasPrefix(text, start) || !strings.HasSuffix(text, c.line) || c.content != "" && text != start+c.line {
 				t.Errorf("%s %s: %d blocks: %s, want %s%s", c.tool, c.args, len(res.Content), text, start, c.line)
@@ -340,13 +342,13 @@ func TestOutputQuotaConcurrent(t *testing.T) {
 // TestFileTooLarge checks the limit of one file. A failed save does not count.
 func TestFileTooLarge(t *testing.T) {
 	ex := &fake{screenshot: func(_ context.Context, _ executor.TabID, o *executor.ScreenshotOptions) (*executor.Screenshot, error) {
-		size := maxOutputFile
+		size := browsertools.MaxOutputFile
 		if o.FullPage {
 			size++
 		}
 		return &executor.Screenshot{Data: make([]byte, size), MIMEType: "image/png"}, nil
 	}}
-	cs, dir := connectWithOutput(t, ex, Options{MaxOutputBytes: maxOutputFile})
+	cs, dir := connectWithOutput(t, ex, Options{MaxOutputBytes: browsertools.MaxOutputFile})
 	if got, want := textOf(callTool(t, cs, "screenshot", `{"file":"x","fullPage":true}`)), "BAD_ARGS: Result of 67108865 bytes exceeds the limit of 67108864 for a file."; !strings.HasPrefix(got, want) {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -6,8 +6,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -19,17 +22,17 @@ var peopleTools = []tool{
 
 type askUserArgs struct {
 	Message string `json:"message" jsonschema:"what the user should do, at most 500 characters"`
-	tabArg
+	browsertools.TabArg
 }
 
-func (a askUserArgs) waitDescription() string { return "the user" }
+func (a askUserArgs) WaitDescription() string { return "the user" }
 
-func (a askUserArgs) check() error {
+func (a askUserArgs) Check() error {
 	switch {
-	case strings.TrimSpace(clean(a.Message)) == "":
-		return badArgs("Write what the user should do.", "message is empty")
+	case strings.TrimSpace(mcptext.Clean(a.Message)) == "":
+		return toolschema.BadArgs("Write what the user should do.", "message is empty")
 	case utf8.RuneCountInString(a.Message) > wire.MaxHandoverMessage:
-		return badArgs("Write it in fewer words.", "message has more than %d characters", wire.MaxHandoverMessage)
+		return toolschema.BadArgs("Write it in fewer words.", "message has more than %d characters", wire.MaxHandoverMessage)
 	}
 	return nil
 }
@@ -41,20 +44,20 @@ type askUserResult struct {
 	Title   string                   `json:"title"`
 }
 
-func (r askUserResult) render(t *text) {
+func (r askUserResult) Render(t *mcptext.Text) {
 	if r.Outcome == executor.OutcomeDone {
-		t.line("the user is done")
+		t.Line("the user is done")
 	} else {
-		t.line("the user cannot do it; do not ask for it again")
+		t.Line("the user cannot do it; do not ask for it again")
 	}
 	if r.Message != "" {
-		t.line("this answers your earlier question %s", quote(r.Message, wire.MaxHandoverMessage))
+		t.Line("this answers your earlier question %s", mcptext.Quote(r.Message, wire.MaxHandoverMessage))
 	}
-	t.line("URL: %s", urlAndTitle(r.URL, r.Title))
+	t.Line("URL: %s", mcptext.URLAndTitle(r.URL, r.Title))
 }
 
 func (s *toolSession) askUserTool(ctx context.Context, a askUserArgs) (askUserResult, error) {
-	return s.handovers.ask(ctx, oneLine(a.Message), a.Tab)
+	return s.handovers.ask(ctx, mcptext.OneLine(a.Message), a.Tab)
 }
 
 type secretsListArgs struct{}
@@ -69,7 +72,7 @@ func (s *toolSession) secretsList(ctx context.Context, _ secretsListArgs) (secre
 		return secretsResult{}, err
 	}
 	for _, i := range list {
-		res.Secrets = append(res.Secrets, secretInfo{i.Name, nonNil(i.Fields), nonNil(i.Origins)})
+		res.Secrets = append(res.Secrets, secretInfo{i.Name, browsertools.NonNil(i.Fields), browsertools.NonNil(i.Origins)})
 	}
 	return res, nil
 }
@@ -84,28 +87,28 @@ type secretsResult struct {
 	Secrets []secretInfo `json:"secrets"`
 }
 
-func (r secretsResult) render(t *text) {
+func (r secretsResult) Render(t *mcptext.Text) {
 	if len(r.Secrets) == 0 {
-		t.line("no secrets; the user can add one with `chrome-mcp secrets set`")
+		t.Line("no secrets; the user can add one with `chrome-mcp secrets set`")
 	}
 	for _, i := range r.Secrets {
-		var fields, origins []own
+		var fields, origins []mcptext.Own
 		for _, f := range i.Fields {
 			fields = append(fields, "{{"+quoteUnlessWord(i.Name)+"."+quoteUnlessWord(f)+"}}")
 		}
 		for _, o := range i.Origins {
-			origins = append(origins, own(escapeURL(pagetext.Truncate(o, maxName))))
+			origins = append(origins, mcptext.Own(mcptext.EscapeURL(pagetext.Truncate(o, mcptext.MaxName))))
 		}
-		t.line("%s for %s", join(fields), join(origins))
+		t.Line("%s for %s", mcptext.Join(fields), mcptext.Join(origins))
 	}
 }
 
 // quoteUnlessWord returns the name of a secret or field, quoted unless it is valid and short.
-func quoteUnlessWord(name string) own {
-	if len(name) <= maxName && placeholderName().MatchString(name) {
-		return own(name)
+func quoteUnlessWord(name string) mcptext.Own {
+	if len(name) <= mcptext.MaxName && placeholderName().MatchString(name) {
+		return mcptext.Own(name)
 	}
-	return quote(name, maxName)
+	return mcptext.Quote(name, mcptext.MaxName)
 }
 
 var placeholderName = lazyregexp.New(`^[a-z0-9_-]+$`)

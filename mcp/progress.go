@@ -14,7 +14,7 @@ import (
 const progressEvery = time.Second
 
 // A waitDescriber is an argument struct that describes what its call waits for.
-type waitDescriber interface{ waitDescription() string }
+type waitDescriber interface{ WaitDescription() string }
 
 // startProgress sends progress notifications for a call, if its client requested them. The returned
 // function stops them; no notification is sent after it returns.
@@ -25,7 +25,7 @@ func (s *toolSession) startProgress(ctx context.Context, req *sdk.CallToolReques
 	}
 	what := tool
 	if w, ok := args.(waitDescriber); ok {
-		what = w.waitDescription()
+		what = w.WaitDescription()
 	}
 	if !s.browserStarted.Load() {
 		what = "the browser and " + what

@@ -18,6 +18,8 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
 )
 
 // A toolResponse is the body of the response to a call that succeeded.
@@ -55,26 +57,26 @@ func (h *HTTPSession) ServeTool(w http.ResponseWriter, r *http.Request, tool str
 	}
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		rejectRequest(w, http.StatusMethodNotAllowed, "method "+quoteShort(r.Method)+" is not allowed", "Send a POST request.")
+		rejectRequest(w, http.StatusMethodNotAllowed, "method "+mcptext.QuoteShort(r.Method)+" is not allowed", "Send a POST request.")
 		return
 	}
 	if !isJSON(r.Header.Get("Content-Type")) {
-		rejectRequest(w, http.StatusUnsupportedMediaType, "content type "+quoteShort(r.Header.Get("Content-Type"))+" is not application/json",
+		rejectRequest(w, http.StatusUnsupportedMediaType, "content type "+mcptext.QuoteShort(r.Header.Get("Content-Type"))+" is not application/json",
 			"Send the arguments as a JSON object, with this content type.")
 		return
 	}
-	args, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+	args, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mcptransport.MaxMessage))
 	if err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			rejectRequest(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d MiB", maxMessage>>20), "Send less.")
+			rejectRequest(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d MiB", mcptransport.MaxMessage>>20), "Send less.")
 		} else {
 			rejectRequest(w, http.StatusBadRequest, "the body was not received: "+err.Error(), "")
 		}
 		return
 	}
-	h.posts.begin()
-	defer h.posts.end()
-	h.ses.lost.deliver(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h.posts.Begin()
+	defer h.posts.End()
+	h.ses.lost.Deliver(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h.beginCall() {
 			respond(w, h.callTool(r, t, args))
 		} else {
@@ -147,7 +149,7 @@ func respondError(w http.ResponseWriter, m errorMeta, note string) {
 
 // rejectRequest answers a request that is not a call. No tool runs.
 func rejectRequest(w http.ResponseWriter, status int, message, hint string) {
-	writeJSON(w, status, errorResponse{Error: errorMeta{Code: executor.ErrBadArgs, Message: oneLine(message), Hint: hint}})
+	writeJSON(w, status, errorResponse{Error: errorMeta{Code: executor.ErrBadArgs, Message: mcptext.OneLine(message), Hint: hint}})
 }
 
 // writeJSON writes a response and sends it, which fails only if the client has disconnected.
@@ -160,6 +162,6 @@ func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
 	if _, err := w.Write(b.Bytes()); err == nil {
-		_ = http.NewResponseController(w).Flush() // reports the delivery, see lostResults
+		_ = http.NewResponseController(w).Flush() // reports the delivery, see mcptransport.LostResults
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -162,7 +163,7 @@ func TestServeToolRejectsRequests(t *testing.T) {
 		"form":               {"tabs_list", post(strings.NewReader("a=b"), "application/x-www-form-urlencoded"), http.StatusBadRequest, "arguments"},
 		"text":               {"tabs_list", post(strings.NewReader("{}"), "text/plain"), http.StatusUnsupportedMediaType, "is not application/json"},
 		"bad content type":   {"tabs_list", post(strings.NewReader("{}"), "application/json/x"), http.StatusUnsupportedMediaType, "is not application/json"},
-		"large":              {"tabs_list", post(strings.NewReader(strings.Repeat(" ", maxMessage+1)), "application/json"), http.StatusRequestEntityTooLarge, "the body is larger than 10 MiB"},
+		"large":              {"tabs_list", post(strings.NewReader(strings.Repeat(" ", mcptransport.MaxMessage+1)), "application/json"), http.StatusRequestEntityTooLarge, "the body is larger than 10 MiB"},
 		"interrupted":        {"tabs_list", post(io.MultiReader(strings.NewReader("{"), failingReader{}), "application/json"), http.StatusBadRequest, "the body was not received: connection reset"},
 		"not JSON":           {"tabs_list", post(strings.NewReader("url=x"), ""), http.StatusBadRequest, "arguments"},
 		"array":              {"tabs_list", post(strings.NewReader("[]"), ""), http.StatusBadRequest, "arguments"},

@@ -10,8 +10,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/script"
+	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
 const (
@@ -25,15 +28,15 @@ const (
 type scriptArgs struct {
 	Script   string `json:"script" jsonschema:"body of an async function. Each tool is a function: click({ref: 'e1'}) returns its structured result and throws with code and message when it fails. snapshot().text, tabs_list().tabs; print() and return give the answer"`
 	MaxChars int    `json:"maxChars,omitempty" min:"1" max:"1000000" unit:"characters"`
-	timeoutArg
+	browsertools.TimeoutArg
 }
 
-func (a scriptArgs) waitDescription() string { return "the script" }
+func (a scriptArgs) WaitDescription() string { return "the script" }
 
 // runScript runs a script whose functions are the tools. Each of its calls runs as if the client
 // had made it, except that an action does not report page changes.
 func (s *toolSession) runScript(ctx context.Context, a scriptArgs) (scriptResult, error) {
-	limit := a.timeout()
+	limit := a.Timeout()
 	if limit == 0 {
 		limit = defaultScriptMS * time.Millisecond
 	}
@@ -63,7 +66,7 @@ func (s *toolSession) runScript(ctx context.Context, a scriptArgs) (scriptResult
 	res, err := script.Run(ctx, a.Script, names, call, script.Limits{Output: a.MaxChars, Principal: s.handovers.opts.Principal})
 	switch {
 	case errors.Is(err, script.ErrSyntax):
-		return scriptResult{}, badArgs("Correct the script.", "script: %v; nothing was done", err)
+		return scriptResult{}, toolschema.BadArgs("Correct the script.", "script: %v; nothing was done", err)
 	case errors.Is(err, script.ErrBusy):
 		return scriptResult{}, &executor.Error{Code: executor.ErrBackpressure, Retryable: true, Err: err,
 			Hint: "Try again when one of them has ended, or make the calls one by one."}
@@ -130,24 +133,24 @@ func (r scriptResult) images() []sdk.Content { return r.imageBlocks }
 // text of any page that the script read.
 const scriptOrigin = "script"
 
-func (r scriptResult) render(t *text) {
-	after := own(" after ") + plural(r.Calls, "call")
+func (r scriptResult) Render(t *mcptext.Text) {
+	after := mcptext.Own(" after ") + mcptext.Plural(r.Calls, "call")
 	if r.OK {
-		t.line("ok%s", after)
+		t.Line("ok%s", after)
 	} else {
-		where := own("")
+		where := mcptext.Own("")
 		if r.Line > 0 {
-			where = ownf(" in line %d", r.Line)
+			where = mcptext.Ownf(" in line %d", r.Line)
 		}
-		t.line("the script ended early%s%s: %s", where, after, quote(r.Error, maxErrorText))
+		t.Line("the script ended early%s%s: %s", where, after, mcptext.Quote(r.Error, mcptext.MaxErrorText))
 	}
 	for _, note := range r.Notes {
-		t.note(note)
+		t.Note(note)
 	}
 	if output := strings.TrimSpace(r.Output + "\n" + r.Value); output != "" {
-		t.page(scriptOrigin, output)
+		t.Page(scriptOrigin, output)
 	}
 	if r.Truncated {
-		t.line("truncated: increase maxChars or print less")
+		t.Line("truncated: increase maxChars or print less")
 	}
 }

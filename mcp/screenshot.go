@@ -1,179 +1,25 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
-	"path"
-	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 )
 
-type screenshotArgs struct {
-	optionalTarget
-	FullPage bool                 `json:"fullPage,omitempty"`
-	Clip     *clipArg             `json:"clip,omitempty" jsonschema:"page x,y,width,height"`
-	Format   executor.ImageFormat `json:"format,omitempty" enum:"png|jpeg|webp"`
-	Quality  int                  `json:"quality,omitempty" min:"1" max:"100" jsonschema:"of jpeg, webp"`
-	MaxWidth int                  `json:"maxWidth,omitempty" min:"1" unit:"pixels"`
-	Labels   bool                 `json:"labels,omitempty" jsonschema:"draw refs on elements"`
-	tabArg
-	fileArg
-}
+// A pictureResult is a screenshot whose image is part of the result.
+type pictureResult struct{ browsertools.ScreenshotResult }
 
-// A clipArg is a part of the page, as in executor.ScreenshotOptions.
-type clipArg executor.Clip
-
-func (*clipArg) argSchema() string { return `"type":"array","items":{"type":"number"}` }
-func (*clipArg) expected() string  { return "an array of x, y, width and height" }
-
-func (c *clipArg) decodeArg(raw json.RawMessage) error {
-	var n []float64
-	if jsonKind(raw) != "an array" {
-		return fmt.Errorf("must be %s, got %s", c.expected(), jsonKind(raw))
-	}
-	if json.Unmarshal(raw, &n) != nil || len(n) != 4 {
-		return fmt.Errorf("must be %s, got %s", c.expected(), quoteShort(string(raw)))
-	}
-	if n[2] <= 0 || n[3] <= 0 {
-		return fmt.Errorf("must have a positive width and height, got %v x %v", n[2], n[3])
-	}
-	*c = clipArg{n[0], n[1], n[2], n[3]}
-	return nil
-}
-
-func (a screenshotArgs) check() error {
-	switch {
-	case a.FullPage && !a.target().IsZero():
-		return badArgs("Give one or the other.", "fullPage and a selector or ref contradict each other")
-	case a.Clip != nil && !a.target().IsZero():
-		return badArgs("Omit the selector or ref: clip counts from the upper left corner of the page.", "clip and a selector or ref contradict each other")
-	case a.File != "" && a.extension() != "" && imageFormats[a.extension()] == "":
-		return badArgs("Let file end in .png, .jpg, .jpeg or .webp, or omit the extension.", "file ends in %s, which is not an image format of screenshot", quoteShort(a.extension()))
-	case a.Format != "" && a.extension() != "" && imageFormats[a.extension()] != a.Format:
-		return badArgs("Omit format, or let file end in it.", "file ends in %s, but format is %s", quoteShort(a.extension()), a.Format)
-	case a.Quality != 0 && (a.format() == "" || a.format() == executor.FormatPNG):
-		return badArgs("Omit quality, or set format to jpeg or webp.", "quality needs format to be jpeg or webp")
-	}
-	return a.optionalTarget.check()
-}
-
-// format returns the format of the image. Its default is that of the file's extension.
-func (a screenshotArgs) format() executor.ImageFormat {
-	return cmp.Or(a.Format, imageFormats[a.extension()])
-}
-
-// imageFormats are the formats of image files, by extension.
-var imageFormats = map[string]executor.ImageFormat{
-	".png": executor.FormatPNG, ".jpg": executor.FormatJPEG, ".jpeg": executor.FormatJPEG, ".webp": executor.FormatWebP,
-}
-
-// extension returns the extension of the file in lower case, or "".
-func (a screenshotArgs) extension() string { return strings.ToLower(path.Ext(string(a.File))) }
-
-// what names what the screenshot shows.
-func (a screenshotArgs) what() own {
-	switch {
-	case !a.target().IsZero():
-		return "element"
-	case a.Clip != nil:
-		return "clip"
-	case a.FullPage:
-		return "page"
-	}
-	return "viewport"
-}
-
-func (s *toolSession) screenshot(ctx context.Context, a screenshotArgs) (screenshotResult, error) {
-	p, err := s.ex.Page(ctx, a.tabID())
+func (s *toolSession) screenshot(ctx context.Context, a browsertools.ScreenshotArgs) (pictureResult, error) {
+	p, err := s.ex.Page(ctx, a.TabID())
 	if err != nil {
-		return screenshotResult{}, err
+		return pictureResult{}, err
 	}
-	opts := executor.ScreenshotOptions{
-		Target: a.target(), FullPage: a.FullPage, Clip: (*executor.Clip)(a.Clip),
-		Format: a.format(), Quality: a.Quality, MaxWidth: a.MaxWidth, Labels: a.Labels,
-	}
-	res := screenshotResult{args: a}
-	if a.File != "" {
-		res.Screenshot, err = p.Screenshot(ctx, &opts)
-		return res, err
-	}
-	opts.MaxWidth, opts.MaxHeight = min(cmp.Or(a.MaxWidth, s.opts.MaxImage), s.opts.MaxImage), s.opts.MaxImage
-	res.Screenshot, err = p.Screenshot(ctx, &opts)
-	for err == nil && base64Size(res.Data) > maxImageBytes && res.Height > 1 {
-		reduceImage(&opts, res.Height)
-		res.replaced = opts.Quality
-		res.Screenshot, err = p.Screenshot(ctx, &opts)
-	}
-	return res, err
+	res, err := a.Run(ctx, p, s.opts.MaxImage)
+	return pictureResult{res}, err
 }
 
-// maxImageBytes is the maximum size of an image in a result, in base64. The interfaces of models reject
-// a larger one.
-const maxImageBytes = 5 << 20
-
-// fallbackQualities are the qualities of the JPEG images that replace an image that is too large.
-var fallbackQualities = []int{80, 50}
-
-// reduceImage changes the options of an image of the given height that is too large: first to those of
-// a JPEG image of lower quality, then to those of the upper half.
-func reduceImage(o *executor.ScreenshotOptions, height int) {
-	for _, q := range fallbackQualities {
-		if o.Format != executor.FormatJPEG || cmp.Or(o.Quality, fallbackQualities[0]) > q {
-			o.Format, o.Quality = executor.FormatJPEG, q
-			return
-		}
-	}
-	o.MaxHeight = height / 2
-}
-
-// base64Size returns the size of data in base64.
-func base64Size(data []byte) int64 { return int64(len(data)+2) / 3 * 4 }
-
-// screenshotResult is a screenshot and the arguments of the call.
-type screenshotResult struct {
-	*executor.Screenshot
-	args     screenshotArgs
-	replaced int // quality of the JPEG image that replaces the requested one, which was too large; or 0
-}
-
-func (r screenshotResult) images() []sdk.Content {
+func (r pictureResult) images() []sdk.Content {
 	return []sdk.Content{&sdk.ImageContent{Data: r.Data, MIMEType: r.MIMEType}}
-}
-
-func (r screenshotResult) render(t *text) {
-	t.line("%s", r.size())
-	r.warnings(t)
-}
-
-func (r screenshotResult) size() own { return ownf("%d x %d pixels", r.Width, r.Height) }
-
-func (r screenshotResult) file(outputPath) (fileContent, bool) {
-	return fileContent{data: r.Data, ext: "." + path.Base(r.MIMEType), facts: r.size()}, true
-}
-
-func (r screenshotResult) warnings(t *text) {
-	t.note(r.Note)
-	if r.Scale > 0 {
-		t.line("scaled to %.3g: it shows %.0f CSS pixels in width", r.Scale, float64(r.Width)/r.Scale)
-	}
-	if r.replaced > 0 {
-		t.line("a JPEG of quality %d, because the image would exceed %s in base64", r.replaced, byteCount(maxImageBytes))
-	}
-	if !r.Truncated {
-		return
-	}
-	if r.FullHeight <= r.Height {
-		t.line("truncated: the %s is wider", r.args.what())
-		return
-	}
-	next := own("")
-	if c := r.NextClip; c != nil {
-		next = ownf("; for the next part, pass clip [%v,%v,%v,%v]", c.X, c.Y, c.Width, c.Height)
-	}
-	t.line("truncated: the %s is %d pixels high%s", r.args.what(), r.FullHeight, next)
 }

@@ -26,6 +26,8 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
 )
 
 //go:generate go test -run ^TestGenerated$ -count=1 . -update
@@ -130,8 +132,8 @@ type Server struct {
 	opts  Options
 	tools []*tool
 	open  func(context.Context) (executor.Executor, error)
-	owns  bool         // a session closes the Executor that open returned
-	lost  *lostResults // of the sessions that share an Executor
+	owns  bool                      // a session closes the Executor that open returned
+	lost  *mcptransport.LostResults // of the sessions that share an Executor
 }
 
 // NewServer returns a server whose sessions use ex. The caller closes ex. Concurrent sessions share
@@ -149,7 +151,7 @@ func NewSessionServer(open func(context.Context) (executor.Executor, error), opt
 }
 
 func newServer(open func(context.Context) (executor.Executor, error), owns bool, opts *Options) *Server {
-	s := &Server{opts: *cmp.Or(opts, new(Options)), open: open, owns: owns, lost: &lostResults{}}
+	s := &Server{opts: *cmp.Or(opts, new(Options)), open: open, owns: owns, lost: &mcptransport.LostResults{}}
 	if len(s.opts.Tools) == 0 {
 		s.opts.Tools = []Toolset{ToolsCore}
 	}
@@ -225,7 +227,7 @@ func (s *Server) session(ex executor.Executor) *toolSession {
 		ex:     ex,
 		opts:   &s.opts,
 		tools:  s.tools,
-		fence:  newFence(s.opts.Nonce),
+		fence:  mcptext.NewFence(s.opts.Nonce),
 		audit:  newAuditor(s.opts.Audit),
 		calls:  newCallLimit(s.opts.CallsPerMinute),
 		output: newOutputDir(&s.opts),
@@ -233,7 +235,7 @@ func (s *Server) session(ex executor.Executor) *toolSession {
 		lost:   s.lost,
 	}
 	if s.owns {
-		ses.lost = &lostResults{}
+		ses.lost = &mcptransport.LostResults{}
 	}
 	ses.handovers = newHandovers(ses, s.opts.Handover)
 	if permit, ok := ex.(executor.PermissionGranter); ok && s.opts.PromptForPermission {

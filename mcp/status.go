@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 	"github.com/chrome-mcp/chrome-mcp/internal/hint"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 )
 
 type statusArgs struct{}
@@ -25,7 +27,7 @@ func (s *toolSession) chromeStatus(ctx context.Context, _ statusArgs) (statusRes
 	}
 	if st.Policy != nil {
 		p := *st.Policy // copy, because it may be shared
-		p.AllowDomains = nonNil(p.AllowDomains)
+		p.AllowDomains = browsertools.NonNil(p.AllowDomains)
 		st.Policy = &p
 	}
 	return statusResult{st}, nil
@@ -33,60 +35,60 @@ func (s *toolSession) chromeStatus(ctx context.Context, _ statusArgs) (statusRes
 
 type statusResult struct{ executor.Status }
 
-func (r statusResult) render(t *text) {
-	t.line("ready: %t", r.Ready)
+func (r statusResult) Render(t *mcptext.Text) {
+	t.Line("ready: %t", r.Ready)
 	if r.Detail != "" {
-		t.line("detail: %s", own(oneLine(r.Detail)))
+		t.Line("detail: %s", mcptext.Own(mcptext.OneLine(r.Detail)))
 	}
 	if r.Backend != "" {
-		t.line("backend: %s", r.Backend)
+		t.Line("backend: %s", r.Backend)
 	}
 	if r.ActiveTabID != "" {
-		t.line("active tab: %s", r.ActiveTabID)
+		t.Line("active tab: %s", r.ActiveTabID)
 	}
-	t.line("extension connected: %t", r.ExtensionConnected)
-	t.line("cdp attached: %t", r.CDPAttached)
+	t.Line("extension connected: %t", r.ExtensionConnected)
+	t.Line("cdp attached: %t", r.CDPAttached)
 	for _, c := range r.CDPClients {
-		t.line("cdp client: %s since %s", oneLine(c.Name), own(c.Since.UTC().Format(time.RFC3339)))
+		t.Line("cdp client: %s since %s", mcptext.OneLine(c.Name), mcptext.Own(c.Since.UTC().Format(time.RFC3339)))
 	}
 	for _, b := range r.Browsers {
-		state := own("not open")
+		state := mcptext.Own("not open")
 		if b.Open {
 			state = "open"
 		}
-		line := ownf("browser %s: %s, %s", own(b.Name), own(b.Type), state)
+		line := mcptext.Ownf("browser %s: %s, %s", mcptext.Own(b.Name), mcptext.Own(b.Type), state)
 		if b.Color != "" {
-			line += ", " + own(b.Color)
+			line += ", " + mcptext.Own(b.Color)
 		}
 		if b.Detail != "" {
-			line += "; " + own(oneLine(b.Detail))
+			line += "; " + mcptext.Own(mcptext.OneLine(b.Detail))
 		}
-		t.line("%s", line)
+		t.Line("%s", line)
 	}
 	if r.Displaced {
-		t.line("displaced: a newer connection replaced this one")
+		t.Line("displaced: a newer connection replaced this one")
 	}
 	if r.FilesURL != "" {
-		t.line("files: %s", own(r.FilesURL))
+		t.Line("files: %s", mcptext.Own(r.FilesURL))
 	}
 	if p := r.Policy; p != nil {
-		allowed := own(cmp.Or(strings.Join(p.AllowDomains, " "), "none"))
+		allowed := mcptext.Own(cmp.Or(strings.Join(p.AllowDomains, " "), "none"))
 		if p.AllDomains {
 			allowed = "all"
 		}
-		t.line("allowed domains: %s", allowed)
+		t.Line("allowed domains: %s", allowed)
 		if len(p.BlockDomains) > 0 {
-			t.line("blocked domains: %s", own(strings.Join(p.BlockDomains, " ")))
+			t.Line("blocked domains: %s", mcptext.Own(strings.Join(p.BlockDomains, " ")))
 		}
-		t.line("mutations: %t, eval: %t, downloads: %t, uploads: %t, storage: %t, state files: %t", p.Mutations, p.Eval, p.Downloads, p.Uploads, p.Storage, p.State)
+		t.Line("mutations: %t, eval: %t, downloads: %t, uploads: %t, storage: %t, state files: %t", p.Mutations, p.Eval, p.Downloads, p.Uploads, p.Storage, p.State)
 		if p.Clipboard {
-			t.line("the user's clipboard: true")
+			t.Line("the user's clipboard: true")
 		}
 		if p.Subresources != "" {
-			t.line("subresources: %s", own(p.Subresources))
+			t.Line("subresources: %s", mcptext.Own(p.Subresources))
 		}
 	}
 	if r.Version != "" {
-		t.line("version: %s", own(r.Version))
+		t.Line("version: %s", mcptext.Own(r.Version))
 	}
 }

@@ -13,9 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
@@ -128,8 +127,8 @@ func TestUnexpectedMessagesDoNotEndTheSession(t *testing.T) {
 	}
 }
 
-// TestOversizedLine sends a line of ten times maxMessage and checks the memory that reading it
-// takes.
+// TestOversizedLine sends a line of ten times mcptransport.MaxMessage and checks the memory that
+// reading it takes.
 func TestOversizedLine(t *testing.T) {
 	c := startLines(t)
 	var before, after runtime.MemStats
@@ -137,7 +136,7 @@ func TestOversizedLine(t *testing.T) {
 	go func() {
 		fmt.Fprint(c.in, `{"jsonrpc":"2.0","id":1,"method":"`)
 		mega := bytes.Repeat([]byte("x"), 1<<20)
-		for range 10 * maxMessage >> 20 {
+		for range 10 * mcptransport.MaxMessage >> 20 {
 			c.in.Write(mega)
 		}
 		fmt.Fprint(c.in, `"}`+"\n"+`{"jsonrpc":"2.0","id":2,"method":"ping"}`+"\n")
@@ -145,15 +144,8 @@ func TestOversizedLine(t *testing.T) {
 	c.expect(`"code":-32700`, "longer than 10485760 bytes")
 	c.expect(`"id":2`)
 	runtime.ReadMemStats(&after)
-	if grown := after.TotalAlloc - before.TotalAlloc; grown > 8*maxMessage {
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 8*mcptransport.MaxMessage {
 		t.Errorf("allocated %d MiB for a discarded line", grown>>20)
-	}
-}
-
-func TestLastLineWithoutNewline(t *testing.T) {
-	r := &messageReader{in: bufio.NewReader(strings.NewReader(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)), replies: io.Discard}
-	if got, err := io.ReadAll(r); err != nil || string(got) != `{"jsonrpc":"2.0","id":2,"method":"ping"}`+"\n" {
-		t.Errorf("got %q, %v", got, err)
 	}
 }
 
@@ -201,36 +193,4 @@ func TestRepliesAfterEOF(t *testing.T) {
 			})
 		})
 	}
-}
-
-// FuzzLines checks that for any input, each line that messageReader returns is a message or a batch
-// of messages, and each reply is valid JSON.
-func FuzzLines(f *testing.F) {
-	for _, seed := range []string{"{bad", "42", "[]", initializeLine, `[{"jsonrpc":"2.0","id":1,"method":"x"}]`, "\r\n\n", "{}{}", `{"jsonrpc":"2.0"}`} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, in string) {
-		var replies strings.Builder
-		r := &messageReader{in: bufio.NewReader(strings.NewReader(in)), replies: &replies}
-		out, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(out)) {
-			var batch []json.RawMessage
-			if json.Unmarshal([]byte(line), &batch) != nil {
-				batch = []json.RawMessage{json.RawMessage(line)}
-			}
-			for _, raw := range batch {
-				if _, err := jsonrpc.DecodeMessage(raw); err != nil {
-					t.Errorf("returned %q: %v", line, err)
-				}
-			}
-		}
-		for line := range strings.Lines(replies.String()) {
-			if !json.Valid([]byte(line)) {
-				t.Errorf("replied %q", line)
-			}
-		}
-	})
 }

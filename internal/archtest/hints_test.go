@@ -30,7 +30,7 @@ func TestHintsNameNoTools(t *testing.T) {
 			switch {
 			case err != nil:
 				return err
-			case entry.IsDir() && (entry.Name() == "testdata" || isTestSupport(entry.Name()) || slices.Contains(program, strings.TrimPrefix(filepath.ToSlash(path), "../../"))):
+			case entry.IsDir() && (entry.Name() == "testdata" || isTestSupport(entry.Name()) || namesTools(strings.TrimPrefix(filepath.ToSlash(path), "../../"))):
 				return filepath.SkipDir
 			case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
 				return nil
@@ -56,6 +56,11 @@ func TestHintsNameNoTools(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// namesTools reports whether the texts of a package may name tools and flags.
+func namesTools(path string) bool {
+	return slices.Contains(program, path) || slices.Contains(served, path)
 }
 
 // isTestSupport reports whether a directory contains only packages for tests and the build, and the

@@ -25,6 +25,9 @@ var layers = [][]string{
 	{"internal/agentcmd", "internal/auditcmd", "internal/cdpendpoint", "internal/dashboardcmd", "internal/extinstall", "internal/profilecmd", "internal/secretcmd"},
 	{"internal/cli"},
 	{"mcp/...", "internal/server", "internal/dashboard", "internal/namedbrowser", "internal/profilelease", "internal/sessiondir", "internal/sidepanel"},
+	{"internal/browsertools"},
+	{"internal/toolschema", "internal/mcptransport"},
+	{"internal/mcptext"},
 	{"relay", "ownchrome", "internal/testing/cdpsuite"},
 	{"internal/leaktest/..."},
 	{"policy/..."},
@@ -55,6 +58,9 @@ var program = []string{
 	"cmd/chrome-mcp", "internal/agentcmd", "internal/auditcmd", "internal/cdpendpoint", "internal/cli", "internal/client", "internal/compose", "internal/dashboardcmd", "internal/doctor",
 	"internal/extinstall", "internal/nativehost", "internal/profilecmd", "internal/readcmd", "internal/secretcmd", "internal/serve", "internal/setupcmd", "internal/skillcmd",
 }
+
+// served lists the packages below mcp that serve tools. Like mcp, they name tools and arguments.
+var served = []string{"internal/browsertools", "internal/mcptext", "internal/mcptransport", "internal/toolschema"}
 
 // exempt packages contain tests or generators, and belong to no layer.
 var exempt = []string{"internal/archtest", "internal/deeptest", "internal/landing", "internal/mutation", "internal/gen"}
@@ -187,7 +193,7 @@ func TestExecutorIsStandardLibraryOnly(t *testing.T) {
 // TestDependencyBoundaries checks that only some packages depend on the large modules.
 func TestDependencyBoundaries(t *testing.T) {
 	payers := map[string][]string{
-		"github.com/modelcontextprotocol/go-sdk": append([]string{"cmd/...", "examples/...", "mcp/..."}, program...),
+		"github.com/modelcontextprotocol/go-sdk": append([]string{"cmd/...", "examples/...", "mcp/...", "internal/mcptransport"}, program...),
 		"github.com/spf13/cobra":                 program,
 		"github.com/spf13/pflag":                 program,
 		"github.com/chromedp/chromedp": {

@@ -209,14 +209,14 @@ var general = []Mutation{
 		"./internal/reading/readingsuite", "TestSuite/.*/snapshot/passwords_are_masked$",
 	},
 	{
-		"Page text is fenced with a nonce", "mcp/fence.go",
+		"Page text is fenced with a nonce", "internal/mcptext/fence.go",
 		`	for strings.Contains(folded, nonce) {`, `	for false && strings.Contains(folded, nonce) {`,
-		"./mcp", "TestFenceHostileText",
+		"./internal/mcptext", "TestFenceHostileText",
 	},
 	{
-		"Page text is fenced with a nonce", "mcp/fence.go",
+		"Page text is fenced with a nonce", "internal/mcptext/fence.go",
 		`		if r == 0x1b || r == 0x9b || r == 0x9d {`, `		if r == 0x9b || r == 0x9d {`,
-		"./mcp", "TestClean",
+		"./internal/mcptext", "TestClean",
 	},
 
 	// Files.

@@ -88,7 +88,7 @@ var handovers = promises{
 		},
 		{
 			File: "mcp/people.go",
-			Old:  "oneLine(a.Message), a.Tab", New: "a.Message, a.Tab",
+			Old:  "mcptext.OneLine(a.Message), a.Tab", New: "a.Message, a.Tab",
 			Test: "TestAskUserMessage",
 		},
 		{

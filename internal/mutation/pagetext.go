@@ -3,17 +3,17 @@ package mutation
 var pageText = promises{
 	"Every string that a page controls is in a fence or in double quotes in the results, errors, hints, candidates and notes of all tools": {
 		{
-			File: "mcp/render.go",
-			Old:  "	return quote(v.String(), maxTitle)", New: "	return a",
+			File: "internal/mcptext/text.go",
+			Old:  "	return Quote(v.String(), MaxTitle)", New: "	return a",
 			Test: "^TestStringsAreQuoted$",
 		},
 		{
-			File: "mcp/render.go",
-			Old:  "return quote(escapeURL(url), maxURL+1)", New: "return own(escapeURL(url))",
+			File: "internal/mcptext/text.go",
+			Old:  "return Quote(EscapeURL(url), MaxURL+1)", New: "return Own(EscapeURL(url))",
 			Test: "^TestPageChangesReported$",
 		},
 		{
-			File: "mcp/errors.go",
+			File: "internal/mcptext/text.go",
 			Old:  "if len(role) <= maxRole && isWord(role) {", New: "if true {",
 			Test: "^TestStringsAreQuoted$",
 		},

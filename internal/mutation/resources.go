@@ -52,9 +52,9 @@ var resources = promises{
 	},
 	"Results that are saved in files stay in the output directory": {
 		{
-			File: "mcp/output.go",
+			File: "internal/browsertools/file.go",
 			Old:  "if err := download.CheckPath(s); err != nil {", New: "if err := error(nil); err != nil {",
-			Test: "^TestFileNames$",
+			Package: "./mcp", Test: "^TestFileNames$",
 		},
 		{
 			File: "mcp/output.go",

@@ -187,10 +187,10 @@ var server = promises{
 	},
 	"A call whose client disconnects is made once": {
 		{
-			File: "mcp/lost_result.go",
-			Old:  "	l.notes = nil\n",
-			New:  "",
-			Test: "TestLostResultReported",
+			File:    "internal/mcptransport/lost_result.go",
+			Old:     "	l.notes = nil\n",
+			New:     "",
+			Package: "./mcp", Test: "TestLostResultReported",
 		},
 		{
 			File: "mcp/http.go",
