@@ -80,7 +80,7 @@ func (t *Tab) Acquire(ctx context.Context) (release func(), err error) {
 	}
 	for {
 		s := t.tree.Lock()
-		changed, dialog, gone := t.tree.NextChange(), t.dialogs.Open(), s.Gone()
+		changed, dialog, gone := t.tree.Changes.Changed(), t.dialogs.Open(), s.Gone()
 		s.Unlock()
 		handedOver := t.HandedOver()
 		switch {
@@ -145,14 +145,14 @@ func (t *Tab) prepareCall(ctx context.Context, slot chan struct{}) (release func
 func (t *Tab) setIdle() {
 	t.queue.running.Store(false)
 	if t.HandedOver() {
-		t.tree.NotifyChanged()
+		t.tree.Changes.Notify()
 	}
 }
 
 // awaitIdle waits until no call is running on the tab, except for those that wait for the end of a
 // handover.
 func (t *Tab) awaitIdle(ctx context.Context) error {
-	if t.tree.WaitUntil(ctx, func() bool { return !t.queue.running.Load() }) == nil {
+	if t.tree.Changes.Wait(ctx, func() bool { return !t.queue.running.Load() }) == nil {
 		return nil
 	}
 	return &executor.Error{Code: executor.ErrBackpressure, Retryable: true, Hint: "Wait for its result, then try again.",

@@ -33,7 +33,7 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 		if d := t.dialogs.Open(); d != nil && d.Early {
 			t.setDialog(nil)
 		}
-		t.tree.NotifyChanged()
+		t.tree.Changes.Notify()
 		s.Unlock()
 		done <- err
 	})
@@ -59,7 +59,7 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 		if t.dialogs.Open() == nil {
 			t.setDialog(&dialogs.Dialog{Dialog: executor.Dialog{Type: executor.DialogUnknown}, Session: t.sess, URL: url, Early: true})
 		}
-		t.tree.NotifyChanged()
+		t.tree.Changes.Notify()
 		s.Unlock()
 		return nil
 	}

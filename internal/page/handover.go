@@ -20,7 +20,7 @@ func (t *Tab) HandedOver() bool { return t.openerGroup.handoverView() != nil }
 // AwaitHandoverEnd waits until the tab is not handed over. Calls that use [Tab.Acquire] need not
 // call it.
 func (t *Tab) AwaitHandoverEnd(ctx context.Context) error {
-	if t.tree.WaitUntil(ctx, func() bool { return t.tree.Gone() != nil || !t.HandedOver() }) != nil {
+	if t.tree.Changes.Wait(ctx, func() bool { return t.tree.Gone() != nil || !t.HandedOver() }) != nil {
 		return handedOverError(ctx)
 	}
 	return nil
@@ -77,7 +77,7 @@ func (g *openerGroup) acceptInput(accepted bool) {
 // notifyMembers reports a change to all tabs of the group.
 func (g *openerGroup) notifyMembers() {
 	for _, m := range g.members() {
-		m.tree.NotifyChanged()
+		m.tree.Changes.Notify()
 	}
 }
 

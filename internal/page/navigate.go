@@ -332,7 +332,7 @@ func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until 
 func (v *View) fillNavigation(ctx context.Context, nav *executor.Navigation) error {
 	late := time.After(v.tab.timing.World)
 	for {
-		changed := v.tab.tree.NextChange()
+		changed := v.tab.tree.Changes.Changed()
 		d, err := v.client.Document(ctx, executor.OpRead)
 		if err != nil {
 			return err

@@ -115,7 +115,7 @@ func (t *Tab) setDialog(d *dialogs.Dialog) {
 	}
 	group.dialogs[t] = true
 	for m := range group.tabs {
-		m.tree.NotifyChanged()
+		m.tree.Changes.Notify()
 	}
 }
 

@@ -29,7 +29,7 @@ func (t *Tab) consumeEvents() {
 			s := t.tree.Lock()
 			s.End(cmp.Or(t.sess.EndReason(), error(executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed"))))
 			t.setDialog(nil)
-			t.tree.NotifyChanged()
+			t.tree.Changes.Notify()
 			closed := executor.CodeOf(s.Gone()) == executor.ErrTargetGone
 			s.Unlock()
 			t.openerGroup.remove(t, closed)
@@ -183,7 +183,7 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	default:
 		return nil
 	}
-	t.tree.NotifyChanged()
+	t.tree.Changes.Notify()
 	return after
 }
 

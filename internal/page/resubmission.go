@@ -134,7 +134,7 @@ func (g *resubmissionGuard) denies(e fetch.EventRequestPaused) bool {
 func (g *resubmissionGuard) decide(denied bool) {
 	g.denied.Store(g.denied.Load() || denied)
 	g.decided.Store(true)
-	g.tab.tree.NotifyChanged()
+	g.tab.tree.Changes.Notify()
 }
 
 // madeByGET reports whether the top document is known to be the result of a GET request.

@@ -71,7 +71,7 @@ func (v *View) trackChanges() *changeTracker {
 	w.popups, w.effects.Choosers = t.popups.counts(), t.fileChoosers.Count()
 	dialog := t.dialogs.Open() != nil
 	s.Unlock()
-	w.lastTitle = t.tree.LastTitle()
+	w.lastTitle = t.tree.Title.Last()
 	if v.opts.Downloads != nil {
 		w.downloads = v.opts.Downloads.Started()
 	}
@@ -373,7 +373,7 @@ func (w *changeTracker) titleBefore(ctx context.Context) (title string, known bo
 	if w.doc.Finish(ctx, w.title, &title) != nil {
 		return "", false
 	}
-	t.tree.NoteTitle(w.doc.World, title)
+	t.tree.Title.Note(w.doc.World, title)
 	return title, true
 }
 
@@ -408,7 +408,7 @@ func (w *changeTracker) fillChanges(ctx context.Context, c *executor.Changes) er
 	if known && title != before || d.Loader != w.loader {
 		c.Title = title
 	}
-	w.v.tab.tree.NoteTitle(d.World, title)
+	w.v.tab.tree.Title.Note(d.World, title)
 	err = w.v.Changes(ctx, d, c, w.mutated || moved || d.World != w.quietContextID, w.seen)
 	c.Note = phrase.Notes(c.Note, w.targetNote(ctx))
 	return err

@@ -312,7 +312,7 @@ func (t *Tab) enabled(ctx context.Context, s *cdpconn.Session, commands []cdpcon
 		if commands[i].Method == "Page.getFrameTree" {
 			state := t.tree.Lock()
 			state.AddFrameTree(s, result.FrameTree)
-			t.tree.NotifyChanged()
+			t.tree.Changes.Notify()
 			state.Unlock()
 		}
 	}

@@ -177,7 +177,7 @@ func (v *View) Info(ctx context.Context) (url, title, origin string, err error) 
 	}
 	// While Page.navigate waits for a server, the page responds to no other command of this session
 	// (Chromium 156).
-	switch noted := t.tree.LastTitle(); {
+	switch noted := t.tree.Title.Last(); {
 	case dialog, d.URL == "about:blank":
 	case navigating && noted.World == d.World:
 		title = noted.Text
