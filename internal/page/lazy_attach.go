@@ -150,8 +150,8 @@ func (t *Tab) detached(s *frames.State, ev cdpconn.Event) {
 func (t *Tab) discardAttached(s *frames.State, err error) {
 	s.Detach(err)
 	t.rendering.stopped()
-	t.recording.Detached()
-	t.setDialog(nil)
+	t.Recording.Detached()
+	t.dialogs.setOpen(nil)
 	t.responses.Detached()
 	t.inflight.Clear()
 	t.entered.Arrived(entered.ArrivalRestored, true, nil)

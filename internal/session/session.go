@@ -160,7 +160,7 @@ func (s *Session) Close() error {
 	views := slices.Collect(maps.Values(s.views))
 	if s.opts.Record {
 		for t := range s.views {
-			t.Page.StopRecording()
+			t.Page.Recording.Stop()
 		}
 	}
 	s.mu.Unlock()

@@ -227,7 +227,7 @@ func (s *Session) view(t *Tab) *page.View {
 	})
 	s.views[t] = v
 	if s.opts.Record && !s.closed {
-		t.Page.Record()
+		t.Page.Recording.Start()
 	}
 	return v
 }
@@ -286,7 +286,7 @@ func (s *Session) openedBy(ctx context.Context, t *Tab, start time.Time, want in
 // inferOpener reports whether o, which has no opener, was opened by the browser for t's page. If
 // so, it assigns o to t's session.
 func inferOpener(ctx context.Context, t, o *Tab) bool {
-	if o == t || o.Opener != nil || o.Owner() != nil || !t.Page.OpenedWithoutOpener(ctx, o.Page) {
+	if o == t || o.Opener != nil || o.Owner() != nil || !t.Page.Popups.OpenedWithoutOpener(ctx, o.Page) {
 		return false
 	}
 	o.SetOwner(t.Owner())
