@@ -86,7 +86,7 @@ func (in *instance) closesIdle() bool {
 	needed := len(in.transfers) + in.undecided.count() + len(in.clientDownloads) + len(in.attaching) + in.opening
 	in.mu.Unlock()
 	return needed == 0 && !slices.ContainsFunc(in.Tabs(), func(t *session.Tab) bool {
-		return t.Page.Busy() || t.Page.HandedOver() || t.Page.HasDialog()
+		return t.Page.Queue.Busy() || t.Page.HandedOver() || t.Page.HasDialog()
 	})
 }
 

@@ -60,7 +60,7 @@ func TestPoolEvicts(t *testing.T) {
 		_, err := pagetest.Of(a, "").Eval(await.Context(t), "new Promise(() => {})", nil)
 		waiting <- err
 	}()
-	await.Until(t, "the call to start", func() bool { return len(in.Tabs()) == 1 && in.Tabs()[0].Page.Busy() })
+	await.Until(t, "the call to start", func() bool { return len(in.Tabs()) == 1 && in.Tabs()[0].Page.Queue.Busy() })
 	in.evict()
 	err := await.Receive(t, "the call to return", waiting)
 	wantCode(t, err, executor.ErrTargetGone)

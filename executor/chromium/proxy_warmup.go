@@ -34,7 +34,7 @@ func (in *instance) warmUp(ctx context.Context, p *page.Tab, info *target.Info) 
 	ctx, cancel := context.WithTimeout(ctx, in.opts.timing.ProxyRequest)
 	defer cancel()
 	var challenged bool
-	err := p.WithoutRequestFilter(ctx, func() (err error) {
+	err := p.Interception.WithoutFilter(ctx, func() (err error) {
 		challenged, err = answerProxyChallenge(ctx, p.Session(), in.proxy.Credentials())
 		return err
 	})

@@ -154,7 +154,7 @@ func (in *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget)
 		return
 	}
 	if opener != nil {
-		opener.Page.OpenedTab()
+		opener.Page.Popups.Opened()
 	}
 	in.mu.Lock()
 	in.attaching[info.TargetID] = true

@@ -53,7 +53,7 @@ func (in *installation) downloadBegan(t *session.Tab, d cdpbrowser.EventDownload
 		t, d.FrameID = opener, cdp.FrameID(opener.Page.Session().Target().TargetID)
 	}
 	_, rec, info := in.backend.locate(t)
-	if rec == nil || !(info.Own || t.Page.Busy()) {
+	if rec == nil || !(info.Own || t.Page.Queue.Busy()) {
 		return
 	}
 	in.begin(t, d)
@@ -106,7 +106,7 @@ func (in *installation) downloaded(w wire.Download) {
 			return b.id == 0 && (b.url == w.URL || w.FinalURL != "" && b.url == w.FinalURL)
 		})
 	}
-	if t := in.tabs[w.TabID]; i < 0 && w.Opened && t != nil && t.tab != nil && (t.info.Own || t.tab.Page.Busy()) {
+	if t := in.tabs[w.TabID]; i < 0 && w.Opened && t != nil && t.tab != nil && (t.info.Own || t.tab.Page.Queue.Busy()) {
 		if w.Filename == "" && w.State == "in_progress" {
 			in.mu.Unlock()
 			return // the next message contains its name

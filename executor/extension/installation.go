@@ -323,7 +323,7 @@ func (in *installation) share(info wire.Tab) {
 		b.mu.Unlock()
 	}
 	if opener := in.tabs[info.OpenerTabID]; info.OpenerTabID != 0 && opener != nil && opener.tab != nil {
-		opener.tab.Page.OpenedTab()
+		opener.tab.Page.Popups.Opened()
 	}
 	in.tabs[info.TabID] = t
 	defer in.backend.hub.updateTab(in, t)

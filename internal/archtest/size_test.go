@@ -22,8 +22,7 @@ const (
 var (
 	largePackages = map[string]int{"executor/chromium": 7_200}
 	largeTypes    = map[string]int{
-		"executor/chromium.instance": 93, "internal/page.Tab": 86, "internal/page.View": 76,
-		"internal/session.Session": 61, "internal/frames.Tree": 46,
+		"executor/chromium.instance": 93, "internal/page.View": 76,
 	}
 )
 

@@ -35,6 +35,10 @@ type Options struct {
 	OwnProcess bool
 	// Intercepted means that the requests of the tab are paused anyway.
 	Intercepted bool
+	// DenyPasskeys means that requests for passkeys fail immediately, except during a handover.
+	DenyPasskeys bool
+	// HandedOver reports whether the tab is handed over to the user.
+	HandedOver func() bool
 	// SetPermission starts granting a permission in the browser context of the tab, or removing the
 	// grant. nil means that only the user grants permissions.
 	SetPermission func(ctx context.Context, grant executor.PageGrant, granted bool) (*cdpconn.Pending, error)
@@ -227,12 +231,42 @@ func (s settings) since(before settings, top, ownProcess bool) []cdpconn.Command
 
 // Commands returns the commands that apply the emulation to a target that was just attached.
 func (e *Emulator) Commands(s *cdpconn.Session) []cdpconn.Command {
+	var list []cdpconn.Command
+	if !e.opts.HandedOver() {
+		list = e.withoutUser(s == e.tree.Session(), true)
+	}
 	now := e.get()
-	list := now.since(settings{}, s == e.tree.Session(), e.opts.OwnProcess)
+	list = append(list, now.since(settings{}, s == e.tree.Session(), e.opts.OwnProcess)...)
 	if c, ok := e.interceptionSince(settings{}, now); ok {
 		list = append(list, c)
 	}
 	return list
+}
+
+// withoutUser returns the commands that emulate the focus in the page, without which a background tab
+// gets no animation frames and no focus, and that make requests for passkeys fail immediately,
+// because without an authenticator they fail only when they time out. If enabled is not set, the
+// commands end both.
+func (e *Emulator) withoutUser(top, enabled bool) (list []cdpconn.Command) {
+	if top {
+		list = append(list, cdpconn.Command{Method: "Emulation.setFocusEmulationEnabled", Params: map[string]any{"enabled": enabled}})
+	}
+	switch {
+	case !e.opts.DenyPasskeys:
+	case enabled:
+		list = append(list, cdpconn.Command{Method: "WebAuthn.enable", Params: map[string]any{"enableUI": false}})
+	default:
+		list = append(list, cdpconn.Command{Method: "WebAuthn.disable"})
+	}
+	return list
+}
+
+// SetHandedOver disables what would hinder the user during a handover: passkeys that fail
+// immediately, and the emulated focus. If handedOver is not set, it enables them again.
+func (e *Emulator) SetHandedOver(ctx context.Context, handedOver bool) {
+	for _, c := range e.withoutUser(true, !handedOver) {
+		_, _ = e.tree.Session().Start(ctx, c.Method, c.Params)
+	}
 }
 
 // interceptionSince returns the command that changes which requests of a target are paused for

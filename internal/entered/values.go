@@ -3,6 +3,7 @@
 package entered
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 
+	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
@@ -276,4 +278,18 @@ func (v *Values) Pending(docs ...*frames.Document) (list []*frames.Document) {
 		}
 	}
 	return list
+}
+
+// CheckMasked returns the error for an operation that depends on the content of d if d has not
+// masked the fields in which the user entered something.
+func (v *Values) CheckMasked(d *frames.Document, op executor.Operation) error {
+	switch op {
+	case executor.OpList, executor.OpNavigate, executor.OpDismiss:
+		return nil // so that the client can leave the page
+	}
+	if len(v.Pending(d)) == 0 {
+		return nil
+	}
+	return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Hint: "Try again, or load another page in the tab.",
+		Err: errors.New("the page has not masked yet what the user entered during the handover")}
 }

@@ -16,7 +16,10 @@ func (t *Tree) Command(ctx context.Context, method string, params, result any) e
 	limit, cancel := context.WithTimeout(ctx, t.timing.ErrorPage)
 	defer cancel()
 	for {
-		err := t.commandOnce(ctx, method, params, result)
+		p, err := t.sess.Start(ctx, method, params)
+		if err == nil {
+			err = t.Wait(ctx, p, result)
+		}
 		ce, ok := errors.AsType[*cdpconn.Error](err)
 		if !ok || !strings.Contains(ce.Message, "Not attached to an active page") {
 			return err
@@ -35,14 +38,6 @@ func (t *Tree) Command(ctx context.Context, method string, params, result any) e
 			return err
 		}
 	}
-}
-
-func (t *Tree) commandOnce(ctx context.Context, method string, params, result any) error {
-	p, err := t.sess.Start(ctx, method, params)
-	if err != nil {
-		return err
-	}
-	return t.Wait(ctx, p, result)
 }
 
 // Responds reports whether the page responds to a script within d, even with an error.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -402,7 +403,7 @@ func (d *Document) Title(ctx context.Context) (string, error) {
 	var s string
 	err := d.Call(ctx, &s, "title")
 	if err == nil && d.IsTop() {
-		d.tree.NoteTitle(d.World, s)
+		d.tree.Title.Note(d.World, s)
 	}
 	return s, err
 }
@@ -411,15 +412,15 @@ func (d *Document) Title(ctx context.Context) (string, error) {
 // that of no document.
 type NotedTitle struct{ World, Text string }
 
-// NoteTitle stores the title of the top document, which has the world with the given id.
-func (t *Tree) NoteTitle(world, title string) {
-	t.title.Store(&NotedTitle{world, title})
-}
+// A Title stores the title of a top document. The zero value stores none. It is safe for concurrent
+// use.
+type Title struct{ noted atomic.Pointer[NotedTitle] }
 
-// LastTitle returns the title of a top document that was last read.
-func (t *Tree) LastTitle() NotedTitle {
-	return *cmp.Or(t.title.Load(), new(NotedTitle))
-}
+// Note stores the title of the top document, which has the world with the given id.
+func (t *Title) Note(world, title string) { t.noted.Store(&NotedTitle{world, title}) }
+
+// Last returns the title that was last stored.
+func (t *Title) Last() NotedTitle { return *cmp.Or(t.noted.Load(), new(NotedTitle)) }
 
 // AwaitReplaced waits until another document has replaced d in its frame.
 func (d *Document) AwaitReplaced(ctx context.Context) error {

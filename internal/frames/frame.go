@@ -379,7 +379,7 @@ func (t *Tree) restoreFrames(sess *cdpconn.Session) {
 		s := t.Lock()
 		defer s.Unlock()
 		s.AddFrameTree(sess, result.FrameTree)
-		t.changed.Notify()
+		t.Changes.Notify()
 	})
 }
 

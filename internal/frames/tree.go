@@ -31,10 +31,11 @@ type Tree struct {
 	timing   timing.Timing
 	wg       sync.WaitGroup
 	reports  Reports
-	changed  notify.Broadcast           // the state of the tab has changed
-	attached atomic.Int64               // see FramesAttached
-	loaded   atomic.Int64               // see DocumentsLoaded
-	title    atomic.Pointer[NotedTitle] // of the top document, when it was last read; nil if it was not
+	attached atomic.Int64 // see FramesAttached
+	loaded   atomic.Int64 // see DocumentsLoaded
+
+	Title   Title            // of the top document, when it was last read
+	Changes notify.Broadcast // of the state of the tab; also notified of those that the tree does not know
 
 	mu    sync.Mutex // guards state
 	state State
@@ -141,25 +142,12 @@ func (s *State) reset() {
 	clear(s.pending)
 }
 
-// NotifyChanged ends all waits for a change of the tab. It is called after a change that the tree
-// does not know.
-func (t *Tree) NotifyChanged() { t.changed.Notify() }
-
-// NextChange returns a channel that is closed at the next change of the tab.
-func (t *Tree) NextChange() <-chan struct{} { return t.changed.Changed() }
-
 // FramesAttached returns how many frames have ever been attached to the tab.
 func (t *Tree) FramesAttached() int64 { return t.attached.Load() }
 
 // DocumentsLoaded returns how many documents the frames of the tab have loaded, without those at
 // about: URLs, which belong to the documents around them.
 func (t *Tree) DocumentsLoaded() int64 { return t.loaded.Load() }
-
-// WaitUntil waits until cond is true. It calls cond without the lock, first immediately, and then
-// after every change.
-func (t *Tree) WaitUntil(ctx context.Context, cond func() bool) error {
-	return t.changed.Wait(ctx, cond)
-}
 
 // AwaitUnblocked is Await, but it returns ErrDialogOpen as soon as a dialog is open.
 func (t *Tree) AwaitUnblocked(ctx context.Context, cond func(*State) (bool, error)) error {
@@ -178,7 +166,7 @@ func (t *Tree) Await(ctx context.Context, cond func(*State) (bool, error)) error
 	ctx, cancel := cdpconn.Bounded(ctx)
 	defer cancel()
 	var failed error
-	err := t.changed.Wait(ctx, func() (done bool) {
+	err := t.Changes.Wait(ctx, func() (done bool) {
 		s := t.Lock()
 		defer s.Unlock()
 		if done, failed = cond(s); !done && failed == nil {
@@ -210,7 +198,7 @@ func (t *Tree) Sleep(ctx context.Context, d time.Duration) error {
 func (t *Tree) obstruction() (changed <-chan struct{}, err error) {
 	s := t.Lock()
 	defer s.Unlock()
-	return t.changed.Changed(), cmp.Or(s.Unusable(), t.observer.Blocked())
+	return t.Changes.Changed(), cmp.Or(s.Unusable(), t.observer.Blocked())
 }
 
 // Detach records that the target is not attached, for the reason err, which is nil before the first

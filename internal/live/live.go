@@ -211,7 +211,7 @@ func (l *View) nextFrame(ctx context.Context) (*cdppage.EventScreencastFrame, er
 		l.unacked = 0
 	}
 	for {
-		changed := l.tree.NextChange()
+		changed := l.tree.Changes.Changed()
 		dialog := l.opts.Dialogs.Open()
 		switch {
 		case dialog != nil && dialog != l.dialog:
@@ -273,7 +273,7 @@ func (l *View) endedError() error {
 // imageOf returns the image of a frame, or nil if another frame is needed. If it returns that the
 // page hangs, it must be called again with the same frame.
 func (l *View) imageOf(ctx context.Context, frame *cdppage.EventScreencastFrame) (*executor.LiveImage, error) {
-	changed := l.tree.NextChange()
+	changed := l.tree.Changes.Changed()
 	if hidden, err := l.flush(ctx); hidden != "" || err != nil {
 		if err != nil || hidden == l.hidden && hidden != hiddenDialog {
 			return nil, err // the next call continues to flush
@@ -333,7 +333,7 @@ func (l *View) flush(ctx context.Context) (hidden string, err error) {
 	defer limit.Stop()
 	late := l.hidden == hiddenHung || l.hidden == hiddenDialog
 	for {
-		changed := l.tree.NextChange()
+		changed := l.tree.Changes.Changed()
 		switch dialog := l.opts.Dialogs.Open(); {
 		case dialog != nil && dialog != l.dialog:
 			l.dialog = dialog
@@ -360,6 +360,6 @@ func (l *View) flush(ctx context.Context) (hidden string, err error) {
 
 // HandedOver reports whether the tab is handed over.
 func (l *View) HandedOver() (handedOver bool, changed <-chan struct{}) {
-	changed = l.tree.NextChange()
+	changed = l.tree.Changes.Changed()
 	return l.opts.HandedOver(), changed
 }

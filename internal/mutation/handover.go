@@ -4,7 +4,7 @@ var handovers = promises{
 	"A page that is handed over to the user is blocked for all clients": {
 		{
 			File: "internal/page/call_queue.go",
-			Old:  "		handedOver := t.HandedOver()\n", New: "		handedOver := false\n",
+			Old:  "		handedOver := q.group.handedOver()\n", New: "		handedOver := false\n",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
 		},
 		{
@@ -44,14 +44,14 @@ var handovers = promises{
 		},
 		{
 			File: "internal/page/handover.go",
-			Old:  "	t.discardMessages(limit)\n", New: "",
+			Old:  "	discardMessages(limit, t.tree)\n", New: "",
 			Package: "./executor/chromium", Test: "TestCDPClientHandover",
 		},
 	},
 	"What the user enters in a page that is handed over": {
 		{
 			File: "internal/page/handover.go",
-			Old:  "	t.handoverEnded(docs)\n", New: "",
+			Old:  "	t.entered.HandoverEnded(s, docs)\n", New: "",
 			Test: "TestDocumentKnownAfterHandover",
 		},
 		{
@@ -61,12 +61,12 @@ var handovers = promises{
 		},
 		{
 			File: "internal/page/view.go",
-			Old:  "	return v.tab.unmaskedError(d, op)\n", New: "	return nil\n",
+			Old:  "	return v.tab.entered.CheckMasked(d, op)\n", New: "	return nil\n",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
 		},
 		{
 			File: "internal/page/frame_observer.go",
-			Old:  "	t.recordArrival(s, f, restored, started)\n", New: "",
+			Old:  "	o.recordArrival(s, f, restored, started)\n", New: "",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
 		},
 		{

@@ -98,8 +98,8 @@ var server = promises{
 	"An origin stores at most 256 MiB in a shared browser": {
 		{
 			File:    "internal/page/storage_quota.go",
-			Old:     "	if t.opts.StorageQuota == 0 || ",
-			New:     "	if t.opts.StorageQuota >= 0 || ",
+			Old:     "	if q.limit == 0 || ",
+			New:     "	if q.limit >= 0 || ",
 			Package: "./executor/chromium", Test: "TestPoolStorage",
 		},
 	},

@@ -3,16 +3,25 @@ package page
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/live"
 )
 
 // renderingIdleTimeout is how long a background tab keeps rendering after a call, because the next
 // call usually follows soon.
 const renderingIdleTimeout = 3 * time.Second
 
-// backgroundRendering is whether a tab keeps rendering even if it is in the background. The zero
-// value is ready to use. It is safe for concurrent use.
+// backgroundRendering is whether a tab renders even if it is in the background. It is safe for
+// concurrent use.
 type backgroundRendering struct {
+	opts *Options
+	sess *cdpconn.Session
+	wg   *sync.WaitGroup
+	live atomic.Pointer[live.View] // uses the screencast of the tab; nil if there is none
+
 	mu        sync.Mutex // guards the fields below
 	on        bool
 	stopTimer *time.Timer // ends rendering; nil while a call runs
@@ -38,8 +47,8 @@ func (r *backgroundRendering) stopped() {
 	r.on = false
 }
 
-// stopLater calls stop after renderingIdleTimeout, unless start is called before.
-func (r *backgroundRendering) stopLater(stop func()) {
+// stopLater ends keep renderingIdleTimeout after the last call, unless start is called before.
+func (r *backgroundRendering) stopLater() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.on || r.stopTimer != nil {
@@ -54,40 +63,35 @@ func (r *backgroundRendering) stopLater(stop func()) {
 		}
 		r.mu.Unlock()
 		if due {
-			stop()
+			r.sess.Start(context.Background(), "Page.stopScreencast", nil)
 		}
 	})
 	r.stopTimer = timer
 }
 
-// keepRendering makes a tab that shares its window render even if it is in the background. A hidden
+// keep makes a tab that shares its window render even if it is in the background. A hidden
 // tab draws no animation frames after its page has changed, so that its animations stop and its
-// screenshots are outdated. keepRendering starts a screencast that sends no frames. It does not
-// wait for the browser.
-func (t *Tab) keepRendering(ctx context.Context) {
-	if !t.opts.Shared || t.opts.Attach == nil || !t.rendering.start() {
+// screenshots are outdated. keep starts a screencast that sends no frames. It does not wait for the
+// browser.
+func (r *backgroundRendering) keep(ctx context.Context) {
+	if !r.opts.Shared || r.opts.Attach == nil || !r.start() {
 		return
 	}
-	p, err := t.sess.Start(context.WithoutCancel(ctx), "Page.startScreencast", map[string]any{
+	p, err := r.sess.Start(context.WithoutCancel(ctx), "Page.startScreencast", map[string]any{
 		"format": "jpeg", "quality": 1, "maxWidth": 1, "maxHeight": 1, "everyNthFrame": 1 << 30,
 	})
-	t.wg.Go(func() {
+	r.wg.Go(func() {
 		if err == nil {
 			err = p.Wait(context.Background(), nil)
 		}
 		if err != nil {
-			t.rendering.stopped()
+			r.stopped()
 		}
 	})
 }
 
-// stopRenderingLater ends keepRendering renderingIdleTimeout after the last call.
-func (t *Tab) stopRenderingLater() {
-	t.rendering.stopLater(func() { t.sess.Start(context.Background(), "Page.stopScreencast", nil) })
-}
-
 // notRendered reports whether the browser does not render the tab now, because another tab of its
 // window is in front.
-func (t *Tab) notRendered() bool {
-	return t.opts.Shared && t.opts.Attach == nil && t.live.Load() == nil // other tabs keep rendering during calls
+func (r *backgroundRendering) notRendered() bool {
+	return r.opts.Shared && r.opts.Attach == nil && r.live.Load() == nil // other tabs keep rendering during calls
 }

@@ -9,11 +9,16 @@ import (
 	"sync/atomic"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/dialogs"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // A callQueue queues the calls on a tab. They run one at a time, in the order in which they arrive.
-// The zero value is an empty queue.
 type callQueue struct {
+	tab     executor.TabID
+	tree    *frames.Tree
+	dialogs *dialogs.State
+	group   *openerGroup
 	running atomic.Bool // a call has the slot and does not wait for the end of a handover
 
 	mu      sync.Mutex // guards the fields below
@@ -63,10 +68,10 @@ func (q *callQueue) release(slot chan struct{}) {
 }
 
 // Busy reports whether a call is running on the tab.
-func (t *Tab) Busy() bool {
-	t.queue.mu.Lock()
-	defer t.queue.mu.Unlock()
-	return t.queue.busy
+func (q *callQueue) Busy() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.busy
 }
 
 // Acquire waits for the turn of the caller in the call queue of the tab, and attaches to the tab if
@@ -74,15 +79,40 @@ func (t *Tab) Busy() bool {
 // release at the end of its call. Acquire returns ErrDialogOpen immediately while a dialog blocks
 // the page, and ErrTimeout if the deadline of ctx passes first.
 func (t *Tab) Acquire(ctx context.Context) (release func(), err error) {
-	slot, err := t.queue.enqueue()
+	slot, err := t.Queue.wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = t.EnsureAttached(ctx)
+	if err == nil {
+		err = t.Interception.enableFilter(ctx)
+	}
+	if err != nil {
+		t.Queue.setIdle()
+		t.Queue.release(slot)
+		return nil, err
+	}
+	t.rendering.keep(ctx)
+	return func() {
+		t.shield.EndCall()
+		t.rendering.stopLater()
+		t.Queue.setIdle()
+		t.Queue.release(slot)
+	}, nil
+}
+
+// wait waits for the turn of a call, and for the end of a handover. The caller must call setIdle and
+// release at the end of the call.
+func (q *callQueue) wait(ctx context.Context) (slot chan struct{}, err error) {
+	slot, err = q.enqueue()
 	if err != nil {
 		return nil, err
 	}
 	for {
-		s := t.tree.Lock()
-		changed, dialog, gone := t.tree.NextChange(), t.dialogs.Open(), s.Gone()
+		s := q.tree.Lock()
+		changed, dialog, gone := q.tree.Changes.Changed(), q.dialogs.Open(), s.Gone()
 		s.Unlock()
-		handedOver := t.HandedOver()
+		handedOver := q.group.handedOver()
 		switch {
 		case gone != nil:
 			err = gone
@@ -97,66 +127,45 @@ func (t *Tab) Acquire(ctx context.Context) (release func(), err error) {
 			err = dialog.Err()
 		}
 		if err != nil {
-			t.queue.release(slot)
+			q.release(slot)
 			return nil, err
 		}
 		select {
 		case <-slot: // even if ctx has expired: the call reports that itself
-			t.queue.running.Store(true)
-			if t.HandedOver() { // in the meantime; HandOver waits for calls that are running
-				t.setIdle()
+			q.running.Store(true)
+			if q.group.handedOver() { // in the meantime; HandOver waits for calls that are running
+				q.setIdle()
 				continue
 			}
-			return t.prepareCall(ctx, slot)
+			return slot, nil
 		default:
 		}
 		select {
 		case <-slot:
 		case <-changed: // possibly a dialog
 		case <-ctx.Done():
-			t.queue.release(slot)
+			q.release(slot)
 			return nil, busyError(ctx)
 		}
 	}
 }
 
-// prepareCall prepares the tab for the call that has the slot: it attaches to the tab, and enables
-// the request filter and rendering.
-func (t *Tab) prepareCall(ctx context.Context, slot chan struct{}) (release func(), err error) {
-	err = t.EnsureAttached(ctx)
-	if err == nil {
-		err = t.enableRequestFilter(ctx)
-	}
-	if err != nil {
-		t.setIdle()
-		t.queue.release(slot)
-		return nil, err
-	}
-	t.keepRendering(ctx)
-	return func() {
-		t.shield.EndCall()
-		t.stopRenderingLater()
-		t.setIdle()
-		t.queue.release(slot)
-	}, nil
-}
-
 // setIdle records that no call is running, and wakes HandOver, which may wait for that.
-func (t *Tab) setIdle() {
-	t.queue.running.Store(false)
-	if t.HandedOver() {
-		t.tree.NotifyChanged()
+func (q *callQueue) setIdle() {
+	q.running.Store(false)
+	if q.group.handedOver() {
+		q.tree.Changes.Notify()
 	}
 }
 
 // awaitIdle waits until no call is running on the tab, except for those that wait for the end of a
 // handover.
-func (t *Tab) awaitIdle(ctx context.Context) error {
-	if t.tree.WaitUntil(ctx, func() bool { return !t.queue.running.Load() }) == nil {
+func (q *callQueue) awaitIdle(ctx context.Context) error {
+	if q.tree.Changes.Wait(ctx, func() bool { return !q.running.Load() }) == nil {
 		return nil
 	}
 	return &executor.Error{Code: executor.ErrBackpressure, Retryable: true, Hint: "Wait for its result, then try again.",
-		Err: fmt.Errorf("a call on tab %s, which is related to this one, is running", t.opts.ID)}
+		Err: fmt.Errorf("a call on tab %s, which is related to this one, is running", q.tab)}
 }
 
 func busyError(ctx context.Context) error {

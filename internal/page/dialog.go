@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	cdppage "github.com/chromedp/cdproto/page"
@@ -18,37 +19,48 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
+	"github.com/chrome-mcp/chrome-mcp/internal/record"
 )
 
-// dialogOpened records a dialog, or answers it if the current call has requested that. The returned
-// function, if any, must be called without the lock.
-func (t *Tab) dialogOpened(s *frames.State, sess *cdpconn.Session, e cdppage.EventJavascriptDialogOpening) (after func()) {
+// tabDialogs are the JavaScript dialogs of a tab. They are safe for concurrent use.
+type tabDialogs struct {
+	dialogs.State
+	tab        executor.TabID
+	tree       *frames.Tree
+	group      *openerGroup
+	wg         *sync.WaitGroup
+	autoClosed record.EventLog[autoClosedDialog] // dialogs that were closed because the page was navigating
+}
+
+// opened records a dialog, or answers it if the current call has requested that. It returns the
+// dialog, or nil if the dialog is answered.
+func (t *tabDialogs) opened(s *frames.State, sess *cdpconn.Session, e cdppage.EventJavascriptDialogOpening) *dialogs.Dialog {
 	d := executor.Dialog{Type: executor.DialogType(e.Type), Message: pagetext.Truncate(e.Message, maxDialogText), DefaultPrompt: pagetext.Truncate(e.DefaultPrompt, maxDialogText)}
-	handedOver := t.HandedOver() // the user answers it
-	if a := t.dialogs.AutomaticAnswer(d); a != nil && !handedOver {
-		t.wg.Go(func() { t.answerDialog(context.Background(), sess, *a) })
+	handedOver := t.group.handedOver() // the user answers it
+	if a := t.AutomaticAnswer(d); a != nil && !handedOver {
+		t.wg.Go(func() { t.reply(context.Background(), sess, *a) })
 		return nil
 	}
 	opened := &dialogs.Dialog{Dialog: d, Session: sess, Frame: e.FrameID}
 	if !handedOver && t.closeIfNavigating(s, sess, opened) {
 		return nil
 	}
-	opened.Consecutive = t.dialogs.Opened(time.Now(), t.timing.ConsecutiveDialogs)
-	t.setDialog(opened)
-	frame := string(opened.FrameOr(t.main))
-	return func() { t.emit(Event{Kind: executor.EventDialog, Dialog: &d, Frame: frame}) }
+	opened.Consecutive = t.Opened(time.Now(), t.tree.Timing().ConsecutiveDialogs)
+	t.setOpen(opened)
+	return opened
 }
 
 // maxDialogText is the maximum length of the texts of a dialog, in characters. Users do not read
 // more, and the browser itself allows 10,000.
 const maxDialogText = 2000
 
-func (t *Tab) answerDialog(ctx context.Context, s *cdpconn.Session, a executor.DialogAnswer) error {
+// reply answers the dialog that is open in the CDP session s.
+func (t *tabDialogs) reply(ctx context.Context, s *cdpconn.Session, a executor.DialogAnswer) error {
 	params := cdppage.HandleJavaScriptDialogParams{Accept: a.Accept}
 	if a.PromptText != "" {
 		params.PromptText = a.PromptText
 	}
-	t.dialogs.Answered(time.Now()) // the next dialog may open before this call returns
+	t.Answered(time.Now()) // the next dialog may open before this call returns
 	err := s.Call(ctx, "Page.handleJavaScriptDialog", params, nil)
 	if ce, ok := errors.AsType[*cdpconn.Error](err); ok && strings.Contains(ce.Message, "Not attached to an active page") {
 		// See closeIfNavigating: the answer was too late.
@@ -67,21 +79,21 @@ type autoClosedDialog struct {
 // closeIfNavigating closes a dialog that opens while the tab navigates to another document, and
 // reports whether it does. The navigation would wait for the dialog. When the dialog is answered,
 // the browser accepts commands only for the next page, so that neither would ever end.
-func (t *Tab) closeIfNavigating(s *frames.State, sess *cdpconn.Session, d *dialogs.Dialog) bool {
+func (t *tabDialogs) closeIfNavigating(s *frames.State, sess *cdpconn.Session, d *dialogs.Dialog) bool {
 	n, navigating := s.TopNavigation()
 	if !navigating || n.SameDocument || d.Type == executor.DialogBeforeUnload {
 		return false
 	}
 	p := autoClosedDialog{Dialog: d.Dialog}
-	if d.FrameOr(t.main) == t.main {
+	if main := t.tree.TopFrame(); d.FrameOr(main) == main {
 		p.doc = s.Document(s.Top())
 	}
 	t.autoClosed.Add(p)
 	t.wg.Go(func() {
-		if err := t.answerDialog(context.Background(), sess, executor.DialogAnswer{}); errors.Is(err, executor.ErrDialogOpen) {
+		if err := t.reply(context.Background(), sess, executor.DialogAnswer{}); errors.Is(err, executor.ErrDialogOpen) {
 			s := t.tree.Lock()
 			defer s.Unlock()
-			t.setDialog(d)
+			t.setOpen(d)
 		}
 	})
 	return true
@@ -90,7 +102,7 @@ func (t *Tab) closeIfNavigating(s *frames.State, sess *cdpconn.Session, d *dialo
 // autoClosedNote describes the dialogs that closeIfNavigating has closed since it had closed count.
 func (v *View) autoClosedNote(ctx context.Context, count int) string {
 	var notes []string
-	for _, p := range v.tab.autoClosed.Since(count) {
+	for _, p := range v.tab.dialogs.autoClosed.Since(count) {
 		what := string(p.Type)
 		if p.doc != nil && v.client.Check(ctx, p.doc, executor.OpRead, "") == nil {
 			what += " " + strconv.Quote(pagetext.FirstLine(p.Message))
@@ -179,9 +191,9 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 		// done.
 		_, _ = d.Session.Start(ctx, "Runtime.terminateExecution", nil)
 	}
-	answer := func() error { return t.answerDialog(ctx, d.Session, a) }
+	answer := func() error { return t.dialogs.reply(ctx, d.Session, a) }
 	if d.Early {
-		answer = func() error { return t.dismissEarly(ctx, d, a.Accept) }
+		answer = func() error { return t.dialogs.dismissEarly(ctx, d, a.Accept) }
 	}
 	closed := func(*frames.State) (bool, error) { return t.dialogs.Open() != d, nil }
 	guard, err := v.guardLeaving(ctx, d, a)

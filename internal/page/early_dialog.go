@@ -21,19 +21,19 @@ import (
 // for that long.
 const earlyLimit = 24 * time.Hour
 
-// enabledUnlessBlocked waits for answered, or until it is clear that a dialog blocks the page. If a
+// awaitUnlessBlocked waits for answered, or until it is clear that a dialog blocks the page. If a
 // dialog blocks it, the responses arrive when the dialog has closed.
-func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Context) error) error {
+func (t *tabDialogs) awaitUnlessBlocked(ctx context.Context, answered func(context.Context) error) error {
 	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), earlyLimit)
 	done := make(chan error, 1)
 	t.wg.Go(func() {
 		defer cancel()
 		err := answered(wait)
 		s := t.tree.Lock()
-		if d := t.dialogs.Open(); d != nil && d.Early {
-			t.setDialog(nil)
+		if d := t.Open(); d != nil && d.Early {
+			t.setOpen(nil)
 		}
-		t.tree.NotifyChanged()
+		t.tree.Changes.Notify()
 		s.Unlock()
 		done <- err
 	})
@@ -41,7 +41,7 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 		select {
 		case err := <-done:
 			return err
-		case <-time.After(t.timing.DialogCheck):
+		case <-time.After(t.tree.Timing().DialogCheck):
 		case <-ctx.Done():
 			cancel()
 			return context.Cause(ctx)
@@ -52,14 +52,14 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 		select {
 		case err := <-done:
 			return err
-		case <-time.After(t.timing.EarlyDialog):
+		case <-time.After(t.tree.Timing().EarlyDialog):
 		}
 		s := t.tree.Lock()
-		url := cmp.Or(s.LastKnown().URL, t.sess.Target().URL)
-		if t.dialogs.Open() == nil {
-			t.setDialog(&dialogs.Dialog{Dialog: executor.Dialog{Type: executor.DialogUnknown}, Session: t.sess, URL: url, Early: true})
+		url := cmp.Or(s.LastKnown().URL, t.tree.Session().Target().URL)
+		if t.Open() == nil {
+			t.setOpen(&dialogs.Dialog{Dialog: executor.Dialog{Type: executor.DialogUnknown}, Session: t.tree.Session(), URL: url, Early: true})
 		}
-		t.tree.NotifyChanged()
+		t.tree.Changes.Notify()
 		s.Unlock()
 		return nil
 	}
@@ -67,13 +67,13 @@ func (t *Tab) enabledUnlessBlocked(ctx context.Context, answered func(context.Co
 
 // dropsInput reports whether the browser responds to input for the page within Timing.DialogCheck.
 // A busy page responds only when it is done.
-func (t *Tab) dropsInput(ctx context.Context) bool {
-	return t.tree.CallWithin(ctx, t.timing.DialogCheck, "Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": -1, "y": -1}) == nil
+func (t *tabDialogs) dropsInput(ctx context.Context) bool {
+	return t.tree.CallWithin(ctx, t.tree.Timing().DialogCheck, "Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": -1, "y": -1}) == nil
 }
 
 // dismissEarly closes an early dialog with a same-document navigation, at which the browser closes
 // the dialog.
-func (t *Tab) dismissEarly(ctx context.Context, d *dialogs.Dialog, accept bool) error {
+func (t *tabDialogs) dismissEarly(ctx context.Context, d *dialogs.Dialog, accept bool) error {
 	if accept {
 		return executor.Errorf(executor.ErrDialogOpen, "Dismiss it, or ask the user to answer it in the browser.",
 			"a dialog that opened before chrome-mcp attached to the tab cannot be accepted")
@@ -82,7 +82,7 @@ func (t *Tab) dismissEarly(ctx context.Context, d *dialogs.Dialog, accept bool) 
 	if !strings.Contains(url, "#") {
 		url += "#"
 	}
-	err := t.sess.Call(ctx, "Page.navigate", map[string]any{"url": url}, nil)
+	err := t.tree.Session().Call(ctx, "Page.navigate", map[string]any{"url": url}, nil)
 	if _, rejected := errors.AsType[*cdpconn.Error](err); rejected {
 		return executor.Errorf(executor.ErrDialogOpen, "Ask the user to answer it in the browser, or close the tab.",
 			"the dialog cannot be dismissed: %w", err)

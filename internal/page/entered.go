@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 
@@ -21,14 +20,6 @@ func (t *Tab) promptAnswered(s *frames.State, text string) {
 	if doc := s.Document(s.Frame(d.FrameOr(t.main))); doc != nil {
 		t.entered.Add(doc.World, []string{text})
 	}
-}
-
-// handoverEnded records the frames of the tab whose document was not masked when a handover ended,
-// because it is not known, or was not when the documents that were masked were listed.
-func (t *Tab) handoverEnded(masked []*frames.Document) {
-	s := t.tree.Lock()
-	defer s.Unlock()
-	t.entered.HandoverEnded(s, masked)
 }
 
 // watchFields makes d, a document of t, record in which fields the user enters something.
@@ -89,20 +80,6 @@ func (v *View) MaskPending(ctx context.Context) {
 	}
 }
 
-// unmaskedError returns the error for an operation that depends on the content of d if d has not
-// masked the fields in which the user entered something.
-func (t *Tab) unmaskedError(d *frames.Document, op executor.Operation) error {
-	switch op {
-	case executor.OpList, executor.OpNavigate, executor.OpDismiss:
-		return nil // so that the client can leave the page
-	}
-	if len(t.entered.Pending(d)) == 0 {
-		return nil
-	}
-	return &executor.Error{Code: executor.ErrTimeout, Retryable: true, Hint: "Try again, or load another page in the tab.",
-		Err: errors.New("the page has not masked yet what the user entered during the handover")}
-}
-
 // checkQuietly checks whether the gate allows reading d, without reporting the decision.
 func (v *View) checkQuietly(ctx context.Context, d *frames.Document) error {
 	return v.client.CheckGate(executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: func(executor.Decision) {}}), d, executor.OpRead, "")
@@ -121,10 +98,10 @@ func (g *openerGroup) entered() (values []string) {
 	return slices.Compact(values)
 }
 
-// masker returns a masker of what the user entered in the documents of the opener group of the tab,
-// or nil if the user entered nothing.
-func (t *Tab) masker() *entered.Masker {
-	values := t.openerGroup.entered()
+// masker returns a masker of what the user entered in the documents of the group, or nil if the user
+// entered nothing.
+func (g *openerGroup) masker() *entered.Masker {
+	values := g.entered()
 	if len(values) == 0 {
 		return nil
 	}
@@ -133,7 +110,7 @@ func (t *Tab) masker() *entered.Masker {
 
 // maskTruncated masks the start of what the user entered at the ends of truncated values.
 func (v *View) maskTruncated(items []executor.Item) {
-	if m := v.tab.masker(); m != nil {
+	if m := v.tab.openerGroup.masker(); m != nil {
 		m.MaskTruncated(items)
 	}
 }
@@ -141,7 +118,7 @@ func (v *View) maskTruncated(items []executor.Item) {
 // MaskEntered masks the values that the user entered in the documents of the opener group of the
 // tab in what a client receives, which it changes.
 func (v *View) MaskEntered(value any) {
-	if m := v.tab.masker(); m != nil {
+	if m := v.tab.openerGroup.masker(); m != nil {
 		m.MaskValue(value)
 	}
 }
@@ -151,7 +128,7 @@ func (v *View) HasEntered() bool { return len(v.tab.openerGroup.entered()) > 0 }
 
 // MaskEnteredError masks the values that the user entered in an error.
 func (v *View) MaskEnteredError(err error) error {
-	if m := v.tab.masker(); m != nil {
+	if m := v.tab.openerGroup.masker(); m != nil {
 		return m.MaskError(err)
 	}
 	return err
@@ -164,7 +141,7 @@ func (v *View) wholeSpans(s string, start, end int) (int, int) {
 	if m, ok := v.opts.Secrets.(entered.Spans); ok {
 		maskers = append(maskers, m)
 	}
-	if m := v.tab.masker(); m != nil {
+	if m := v.tab.openerGroup.masker(); m != nil {
 		maskers = append(maskers, m)
 	}
 	return entered.WholeSpans(s, start, end, maskers...)

@@ -95,7 +95,7 @@ func TestDocumentKnownAfterHandover(t *testing.T) {
 
 	for i, frame := range []string{"inner", "late"} {
 		d := create(frame, 10+i)
-		if err := tab.unmaskedError(d, executor.OpRead); err == nil {
+		if err := tab.entered.CheckMasked(d, executor.OpRead); err == nil {
 			t.Errorf("%s can be read before it has masked its fields", frame)
 		}
 		if err := v.client.Check(t.Context(), d, executor.OpRead, ""); err != nil {
@@ -114,7 +114,7 @@ func TestDocumentKnownAfterHandover(t *testing.T) {
 			b.Emit("T", "Runtime.executionContextDestroyed", `{"executionContextId":11,"executionContextUniqueId":"W11"}`)
 			wait("the end of the document", func(s *frames.State) bool { return s.Frame("late").World() == "" })
 		}
-		if err := tab.unmaskedError(create(frame, 20+i), executor.OpRead); err != nil {
+		if err := tab.entered.CheckMasked(create(frame, 20+i), executor.OpRead); err != nil {
 			t.Errorf("%s: %v", frame, err)
 		}
 	}
@@ -129,11 +129,16 @@ func TestDocumentKnownAtEndOfHandover(t *testing.T) {
 		`{"context":{"id":1,"origin":"https://a.test","name":%q,"uniqueId":"new","auxData":{"frameId":"T"}}}`, frames.WorldName)})
 	d := s.Document(s.Top())
 	s.Unlock()
-	tab.handoverEnded([]*frames.Document{d})
+	end := func(masked *frames.Document) {
+		s := tab.tree.Lock()
+		defer s.Unlock()
+		tab.entered.HandoverEnded(s, []*frames.Document{masked})
+	}
+	end(d)
 	if len(tab.entered.Pending(d)) > 0 {
 		t.Error("the document that was masked cannot be read")
 	}
-	tab.handoverEnded([]*frames.Document{{World: "old"}})
+	end(&frames.Document{World: "old"})
 	if len(tab.entered.Pending(d)) != 1 {
 		t.Error("the document that was not masked can be read")
 	}

@@ -10,7 +10,9 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
+	"github.com/chrome-mcp/chrome-mcp/internal/record"
 )
 
 // A handover is a navigation to a URL that the browser passes to another program.
@@ -32,22 +34,28 @@ func programScheme(url string) string {
 	return scheme
 }
 
-// recordHandover records a navigation if the browser passes it to another program, and reports
-// whether it does.
-func (t *Tab) recordHandover(frame cdp.FrameID, url string) bool {
+// handovers are the navigations of a tab to other programs.
+type handovers struct {
+	record.EventLog[handover]
+	tree *frames.Tree
+}
+
+// record records a navigation if the browser passes it to another program, and reports whether it
+// does.
+func (l *handovers) record(frame cdp.FrameID, url string) bool {
 	scheme := programScheme(url)
 	if scheme == "" {
 		return false
 	}
-	t.handovers.Add(handover{scheme, frame})
+	l.Add(handover{scheme, frame})
 	return true
 }
 
-// detachedByHandover reports whether err is a detachment and the tab has navigated to other
+// detached reports whether err is a detachment and the tab has navigated to other
 // programs more than count times. Chrome detaches an extension's debugger at such a navigation. The
 // document stays, and the next call attaches to it again.
-func (t *Tab) detachedByHandover(err error, count int) bool {
-	return errors.Is(err, executor.ErrDetached) && t.handovers.Count() > count && t.tree.Gone() == nil
+func (l *handovers) detached(err error, count int) bool {
+	return errors.Is(err, executor.ErrDetached) && l.Count() > count && l.tree.Gone() == nil
 }
 
 // handoversSince returns the note on the navigations to other programs after the first count.

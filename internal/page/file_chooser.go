@@ -4,12 +4,14 @@ import (
 	"context"
 
 	cdppage "github.com/chromedp/cdproto/page"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // interceptFileChoosers sets whether the browser reports a requested file chooser to us instead of
 // showing it to the user. It does not wait for the browser.
-func (t *Tab) interceptFileChoosers(enabled bool) {
-	for _, s := range t.tree.Sessions() {
+func interceptFileChoosers(tree *frames.Tree, enabled bool) {
+	for _, s := range tree.Sessions() {
 		s.Start(context.Background(), "Page.setInterceptFileChooserDialog", cdppage.SetInterceptFileChooserDialogParams{Enabled: enabled})
 	}
 }

@@ -21,7 +21,7 @@ func (o frameObserver) FrameRemoved(id cdp.FrameID) {
 
 func (o frameObserver) DocumentCommitted(s *frames.State, f *frames.Frame, restored bool, started frames.Navigation) {
 	t := o.tab
-	t.recordArrival(s, f, restored, started)
+	o.recordArrival(s, f, restored, started)
 	t.inflight.Forget(f.ID(), f.Loader(), started.Loader)
 	if f == s.Top() {
 		t.inflight.Forget("", f.Loader())
@@ -31,7 +31,7 @@ func (o frameObserver) DocumentCommitted(s *frames.State, f *frames.Frame, resto
 
 // recordArrival records how the new document of f came there, for what the user entered in earlier
 // ones.
-func (t *Tab) recordArrival(s *frames.State, f *frames.Frame, restored bool, started frames.Navigation) {
+func (o frameObserver) recordArrival(s *frames.State, f *frames.Frame, restored bool, started frames.Navigation) {
 	how, top := entered.ArrivalNew, f == s.Top()
 	known := started.Loader != "" && started.Loader == f.Loader()
 	switch {
@@ -48,11 +48,11 @@ func (t *Tab) recordArrival(s *frames.State, f *frames.Frame, restored bool, sta
 			}
 		}
 	}
-	t.entered.Arrived(how, top, docs)
+	o.tab.entered.Arrived(how, top, docs)
 }
 
 func (o frameObserver) OpensProgram(id cdp.FrameID, url string) bool {
-	return o.tab.recordHandover(id, url)
+	return o.tab.handovers.record(id, url)
 }
 
 func (o frameObserver) DocumentDropped(id cdp.FrameID, started frames.Navigation) {
@@ -62,17 +62,21 @@ func (o frameObserver) DocumentDropped(id cdp.FrameID, started frames.Navigation
 func (o frameObserver) DocumentCreated(d *frames.Document) (after func()) {
 	t := o.tab
 	t.entered.Created(d)
-	t.watchNewDocument(d)
+	if v := t.openerGroup.handoverView(); v != nil { // the user can use the document immediately
+		t.wg.Go(func() { v.watchFields(context.Background(), t, d, true) })
+	}
 	return t.shield.DocumentCreated(d)
 }
 
-func (o frameObserver) WorldAdded(s *frames.State) { o.tab.recording.WorldAdded(s) }
+func (o frameObserver) WorldAdded(s *frames.State) { o.tab.Recording.WorldAdded(s) }
 
 func (o frameObserver) Blocked() error { return o.tab.dialogs.Err() }
 
-func (o frameObserver) MayBeBlocked() error { return o.tab.dialogInOtherTab() }
+func (o frameObserver) MayBeBlocked() error { return o.tab.dialogs.inOtherTab() }
 
-func (o frameObserver) AwaitOtherTab(ctx context.Context) error { return o.tab.blockedByOtherTab(ctx) }
+func (o frameObserver) AwaitOtherTab(ctx context.Context) error {
+	return o.tab.dialogs.awaitOtherTab(ctx)
+}
 
 func (o frameObserver) OwnsBlank() bool { return o.tab.own.Load() && !o.tab.opts.Scriptable }
 

@@ -15,12 +15,12 @@ import (
 const hintHandedOver = "Wait for the answer of the user, or work in another tab."
 
 // HandedOver reports whether the tab, or a tab of its opener group, is handed over to the user.
-func (t *Tab) HandedOver() bool { return t.openerGroup.handoverView() != nil }
+func (t *Tab) HandedOver() bool { return t.openerGroup.handedOver() }
 
 // AwaitHandoverEnd waits until the tab is not handed over. Calls that use [Tab.Acquire] need not
 // call it.
 func (t *Tab) AwaitHandoverEnd(ctx context.Context) error {
-	if t.tree.WaitUntil(ctx, func() bool { return t.tree.Gone() != nil || !t.HandedOver() }) != nil {
+	if t.tree.Changes.Wait(ctx, func() bool { return t.tree.Gone() != nil || !t.HandedOver() }) != nil {
 		return handedOverError(ctx)
 	}
 	return nil
@@ -32,6 +32,9 @@ func (g *openerGroup) handoverView() *View {
 	defer g.mu.Unlock()
 	return g.handedOverBy
 }
+
+// handedOver reports whether a tab of the group is handed over.
+func (g *openerGroup) handedOver() bool { return g.handoverView() != nil }
 
 // beginHandover marks the group as handed over by v. It returns false if it already was handed
 // over.
@@ -77,7 +80,7 @@ func (g *openerGroup) acceptInput(accepted bool) {
 // notifyMembers reports a change to all tabs of the group.
 func (g *openerGroup) notifyMembers() {
 	for _, m := range g.members() {
-		m.tree.NotifyChanged()
+		m.tree.Changes.Notify()
 	}
 }
 
@@ -101,7 +104,7 @@ func (v *View) HandOver(ctx context.Context) (*executor.HandedOver, error) {
 	// A CDP client may have paused the page. The beginning of the handover has released it.
 	title, err := d.Title(ctx)
 	if err == nil {
-		err = t.awaitOtherCalls(ctx)
+		err = t.openerGroup.awaitOtherCalls(ctx, t)
 	}
 	if err != nil {
 		t.openerGroup.endHandover(v)
@@ -113,9 +116,9 @@ func (v *View) HandOver(ctx context.Context) (*executor.HandedOver, error) {
 		} else {
 			m.beforeHandover.Store(nil)
 		}
-		m.recording.Pause()
+		m.Recording.Pause()
 		m.shield.EndCall()
-		m.suspendEmulation(ctx)
+		m.emulation.SetHandedOver(ctx, true)
 		for _, d := range m.tree.Documents() {
 			v.watchFields(ctx, m, d, false)
 		}
@@ -123,30 +126,28 @@ func (v *View) HandOver(ctx context.Context) (*executor.HandedOver, error) {
 	t.openerGroup.acceptInput(true)
 	return &executor.HandedOver{
 		Tab: v.opts.ID, URL: d.URL, Title: title, Origin: d.Origin, Visible: !t.opts.NoWindow, Gone: t.Gone(),
-		Show: t.bringToFront, End: sync.OnceFunc(v.endHandover),
+		Show: func(ctx context.Context) {
+			if t.opts.Attach == nil { // the extension shows the tabs of the user's Chrome
+				_ = t.tree.CallWithin(ctx, t.timing.Front, "Page.bringToFront", nil)
+			}
+		},
+		End: sync.OnceFunc(v.endHandover),
 	}, nil
 }
 
-// awaitOtherCalls waits for the running calls on the other tabs of the group.
-func (t *Tab) awaitOtherCalls(ctx context.Context) error {
+// awaitOtherCalls waits for the running calls on the tabs of the group other than t.
+func (g *openerGroup) awaitOtherCalls(ctx context.Context, t *Tab) error {
 	ctx, cancel := context.WithTimeout(ctx, t.timing.OtherCalls)
 	defer cancel()
-	for _, m := range t.openerGroup.members() {
+	for _, m := range g.members() {
 		if m == t {
 			continue
 		}
-		if err := m.awaitIdle(ctx); err != nil {
+		if err := m.Queue.awaitIdle(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// bringToFront makes the tab the foreground tab of its window.
-func (t *Tab) bringToFront(ctx context.Context) {
-	if t.opts.Attach == nil { // the extension shows the tabs of the user's Chrome
-		_ = t.tree.CallWithin(ctx, t.timing.Front, "Page.bringToFront", nil)
-	}
 }
 
 // endHandover ends the handover that v began.
@@ -170,36 +171,21 @@ func (v *View) takeBack(t *Tab) {
 	}
 	docs := t.tree.Documents()
 	v.maskEntered(context.Background(), t, docs)
-	t.handoverEnded(docs)
+	s := t.tree.Lock() // a document that is not known, or was not when docs were listed, is not masked
+	t.entered.HandoverEnded(s, docs)
+	s.Unlock()
 	limit, cancel := context.WithTimeout(context.Background(), t.timing.Resume)
 	defer cancel()
-	t.discardMessages(limit)
-	t.resumeEmulation(limit)
-	t.recording.Resume()
-}
-
-// suspendEmulation disables what would hinder the user: passkeys that fail immediately, and the
-// emulated focus. Input blockers and the interception of file choosers end with each call.
-func (t *Tab) suspendEmulation(ctx context.Context) {
-	if t.deniesPasskeys() {
-		_, _ = t.sess.Start(ctx, "WebAuthn.disable", nil)
-	}
-	_, _ = t.sess.Start(ctx, "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": false})
-}
-
-// resumeEmulation undoes suspendEmulation.
-func (t *Tab) resumeEmulation(ctx context.Context) {
-	if t.deniesPasskeys() {
-		_, _ = t.sess.Start(ctx, "WebAuthn.enable", map[string]any{"enableUI": false})
-	}
-	_, _ = t.sess.Start(ctx, "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true})
+	discardMessages(limit, t.tree)
+	t.emulation.SetHandedOver(limit, false)
+	t.Recording.Resume()
 }
 
 // discardMessages discards the console messages that the browser has stored. Otherwise it would
 // report those of the handover to each CDP client that enables the domain later.
-func (t *Tab) discardMessages(ctx context.Context) {
+func discardMessages(ctx context.Context, tree *frames.Tree) {
 	var wg sync.WaitGroup
-	for _, s := range t.tree.Sessions() {
+	for _, s := range tree.Sessions() {
 		wg.Go(func() {
 			_ = s.Call(ctx, "Runtime.discardConsoleEntries", nil, nil)
 			_ = s.Call(ctx, "Log.clear", nil, nil)
@@ -208,26 +194,15 @@ func (t *Tab) discardMessages(ctx context.Context) {
 	wg.Wait()
 }
 
-// deniesPasskeys reports whether requests for passkeys fail immediately, except during a handover.
-func (t *Tab) deniesPasskeys() bool { return t.opts.NoDialogs }
-
-// watchNewDocument prepares a document that loads during a handover. It does not wait.
-func (t *Tab) watchNewDocument(d *frames.Document) {
-	if v := t.openerGroup.handoverView(); v != nil {
-		t.wg.Go(func() { v.watchFields(context.Background(), t, d, true) })
-	}
-}
-
-// handoverInfo returns the result of [View.Info] while the tab is handed over, without reading the
-// page. For a page that the user has opened, the URL is only the origin, because it may contain a
-// code.
-func (t *Tab) handoverInfo(d *frames.Document) (url, title, origin string, err error) {
-	before := t.beforeHandover.Load()
+// publicPage returns the URL and title that clients receive while the tab is handed over, without
+// reading the page d. before is the page before the handover, if it is known. For a page that the
+// user has opened, the URL is only the origin, because it may contain a code.
+func publicPage(d *frames.Document, before *frames.LastKnownPage) (url, title string) {
 	switch {
 	case before != nil && before.URL == d.URL:
-		return d.URL, before.Title, d.Origin, nil
+		return d.URL, before.Title
 	case d.Origin == executor.OriginOpaque || d.Origin == executor.OriginInternal:
-		return "about:blank", "", d.Origin, nil
+		return "about:blank", ""
 	}
-	return d.Origin + "/", "", d.Origin, nil
+	return d.Origin + "/", ""
 }

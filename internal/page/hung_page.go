@@ -32,7 +32,7 @@ func (t *Tab) unblock(ctx context.Context) error {
 	if t.tree.Responds(ctx, limit) || fresh {
 		return nil
 	}
-	if err := t.dialogInOtherTab(); err != nil {
+	if err := t.dialogs.inOtherTab(); err != nil {
 		return err // the page is blocked by the dialog, it does not hang
 	}
 	t.log.Info("terminating scripts of a hung page")

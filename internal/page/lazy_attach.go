@@ -90,7 +90,7 @@ func (t *Tab) reattach(ctx context.Context) error {
 	}
 	s := t.tree.Lock()
 	s.Attach()
-	t.tree.NotifyChanged()
+	t.tree.Changes.Notify()
 	s.Unlock()
 	// The debugger may have been attached all along, for another client or while nothing read its
 	// events. Disabling these domains first makes the browser report their state again.
@@ -109,7 +109,7 @@ func (t *Tab) reattach(ctx context.Context) error {
 	t.wg.Go(func() {
 		enabled = t.enable(context.Background(), t.sess, false)
 		close(done)
-		t.tree.NotifyChanged()
+		t.tree.Changes.Notify()
 	})
 	err := t.tree.Await(ctx, func(s *frames.State) (bool, error) {
 		if notify.IsClosed(done) {
@@ -150,10 +150,10 @@ func (t *Tab) detached(s *frames.State, ev cdpconn.Event) {
 func (t *Tab) discardAttached(s *frames.State, err error) {
 	s.Detach(err)
 	t.rendering.stopped()
-	t.recording.Detached()
-	t.setDialog(nil)
+	t.Recording.Detached()
+	t.dialogs.setOpen(nil)
 	t.responses.Detached()
 	t.inflight.Clear()
 	t.entered.Arrived(entered.ArrivalRestored, true, nil)
-	t.tree.NotifyChanged()
+	t.tree.Changes.Notify()
 }

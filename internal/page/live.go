@@ -12,17 +12,17 @@ import (
 func (v *View) Watch() executor.LiveView {
 	t := v.tab
 	l := live.New(&v.client, live.Options{
-		Dialogs: &t.dialogs, ReadableDialog: v.redactedDialog, SendInput: t.openerGroup.userInput.send, HandedOver: t.HandedOver, ClientError: v.AsClientError,
+		Dialogs: &t.dialogs.State, ReadableDialog: v.redactedDialog, SendInput: t.openerGroup.userInput.send, HandedOver: t.HandedOver, ClientError: v.AsClientError,
 		Answer: func(ctx context.Context, d *dialogs.Dialog, a executor.DialogAnswer) error {
 			if d.Early {
-				return t.dismissEarly(ctx, d, a.Accept)
+				return t.dialogs.dismissEarly(ctx, d, a.Accept)
 			}
-			return t.answerDialog(ctx, d.Session, a)
+			return t.dialogs.reply(ctx, d.Session, a)
 		},
 		Go:    func(f func()) { t.wg.Go(f) },
-		Close: func(l *live.View) bool { return t.live.CompareAndSwap(l, nil) },
+		Close: func(l *live.View) bool { return t.rendering.live.CompareAndSwap(l, nil) },
 	})
-	if before := t.live.Swap(l); before != nil {
+	if before := t.rendering.live.Swap(l); before != nil {
 		before.End(nil)
 	}
 	return l

@@ -106,7 +106,7 @@ func (v *View) waitForCommit(ctx context.Context, before navigationState) (*navi
 	t := v.tab
 	var n navigationResult
 	err := t.tree.AwaitUnblocked(ctx, func(s *frames.State) (bool, error) {
-		if err := t.resubmission.Load().error(); err != nil {
+		if err := t.Interception.guard.Load().error(); err != nil {
 			return false, err
 		}
 		f := s.Top()
@@ -196,7 +196,7 @@ func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOpti
 	if err := v.tab.unblock(ctx); err != nil {
 		return nil, err
 	}
-	passed, handovers := v.tab.autoClosed.Count(), v.tab.handovers.Count()
+	passed, handovers := v.tab.dialogs.autoClosed.Count(), v.tab.handovers.Count()
 	startedBefore := 0
 	if v.opts.Downloads != nil {
 		startedBefore = v.opts.Downloads.Started()
@@ -227,7 +227,7 @@ func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOpti
 			return nil, v.redirected(n, err)
 		}
 		nav.URL, nav.HTTPStatus, nav.Note = v.failedURL(n), http.StatusUnauthorized, noteAuth
-		nav.Obstacle = v.tab.responseObstacle(nav.URL, "", nav.HTTPStatus)
+		nav.Obstacle = v.tab.obstacles.ofResponse(nav.URL, "", nav.HTTPStatus)
 		return nav, nil
 	case n.failure == netErrAborted: // it has no error page
 		return nil, v.redirected(n, v.navigationError(ctx, n))
@@ -251,8 +251,8 @@ func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOpti
 		if res.PDF {
 			nav.Note = notePDF
 		}
-		nav.Note = phrase.Notes(nav.Note, v.tab.truncatedNote())
-		nav.Obstacle = v.tab.responseObstacle(nav.URL, nav.Title, nav.HTTPStatus)
+		nav.Note = phrase.Notes(nav.Note, truncatedNote(v.tab.tree))
+		nav.Obstacle = v.tab.obstacles.ofResponse(nav.URL, nav.Title, nav.HTTPStatus)
 	}
 	nav.Note = phrase.Notes(nav.Note, v.autoClosedNote(ctx, passed))
 	return nav, nil
@@ -270,8 +270,8 @@ func (v *View) emptyResponse(loader cdp.LoaderID) bool {
 }
 
 // truncatedNote returns the note on a top document whose response ended early, or "".
-func (t *Tab) truncatedNote() string {
-	s := t.tree.Lock()
+func truncatedNote(tree *frames.Tree) string {
+	s := tree.Lock()
 	defer s.Unlock()
 	if why := s.Top().Cut(); why != "" {
 		return "the response ended early (" + why + "), so the page may be incomplete"
@@ -332,7 +332,7 @@ func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until 
 func (v *View) fillNavigation(ctx context.Context, nav *executor.Navigation) error {
 	late := time.After(v.tab.timing.World)
 	for {
-		changed := v.tab.tree.NextChange()
+		changed := v.tab.tree.Changes.Changed()
 		d, err := v.client.Document(ctx, executor.OpRead)
 		if err != nil {
 			return err

@@ -78,7 +78,7 @@ func (v *View) navigationError(ctx context.Context, n *navigationResult) error {
 	failure, hint, retryable := n.failure, "Check the URL.", true
 	switch n.failure {
 	case netErrInvalidAuth:
-		return &executor.Error{Code: executor.ErrNavigationFailed, Hint: v.tab.responseObstacle(v.failedURL(n), "", http.StatusUnauthorized).Advice,
+		return &executor.Error{Code: executor.ErrNavigationFailed, Hint: v.tab.obstacles.ofResponse(v.failedURL(n), "", http.StatusUnauthorized).Advice,
 			Err: fmt.Errorf("%s: HTTP status 401, %s", hostOf(v.failedURL(n)), noteAuth)}
 	case netErrAborted:
 		hint = "The page itself or the end of its process aborted the navigation. Try again."

@@ -18,6 +18,8 @@ import (
 // popups are the popup windows and new tabs that a page requested. The zero value is ready to use.
 // It is safe for concurrent use.
 type popups struct {
+	tabsKnown func(context.Context) error // Options.TabsKnown
+
 	mu    sync.Mutex  // guards total
 	total popupCounts // without newTabClicks
 	// newTabURLs are the URLs of new tabs that clicks requested, without an opener.
@@ -53,12 +55,12 @@ func (p *popups) counts() popupCounts {
 	return counts
 }
 
-// OpenedTab counts a tab that the browser opened for the page. The backend calls it if it sets
+// Opened counts a tab that the browser opened for the page. The backend calls it if it sets
 // [Options].TabsKnown.
-func (t *Tab) OpenedTab() {
-	t.popups.mu.Lock()
-	defer t.popups.mu.Unlock()
-	t.popups.total.opened++
+func (p *popups) Opened() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.total.opened++
 }
 
 // newTabs returns the tabs that the page opened, and a note on the popup windows that the browser
@@ -67,11 +69,11 @@ func (w *changeTracker) newTabs(ctx context.Context) (list []executor.Tab, note 
 	ctx, cancel := context.WithTimeout(ctx, w.v.tab.timing.NewWindow)
 	defer cancel()
 	t, before := w.v.tab, w.popups
-	now := t.popups.counts()
+	now := t.Popups.counts()
 	want, requested := now.gestures-before.gestures, now.newTabClicks-before.newTabClicks
-	known := now.opens > before.opens && t.tabsKnown(ctx, now.opener)
+	known := now.opens > before.opens && t.Popups.awaitTabs(ctx, now.opener)
 	if known {
-		want = t.popups.counts().opened - before.opened
+		want = t.Popups.counts().opened - before.opened
 	}
 	list = w.v.opts.NewTabs(ctx, w.start, want+requested)
 	if !known {
@@ -81,15 +83,15 @@ func (w *changeTracker) newTabs(ctx context.Context) (list []executor.Tab, note 
 	return list, blockedPopupsNote(now.opens - before.opens - want)
 }
 
-// tabsKnown waits until all tabs that were opened for the requests of s are counted, and reports
+// awaitTabs waits until all tabs that were opened for the requests of s are counted, and reports
 // whether they are. Opening a window blocks the page until the tab exists, so the page responds
 // only after that.
-func (t *Tab) tabsKnown(ctx context.Context, s *cdpconn.Session) bool {
-	if t.opts.TabsKnown == nil {
+func (p *popups) awaitTabs(ctx context.Context, s *cdpconn.Session) bool {
+	if p.tabsKnown == nil {
 		return false
 	}
 	err := s.Call(ctx, "Runtime.releaseObjectGroup", map[string]any{"objectGroup": "none"}, nil) // does nothing
-	return (err == nil || errors.Is(err, executor.ErrCDP)) && t.opts.TabsKnown(ctx) == nil
+	return (err == nil || errors.Is(err, executor.ErrCDP)) && p.tabsKnown(ctx) == nil
 }
 
 // blockedPopupsNote returns the note on n blocked popup windows, or "".
@@ -106,8 +108,8 @@ func blockedPopupsNote(n int) string {
 // OpenedWithoutOpener reports whether the tab's page made the browser open other in a way for which
 // the browser reports no opener, such as a click with the middle button. It waits until other has
 // started a navigation or ctx is done. It returns true at most once for each tab that was opened.
-func (t *Tab) OpenedWithoutOpener(ctx context.Context, other *Tab) bool {
-	if t.popups.newTabURLs.Empty() {
+func (p *popups) OpenedWithoutOpener(ctx context.Context, other *Tab) bool {
+	if p.newTabURLs.Empty() {
 		return false
 	}
 	var url string
@@ -118,7 +120,7 @@ func (t *Tab) OpenedWithoutOpener(ctx context.Context, other *Tab) bool {
 		}
 		return url != "", nil
 	})
-	return t.popups.newTabURLs.Remove(func(requested string) bool { return requested == url })
+	return p.newTabURLs.Remove(func(requested string) bool { return requested == url })
 }
 
 // WaitForInitialNavigation waits until the tab, which a page opened, has loaded the content of the

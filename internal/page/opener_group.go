@@ -18,7 +18,7 @@ import (
 type openerGroup struct {
 	mu      sync.Mutex // guards the fields below; no frame tree may be locked while it is held
 	tabs    map[*Tab]bool
-	dialogs map[*Tab]bool // tabs that show a dialog
+	dialogs map[*tabDialogs]bool // of tabs that show a dialog
 
 	secrets      int          // number of secrets that were typed, or are being typed, in pages of these tabs
 	scripted     bool         // a script of a client has run in a page of these tabs
@@ -72,7 +72,7 @@ func (g *openerGroup) add(t *Tab) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.tabs == nil {
-		g.tabs, g.dialogs = make(map[*Tab]bool), make(map[*Tab]bool)
+		g.tabs, g.dialogs = make(map[*Tab]bool), make(map[*tabDialogs]bool)
 		g.secretGuard = cmp.Or(t.opts.SecretGuard, new(SecretGuard))
 	}
 	g.tabs[t] = true
@@ -92,7 +92,7 @@ func (g *openerGroup) remove(t *Tab, closed bool) {
 		return
 	}
 	delete(g.tabs, t)
-	delete(g.dialogs, t)
+	delete(g.dialogs, &t.dialogs)
 	if t.opts.Attach != nil && !closed {
 		g.secretGuard.setUnshared(string(t.main), unsharedTab{secret: g.secrets > 0, scripted: g.scripted})
 	}
@@ -103,10 +103,10 @@ func (g *openerGroup) remove(t *Tab, closed bool) {
 	// HandedOver.End has masked what the user entered in them.
 }
 
-// setDialog records the open dialog; nil means none. The tree of t must be locked.
-func (t *Tab) setDialog(d *dialogs.Dialog) {
-	t.dialogs.SetOpen(d)
-	group := t.openerGroup
+// setOpen records the open dialog; nil means none. The tree of the tab must be locked.
+func (t *tabDialogs) setOpen(d *dialogs.Dialog) {
+	t.SetOpen(d)
+	group := t.group
 	group.mu.Lock()
 	defer group.mu.Unlock()
 	if d == nil {
@@ -115,20 +115,20 @@ func (t *Tab) setDialog(d *dialogs.Dialog) {
 	}
 	group.dialogs[t] = true
 	for m := range group.tabs {
-		m.tree.NotifyChanged()
+		m.tree.Changes.Notify()
 	}
 }
 
-// dialogInOtherTab returns the error for a page that may be blocked by a dialog in another tab of
+// inOtherTab returns the error for a page that may be blocked by a dialog in another tab of
 // its opener group, or nil if no other tab shows one.
-func (t *Tab) dialogInOtherTab() error {
-	group := t.openerGroup
+func (t *tabDialogs) inOtherTab() error {
+	group := t.group
 	group.mu.Lock()
 	defer group.mu.Unlock()
 	var tabs []string
 	for m := range group.dialogs {
 		if m != t {
-			tabs = append(tabs, string(m.opts.ID))
+			tabs = append(tabs, string(m.tab))
 		}
 	}
 	if len(tabs) == 0 {
@@ -139,10 +139,10 @@ func (t *Tab) dialogInOtherTab() error {
 		Err: fmt.Errorf("a dialog that is open in another tab (%s) blocks this page too", strings.Join(tabs, " or "))}
 }
 
-// blockedByOtherTab returns the error of dialogInOtherTab if the page does not respond.
-func (t *Tab) blockedByOtherTab(ctx context.Context) error {
-	err := t.dialogInOtherTab()
-	if err == nil || t.tree.Responds(ctx, t.timing.OtherTabProbe) {
+// awaitOtherTab returns the error of inOtherTab if the page does not respond.
+func (t *tabDialogs) awaitOtherTab(ctx context.Context) error {
+	err := t.inOtherTab()
+	if err == nil || t.tree.Responds(ctx, t.tree.Timing().OtherTabProbe) {
 		return nil
 	}
 	return err

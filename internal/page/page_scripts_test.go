@@ -41,7 +41,7 @@ func attach(t *testing.T, b *cdptest.FakeTransport) *Tab {
 
 // offlineTab returns a tab without a browser, of which only the top frame is known.
 func offlineTab(top cdp.FrameID) *Tab {
-	t := &Tab{openerGroup: new(openerGroup), recording: record.New(record.Options{})}
+	t := &Tab{openerGroup: new(openerGroup), Recording: record.New(record.Options{})}
 	t.sess, t.main, t.log, t.timing = new(cdpconn.Session), top, slog.New(slog.DiscardHandler), timing.Current()
 	t.tree = frames.New(t.sess, top, frameObserver{t}, "", t.log, t.timing)
 	t.shield = shield.New(t.tree)

@@ -28,8 +28,8 @@ func (t *Tab) consumeEvents() {
 		if err != nil {
 			s := t.tree.Lock()
 			s.End(cmp.Or(t.sess.EndReason(), error(executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed"))))
-			t.setDialog(nil)
-			t.tree.NotifyChanged()
+			t.dialogs.setOpen(nil)
+			t.tree.Changes.Notify()
 			closed := executor.CodeOf(s.Gone()) == executor.ErrTargetGone
 			s.Unlock()
 			t.openerGroup.remove(t, closed)
@@ -50,14 +50,17 @@ func (t *Tab) consumeEvents() {
 // after, if it is not nil, when it has unlocked s.
 func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	if ev.Lost > 0 {
-		t.eventsLost(ev)
+		t.Recording.Lost(ev)
+		if t.ownsRendererProcess() {
+			t.floods.Lost(ev)
+		}
 		return nil
 	}
 	switch ev.Method {
 	case "Page.frameNavigated":
 		cdpconn.On(ev, cdppage.FrameNavigated, func(e cdppage.EventFrameNavigated) {
 			if e.Frame != nil && e.Frame.ID == t.main {
-				t.limitStorage(ev.Session, e.Frame.SecurityOrigin)
+				t.storage.apply(ev.Session, e.Frame.SecurityOrigin)
 				url := e.Frame.URL + e.Frame.URLFragment
 				after = func() { t.emit(Event{Kind: executor.EventNavigated, URL: url}) }
 			}
@@ -73,28 +76,28 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case EventDetached:
 		t.detached(s, ev)
 	case "Fetch.requestPaused":
-		cdpconn.On(ev, fetch.RequestPaused, func(e fetch.EventRequestPaused) { after = func() { t.requestPaused(ev.Session, e) } })
+		cdpconn.On(ev, fetch.RequestPaused, func(e fetch.EventRequestPaused) { after = func() { t.Interception.requestPaused(ev.Session, e) } })
 		return after // no notify: a page may send many requests
 	case "Fetch.authRequired":
-		cdpconn.On(ev, fetch.AuthRequired, func(e fetch.EventAuthRequired) { after = func() { t.authRequired(ev.Session, e) } })
+		cdpconn.On(ev, fetch.AuthRequired, func(e fetch.EventAuthRequired) { after = func() { t.Interception.authRequired(ev.Session, e) } })
 		return after
 	case "Page.windowOpen":
-		cdpconn.On(ev, cdppage.WindowOpen, func(e cdppage.EventWindowOpen) { t.popups.requested(ev.Session, e) })
+		cdpconn.On(ev, cdppage.WindowOpen, func(e cdppage.EventWindowOpen) { t.Popups.requested(ev.Session, e) })
 	case "Page.fileChooserOpened":
 		cdpconn.On(ev, cdppage.FileChooserOpened, t.fileChoosers.Add)
 	case "Page.frameRequestedNavigation":
 		cdpconn.On(ev, cdppage.FrameRequestedNavigation, func(e cdppage.EventFrameRequestedNavigation) {
 			if e.Reason == cdppage.ClientNavigationReasonReload {
-				t.reloadRequested(e.FrameID)
+				t.Interception.reloadRequested(e.FrameID)
 			}
 			// This is the only event for a click with the middle button or with Control.
 			if e.Disposition == cdppage.ClientNavigationDispositionNewTab || e.Disposition == cdppage.ClientNavigationDispositionNewWindow {
-				t.popups.newTabURLs.Add(e.URL)
+				t.Popups.newTabURLs.Add(e.URL)
 			}
 		})
 	case "Page.lifecycleEvent":
 		cdpconn.On(ev, cdppage.LifecycleEvent, func(e cdppage.EventLifecycleEvent) {
-			t.recording.Lifecycle(e)
+			t.Recording.Lifecycle(e)
 		})
 	case "Page.frameStoppedLoading":
 		cdpconn.On(ev, cdppage.FrameStoppedLoading, func(e cdppage.EventFrameStoppedLoading) {
@@ -105,27 +108,32 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 			}
 		})
 	case "Page.javascriptDialogOpening":
-		cdpconn.On(ev, cdppage.JavascriptDialogOpening, func(e cdppage.EventJavascriptDialogOpening) { after = t.dialogOpened(s, ev.Session, e) })
+		cdpconn.On(ev, cdppage.JavascriptDialogOpening, func(e cdppage.EventJavascriptDialogOpening) {
+			if d := t.dialogs.opened(s, ev.Session, e); d != nil {
+				shown := d.Dialog
+				after = func() { t.emit(Event{Kind: executor.EventDialog, Dialog: &shown, Frame: string(d.FrameOr(t.main))}) }
+			}
+		})
 	case "Page.javascriptDialogClosed":
 		cdpconn.On(ev, cdppage.JavascriptDialogClosed, func(e cdppage.EventJavascriptDialogClosed) { t.promptAnswered(s, e.UserInput) })
-		t.setDialog(nil)
+		t.dialogs.setOpen(nil)
 	case "Runtime.bindingCalled":
 		cdpconn.On(ev, runtime.BindingCalled, func(e runtime.EventBindingCalled) { t.handleBindingCall(s, ev.Session, e) })
 	case "Runtime.exceptionThrown":
 		cdpconn.On(ev, runtime.ExceptionThrown, func(e runtime.EventExceptionThrown) {
-			t.pageError(s, ev.Session, e.ExceptionDetails)
-			t.recording.ExceptionThrown(s, ev.Session, e)
+			t.errors.thrown(s, ev.Session, e.ExceptionDetails)
+			t.Recording.ExceptionThrown(s, ev.Session, e)
 		})
 	case "Runtime.consoleAPICalled":
-		if t.recording.On() {
-			cdpconn.On(ev, runtime.ConsoleAPICalled, func(e runtime.EventConsoleAPICalled) { t.recording.ConsoleCalled(s, ev.Session, e) })
+		if t.Recording.On() {
+			cdpconn.On(ev, runtime.ConsoleAPICalled, func(e runtime.EventConsoleAPICalled) { t.Recording.ConsoleCalled(s, ev.Session, e) })
 		}
 		return nil // no notify: a page may log in a loop
 	case "Inspector.targetCrashed":
 		cdpconn.On(ev, inspector.TargetCrashed, func(inspector.EventTargetCrashed) {
 			if ev.Session == t.sess {
 				t.inflight.Clear()
-				t.setDialog(nil)
+				t.dialogs.setOpen(nil)
 				after = func() { t.emit(Event{Kind: executor.EventTabCrashed}) }
 			}
 		})
@@ -133,25 +141,25 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 		cdpconn.On(ev, target.AttachedToTarget, func(e target.EventAttachedToTarget) { after = t.childAttached(ev, e) })
 	case "Target.detachedFromTarget":
 		if ev.Child != nil {
-			t.floods.forget(ev.Child)
+			t.floods.Forget(ev.Child)
 			t.shield.Forget(ev.Child)
 		}
 	case "Page.screencastFrame":
-		if shown := t.live.Load(); shown != nil {
+		if shown := t.rendering.live.Load(); shown != nil {
 			cdpconn.On(ev, cdppage.ScreencastFrame, shown.Put)
 		}
 		return nil
 	case "Network.requestWillBeSent":
 		cdpconn.On(ev, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) {
 			t.inflight.Sent(e)
-			t.recording.RequestSent(s, ev.Session, e)
+			t.Recording.RequestSent(s, ev.Session, e)
 			if e.Type == network.ResourceTypeDocument && e.FrameID == t.main && e.Request != nil {
 				t.responses.Requested(record.DocumentRequest{Loader: e.LoaderID, Method: e.Request.Method, URL: e.Request.URL})
 			}
 		})
 	case "Network.responseReceived":
 		cdpconn.On(ev, network.ResponseReceived, func(e network.EventResponseReceived) {
-			t.recording.ResponseReceived(s, ev.Session, e)
+			t.Recording.ResponseReceived(s, ev.Session, e)
 			t.inflight.Responded(e)
 			switch {
 			case e.Type != network.ResourceTypeDocument || e.Response == nil:
@@ -167,12 +175,12 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case "Network.loadingFinished":
 		cdpconn.On(ev, network.LoadingFinished, func(e network.EventLoadingFinished) {
 			t.inflight.Done(e.RequestID)
-			t.recording.LoadingFinished(e)
+			t.Recording.LoadingFinished(e)
 		})
 	case "Network.loadingFailed":
 		cdpconn.On(ev, network.LoadingFailed, func(e network.EventLoadingFailed) {
 			t.inflight.Done(e.RequestID)
-			t.recording.LoadingFailed(e)
+			t.Recording.LoadingFailed(e)
 			if e.Type == network.ResourceTypeDocument && ev.Session == t.sess {
 				t.responses.Failed(e.ErrorText)
 				if !e.Canceled {
@@ -183,7 +191,7 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	default:
 		return nil
 	}
-	t.tree.NotifyChanged()
+	t.tree.Changes.Notify()
 	return after
 }
 
@@ -222,7 +230,11 @@ type pageError struct {
 	frame cdp.FrameID // empty if not known
 }
 
-func (t *Tab) pageError(s *frames.State, sess *cdpconn.Session, d *runtime.ExceptionDetails) {
+// pageErrors are the uncaught errors of a page.
+type pageErrors struct{ record.EventLog[pageError] }
+
+// thrown records an uncaught error.
+func (l *pageErrors) thrown(s *frames.State, sess *cdpconn.Session, d *runtime.ExceptionDetails) {
 	if d == nil {
 		return
 	}
@@ -234,7 +246,7 @@ func (t *Tab) pageError(s *frames.State, sess *cdpconn.Session, d *runtime.Excep
 	if d.Exception != nil && d.Exception.Description != "" {
 		text = d.Exception.Description
 	}
-	t.errors.Add(pageError{pagetext.FirstLine(text), frame})
+	l.Add(pageError{pagetext.FirstLine(text), frame})
 }
 
 // handleBindingCall passes the report of a page script to the subscriber of its token.

@@ -10,26 +10,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/record"
 )
 
-// Record starts recording the activity of the tab. Recording stops when StopRecording has been
-// called as often as Record.
-func (t *Tab) Record() {
-	if !t.recording.Start() {
-		return
-	}
-	if !t.Attached() {
-		return
-	}
-	for _, s := range t.tree.Sessions() {
-		if _, err := s.Start(context.Background(), "Network.enable", t.recording.NetworkParams()); err != nil {
-			t.log.Debug("retaining response bodies", "error", err)
-		}
-	}
-}
-
-// StopRecording ends the recording that one call of Record started. The log is dropped when no
-// recording is left.
-func (t *Tab) StopRecording() { t.recording.Stop() }
-
 // visibility returns what the client may receive of what the tab recorded. The documents of a
 // record must be known, and the gate must allow reading each of them with the URL that it had at
 // that time. The gate is queried once per document and URL.
@@ -72,7 +52,7 @@ func (v *View) Console(ctx context.Context, opts *executor.ConsoleOptions) (*exe
 	v.mu.Lock()
 	cursor := v.consoleCursor
 	v.mu.Unlock()
-	res, last := v.tab.recording.Console(ctx, v.visibility(ctx), cursor, o)
+	res, last := v.tab.Recording.Console(ctx, v.visibility(ctx), cursor, o)
 	res.Origin = d.Origin
 	if o.Clear {
 		v.mu.Lock()
@@ -88,7 +68,7 @@ func (v *View) PageErrors(ctx context.Context, opts *executor.PageErrorsOptions)
 	if err != nil {
 		return nil, err
 	}
-	res := v.tab.recording.PageErrors(v.visibility(ctx), *cmp.Or(opts, new(executor.PageErrorsOptions)))
+	res := v.tab.Recording.PageErrors(v.visibility(ctx), *cmp.Or(opts, new(executor.PageErrorsOptions)))
 	res.Origin = d.Origin
 	return res, nil
 }
@@ -106,7 +86,7 @@ func (v *View) Requests(ctx context.Context, opts *executor.RequestsOptions) (*e
 	if err != nil {
 		return nil, err
 	}
-	res, q, err := v.tab.recording.Requests(v.visibility(ctx), o)
+	res, q, err := v.tab.Recording.Requests(v.visibility(ctx), o)
 	if err != nil {
 		return nil, err
 	}

@@ -3,12 +3,15 @@ package page
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/emulate"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // A RequestFilter filters the requests of a tab until the tab is released. It is for attached
@@ -27,15 +30,25 @@ type RequestFilter struct {
 	Check func(url string, document bool) error
 }
 
-// enableRequestFilter enables request interception in the tab, if it has a RequestFilter.
-func (t *Tab) enableRequestFilter(ctx context.Context) error {
-	if t.opts.RequestFilter == nil || t.intercepting.Swap(true) {
+// An interception pauses the requests of a tab: for its RequestFilter, for the emulated headers, and
+// for a resubmissionGuard. It is safe for concurrent use.
+type interception struct {
+	filter    *RequestFilter // nil if the tab has none
+	tree      *frames.Tree
+	emulation *emulate.Emulator
+	filtering atomic.Bool                       // the filter is enabled
+	guard     atomic.Pointer[resubmissionGuard] // nil while no call needs one
+}
+
+// enableFilter enables the filter, if the tab has one.
+func (i *interception) enableFilter(ctx context.Context) error {
+	if i.filter == nil || i.filtering.Swap(true) {
 		return nil
 	}
-	command := t.opts.RequestFilter.command()
-	for _, s := range t.tree.Sessions() { // a session that is created from now on enables it itself
-		if err := s.Call(ctx, command.Method, command.Params, nil); err != nil && s == t.sess { // a frame may be removed at any time
-			t.intercepting.Store(false)
+	command := i.filter.command()
+	for _, s := range i.tree.Sessions() { // a session that is created from now on enables it itself
+		if err := s.Call(ctx, command.Method, command.Params, nil); err != nil && s == i.tree.Session() { // a frame may be removed at any time
+			i.filtering.Store(false)
 			if executor.CodeOf(err) != executor.ErrCDP {
 				return err
 			}
@@ -46,19 +59,16 @@ func (t *Tab) enableRequestFilter(ctx context.Context) error {
 	return nil
 }
 
-// WithoutRequestFilter calls f while request interception is off, so that f can answer the requests
-// of the tab. It enables interception again if f succeeds.
-func (t *Tab) WithoutRequestFilter(ctx context.Context, f func() error) error {
-	enabled := t.intercepting.Swap(false)
+// WithoutFilter calls f while the filter is disabled, so that f can answer the requests of the tab. It
+// enables the filter again if f succeeds.
+func (i *interception) WithoutFilter(ctx context.Context, f func() error) error {
+	enabled := i.filtering.Swap(false)
 	err := f()
 	if enabled && err == nil {
-		err = t.enableRequestFilter(ctx)
+		err = i.enableFilter(ctx)
 	}
 	return err
 }
-
-// requestFilterEnabled reports whether request interception is enabled.
-func (t *Tab) requestFilterEnabled() bool { return t.intercepting.Load() }
 
 // command returns the command that enables request interception for the filter.
 func (f *RequestFilter) command() cdpconn.Command {
@@ -72,8 +82,8 @@ func (f *RequestFilter) command() cdpconn.Command {
 
 // authRequired rejects a request for a user name and password, for which the browser would
 // otherwise prompt the user. The page receives the 401 response.
-func (t *Tab) authRequired(s *cdpconn.Session, e fetch.EventAuthRequired) {
-	if t.requestFilterEnabled() {
+func (i *interception) authRequired(s *cdpconn.Session, e fetch.EventAuthRequired) {
+	if i.filtering.Load() {
 		s.Start(context.Background(), "Fetch.continueWithAuth", map[string]any{
 			"requestId": e.RequestID, "authChallengeResponse": map[string]any{"response": fetch.AuthChallengeResponseResponseCancelAuth},
 		})
@@ -83,12 +93,12 @@ func (t *Tab) authRequired(s *cdpconn.Session, e fetch.EventAuthRequired) {
 // requestPaused continues or fails a paused request, as the request filter and the resubmission
 // guard decide, and adds the emulated headers. If none of these is in use, another component paused
 // the request and answers it.
-func (t *Tab) requestPaused(s *cdpconn.Session, e fetch.EventRequestPaused) {
-	filter, extra, guard := t.requestFilterEnabled(), t.emulation.Headers(), t.resubmission.Load()
+func (i *interception) requestPaused(s *cdpconn.Session, e fetch.EventRequestPaused) {
+	filter, extra, guard := i.filtering.Load(), i.emulation.Headers(), i.guard.Load()
 	if !filter && len(extra) == 0 && guard == nil {
 		return
 	}
-	document := e.ResourceType == network.ResourceTypeDocument && e.FrameID == t.main
+	document := e.ResourceType == network.ResourceTypeDocument && e.FrameID == i.tree.TopFrame()
 	method, params := "Fetch.continueRequest", map[string]any{"requestId": e.RequestID}
 	if guard != nil && document && e.Request != nil {
 		denied := guard.denies(e)
@@ -106,8 +116,8 @@ func (t *Tab) requestPaused(s *cdpconn.Session, e fetch.EventRequestPaused) {
 	if headers := extra.Add(e); headers != nil {
 		params["headers"] = headers
 	}
-	if filter && e.Request != nil && (document || !t.opts.RequestFilter.DocumentsOnly) {
-		if err := t.opts.RequestFilter.Check(e.Request.URL, document); err != nil {
+	if filter && e.Request != nil && (document || !i.filter.DocumentsOnly) {
+		if err := i.filter.Check(e.Request.URL, document); err != nil {
 			method = "Fetch.failRequest"
 			params = map[string]any{"requestId": e.RequestID, "errorReason": network.ErrorReasonBlockedByClient}
 		}

@@ -61,8 +61,8 @@ func (v *View) guardResubmission(ctx context.Context, hint string) (*resubmissio
 func (v *View) installGuard(ctx context.Context, hint string, send func(ctx context.Context, method string, params, result any) error) (*resubmissionGuard, error) {
 	t := v.tab
 	g := &resubmissionGuard{tab: t, before: v.navigationState(), hint: hint}
-	t.resubmission.Store(g)
-	c := t.interception(true)
+	t.Interception.guard.Store(g)
+	c := t.Interception.command(true)
 	if err := send(ctx, c.Method, c.Params, nil); err != nil {
 		g.end(ctx)
 		return nil, err
@@ -75,8 +75,8 @@ func (g *resubmissionGuard) end(ctx context.Context) {
 	if g == nil {
 		return
 	}
-	g.tab.resubmission.Store(nil)
-	c := g.tab.interception(false)
+	g.tab.Interception.guard.Store(nil)
+	c := g.tab.Interception.command(false)
 	_, _ = g.tab.sess.Start(context.WithoutCancel(ctx), c.Method, c.Params)
 }
 
@@ -88,12 +88,12 @@ func (g *resubmissionGuard) error() error {
 	return executor.Errorf(executor.ErrNavigationFailed, g.hint, "this page was made by sending a form; loading it again sends it again")
 }
 
-// interception returns the command that pauses the requests of the page that its components need
+// command returns the command that pauses the requests of the page that its components need
 // paused. guarded means that a resubmissionGuard is one of them.
-func (t *Tab) interception(guarded bool) cdpconn.Command {
-	c := t.emulation.Headers().Interception()
-	if t.requestFilterEnabled() {
-		c = t.opts.RequestFilter.command()
+func (i *interception) command(guarded bool) cdpconn.Command {
+	c := i.emulation.Headers().Interception()
+	if i.filtering.Load() {
+		c = i.filter.command()
 	}
 	if !guarded {
 		return c
@@ -134,7 +134,7 @@ func (g *resubmissionGuard) denies(e fetch.EventRequestPaused) bool {
 func (g *resubmissionGuard) decide(denied bool) {
 	g.denied.Store(g.denied.Load() || denied)
 	g.decided.Store(true)
-	g.tab.tree.NotifyChanged()
+	g.tab.tree.Changes.Notify()
 }
 
 // madeByGET reports whether the top document is known to be the result of a GET request.
@@ -221,8 +221,8 @@ func (v *View) guardLeaving(ctx context.Context, d *dialogs.Dialog, a executor.D
 }
 
 // reloadRequested records that a script requested a reload of a frame.
-func (t *Tab) reloadRequested(id cdp.FrameID) {
-	if g := t.resubmission.Load(); g != nil && id == t.main {
+func (i *interception) reloadRequested(id cdp.FrameID) {
+	if g := i.guard.Load(); g != nil && id == i.tree.TopFrame() {
 		g.reloads.Store(true)
 	}
 }

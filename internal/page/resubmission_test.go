@@ -25,14 +25,14 @@ func TestGuardFailsRequestFirst(t *testing.T) {
 		})
 		tab := attach(t, b)
 		g := &resubmissionGuard{tab: tab}
-		tab.resubmission.Store(g)
+		tab.Interception.guard.Store(g)
 		go func() {
 			for range 100 { // more than the connection queues
 				tab.sess.Start(context.Background(), "Test.wait", nil)
 			}
 		}()
 		synctest.Wait()
-		go tab.requestPaused(tab.sess, fetch.EventRequestPaused{
+		go tab.Interception.requestPaused(tab.sess, fetch.EventRequestPaused{
 			RequestID: "1", FrameID: tab.main, ResourceType: network.ResourceTypeDocument, Request: &network.Request{Method: "POST", URL: "https://a.test/"},
 		})
 		synctest.Wait()

@@ -53,7 +53,7 @@ func (w *changeTracker) Effects() *input.Effects { return &w.effects }
 
 // DetachedByHandover implements input.ChangeTracker.
 func (w *changeTracker) DetachedByHandover(err error) bool {
-	return w.v.tab.detachedByHandover(err, w.handovers)
+	return w.v.tab.handovers.detached(err, w.handovers)
 }
 
 // trackChanges starts to track changes. It does not wait.
@@ -67,15 +67,15 @@ func (v *View) trackChanges() *changeTracker {
 	w.loader, w.url = f.Loader(), f.URL()
 	w.navigations = s.NavigationsStarted()
 	w.seq, _ = t.inflight.Counts()
-	w.errCount, w.autoClosed, w.handovers = t.errors.Count(), t.autoClosed.Count(), t.handovers.Count()
-	w.popups, w.effects.Choosers = t.popups.counts(), t.fileChoosers.Count()
+	w.errCount, w.autoClosed, w.handovers = t.errors.Count(), t.dialogs.autoClosed.Count(), t.handovers.Count()
+	w.popups, w.effects.Choosers = t.Popups.counts(), t.fileChoosers.Count()
 	dialog := t.dialogs.Open() != nil
 	s.Unlock()
-	w.lastTitle = t.tree.LastTitle()
+	w.lastTitle = t.tree.Title.Last()
 	if v.opts.Downloads != nil {
 		w.downloads = v.opts.Downloads.Started()
 	}
-	t.interceptFileChoosers(true)
+	interceptFileChoosers(t.tree, true)
 	if w.doc != nil && !dialog {
 		w.title, _ = w.doc.Start(context.Background(), "startTracking", w.token)
 	}
@@ -84,7 +84,7 @@ func (v *View) trackChanges() *changeTracker {
 
 // End removes what trackChanges installed in the page.
 func (w *changeTracker) End() {
-	w.v.tab.interceptFileChoosers(false)
+	interceptFileChoosers(w.v.tab.tree, false)
 	if w.doc != nil && w.title != nil && w.doc.IsCurrent() {
 		w.doc.Start(context.Background(), "stopTracking", w.token)
 	}
@@ -93,7 +93,7 @@ func (w *changeTracker) End() {
 // Finish ends the input of the call, and then calls settle. It returns ErrPolicyDenied if a denied
 // document would have received input.
 func (w *changeTracker) Finish(ctx context.Context) (executor.Changes, error) {
-	if err := w.v.tab.shield.Unblock(ctx, &w.v.client); err != nil && !w.v.tab.detachedByHandover(err, w.handovers) {
+	if err := w.v.tab.shield.Unblock(ctx, &w.v.client); err != nil && !w.v.tab.handovers.detached(err, w.handovers) {
 		return executor.Changes{}, err
 	}
 	return w.settle(ctx)
@@ -156,7 +156,7 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 		cancel()
 	}
 	switch {
-	case t.detachedByHandover(gone, w.handovers):
+	case t.handovers.detached(gone, w.handovers):
 		return c, nil // the note of the handover says why
 	case gone != nil && t.tree.Gone() != nil:
 		c.Note = "the tab is gone: " + gone.Error()
@@ -373,7 +373,7 @@ func (w *changeTracker) titleBefore(ctx context.Context) (title string, known bo
 	if w.doc.Finish(ctx, w.title, &title) != nil {
 		return "", false
 	}
-	t.tree.NoteTitle(w.doc.World, title)
+	t.tree.Title.Note(w.doc.World, title)
 	return title, true
 }
 
@@ -408,7 +408,7 @@ func (w *changeTracker) fillChanges(ctx context.Context, c *executor.Changes) er
 	if known && title != before || d.Loader != w.loader {
 		c.Title = title
 	}
-	w.v.tab.tree.NoteTitle(d.World, title)
+	w.v.tab.tree.Title.Note(d.World, title)
 	err = w.v.Changes(ctx, d, c, w.mutated || moved || d.World != w.quietContextID, w.seen)
 	c.Note = phrase.Notes(c.Note, w.targetNote(ctx))
 	return err

@@ -3,6 +3,7 @@ package page
 import (
 	"context"
 	"strings"
+	"sync"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
@@ -10,17 +11,23 @@ import (
 // maxQuotaOrigins bounds the origins whose quota a tab remembers.
 const maxQuotaOrigins = 1000
 
-// limitStorage limits what the origin of a new document may store, to Options.StorageQuota. It does
-// not wait for the browser. Only consumeEvents may call it.
-func (t *Tab) limitStorage(s *cdpconn.Session, origin string) {
-	if t.opts.StorageQuota == 0 || !strings.HasPrefix(origin, "http") || t.quotaOrigins[origin] {
+// A storageQuota is how much the origins of a tab may store. It is not safe for concurrent use.
+type storageQuota struct {
+	limit   int64 // Options.StorageQuota
+	wg      *sync.WaitGroup
+	origins map[string]bool // to which it was applied
+}
+
+// apply limits what the origin of a new document may store. It does not wait for the browser.
+func (q *storageQuota) apply(s *cdpconn.Session, origin string) {
+	if q.limit == 0 || !strings.HasPrefix(origin, "http") || q.origins[origin] {
 		return
 	}
-	if t.quotaOrigins == nil || len(t.quotaOrigins) == maxQuotaOrigins {
-		t.quotaOrigins = make(map[string]bool)
+	if q.origins == nil || len(q.origins) == maxQuotaOrigins {
+		q.origins = make(map[string]bool)
 	}
-	t.quotaOrigins[origin] = true
-	t.wg.Go(func() {
-		_ = s.Call(context.Background(), "Storage.overrideQuotaForOrigin", map[string]any{"origin": origin, "quotaSize": t.opts.StorageQuota}, nil)
+	q.origins[origin] = true
+	q.wg.Go(func() {
+		_ = s.Call(context.Background(), "Storage.overrideQuotaForOrigin", map[string]any{"origin": origin, "quotaSize": q.limit}, nil)
 	})
 }

@@ -23,12 +23,11 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
-	"github.com/chrome-mcp/chrome-mcp/internal/dialogs"
 	"github.com/chrome-mcp/chrome-mcp/internal/emulate"
 	"github.com/chrome-mcp/chrome-mcp/internal/entered"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/input"
-	"github.com/chrome-mcp/chrome-mcp/internal/live"
+	"github.com/chrome-mcp/chrome-mcp/internal/logflood"
 	"github.com/chrome-mcp/chrome-mcp/internal/record"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
@@ -88,8 +87,8 @@ type Options struct {
 	// SetPermission starts granting a permission in the browser context of the tab, or removing the
 	// grant. nil means that only the user grants permissions.
 	SetPermission func(ctx context.Context, grant executor.PageGrant, granted bool) (*cdpconn.Pending, error)
-	// TabsKnown waits until [Tab.OpenedTab] has been called for each tab that the browser opened
-	// for the page. nil means that OpenedTab is not called.
+	// TabsKnown waits until [popups.Opened] has been called for each tab that the browser opened
+	// for the page. nil means that Opened is not called.
 	TabsKnown func(context.Context) error
 	// Timing has the durations of the tab. The zero Timing means timing.Current().
 	Timing timing.Timing
@@ -116,31 +115,30 @@ type Tab struct {
 	wg          sync.WaitGroup
 	opts        Options
 	openerGroup *openerGroup // never changes
-	queue       callQueue
-	openedAt    time.Time // when we learned of the tab; never changes
+	openedAt    time.Time    // when we learned of the tab; never changes
 
 	shield          *shield.Shield
-	dialogs         dialogs.State
-	recording       *record.Recorder
+	dialogs         tabDialogs
 	emulation       *emulate.Emulator
 	rendering       backgroundRendering
 	own             atomic.Bool                          // one of our sessions opened the tab
 	navigatedBefore atomic.Bool                          // a call has navigated it before
 	beforeHandover  atomic.Pointer[frames.LastKnownPage] // the page of the tab when it was handed over last; nil if another tab of the group was
-	quotaOrigins    map[string]bool                      // see limitStorage; used only by consumeEvents
-	intercepting    atomic.Bool                          // opts.RequestFilter is enabled
-	live            atomic.Pointer[live.View]            // uses the screencast of the tab; nil if there is none
+	storage         storageQuota                         // used only by consumeEvents
+	obstacles       obstacles
 	buttons         input.Buttons
 	inflight        record.Inflight
 	responses       record.Documents
-	floods          logFloods
-	popups          popups
+	floods          *logflood.Floods
 	entered         entered.Values
-	errors          record.EventLog[pageError]        // uncaught errors of the page
-	handovers       record.EventLog[handover]         // navigations to other programs
-	autoClosed      record.EventLog[autoClosedDialog] // dialogs that were closed because the page was navigating
+	errors          pageErrors
+	handovers       handovers
 	fileChoosers    record.EventLog[cdppage.EventFileChooserOpened]
-	resubmission    atomic.Pointer[resubmissionGuard] // nil while no call needs one
+
+	Queue        callQueue
+	Recording    *record.Recorder
+	Popups       popups
+	Interception interception
 
 	attaching chan struct{} // holds a token while a call attaches to the target
 }
@@ -161,18 +159,30 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 	t.sess, t.main, t.log, t.timing = sess, cdp.FrameID(sess.Target().TargetID), opts.Logger, cmp.Or(opts.Timing, timing.Current())
 	t.tree = frames.New(sess, t.main, frameObserver{t}, installScript(), t.log, t.timing)
 	t.shield = shield.New(t.tree)
-	t.emulation = emulate.New(emulate.Options{Tree: t.tree, OwnProcess: t.ownsRendererProcess(), Intercepted: opts.RequestFilter != nil, SetPermission: opts.SetPermission})
+	t.emulation = emulate.New(emulate.Options{
+		Tree: t.tree, OwnProcess: t.ownsRendererProcess(), Intercepted: opts.RequestFilter != nil,
+		DenyPasskeys: opts.NoDialogs, HandedOver: t.HandedOver, SetPermission: opts.SetPermission,
+	})
 	t.inflight.Quiet = t.timing.NetworkIdle
 	t.own.Store(opts.Own)
+	recording := record.Options{Tree: t.tree, Timing: t.timing}
 	if opts.Opener != nil {
 		t.openerGroup = opts.Opener.openerGroup
 		// Its client reads the popup window's activity later.
-		t.recording = record.New(record.Options{Popup: true, On: opts.Opener.recording.On(), Paused: opts.Opener.HandedOver(), Timing: t.timing})
+		recording.Popup, recording.On, recording.Paused = true, opts.Opener.Recording.On(), opts.Opener.HandedOver()
 	} else {
 		t.openerGroup = new(openerGroup)
-		t.recording = record.New(record.Options{Timing: t.timing})
 	}
-	t.intercepting.Store(opts.RequestFilter != nil && (opts.RequestFilter.FromAttach || opts.Opener != nil && opts.Opener.requestFilterEnabled()))
+	t.Recording = record.New(recording)
+	t.Interception.filter, t.Interception.tree, t.Interception.emulation = opts.RequestFilter, t.tree, t.emulation
+	t.Interception.filtering.Store(opts.RequestFilter != nil && (opts.RequestFilter.FromAttach || opts.Opener != nil && opts.Opener.Interception.filtering.Load()))
+	t.dialogs.tab, t.dialogs.tree, t.dialogs.group, t.dialogs.wg = opts.ID, t.tree, t.openerGroup, &t.wg
+	t.Queue.tab, t.Queue.tree, t.Queue.group, t.Queue.dialogs = opts.ID, t.tree, t.openerGroup, &t.dialogs.State
+	t.rendering.opts, t.rendering.sess, t.rendering.wg = &t.opts, sess, &t.wg
+	t.floods = logflood.New(opts.ID, t.tree, t.emulation)
+	t.obstacles = obstacles{t.tree, &t.responses, opts.NoWindow}
+	t.storage.limit, t.storage.wg = opts.StorageQuota, &t.wg
+	t.Popups.tabsKnown, t.handovers.tree = opts.TabsKnown, t.tree
 	t.openerGroup.add(t)
 	sess.InOrder()
 	t.wg.Go(t.consumeEvents)
@@ -186,6 +196,7 @@ func (t *Tab) Gone() <-chan struct{} { return t.sess.Gone() }
 // ended.
 func (t *Tab) Wait() {
 	t.wg.Wait()
+	t.floods.Wait()
 	t.shield.WaitIdle()
 	t.tree.WaitIdle()
 }
@@ -236,19 +247,10 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 		{Method: "Runtime.addBinding", Params: runtime.AddBindingParams{Name: BindingName, ExecutionContextName: frames.WorldName}},
 		{Method: "Page.addScriptToEvaluateOnNewDocument", Params: map[string]any{"source": documentStartScript(s == t.sess), "worldName": frames.WorldName, "runImmediately": true}},
 		{Method: "Inspector.enable"}, // reports crashes
-		{Method: "Network.enable", Params: t.recording.NetworkParams()},
+		{Method: "Network.enable", Params: t.Recording.NetworkParams()},
 		{Method: target.CommandSetAutoAttach},
 	}
-	handedOver := t.HandedOver()
-	if s == t.sess && !handedOver {
-		// Without it, a background tab gets no animation frames and no focus.
-		commands = append(commands, cdpconn.Command{Method: "Emulation.setFocusEmulationEnabled", Params: map[string]any{"enabled": true}})
-	}
-	if t.deniesPasskeys() && !handedOver {
-		// Without an authenticator, a request for a passkey fails only when it times out.
-		commands = append(commands, cdpconn.Command{Method: "WebAuthn.enable", Params: map[string]any{"enableUI": false}})
-	}
-	if t.requestFilterEnabled() {
+	if t.Interception.filtering.Load() {
 		commands = append(commands, t.opts.RequestFilter.command())
 	}
 	commands = append(commands, t.emulation.Commands(s)...)
@@ -279,7 +281,7 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 	// Tabs that we or their pages opened cannot have a dialog from before we attached. They may
 	// also drop input while their first document loads.
 	if !waiting && s == t.sess && !t.opts.Own && t.opts.Opener == nil {
-		return t.enabledUnlessBlocked(ctx, answered)
+		return t.dialogs.awaitUnlessBlocked(ctx, answered)
 	}
 	if !waiting {
 		return answered(ctx)
@@ -312,7 +314,7 @@ func (t *Tab) enabled(ctx context.Context, s *cdpconn.Session, commands []cdpcon
 		if commands[i].Method == "Page.getFrameTree" {
 			state := t.tree.Lock()
 			state.AddFrameTree(s, result.FrameTree)
-			t.tree.NotifyChanged()
+			t.tree.Changes.Notify()
 			state.Unlock()
 		}
 	}

@@ -81,13 +81,13 @@ func (t *Tab) NewView(opts ViewOptions) *View {
 	v.client = frames.Client{Tree: t.tree, Tab: opts.ID, Gate: opts.Gate, OpenedBySession: t.own.Load, Unmasked: v.unmasked}
 	v.elements = elements.New(&v.client, v.checkSelector)
 	v.Reader = reading.New(&v.client, v.elements, reading.Options{
-		AfterAction: opts.AfterAction, Obstacle: t.obstacleOf, WholeSpans: v.wholeSpans,
+		AfterAction: opts.AfterAction, Obstacle: t.obstacles.detect, WholeSpans: v.wholeSpans,
 	})
 	v.Capturer = capture.New(&v.client, v.elements, v.Reader, capture.Options{
-		Masked: v.maskedFields, CheckPrint: v.checkPrint, NotRendered: t.notRendered,
+		Masked: v.maskedFields, CheckPrint: v.checkPrint, NotRendered: t.rendering.notRendered,
 	})
 	v.Actor = input.New(&v.client, v.elements, input.Options{
-		Reader: v.Reader, Shield: t.shield, Buttons: &t.buttons, Dialogs: &t.dialogs, Emulation: t.emulation, Inflight: &t.inflight, FileChoosers: &t.fileChoosers,
+		Reader: v.Reader, Shield: t.shield, Buttons: &t.buttons, Dialogs: &t.dialogs.State, Emulation: t.emulation, Inflight: &t.inflight, FileChoosers: &t.fileChoosers,
 		TrackChanges: func() input.ChangeTracker { return v.trackChanges() },
 		Secrets:      opts.Secrets, BeginSecret: t.openerGroup.beginSecret,
 		SharedBrowser: t.opts.SharedBrowser, UserClipboard: t.opts.UserClipboard,
@@ -109,7 +109,7 @@ func (v *View) unmasked(ctx context.Context, d *frames.Document, op executor.Ope
 	if v.tab.entered.HasReturned(d) { // possibly during this call
 		v.MaskPending(ctx)
 	}
-	return v.tab.unmaskedError(d, op)
+	return v.tab.entered.CheckMasked(d, op)
 }
 
 // documentForEval is [frames.Client.Document] for calls that run the client's own script. It also
@@ -170,14 +170,15 @@ func (v *View) Info(ctx context.Context) (url, title, origin string, err error) 
 		return "", "", "", err
 	}
 	if t.HandedOver() {
-		return t.handoverInfo(d)
+		url, title = publicPage(d, t.beforeHandover.Load())
+		return url, title, d.Origin, nil
 	}
 	if detached {
 		return d.URL, lastKnown.Title, d.Origin, nil
 	}
 	// While Page.navigate waits for a server, the page responds to no other command of this session
 	// (Chromium 156).
-	switch noted := t.tree.LastTitle(); {
+	switch noted := t.tree.Title.Last(); {
 	case dialog, d.URL == "about:blank":
 	case navigating && noted.World == d.World:
 		title = noted.Text

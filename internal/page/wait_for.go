@@ -103,7 +103,7 @@ func (w *waitCall) evaluate(ctx context.Context) error {
 	if w.url != nil && !w.url.Match(top.URL) {
 		unmet = append(unmet, "url")
 	}
-	if w.cond.Load != "" && !v.tab.hasReached(w.cond.Load) {
+	if w.cond.Load != "" && !w.hasReached(w.cond.Load) {
 		unmet = append(unmet, "load")
 	}
 	if w.cond.Selector != "" {
@@ -183,7 +183,8 @@ func (w *waitCall) evaluate(ctx context.Context) error {
 
 // hasReached reports whether the top document has reached a state, and for UntilNetworkIdle whether
 // the tab is idle now.
-func (t *Tab) hasReached(state executor.WaitUntil) bool {
+func (w *waitCall) hasReached(state executor.WaitUntil) bool {
+	t := w.v.tab
 	s := t.tree.Lock()
 	defer s.Unlock()
 	if event := lifecycleEvents[state]; event != "" && !s.Top().Reached(event) {

@@ -2,6 +2,7 @@
 package record
 
 import (
+	"context"
 	"sync"
 
 	"github.com/chromedp/cdproto/network"
@@ -30,6 +31,7 @@ type Options struct {
 	On bool
 	// Paused means that the tab is handed over to the user.
 	Paused bool
+	Tree   *frames.Tree
 	Timing timing.Timing
 }
 
@@ -37,6 +39,7 @@ type Options struct {
 // wants that. It is safe for concurrent use.
 type Recorder struct {
 	popup  bool
+	tree   *frames.Tree
 	timing timing.Timing
 
 	mu      sync.Mutex   // guards the fields below and the log
@@ -50,16 +53,27 @@ type Recorder struct {
 
 // New returns a recorder of a tab.
 func New(o Options) *Recorder {
-	r := &Recorder{popup: o.Popup, timing: o.Timing, paused: o.Paused}
+	r := &Recorder{popup: o.Popup, tree: o.Tree, timing: o.Timing, paused: o.Paused}
 	if o.On {
 		r.log = newActivityLog()
 	}
 	return r
 }
 
-// Start starts recording for a client, and reports whether nothing was recorded before. Stop must
-// be called as often as Start.
-func (r *Recorder) Start() (started bool) {
+// Start starts recording for a client. Stop must be called as often as Start.
+func (r *Recorder) Start() {
+	if !r.start() || !r.tree.Attached() {
+		return
+	}
+	for _, s := range r.tree.Sessions() {
+		if _, err := s.Start(context.Background(), "Network.enable", r.NetworkParams()); err != nil {
+			r.tree.Log().Debug("retaining response bodies", "error", err)
+		}
+	}
+}
+
+// start counts a client, and reports whether nothing was recorded before.
+func (r *Recorder) start() (started bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.clients++

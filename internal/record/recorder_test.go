@@ -26,7 +26,7 @@ func TestMessagesOfHandover(t *testing.T) {
 				return accepted
 			}
 			if recorded {
-				r.Start()
+				r.start()
 			}
 			if report(1) != recorded {
 				t.Errorf("a message before the handover is accepted: %t", !recorded)
@@ -36,7 +36,7 @@ func TestMessagesOfHandover(t *testing.T) {
 			r.Resume()
 			r.Detached()
 			if !recorded {
-				r.Start()
+				r.start()
 			}
 			if report(1) || report(2) {
 				t.Error("a message up to the end of the handover is accepted later")

@@ -28,12 +28,13 @@ func (r *Registry) EmitDownload(tr *Transfer, kind executor.BackendKind, id exec
 // MayDownload returns nil if the session that owns a tab allows one of its frames to download url.
 // For a tab without an owner, it returns nil if any session does.
 func (r *Registry) MayDownload(t *Tab, frame, url string) error {
-	return r.mayDownload(t.Owner(), func(s *Session) error { return s.MayDownload(context.Background(), t, frame, url) })
+	return r.mayDownload(t.Owner(), func(s *Session) error { return s.view(t).CheckDownload(context.Background(), frame, url) })
 }
 
 // MayDownloadURL returns nil if any session allows a page that is not a tab to download url.
 func (r *Registry) MayDownloadURL(url string) error {
-	return r.mayDownload(nil, func(s *Session) error { return s.MayDownloadURL(context.Background(), url) })
+	access := executor.Access{Op: executor.OpDownload, Origin: executor.OriginInternal, Destination: url}
+	return r.mayDownload(nil, func(s *Session) error { return s.gate.Check(context.Background(), access) })
 }
 
 func (r *Registry) mayDownload(owner *Session, check func(*Session) error) error {
@@ -52,7 +53,7 @@ func (r *Registry) mayDownload(owner *Session, check func(*Session) error) error
 func (r *Registry) DenyDownload(t *Tab, frame, name string, why error) {
 	owner, readable := t.Owner(), true
 	r.Each(func(s *Session) {
-		readable = readable && (owner != nil && owner != s || s.CanRead(context.Background(), t, frame))
+		readable = readable && (owner != nil && owner != s || s.view(t).CanRead(context.Background(), frame))
 	})
 	denied := executor.Errorf(executor.ErrPolicyDenied, "", "the page's download was denied")
 	if e, ok := errors.AsType[*executor.Error](why); ok && readable {

@@ -225,7 +225,7 @@ func (p *tabPage) Download(ctx context.Context, opts executor.DownloadOptions) (
 	if err != nil {
 		return nil, executor.Wrap("download", id, asExecutorError(err))
 	}
-	id = s.id(b, t)
+	id = s.ids.of(b, t)
 	dir, err := b.Downloads()
 	if err != nil {
 		return nil, executor.Wrap("download", id, asExecutorError(err))

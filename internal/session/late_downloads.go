@@ -16,7 +16,7 @@ func (s *Session) reportDownloads(ctx context.Context) {
 		return
 	}
 	for _, t := range b.Tabs() {
-		if !t.servesLast(s) || t.Page.Busy() || !t.hasTransfers() || s.view(t).Check(ctx, executor.OpList, "") != nil {
+		if !t.servesLast(s) || t.Page.Queue.Busy() || !t.hasTransfers() || s.view(t).Check(ctx, executor.OpList, "") != nil {
 			continue
 		}
 		news := downloads{t, s.host.Kind()}.now()

@@ -55,15 +55,17 @@ func (s *Session) open(ctx context.Context, url string, inactive bool, opts *exe
 	}
 	if err != nil && !dialogOpen {
 		closeUnused(ctx, b, t, s.timing.CloseTabs, s.log)
-		s.setFailedLoad(b, err)
+		if s.owned(b) == 0 {
+			s.selection.setFailedLoad(err)
+		}
 		return nil, nil, withoutTab(err)
 	}
 	if !inactive {
-		s.choose(b, t)
+		s.selection.choose(s.ids.of(b, t))
 	}
 	s.noticeShared(ctx, b)
 	if dialogOpen {
-		id := s.id(b, t)
+		id := s.ids.of(b, t)
 		if e, ok := errors.AsType[*executor.Error](err); ok && inactive {
 			named := *e
 			named.Hint += " It is in the new tab " + string(id) + ", which is not active: pass that id."
@@ -76,29 +78,6 @@ func (s *Session) open(ctx context.Context, url string, inactive bool, opts *exe
 		info.Note = cmp.Or(nav.Note, info.Note)
 	}
 	return &info, nav, nil
-}
-
-// setFailedLoad stores the error of a load whose tab was closed, if the client has no other tab, so that
-// the next call can report why.
-func (s *Session) setFailedLoad(b BrowserInstance, err error) {
-	if s.owned(b) > 0 {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failedLoad = err
-}
-
-// whyClosed returns the end of a message that no tab is open, if the only tab of the client was closed
-// because its page did not load.
-func (s *Session) whyClosed() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, ok := errors.AsType[*executor.Error](s.failedLoad)
-	if !ok {
-		return ""
-	}
-	return ": the tab for the last page was closed, because its page did not load (" + e.Message() + ")"
 }
 
 // withoutTab returns the error of a load whose tab was closed. Its hint does not refer to the page,

@@ -40,7 +40,7 @@ func onTab[T any](ctx context.Context, p *tabPage, op string, limit time.Duratio
 	if err != nil {
 		return zero, executor.Wrap(op, id, asExecutorError(err))
 	}
-	id = s.id(b, t)
+	id = s.ids.of(b, t)
 	v := s.view(t)
 	if limit <= 0 {
 		limit = s.timing.CallQueue
@@ -76,7 +76,7 @@ func (s *Session) Navigate(ctx context.Context, url string, opts *executor.Navig
 	if _, err := s.activeTab(ctx, b); err != nil && len(s.candidates(b)) == 0 {
 		_, nav, err := s.open(ctx, url, false, opts)
 		if nav == nil && err == nil {
-			nav = &executor.Navigation{TabID: s.activeID(), URL: "about:blank"}
+			nav = &executor.Navigation{TabID: s.selection.tab(), URL: "about:blank"}
 		}
 		return nav, executor.Wrap("navigate", "", asExecutorError(err))
 	}
@@ -90,12 +90,6 @@ func (p *tabPage) Navigate(ctx context.Context, url string, opts *executor.Navig
 
 func navigateLimit(opts *executor.NavigateOptions) time.Duration {
 	return cmp.Or(opts, new(executor.NavigateOptions)).Timeout
-}
-
-func (s *Session) activeID() executor.TabID {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.active
 }
 
 // Back goes back one history entry.
@@ -192,12 +186,12 @@ func (p *tabPage) HandleDialog(ctx context.Context, answer executor.DialogAnswer
 		return nil, executor.Wrap("handle dialog", p.tab, asExecutorError(err))
 	}
 	if err := s.awaitHandoverEnd(ctx, t); err != nil {
-		return nil, executor.Wrap("handle dialog", s.id(b, t), asExecutorError(err))
+		return nil, executor.Wrap("handle dialog", s.ids.of(b, t), asExecutorError(err))
 	}
 	v := s.view(t)
 	res, err := v.HandleDialog(ctx, answer)
 	v.MaskEntered(res)
-	return res, executor.Wrap("handle dialog", s.id(b, t), v.MaskEnteredError(asExecutorError(err)))
+	return res, executor.Wrap("handle dialog", s.ids.of(b, t), v.MaskEnteredError(asExecutorError(err)))
 }
 
 // awaitHandoverEnd waits while a tab is handed over, for calls that bypass the call queue.

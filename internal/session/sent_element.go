@@ -74,6 +74,6 @@ func (s *Session) reportSent(ctx context.Context, b BrowserInstance, t *Tab, e *
 			v.MaskEntered(sent)
 		}
 	}
-	sent.Tab = s.id(b, t)
+	sent.Tab = s.ids.of(b, t)
 	sent.Report(ctx)
 }

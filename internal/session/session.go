@@ -88,28 +88,23 @@ type Session struct {
 	log      *slog.Logger
 	events   *notify.Queue[executor.Event] // nil without an OnEvent function
 	delivery sync.WaitGroup                // the goroutine that delivers events
-	initial  initialState
-	timing   timing.Timing // never changes
+	timing   timing.Timing                 // never changes
+	ids      tabIDs                        // never changes
+	storageState
+	selection selection
 
 	mu     sync.Mutex // guards the fields below
-	active executor.TabID
-	chose  bool // the client has opened or selected a tab
-	// failedLoad is the error of the last tab that the client opened, if it was closed because its page did
-	// not load, and the client has chosen no tab since.
-	failedLoad error
-	// noticed is when the newest tab that noticeShared has seen was shared, or when the session
-	// started.
-	noticed time.Time
-	views   map[*Tab]*page.View
-	closed  bool
+	views  map[*Tab]*page.View
+	closed bool
 }
 
 var _ executor.Executor = (*Session)(nil)
 
 // New returns a session on host.
 func New(host BrowserProvider, opts executor.SessionOptions) *Session {
-	s := &Session{host: host, gate: opts.Gate, opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), noticed: time.Now(), views: make(map[*Tab]*page.View), timing: timing.Current()}
-	s.initial.turn = make(chan struct{}, 1)
+	s := &Session{host: host, gate: opts.Gate, opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), views: make(map[*Tab]*page.View), timing: timing.Current()}
+	s.storageState = storageState{session: s, turn: make(chan struct{}, 1)}
+	s.ids, s.selection.noticed = tabIDs{host, opts.Browser}, time.Now()
 	if s.gate == nil {
 		s.gate = executor.GateFunc(denyAll)
 	}
@@ -148,12 +143,8 @@ func (s *Session) Status(ctx context.Context) executor.Status {
 		s.noticeShared(ctx, b)
 		s.reportDownloads(ctx)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if b := s.host.Current(); b != nil {
-		if t := s.find(b, s.active); t != nil {
-			st.ActiveTabID = s.active
-		}
+	if b, active := s.host.Current(), s.selection.tab(); b != nil && s.ids.find(b, active) != nil {
+		st.ActiveTabID = active
 	}
 	return st
 }
@@ -169,7 +160,7 @@ func (s *Session) Close() error {
 	views := slices.Collect(maps.Values(s.views))
 	if s.opts.Record {
 		for t := range s.views {
-			t.Page.StopRecording()
+			t.Page.Recording.Stop()
 		}
 	}
 	s.mu.Unlock()
@@ -227,21 +218,6 @@ func (s *Session) alive() error {
 	return nil
 }
 
-// CanRead reports whether the session's gate allows a frame of a tab to be read.
-func (s *Session) CanRead(ctx context.Context, t *Tab, frame string) bool {
-	return s.view(t).CanRead(ctx, frame)
-}
-
-// MayDownload returns nil if the session's gate allows a frame of a tab to start a download of url.
-func (s *Session) MayDownload(ctx context.Context, t *Tab, frame, url string) error {
-	return s.view(t).CheckDownload(ctx, frame, url)
-}
-
-// MayDownloadURL returns nil if the session's gate allows a page that is not a tab to download url.
-func (s *Session) MayDownloadURL(ctx context.Context, url string) error {
-	return s.gate.Check(ctx, executor.Access{Op: executor.OpDownload, Origin: executor.OriginInternal, Destination: url})
-}
-
 // Emit queues an event of a tab for the session's client, if the session may see the tab. For a
 // dialog, frame is the frame that opened it.
 func (s *Session) Emit(ev executor.Event, t *Tab, frame string) {
@@ -252,7 +228,7 @@ func (s *Session) Emit(ev executor.Event, t *Tab, frame string) {
 	if b == nil {
 		return
 	}
-	ev.Tab = s.id(b, t)
+	ev.Tab = s.ids.of(b, t)
 	switch ev.Kind {
 	case executor.EventTabClosed, executor.EventTabCrashed:
 	default:

@@ -144,7 +144,7 @@ func TestClosedSession(t *testing.T) {
 	h := newHost(t)
 	tab := h.adopt(t, "https://a.test/")
 	s := h.open(t, executor.SessionOptions{})
-	id := s.id(h.browser, tab)
+	id := s.ids.of(h.browser, tab)
 	for range 2 {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)

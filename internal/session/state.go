@@ -22,9 +22,18 @@ type CookieJar interface {
 	AddCookies(ctx context.Context, cookies []statefile.Cookie) error
 }
 
+// A storageState saves and loads the storage state of a browser for a session. It records into which
+// browser SessionOptions.State was loaded.
+type storageState struct {
+	session *Session
+	turn    chan struct{}   // holds a value while a call uses the fields below
+	loaded  BrowserInstance // the last browser into which the state was loaded
+	ignored bool            // whether the log reports that a browser does not allow it
+}
+
 // jar returns the cookies of a browser whose storage state may be saved and loaded, or nil.
-func (s *Session) jar(b BrowserInstance) CookieJar {
-	if s.host.AttachesToRunning() {
+func (st *storageState) jar(b BrowserInstance) CookieJar {
+	if st.session.host.AttachesToRunning() {
 		return nil
 	}
 	jar, _ := b.(CookieJar)
@@ -36,33 +45,33 @@ type acquirer func(context.Context) (BrowserInstance, error)
 
 // withState calls use with the directory of state files and a browser whose storage state may be
 // saved there.
-func (s *Session) withState(ctx context.Context, op, name string, acquire acquirer, use func(context.Context, BrowserInstance, CookieJar, *statefile.Dir, *executor.StateResult) error) (*executor.StateResult, error) {
+func (st *storageState) withState(ctx context.Context, op, name string, acquire acquirer, use func(context.Context, BrowserInstance, CookieJar, *statefile.Dir, *executor.StateResult) error) (*executor.StateResult, error) {
 	run := func() (*executor.StateResult, error) {
 		file, err := statefile.FileName(name)
 		if err != nil {
 			return nil, err
 		}
-		dir, err := statefile.Open(s.opts.StateDir)
+		dir, err := statefile.Open(st.session.opts.StateDir)
 		if err != nil {
 			return nil, err
 		}
 		defer dir.Close()
-		if err := s.checkStateAccess(ctx, ""); err != nil {
+		if err := st.checkStateAccess(ctx, ""); err != nil {
 			return nil, err
 		}
 		b, err := acquire(ctx)
 		if err != nil {
 			return nil, err
 		}
-		jar := s.jar(b)
+		jar := st.jar(b)
 		if jar == nil {
-			if s.host.Kind() != executor.BackendExtension {
+			if st.session.host.Kind() != executor.BackendExtension {
 				return nil, executor.Errorf(executor.ErrPolicyDenied, "Ask the user to start chrome-mcp without that browser.", "storage state is not available in a browser that chrome-mcp did not start")
 			}
 			return nil, executor.Errorf(executor.ErrPolicyDenied, "Without the extension, or with ManagerOptions.Prefer cdp, chrome-mcp starts a browser in which it is available.",
 				"storage state is not available in the user's Chrome")
 		}
-		ctx, cancel := context.WithTimeout(ctx, s.timing.StorageState)
+		ctx, cancel := context.WithTimeout(ctx, st.session.timing.StorageState)
 		defer cancel()
 		res := &executor.StateResult{File: file, Origins: []string{}}
 		return res, use(ctx, b, jar, dir, res)
@@ -75,10 +84,10 @@ func (s *Session) withState(ctx context.Context, op, name string, acquire acquir
 }
 
 // SaveState writes a state file.
-func (s *Session) SaveState(ctx context.Context, name string) (*executor.StateResult, error) {
-	return s.withState(ctx, "save state", name, s.browser, func(ctx context.Context, b BrowserInstance, jar CookieJar, dir *statefile.Dir, res *executor.StateResult) error {
+func (st *storageState) SaveState(ctx context.Context, name string) (*executor.StateResult, error) {
+	return st.withState(ctx, "save state", name, st.session.browser, func(ctx context.Context, b BrowserInstance, jar CookieJar, dir *statefile.Dir, res *executor.StateResult) error {
 		var state statefile.State
-		if err := s.collectLocalStorage(ctx, b, &state, res); err != nil {
+		if err := st.collectLocalStorage(ctx, b, &state, res); err != nil {
 			return err
 		}
 		cookies, err := jar.AllCookies(ctx)
@@ -86,7 +95,7 @@ func (s *Session) SaveState(ctx context.Context, name string) (*executor.StateRe
 			return err
 		}
 		for _, c := range cookies {
-			if s.isCookieAllowed(ctx, c, res.Origins) {
+			if st.isCookieAllowed(ctx, c, res.Origins) {
 				state.Cookies = append(state.Cookies, c)
 			} else {
 				res.DeniedCookies++
@@ -98,13 +107,13 @@ func (s *Session) SaveState(ctx context.Context, name string) (*executor.StateRe
 }
 
 // collectLocalStorage adds the local storage of the session's tabs to state.
-func (s *Session) collectLocalStorage(ctx context.Context, b BrowserInstance, state *statefile.State, res *executor.StateResult) error {
+func (st *storageState) collectLocalStorage(ctx context.Context, b BrowserInstance, state *statefile.State, res *executor.StateResult) error {
 	denied := map[string]bool{}
 	for _, t := range b.Tabs() {
-		if t.Owner() != s {
+		if t.Owner() != st.session {
 			continue
 		}
-		storage, err := onTab(ctx, &tabPage{s, s.id(b, t)}, "", 0, func(v *page.View) (*sitedata.OriginStorage, error) { return v.LocalStorage(ctx) })
+		storage, err := onTab(ctx, &tabPage{st.session, st.session.ids.of(b, t)}, "", 0, func(v *page.View) (*sitedata.OriginStorage, error) { return v.LocalStorage(ctx) })
 		switch code := executor.CodeOf(err); {
 		case code == executor.ErrPolicyDenied:
 			denied[t.Page.URL()] = true
@@ -124,58 +133,51 @@ func (s *Session) collectLocalStorage(ctx context.Context, b BrowserInstance, st
 }
 
 // LoadState restores the contents of a state file.
-func (s *Session) LoadState(ctx context.Context, name string) (*executor.StateResult, error) {
-	return s.loadState(ctx, name, s.browser)
-}
-
-// An initialState records into which browser SessionOptions.State was loaded.
-type initialState struct {
-	turn    chan struct{}   // holds a value while a call uses the fields below
-	browser BrowserInstance // the last browser into which the state was loaded
-	ignored bool            // whether the log reports that a browser does not allow it
+func (st *storageState) LoadState(ctx context.Context, name string) (*executor.StateResult, error) {
+	return st.loadState(ctx, name, st.session.browser)
 }
 
 // loadInitialState loads SessionOptions.State into b, unless that has been done. Concurrent calls
 // wait for it.
-func (s *Session) loadInitialState(ctx context.Context, b BrowserInstance) error {
+func (st *storageState) loadInitialState(ctx context.Context, b BrowserInstance) error {
 	select {
-	case s.initial.turn <- struct{}{}:
-		defer func() { <-s.initial.turn }()
+	case st.turn <- struct{}{}:
+		defer func() { <-st.turn }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	switch {
-	case s.jar(b) == nil:
-		if !s.initial.ignored {
-			s.log.Warn("storage state not loaded: it is not available in the user's Chrome", "state", s.opts.State)
+	case st.jar(b) == nil:
+		if !st.ignored {
+			st.session.log.Warn("storage state not loaded: it is not available in the user's Chrome", "state", st.session.opts.State)
 		}
-		s.initial.ignored = true
+		st.ignored = true
 		return nil
-	case s.initial.browser == b:
+	case st.loaded == b:
 		return nil
-	case s.initial.browser != nil && continues(b):
-		s.initial.browser = b
+	case st.loaded != nil && continues(b):
+		st.loaded = b
 		return nil // the state was loaded earlier, and pages may have changed it
 	}
-	res, err := s.loadState(ctx, s.opts.State, func(context.Context) (BrowserInstance, error) { return b, nil })
+	res, err := st.loadState(ctx, st.session.opts.State, func(context.Context) (BrowserInstance, error) { return b, nil })
 	if err != nil {
 		return err
 	}
-	s.initial.browser = b
-	s.log.Info("storage state loaded", "file", res.File, "cookies", res.Cookies, "items", res.Items,
+	st.loaded = b
+	st.session.log.Info("storage state loaded", "file", res.File, "cookies", res.Cookies, "items", res.Items,
 		"denied_cookies", res.DeniedCookies, "denied_origins", res.DeniedOrigins, "invalid_cookies", res.InvalidCookies)
 	return nil
 }
 
-func (s *Session) loadState(ctx context.Context, name string, acquire acquirer) (*executor.StateResult, error) {
-	return s.withState(ctx, "load state", name, acquire, func(ctx context.Context, b BrowserInstance, jar CookieJar, dir *statefile.Dir, res *executor.StateResult) error {
+func (st *storageState) loadState(ctx context.Context, name string, acquire acquirer) (*executor.StateResult, error) {
+	return st.withState(ctx, "load state", name, acquire, func(ctx context.Context, b BrowserInstance, jar CookieJar, dir *statefile.Dir, res *executor.StateResult) error {
 		state, err := dir.Load(name)
 		if err != nil {
 			return err
 		}
 		var origins []statefile.Origin
 		for _, o := range state.Origins {
-			if s.checkStateAccess(ctx, o.Origin+"/") != nil {
+			if st.checkStateAccess(ctx, o.Origin+"/") != nil {
 				res.DeniedOrigins++
 				continue
 			}
@@ -186,7 +188,7 @@ func (s *Session) loadState(ctx context.Context, name string, acquire acquirer) 
 		var cookies []statefile.Cookie
 		for _, c := range state.Cookies {
 			switch {
-			case !s.isCookieAllowed(ctx, c, res.Origins):
+			case !st.isCookieAllowed(ctx, c, res.Origins):
 				res.DeniedCookies++
 			case !isAcceptedCookie(c):
 				res.InvalidCookies++
@@ -195,7 +197,7 @@ func (s *Session) loadState(ctx context.Context, name string, acquire acquirer) 
 			}
 		}
 		res.Cookies = len(cookies)
-		if err := s.restoreLocalStorage(ctx, b, origins); err != nil {
+		if err := st.restoreLocalStorage(ctx, b, origins); err != nil {
 			return err
 		}
 		return jar.AddCookies(ctx, cookies)
@@ -204,17 +206,17 @@ func (s *Session) loadState(ctx context.Context, name string, acquire acquirer) 
 
 // restoreLocalStorage sets items in the local storage of origins. It uses a separate tab, which
 // shows the origins one after another without requests to their servers.
-func (s *Session) restoreLocalStorage(ctx context.Context, b BrowserInstance, origins []statefile.Origin) error {
+func (st *storageState) restoreLocalStorage(ctx context.Context, b BrowserInstance, origins []statefile.Origin) error {
 	if len(origins) == 0 {
 		return nil
 	}
-	t, err := b.NewTab(ctx, s)
+	t, err := b.NewTab(ctx, st.session)
 	if err != nil {
 		return err
 	}
-	defer closeUnused(ctx, b, t, s.timing.CloseTabs, s.log)
+	defer closeUnused(ctx, b, t, st.session.timing.CloseTabs, st.session.log)
 	for _, o := range origins {
-		if err := s.restoreOrigin(ctx, t, sitedata.OriginStorage{Origin: o.Origin, Items: o.Items}); err != nil {
+		if err := st.restoreOrigin(ctx, t, sitedata.OriginStorage{Origin: o.Origin, Items: o.Items}); err != nil {
 			return err
 		}
 	}
@@ -222,35 +224,35 @@ func (s *Session) restoreLocalStorage(ctx context.Context, b BrowserInstance, or
 }
 
 // restoreOrigin sets items in the local storage of an origin, in a tab of the session.
-func (s *Session) restoreOrigin(ctx context.Context, t *Tab, storage sitedata.OriginStorage) error {
+func (st *storageState) restoreOrigin(ctx context.Context, t *Tab, storage sitedata.OriginStorage) error {
 	release, err := t.Page.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	v := s.view(t)
+	v := st.session.view(t)
 	return v.AsClientError(ctx, v.RestoreLocalStorage(ctx, storage))
 }
 
 // checkStateAccess checks with the gate whether the state of a site may be saved or restored. An
 // empty site checks whether storage state may be used at all.
-func (s *Session) checkStateAccess(ctx context.Context, site string) error {
-	return s.gate.Check(ctx, executor.Access{Op: executor.OpState, Origin: executor.OriginInternal, OpenedBySession: true, Destination: site})
+func (st *storageState) checkStateAccess(ctx context.Context, site string) error {
+	return st.session.gate.Check(ctx, executor.Access{Op: executor.OpState, Origin: executor.OriginInternal, OpenedBySession: true, Destination: site})
 }
 
 // isCookieAllowed checks with the gate whether a cookie's domain is allowed. Cookies have no port,
 // so a cookie of the same host as an allowed origin is allowed.
-func (s *Session) isCookieAllowed(ctx context.Context, c statefile.Cookie, allowed []string) bool {
+func (st *storageState) isCookieAllowed(ctx context.Context, c statefile.Cookie, allowed []string) bool {
 	domain := strings.TrimPrefix(c.Domain, ".")
 	for _, origin := range allowed {
 		if u, err := url.Parse(origin); err == nil && u.Hostname() == strings.Trim(domain, "[]") {
 			return true
 		}
 	}
-	if s.checkStateAccess(ctx, "https://"+domain+"/") == nil {
+	if st.checkStateAccess(ctx, "https://"+domain+"/") == nil {
 		return true
 	}
-	return !c.Secure && s.checkStateAccess(ctx, "http://"+domain+"/") == nil
+	return !c.Secure && st.checkStateAccess(ctx, "http://"+domain+"/") == nil
 }
 
 // isAcceptedCookie reports whether a browser accepts a cookie of a file.

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -51,29 +50,6 @@ func (t *Tab) Owner() *Session { return t.owner.Load() }
 // SetOwner sets the session that opened the tab.
 func (t *Tab) SetOwner(s *Session) { t.owner.Store(s) }
 
-// prefix returns the part of the session's tab ids that names the backend.
-func (s *Session) prefix() string {
-	if s.host.Kind() == executor.BackendExtension {
-		return "ext"
-	}
-	return "cdp"
-}
-
-// id returns the id of a tab of the running browser b.
-func (s *Session) id(b BrowserInstance, t *Tab) executor.TabID {
-	return executor.NewTabID(s.prefix(), cmp.Or(t.InstanceID, b.ID()), t.Raw).In(s.opts.Browser)
-}
-
-// find returns the tab of b with the given id, or nil.
-func (s *Session) find(b BrowserInstance, id executor.TabID) *Tab {
-	for _, t := range b.Tabs() {
-		if s.id(b, t) == id {
-			return t
-		}
-	}
-	return nil
-}
-
 // tab returns the tab with the given id, or the active tab if id is empty.
 func (s *Session) tab(ctx context.Context, b BrowserInstance, id executor.TabID) (*Tab, error) {
 	if id == "" {
@@ -83,10 +59,10 @@ func (s *Session) tab(ctx context.Context, b BrowserInstance, id executor.TabID)
 	if err != nil {
 		return nil, err
 	}
-	if prefix != s.prefix() || id.Browser() != s.opts.Browser || !b.HasInstance(run) {
+	if prefix != s.ids.prefix() || id.Browser() != s.opts.Browser || !b.HasInstance(run) {
 		return nil, executor.Errorf(executor.ErrStaleTab, "Take a tab id from Executor.Tabs.", "tab %s belongs to another or an earlier browser instance", id)
 	}
-	if t := s.find(b, id); t != nil {
+	if t := s.ids.find(b, id); t != nil {
 		return t, nil
 	}
 	if why := whyUnshared(b, id); why != nil {
@@ -95,50 +71,15 @@ func (s *Session) tab(ctx context.Context, b BrowserInstance, id executor.TabID)
 	return nil, executor.Errorf(executor.ErrTabNotFound, "Take a tab id from Executor.Tabs.", "tab %s not found; %s", id, describeTabs(s.list(ctx, b)))
 }
 
-// noticeShared handles the tabs that the user has shared manually since its last call. If a tab is
-// active that the client neither opened nor selected, the newest shared tab becomes active, because
-// it is the tab that the user refers to. Each shared tab is reported to the client, except for the
-// newest while no tab is active. noticeShared also reports the elements that the user has sent.
+// noticeShared handles the tabs that the user has shared manually since its last call: it reports
+// those of selection.noticeShared, and the elements that the user has sent.
 func (s *Session) noticeShared(ctx context.Context, b BrowserInstance) {
 	s.noticeSent(ctx, b)
-	s.mu.Lock()
-	var fresh []*Tab
-	for _, t := range b.Tabs() {
-		if t.Owner() == nil && t.SharedByUserAt.After(s.noticed) {
-			fresh = append(fresh, t)
-		}
-	}
-	if len(fresh) == 0 {
-		s.mu.Unlock()
-		return
-	}
-	slices.SortStableFunc(fresh, func(a, b *Tab) int { return a.SharedByUserAt.Compare(b.SharedByUserAt) })
-	newest := fresh[len(fresh)-1]
-	s.noticed = newest.SharedByUserAt
-	if !s.chose && s.opts.Browser == "" { // otherwise the active tab may be in another browser
-		switch before := s.find(b, s.active); before {
-		case nil:
-			s.active = "" // soleTab decides
-			fresh = fresh[:len(fresh)-1]
-		case newest:
-			fresh = fresh[:len(fresh)-1]
-		default:
-			s.active = s.id(b, newest)
-		}
-	}
-	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, s.timing.SharedTitles)
 	defer cancel()
-	for _, t := range fresh {
+	for _, t := range s.selection.noticeShared(b, s.ids) {
 		executor.SharedTab{Tab: s.describe(ctx, b, t)}.Report(ctx)
 	}
-}
-
-// choose makes a tab active that the client has opened or selected.
-func (s *Session) choose(b BrowserInstance, t *Tab) {
-	s.mu.Lock()
-	s.active, s.chose, s.failedLoad = s.id(b, t), true, nil
-	s.mu.Unlock()
 }
 
 // activeTab returns the tab that the client opened or selected last. Before that, it returns the
@@ -146,19 +87,13 @@ func (s *Session) choose(b BrowserInstance, t *Tab) {
 // shared later.
 func (s *Session) activeTab(ctx context.Context, b BrowserInstance) (*Tab, error) {
 	s.noticeShared(ctx, b)
-	s.mu.Lock()
-	active := s.active
-	s.mu.Unlock()
-	if t := s.find(b, active); t != nil {
+	active := s.selection.tab()
+	if t := s.ids.find(b, active); t != nil {
 		return t, nil
 	}
 	t, err := s.soleTab(ctx, b, active)
 	if err == nil {
-		s.mu.Lock()
-		if s.active == active { // no other call has selected a tab in the meantime
-			s.active = s.id(b, t)
-		}
-		s.mu.Unlock()
+		s.selection.replace(active, s.ids.of(b, t))
 	}
 	return t, err
 }
@@ -167,9 +102,7 @@ func (s *Session) activeTab(ctx context.Context, b BrowserInstance) (*Tab, error
 // client's tabs and, until the client has chosen a tab, tabs without an owner. If the tab that the
 // client chose is closed, its calls must not go to a tab of the user.
 func (s *Session) candidates(b BrowserInstance) []*Tab {
-	s.mu.Lock()
-	chose := s.chose
-	s.mu.Unlock()
+	chose := s.selection.isChosen()
 	var list []*Tab
 	for _, t := range b.Tabs() {
 		if owner := t.Owner(); owner == s || owner == nil && !chose {
@@ -204,20 +137,12 @@ func (s *Session) soleTab(ctx context.Context, b BrowserInstance, active executo
 			"no tab is shared with this agent: another agent drives the shared tabs")
 	case s.host.Kind() == executor.BackendExtension:
 		return nil, executor.Errorf(executor.ErrTabNotFound,
-			hintOpenTab+" Or ask the user to share one with the chrome-mcp button in Chrome's toolbar.", "no tab is shared%s%s", s.inBrowser(), s.whyClosed())
+			hintOpenTab+" Or ask the user to share one with the chrome-mcp button in Chrome's toolbar.", "no tab is shared%s%s", s.ids.inBrowser(), s.selection.whyClosed())
 	case isFromEarlierInstance(b, active):
 		return nil, executor.Errorf(executor.ErrTabNotFound, hintOpenTab,
 			"the browser exited with its tabs and was restarted; no tab is open")
 	}
-	return nil, executor.Errorf(executor.ErrTabNotFound, hintOpenTab, "no tab is open%s%s", s.inBrowser(), s.whyClosed())
-}
-
-// inBrowser returns the end of a message about the browser if it has a name.
-func (s *Session) inBrowser() string {
-	if s.opts.Browser == "" {
-		return ""
-	}
-	return " in browser " + s.opts.Browser
+	return nil, executor.Errorf(executor.ErrTabNotFound, hintOpenTab, "no tab is open%s%s", s.ids.inBrowser(), s.selection.whyClosed())
 }
 
 // whyUnshared returns why a tab is no longer shared, or nil if that is unknown.
@@ -279,7 +204,7 @@ func (s *Session) view(t *Tab) *page.View {
 	}
 	var id executor.TabID
 	if b := s.host.Current(); b != nil {
-		id = s.id(b, t)
+		id = s.ids.of(b, t)
 		open := b.Tabs()
 		for old := range s.views { // remove views of closed tabs
 			if !slices.Contains(open, old) {
@@ -302,7 +227,7 @@ func (s *Session) view(t *Tab) *page.View {
 	})
 	s.views[t] = v
 	if s.opts.Record && !s.closed {
-		t.Page.Record()
+		t.Page.Recording.Start()
 	}
 	return v
 }
@@ -361,7 +286,7 @@ func (s *Session) openedBy(ctx context.Context, t *Tab, start time.Time, want in
 // inferOpener reports whether o, which has no opener, was opened by the browser for t's page. If
 // so, it assigns o to t's session.
 func inferOpener(ctx context.Context, t, o *Tab) bool {
-	if o == t || o.Opener != nil || o.Owner() != nil || !t.Page.OpenedWithoutOpener(ctx, o.Page) {
+	if o == t || o.Opener != nil || o.Owner() != nil || !t.Page.Popups.OpenedWithoutOpener(ctx, o.Page) {
 		return false
 	}
 	o.SetOwner(t.Owner())
@@ -370,10 +295,8 @@ func inferOpener(ctx context.Context, t, o *Tab) bool {
 
 // describe returns the description of a tab that the gate allows.
 func (s *Session) describe(ctx context.Context, b BrowserInstance, t *Tab) executor.Tab {
-	info := executor.Tab{ID: s.id(b, t), Index: slices.Index(b.Tabs(), t), Browser: s.opts.Browser}
-	s.mu.Lock()
-	info.Active = info.ID == s.active
-	s.mu.Unlock()
+	info := executor.Tab{ID: s.ids.of(b, t), Index: slices.Index(b.Tabs(), t), Browser: s.opts.Browser}
+	info.Active = info.ID == s.selection.tab()
 	url, title, _, err := s.view(t).Info(ctx)
 	if err != nil {
 		info.URL = executor.DeniedURL
@@ -431,7 +354,7 @@ func (s *Session) SelectTab(ctx context.Context, id executor.TabID) (*executor.T
 	if _, _, _, err := s.view(t).Info(ctx); err != nil {
 		return nil, executor.Wrap("select tab", id, asExecutorError(err))
 	}
-	s.choose(b, t)
+	s.selection.choose(s.ids.of(b, t))
 	info := s.describe(ctx, b, t)
 	return &info, nil
 }
@@ -475,5 +398,5 @@ func (s *Session) closeTab(ctx context.Context, id executor.TabID) (*executor.Cl
 	if err != nil {
 		return nil, err
 	}
-	return &executor.ClosedTab{Tab: s.id(b, t), Closed: !released, Released: released}, nil
+	return &executor.ClosedTab{Tab: s.ids.of(b, t), Closed: !released, Released: released}, nil
 }

@@ -129,7 +129,7 @@ func TestActiveTab(t *testing.T) {
 		switch {
 		case want == "" && executor.CodeOf(err) != executor.ErrTabNotFound:
 			t.Errorf("got %v, %v, want ErrTabNotFound", tab, err)
-		case want != "" && (err != nil || s.id(h.browser, tab) != want):
+		case want != "" && (err != nil || s.ids.of(h.browser, tab) != want):
 			t.Errorf("got %v, %v, want %s", tab, err, want)
 		}
 	}
@@ -166,7 +166,7 @@ func TestActiveTab(t *testing.T) {
 			t.Errorf("the list has %+v", tab)
 		}
 	}
-	if list[0].URL != "https://a.test/" || list[0].Title != "Title" || list[0].ID != s.id(h.browser, adopted) {
+	if list[0].URL != "https://a.test/" || list[0].Title != "Title" || list[0].ID != s.ids.of(h.browser, adopted) {
 		t.Errorf("the list has %+v", list[0])
 	}
 	if closed, err := pagetest.Of(s, second).Close(ctx); err != nil || *closed != (executor.ClosedTab{Tab: second, Closed: true}) {
@@ -208,14 +208,14 @@ func TestSharedTab(t *testing.T) {
 			t.Errorf("reported %v, want %d", reported, reports)
 		}
 		list, err := s.Tabs(ctx)
-		if err != nil || !slices.ContainsFunc(list, func(x executor.Tab) bool { return x.Active && x.ID == s.id(h.browser, want) }) {
+		if err != nil || !slices.ContainsFunc(list, func(x executor.Tab) bool { return x.Active && x.ID == s.ids.of(h.browser, want) }) {
 			t.Errorf("the list has %+v, %v", list, err)
 		}
 	}
 	wantReported := func(tab *Tab, active bool) {
 		t.Helper()
 		last := reported[len(reported)-1].Tab
-		if last.ID != s.id(h.browser, tab) || last.Title != "Title" || last.Active != active {
+		if last.ID != s.ids.of(h.browser, tab) || last.Title != "Title" || last.Active != active {
 			t.Errorf("reported %+v, want %s, active: %t", last, tab.Raw, active)
 		}
 	}
@@ -235,7 +235,7 @@ func TestSharedTab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened := s.find(h.browser, own.ID)
+	opened := s.ids.find(h.browser, own.ID)
 	wantActive(opened, 1)
 	third := share(6, now.AddDate(0, 0, 2))
 	if st := s.Status(ctx); st.ActiveTabID != own.ID {
@@ -244,7 +244,7 @@ func TestSharedTab(t *testing.T) {
 	wantActive(opened, 2)
 	wantReported(third, false)
 	fourth := share(7, now.AddDate(0, 0, 3))
-	if _, err := s.SelectTab(ctx, s.id(h.browser, third)); err != nil { // also reports the fourth tab
+	if _, err := s.SelectTab(ctx, s.ids.of(h.browser, third)); err != nil { // also reports the fourth tab
 		t.Fatal(err)
 	}
 	wantReported(fourth, false)
@@ -316,10 +316,10 @@ func TestSharedTabAtOpening(t *testing.T) {
 	if err != nil || !own.Active {
 		t.Fatalf("got %+v, %v", own, err)
 	}
-	if tab, err := s.activeTab(ctx, h.browser); err != nil || s.id(h.browser, tab) != own.ID {
+	if tab, err := s.activeTab(ctx, h.browser); err != nil || s.ids.of(h.browser, tab) != own.ID {
 		t.Errorf("a call uses %v, %v, want the tab that was opened", tab, err)
 	}
-	if len(reported) != 1 || reported[0].Tab.ID != s.id(h.browser, shared) || reported[0].Tab.Active {
+	if len(reported) != 1 || reported[0].Tab.ID != s.ids.of(h.browser, shared) || reported[0].Tab.Active {
 		t.Errorf("reported %+v, want the shared tab", reported)
 	}
 }
@@ -335,8 +335,8 @@ func TestDeniedTab(t *testing.T) {
 	if _, err := pagetest.Of(s, "cdp:run:t1").Close(t.Context()); executor.CodeOf(err) != executor.ErrPolicyDenied {
 		t.Errorf("close: %v, want ErrPolicyDenied", err)
 	}
-	if len(h.browser.closing) != 0 || s.activeID() != "" {
-		t.Errorf("%d closed, %q is active", len(h.browser.closing), s.activeID())
+	if len(h.browser.closing) != 0 || s.selection.tab() != "" {
+		t.Errorf("%d closed, %q is active", len(h.browser.closing), s.selection.tab())
 	}
 }
 
@@ -403,12 +403,12 @@ func TestOpenedBy(t *testing.T) {
 func TestBrowserEnded(t *testing.T) {
 	h := newHost(t)
 	s := h.open(t, executor.SessionOptions{})
-	s.active = "cdp:earlier:t1"
+	s.selection.active = "cdp:earlier:t1"
 	_, err := pagetest.Of(s, "").Text(t.Context(), nil)
 	if executor.CodeOf(err) != executor.ErrTabNotFound || !strings.Contains(err.Error(), "the browser exited") {
 		t.Errorf("got %v", err)
 	}
-	s.active = ""
+	s.selection.active = ""
 	if _, err := pagetest.Of(s, "").Text(t.Context(), nil); executor.CodeOf(err) != executor.ErrTabNotFound || strings.Contains(err.Error(), "exited") {
 		t.Errorf("with no tab before: %v", err)
 	}

@@ -1,4 +1,4 @@
-package page
+package logflood
 
 import (
 	"testing"
@@ -7,8 +7,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
-func TestLogFlood(t *testing.T) {
-	var f logFlood
+func TestFlood(t *testing.T) {
+	var f flood
 	now, end := time.Now(), timing.Current().LogFloodEnd
 	want := func(what string, n int, throttle bool) {
 		t.Helper()
@@ -21,6 +21,6 @@ func TestLogFlood(t *testing.T) {
 	want("a few messages after a pause", floodLosses-1, false)
 	want("one more", 1, true)
 	want("during the throttling", floodLosses, false)
-	f = logFlood{}
+	f = flood{}
 	want("a new flood", floodLosses, true)
 }

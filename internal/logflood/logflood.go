@@ -1,11 +1,15 @@
-package page
+// Package logflood throttles the pages of a tab that log in a loop.
+package logflood
 
 import (
 	"context"
 	"sync"
 	"time"
 
+	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/emulate"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
 // The browser sends the log messages of all pages in one stream, in order with the replies to
@@ -20,9 +24,9 @@ const (
 	floodThrottling = 20
 )
 
-// A logFlood tracks the log messages of a CDP session that were dropped because of the limits of
+// A flood tracks the log messages of a CDP session that were dropped because of the limits of
 // package cdpconn.
-type logFlood struct {
+type flood struct {
 	lost      int       // messages in the current flood
 	at        time.Time // of the last lost message
 	throttled bool
@@ -30,7 +34,7 @@ type logFlood struct {
 
 // add counts n lost messages. It reports whether the target must be throttled now. A flood has
 // ended when no message was lost for end.
-func (f *logFlood) add(n int, now time.Time, end time.Duration) bool {
+func (f *flood) add(n int, now time.Time, end time.Duration) bool {
 	if now.Sub(f.at) > end {
 		f.lost = 0
 	}
@@ -43,24 +47,33 @@ func (f *logFlood) add(n int, now time.Time, end time.Duration) bool {
 	return true
 }
 
-// logFloods are the floods of a tab's CDP sessions. The zero value has none. It is safe for
-// concurrent use.
-type logFloods struct {
+// Floods are the floods of a tab's CDP sessions. They are safe for concurrent use.
+type Floods struct {
+	tab       executor.TabID
+	tree      *frames.Tree
+	emulation *emulate.Emulator
+	wg        sync.WaitGroup
+
 	mu sync.Mutex // guards the field below, and the floods
-	of map[*cdpconn.Session]*logFlood
+	of map[*cdpconn.Session]*flood
 }
+
+// New returns the floods of the tab with an id, which has none.
+func New(tab executor.TabID, tree *frames.Tree, emulation *emulate.Emulator) *Floods {
+	return &Floods{tab: tab, tree: tree, emulation: emulation, of: make(map[*cdpconn.Session]*flood)}
+}
+
+// Wait waits until no page is throttled, which happens after the CDP sessions of the tab have ended.
+func (l *Floods) Wait() { l.wg.Wait() }
 
 // add counts n lost messages of a session. It returns the session's flood if the target must be
 // throttled now, and nil otherwise.
-func (l *logFloods) add(s *cdpconn.Session, n int, end time.Duration) *logFlood {
+func (l *Floods) add(s *cdpconn.Session, n int, end time.Duration) *flood {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := l.of[s]
 	if f == nil {
-		if l.of == nil {
-			l.of = make(map[*cdpconn.Session]*logFlood)
-		}
-		f = &logFlood{}
+		f = new(flood)
 		l.of[s] = f
 	}
 	if !f.add(n, time.Now(), end) {
@@ -70,46 +83,45 @@ func (l *logFloods) add(s *cdpconn.Session, n int, end time.Duration) *logFlood 
 }
 
 // left returns how long f lasts unless more messages are lost.
-func (l *logFloods) left(f *logFlood, end time.Duration) time.Duration {
+func (l *Floods) left(f *flood, end time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return end - time.Since(f.at)
 }
 
-// forget forgets the flood of a session.
-func (l *logFloods) forget(s *cdpconn.Session) {
+// Forget forgets the flood of a session.
+func (l *Floods) Forget(s *cdpconn.Session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.of, s)
 }
 
-// eventsLost handles an event that reports lost events.
-func (t *Tab) eventsLost(ev cdpconn.Event) {
-	t.recording.Lost(ev)
-	if ev.Method != "Runtime.consoleAPICalled" && ev.Method != "Runtime.exceptionThrown" || !t.ownsRendererProcess() {
+// Lost handles an event that reports lost events. The page of the tab may be throttled.
+func (l *Floods) Lost(ev cdpconn.Event) {
+	if ev.Method != "Runtime.consoleAPICalled" && ev.Method != "Runtime.exceptionThrown" {
 		return
 	}
-	if f := t.floods.add(ev.Session, ev.Lost, t.timing.LogFloodEnd); f != nil {
-		t.log.Warn("throttling a page that floods the log", "tab", t.opts.ID)
-		t.wg.Go(func() { t.throttle(ev.Session, f) })
+	if f := l.add(ev.Session, ev.Lost, l.tree.Timing().LogFloodEnd); f != nil {
+		l.tree.Log().Warn("throttling a page that floods the log", "tab", l.tab)
+		l.wg.Go(func() { l.throttle(ev.Session, f) })
 	}
 }
 
 // throttle throttles the target of s until its flood has ended.
-func (t *Tab) throttle(s *cdpconn.Session, f *logFlood) {
+func (l *Floods) throttle(s *cdpconn.Session, f *flood) {
 	setRate := func(rate float64) {
 		// This fails if the target is gone, or its script never yields.
 		_ = s.Call(context.Background(), "Emulation.setCPUThrottlingRate", map[string]any{"rate": rate}, nil)
 	}
-	for left := t.timing.LogFloodEnd; left > 0; {
+	for left := l.tree.Timing().LogFloodEnd; left > 0; {
 		setRate(floodThrottling) // again: a change of the emulation ends it
 		select {
 		case <-time.After(left):
 		case <-s.Gone():
 			return
 		}
-		left = t.floods.left(f, t.timing.LogFloodEnd)
+		left = l.left(f, l.tree.Timing().LogFloodEnd)
 	}
-	setRate(t.emulation.CPURate())
-	t.floods.forget(s)
+	setRate(l.emulation.CPURate())
+	l.Forget(s)
 }
