@@ -1,8 +1,11 @@
 package chromium
 
 import (
+	"cmp"
 	"context"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,6 +21,20 @@ func (HTTPCredentials) String() string { return "(HTTP credentials)" }
 
 // GoString returns a text without the user name and the password.
 func (c HTTPCredentials) GoString() string { return c.String() }
+
+// exactFilter returns the URL filter, in the format of Chromium's policies, that matches an origin.
+// Without the dot it would also match subdomains, and without a port all ports.
+func exactFilter(origin string) string {
+	u, err := url.Parse(origin)
+	if err != nil {
+		return origin // matches nothing
+	}
+	address := net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), defaultPorts[u.Scheme]))
+	if _, err := netip.ParseAddr(u.Hostname()); err != nil {
+		address = "." + address
+	}
+	return u.Scheme + "://" + address
+}
 
 // maxAnswered is the number of requests whose challenge was answered that an instance remembers.
 const maxAnswered = 256

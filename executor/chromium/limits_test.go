@@ -129,7 +129,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("files: %v", got)
 	}
 
-	if err := forceKill(in.proc.pid); err != nil {
+	if err := forceKill(in.proc.PID); err != nil {
 		t.Fatal(err)
 	}
 	err = <-pending

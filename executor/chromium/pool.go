@@ -18,6 +18,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
+	"github.com/chrome-mcp/chrome-mcp/internal/launch"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
@@ -82,7 +83,7 @@ type pooledBrowser struct {
 	work  sync.WaitGroup
 
 	started chan struct{} // closed when the fields below, or err, are set
-	proc    *process
+	proc    *launch.Process
 	conn    *cdpconn.Conn
 	port    *egress.Port
 	err     error
@@ -102,7 +103,7 @@ type pooledBrowser struct {
 // acquire returns a browser for an instance with the given options. It launches one if all browsers
 // of its principal are full. The caller releases it.
 func (p *Pool) acquire(ctx context.Context, opts Options) (*pooledBrowser, error) {
-	headless, err := opts.ownHeadless()
+	headless, err := launch.Headless(opts.Headless)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +176,7 @@ func (b *pooledBrowser) run(ctx context.Context, opts Options) {
 	if b.proc != nil {
 		limit, cancel := context.WithTimeout(context.Background(), opts.timing.BrowserExit)
 		defer cancel()
-		err = b.proc.close(limit)
+		err = b.proc.Close(limit)
 	}
 	if b.conn != nil {
 		b.conn.Close()
@@ -201,10 +202,10 @@ func (b *pooledBrowser) start(ctx context.Context, opts Options) error {
 		return executor.Errorf(executor.ErrLaunchFailed, "Try again.", "egress proxy did not start: %w", err)
 	}
 	opts.Network, opts.Pool, opts.ProxyServer, opts.Profile = nil, nil, b.port.Addr(), ""
-	if b.proc, err = launch(ctx, opts); err != nil {
+	if b.proc, err = opts.launch(ctx); err != nil {
 		return err
 	}
-	b.conn = cdpconn.New(b.proc.transport)
+	b.conn = cdpconn.New(b.proc.Transport)
 	b.conn.BrowserSession().InOrder() // so that the reply to a command is processed in order with the events
 	b.work.Go(func() { follow(b.conn, b.handle) })
 	attach, err := autoAttach(ctx, b.conn)
@@ -341,7 +342,7 @@ func (in *instance) joinPool(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in.pooled, in.conn, in.proc, in.version = b, b.conn, b.proc, b.proc.version
+	in.pooled, in.conn, in.proc, in.version = b, b.conn, b.proc, b.proc.Version
 	if in.proxy, err = startProxy(b.port, in.opts); err != nil {
 		return err
 	}

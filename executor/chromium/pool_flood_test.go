@@ -76,7 +76,7 @@ func TestPoolEvicts(t *testing.T) {
 		t.Errorf("the other Backend: %s", got)
 	}
 	mustNavigate(t, a, site.on("127.0.0.1", "/"))
-	if running(one).proc.pid != running(two).proc.pid {
+	if running(one).proc.PID != running(two).proc.PID {
 		t.Error("the Backend continues in another process")
 	}
 }

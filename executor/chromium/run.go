@@ -15,13 +15,16 @@ import (
 
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/attach"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/child"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
+	"github.com/chrome-mcp/chrome-mcp/internal/launch"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
@@ -34,11 +37,11 @@ type instance struct {
 	browser      *Backend
 	opts         Options
 	conn         *cdpconn.Conn
-	proc         *process       // nil for an attached browser
-	pooled       *pooledBrowser // nil without a Pool; owns conn and proc
-	proxy        *egress.Proxy  // nil without a NetworkPolicy
-	resumer      *child.Process // nil for a launched browser
-	version      version
+	proc         *launch.Process // nil for an attached browser
+	pooled       *pooledBrowser  // nil without a Pool; owns conn and proc
+	proxy        *egress.Proxy   // nil without a NetworkPolicy
+	resumer      *child.Process  // nil for a launched browser
+	version      cdpconn.Version
 	remoteEgress *RemoteEgress // its port serves proxy; otherwise nil
 	replica      string        // the address that may be shown of the browserless server; otherwise empty
 	context      string        // the browser context that we use; empty means the default one
@@ -152,7 +155,7 @@ func (in *instance) connectAlone(ctx context.Context, opts Options) error {
 		}
 		opts.ProxyServer = in.proxy.Addr()
 	}
-	var t transport
+	var t chromedp.Transport
 	if opts.Browserless != nil {
 		var err error
 		if t, in.version, in.replica, err = opts.Browserless.dial(ctx, remote); err != nil {
@@ -163,26 +166,24 @@ func (in *instance) connectAlone(ctx context.Context, opts Options) error {
 		if err != nil {
 			return err
 		}
-		tr, end, err := dial(ctx, at)
+		tr, end, err := attach.Dial(ctx, at)
 		if err != nil {
 			return err
 		}
-		t, in.version = tr, end.version
-		if in.resumer, err = startResumer(end.endpoint); err != nil {
+		t, in.version = tr, end.Version
+		if in.resumer, err = startResumer(end.Endpoint); err != nil {
 			_ = tr.Close()
 			return err
 		}
 	} else {
-		unset := in.browser.opts // launch sets the defaults
-		unset.ProxyServer, unset.profile = opts.ProxyServer, opts.profile
 		if in.proxy != nil {
-			unset.certificateKey = in.proxy.CertificateKey()
+			opts.certificateKey = in.proxy.CertificateKey()
 		}
-		p, err := launch(ctx, unset)
+		p, err := opts.launch(ctx)
 		if err != nil {
 			return err
 		}
-		in.proc, t, in.version = p, p.transport, p.version
+		in.proc, t, in.version = p, p.Transport, p.Version
 	}
 	in.conn = cdpconn.New(t)
 	in.conn.BrowserSession().InOrder() // so that the reply to a command is processed in order with the events
@@ -193,8 +194,8 @@ func (in *instance) connectAlone(ctx context.Context, opts Options) error {
 	} else {
 		err = in.followAttached(ctx)
 	}
-	if err != nil && in.proc != nil && notify.IsClosed(in.proc.exited) {
-		return in.proc.failure()
+	if err != nil && in.proc != nil && notify.IsClosed(in.proc.Exited) {
+		return in.proc.Failure()
 	}
 	return err
 }
@@ -388,7 +389,7 @@ func (in *instance) release() error {
 		if in.proc != nil {
 			ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.BrowserExit)
 			defer cancel()
-			err = errors.Join(err, in.proc.close(ctx))
+			err = errors.Join(err, in.proc.Close(ctx))
 		}
 		if in.conn != nil {
 			in.conn.Close()

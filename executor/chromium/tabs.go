@@ -9,6 +9,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/launch"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
@@ -29,7 +30,7 @@ func (in *instance) NewTab(ctx context.Context, owner *session.Session) (*sessio
 	if in.ownWindows() {
 		// Chromium does not draw a tab at full speed while another tab covers it. In its own window
 		// it does.
-		params["newWindow"], params["width"], params["height"] = true, in.opts.Width, in.opts.Height+windowFrame
+		params["newWindow"], params["width"], params["height"] = true, in.opts.Width, in.opts.Height+launch.WindowFrame
 	} else {
 		params["background"] = true // we must not move the focus
 	}
@@ -83,7 +84,7 @@ func (in *instance) notifyTabOpened(t *session.Tab) {
 }
 
 // ownWindows reports whether each tab has its own window, which is the case in headless mode.
-func (in *instance) ownWindows() bool { return in.proc != nil && in.proc.headless }
+func (in *instance) ownWindows() bool { return in.proc != nil && in.proc.Headless }
 
 // awaitTab waits until the tab of a target is attached.
 func (in *instance) awaitTab(ctx context.Context, id target.ID) (*session.Tab, error) {
@@ -183,14 +184,14 @@ func (in *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Opti
 		WaitingForDebugger: waiting,
 		Own:                own,
 		NoDialogs:          own,
-		NoPrograms:         in.proc != nil && blocksPrograms,
-		NoWindow:           in.proc != nil && in.proc.headless,
+		NoPrograms:         in.proc != nil && launch.BlocksPrograms,
+		NoWindow:           in.proc != nil && in.proc.Headless,
 		ProxyError:         in.networkError,
 		RequestFilter:      in.requestFilter(),
 		Shared:             !in.ownWindows(),
 		SecretGuard:        &in.secrets,
 		SharedBrowser:      in.pooled != nil || in.proc == nil && own, // others may use an attached browser
-		UserClipboard:      in.proc == nil || !in.proc.headless,
+		UserClipboard:      in.proc == nil || !in.proc.Headless,
 		// The browser sends its response to a command in order with its events.
 		TabsKnown: func(ctx context.Context) error {
 			return in.conn.BrowserSession().Call(ctx, "Browser.getVersion", nil, nil)

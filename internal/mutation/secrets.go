@@ -153,7 +153,7 @@ var secrets = promises{
 			Test: "^TestHTTPCredentials$",
 		},
 		{
-			File: "executor/chromium/native_dialogs.go",
+			File: "executor/chromium/http_credentials.go",
 			Old:  `address = "." + address`,
 			New:  `_ = address`,
 			Test: "^TestExactFilter$",
