@@ -55,8 +55,8 @@ func TestLocalEndpoint(t *testing.T) {
 		"http://[::1]:9222": true, "http://[0:0:0:0:0:0:0:1]:9222": true, "http://[::ffff:127.0.0.1]:1": true, "auto": true,
 		"http://10.0.0.1:9222": false, "http://localhost.example:9222": false, "http://[::]:1": false, "%": false,
 	} {
-		in := &instance{opts: Options{CDPEndpoint: endpoint}}
-		if got := in.local(); got != want {
+		o := Options{CDPEndpoint: endpoint}
+		if got := o.local(); got != want {
 			t.Errorf("%s: %v, want %v", endpoint, got, want)
 		}
 	}

@@ -80,13 +80,10 @@ func (b *Backend) CloseIdle(ctx context.Context, after time.Duration) bool {
 
 // closesIdle reports whether CloseIdle may close the browser.
 func (in *instance) closesIdle() bool {
-	if in.proc == nil || !in.proc.Headless || in.pooled != nil || in.cdpClients.Load() > 0 {
+	if in.proc == nil || !in.proc.Headless || in.pooled != nil || in.clients.connected.Load() > 0 {
 		return false
 	}
-	in.mu.Lock()
-	needed := len(in.transfers) + in.undecided.count() + len(in.clientDownloads) + len(in.attaching) + in.opening
-	in.mu.Unlock()
-	return needed == 0 && !slices.ContainsFunc(in.Tabs(), func(t *session.Tab) bool {
+	return in.downloads.pending()+in.tabs.pending() == 0 && !slices.ContainsFunc(in.Tabs(), func(t *session.Tab) bool {
 		return t.Page.Busy() || t.Page.HandedOver() || t.Page.HasDialog()
 	})
 }

@@ -158,7 +158,5 @@ func TestCloseIdle(t *testing.T) {
 
 // downloading reports whether r has an unfinished download.
 func downloading(in *instance) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return len(in.transfers)+in.undecided.count() > 0
+	return in.downloads.pending() > 0
 }

@@ -134,7 +134,7 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 	if _, err := s.Navigate(ctx, srv.URL, nil); err != nil {
 		t.Fatal(err)
 	}
-	dir, err := running(b).files()
+	dir, err := running(b).Downloads()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,9 +164,9 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 		}
 	}
 	kill("#endless", func(in *instance) bool {
-		in.mu.Lock()
-		defer in.mu.Unlock()
-		return len(in.transfers) > 0 && len(filesBelow(t, dir.Path())) > 0
+		in.downloads.mu.Lock()
+		defer in.downloads.mu.Unlock()
+		return len(in.downloads.transfers) > 0 && len(filesBelow(t, dir.Path())) > 0
 	}, executor.ErrDownloadFailed, executor.ErrTargetGone) // the latter during the click
 	kill("#unanswered", func(*instance) bool { return notify.IsClosed(requested) }, executor.ErrTargetGone)
 }

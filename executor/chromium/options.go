@@ -6,8 +6,11 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -239,6 +242,20 @@ func (o *Options) endpoint() (attach.Endpoint, error) {
 		e.URL = u.String()
 	}
 	return e, nil
+}
+
+// local reports whether the browser to attach to runs on this machine.
+func (o *Options) local() bool {
+	if IsRunningName(o.CDPEndpoint) {
+		return true
+	}
+	u, err := url.Parse(o.CDPEndpoint)
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }
 
 // launch launches a browser. o must have its defaults set.

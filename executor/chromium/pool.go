@@ -271,8 +271,8 @@ func (b *pooledBrowser) handle(ev cdpconn.Event) {
 	}
 }
 
-// attached passes a page to the instance of its browser context. A page that belongs to no
-// instance is closed: its context is being disposed of, or is the default one, which we do not use.
+// attached passes a page to the instance of its browser context. A page that belongs to no instance
+// is closed: its context is being disposed of, or is the default one, which we do not use.
 func (b *pooledBrowser) attached(s *cdpconn.Session, e target.EventAttachedToTarget) {
 	b.mu.Lock()
 	in := b.instances[string(e.TargetInfo.BrowserContextID)]
@@ -290,8 +290,8 @@ func (b *pooledBrowser) documentPaused(e fetch.EventRequestPaused) {
 	b.watchFlood()
 	id := target.ID(e.FrameID) // of the tab, if the frame is a top frame
 	for _, in := range b.all() {
-		if in.hasTarget(id) {
-			in.handlePausedDocument(e)
+		if in.tabs.has(id) {
+			in.documents.paused(e)
 			return
 		}
 	}
@@ -305,7 +305,7 @@ func (b *pooledBrowser) documentPaused(e fetch.EventRequestPaused) {
 		err := s.Call(ctx, "Target.getTargetInfo", map[string]any{"targetId": id}, &res)
 		b.mu.Lock()
 		in := b.instances[string(res.Info.BrowserContextID)]
-		if in != nil { // leavePool has not begun to wait
+		if in != nil { // disposeContext has not begun to wait
 			in.work.Add(1)
 			defer in.work.Done()
 		}
@@ -314,7 +314,7 @@ func (b *pooledBrowser) documentPaused(e fetch.EventRequestPaused) {
 		case isUnknownTarget(err), err == nil && res.Info.Type == "iframe":
 			s.Start(ctx, "Fetch.continueRequest", map[string]any{"requestId": e.RequestID})
 		case err == nil && in != nil: // a tab that is not attached yet
-			in.handlePausedDocument(e)
+			in.documents.paused(e)
 		default:
 			s.Start(ctx, "Fetch.failRequest", map[string]any{"requestId": e.RequestID, "errorReason": network.ErrorReasonBlockedByClient})
 		}
@@ -336,9 +336,9 @@ func (b *pooledBrowser) release(in *instance) {
 	b.leave()
 }
 
-// joinPool opens a browser context in a browser of the pool.
-func (in *instance) joinPool(ctx context.Context) error {
-	b, err := in.opts.Pool.acquire(ctx, in.opts)
+// join opens a browser context for an instance in a browser of the pool.
+func (p *Pool) join(ctx context.Context, in *instance) error {
+	b, err := p.acquire(ctx, in.opts)
 	if err != nil {
 		return err
 	}
@@ -346,24 +346,24 @@ func (in *instance) joinPool(ctx context.Context) error {
 	if in.proxy, err = startProxy(b.port, in.opts); err != nil {
 		return err
 	}
-	if err := in.createContext(ctx, true); err != nil {
+	if err := in.create(ctx, in.proxy); err != nil {
 		return err
 	}
 	b.mu.Lock()
 	b.instances[in.context] = in
 	b.mu.Unlock()
-	return in.watchDownloads(ctx)
+	return in.downloads.watch(ctx)
 }
 
-// leavePool disposes of the browser context, with its tabs.
-func (in *instance) leavePool() {
+// disposeContext disposes of the browser context of an instance, with its tabs.
+func (b *pooledBrowser) disposeContext(in *instance) {
 	defer in.endOnce.Do(func() { close(in.ended) })
 	if in.context == "" || in.evicted.Load() != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.DisposeContext)
 	defer cancel()
-	err := in.disposeContext(ctx, in.context)
+	err := in.browserContext.dispose(ctx, &in.work)
 	for _, t := range in.Tabs() {
 		select {
 		case <-t.Page.Gone():
@@ -371,17 +371,16 @@ func (in *instance) leavePool() {
 			err = errors.Join(err, context.Cause(ctx))
 		}
 	}
-	b := in.pooled
 	b.mu.Lock()
 	delete(b.instances, in.context)
 	shared := len(b.instances) > 0
 	b.mu.Unlock()
-	down := in.pingPool()
+	down := b.ping(in.opts.timing)
 	if down != nil && shared && in.conn.Err() == nil {
 		// The browser may respond again when it has closed the pages of this context.
 		b.retire()
 		in.dropTabs(executor.Errorf(executor.ErrTargetGone, "", "the session was closed"))
-		down = in.pingPool()
+		down = b.ping(in.opts.timing)
 	}
 	switch {
 	case in.conn.Err() != nil: // the browser has exited
@@ -394,9 +393,9 @@ func (in *instance) leavePool() {
 	}
 }
 
-// pingPool checks that the browser responds. The events before the reply have been handled then.
-func (in *instance) pingPool() error {
-	ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.DisposeContext)
+// ping checks that the browser responds. The events before the reply have been handled then.
+func (b *pooledBrowser) ping(limits timing.Timing) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limits.DisposeContext)
 	defer cancel()
-	return in.Ping(ctx)
+	return b.conn.BrowserSession().Call(ctx, "Browser.getVersion", nil, nil)
 }

@@ -61,7 +61,7 @@ func TestPoolEvicts(t *testing.T) {
 		waiting <- err
 	}()
 	await.Until(t, "the call to start", func() bool { return len(in.Tabs()) == 1 && in.Tabs()[0].Page.Busy() })
-	in.evict()
+	in.pooled.evict(in)
 	err := await.Receive(t, "the call to return", waiting)
 	wantCode(t, err, executor.ErrTargetGone)
 	if !strings.Contains(err.Error(), "did not respond") {

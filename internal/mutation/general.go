@@ -264,7 +264,7 @@ var general = []Mutation{
 	},
 	{
 		"After its network process crashed, a browser", "executor/chromium/proxy_warmup.go",
-		`	in.proxyCredentialsKnown = in.proxyCredentialsKnown && stored`, ``,
+		`	pc.known = pc.known && stored`, ``,
 		"./executor/chromium", "TestKilledHelpers",
 	},
 	{

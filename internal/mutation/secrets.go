@@ -136,7 +136,7 @@ var secrets = promises{
 	"HTTP credentials are sent only to their origin": {
 		{
 			File: "executor/chromium/http_credentials.go",
-			Old:  "c, ok := in.opts.HTTPCredentials[e.AuthChallenge.Origin]",
+			Old:  "c, ok := d.in.opts.HTTPCredentials[e.AuthChallenge.Origin]",
 			New:  "c, ok := HTTPCredentials{\"ada\", \"word\"}, true",
 			Test: "^TestAnswerChallenge$",
 		},
