@@ -1,16 +1,14 @@
 package chromium
 
 import (
-	"context"
-	"fmt"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/attach"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/profiles"
 )
 
 func TestDialRealChromium(t *testing.T) {
@@ -22,19 +20,20 @@ func TestDialRealChromium(t *testing.T) {
 	}
 	name := "localhost:" + u.Port()
 	for _, address := range []string{ws, "http://" + u.Host, "http://" + u.Host + "/", "http://" + name} {
-		tr, e, err := dial(t.Context(), endpoint{URL: address})
+		tr, e, err := attach.Dial(t.Context(), attach.Endpoint{URL: address})
 		if err != nil {
 			t.Fatalf("dial %s: %v", address, err)
 		}
-		if !strings.HasPrefix(e.version.Product, "Chrome/") {
-			t.Errorf("dial %s: product %q", address, e.version.Product)
+		if !strings.HasPrefix(e.Version.Product, "Chrome/") {
+			t.Errorf("dial %s: product %q", address, e.Version.Product)
 		}
-		var v version
-		call(t, tr, "", "Browser.getVersion", obj{}, &v)
+		if _, err := cdpconn.GetVersion(t.Context(), tr); err != nil {
+			t.Error(err)
+		}
 		if err := tr.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}
-		if !usesProfile(pid, dir) {
+		if !profiles.Uses(pid, dir) {
 			t.Fatal("detaching terminated the browser")
 		}
 	}
@@ -44,119 +43,20 @@ func TestDialRealChromium(t *testing.T) {
 		"ws://" + u.Host:                       executor.ErrLaunchFailed,
 		"ws://" + u.Host + "/devtools/page/no": executor.ErrLaunchFailed,
 	} {
-		if _, _, err := dial(t.Context(), endpoint{URL: address}); executor.CodeOf(err) != code {
+		if _, _, err := attach.Dial(t.Context(), attach.Endpoint{URL: address}); executor.CodeOf(err) != code {
 			t.Errorf("dial %s: %v, want %s", address, err, code)
 		}
 	}
 }
 
-func TestDialErrors(t *testing.T) {
-	serve := func(h http.HandlerFunc) string {
-		s := httptest.NewServer(h)
-		t.Cleanup(s.Close)
-		return s.URL
-	}
-	answer := func(code int, body string) string {
-		return serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code); fmt.Fprint(w, body) })
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	unused := l.Addr().String()
-	l.Close()
-
-	for _, c := range []struct {
-		name, address string
-		code          executor.Code
-		message       string
-	}{
-		{"no listener", "http://" + unused, executor.ErrNoBackend, "nothing listens at http://" + unused},
-		{"no listener, ws", "ws://" + unused + "/devtools/browser/x", executor.ErrNoBackend, "nothing listens at ws://" + unused},
-		{"no such host", "http://host.invalid:9222", executor.ErrNoBackend, "was not found"},
-		{"not found", answer(404, "nope"), executor.ErrLaunchFailed, "HTTP 404"},
-		{"error", answer(503, ""), executor.ErrLaunchFailed, "HTTP 503"},
-		{"html", answer(200, "<html>hello"), executor.ErrLaunchFailed, "did not answer as a browser does"},
-		{"json without WebSocket URL", answer(200, `{"Browser":"x"}`), executor.ErrLaunchFailed, "returned no webSocketDebuggerUrl"},
-		{"WebSocket URL with another scheme", answer(200, `{"webSocketDebuggerUrl":"file:///etc/passwd"}`), executor.ErrLaunchFailed, "returned no webSocketDebuggerUrl"},
-		{"endless response", answer(200, strings.Repeat(" ", maxDiscovery+1)), executor.ErrLaunchFailed, "more than"},
-		{"no websocket", answer(200, `{"webSocketDebuggerUrl":"ws://elsewhere/devtools/browser/x"}`), executor.ErrLaunchFailed, "endpoint ws://127.0.0.1"},
-		{"redirect", serve(func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound)
-		}), executor.ErrLaunchFailed, "HTTP 302"},
-		{"scheme", "ftp://x", executor.ErrBadArgs, `scheme is "ftp"`},
-		{"host and port only", "127.0.0.1:9222", executor.ErrBadArgs, "not a URL"},
-		{"no host", "http://", executor.ErrBadArgs, "not a URL"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			tr, _, err := dial(t.Context(), endpoint{URL: c.address})
-			if err == nil {
-				tr.Close()
-			}
-			if executor.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.message) {
-				t.Errorf("dial %s: %v, want %s with %q", c.address, err, c.code, c.message)
-			}
-		})
-	}
-}
-
-func TestDialErrorsOmitSecrets(t *testing.T) {
-	for _, address := range []string{
-		"ws://127.0.0.1:1/devtools/SECRET?token=SECRET", "http://user:SECRET@127.0.0.1:1/?token=SECRET", "http://[::1/SECRET", "x://SECRET",
-	} {
-		_, _, err := dial(t.Context(), endpoint{URL: address})
-		if err == nil || strings.Contains(fmt.Sprintf("%v %+v", err, err), "SECRET") {
-			t.Errorf("dial %s: %v", address, err)
-		}
-	}
-}
-
-func TestDialRejectedHostName(t *testing.T) {
-	var hosts []string
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		hosts = append(hosts, r.Host)
-		if len(hosts) == 1 {
-			w.WriteHeader(500)
-			fmt.Fprint(w, "Host header is specified and is not an IP address or localhost.")
-			return
-		}
-		fmt.Fprint(w, `{"webSocketDebuggerUrl":"ws://inside:9222/devtools/browser/abc"}`)
-	}))
-	defer s.Close()
-	u, _ := url.Parse(s.URL)
-	u.Host = "localhost:" + u.Port()
-	ws, err := discover(t.Context(), u, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "127.0.0.1:" + u.Port()
-	if len(hosts) != 2 || hosts[0] != u.Host || hosts[1] != want {
-		t.Errorf("Host headers %q, want the name and then %s", hosts, want)
-	}
-	if ws.String() != "ws://"+want+"/devtools/browser/abc" {
-		t.Errorf("WebSocket is %s", ws)
-	}
-}
-
-func TestCancelledDial(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		cancel()
-		<-r.Context().Done()
-	}))
-	defer s.Close()
-	if _, _, err := dial(ctx, endpoint{URL: s.URL}); executor.CodeOf(err) != executor.ErrTimeout {
-		t.Errorf("canceled dial: %v", err)
-	}
-}
 func TestLocalEndpoint(t *testing.T) {
 	for endpoint, want := range map[string]bool{
 		"http://127.0.0.1:9222": true, "http://LOCALHOST:9222": true, "ws://localhost.:9222/": true, "http://127.0.0.2:1": true,
 		"http://[::1]:9222": true, "http://[0:0:0:0:0:0:0:1]:9222": true, "http://[::ffff:127.0.0.1]:1": true, "auto": true,
 		"http://10.0.0.1:9222": false, "http://localhost.example:9222": false, "http://[::]:1": false, "%": false,
 	} {
-		in := &instance{opts: Options{CDPEndpoint: endpoint}}
-		if got := in.local(); got != want {
+		o := Options{CDPEndpoint: endpoint}
+		if got := o.local(); got != want {
 			t.Errorf("%s: %v, want %v", endpoint, got, want)
 		}
 	}

@@ -280,15 +280,15 @@ func BenchmarkFirstPage(b *testing.B) {
 
 // firstPageRaw launches a browser and loads url with the minimal sequence of commands.
 func firstPageRaw(ctx context.Context, o Options, url string, atEnd func(func() error)) error {
-	p, err := launch(ctx, o)
+	p, err := launchBrowser(ctx, o)
 	if err != nil {
 		return err
 	}
-	conn := cdpconn.New(p.transport)
+	conn := cdpconn.New(p.Transport)
 	atEnd(func() error {
 		ctx := context.Background()
 		conn.BrowserSession().Call(ctx, "Browser.close", nil, nil)
-		return errors.Join(p.close(ctx), conn.Close())
+		return errors.Join(p.Close(ctx), conn.Close())
 	})
 	var created struct {
 		ID string `json:"targetId"`

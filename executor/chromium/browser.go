@@ -205,7 +205,7 @@ func (b *Backend) watch(in *instance) {
 	case unexpected:
 		gone.Detail = "browser exited"
 	}
-	in.failTransfers()
+	in.downloads.failAll()
 	b.record(gone)
 	if unexpected && evicted == nil {
 		b.log.Warn("browser exited; the next call starts a new one", "error", in.conn.Err())

@@ -111,7 +111,7 @@ func TestKilledBrowserIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantCookie()
-	pid := running(b).proc.pid
+	pid := running(b).proc.PID
 	pending := make(chan error, 1)
 	go func() {
 		_, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Text: "never shown", Timeout: await.HangLimit})
@@ -133,8 +133,8 @@ func TestKilledBrowserIsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the call after it: %v", err)
 	}
-	if again.Title != "second" || running(b).proc.pid == pid {
-		t.Errorf("arrived at %+v in pid %d", *again, running(b).proc.pid)
+	if again.Title != "second" || running(b).proc.PID == pid {
+		t.Errorf("arrived at %+v in pid %d", *again, running(b).proc.PID)
 	}
 	wantCookie()
 	_, err = pagetest.Of(s, nav.TabID).Snapshot(ctx, nil)
@@ -214,7 +214,10 @@ func TestCrashedPageReloads(t *testing.T) {
 
 func TestFailedStartReportsAndRetries(t *testing.T) {
 	o := testOptions(t)
-	o.Browser = fakeBrowser(t, "echo no luck >&2; exit 3")
+	o.Browser = filepath.Join(t.TempDir(), "fake-browser")
+	if err := os.WriteFile(o.Browser, []byte("#!/bin/sh\necho no luck >&2; exit 3\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	b := newBrowser(t, o)
 	s := newSession(t, b)
 	for range 2 {

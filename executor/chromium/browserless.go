@@ -13,7 +13,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/attach"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/launch"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
@@ -103,7 +108,7 @@ func (b *Browserless) launchOptions(more []string) (string, error) {
 		if !ok {
 			return "", executor.Errorf(executor.ErrBadArgs, "", "args in the launch options of browserless must be a list of strings")
 		}
-		if _, _, err := checkArgument(text, true); err != nil {
+		if _, _, err := launch.CheckArgument(text, true); err != nil {
 			return "", err
 		}
 		all = append(all, text)
@@ -125,8 +130,10 @@ func (b *Browserless) launchOptions(more []string) (string, error) {
 // one, it returns ErrBackpressure if at least one is full, and ErrNoBackend otherwise. It returns
 // ErrLaunchFailed if a replica rejects the token or the request. replica is the address of the replica,
 // without secrets. Closing the transport terminates the browser.
-func (b *Browserless) dial(ctx context.Context, args []string) (t transport, v version, replica string, err error) {
-	fail := func(err error) (transport, version, string, error) { return nil, version{}, "", err }
+func (b *Browserless) dial(ctx context.Context, args []string) (t chromedp.Transport, v cdpconn.Version, replica string, err error) {
+	fail := func(err error) (chromedp.Transport, cdpconn.Version, string, error) {
+		return nil, cdpconn.Version{}, "", err
+	}
 	launch, err := b.launchOptions(args)
 	if err != nil {
 		return fail(err)
@@ -154,19 +161,19 @@ func (b *Browserless) dial(ctx context.Context, args []string) (t transport, v v
 			query.Set("launch", launch)
 			u.RawQuery = query.Encode()
 		}
-		conn, v, err := openBrowser(ctx, u, header, wait)
+		conn, v, err := attach.Open(ctx, u, header, wait)
 		if err == nil {
-			return conn, v, redactedURL(u), nil
+			return conn, v, attach.RedactedURL(u), nil
 		}
 		if ctx.Err() != nil {
-			return fail(attachCanceledError(ctx, u))
+			return fail(attach.CanceledError(ctx, u))
 		}
-		reply, responded := errors.AsType[*handshakeError](err)
-		if responded && reply.status >= 400 && reply.status < 500 && reply.status != http.StatusTooManyRequests && reply.status != http.StatusRequestTimeout {
-			return fail(rejectedByBrowserless(u, reply.status))
+		reply, responded := errors.AsType[*attach.HandshakeError](err)
+		if responded && reply.Status >= 400 && reply.Status < 500 && reply.Status != http.StatusTooManyRequests && reply.Status != http.StatusRequestTimeout {
+			return fail(rejectedByBrowserless(u, reply.Status))
 		}
-		full = full || errors.Is(err, errNoHandshake) || responded && reply.status == http.StatusTooManyRequests
-		failed = append(failed, fmt.Sprintf("%s: %s", redactedURL(u), replicaFailure(err)))
+		full = full || errors.Is(err, attach.ErrNoHandshake) || responded && reply.Status == http.StatusTooManyRequests
+		failed = append(failed, fmt.Sprintf("%s: %s", attach.RedactedURL(u), replicaFailure(err)))
 	}
 	slices.Sort(failed)
 	if full {
@@ -181,13 +188,13 @@ func (b *Browserless) dial(ctx context.Context, args []string) (t transport, v v
 
 // replicaFailure describes why a replica launched no browser, without its URL.
 func replicaFailure(err error) string {
-	if reply, ok := errors.AsType[*handshakeError](err); ok {
-		if reply.status == http.StatusTooManyRequests {
+	if reply, ok := errors.AsType[*attach.HandshakeError](err); ok {
+		if reply.Status == http.StatusTooManyRequests {
 			return "its queue is full (HTTP 429)"
 		}
-		return fmt.Sprintf("HTTP %d", reply.status)
+		return fmt.Sprintf("HTTP %d", reply.Status)
 	}
-	if errors.Is(err, errNoHandshake) {
+	if errors.Is(err, attach.ErrNoHandshake) {
 		return "no answer to the handshake; its queue is probably full"
 	}
 	return err.Error()
@@ -197,9 +204,9 @@ func replicaFailure(err error) string {
 func rejectedByBrowserless(u *url.URL, status int) error {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return executor.Errorf(executor.ErrLaunchFailed, "The user can correct the token.", "browserless at %s rejected the token (HTTP %d)", redactedURL(u), status)
+		return executor.Errorf(executor.ErrLaunchFailed, "The user can correct the token.", "browserless at %s rejected the token (HTTP %d)", attach.RedactedURL(u), status)
 	case http.StatusNotFound:
-		return executor.Errorf(executor.ErrLaunchFailed, "The user can correct the path of the address, such as /chromium.", "browserless at %s has no such path (HTTP 404)", redactedURL(u))
+		return executor.Errorf(executor.ErrLaunchFailed, "The user can correct the path of the address, such as /chromium.", "browserless at %s has no such path (HTTP 404)", attach.RedactedURL(u))
 	}
-	return executor.Errorf(executor.ErrLaunchFailed, "The user can correct the launch options.", "browserless at %s rejected the request (HTTP %d)", redactedURL(u), status)
+	return executor.Errorf(executor.ErrLaunchFailed, "The user can correct the launch options.", "browserless at %s rejected the request (HTTP %d)", attach.RedactedURL(u), status)
 }

@@ -3,7 +3,6 @@ package chromium
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
 	"sync"
 
@@ -36,7 +35,7 @@ func (b *Backend) ConnectCDP(ctx context.Context, opts *executor.CDPOptions) (ex
 		return nil, err
 	}
 	in := i.(*instance)
-	if err := in.storeCredentials(ctx); err != nil {
+	if err := in.proxyCredentials.storeInNewTab(ctx); err != nil {
 		return nil, err
 	}
 	cancel, err := in.secrets.ConnectClient(opts)
@@ -44,13 +43,13 @@ func (b *Backend) ConnectCDP(ctx context.Context, opts *executor.CDPOptions) (ex
 		return nil, err
 	}
 	// The browser resets the download directory when it detaches the client's session.
-	client, err := in.conn.Connect(ctx, in.restoreDownloads)
+	client, err := in.conn.Connect(ctx, in.downloads.restore)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
 	c := &cdpClient{instance: in, client: client, disposed: make(chan string), ended: make(chan struct{})}
-	in.cdpClients.Add(1)
+	in.clients.connected.Add(1)
 	in.work.Go(c.run)
 	return c, nil
 }
@@ -111,15 +110,10 @@ func (c *cdpClient) Receive(ctx context.Context) (executor.CDPMessage, error) {
 
 // HandedOver implements executor.CDPConn.
 func (c *cdpClient) HandedOver(id string) bool {
-	in := c.instance
-	in.mu.Lock()
-	t := in.targets[target.ID(id)]
-	all := slices.Collect(maps.Values(in.targets))
-	in.mu.Unlock()
-	if t != nil {
+	if t := c.instance.tabs.attached(target.ID(id)); t != nil {
 		return t.Page.HandedOver()
 	}
-	return slices.ContainsFunc(all, func(t *session.Tab) bool { return t.Page.HandedOver() })
+	return slices.ContainsFunc(c.instance.tabs.allAttached(), func(t *session.Tab) bool { return t.Page.HandedOver() })
 }
 
 // HandoversChanged implements executor.CDPConn.
@@ -137,13 +131,13 @@ func (c *cdpClient) Close() error {
 func (c *cdpClient) run() {
 	defer close(c.ended)
 	in := c.instance
-	defer in.cdpClients.Add(-1)
+	defer in.clients.connected.Add(-1)
 	closing, stop := context.WithCancel(context.Background())
 	var closers sync.WaitGroup
 	for done := false; !done; {
 		select {
 		case id := <-c.disposed:
-			closers.Go(func() { in.closePages(closing, id) })
+			closers.Go(func() { closePages(closing, in.conn, id) })
 		case <-c.client.Done():
 			done = true
 		}
@@ -156,17 +150,7 @@ func (c *cdpClient) run() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.ProxyRequest)
 	defer cancel()
-	in.forgetContexts(ctx)
-}
-
-// restoreDownloads calls watchDownloads again. It does not wait.
-func (in *instance) restoreDownloads() {
-	if in.conn.Err() != nil {
-		return
-	}
-	if err := in.watchDownloads(context.Background()); err != nil {
-		in.browser.log.Warn("restoring the download directory failed", "error", err)
-	}
+	in.clients.forgetDisposed(ctx)
 }
 
 // awaitCredentials waits until the browser context of an attached page has the proxy's credentials,
@@ -174,7 +158,7 @@ func (in *instance) restoreDownloads() {
 func (c *cdpClient) awaitCredentials(ctx context.Context, params json.RawMessage) {
 	in := c.instance
 	var e target.EventAttachedToTarget
-	if !in.filtered() || cdpconn.Unmarshal([]byte(params), &e) != nil || e.TargetInfo == nil || e.TargetInfo.Type != "page" || !in.isClientContext(e.TargetInfo) {
+	if !in.filtered() || cdpconn.Unmarshal([]byte(params), &e) != nil || e.TargetInfo == nil || e.TargetInfo.Type != "page" || !in.clients.own(e.TargetInfo) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, in.opts.timing.AttachTab)

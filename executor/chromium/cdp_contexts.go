@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/chromedp/cdproto/target"
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -19,6 +20,8 @@ const maxPages = 1000
 
 // cdpClients contains what belongs to the CDP clients of an instance.
 type cdpClients struct {
+	in        *instance
+	connected atomic.Int32 // number of clients
 	// pages has the id of the context of the last pages of clients, by the id of the page, which is that
 	// of its top frame.
 	pages   *lru.Cache[target.ID, string]
@@ -28,8 +31,9 @@ type cdpClients struct {
 	contexts map[string]*clientContext
 }
 
-func newCDPClients() cdpClients {
-	return cdpClients{
+func newCDPClients(in *instance) *cdpClients {
+	return &cdpClients{
+		in:    in,
 		pages: newCache[target.ID, string](maxPages), results: newCache[string, *downloadResult](maxDownloadResults),
 		contexts: make(map[string]*clientContext),
 	}
@@ -44,7 +48,7 @@ func newCache[K comparable, V any](size int) *lru.Cache[K, V] {
 // A clientContext is a browser context that a client created.
 type clientContext struct {
 	storing   sync.Mutex // held while a page stores the proxy's credentials
-	downloads sync.Once  // calls watchClientDownloads
+	downloads sync.Once  // calls downloads.watchContext
 
 	mu      sync.Mutex         // guards the fields below
 	stored  bool               // the browser has stored the proxy's credentials
@@ -80,66 +84,66 @@ func (cs *cdpClients) retain(ids []string) bool {
 }
 
 // browserContexts returns the ids of the default browser context and of the others.
-func (in *instance) browserContexts(ctx context.Context) (defaultID string, others []string, err error) {
+func browserContexts(ctx context.Context, conn *cdpconn.Conn) (defaultID string, others []string, err error) {
 	var res struct {
 		Others  []string `json:"browserContextIds"`
 		Default string   `json:"defaultBrowserContextId"`
 	}
-	err = in.conn.BrowserSession().Call(ctx, "Target.getBrowserContexts", nil, &res)
+	err = conn.BrowserSession().Call(ctx, "Target.getBrowserContexts", nil, &res)
 	if err == nil && res.Default == "" {
 		err = executor.Errorf(executor.ErrLaunchFailed, "Use a newer browser.", "the browser does not name its default browser context")
 	}
 	return res.Default, res.Others, err
 }
 
-// forgetContexts forgets the browser contexts that were disposed of, and ends their downloads: the
+// forgetDisposed forgets the browser contexts that were disposed of, and ends their downloads: the
 // browser does not report the end of those in a context that ended with its client. A download of
 // unknown context ends with the last context.
-func (in *instance) forgetContexts(ctx context.Context) {
-	_, ids, err := in.browserContexts(ctx)
+func (cs *cdpClients) forgetDisposed(ctx context.Context) {
+	_, ids, err := browserContexts(ctx, cs.in.conn)
 	if err != nil {
 		return
 	}
-	none := in.clients.retain(ids)
-	in.failClientDownloads("browser context was disposed of", func(d *clientDownload) bool {
+	none := cs.retain(ids)
+	cs.in.downloads.failClients("browser context was disposed of", func(d *clientDownload) bool {
 		return none || d.context != "" && !slices.Contains(ids, d.context)
 	})
 }
 
-// isClientContext reports whether a page is in a browser context that a client created.
-func (in *instance) isClientContext(info *target.Info) bool {
-	return in.opts.CDPClients && string(info.BrowserContextID) != in.defaultContext
+// own reports whether a page is in a browser context that a client created.
+func (cs *cdpClients) own(info *target.Info) bool {
+	return cs.in.opts.CDPClients && string(info.BrowserContextID) != cs.in.defaultContext
 }
 
-// clientPageAttached resumes a page in a context of a client once the browser has stored the
-// credentials of the egress proxy for the context. Each context has separate credentials. Until then,
-// the requests for documents of the page are paused: Chromium starts to load the URL of
+// pageAttached resumes a page in a context of a client once the browser has stored the credentials
+// of the egress proxy for the context. Each context has separate credentials. Until then, the
+// requests for documents of the page are paused: Chromium starts to load the URL of
 // Target.createTarget even in a page that waits for the debugger (measured on Chromium 156).
-func (in *instance) clientPageAttached(s *cdpconn.Session, info *target.Info) {
+func (cs *cdpClients) pageAttached(s *cdpconn.Session, info *target.Info) {
 	id := string(info.BrowserContextID)
-	in.clients.pages.Add(info.TargetID, id)
-	in.watchClientDownloads(id)
-	c := in.clients.context(id)
-	if !in.filtered() || !c.begin(info.TargetID) {
-		in.releaseTarget(s)
+	cs.pages.Add(info.TargetID, id)
+	cs.in.downloads.watchContext(id)
+	c := cs.context(id)
+	if !cs.in.filtered() || !c.begin(info.TargetID) {
+		cs.in.releaseTarget(s)
 		return
 	}
-	in.work.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.ProxyRequest)
+	cs.in.work.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), cs.in.opts.timing.ProxyRequest)
 		defer cancel()
 		c.storing.Lock()
 		var err error
 		if !c.hasCredentials() { // another page of the context has not stored them
-			_, err = answerProxyChallenge(ctx, s, in.proxy.Credentials())
+			_, err = answerProxyChallenge(ctx, s, cs.in.proxy.Credentials())
 		}
 		c.end(info.TargetID, err == nil)
 		c.storing.Unlock()
 		if err == nil {
-			in.releaseTarget(s)
+			cs.in.releaseTarget(s)
 			return
 		}
-		in.browser.log.Warn("a client's page does not use the egress proxy; closing it", "error", err)
-		in.conn.BrowserSession().Start(context.Background(), "Target.closeTarget", map[string]any{"targetId": info.TargetID})
+		cs.in.browser.log.Warn("a client's page does not use the egress proxy; closing it", "error", err)
+		cs.in.conn.BrowserSession().Start(context.Background(), "Target.closeTarget", map[string]any{"targetId": info.TargetID})
 	})
 }
 
@@ -183,8 +187,8 @@ func (c *clientContext) credentialsDone() <-chan struct{} {
 	return c.done
 }
 
-// credentialsDone returns the channel of the context of a page that waits for the credentials, or nil
-// if it does not wait.
+// credentialsDone returns the channel of the context of a page that waits for the credentials, or
+// nil if it does not wait.
 func (cs *cdpClients) credentialsDone(id target.ID) <-chan struct{} {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

@@ -37,10 +37,10 @@ func (c *cdpClient) setDownloadBehavior(params json.RawMessage) json.RawMessage 
 	}
 	in := c.instance
 	if p.Context != "" {
-		in.watchClientDownloads(p.Context) // before the client's command, which may deny downloads
+		in.downloads.watchContext(p.Context) // before the client's command, which may deny downloads
 	}
 	dir := p.Path
-	if p.Behavior, p.Path = in.downloadBehavior(p.Behavior); p.Path != "" {
+	if p.Behavior, p.Path = in.downloads.behavior(p.Behavior); p.Path != "" {
 		if !isArtifactsDir(dir) {
 			dir = ""
 		}
@@ -52,12 +52,12 @@ func (c *cdpClient) setDownloadBehavior(params json.RawMessage) json.RawMessage 
 	return raw
 }
 
-// downloadBehavior returns the behavior that replaces the one that a client sets, and the directory
-// for it, or "" if none is to be set.
-func (in *instance) downloadBehavior(behavior string) (replacement, dir string) {
+// behavior returns the behavior that replaces the one that a client sets, and the directory for it,
+// or "" if none is to be set.
+func (ds *downloads) behavior(behavior string) (replacement, dir string) {
 	switch behavior {
 	case "allow", "allowAndName", "default":
-		_, staging, err := in.staging()
+		_, staging, err := ds.staging()
 		if err != nil {
 			return "deny", ""
 		}
@@ -66,15 +66,15 @@ func (in *instance) downloadBehavior(behavior string) (replacement, dir string) 
 	return behavior, "" // deny, or a value that the browser rejects
 }
 
-// watchClientDownloads does for a context of a client what watchDownloads does for the default one.
-func (in *instance) watchClientDownloads(id string) {
-	in.clients.context(id).downloads.Do(func() {
-		behavior, dir := in.downloadBehavior("allow")
+// watchContext does for a context of a client what watch does for the default one.
+func (ds *downloads) watchContext(id string) {
+	ds.in.clients.context(id).downloads.Do(func() {
+		behavior, dir := ds.behavior("allow")
 		params := map[string]any{"behavior": behavior, "browserContextId": id, "eventsEnabled": true}
 		if dir != "" {
 			params["downloadPath"] = dir
 		}
-		in.conn.BrowserSession().Start(context.Background(), "Browser.setDownloadBehavior", params)
+		ds.in.conn.BrowserSession().Start(context.Background(), "Browser.setDownloadBehavior", params)
 	})
 }
 
@@ -85,87 +85,87 @@ type clientDownload struct {
 	share     *download.Share
 }
 
-// clientDownloadStarted records a download of a page that is not a tab, and cancels it unless a
-// session allows it.
-func (in *instance) clientDownloadStarted(e cdpbrowser.EventDownloadWillBegin) {
-	err := in.browser.sessions.MayDownloadURL(e.URL)
-	browserContext, _ := in.clients.pages.Peek(target.ID(e.FrameID))
+// clientBegan records a download of a page that is not a tab, and cancels it unless a session
+// allows it.
+func (ds *downloads) clientBegan(e cdpbrowser.EventDownloadWillBegin) {
+	err := ds.in.browser.sessions.MayDownloadURL(e.URL)
+	browserContext, _ := ds.in.clients.pages.Peek(target.ID(e.FrameID))
 	d := &clientDownload{name: e.SuggestedFilename, url: e.URL, context: browserContext}
 	if err == nil {
-		d.share, err = in.quota.Begin()
+		d.share, err = ds.quota.Begin()
 	}
 	if err != nil {
-		in.logDenied(e.URL, err)
-		in.cancel(e.GUID)
-		in.clientDownloadEnded(e.GUID, d, download.File{}, err)
+		ds.logDenied(e.URL, err)
+		ds.cancel(e.GUID)
+		ds.clientEnded(e.GUID, d, download.File{}, err)
 		return
 	}
-	in.mu.Lock()
-	in.clientDownloads[e.GUID] = d
-	in.mu.Unlock()
+	ds.mu.Lock()
+	ds.clientDownloads[e.GUID] = d
+	ds.mu.Unlock()
 }
 
-// clientDownloadProgressed is downloadProgressed for the downloads of clientDownloadStarted. It
-// reports whether e is the progress of one.
-func (in *instance) clientDownloadProgressed(e cdpbrowser.EventDownloadProgress) bool {
-	in.mu.Lock()
-	d := in.clientDownloads[e.GUID]
+// clientProgressed is progressed for the downloads of clientBegan. It reports whether e is the
+// progress of one.
+func (ds *downloads) clientProgressed(e cdpbrowser.EventDownloadProgress) bool {
+	ds.mu.Lock()
+	d := ds.clientDownloads[e.GUID]
 	if e.State != cdpbrowser.DownloadProgressStateInProgress {
-		delete(in.clientDownloads, e.GUID)
+		delete(ds.clientDownloads, e.GUID)
 	}
-	in.mu.Unlock()
+	ds.mu.Unlock()
 	if d == nil {
 		return false
 	}
 	switch e.State {
 	case cdpbrowser.DownloadProgressStateCompleted:
-		in.work.Go(func() {
-			f, err := in.moveToDownloads(e.GUID, d.name, int64(e.ReceivedBytes), d.share)
-			in.clientDownloadEnded(e.GUID, d, f, err)
+		ds.in.work.Go(func() {
+			f, err := ds.move(e.GUID, d.name, int64(e.ReceivedBytes), d.share)
+			ds.clientEnded(e.GUID, d, f, err)
 		})
 	case cdpbrowser.DownloadProgressStateCanceled:
-		in.clientDownloadEnded(e.GUID, d, download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the download was interrupted"))
+		ds.clientEnded(e.GUID, d, download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the download was interrupted"))
 	default:
-		if checkProgress(d.name, e, in.opts.MaxDownloadBytes, d.share) != nil {
-			in.cancel(e.GUID)
+		if checkProgress(d.name, e, ds.in.opts.MaxDownloadBytes, d.share) != nil {
+			ds.cancel(e.GUID)
 		}
 	}
 	return true
 }
 
-// clientDownloadEnded releases and records a download that has ended.
-func (in *instance) clientDownloadEnded(guid string, d *clientDownload, f download.File, err error) {
+// clientEnded releases and records a download that has ended.
+func (ds *downloads) clientEnded(guid string, d *clientDownload, f download.File, err error) {
 	d.share.End(f)
-	in.clients.downloadResult(guid).set(f.Path, err)
+	ds.in.clients.downloadResult(guid).set(f.Path, err)
 	entry := audit.Entry{Event: audit.EventDownload, Origin: audit.Origin(d.url), Code: "OK", Bytes: f.Bytes}
 	if err != nil {
 		entry.Code = string(executor.CodeOf(err))
 	}
-	in.browser.record(entry)
+	ds.in.browser.record(entry)
 }
 
-// failClientDownloads ends the downloads of clients for which lost returns true, with a reason.
-func (in *instance) failClientDownloads(reason string, isLost func(*clientDownload) bool) {
+// failClients ends the downloads of clients for which lost returns true, with a reason.
+func (ds *downloads) failClients(reason string, isLost func(*clientDownload) bool) {
 	lost := make(map[string]*clientDownload)
-	in.mu.Lock()
-	for guid, d := range in.clientDownloads {
+	ds.mu.Lock()
+	for guid, d := range ds.clientDownloads {
 		if isLost(d) {
 			lost[guid] = d
-			delete(in.clientDownloads, guid)
+			delete(ds.clientDownloads, guid)
 		}
 	}
-	in.mu.Unlock()
+	ds.mu.Unlock()
 	for guid, d := range lost {
-		in.clientDownloadEnded(guid, d, download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "%s", reason))
-		in.unlink(guid)
+		ds.clientEnded(guid, d, download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "%s", reason))
+		ds.unlink(guid)
 	}
 }
 
-// copyDownload copies a file from the download directory to a file with a name in the directory of a
-// client, and returns the path of the copy. It never replaces a file: one that exists is the copy of
-// an earlier event, because the browser can report twice that a download is complete.
-func (in *instance) copyDownload(file, dir, name string) (path string, err error) {
-	downloads, err := in.files()
+// copyTo copies a file from the download directory to a file with a name in the directory of a
+// client, and returns the path of the copy. It never replaces a file: one that exists is the copy
+// of an earlier event, because the browser can report twice that a download is complete.
+func (ds *downloads) copyTo(file, dir, name string) (path string, err error) {
+	downloads, err := ds.files()
 	if err != nil {
 		return "", err
 	}
@@ -272,7 +272,7 @@ func (c *cdpClient) finishedDownload(ctx context.Context, params json.RawMessage
 		dir := c.dir
 		c.mu.Unlock()
 		if dir != "" {
-			copied, err := c.instance.copyDownload(path, dir, filepath.Base(e.GUID))
+			copied, err := c.instance.downloads.copyTo(path, dir, filepath.Base(e.GUID))
 			if err != nil {
 				c.instance.browser.log.Warn("copying a download for a client failed", "error", err)
 			} else {

@@ -115,7 +115,7 @@ func TestCDPClientDownloads(t *testing.T) {
 	}
 	state, path, guid := c.download(page, "file")
 	wantFile(state, path, filepath.Join(own, guid))
-	if again, err := running(b).copyDownload("a.txt", own, guid); again != path || err != nil {
+	if again, err := running(b).downloads.copyTo("a.txt", own, guid); again != path || err != nil {
 		t.Errorf("the same download again: %s, %v", again, err)
 	}
 	if state, _, _ := c.download(page, "large"); state != "canceled" {
@@ -155,9 +155,9 @@ func TestCDPClientDownloads(t *testing.T) {
 	waitRunning := func(want int) {
 		t.Helper()
 		for n := -1; n != want; {
-			in.mu.Lock()
-			n = len(in.clientDownloads)
-			in.mu.Unlock()
+			in.downloads.mu.Lock()
+			n = len(in.downloads.clientDownloads)
+			in.downloads.mu.Unlock()
 			if ctx.Err() != nil {
 				t.Fatalf("%d downloads are running, want %d", n, want)
 			}

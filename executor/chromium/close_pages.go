@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/target"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
 // closeInterval is the time after which a page of a disposed browser context is closed again. Chromium
@@ -12,18 +14,10 @@ import (
 // replies to Target.disposeBrowserContext (measured on Chromium 156).
 const closeInterval = time.Second
 
-// disposeContext disposes of a browser context, with its pages.
-func (in *instance) disposeContext(ctx context.Context, id string) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	in.work.Go(func() { in.closePages(ctx, id) })
-	return in.conn.BrowserSession().Call(ctx, "Target.disposeBrowserContext", map[string]any{"browserContextId": id}, nil)
-}
-
 // closePages closes the pages of a browser context that is being disposed of, until it has none or
 // ctx is done.
-func (in *instance) closePages(ctx context.Context, browserContext string) {
-	s := in.conn.BrowserSession()
+func closePages(ctx context.Context, conn *cdpconn.Conn, browserContext string) {
+	s := conn.BrowserSession()
 	for {
 		select {
 		case <-time.After(closeInterval):

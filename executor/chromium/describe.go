@@ -15,13 +15,13 @@ func (in *instance) describe() string {
 		return detail
 	}
 	how := "headed"
-	if in.proc.headless {
+	if in.proc.Headless {
 		how = "headless"
 	}
 	if in.pooled != nil {
 		how += ", in a context of a shared browser"
 	}
-	return fmt.Sprintf("launched %s, %s, pid %d", in.version.Product, how, in.proc.pid)
+	return fmt.Sprintf("launched %s, %s, pid %d", in.version.Product, how, in.proc.PID)
 }
 
 // unenforced describes what bypasses the network policy in an attached browser. It returns "" for a

@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/target"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
@@ -27,66 +28,76 @@ func interceptDocuments(ctx context.Context, conn *cdpconn.Conn, credentials map
 	return conn.BrowserSession().Call(ctx, "Fetch.enable", map[string]any{"patterns": patterns, "handleAuthRequests": len(credentials) > 0}, nil)
 }
 
-// handlePausedDocument answers the request for a document that the browser paused. It continues
-// other requests, which the proxy checks. It does not block.
-func (in *instance) handlePausedDocument(e fetch.EventRequestPaused) {
+// A documentFilter checks the documents of an instance, and answers HTTP authentication.
+type documentFilter struct {
+	in *instance
+	// denials has, by host:port, why the latest documents of each host were denied, because the
+	// browser only reports that they were blocked. When a document of the host is allowed, possibly at
+	// another path, it is removed.
+	denials  *lru.Cache[string, error]
+	answered []fetch.RequestID // the last requests that got HTTP credentials; used only by follow
+}
+
+// paused answers the request for a document that the browser paused. It continues other requests,
+// which the proxy checks. It does not block.
+func (d *documentFilter) paused(e fetch.EventRequestPaused) {
 	if e.Request == nil {
-		in.browser.log.Warn("invalid event of a paused request")
+		d.in.browser.log.Warn("invalid event of a paused request")
 		return
 	}
 	if e.ResourceType != network.ResourceTypeDocument {
-		in.conn.BrowserSession().Start(context.Background(), "Fetch.continueRequest", map[string]any{"requestId": e.RequestID})
+		d.in.conn.BrowserSession().Start(context.Background(), "Fetch.continueRequest", map[string]any{"requestId": e.RequestID})
 		return
 	}
-	if done := in.clients.credentialsDone(target.ID(e.FrameID)); done != nil {
-		in.work.Go(func() {
+	if done := d.in.clients.credentialsDone(target.ID(e.FrameID)); done != nil {
+		d.in.work.Go(func() {
 			<-done
-			in.answerPausedDocument(e)
+			d.answer(e)
 		})
 		return
 	}
-	in.answerPausedDocument(e)
+	d.answer(e)
 }
 
-// answerPausedDocument continues or fails the request for a document. It does not block.
-func (in *instance) answerPausedDocument(e fetch.EventRequestPaused) {
+// answer continues or fails the request for a document. It does not block.
+func (d *documentFilter) answer(e fetch.EventRequestPaused) {
 	continueRequest := func() {
-		in.conn.BrowserSession().Start(context.Background(), "Fetch.continueRequest", map[string]any{"requestId": e.RequestID})
+		d.in.conn.BrowserSession().Start(context.Background(), "Fetch.continueRequest", map[string]any{"requestId": e.RequestID})
 	}
 	if !isWeb(e.Request.URL) {
 		continueRequest()
 		return
 	}
-	reason := in.opts.Network.CheckDocument(e.Request.URL)
+	reason := d.in.opts.Network.CheckDocument(e.Request.URL)
 	if reason == nil {
-		in.documentDenials.Remove(hostOf(e.Request.URL))
+		d.denials.Remove(hostOf(e.Request.URL))
 		continueRequest()
 		return
 	}
-	in.work.Go(func() {
-		if !in.opts.CDPClients && in.isSubframe(string(e.FrameID)) {
+	d.in.work.Go(func() {
+		if !d.in.opts.CDPClients && d.isSubframe(string(e.FrameID)) {
 			continueRequest() // a subresource, which the proxy checks
 			return
 		}
-		in.recordDenial(e.Request.URL, reason)
-		in.conn.BrowserSession().Start(context.Background(), "Fetch.failRequest", map[string]any{
+		d.recordDenial(e.Request.URL, reason)
+		d.in.conn.BrowserSession().Start(context.Background(), "Fetch.failRequest", map[string]any{
 			"requestId": e.RequestID, "errorReason": network.ErrorReasonBlockedByClient,
 		})
 	})
 }
 
-func (in *instance) recordDenial(document string, reason error) {
-	in.documentDenials.Add(hostOf(document), reason)
-	in.browser.log.Info("document request denied", "host", hostOf(document), "reason", reason)
+func (d *documentFilter) recordDenial(document string, reason error) {
+	d.denials.Add(hostOf(document), reason)
+	d.in.browser.log.Info("document request denied", "host", hostOf(document), "reason", reason)
 }
 
 // requestFilter returns the filter for the requests of a tab of an attached browser: for its
 // documents and, if the browser's network does not go through our proxy, also for its subresources.
-func (in *instance) requestFilter() *page.RequestFilter {
-	if in.proc != nil || in.opts.Network == nil {
+func (d *documentFilter) requestFilter() *page.RequestFilter {
+	if d.in.proc != nil || d.in.opts.Network == nil {
 		return nil
 	}
-	return &page.RequestFilter{FromAttach: in.context != "", DocumentsOnly: in.filtered(), Check: func(address string, document bool) error {
+	return &page.RequestFilter{FromAttach: d.in.context != "", DocumentsOnly: d.in.filtered(), Check: func(address string, document bool) error {
 		u, err := url.Parse(address) // as the browser serializes it
 		switch {
 		case !isWeb(address):
@@ -94,13 +105,13 @@ func (in *instance) requestFilter() *page.RequestFilter {
 		case err != nil:
 			return err
 		case !document:
-			return in.checkSubresource(u)
+			return d.checkSubresource(u)
 		}
-		reason := in.opts.Network.CheckDocument(address)
+		reason := d.in.opts.Network.CheckDocument(address)
 		if reason == nil {
-			in.documentDenials.Remove(hostOf(address))
+			d.denials.Remove(hostOf(address))
 		} else {
-			in.recordDenial(address, reason)
+			d.recordDenial(address, reason)
 		}
 		return reason
 	}}
@@ -108,7 +119,7 @@ func (in *instance) requestFilter() *page.RequestFilter {
 
 // checkSubresource checks a URL that a page loads, as the proxy does before it resolves the host.
 // Unlike the proxy, it also sees the path of https URLs.
-func (in *instance) checkSubresource(u *url.URL) error {
+func (d *documentFilter) checkSubresource(u *url.URL) error {
 	scheme, port := "", 443
 	if u.Scheme == "http" {
 		scheme, port = "http", 80
@@ -121,19 +132,19 @@ func (in *instance) checkSubresource(u *url.URL) error {
 		}
 		host = strings.TrimSuffix(host, ":"+p)
 	}
-	if err := in.opts.Network.CheckHost(scheme, host, port); err != nil {
+	if err := d.in.opts.Network.CheckHost(scheme, host, port); err != nil {
 		return err
 	}
-	return in.opts.Network.CheckPath(scheme, host, port, cmp.Or(u.EscapedPath(), "/"))
+	return d.in.opts.Network.CheckPath(scheme, host, port, cmp.Or(u.EscapedPath(), "/"))
 }
 
 // isSubframe reports whether a frame is not the top frame of a tab. The top frame has the target id
 // of the tab. A frame that the browser does not know as a target is a subframe.
-func (in *instance) isSubframe(frame string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.AttachTab)
+func (d *documentFilter) isSubframe(frame string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), d.in.opts.timing.AttachTab)
 	defer cancel()
 	var res target.GetTargetInfoResult
-	err := in.conn.BrowserSession().Call(ctx, "Target.getTargetInfo", map[string]any{"targetId": frame}, &res)
+	err := d.in.conn.BrowserSession().Call(ctx, "Target.getTargetInfo", map[string]any{"targetId": frame}, &res)
 	if err == nil {
 		return res.TargetInfo != nil && res.TargetInfo.Type == "iframe"
 	}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
-	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
@@ -15,155 +15,170 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
 
-// watchDownloads makes the browser write downloads to our staging directory, under generated names,
-// and send download events. Without a staging directory, downloads are denied.
-func (in *instance) watchDownloads(ctx context.Context) error {
-	params := in.inContext(map[string]any{"behavior": "deny", "eventsEnabled": true})
-	if in.proc != nil || in.local() {
-		if _, staging, err := in.staging(); err != nil {
-			in.browser.log.Warn("downloads are disabled", "error", err)
+// downloads are the downloads of an instance.
+type downloads struct {
+	in        *instance
+	files     func() (*download.Dir, error) // the download directory, created at first use
+	quota     *download.Quota               // for all downloads together
+	undecided undecidedDownloads
+
+	mu              sync.Mutex // guards the fields below
+	transfers       map[string]*session.Transfer
+	clientDownloads map[string]*clientDownload // by GUID
+}
+
+func newDownloads(in *instance) *downloads {
+	ds := &downloads{
+		in: in, quota: download.NewQuota(in.opts.MaxDownloads, in.opts.MaxDownloadTotal),
+		transfers: make(map[string]*session.Transfer), clientDownloads: make(map[string]*clientDownload),
+	}
+	ds.quota.ShareUsage(in.opts.DownloadsDir, in.opts.DownloadsUsage)
+	ds.files = sync.OnceValues(func() (*download.Dir, error) {
+		return download.OpenShared(in.opts.DownloadsDir, in.opts.MaxDownloadBytes, ds.quota)
+	})
+	return ds
+}
+
+// watch makes the browser write downloads to our staging directory, under generated names, and send
+// download events. Without a staging directory, downloads are denied.
+func (ds *downloads) watch(ctx context.Context) error {
+	params := ds.in.inContext(map[string]any{"behavior": "deny", "eventsEnabled": true})
+	if ds.in.proc != nil || ds.in.opts.local() {
+		if _, staging, err := ds.staging(); err != nil {
+			ds.in.browser.log.Warn("downloads are disabled", "error", err)
 		} else {
 			params["behavior"], params["downloadPath"] = "allowAndName", staging
 		}
 	}
-	_, err := in.conn.BrowserSession().Start(ctx, "Browser.setDownloadBehavior", params)
+	_, err := ds.in.conn.BrowserSession().Start(ctx, "Browser.setDownloadBehavior", params)
 	return err
 }
 
-// downloadBegan handles the start of a download.
-func (in *instance) downloadBegan(e cdpbrowser.EventDownloadWillBegin) {
-	if in.knowsDownloader(e) || !in.undecided.add(e.GUID) {
-		in.decideDownload(e)
+// restore calls watch again. It does not wait.
+func (ds *downloads) restore() {
+	if ds.in.conn.Err() != nil {
 		return
 	}
-	in.work.Go(func() {
-		awaitDownloader(in.opts.timing.AttachTab, func() bool {
-			return in.knowsDownloader(e) || in.conn.Err() != nil || notify.IsClosed(in.ended)
+	if err := ds.watch(context.Background()); err != nil {
+		ds.in.browser.log.Warn("restoring the download directory failed", "error", err)
+	}
+}
+
+// began handles the start of a download.
+func (ds *downloads) began(e cdpbrowser.EventDownloadWillBegin) {
+	if ds.knowsDownloader(e) || !ds.undecided.add(e.GUID) {
+		ds.decide(e)
+		return
+	}
+	ds.in.work.Go(func() {
+		awaitDownloader(ds.in.opts.timing.AttachTab, func() bool {
+			return ds.knowsDownloader(e) || ds.in.conn.Err() != nil || notify.IsClosed(ds.in.ended)
 		})
-		in.decideDownload(e)
-		if last := in.undecided.remove(e.GUID); last != nil {
-			in.downloadProgressed(*last)
+		ds.decide(e)
+		if last := ds.undecided.remove(e.GUID); last != nil {
+			ds.progressed(*last)
 		}
 	})
 }
 
-// knowsDownloader reports whether the document that started a download is known. Pages of CDP clients
-// are not, and in a pool an instance gets only downloads of its tabs.
-func (in *instance) knowsDownloader(e cdpbrowser.EventDownloadWillBegin) bool {
-	tab, frame := in.downloader(string(e.FrameID))
+// knowsDownloader reports whether the document that started a download is known. Pages of CDP
+// clients are not, and in a pool an instance gets only downloads of its tabs.
+func (ds *downloads) knowsDownloader(e cdpbrowser.EventDownloadWillBegin) bool {
+	tab, frame := ds.in.tabs.downloader(string(e.FrameID))
 	if tab == nil {
-		return in.opts.CDPClients
+		return ds.in.opts.CDPClients
 	}
 	return tab.Page.KnowsDocument(frame)
 }
 
-// decideDownload records a download, and cancels it unless a session that may see its tab allows the
+// decide records a download, and cancels it unless a session that may see its tab allows the
 // download.
-func (in *instance) decideDownload(e cdpbrowser.EventDownloadWillBegin) {
-	tab, frame := in.downloader(string(e.FrameID))
-	if tab == nil && in.opts.CDPClients {
-		in.clientDownloadStarted(e)
+func (ds *downloads) decide(e cdpbrowser.EventDownloadWillBegin) {
+	tab, frame := ds.in.tabs.downloader(string(e.FrameID))
+	if tab == nil && ds.in.opts.CDPClients {
+		ds.clientBegan(e)
 		return
 	}
 	var denied error = executor.ErrPolicyDenied
 	if tab != nil {
-		denied = in.browser.sessions.MayDownload(tab, frame, e.URL)
+		denied = ds.in.browser.sessions.MayDownload(tab, frame, e.URL)
 	}
 	if denied != nil {
-		if in.opts.CDPClients { // which get no reason
-			in.logDenied(e.URL, denied)
+		if ds.in.opts.CDPClients { // which get no reason
+			ds.logDenied(e.URL, denied)
 		}
-		in.cancel(e.GUID)
-		in.clients.downloadResult(e.GUID).set("", executor.ErrPolicyDenied)
+		ds.cancel(e.GUID)
+		ds.in.clients.downloadResult(e.GUID).set("", executor.ErrPolicyDenied)
 		if tab != nil {
-			in.browser.sessions.DenyDownload(tab, frame, e.SuggestedFilename, denied)
+			ds.in.browser.sessions.DenyDownload(tab, frame, e.SuggestedFilename, denied)
 		}
 		return
 	}
 	tr := tab.AddTransfer(e.SuggestedFilename)
-	share, err := in.quota.Begin()
+	share, err := ds.quota.Begin()
 	if err != nil {
-		in.cancel(e.GUID)
-		in.clients.downloadResult(e.GUID).set("", err)
+		ds.cancel(e.GUID)
+		ds.in.clients.downloadResult(e.GUID).set("", err)
 		tr.End(download.File{}, err)
-		in.notifyDownload(tr)
+		ds.emit(tr)
 		return
 	}
 	tr.Share = share
-	in.mu.Lock()
-	in.transfers[e.GUID] = tr
-	in.mu.Unlock()
-	in.notifyDownload(tr)
-}
-
-// downloader returns the tab and the frame in it that a download of frame belongs to, or nil if
-// there is no such tab. A tab that was opened only for a download shows no page and is closed
-// immediately, so its opener is returned instead.
-func (in *instance) downloader(frame string) (*session.Tab, string) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if opener := in.openers[target.ID(frame)]; opener != nil {
-		if t := in.targets[target.ID(frame)]; t == nil || t.Page.URL() == "" || t.Page.URL() == "about:blank" {
-			return opener, string(opener.Page.Session().Target().TargetID)
-		}
-	}
-	for _, t := range in.tabs {
-		if t.Page.HasFrame(frame) {
-			return t, frame
-		}
-	}
-	return nil, ""
+	ds.mu.Lock()
+	ds.transfers[e.GUID] = tr
+	ds.mu.Unlock()
+	ds.emit(tr)
 }
 
 // logDenied logs why a download was denied.
-func (in *instance) logDenied(url string, reason error) {
-	in.browser.log.Info("download denied", "host", hostOf(url), "reason", reason)
+func (ds *downloads) logDenied(url string, reason error) {
+	ds.in.browser.log.Info("download denied", "host", hostOf(url), "reason", reason)
 }
 
-func (in *instance) cancel(guid string) {
-	in.conn.BrowserSession().Start(context.Background(), "Browser.cancelDownload", in.inContext(map[string]any{"guid": guid}))
-	for _, id := range in.clients.contextIDs() { // the events do not name the context
-		in.conn.BrowserSession().Start(context.Background(), "Browser.cancelDownload", map[string]any{"guid": guid, "browserContextId": id})
+func (ds *downloads) cancel(guid string) {
+	ds.in.conn.BrowserSession().Start(context.Background(), "Browser.cancelDownload", ds.in.inContext(map[string]any{"guid": guid}))
+	for _, id := range ds.in.clients.contextIDs() { // the events do not name the context
+		ds.in.conn.BrowserSession().Start(context.Background(), "Browser.cancelDownload", map[string]any{"guid": guid, "browserContextId": id})
 	}
 }
 
-// downloadProgressed handles the progress of a download, and moves a complete file to the download
+// progressed handles the progress of a download, and moves a complete file to the download
 // directory.
-func (in *instance) downloadProgressed(e cdpbrowser.EventDownloadProgress) {
-	if in.undecided.progressed(e, in.downloadLimit(), in.cancel) || in.clientDownloadProgressed(e) {
+func (ds *downloads) progressed(e cdpbrowser.EventDownloadProgress) {
+	if ds.undecided.progressed(e, ds.limit(), ds.cancel) || ds.clientProgressed(e) {
 		return
 	}
-	in.mu.Lock()
-	tr := in.transfers[e.GUID]
+	ds.mu.Lock()
+	tr := ds.transfers[e.GUID]
 	if e.State != cdpbrowser.DownloadProgressStateInProgress {
-		delete(in.transfers, e.GUID)
+		delete(ds.transfers, e.GUID)
 	}
-	in.mu.Unlock()
+	ds.mu.Unlock()
 	if tr == nil {
 		if e.State == cdpbrowser.DownloadProgressStateCompleted {
-			in.work.Go(func() { in.unlink(e.GUID) }) // a denied download that was complete before it was canceled
+			ds.in.work.Go(func() { ds.unlink(e.GUID) }) // a denied download that was complete before it was canceled
 		}
 		return
 	}
 	switch e.State {
 	case cdpbrowser.DownloadProgressStateCompleted:
-		in.work.Go(func() {
-			f, err := in.moveToDownloads(e.GUID, tr.Name, int64(e.ReceivedBytes), tr.Share)
-			in.clients.downloadResult(e.GUID).set(f.Path, err)
+		ds.in.work.Go(func() {
+			f, err := ds.move(e.GUID, tr.Name, int64(e.ReceivedBytes), tr.Share)
+			ds.in.clients.downloadResult(e.GUID).set(f.Path, err)
 			tr.End(f, err)
-			in.notifyDownload(tr)
+			ds.emit(tr)
 		})
 	case cdpbrowser.DownloadProgressStateCanceled:
 		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the download of %q was interrupted", tr.Name))
-		in.notifyDownload(tr)
+		ds.emit(tr)
 	default:
-		if err := checkProgress(tr.Name, e, in.opts.MaxDownloadBytes, tr.Share); err != nil {
+		if err := checkProgress(tr.Name, e, ds.in.opts.MaxDownloadBytes, tr.Share); err != nil {
 			tr.End(download.File{}, err)
-			in.cancel(e.GUID)
-			in.mu.Lock()
-			delete(in.transfers, e.GUID) // if it is complete now, its file is removed
-			in.mu.Unlock()
-			in.notifyDownload(tr)
+			ds.cancel(e.GUID)
+			ds.mu.Lock()
+			delete(ds.transfers, e.GUID) // if it is complete now, its file is removed
+			ds.mu.Unlock()
+			ds.emit(tr)
 		}
 	}
 }
@@ -181,44 +196,50 @@ func checkProgress(name string, e cdpbrowser.EventDownloadProgress, limit int64,
 	return nil
 }
 
-// hasTransfer reports whether a download of the instance is in progress.
-func (in *instance) hasTransfer(guid string) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.undecided.has(guid) || in.transfers[guid] != nil
+// pending returns the number of downloads in progress, including those that wait for a decision.
+func (ds *downloads) pending() int {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	return len(ds.transfers) + ds.undecided.count() + len(ds.clientDownloads)
 }
 
-// downloadLimit returns how many bytes a download may have.
-func (in *instance) downloadLimit() float64 {
-	return float64(min(in.opts.MaxDownloadBytes, in.quota.Remaining()))
+// has reports whether a download of the instance is in progress.
+func (ds *downloads) has(guid string) bool {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	return ds.undecided.has(guid) || ds.transfers[guid] != nil
 }
 
-// failTransfers fails the downloads of a browser that has exited, because their files are
-// incomplete.
-func (in *instance) failTransfers() {
-	in.mu.Lock()
-	lost := in.transfers
-	in.transfers = make(map[string]*session.Transfer)
-	in.mu.Unlock()
-	in.failClientDownloads("browser exited", func(*clientDownload) bool { return true })
+// limit returns how many bytes a download may have.
+func (ds *downloads) limit() float64 {
+	return float64(min(ds.in.opts.MaxDownloadBytes, ds.quota.Remaining()))
+}
+
+// failAll fails the downloads of a browser that has exited, because their files are incomplete.
+func (ds *downloads) failAll() {
+	ds.mu.Lock()
+	lost := ds.transfers
+	ds.transfers = make(map[string]*session.Transfer)
+	ds.mu.Unlock()
+	ds.failClients("browser exited", func(*clientDownload) bool { return true })
 	for guid, tr := range lost {
 		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "browser exited during the download of %q", tr.Name))
-		in.notifyDownload(tr)
-		in.unlink(guid)
+		ds.emit(tr)
+		ds.unlink(guid)
 	}
 }
 
 // staging returns the download directory and the path of its staging directory.
-func (in *instance) staging() (dir *download.Dir, path string, err error) {
-	if dir, err = in.files(); err == nil {
+func (ds *downloads) staging() (dir *download.Dir, path string, err error) {
+	if dir, err = ds.files(); err == nil {
 		path, err = dir.Staging()
 	}
 	return dir, path, err
 }
 
 // unlink removes the files that the browser has written for a download.
-func (in *instance) unlink(guid string) {
-	_, staging, err := in.staging()
+func (ds *downloads) unlink(guid string) {
+	_, staging, err := ds.staging()
 	if err != nil {
 		return
 	}
@@ -227,10 +248,10 @@ func (in *instance) unlink(guid string) {
 	os.Remove(file + ".crdownload") // its name until it is complete
 }
 
-// moveToDownloads moves a file to the download directory. written is the number of bytes that the
-// browser reports; a smaller file is incomplete and results in an error.
-func (in *instance) moveToDownloads(guid, name string, written int64, share *download.Share) (download.File, error) {
-	dir, staging, err := in.staging()
+// move moves a file to the download directory. written is the number of bytes that the browser
+// reports; a smaller file is incomplete and results in an error.
+func (ds *downloads) move(guid, name string, written int64, share *download.Share) (download.File, error) {
+	dir, staging, err := ds.staging()
 	if err != nil {
 		return download.File{}, err
 	}
@@ -247,6 +268,6 @@ func (in *instance) moveToDownloads(guid, name string, written int64, share *dow
 	return f, err
 }
 
-func (in *instance) notifyDownload(tr *session.Transfer) {
-	in.browser.sessions.EmitDownload(tr, executor.BackendCDP, executor.NewTabID("cdp", in.id, tr.Tab().Raw), in.browser.record)
+func (ds *downloads) emit(tr *session.Transfer) {
+	ds.in.browser.sessions.EmitDownload(tr, executor.BackendCDP, executor.NewTabID("cdp", ds.in.id, tr.Tab().Raw), ds.in.browser.record)
 }

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/profiles"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
@@ -156,7 +157,7 @@ func browserHolds(dir string) bool {
 	if runtime.GOOS == "windows" {
 		return true
 	}
-	_, pid, ok := singleton(dir)
+	_, pid, ok := profiles.Singleton(dir)
 	if !ok {
 		return false
 	}

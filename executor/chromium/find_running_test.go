@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/attach"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
@@ -113,7 +114,11 @@ func TestDialRunningChromium(t *testing.T) {
 	// Chromium prints its address before it writes the file.
 	await.Until(t, "the file with its address", func() bool { return exists(filepath.Join(config, "chromium", activePortName)) })
 	for _, name := range []string{"auto", "chromium"} {
-		tr, e, err := dial(t.Context(), endpoint{URL: name})
+		at, err := (&Options{CDPEndpoint: name}).endpoint()
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr, e, err := attach.Dial(t.Context(), at)
 		if err != nil {
 			t.Fatalf("dial %s: %v", name, err)
 		}
@@ -133,30 +138,5 @@ func TestDialRunningChromium(t *testing.T) {
 	}
 	if st := b.Status(t.Context()); !strings.HasPrefix(st.Detail, "attached to Chrome/") || strings.Contains(st.Detail, "not filtered") {
 		t.Errorf("status %+v", st)
-	}
-}
-
-// TestDialHeaders checks that all requests to an endpoint have its headers, and that no redirect
-// passes them on.
-func TestDialHeaders(t *testing.T) {
-	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		t.Errorf("the redirect was followed, with the header %q", r.Header.Get("X-Token"))
-	}))
-	defer other.Close()
-	var requests []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		requests = append(requests, r.URL.Path+" "+r.Header.Get("X-Token"))
-		if r.URL.Path == "/json/version" {
-			fmt.Fprint(w, `{"webSocketDebuggerUrl":"ws://x/devtools/browser/1"}`)
-			return
-		}
-		http.Redirect(w, r, other.URL, http.StatusFound)
-	}))
-	defer server.Close()
-	if _, _, err := dial(t.Context(), endpoint{server.URL, http.Header{"X-Token": {"secret"}}}); executor.CodeOf(err) != executor.ErrLaunchFailed {
-		t.Errorf("dial: %v", err)
-	}
-	if got := strings.Join(requests, ", "); got != "/json/version secret, /devtools/browser/1 secret" {
-		t.Errorf("requests %s", got)
 	}
 }

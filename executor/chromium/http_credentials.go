@@ -1,8 +1,11 @@
 package chromium
 
 import (
+	"cmp"
 	"context"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -19,32 +22,46 @@ func (HTTPCredentials) String() string { return "(HTTP credentials)" }
 // GoString returns a text without the user name and the password.
 func (c HTTPCredentials) GoString() string { return c.String() }
 
-// maxAnswered is the number of requests whose challenge was answered that an instance remembers.
+// exactFilter returns the URL filter, in the format of Chromium's policies, that matches an origin.
+// Without the dot it would also match subdomains, and without a port all ports.
+func exactFilter(origin string) string {
+	u, err := url.Parse(origin)
+	if err != nil {
+		return origin // matches nothing
+	}
+	address := net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), defaultPorts[u.Scheme]))
+	if _, err := netip.ParseAddr(u.Hostname()); err != nil {
+		address = "." + address
+	}
+	return u.Scheme + "://" + address
+}
+
+// maxAnswered is the number of requests whose challenge was answered that a documentFilter remembers.
 const maxAnswered = 256
 
 // handleChallenge answers a challenge of HTTP authentication. The browser stores accepted
 // credentials until it exits, and sends them to their origin only.
-func (in *instance) handleChallenge(e fetch.EventAuthRequired) {
-	answer := in.answerChallenge(e)
-	in.conn.BrowserSession().Start(context.Background(), "Fetch.continueWithAuth", map[string]any{"requestId": e.RequestID, "authChallengeResponse": answer})
+func (d *documentFilter) handleChallenge(e fetch.EventAuthRequired) {
+	answer := d.answerChallenge(e)
+	d.in.conn.BrowserSession().Start(context.Background(), "Fetch.continueWithAuth", map[string]any{"requestId": e.RequestID, "authChallengeResponse": answer})
 }
 
 // answerChallenge returns the answer to a challenge.
-func (in *instance) answerChallenge(e fetch.EventAuthRequired) *fetch.AuthChallengeResponse {
+func (d *documentFilter) answerChallenge(e fetch.EventAuthRequired) *fetch.AuthChallengeResponse {
 	if e.AuthChallenge == nil || e.AuthChallenge.Source != fetch.AuthChallengeSourceServer {
 		return &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseDefault} // of a proxy
 	}
-	c, ok := in.opts.HTTPCredentials[e.AuthChallenge.Origin]
+	c, ok := d.in.opts.HTTPCredentials[e.AuthChallenge.Origin]
 	scheme := strings.ToLower(e.AuthChallenge.Scheme)
 	switch {
 	case !ok || scheme != "basic" && scheme != "digest":
 		return &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseCancelAuth}
-	case slices.Contains(in.answered, e.RequestID): // the server asks again
-		in.browser.log.Warn("HTTP credentials rejected", "origin", e.AuthChallenge.Origin)
+	case slices.Contains(d.answered, e.RequestID): // the server asks again
+		d.in.browser.log.Warn("HTTP credentials rejected", "origin", e.AuthChallenge.Origin)
 		return &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseCancelAuth}
 	}
-	if in.answered = append(in.answered, e.RequestID); len(in.answered) > maxAnswered {
-		in.answered = slices.Delete(in.answered, 0, 1)
+	if d.answered = append(d.answered, e.RequestID); len(d.answered) > maxAnswered {
+		d.answered = slices.Delete(d.answered, 0, 1)
 	}
 	return &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseProvideCredentials, Username: c.Username, Password: c.Password}
 }

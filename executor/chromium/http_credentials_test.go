@@ -270,13 +270,14 @@ func TestAnswerChallenge(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in := &instance{opts: o, browser: New(o)}
+			in.documents = &documentFilter{in: in}
 			e := fetch.EventAuthRequired{RequestID: "1", AuthChallenge: &fetch.AuthChallenge{Source: c.source, Origin: c.origin, Scheme: c.scheme}}
-			got := in.answerChallenge(e)
+			got := in.documents.answerChallenge(e)
 			provided := got.Response == fetch.AuthChallengeResponseResponseProvideCredentials
 			if got.Response != c.want || provided != (got.Password == "word") || provided != (got.Username == "ada") {
 				t.Errorf("answer %+v", got)
 			}
-			if again := in.answerChallenge(e); provided && again.Response != fetch.AuthChallengeResponseResponseCancelAuth {
+			if again := in.documents.answerChallenge(e); provided && again.Response != fetch.AuthChallengeResponseResponseCancelAuth {
 				t.Errorf("second answer %+v", again)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/profiles"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 	"github.com/chrome-mcp/chrome-mcp/internal/statefile"
 )
@@ -18,7 +19,7 @@ var (
 // A keptState is what remains of a browser with a temporary profile that CloseIdle closed. The next
 // browser continues with it.
 type keptState struct {
-	profile *profile
+	profile *profiles.Profile
 	cookies []statefile.Cookie // session cookies, which the profile does not contain
 }
 
@@ -46,7 +47,7 @@ func (b *Backend) CloseIdle(ctx context.Context, after time.Duration) bool {
 			return false
 		}
 		cookies = slices.DeleteFunc(cookies, func(c statefile.Cookie) bool { return c.Expires > 0 })
-		kept = &keptState{in.proc.profile, cookies}
+		kept = &keptState{in.proc.Profile, cookies}
 	}
 	closed := make(map[*session.Session]*executor.IdleClose)
 	listing, cancel := context.WithTimeout(ctx, in.opts.timing.SharedTitles)
@@ -64,7 +65,7 @@ func (b *Backend) CloseIdle(ctx context.Context, after time.Duration) bool {
 	}
 	in.evicted.Store(executor.Errorf(executor.ErrTargetGone, "", "the browser was closed after %v without calls", after))
 	if kept != nil {
-		kept.profile.kept = true
+		kept.profile.Kept = true
 		b.kept = kept
 	}
 	b.closedIdle = closed
@@ -79,13 +80,10 @@ func (b *Backend) CloseIdle(ctx context.Context, after time.Duration) bool {
 
 // closesIdle reports whether CloseIdle may close the browser.
 func (in *instance) closesIdle() bool {
-	if in.proc == nil || !in.proc.headless || in.pooled != nil || in.cdpClients.Load() > 0 {
+	if in.proc == nil || !in.proc.Headless || in.pooled != nil || in.clients.connected.Load() > 0 {
 		return false
 	}
-	in.mu.Lock()
-	needed := len(in.transfers) + in.undecided.count() + len(in.clientDownloads) + len(in.attaching) + in.opening
-	in.mu.Unlock()
-	return needed == 0 && !slices.ContainsFunc(in.Tabs(), func(t *session.Tab) bool {
+	return in.downloads.pending()+in.tabs.pending() == 0 && !slices.ContainsFunc(in.Tabs(), func(t *session.Tab) bool {
 		return t.Page.Queue.Busy() || t.Page.HandedOver() || t.Page.HasDialog()
 	})
 }
@@ -111,7 +109,7 @@ func (in *instance) restoreKept(ctx context.Context, kept *keptState) {
 			}
 		}
 	}
-	kept.profile.kept, in.continues = false, true
+	kept.profile.Kept, in.continues = false, true
 }
 
 // discardKept removes the temporary profile that no browser uses. It is called when the Backend is
@@ -124,6 +122,6 @@ func (b *Backend) discardKept() error {
 	if kept == nil {
 		return nil
 	}
-	kept.profile.kept = false
-	return kept.profile.release(context.Background())
+	kept.profile.Kept = false
+	return kept.profile.Release(context.Background())
 }

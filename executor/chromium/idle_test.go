@@ -114,7 +114,7 @@ func TestCloseIdle(t *testing.T) {
 		t.Fatal("the browser is still open")
 	}
 	select {
-	case <-first.proc.exited:
+	case <-first.proc.Exited:
 	default:
 		t.Error("the process is still running")
 	}
@@ -141,9 +141,9 @@ func TestCloseIdle(t *testing.T) {
 	if tabs, err := s.Tabs(ctx); err != nil || len(tabs) != 1 {
 		t.Errorf("tabs %+v, %v", tabs, err)
 	}
-	profile := running(b).proc.dir
-	if profile != first.proc.dir {
-		t.Errorf("the profile is %s, before it was %s", profile, first.proc.dir)
+	profile := running(b).proc.Profile.Dir
+	if profile != first.proc.Profile.Dir {
+		t.Errorf("the profile is %s, before it was %s", profile, first.proc.Profile.Dir)
 	}
 	if !b.CloseIdle(ctx, time.Hour) {
 		t.Error("the second browser is still open")
@@ -158,7 +158,5 @@ func TestCloseIdle(t *testing.T) {
 
 // downloading reports whether r has an unfinished download.
 func downloading(in *instance) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return len(in.transfers)+in.undecided.count() > 0
+	return in.downloads.pending() > 0
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/processid"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // helperOf returns the process of a browser's group that has this switch, or 0.
@@ -39,7 +38,7 @@ func helperOf(t *testing.T, browser int, mark string) int {
 		if err != nil || st.Group != browser || st.Ended() {
 			continue
 		}
-		if line, err := commandLine(pid); err == nil && strings.Contains(strings.Join(line, " "), mark) {
+		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && strings.Contains(string(line), mark) {
 			return pid
 		}
 	}
@@ -64,7 +63,7 @@ func TestKilledHelpers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	browser := running(b).proc.pid
+	browser := running(b).proc.PID
 	for _, mark := range []string{"--type=gpu-process", "--utility-sub-type=network.mojom.NetworkService"} {
 		var pid int
 		await.Until(t, "a process with "+mark, func() bool { pid = helperOf(t, browser, mark); return pid != 0 })
@@ -100,7 +99,7 @@ func TestKilledHelpers(t *testing.T) {
 	if n := hits.Load(); n != 0 {
 		t.Errorf("the denied server received %d requests", n)
 	}
-	if running(b).proc.pid != browser {
+	if running(b).proc.PID != browser {
 		t.Error("the browser was replaced")
 	}
 }
@@ -135,7 +134,7 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 	if _, err := s.Navigate(ctx, srv.URL, nil); err != nil {
 		t.Fatal(err)
 	}
-	dir, err := running(b).files()
+	dir, err := running(b).Downloads()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +150,7 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 		}()
 		in := running(b)
 		await.Until(t, "the download of "+link, func() bool { return begun(in) })
-		if err := syscall.Kill(in.proc.pid, syscall.SIGKILL); err != nil {
+		if err := syscall.Kill(in.proc.PID, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 		if code := executor.CodeOf(<-got); !slices.Contains(want, code) {
@@ -165,9 +164,9 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 		}
 	}
 	kill("#endless", func(in *instance) bool {
-		in.mu.Lock()
-		defer in.mu.Unlock()
-		return len(in.transfers) > 0 && len(filesBelow(t, dir.Path())) > 0
+		in.downloads.mu.Lock()
+		defer in.downloads.mu.Unlock()
+		return len(in.downloads.transfers) > 0 && len(filesBelow(t, dir.Path())) > 0
 	}, executor.ErrDownloadFailed, executor.ErrTargetGone) // the latter during the click
 	kill("#unanswered", func(*instance) bool { return notify.IsClosed(requested) }, executor.ErrTargetGone)
 }
@@ -226,30 +225,5 @@ func TestKilledBeforePopupResumes(t *testing.T) {
 			s.kill()
 			users.awaitPaths(ctx, "/opened", "/popup")
 		})
-	}
-}
-
-// TestUsersOfProfile checks that the helper processes of a browser are found by its profile: also
-// those that Chromium forked, whose arguments are one string.
-func TestUsersOfProfile(t *testing.T) {
-	tier.Browser(t)
-	o := testOptions(t)
-	o.Isolated = true
-	p := mustLaunch(t, o)
-	newPage(t, p.transport, "about:blank")
-	await.Until(t, "a renderer and a utility process on the profile", func() bool {
-		types := map[string]bool{}
-		for _, pid := range usersOf(p.dir) {
-			args, _ := commandLine(pid)
-			for _, arg := range args {
-				if kind, ok := strings.CutPrefix(arg, "--type="); ok {
-					types[kind] = true
-				}
-			}
-		}
-		return types["renderer"] && types["utility"]
-	})
-	if err := p.close(t.Context()); err != nil {
-		t.Error(err)
 	}
 }

@@ -129,7 +129,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("files: %v", got)
 	}
 
-	if err := forceKill(in.proc.pid); err != nil {
+	if err := forceKill(in.proc.PID); err != nil {
 		t.Fatal(err)
 	}
 	err = <-pending
@@ -161,7 +161,7 @@ func TestLimits(t *testing.T) {
 }
 
 func (in *instance) runningTransfers() int {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return len(in.transfers)
+	in.downloads.mu.Lock()
+	defer in.downloads.mu.Unlock()
+	return len(in.downloads.transfers)
 }

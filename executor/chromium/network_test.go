@@ -193,7 +193,7 @@ func TestRefusedDownloadLeavesNoFile(t *testing.T) {
 			t.Errorf("the click reports %+v", d)
 		}
 	}
-	dir, err := running(b).files()
+	dir, err := running(b).Downloads()
 	if err != nil {
 		t.Fatal(err)
 	}

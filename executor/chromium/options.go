@@ -2,17 +2,23 @@ package chromium
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
+	"maps"
 	"net/http"
-	"os"
+	"net/netip"
+	"net/url"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/attach"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
+	"github.com/chrome-mcp/chrome-mcp/internal/launch"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
+	"github.com/chrome-mcp/chrome-mcp/internal/profiles"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
@@ -151,24 +157,18 @@ type Options struct {
 
 	certificateKey string // hash of the key that a launched browser trusts; see egress.Proxy.CertificateKey
 
-	profile *profile // temporary profile that CloseIdle kept; nil means another one
+	profile *profiles.Profile // temporary profile that CloseIdle kept; nil means another one
 
 	resolver egress.Resolver // of the egress proxy; nil means the system's resolver
 
 	timing timing.Timing // zero means timing.Current()
 }
 
-// profileName matches valid profile names. A profile name becomes a directory name on every
-// operating system, so it must not contain special characters of any of them.
-var profileName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$`)
-
 // windowColor matches values of Options.Color.
 var windowColor = lazyregexp.New(`^#[0-9a-fA-F]{6}$`)
 
 // IsProfileName reports whether name can be the name of a profile.
-func IsProfileName(name string) bool {
-	return profileName().MatchString(name) && !strings.HasSuffix(name, ".")
-}
+func IsProfileName(name string) bool { return profiles.IsName(name) }
 
 // withDefaults returns o with its defaults set, or ErrBadArgs.
 func (o Options) withDefaults() (Options, error) {
@@ -185,7 +185,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Color != "" && o.Pool != nil {
 		// Chromium shows the color only in windows of the default browser context.
-		if headless, err := o.ownHeadless(); err == nil && !headless {
+		if headless, err := launch.Headless(o.Headless); err == nil && !headless {
 			o.Pool = nil
 		}
 	}
@@ -220,58 +220,61 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	o.Logger, o.timing = cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), cmp.Or(o.timing, timing.Current())
 	var err error
-	o.DataDir, err = dataDirectory(o.DataDir)
+	o.DataDir, err = profiles.DataDir(o.DataDir)
 	o.DownloadsDir = cmp.Or(o.DownloadsDir, filepath.Join(o.DataDir, "downloads"))
 	return o, err
 }
 
-// dataDirectory returns the absolute path of a data directory; empty means the default. Chromium is
-// later recognized by the path of the profile in its command line, so the path must not depend on
-// the working directory.
-func dataDirectory(dir string) (string, error) {
-	if dir == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", executor.Errorf(executor.ErrBadArgs, "Specify a data directory.", "no home directory: %w", err)
+// endpoint returns the endpoint that the options select.
+func (o *Options) endpoint() (attach.Endpoint, error) {
+	e := attach.Endpoint{URL: o.CDPEndpoint}
+	if o.CDPHeaders != nil {
+		var err error
+		if e.Header, err = o.CDPHeaders(); err != nil {
+			return e, err
 		}
-		dir = filepath.Join(home, ".chrome-mcp")
 	}
-	path, err := filepath.Abs(dir)
+	if IsRunningName(e.URL) {
+		u, err := FindRunning(e.URL)
+		if err != nil {
+			return e, err
+		}
+		e.URL = u.String()
+	}
+	return e, nil
+}
+
+// local reports whether the browser to attach to runs on this machine.
+func (o *Options) local() bool {
+	if IsRunningName(o.CDPEndpoint) {
+		return true
+	}
+	u, err := url.Parse(o.CDPEndpoint)
 	if err != nil {
-		return "", executor.Errorf(executor.ErrBadArgs, "", "data directory %q: %w", dir, err)
+		return false
 	}
-	return path, nil
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}
+
+// launch launches a browser. o must have its defaults set.
+func (o *Options) launch(ctx context.Context) (*launch.Process, error) {
+	profile := o.Profile
+	if o.Isolated {
+		profile = ""
+	}
+	var filters []string
+	for _, origin := range slices.Sorted(maps.Keys(o.HTTPCredentials)) {
+		filters = append(filters, exactFilter(origin))
+	}
+	return launch.Start(ctx, launch.Options{
+		Browser: o.Browser, Headless: o.Headless, DataDir: o.DataDir, Profile: profile, Kept: o.profile,
+		Color: o.Color, NoSandbox: o.NoSandbox, Width: o.Width, Height: o.Height,
+		ProxyServer: o.ProxyServer, CertificateKey: o.certificateKey, AuthFilters: filters,
+		NoBackForwardCache: o.CDPClients, ExtraArgs: o.ExtraArgs, Logger: o.Logger, Timing: o.timing,
+	})
 }
 
 // maxWindow is larger than any screen, and small enough for Chromium's integers.
 const maxWindow = 16384
-
-// headless reports whether to launch the browser without a window.
-func (o *Options) headless(goos string, getenv func(string) string) (bool, error) {
-	display := hasDisplay(goos, getenv)
-	if o.Headless == nil {
-		return !display, nil
-	}
-	if !*o.Headless && !display {
-		return false, noDisplayError()
-	}
-	return *o.Headless, nil
-}
-
-// hasDisplay reports whether a window can be shown. Only X11 and Wayland can be checked. On other
-// systems a display is assumed, and Chromium reports an error if there is none.
-func hasDisplay(goos string, getenv func(string) string) bool {
-	switch goos {
-	case "windows", "darwin":
-		return true
-	}
-	return getenv("DISPLAY") != "" || getenv("WAYLAND_DISPLAY") != ""
-}
-
-func noDisplayError() error {
-	return executor.Errorf(executor.ErrLaunchFailed, "Start it headless (Options.Headless), or set DISPLAY; on a machine without a display, use xvfb-run.",
-		"headed mode requires a display")
-}
-
-// ownHeadless calls headless for this machine.
-func (o *Options) ownHeadless() (bool, error) { return o.headless(runtime.GOOS, os.Getenv) }

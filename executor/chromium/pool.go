@@ -18,6 +18,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
+	"github.com/chrome-mcp/chrome-mcp/internal/launch"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
@@ -82,7 +83,7 @@ type pooledBrowser struct {
 	work  sync.WaitGroup
 
 	started chan struct{} // closed when the fields below, or err, are set
-	proc    *process
+	proc    *launch.Process
 	conn    *cdpconn.Conn
 	port    *egress.Port
 	err     error
@@ -102,7 +103,7 @@ type pooledBrowser struct {
 // acquire returns a browser for an instance with the given options. It launches one if all browsers
 // of its principal are full. The caller releases it.
 func (p *Pool) acquire(ctx context.Context, opts Options) (*pooledBrowser, error) {
-	headless, err := opts.ownHeadless()
+	headless, err := launch.Headless(opts.Headless)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +176,7 @@ func (b *pooledBrowser) run(ctx context.Context, opts Options) {
 	if b.proc != nil {
 		limit, cancel := context.WithTimeout(context.Background(), opts.timing.BrowserExit)
 		defer cancel()
-		err = b.proc.close(limit)
+		err = b.proc.Close(limit)
 	}
 	if b.conn != nil {
 		b.conn.Close()
@@ -201,10 +202,10 @@ func (b *pooledBrowser) start(ctx context.Context, opts Options) error {
 		return executor.Errorf(executor.ErrLaunchFailed, "Try again.", "egress proxy did not start: %w", err)
 	}
 	opts.Network, opts.Pool, opts.ProxyServer, opts.Profile = nil, nil, b.port.Addr(), ""
-	if b.proc, err = launch(ctx, opts); err != nil {
+	if b.proc, err = opts.launch(ctx); err != nil {
 		return err
 	}
-	b.conn = cdpconn.New(b.proc.transport)
+	b.conn = cdpconn.New(b.proc.Transport)
 	b.conn.BrowserSession().InOrder() // so that the reply to a command is processed in order with the events
 	b.work.Go(func() { follow(b.conn, b.handle) })
 	attach, err := autoAttach(ctx, b.conn)
@@ -270,8 +271,8 @@ func (b *pooledBrowser) handle(ev cdpconn.Event) {
 	}
 }
 
-// attached passes a page to the instance of its browser context. A page that belongs to no
-// instance is closed: its context is being disposed of, or is the default one, which we do not use.
+// attached passes a page to the instance of its browser context. A page that belongs to no instance
+// is closed: its context is being disposed of, or is the default one, which we do not use.
 func (b *pooledBrowser) attached(s *cdpconn.Session, e target.EventAttachedToTarget) {
 	b.mu.Lock()
 	in := b.instances[string(e.TargetInfo.BrowserContextID)]
@@ -289,8 +290,8 @@ func (b *pooledBrowser) documentPaused(e fetch.EventRequestPaused) {
 	b.watchFlood()
 	id := target.ID(e.FrameID) // of the tab, if the frame is a top frame
 	for _, in := range b.all() {
-		if in.hasTarget(id) {
-			in.handlePausedDocument(e)
+		if in.tabs.has(id) {
+			in.documents.paused(e)
 			return
 		}
 	}
@@ -304,7 +305,7 @@ func (b *pooledBrowser) documentPaused(e fetch.EventRequestPaused) {
 		err := s.Call(ctx, "Target.getTargetInfo", map[string]any{"targetId": id}, &res)
 		b.mu.Lock()
 		in := b.instances[string(res.Info.BrowserContextID)]
-		if in != nil { // leavePool has not begun to wait
+		if in != nil { // disposeContext has not begun to wait
 			in.work.Add(1)
 			defer in.work.Done()
 		}
@@ -313,7 +314,7 @@ func (b *pooledBrowser) documentPaused(e fetch.EventRequestPaused) {
 		case isUnknownTarget(err), err == nil && res.Info.Type == "iframe":
 			s.Start(ctx, "Fetch.continueRequest", map[string]any{"requestId": e.RequestID})
 		case err == nil && in != nil: // a tab that is not attached yet
-			in.handlePausedDocument(e)
+			in.documents.paused(e)
 		default:
 			s.Start(ctx, "Fetch.failRequest", map[string]any{"requestId": e.RequestID, "errorReason": network.ErrorReasonBlockedByClient})
 		}
@@ -335,34 +336,34 @@ func (b *pooledBrowser) release(in *instance) {
 	b.leave()
 }
 
-// joinPool opens a browser context in a browser of the pool.
-func (in *instance) joinPool(ctx context.Context) error {
-	b, err := in.opts.Pool.acquire(ctx, in.opts)
+// join opens a browser context for an instance in a browser of the pool.
+func (p *Pool) join(ctx context.Context, in *instance) error {
+	b, err := p.acquire(ctx, in.opts)
 	if err != nil {
 		return err
 	}
-	in.pooled, in.conn, in.proc, in.version = b, b.conn, b.proc, b.proc.version
+	in.pooled, in.conn, in.proc, in.version = b, b.conn, b.proc, b.proc.Version
 	if in.proxy, err = startProxy(b.port, in.opts); err != nil {
 		return err
 	}
-	if err := in.createContext(ctx, true); err != nil {
+	if err := in.create(ctx, in.proxy); err != nil {
 		return err
 	}
 	b.mu.Lock()
 	b.instances[in.context] = in
 	b.mu.Unlock()
-	return in.watchDownloads(ctx)
+	return in.downloads.watch(ctx)
 }
 
-// leavePool disposes of the browser context, with its tabs.
-func (in *instance) leavePool() {
+// disposeContext disposes of the browser context of an instance, with its tabs.
+func (b *pooledBrowser) disposeContext(in *instance) {
 	defer in.endOnce.Do(func() { close(in.ended) })
 	if in.context == "" || in.evicted.Load() != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.DisposeContext)
 	defer cancel()
-	err := in.disposeContext(ctx, in.context)
+	err := in.browserContext.dispose(ctx, &in.work)
 	for _, t := range in.Tabs() {
 		select {
 		case <-t.Page.Gone():
@@ -370,17 +371,16 @@ func (in *instance) leavePool() {
 			err = errors.Join(err, context.Cause(ctx))
 		}
 	}
-	b := in.pooled
 	b.mu.Lock()
 	delete(b.instances, in.context)
 	shared := len(b.instances) > 0
 	b.mu.Unlock()
-	down := in.pingPool()
+	down := b.ping(in.opts.timing)
 	if down != nil && shared && in.conn.Err() == nil {
 		// The browser may respond again when it has closed the pages of this context.
 		b.retire()
 		in.dropTabs(executor.Errorf(executor.ErrTargetGone, "", "the session was closed"))
-		down = in.pingPool()
+		down = b.ping(in.opts.timing)
 	}
 	switch {
 	case in.conn.Err() != nil: // the browser has exited
@@ -393,9 +393,9 @@ func (in *instance) leavePool() {
 	}
 }
 
-// pingPool checks that the browser responds. The events before the reply have been handled then.
-func (in *instance) pingPool() error {
-	ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.DisposeContext)
+// ping checks that the browser responds. The events before the reply have been handled then.
+func (b *pooledBrowser) ping(limits timing.Timing) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limits.DisposeContext)
 	defer cancel()
-	return in.Ping(ctx)
+	return b.conn.BrowserSession().Call(ctx, "Browser.getVersion", nil, nil)
 }

@@ -13,11 +13,11 @@ import (
 // run in its first tab, against the same steps of raw CDP.
 func BenchmarkNewSession(b *testing.B) {
 	ctx := b.Context()
-	plain, err := launch(ctx, benchOptions(b))
+	plain, err := launchBrowser(ctx, benchOptions(b))
 	if err != nil {
 		b.Fatal(err)
 	}
-	conn := cdpconn.New(plain.transport)
+	conn := cdpconn.New(plain.Transport)
 	pool := new(Pool)
 	o := benchOptions(b)
 	o.Pool, o.Network, o.Isolated = pool, hosts{"127.0.0.1"}, true
@@ -25,7 +25,7 @@ func BenchmarkNewSession(b *testing.B) {
 	var ends []func() error
 	b.Cleanup(func() {
 		conn.BrowserSession().Call(context.Background(), "Browser.close", nil, nil)
-		if err := errors.Join(plain.close(context.Background()), conn.Close(), first.Close(), pool.Close()); err != nil {
+		if err := errors.Join(plain.Close(context.Background()), conn.Close(), first.Close(), pool.Close()); err != nil {
 			b.Error(err)
 		}
 	})

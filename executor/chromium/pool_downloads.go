@@ -10,7 +10,7 @@ import (
 // it is unknown, the download waits for a decision. A download that no tab started is canceled.
 func (b *pooledBrowser) downloadBegan(e browser.EventDownloadWillBegin) {
 	if in := b.downloader(e); in != nil {
-		in.downloadBegan(e)
+		in.downloads.began(e)
 		return
 	}
 	if !b.undecided.add(e.GUID) {
@@ -21,7 +21,7 @@ func (b *pooledBrowser) downloadBegan(e browser.EventDownloadWillBegin) {
 		awaitDownloader(timing.Current().AttachTab, func() bool { return b.downloader(e) != nil || b.conn.Err() != nil })
 		if in := b.downloader(e); in != nil && b.startWork(in) {
 			defer in.work.Done()
-			in.downloadBegan(e)
+			in.downloads.began(e)
 		} else {
 			b.cancelDownload(e.GUID)
 		}
@@ -34,7 +34,7 @@ func (b *pooledBrowser) downloadBegan(e browser.EventDownloadWillBegin) {
 // downloader returns the instance whose tab started a download, or nil if it is unknown.
 func (b *pooledBrowser) downloader(e browser.EventDownloadWillBegin) *instance {
 	for _, in := range b.all() {
-		if tab, _ := in.downloader(string(e.FrameID)); tab != nil {
+		if tab, _ := in.tabs.downloader(string(e.FrameID)); tab != nil {
 			return in
 		}
 	}
@@ -55,7 +55,7 @@ func (b *pooledBrowser) startWork(in *instance) bool {
 // cancelDownload cancels a download of any instance, because the events do not name the context.
 func (b *pooledBrowser) cancelDownload(guid string) {
 	for _, in := range b.all() {
-		in.cancel(guid)
+		in.downloads.cancel(guid)
 	}
 }
 
@@ -65,18 +65,18 @@ func (b *pooledBrowser) downloadProgressed(e browser.EventDownloadProgress) {
 	instances := b.all()
 	var limit float64
 	for _, in := range instances {
-		limit = max(limit, in.downloadLimit())
+		limit = max(limit, in.downloads.limit())
 	}
 	if b.undecided.progressed(e, limit, b.cancelDownload) {
 		return
 	}
 	for _, in := range instances {
-		if in.hasTransfer(e.GUID) {
-			in.downloadProgressed(e)
+		if in.downloads.has(e.GUID) {
+			in.downloads.progressed(e)
 			return
 		}
 	}
 	for _, in := range instances {
-		in.downloadProgressed(e) // discards the file
+		in.downloads.progressed(e) // discards the file
 	}
 }

@@ -22,7 +22,7 @@ func TestPoolDownloadOfUnknownFrame(t *testing.T) {
 	mustNavigate(t, a, site.on("127.0.0.1", "/"))
 	mustNavigate(t, b, site.on("127.0.0.1", "/"))
 	in := running(one)
-	saved, staging, err := in.staging()
+	saved, staging, err := in.downloads.staging()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,15 +39,15 @@ func TestPoolDownloadOfUnknownFrame(t *testing.T) {
 	if _, err := os.Stat(staged); err != nil {
 		t.Fatalf("before the decision: %v", err)
 	}
-	in.mu.Lock()
-	in.openers[target.ID(frame)] = in.tabs[0]
-	in.mu.Unlock()
+	in.tabs.mu.Lock()
+	in.tabs.openers[target.ID(frame)] = in.tabs.tabs[0]
+	in.tabs.mu.Unlock()
 	final := filepath.Join(saved.Path(), "late.txt")
 	await.Until(t, "the saved file", func() bool {
 		data, err := os.ReadFile(final)
 		return err == nil && string(data) == "content"
 	})
-	await.Until(t, "the end of the download", func() bool { return !in.pooled.undecided.has(guid) && !in.hasTransfer(guid) })
+	await.Until(t, "the end of the download", func() bool { return !in.pooled.undecided.has(guid) && !in.downloads.has(guid) })
 }
 
 // TestUndecidedDownloads checks the limits of downloads that wait for a decision, and which state of

@@ -24,10 +24,10 @@ const (
 // A floodWatch limits the checks of a browser to one at a time.
 type floodWatch struct{ checking atomic.Bool }
 
-// watchFlood checks that the browser responds. It is called when the browser reports the request for
-// a document, and does not block. If the browser does not respond, and most of the navigations in
-// the meantime were those of one browser context, watchFlood closes that context: Chromium handles
-// the navigations of all contexts in one thread, so the other sessions would wait for it.
+// watchFlood checks that the browser responds. It is called when the browser reports the request
+// for a document, and does not block. If the browser does not respond, and most of the navigations
+// in the meantime were those of one browser context, watchFlood closes that context: Chromium
+// handles the navigations of all contexts in one thread, so the other sessions would wait for it.
 func (b *pooledBrowser) watchFlood() {
 	if len(b.all()) < 2 || !b.flood.checking.CompareAndSwap(false, true) {
 		return
@@ -40,7 +40,7 @@ func (b *pooledBrowser) watchFlood() {
 		err := b.conn.BrowserSession().Call(ctx, "Browser.getVersion", nil, nil)
 		if errors.Is(err, cdpconn.ErrCallTimeout) {
 			if in := mostActive(before, b.navigations(), minFlood); in != nil {
-				in.evict()
+				b.evict(in)
 			}
 			return
 		}
@@ -81,23 +81,22 @@ func mostActive[K comparable](before, after map[K]int64, atLeast int64) (most K)
 	return none
 }
 
-// evict closes the browser context of the instance, whose pages keep the browser from responding. Its
-// calls return immediately. The browser closes the pages when it responds again.
-func (in *instance) evict() {
+// evict closes the browser context of an instance, whose pages keep the browser from responding.
+// Its calls return immediately. The browser closes the pages when it responds again.
+func (b *pooledBrowser) evict(in *instance) {
 	reason := executor.Errorf(executor.ErrTargetGone, "Open the pages again in a new tab, except the one that reloads its frames all the time.",
 		"the tabs of this session were closed: their pages navigated so often that the browser did not respond")
 	if !in.evicted.CompareAndSwap(nil, reason) {
 		return
 	}
 	in.browser.log.Warn("a browser context keeps the browser from responding; closing it")
-	b := in.pooled
 	b.mu.Lock()
 	delete(b.instances, in.context)
 	b.mu.Unlock()
 	b.work.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.BrowserExit)
 		defer cancel()
-		b.work.Go(func() { in.closePages(ctx, in.context) })
+		b.work.Go(func() { closePages(ctx, in.conn, in.context) })
 		_ = in.conn.BrowserSession().Call(ctx, "Target.disposeBrowserContext", map[string]any{"browserContextId": in.context}, nil)
 	})
 	in.dropTabs(reason)

@@ -61,7 +61,7 @@ func TestPoolEvicts(t *testing.T) {
 		waiting <- err
 	}()
 	await.Until(t, "the call to start", func() bool { return len(in.Tabs()) == 1 && in.Tabs()[0].Page.Queue.Busy() })
-	in.evict()
+	in.pooled.evict(in)
 	err := await.Receive(t, "the call to return", waiting)
 	wantCode(t, err, executor.ErrTargetGone)
 	if !strings.Contains(err.Error(), "did not respond") {
@@ -76,7 +76,7 @@ func TestPoolEvicts(t *testing.T) {
 		t.Errorf("the other Backend: %s", got)
 	}
 	mustNavigate(t, a, site.on("127.0.0.1", "/"))
-	if running(one).proc.pid != running(two).proc.pid {
+	if running(one).proc.PID != running(two).proc.PID {
 		t.Error("the Backend continues in another process")
 	}
 }

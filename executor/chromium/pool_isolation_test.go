@@ -61,7 +61,7 @@ func TestPoolIsolation(t *testing.T) {
 	i := &isolationTest{one: inPool(t, p, dir, "127.0.0.1"), two: inPool(t, p, dir, "127.0.0.1", "localhost"), url: site.URL + "/"}
 	i.a, i.b = newSession(t, i.one), newSession(t, i.two)
 	i.fresh(t)
-	if x, y := running(i.one).proc.pid, running(i.two).proc.pid; x != y {
+	if x, y := running(i.one).proc.PID, running(i.two).proc.PID; x != y {
 		t.Fatalf("the sessions use the processes %d and %d", x, y)
 	}
 	for _, tt := range []struct {

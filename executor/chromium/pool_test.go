@@ -112,7 +112,7 @@ func TestPoolIsolatesBackends(t *testing.T) {
 	mustNavigate(t, a, site.on("127.0.0.1", "/"))
 	mustNavigate(t, b, site.on("localhost", "/"))
 	mustNavigate(t, c, site.on("127.0.0.1", "/"))
-	if x, y := running(one).proc.pid, running(two).proc.pid; x != y {
+	if x, y := running(one).proc.PID, running(two).proc.PID; x != y {
 		t.Errorf("the Backends use the processes %d and %d", x, y)
 	}
 
@@ -222,7 +222,7 @@ func TestPoolAfterCrash(t *testing.T) {
 	mustNavigate(t, a, site.on("127.0.0.1", "/"))
 	mustNavigate(t, b, site.on("localhost", "/"))
 	in := running(one)
-	process, err := os.FindProcess(in.proc.pid)
+	process, err := os.FindProcess(in.proc.PID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,8 +232,8 @@ func TestPoolAfterCrash(t *testing.T) {
 	<-in.conn.Done()
 	mustNavigate(t, a, site.on("127.0.0.1", "/"))
 	mustNavigate(t, b, site.on("localhost", "/"))
-	if x, y := running(one).proc.pid, running(two).proc.pid; x != y || x == in.proc.pid {
-		t.Errorf("after the crash of %d, the Backends use the processes %d and %d", in.proc.pid, x, y)
+	if x, y := running(one).proc.PID, running(two).proc.PID; x != y || x == in.proc.PID {
+		t.Errorf("after the crash of %d, the Backends use the processes %d and %d", in.proc.PID, x, y)
 	}
 }
 
@@ -256,12 +256,12 @@ func TestPoolRetiresBrowser(t *testing.T) {
 	}
 	three := inPool(t, p, dir, "127.0.0.1")
 	mustNavigate(t, newSession(t, three), site.on("127.0.0.1", "/"))
-	if x := running(three).proc.pid; x == in.proc.pid {
+	if x := running(three).proc.PID; x == in.proc.PID {
 		t.Errorf("a new Backend uses the process %d", x)
 	}
 	mustNavigate(t, b, site.on("localhost", "/"))
-	if x := running(two).proc.pid; x != in.proc.pid {
-		t.Errorf("another Backend moved from process %d to %d", in.proc.pid, x)
+	if x := running(two).proc.PID; x != in.proc.PID {
+		t.Errorf("another Backend moved from process %d to %d", in.proc.PID, x)
 	}
 }
 
@@ -324,7 +324,7 @@ func TestPoolBoundsContexts(t *testing.T) {
 	}
 	inProcess := map[int]int{}
 	for _, b := range backends {
-		inProcess[running(b).proc.pid]++
+		inProcess[running(b).proc.PID]++
 	}
 	if len(inProcess) != 2 {
 		t.Errorf("contexts by process: %v", inProcess)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,72 +20,81 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 )
 
-// warmUp makes the browser store the credentials of the egress proxy, with a request from its first
+// proxyCredentials are the credentials of the egress proxy in the browser of an instance.
+type proxyCredentials struct {
+	in *instance
+
+	mu         sync.Mutex // held while a tab stores them; guards the fields below
+	known      bool       // the browser has stored them
+	challenged time.Time  // when the browser last did not know them
+}
+
+// store makes the browser store the credentials of the egress proxy, with a request from its first
 // tab while that tab is still blank. Afterwards the browser sends them without a challenge. This
 // also covers WebSockets, for whose challenges CDP sends no event (measured on Chromium 156).
-func (in *instance) warmUp(ctx context.Context, p *page.Tab, info *target.Info) error {
-	if !in.filtered() || info.OpenerID != "" {
+func (pc *proxyCredentials) store(ctx context.Context, p *page.Tab, info *target.Info) error {
+	if !pc.in.filtered() || info.OpenerID != "" {
 		return nil
 	}
-	in.warming.Lock()
-	defer in.warming.Unlock()
-	if in.proxyCredentialsKnown {
+	pc.mu.Lock()
+	defer pc.mu.Unlock()
+	if pc.known {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, in.opts.timing.ProxyRequest)
+	ctx, cancel := context.WithTimeout(ctx, pc.in.opts.timing.ProxyRequest)
 	defer cancel()
 	var challenged bool
 	err := p.Interception.WithoutFilter(ctx, func() (err error) {
-		challenged, err = answerProxyChallenge(ctx, p.Session(), in.proxy.Credentials())
+		challenged, err = answerProxyChallenge(ctx, p.Session(), pc.in.proxy.Credentials())
 		return err
 	})
 	if challenged {
-		in.challenged = time.Now()
+		pc.challenged = time.Now()
 	}
 	if err != nil {
 		return executor.Errorf(executor.ErrLaunchFailed, "Try again, or with another browser.", "the browser does not use the egress proxy: %w", err)
 	}
-	in.proxyCredentialsKnown = true
+	pc.known = true
 	return nil
 }
 
-// storeCredentials makes the browser store the proxy's credentials for its default context, unless a
+// storeInNewTab makes the browser store the proxy's credentials for its default context, unless a
 // tab has done so. It uses a blank tab, which it closes immediately.
-func (in *instance) storeCredentials(ctx context.Context) error {
-	in.waitForExistingTabs(ctx)
-	in.warming.Lock()
-	known := in.proxyCredentialsKnown
-	in.warming.Unlock()
-	if known || !in.filtered() {
+func (pc *proxyCredentials) storeInNewTab(ctx context.Context) error {
+	pc.in.waitForExistingTabs(ctx)
+	pc.mu.Lock()
+	known := pc.known
+	pc.mu.Unlock()
+	if known || !pc.in.filtered() {
 		return nil
 	}
-	t, err := in.NewTab(ctx, nil)
+	t, err := pc.in.NewTab(ctx, nil)
 	if err == nil {
-		_, err = in.CloseTab(ctx, t)
+		_, err = pc.in.CloseTab(ctx, t)
 	}
 	return err
 }
 
-// forgotCredentials reports whether a request without the credentials, which arrived at a time and
-// may come from any program, shows that the browser has forgotten them, and makes it store them
-// again. The network process stores them, and the browser starts a new one after a crash.
-func (in *instance) forgotCredentials(at time.Time) bool {
-	in.warming.Lock()
-	stored := at.Before(in.challenged)
-	in.proxyCredentialsKnown = in.proxyCredentialsKnown && stored
-	in.warming.Unlock()
+// forgotten reports whether a request without the credentials, which arrived at a time and may come
+// from any program, shows that the browser has forgotten them, and makes it store them again. The
+// network process stores them, and the browser starts a new one after a crash.
+func (pc *proxyCredentials) forgotten(at time.Time) bool {
+	pc.mu.Lock()
+	stored := at.Before(pc.challenged)
+	pc.known = pc.known && stored
+	pc.mu.Unlock()
 	if stored {
 		return true // after that request
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.AttachTab)
+	ctx, cancel := context.WithTimeout(context.Background(), pc.in.opts.timing.AttachTab)
 	defer cancel()
-	if err := in.storeCredentials(ctx); err != nil {
-		in.browser.log.Warn("sending the proxy credentials to the browser again failed", "error", err)
+	if err := pc.storeInNewTab(ctx); err != nil {
+		pc.in.browser.log.Warn("sending the proxy credentials to the browser again failed", "error", err)
 		return true
 	}
-	in.warming.Lock()
-	defer in.warming.Unlock()
-	return at.Before(in.challenged)
+	pc.mu.Lock()
+	defer pc.mu.Unlock()
+	return at.Before(pc.challenged)
 }
 
 // answerProxyChallenge makes the blank page of s send a request to the proxy, and answers the

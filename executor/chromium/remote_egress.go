@@ -10,6 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
+	"github.com/chrome-mcp/chrome-mcp/internal/launch"
 )
 
 // A RemoteEgress is the address at which browsers on other machines reach the egress proxies of
@@ -83,9 +84,9 @@ func (in *instance) openRemoteEgress(opts Options) ([]string, error) {
 	if in.proxy, err = startProxy(port, opts); err != nil {
 		return nil, err
 	}
-	args, err := proxyArguments(in.proxy.Addr())
+	args, err := launch.ProxyArguments(in.proxy.Addr())
 	if err != nil {
 		return nil, fmt.Errorf("egress address: %w", err)
 	}
-	return append(args, "--disable-features="+strings.Join(proxyFeatures, ",")), nil
+	return append(args, "--disable-features="+strings.Join(launch.ProxyFeatures, ",")), nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/attach"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/child"
 )
@@ -28,7 +29,7 @@ func init() { child.Handle(resumerName, serveResumer) }
 // startResumer starts a process that resumes the popup windows of an attached browser if this
 // process exits without detaching. The browser pauses the opener together with its popup window,
 // and does not resume them when our connection closes.
-func startResumer(at endpoint) (*child.Process, error) {
+func startResumer(at attach.Endpoint) (*child.Process, error) {
 	p, err := child.Start(resumerName)
 	if err == nil {
 		if err = p.Send(child.NewMessage("start", at)); err != nil {
@@ -49,12 +50,12 @@ func serveResumer(parent *child.Parent) error {
 	if m == nil {
 		return nil
 	}
-	var at endpoint
+	var at attach.Endpoint
 	if err := json.Unmarshal(m.Data, &at); err != nil {
 		return err
 	}
 	parent.Receive() // returns when the parent exits
-	t, _, err := dial(context.Background(), at)
+	t, _, err := attach.Dial(context.Background(), at)
 	if err != nil {
 		return err // the browser has also exited
 	}

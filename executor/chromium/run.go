@@ -6,22 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"github.com/chromedp/cdproto/fetch"
-	"github.com/chromedp/cdproto/target"
-	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/chromedp/chromedp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/attach"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/child"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
+	"github.com/chrome-mcp/chrome-mcp/internal/launch"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
@@ -33,51 +30,32 @@ type instance struct {
 	id           string
 	browser      *Backend
 	opts         Options
-	conn         *cdpconn.Conn
-	proc         *process       // nil for an attached browser
-	pooled       *pooledBrowser // nil without a Pool; owns conn and proc
-	proxy        *egress.Proxy  // nil without a NetworkPolicy
-	resumer      *child.Process // nil for a launched browser
-	version      version
+	proc         *launch.Process // nil for an attached browser
+	pooled       *pooledBrowser  // nil without a Pool; owns conn and proc
+	proxy        *egress.Proxy   // nil without a NetworkPolicy
+	resumer      *child.Process  // nil for a launched browser
+	version      cdpconn.Version
 	remoteEgress *RemoteEgress // its port serves proxy; otherwise nil
 	replica      string        // the address that may be shown of the browserless server; otherwise empty
-	context      string        // the browser context that we use; empty means the default one
 	ended        chan struct{} // closed when close or evict has disposed of a context in a pool's browser
 	endOnce      sync.Once
 	evicted      atomic.Pointer[executor.Error] // why evict closed the context or CloseIdle the browser, or nil
-	cdpClients   atomic.Int32                   // number of connected CDP clients
 	continues    bool                           // on the profile of a browser that CloseIdle closed; set before the browser is used
 	work         sync.WaitGroup
 	releaseOnce  sync.Once
-	cleanupDone  chan struct{}                 // closed when the cleanup after an unexpected exit is complete
-	files        func() (*download.Dir, error) // the download directory, created at first use
-	quota        *download.Quota               // for all downloads together
-	undecided    undecidedDownloads
-	// documentDenials has, by host:port, why the latest documents of each host were denied, because the
-	// browser only reports that they were blocked. When a document of the host is allowed, possibly at
-	// another path, it is removed.
-	documentDenials *lru.Cache[string, error]
-	answered        []fetch.RequestID // the last requests that got HTTP credentials; used only by follow
-	clients         cdpClients
-	secrets         page.SecretGuard
-	defaultContext  string // id of the default browser context, if CDP clients can connect or with AttachDefaultContext
+	cleanupDone  chan struct{} // closed when the cleanup after an unexpected exit is complete
+	secrets      page.SecretGuard
+	// defaultContext is the id of the default browser context, if CDP clients can connect or with
+	// AttachDefaultContext.
+	defaultContext string
+	handovers      notify.Broadcast // a handover has begun or ended
 
-	warming               sync.Mutex
-	proxyCredentialsKnown bool      // the browser has stored the proxy's credentials; guarded by warming
-	challenged            time.Time // when the browser last did not know them; guarded by warming
-
-	mu        sync.Mutex // guards the fields below
-	changed   notify.Broadcast
-	handovers notify.Broadcast // a handover has begun or ended
-	tabs      []*session.Tab
-	targets   map[target.ID]*session.Tab
-	attaching map[target.ID]bool
-	openers   map[target.ID]*session.Tab // the opener of each tab that a page opened
-	opening   int                        // calls of NewTab in progress; until they return, new tabs are not listed
-	lastRaw   int
-	transfers map[string]*session.Transfer
-
-	clientDownloads map[string]*clientDownload // by GUID
+	browserContext
+	tabs             tabSet
+	downloads        *downloads
+	documents        *documentFilter
+	clients          *cdpClients
+	proxyCredentials *proxyCredentials
 }
 
 var _ session.BrowserInstance = (*instance)(nil)
@@ -91,21 +69,15 @@ func (b *Backend) connect(ctx context.Context, kept *keptState) (*instance, erro
 	}
 	in := &instance{
 		id: strings.ToLower(rand.Text()[:4]), browser: b, opts: opts, cleanupDone: make(chan struct{}), ended: make(chan struct{}),
-		targets: make(map[target.ID]*session.Tab), attaching: make(map[target.ID]bool),
-		openers:   make(map[target.ID]*session.Tab),
-		transfers: make(map[string]*session.Transfer), clientDownloads: make(map[string]*clientDownload),
-		documentDenials: newCache[string, error](maxCachedDenials), clients: newCDPClients(),
+		tabs: newTabSet(),
 	}
-	in.quota = download.NewQuota(opts.MaxDownloads, opts.MaxDownloadTotal)
-	in.quota.ShareUsage(opts.DownloadsDir, opts.DownloadsUsage)
-	in.files = sync.OnceValues(func() (*download.Dir, error) {
-		return download.OpenShared(opts.DownloadsDir, opts.MaxDownloadBytes, in.quota)
-	})
+	in.downloads, in.clients, in.proxyCredentials = newDownloads(in), newCDPClients(in), &proxyCredentials{in: in}
+	in.documents = &documentFilter{in: in, denials: newCache[string, error](maxCachedDenials)}
 	if kept != nil {
 		opts.profile = kept.profile
 	}
 	if opts.Pool != nil {
-		err = in.joinPool(ctx)
+		err = opts.Pool.join(ctx, in)
 	} else {
 		err = in.connectAlone(ctx, opts)
 	}
@@ -152,7 +124,7 @@ func (in *instance) connectAlone(ctx context.Context, opts Options) error {
 		}
 		opts.ProxyServer = in.proxy.Addr()
 	}
-	var t transport
+	var t chromedp.Transport
 	if opts.Browserless != nil {
 		var err error
 		if t, in.version, in.replica, err = opts.Browserless.dial(ctx, remote); err != nil {
@@ -163,26 +135,24 @@ func (in *instance) connectAlone(ctx context.Context, opts Options) error {
 		if err != nil {
 			return err
 		}
-		tr, end, err := dial(ctx, at)
+		tr, end, err := attach.Dial(ctx, at)
 		if err != nil {
 			return err
 		}
-		t, in.version = tr, end.version
-		if in.resumer, err = startResumer(end.endpoint); err != nil {
+		t, in.version = tr, end.Version
+		if in.resumer, err = startResumer(end.Endpoint); err != nil {
 			_ = tr.Close()
 			return err
 		}
 	} else {
-		unset := in.browser.opts // launch sets the defaults
-		unset.ProxyServer, unset.profile = opts.ProxyServer, opts.profile
 		if in.proxy != nil {
-			unset.certificateKey = in.proxy.CertificateKey()
+			opts.certificateKey = in.proxy.CertificateKey()
 		}
-		p, err := launch(ctx, unset)
+		p, err := opts.launch(ctx)
 		if err != nil {
 			return err
 		}
-		in.proc, t, in.version = p, p.transport, p.version
+		in.proc, t, in.version = p, p.Transport, p.Version
 	}
 	in.conn = cdpconn.New(t)
 	in.conn.BrowserSession().InOrder() // so that the reply to a command is processed in order with the events
@@ -193,8 +163,8 @@ func (in *instance) connectAlone(ctx context.Context, opts Options) error {
 	} else {
 		err = in.followAttached(ctx)
 	}
-	if err != nil && in.proc != nil && notify.IsClosed(in.proc.exited) {
-		return in.proc.failure()
+	if err != nil && in.proc != nil && notify.IsClosed(in.proc.Exited) {
+		return in.proc.Failure()
 	}
 	return err
 }
@@ -205,7 +175,7 @@ func (in *instance) autoAttachLaunched(ctx context.Context) error {
 	if in.opts.CDPClients {
 		in.conn.DelayPopupWindows(in.opts.timing.PausedPopup)
 		var err error
-		if in.defaultContext, _, err = in.browserContexts(ctx); err != nil {
+		if in.defaultContext, _, err = browserContexts(ctx, in.conn); err != nil {
 			return err
 		}
 	}
@@ -218,7 +188,7 @@ func (in *instance) autoAttachLaunched(ctx context.Context) error {
 			return err // fail closed
 		}
 	}
-	if err := in.watchDownloads(ctx); err != nil {
+	if err := in.downloads.watch(ctx); err != nil {
 		return err
 	}
 	return attach.Wait(ctx, nil)
@@ -231,14 +201,18 @@ func (in *instance) followAttached(ctx context.Context) error {
 	s := in.conn.BrowserSession()
 	if in.opts.AttachDefaultContext {
 		var err error
-		if in.defaultContext, _, err = in.browserContexts(ctx); err != nil {
+		if in.defaultContext, _, err = browserContexts(ctx, in.conn); err != nil {
 			return err
 		}
 	} else {
-		if err := in.createContext(ctx, in.proxy != nil && in.reachesProxy()); err != nil {
+		var proxy *egress.Proxy
+		if in.reachesProxy() {
+			proxy = in.proxy
+		}
+		if err := in.create(ctx, proxy); err != nil {
 			return err
 		}
-		if err := in.watchDownloads(ctx); err != nil {
+		if err := in.downloads.watch(ctx); err != nil {
 			return err
 		}
 	}
@@ -257,28 +231,6 @@ func (in *instance) followAttached(ctx context.Context) error {
 	return nil
 }
 
-// createContext creates a browser context, whose network goes through r.proxy if proxied is true.
-func (in *instance) createContext(ctx context.Context, proxied bool) error {
-	params := map[string]any{"disposeOnDetach": true}
-	if proxied {
-		params["proxyServer"], params["proxyBypassList"] = "http://"+in.proxy.Addr(), "<-loopback>"
-	}
-	var res target.CreateBrowserContextResult
-	if err := in.conn.BrowserSession().Call(ctx, "Target.createBrowserContext", params, &res); err != nil {
-		return err
-	}
-	in.context = string(res.BrowserContextID)
-	return nil
-}
-
-// inContext adds the id of the instance's browser context to params, which it returns.
-func (in *instance) inContext(params map[string]any) map[string]any {
-	if in.context != "" {
-		params["browserContextId"] = in.context
-	}
-	return params
-}
-
 // pageTargets is the CDP target filter for tabs.
 var pageTargets = []map[string]any{{"type": "page"}}
 
@@ -292,7 +244,7 @@ func autoAttach(ctx context.Context, conn *cdpconn.Conn) (*cdpconn.Pending, erro
 // waitForExistingTabs waits until the tabs that already existed are attached. Attaching to a tab
 // that does not respond takes at most Timing.AttachTab.
 func (in *instance) waitForExistingTabs(ctx context.Context) {
-	_ = in.await(ctx, func() bool { return len(in.attaching) == 0 })
+	_ = in.await(ctx, func() bool { return !in.tabs.isAttaching() })
 }
 
 // filtered reports whether the browser's network goes through our proxy.
@@ -301,21 +253,7 @@ func (in *instance) filtered() bool {
 }
 
 // reachesProxy reports whether a browser that we did not launch ourselves can connect to our proxy.
-func (in *instance) reachesProxy() bool { return in.local() || in.remoteEgress != nil }
-
-// local reports whether the attached browser runs on this machine.
-func (in *instance) local() bool {
-	if IsRunningName(in.opts.CDPEndpoint) {
-		return true
-	}
-	u, err := url.Parse(in.opts.CDPEndpoint)
-	if err != nil {
-		return false
-	}
-	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
-}
+func (in *instance) reachesProxy() bool { return in.opts.local() || in.remoteEgress != nil }
 
 // ID implements session.BrowserInstance.
 func (in *instance) ID() string { return in.id }
@@ -329,7 +267,7 @@ func (in *instance) Ping(ctx context.Context) error {
 }
 
 // Downloads implements session.BrowserInstance.
-func (in *instance) Downloads() (*download.Dir, error) { return in.files() }
+func (in *instance) Downloads() (*download.Dir, error) { return in.downloads.files() }
 
 // Fetcher implements session.BrowserInstance.
 func (in *instance) Fetcher() session.Fetcher {
@@ -347,7 +285,7 @@ func (in *instance) Fetcher() session.Fetcher {
 // waits for all goroutines of the instance.
 func (in *instance) close() error {
 	if in.pooled != nil {
-		in.leavePool()
+		in.pooled.disposeContext(in)
 	} else if in.conn != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.BrowserExit)
 		defer cancel()
@@ -359,7 +297,7 @@ func (in *instance) close() error {
 				p.Wait(ctx, nil)
 			}
 		case in.context != "":
-			in.disposeContext(ctx, in.context)
+			in.browserContext.dispose(ctx, &in.work)
 		default:
 			for _, t := range in.Tabs() {
 				if t.Owner() != nil {
@@ -388,7 +326,7 @@ func (in *instance) release() error {
 		if in.proc != nil {
 			ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.BrowserExit)
 			defer cancel()
-			err = errors.Join(err, in.proc.close(ctx))
+			err = errors.Join(err, in.proc.Close(ctx))
 		}
 		if in.conn != nil {
 			in.conn.Close()
@@ -420,8 +358,8 @@ func (in *instance) networkError(host string) error {
 	if in.proxy == nil {
 		return nil
 	}
-	reason, _ := in.documentDenials.Get(host)
-	if at, ok := in.proxy.Challenged(host); ok && reason == nil && in.filtered() && in.forgotCredentials(at) {
+	reason, _ := in.documents.denials.Get(host)
+	if at, ok := in.proxy.Challenged(host); ok && reason == nil && in.filtered() && in.proxyCredentials.forgotten(at) {
 		return &executor.Error{Code: executor.ErrNavigationFailed, Retryable: true, Hint: "Try again.",
 			Err: fmt.Errorf("loading %s failed: network process restarted", host)}
 	}

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/profiles"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
@@ -65,15 +65,15 @@ func (s *server) kill() {
 // awaitNoUsers waits until all processes on the profile in dir have exited.
 func awaitNoUsers(t *testing.T, dir string) {
 	t.Helper()
-	await.Until(t, "the exit of all processes on "+dir, func() bool { return len(usersOf(dir)) == 0 })
+	await.Until(t, "the exit of all processes on "+dir, func() bool { return len(profiles.Users(dir)) == 0 })
 }
 
 func TestSIGKILLCleansUp(t *testing.T) {
 	o := testOptions(t)
 	o.Isolated = true
 	s := startServer(t, o)
-	if !slices.Contains(usersOf(s.Dir), s.PID) {
-		t.Fatalf("processes on %s: %v, want the browser %d", s.Dir, usersOf(s.Dir), s.PID)
+	if !slices.Contains(profiles.Users(s.Dir), s.PID) {
+		t.Fatalf("processes on %s: %v, want the browser %d", s.Dir, profiles.Users(s.Dir), s.PID)
 	}
 	s.kill()
 	awaitNoUsers(t, s.Dir)
@@ -82,11 +82,11 @@ func TestSIGKILLCleansUp(t *testing.T) {
 	}
 
 	p := mustLaunch(t, o) // the next launch
-	<-p.swept             // its sweep runs concurrently
+	<-p.Swept             // its sweep runs concurrently
 	if exists(s.Dir) {
 		t.Error("the next launch did not remove the temporary profile of the killed server")
 	}
-	if !exists(p.dir) {
+	if !exists(p.Profile.Dir) {
 		t.Error("the sweep removed the profile in use")
 	}
 }
@@ -117,8 +117,7 @@ func stopped(pid int) bool {
 func stopAndOrphan(t *testing.T, s *server) {
 	t.Helper()
 	t.Cleanup(func() {
-		killProfileUsers(context.Background(), s.Dir, func(int) bool { return true })
-		removeSocket(socketOf(s.Dir))
+		profiles.KillUsers(context.Background(), s.Dir)
 	})
 	// A browser responds slightly before it has locked its profile. The link to its socket is
 	// created last.
@@ -128,7 +127,7 @@ func stopAndOrphan(t *testing.T, s *server) {
 	}
 	await.Until(t, "all threads of the browser to stop", func() bool { return stopped(s.PID) })
 	s.kill()
-	if !usesProfile(s.PID, s.Dir) {
+	if !profiles.Uses(s.PID, s.Dir) {
 		t.Fatal("the browser did not outlive its server, so the rest of the test proves nothing")
 	}
 }
@@ -139,10 +138,10 @@ func TestOrphanOnNamedProfile(t *testing.T) {
 		s := startServer(t, o)
 		stopAndOrphan(t, s)
 		p := mustLaunch(t, o)
-		if p.dir != s.Dir {
-			t.Fatalf("profile is %s, was %s", p.dir, s.Dir)
+		if p.Profile.Dir != s.Dir {
+			t.Fatalf("profile is %s, was %s", p.Profile.Dir, s.Dir)
 		}
-		if slices.Contains(usersOf(s.Dir), s.PID) {
+		if slices.Contains(profiles.Users(s.Dir), s.PID) {
 			t.Error("the orphan is still running")
 		}
 	})
@@ -163,19 +162,18 @@ func TestOrphanOnNamedProfile(t *testing.T) {
 		s := startServer(t, o)
 		stopAndOrphan(t, s)
 		// As if the process id had been reused.
-		rec := lockRecord{Owner: processID{PID: 1 << 22, Start: "x"}, Browser: processID{PID: s.PID, Start: "x"}}
-		b, _ := json.Marshal(rec)
-		if err := os.WriteFile(filepath.Join(s.Dir, lockName), b, 0o600); err != nil {
+		record := fmt.Appendf(nil, `{"owner":{"pid":%d,"start":"x"},"browser":{"pid":%d,"start":"x"}}`, 1<<22, s.PID)
+		if err := os.WriteFile(filepath.Join(s.Dir, "chrome-mcp.lock"), record, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if swept, err := Sweep(t.Context(), o.DataDir); err != nil || len(swept.Browsers) > 0 {
 			t.Errorf("Sweep = %+v, %v", swept, err)
 		}
-		_, err := launch(t.Context(), o)
+		_, err := launchBrowser(t.Context(), o)
 		if executor.CodeOf(err) != executor.ErrLaunchFailed || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d", s.PID)) {
 			t.Errorf("launch: %v", err)
 		}
-		if !usesProfile(s.PID, s.Dir) {
+		if !profiles.Uses(s.PID, s.Dir) {
 			t.Error("a browser that is not known to be ours was terminated")
 		}
 	})
@@ -184,66 +182,29 @@ func TestOrphanOnNamedProfile(t *testing.T) {
 func TestConcurrentServersAreIndependent(t *testing.T) {
 	o := testOptions(t)
 	s := startServer(t, o)
-	_, err := launch(t.Context(), o)
+	_, err := launchBrowser(t.Context(), o)
 	if executor.CodeOf(err) != executor.ErrLaunchFailed || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d", s.cmd.Process.Pid)) {
 		t.Fatalf("second server on one profile: %v", err)
 	}
 	o.Isolated = true
 	temp := startServer(t, o)
 	p := mustLaunch(t, o)
-	<-p.swept
+	<-p.Swept
 	if swept, err := Sweep(t.Context(), o.DataDir); err != nil || len(swept.Profiles)+len(swept.Browsers) > 0 {
 		t.Errorf("Sweep = %+v, %v while all are in use", swept, err)
 	}
 	for _, other := range []*server{s, temp} {
-		if !usesProfile(other.PID, other.Dir) || !exists(other.Dir) {
+		if !profiles.Uses(other.PID, other.Dir) || !exists(other.Dir) {
 			t.Errorf("the browser of server %d exited", other.cmd.Process.Pid)
 		}
 		other.kill()
 		awaitNoUsers(t, other.Dir)
 	}
-	removeSocket(socketOf(s.Dir)) // as the next launch on this profile would
-	if err := p.close(t.Context()); err != nil {
+	profiles.KillUsers(t.Context(), s.Dir) // removes the socket, as the next launch on this profile would
+	if err := p.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Sweep(t.Context(), o.DataDir); err != nil || exists(temp.Dir) || !exists(s.Dir) {
 		t.Errorf("after closing: %v, temporary profile exists: %v, named profile exists: %v", err, exists(temp.Dir), exists(s.Dir))
-	}
-}
-
-func TestSweepIgnoresForeignDirs(t *testing.T) {
-	data := t.TempDir()
-	mk := func(name string) string {
-		dir := filepath.Join(data, "tmp", name)
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		return dir
-	}
-	fresh, old, foreign := mk("profile-fresh"), mk("profile-old"), mk("download-1")
-	// Between the creation of its lock file and the lock, a profile looks like this.
-	unowned := mk("profile-unowned")
-	if err := os.WriteFile(filepath.Join(unowned, lockName), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	past := time.Now().Add(-2 * unownedAge)
-	for _, dir := range []string{old, foreign} {
-		if err := os.Chtimes(dir, past, past); err != nil {
-			t.Fatal(err)
-		}
-	}
-	elsewhere := t.TempDir()
-	if err := os.Symlink(elsewhere, filepath.Join(data, "tmp", "profile-link")); err != nil {
-		t.Fatal(err)
-	}
-	swept, err := Sweep(t.Context(), data)
-	if err != nil || !slices.Equal(swept.Profiles, []string{old}) {
-		t.Errorf("Sweep = %+v, %v, want only %s", swept, err, old)
-	}
-	if !exists(fresh) || !exists(unowned) || !exists(foreign) || !exists(elsewhere) || exists(old) {
-		t.Error("the wrong directories are left")
-	}
-	if swept, err := Sweep(t.Context(), filepath.Join(data, "nothing")); err != nil || len(swept.Profiles) > 0 {
-		t.Errorf("Sweep of a missing directory = %+v, %v", swept, err)
 	}
 }

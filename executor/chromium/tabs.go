@@ -2,26 +2,20 @@ package chromium
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/launch"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
 
 // Tabs implements session.BrowserInstance.
-func (in *instance) Tabs() []*session.Tab {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return slices.Clone(in.tabs)
-}
+func (in *instance) Tabs() []*session.Tab { return in.tabs.list() }
 
 // Changed implements session.BrowserInstance.
-func (in *instance) Changed() <-chan struct{} { return in.changed.Changed() }
+func (in *instance) Changed() <-chan struct{} { return in.tabs.changed.Changed() }
 
 // NewTab implements session.BrowserInstance.
 func (in *instance) NewTab(ctx context.Context, owner *session.Session) (*session.Tab, error) {
@@ -29,13 +23,11 @@ func (in *instance) NewTab(ctx context.Context, owner *session.Session) (*sessio
 	if in.ownWindows() {
 		// Chromium does not draw a tab at full speed while another tab covers it. In its own window
 		// it does.
-		params["newWindow"], params["width"], params["height"] = true, in.opts.Width, in.opts.Height+windowFrame
+		params["newWindow"], params["width"], params["height"] = true, in.opts.Width, in.opts.Height+launch.WindowFrame
 	} else {
 		params["background"] = true // we must not move the focus
 	}
-	in.mu.Lock()
-	in.opening++
-	in.mu.Unlock()
+	in.tabs.beginOpening()
 	return session.OpenTab(ctx, in, &in.work, in.browser.log, func() (*session.Tab, error) { return in.open(params, owner) })
 }
 
@@ -53,29 +45,10 @@ func (in *instance) open(params map[string]any, owner *session.Session) (*sessio
 		t.SetOwner(owner)
 		t.Page.MarkOwn()
 	}
-	in.mu.Lock()
-	in.opening--
-	in.mu.Unlock()
-	in.list(t)
+	for _, fresh := range in.tabs.endOpening(t) {
+		in.notifyTabOpened(fresh)
+	}
 	return t, err
-}
-
-// list adds a claimed tab to the list of tabs. When no call of NewTab is in progress, it also adds
-// the unclaimed tabs.
-func (in *instance) list(claimed *session.Tab) {
-	var fresh []*session.Tab
-	in.mu.Lock()
-	for _, t := range in.targets {
-		if !slices.Contains(in.tabs, t) && (t == claimed || in.opening == 0) {
-			in.tabs = append(in.tabs, t)
-			fresh = append(fresh, t)
-		}
-	}
-	in.changed.Notify()
-	in.mu.Unlock()
-	for _, t := range fresh {
-		in.notifyTabOpened(t)
-	}
 }
 
 func (in *instance) notifyTabOpened(t *session.Tab) {
@@ -83,7 +56,7 @@ func (in *instance) notifyTabOpened(t *session.Tab) {
 }
 
 // ownWindows reports whether each tab has its own window, which is the case in headless mode.
-func (in *instance) ownWindows() bool { return in.proc != nil && in.proc.headless }
+func (in *instance) ownWindows() bool { return in.proc != nil && in.proc.Headless }
 
 // awaitTab waits until the tab of a target is attached.
 func (in *instance) awaitTab(ctx context.Context, id target.ID) (*session.Tab, error) {
@@ -91,19 +64,17 @@ func (in *instance) awaitTab(ctx context.Context, id target.ID) (*session.Tab, e
 	defer cancel()
 	var t *session.Tab
 	err := in.await(ctx, func() bool {
-		t = in.targets[id]
+		t = in.tabs.attached(id)
 		return t != nil
 	})
 	return t, err
 }
 
-// await waits until done, which it calls with r.mu held after each change of the tabs, returns true.
+// await waits until done, which it calls after each change of the tabs, returns true.
 func (in *instance) await(ctx context.Context, done func() bool) error {
 	for {
-		in.mu.Lock()
-		ok, changed := done(), in.changed.Changed()
-		in.mu.Unlock()
-		if ok {
+		changed := in.Changed()
+		if done() {
 			return nil
 		}
 		select {
@@ -145,24 +116,9 @@ func (in *instance) CloseTab(ctx context.Context, t *session.Tab) (released bool
 
 // remove removes a closed or detached tab from the instance.
 func (in *instance) remove(t *session.Tab) {
-	in.mu.Lock()
-	listed := slices.Contains(in.tabs, t)
-	in.tabs = slices.DeleteFunc(in.tabs, func(x *session.Tab) bool { return x == t })
-	maps.DeleteFunc(in.targets, func(_ target.ID, x *session.Tab) bool { return x == t })
-	in.changed.Notify()
-	in.mu.Unlock()
-	if listed {
+	if in.tabs.remove(t) {
 		in.browser.sessions.Emit(executor.Event{Kind: executor.EventTabClosed}, t, "")
 	}
-}
-
-// setPermission starts granting a permission in the instance's browser context, or removing the
-// grant.
-func (in *instance) setPermission(ctx context.Context, g executor.PageGrant, granted bool) (*cdpconn.Pending, error) {
-	setting := map[bool]string{true: "granted", false: "prompt"}[granted]
-	return in.conn.BrowserSession().Start(ctx, "Browser.setPermission", in.inContext(map[string]any{
-		"origin": g.Origin, "permission": map[string]any{"name": g.Permission}, "setting": setting,
-	}))
 }
 
 func (in *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Options {
@@ -183,14 +139,14 @@ func (in *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Opti
 		WaitingForDebugger: waiting,
 		Own:                own,
 		NoDialogs:          own,
-		NoPrograms:         in.proc != nil && blocksPrograms,
-		NoWindow:           in.proc != nil && in.proc.headless,
+		NoPrograms:         in.proc != nil && launch.BlocksPrograms,
+		NoWindow:           in.proc != nil && in.proc.Headless,
 		ProxyError:         in.networkError,
-		RequestFilter:      in.requestFilter(),
+		RequestFilter:      in.documents.requestFilter(),
 		Shared:             !in.ownWindows(),
 		SecretGuard:        &in.secrets,
 		SharedBrowser:      in.pooled != nil || in.proc == nil && own, // others may use an attached browser
-		UserClipboard:      in.proc == nil || !in.proc.headless,
+		UserClipboard:      in.proc == nil || !in.proc.Headless,
 		// The browser sends its response to a command in order with its events.
 		TabsKnown: func(ctx context.Context) error {
 			return in.conn.BrowserSession().Call(ctx, "Browser.getVersion", nil, nil)

@@ -3,7 +3,6 @@ package chromium
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/chromedp/cdproto/browser"
@@ -44,13 +43,13 @@ func (in *instance) handle(ev cdpconn.Event) {
 	case "Target.targetInfoChanged":
 		onEvent(ev, target.TargetCreated, func(e target.EventTargetCreated) { in.discovered(e.TargetInfo) })
 	case "Fetch.requestPaused":
-		onEvent(ev, fetch.RequestPaused, in.handlePausedDocument)
+		onEvent(ev, fetch.RequestPaused, in.documents.paused)
 	case "Fetch.authRequired":
-		onEvent(ev, fetch.AuthRequired, in.handleChallenge)
+		onEvent(ev, fetch.AuthRequired, in.documents.handleChallenge)
 	case "Browser.downloadWillBegin":
-		onEvent(ev, browser.DownloadWillBegin, in.downloadBegan)
+		onEvent(ev, browser.DownloadWillBegin, in.downloads.began)
 	case "Browser.downloadProgress":
-		onEvent(ev, browser.DownloadProgress, in.downloadProgressed)
+		onEvent(ev, browser.DownloadProgress, in.downloads.progressed)
 	}
 }
 
@@ -67,11 +66,7 @@ func (in *instance) discovered(info *target.Info) {
 	if in.proc != nil || info == nil || info.Type != "page" || !in.inScope(info) {
 		return
 	}
-	in.mu.Lock()
-	known := in.attaching[info.TargetID] || in.targets[info.TargetID] != nil
-	in.attaching[info.TargetID] = true
-	in.mu.Unlock()
-	if known {
+	if !in.tabs.attach(info.TargetID) {
 		return
 	}
 	in.work.Go(func() {
@@ -80,7 +75,7 @@ func (in *instance) discovered(info *target.Info) {
 		err := in.conn.BrowserSession().Call(ctx, "Target.attachToTarget", map[string]any{"targetId": info.TargetID, "flatten": true}, nil)
 		if err != nil {
 			in.browser.log.Debug("attaching to tab failed", "error", err)
-			in.notAttached(info.TargetID)
+			in.tabs.notAttached(info.TargetID)
 		}
 	})
 }
@@ -124,14 +119,12 @@ func (in *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget)
 	switch {
 	case info.Type == "browser":
 		return // the session of a CDP client
-	case info.Type == "page" && in.isClientContext(info):
-		in.clientPageAttached(s, info)
+	case info.Type == "page" && in.clients.own(info):
+		in.clients.pageAttached(s, info)
 		return
 	}
-	in.mu.Lock()
-	opener := in.targets[info.OpenerID]
-	twice := in.targets[info.TargetID] != nil
-	in.mu.Unlock()
+	opener := in.tabs.attached(info.OpenerID)
+	twice := in.tabs.attached(info.TargetID) != nil
 	if info.Type != "page" || info.Subtype != "" || twice || opener == nil && !in.inScope(info) {
 		in.releaseTarget(s)
 		return
@@ -149,22 +142,14 @@ func (in *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget)
 				<-p.Delayed()
 			}
 			_ = in.conn.BrowserSession().Call(ctx, "Target.closeTarget", map[string]any{"targetId": info.TargetID}, nil)
-			in.notAttached(info.TargetID)
+			in.tabs.notAttached(info.TargetID)
 		})
 		return
 	}
 	if opener != nil {
 		opener.Page.Popups.Opened()
 	}
-	in.mu.Lock()
-	in.attaching[info.TargetID] = true
-	in.lastRaw++
-	t := &session.Tab{Raw: strconv.Itoa(in.lastRaw), Opener: opener}
-	if opener != nil {
-		t.SetOwner(opener.Owner())
-		in.openers[info.TargetID] = opener
-	}
-	in.mu.Unlock()
+	t := in.tabs.add(info.TargetID, opener)
 	in.work.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.AttachTab)
 		defer cancel()
@@ -182,23 +167,14 @@ func (in *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget)
 		options.ID = executor.NewTabID("cdp", in.ID(), t.Raw)
 		p, err := page.Attach(ctx, s, options)
 		if err == nil {
-			err = in.warmUp(ctx, p, info)
+			err = in.proxyCredentials.store(ctx, p, info)
 		}
 		if err != nil {
 			in.browser.log.Debug("tab closed while attaching", "error", err)
-			in.notAttached(info.TargetID)
+			in.tabs.notAttached(info.TargetID)
 			return
 		}
-		in.mu.Lock()
-		t.Page = p
-		delete(in.attaching, info.TargetID)
-		in.targets[info.TargetID] = t
-		listed := in.opening == 0 || opener != nil
-		if listed {
-			in.tabs = append(in.tabs, t)
-		}
-		in.changed.Notify()
-		in.mu.Unlock()
+		listed := in.tabs.setPage(info.TargetID, t, p)
 		close(ready)
 		if listed {
 			in.notifyTabOpened(t)
@@ -208,37 +184,15 @@ func (in *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget)
 
 // overTabLimit reports whether a page opened more tabs than its session may have.
 func (in *instance) overTabLimit(info *target.Info) bool {
-	in.mu.Lock()
-	opener := in.targets[info.OpenerID]
-	pending := 0 // opened by pages, but not listed yet
-	for id := range in.openers {
-		if in.targets[id] == nil {
-			pending++
-		}
-	}
-	in.mu.Unlock()
+	opener := in.tabs.attached(info.OpenerID)
 	if opener == nil || opener.Owner() == nil {
 		return false
 	}
-	if pending < executor.DefaultMaxTabs && !opener.Owner().Full(in) {
+	if in.tabs.pendingPopups() < executor.DefaultMaxTabs && !opener.Owner().Full(in) {
 		return false
 	}
 	in.browser.log.Info("tab limit reached; closed the new tab")
 	return true
-}
-
-// hasTarget reports whether a target is a tab of the instance.
-func (in *instance) hasTarget(id target.ID) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.targets[id] != nil || in.attaching[id]
-}
-
-func (in *instance) notAttached(id target.ID) {
-	in.mu.Lock()
-	delete(in.attaching, id)
-	in.changed.Notify()
-	in.mu.Unlock()
 }
 
 // detached removes the tab of a CDP session that was detached.
@@ -246,10 +200,7 @@ func (in *instance) detached(s *cdpconn.Session) {
 	if s == nil || s.Target() == nil {
 		return
 	}
-	in.mu.Lock()
-	t := in.targets[s.Target().TargetID]
-	delete(in.openers, s.Target().TargetID)
-	in.mu.Unlock()
+	t := in.tabs.detach(s.Target().TargetID)
 	if t != nil && t.Page.Session() == s { // not one that releaseTarget released
 		in.remove(t)
 		in.work.Go(t.Page.Wait)

@@ -10,7 +10,7 @@ var attached = promises{
 		},
 		{
 			File: "executor/chromium/document_interception.go",
-			Old:  `FromAttach: in.context != "", `,
+			Old:  `FromAttach: d.in.context != "", `,
 			New:  ``,
 			Test: "^TestAttachedPopups$",
 		},
@@ -89,13 +89,13 @@ var attached = promises{
 	}},
 	"Browser arguments that bypass the egress proxy or weaken site isolation are rejected": {
 		{
-			File: "executor/chromium/launch_flags.go",
+			File: "internal/launch/flags.go",
 			Old:  `if slices.Contains(proxyBypassSwitches, name) {`,
 			New:  `if false {`,
 			Test: "^TestArgumentsUnderProxy$",
 		},
 		{
-			File: "executor/chromium/launch_flags.go",
+			File: "internal/launch/flags.go",
 			Old:  `return strings.EqualFold(required, feature)`,
 			New:  `return false`,
 			Test: "^TestArgumentsUnderProxy$",

@@ -61,7 +61,7 @@ var cdpEndpoint = promises{
 	}},
 	"While CDP clients are enabled, the managed browser loads no document of a denied site": {{
 		File: "executor/chromium/document_interception.go",
-		Old:  "!in.opts.CDPClients && in.isSubframe",
+		Old:  "!d.in.opts.CDPClients && d.isSubframe",
 		New:  "in.isSubframe",
 		Test: "TestCDPClientFrames",
 	}},

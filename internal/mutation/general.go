@@ -68,9 +68,9 @@ var general = []Mutation{
 		"./policy", "TestClipboard",
 	},
 	{
-		"The user's clipboard is used only with the clipboard grant", "executor/chromium/launch_flags.go",
+		"The user's clipboard is used only with the clipboard grant", "internal/launch/flags.go",
 		`middleClickPasteAllowed=false`, `middleClickPasteAllowed=true`,
-		"./executor/chromium", "TestArgumentsUnderProxy",
+		"./internal/launch", "TestArgumentsUnderProxy",
 	},
 	{
 		"Every method that accesses a page", "policy/guard_page.go",
@@ -141,10 +141,10 @@ var general = []Mutation{
 
 	// The network.
 	{
-		"The managed browser itself sends no request to", "executor/chromium/launch_flags.go",
+		"The managed browser itself sends no request to", "internal/launch/flags.go",
 		`		"--proxy-bypass-list=<-loopback>", // loopback also uses the proxy
 `, "",
-		"./executor/chromium", "TestArgumentsUnderProxy|TestLeaks$",
+		"./internal/launch", "TestArgumentsUnderProxy",
 	},
 	{
 		"The address that was checked is the one", "policy/network.go",
@@ -264,7 +264,7 @@ var general = []Mutation{
 	},
 	{
 		"After its network process crashed, a browser", "executor/chromium/proxy_warmup.go",
-		`	in.proxyCredentialsKnown = in.proxyCredentialsKnown && stored`, ``,
+		`	pc.known = pc.known && stored`, ``,
 		"./executor/chromium", "TestKilledHelpers",
 	},
 	{
@@ -278,8 +278,8 @@ var general = []Mutation{
 		"./bridge", "TestClockJump",
 	},
 	{
-		"A browser that we start exits with the", "executor/chromium/orphan.go",
-		`	if !id.alive() || !usesProfile(id.PID, dir) {`, `	if true {`,
+		"A browser that we start exits with the", "internal/profiles/orphan.go",
+		`	if !id.alive() || !Uses(id.PID, dir) {`, `	if true {`,
 		"./executor/chromium", "TestOrphanOnNamedProfile",
 	},
 

@@ -136,7 +136,7 @@ var secrets = promises{
 	"HTTP credentials are sent only to their origin": {
 		{
 			File: "executor/chromium/http_credentials.go",
-			Old:  "c, ok := in.opts.HTTPCredentials[e.AuthChallenge.Origin]",
+			Old:  "c, ok := d.in.opts.HTTPCredentials[e.AuthChallenge.Origin]",
 			New:  "c, ok := HTTPCredentials{\"ada\", \"word\"}, true",
 			Test: "^TestAnswerChallenge$",
 		},
@@ -153,7 +153,7 @@ var secrets = promises{
 			Test: "^TestHTTPCredentials$",
 		},
 		{
-			File: "executor/chromium/native_dialogs.go",
+			File: "executor/chromium/http_credentials.go",
 			Old:  `address = "." + address`,
 			New:  `_ = address`,
 			Test: "^TestExactFilter$",

@@ -56,7 +56,7 @@ var server = promises{
 		},
 		{
 			File: "executor/chromium/proxy_warmup.go",
-			Old:  "	return at.Before(in.challenged)\n",
+			Old:  "	return at.Before(pc.challenged)\n",
 			New:  "	return true\n",
 			Test: "TestPoolRequestsOfOtherPrograms",
 		},

@@ -1,0 +1,192 @@
+package chromium
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
+	"github.com/chrome-mcp/chrome-mcp/internal/page"
+	"github.com/chrome-mcp/chrome-mcp/internal/session"
+)
+
+// A tabSet has the tabs of an instance, and the targets that become tabs. It is safe for concurrent use.
+type tabSet struct {
+	mu        sync.Mutex // guards the fields below
+	changed   notify.Broadcast
+	tabs      []*session.Tab
+	targets   map[target.ID]*session.Tab
+	attaching map[target.ID]bool
+	openers   map[target.ID]*session.Tab // the opener of each tab that a page opened
+	opening   int                        // calls of NewTab in progress; until they return, new tabs are not listed
+	lastRaw   int
+}
+
+func newTabSet() tabSet {
+	return tabSet{targets: make(map[target.ID]*session.Tab), attaching: make(map[target.ID]bool), openers: make(map[target.ID]*session.Tab)}
+}
+
+// list returns the listed tabs.
+func (ts *tabSet) list() []*session.Tab {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return slices.Clone(ts.tabs)
+}
+
+// attached returns the tab of a target, or nil if the target is not attached.
+func (ts *tabSet) attached(id target.ID) *session.Tab {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return ts.targets[id]
+}
+
+// allAttached returns the tabs, including those that are not listed yet.
+func (ts *tabSet) allAttached() []*session.Tab {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return slices.Collect(maps.Values(ts.targets))
+}
+
+// has reports whether a target is a tab, or is being attached.
+func (ts *tabSet) has(id target.ID) bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return ts.targets[id] != nil || ts.attaching[id]
+}
+
+// attach records that a target is being attached. It returns false if the target was known.
+func (ts *tabSet) attach(id target.ID) bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	known := ts.attaching[id] || ts.targets[id] != nil
+	ts.attaching[id] = true
+	return !known
+}
+
+// add returns a new tab for a target that is being attached. opener is nil if no page opened it.
+func (ts *tabSet) add(id target.ID, opener *session.Tab) *session.Tab {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.attaching[id] = true
+	ts.lastRaw++
+	t := &session.Tab{Raw: strconv.Itoa(ts.lastRaw), Opener: opener}
+	if opener != nil {
+		t.SetOwner(opener.Owner())
+		ts.openers[id] = opener
+	}
+	return t
+}
+
+// setPage sets the page of a tab of add, whose target is attached. It reports whether the tab is listed.
+func (ts *tabSet) setPage(id target.ID, t *session.Tab, p *page.Tab) (listed bool) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	t.Page = p
+	delete(ts.attaching, id)
+	ts.targets[id] = t
+	listed = ts.opening == 0 || t.Opener != nil
+	if listed {
+		ts.tabs = append(ts.tabs, t)
+	}
+	ts.changed.Notify()
+	return listed
+}
+
+// notAttached records that attaching to a target has failed.
+func (ts *tabSet) notAttached(id target.ID) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	delete(ts.attaching, id)
+	ts.changed.Notify()
+}
+
+// detach forgets the opener of a target, and returns its tab, which is nil if it has none.
+func (ts *tabSet) detach(id target.ID) *session.Tab {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	delete(ts.openers, id)
+	return ts.targets[id]
+}
+
+// remove removes a tab. It reports whether the tab was listed.
+func (ts *tabSet) remove(t *session.Tab) (listed bool) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	listed = slices.Contains(ts.tabs, t)
+	ts.tabs = slices.DeleteFunc(ts.tabs, func(x *session.Tab) bool { return x == t })
+	maps.DeleteFunc(ts.targets, func(_ target.ID, x *session.Tab) bool { return x == t })
+	ts.changed.Notify()
+	return listed
+}
+
+// beginOpening prevents new tabs from being listed, until endOpening.
+func (ts *tabSet) beginOpening() {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.opening++
+}
+
+// endOpening lists a tab that a call of NewTab has claimed. When no other call is in progress, it also
+// lists the unclaimed tabs. It returns the tabs that were not listed before.
+func (ts *tabSet) endOpening(claimed *session.Tab) (fresh []*session.Tab) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.opening--
+	for _, t := range ts.targets {
+		if !slices.Contains(ts.tabs, t) && (t == claimed || ts.opening == 0) {
+			ts.tabs = append(ts.tabs, t)
+			fresh = append(fresh, t)
+		}
+	}
+	ts.changed.Notify()
+	return fresh
+}
+
+// isAttaching reports whether a target is being attached.
+func (ts *tabSet) isAttaching() bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return len(ts.attaching) > 0
+}
+
+// pending returns the number of tabs that are being attached or opened.
+func (ts *tabSet) pending() int {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return len(ts.attaching) + ts.opening
+}
+
+// pendingPopups returns the number of tabs that pages opened and that are not attached yet.
+func (ts *tabSet) pendingPopups() int {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	pending := 0
+	for id := range ts.openers {
+		if ts.targets[id] == nil {
+			pending++
+		}
+	}
+	return pending
+}
+
+// downloader returns the tab and the frame in it that a download of frame belongs to, or nil if
+// there is no such tab. A tab that was opened only for a download shows no page and is closed
+// immediately, so its opener is returned instead.
+func (ts *tabSet) downloader(frame string) (*session.Tab, string) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if opener := ts.openers[target.ID(frame)]; opener != nil {
+		if t := ts.targets[target.ID(frame)]; t == nil || t.Page.URL() == "" || t.Page.URL() == "about:blank" {
+			return opener, string(opener.Page.Session().Target().TargetID)
+		}
+	}
+	for _, t := range ts.tabs {
+		if t.Page.HasFrame(frame) {
+			return t, frame
+		}
+	}
+	return nil, ""
+}

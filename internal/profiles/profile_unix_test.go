@@ -1,0 +1,53 @@
+//go:build unix
+
+package profiles
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// TestProfileOfAnotherUser checks that a profile is not created in a directory that others can
+// write to or that another user owns.
+func TestProfileOfAnotherUser(t *testing.T) {
+	for _, isolated := range []bool{false, true} {
+		for _, name := range []string{"", filepath.Join("profiles", "default"), "tmp"} {
+			if isolated != (name == "tmp") && name != "" {
+				continue
+			}
+			data := filepath.Join(t.TempDir(), "data")
+			dir := filepath.Join(data, name)
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(dir, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			want := "may be written to by others"
+			if os.Geteuid() == 0 {
+				if err := os.Chown(dir, 65534, 65534); err != nil {
+					t.Fatal(err)
+				}
+				want = "belongs to another user"
+			}
+			var p *Profile
+			var err error
+			if isolated {
+				p, err = NewTemporary(data)
+			} else {
+				p, err = Acquire(t.Context(), data, "default", slog.New(slog.DiscardHandler))
+			}
+			if err == nil {
+				p.Release(t.Context())
+			}
+			if executor.CodeOf(err) != executor.ErrLaunchFailed || !strings.Contains(err.Error(), want) {
+				t.Errorf("isolated %v, directory %q: %v, want %q", isolated, name, err, want)
+			}
+		}
+	}
+}
