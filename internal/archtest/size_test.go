@@ -20,7 +20,7 @@ var (
 	largePackages = map[string]int{"internal/executortest": 14_480, "mcp": 8_600, "executor/chromium": 7_200}
 	largeTypes    = map[string]int{
 		"internal/executortest.testCase": 130, "internal/executortest.suite": 120, "executor/chromium.instance": 93,
-		"internal/input.Actor": 93, "internal/page.Tab": 86, "internal/page.View": 76, // View is an executor.Page
+		"internal/page.Tab": 86, "internal/page.View": 76, // View is an executor.Page
 		"internal/session.Session": 61, "relay.client": 58, "executor/extension.cdpSession": 57,
 		"internal/frames.Tree": 46, "policy.guardedPage": 42,
 	}

@@ -186,34 +186,31 @@ func (a *Actor) notStable(ctx context.Context, el *element) error {
 
 // notActionable returns the error for the failure o of el.
 func (a *Actor) notActionable(ctx context.Context, el *element, o *actionabilityFailure) error {
-	name := a.finder.Describe(ctx, el.Element)
-	var what, hint string
+	text := cmp.Or(actionabilityErrors[o.Problem], [2]string{"cannot be scrolled into view", "Scroll its container, or make the element visible first."})
+	name, what, hint := a.finder.Describe(ctx, el.Element), text[0], text[1]
 	switch o.Problem {
-	case "covered":
-		what, hint = "is covered by "+a.describeInterceptor(ctx, o), "Dismiss or move the covering element first."
-	case "clipped":
-		what = fmt.Sprintf("is clipped: %s receives the pointer events", a.describeInterceptor(ctx, o))
-		hint = "Open or scroll its container, or act on the container."
-	case optionOfClosedList:
-		what, hint = "is in a collapsed list", "Choose it with Page.SelectOption on the list."
-	case "disabled":
-		what, hint = "is disabled", "Another field may have to be filled or another option chosen first."
-	case "hidden", "no box":
-		what, hint = "is not visible", "Open its container, or take a snapshot to see the page."
-	case "moving":
-		what, hint = "is not stable", "Wait for the animation to end, with Page.WaitFor."
-	case "read-only":
-		what, hint = "is read-only", "If it has a picker, such as a calendar, open that with Page.Click and choose there. Otherwise use another element to change its value."
+	case "covered", "clipped":
+		what = fmt.Sprintf(what, a.describeInterceptor(ctx, o))
 	case "not editable":
-		what, hint = "does not accept text", cmp.Or(alternativeToTyping[o.Detail], "Click it, or use the text field that belongs to it.")
-	case "inert":
-		what, hint = "is inert", "Take a snapshot and look for an open dialog."
-	case "pointer-events":
-		what, hint = "has pointer-events: none", "Act on the element around or behind it."
-	default:
-		what, hint = "cannot be scrolled into view", "Scroll its container, or make the element visible first."
+		hint = cmp.Or(alternativeToTyping[o.Detail], hint)
 	}
 	return &executor.Error{Code: executor.ErrNotActionable, Retryable: o.Problem != "not editable", Err: fmt.Errorf("%s %s", name, what), Hint: hint}
+}
+
+// actionabilityErrors maps problems of elements to the message and the hint of the error. A verb in
+// the message is replaced by the intercepting element.
+var actionabilityErrors = map[string][2]string{
+	"covered":          {"is covered by %s", "Dismiss or move the covering element first."},
+	"clipped":          {"is clipped: %s receives the pointer events", "Open or scroll its container, or act on the container."},
+	optionOfClosedList: {"is in a collapsed list", "Choose it with Page.SelectOption on the list."},
+	"disabled":         {"is disabled", "Another field may have to be filled or another option chosen first."},
+	"hidden":           {"is not visible", "Open its container, or take a snapshot to see the page."},
+	"no box":           {"is not visible", "Open its container, or take a snapshot to see the page."},
+	"moving":           {"is not stable", "Wait for the animation to end, with Page.WaitFor."},
+	"read-only":        {"is read-only", "If it has a picker, such as a calendar, open that with Page.Click and choose there. Otherwise use another element to change its value."},
+	"not editable":     {"does not accept text", "Click it, or use the text field that belongs to it."},
+	"inert":            {"is inert", "Take a snapshot and look for an open dialog."},
+	"pointer-events":   {"has pointer-events: none", "Act on the element around or behind it."},
 }
 
 // alternativeToTyping maps kinds of fields that accept no text to hints.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	cdpinput "github.com/chromedp/cdproto/input"
@@ -130,8 +131,8 @@ func (c *click) run(ctx context.Context) (note string, err error) {
 // attempt waits until the element is actionable, and presses and releases the button there count
 // times. It confirms each time that the element received the input: an element that replaces it
 // after the first click of a double click does not receive the second. If no press was sent or the
-// press was blocked, attempt returns errTargetMoved if the element is no longer at the point, and an
-// error that wraps errInputBlocked if another element would have received the press.
+// press was blocked, attempt returns errTargetMoved if the element is no longer at the point, and
+// an error that wraps errInputBlocked if another element would have received the press.
 func (c *click) attempt(ctx context.Context) (note string, err error) {
 	if c.at, err = c.actor.waitActionable(ctx, c.el, actionabilityOptions{}); err != nil {
 		return "", err
@@ -160,10 +161,8 @@ var clickEventType = map[executor.Button]string{
 // checkHitTarget starts the check that the element receives the events, and only the element.
 func (c *click) checkHitTarget(ctx context.Context) (err error) {
 	a := c.actor
-	if c.button == executor.ButtonMiddle {
-		if err := a.pointer.checkMiddleButton(ctx, c.at.x, c.at.y); err != nil {
-			return err
-		}
+	if err := a.pointer.checkPaste(ctx, c.button, c.at.x, c.at.y); err != nil {
+		return err
 	}
 	types := []string{"pointerdown", "mousedown", clickEventType[c.button]}
 	if c.tap = c.button == executor.ButtonLeft && a.opts.Emulation.Touch(); c.tap {
@@ -181,30 +180,23 @@ func (c *click) checkHitTarget(ctx context.Context) (err error) {
 
 // press sends the events of the n-th press and its release. It does not wait for the page.
 func (c *click) press(ctx context.Context, n int) {
-	if n == 1 && !c.tap {
+	x, y := c.at.x, c.at.y
+	method, events := cdpinput.CommandDispatchMouseEvent, []any{
+		mouseEvent{Type: cdpinput.DispatchMouseEventTypeMousePressed, X: x, Y: y, Button: c.button, Buttons: buttonBits[c.button], ClickCount: n, Modifiers: c.modifiers},
+		mouseEvent{Type: cdpinput.DispatchMouseEventTypeMouseReleased, X: x, Y: y, Button: c.button, ClickCount: n, Modifiers: c.modifiers},
+	}
+	if c.tap {
+		tap := tapEvents(x, y, c.modifiers)
+		method, events = cdpinput.CommandDispatchTouchEvent, []any{tap[0], tap[1]}
+	} else if n == 1 {
 		c.el.Shown.Hover()
-		c.sendMouse(ctx, mouseEvent{Type: cdpinput.DispatchMouseEventTypeMouseMoved})
+		events = slices.Insert(events, 0, any(mouseEvent{Type: cdpinput.DispatchMouseEventTypeMouseMoved, X: x, Y: y, Modifiers: c.modifiers}))
 	}
 	c.check.before = len(c.check.reported())
-	if c.tap {
-		for _, e := range tapEvents(c.at.x, c.at.y, c.modifiers) {
-			c.send(ctx, cdpinput.CommandDispatchTouchEvent, e)
-		}
-		return
+	for _, e := range events {
+		p, err := c.actor.StartInput(ctx, method, e)
+		c.pending, c.sendErr = append(c.pending, p), cmp.Or(c.sendErr, err)
 	}
-	c.sendMouse(ctx, mouseEvent{Type: cdpinput.DispatchMouseEventTypeMousePressed, Button: c.button, Buttons: buttonBits[c.button], ClickCount: n})
-	c.sendMouse(ctx, mouseEvent{Type: cdpinput.DispatchMouseEventTypeMouseReleased, Button: c.button, ClickCount: n})
-}
-
-// sendMouse sends a mouse event at the action point.
-func (c *click) sendMouse(ctx context.Context, e mouseEvent) {
-	e.X, e.Y, e.Modifiers = c.at.x, c.at.y, c.modifiers
-	c.send(ctx, cdpinput.CommandDispatchMouseEvent, e)
-}
-
-func (c *click) send(ctx context.Context, method string, params any) {
-	p, err := c.actor.StartInput(ctx, method, params)
-	c.pending, c.sendErr = append(c.pending, p), cmp.Or(c.sendErr, err)
 }
 
 // confirm waits until the page has handled the n-th press, and confirms that the element received
@@ -232,8 +224,8 @@ func (c *click) recheckHitTarget(ctx context.Context, n int) (note string, err e
 	case errors.Is(err, executor.ErrDialogOpen):
 		return partialClickNote(n), nil
 	case err == nil && !hits:
-		return "", &executor.Error{Code: executor.ErrNotActionable, Hint: "Take a snapshot to see what the click did.",
-			Err: fmt.Errorf("%s was clicked %d of %d times: it is no longer at the point", c.actor.describeWithRef(ctx, c.el), n, c.count)}
+		return "", executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the click did.",
+			"%s was clicked %d of %d times: it is no longer at the point", c.actor.describeWithRef(ctx, c.el), n, c.count)
 	}
 	return "", nil
 }

@@ -29,75 +29,65 @@ const (
 // idleUndo is the number of steps without a change after which there is nothing left to undo.
 const idleUndo = 3
 
-// enterLines enters text with line breaks into an editable element, and compares the lines of the
-// element with what they should be. It inserts the text in one event. If the element is one block,
-// or its editor loses line breaks in that event, it inserts each line separately and breaks the
-// lines with an editing command. If the blocks of the element have keys, it pastes the text: the
-// browser would copy the keys to the blocks that it adds, and the editor would find others than it
-// shows, so the text of the element would not prove anything. No method presses Enter, with which a
-// page may send what was typed.
+// A linesEntry enters text with line breaks into an editable element, and compares the lines of the
+// element with what they should be.
+type linesEntry struct {
+	*textEntry
+	lines        []string // of the text
+	before, want []string // the lines of the element before the entry, and what they should be
+}
+
+// enter inserts the text in one event. If the element is one block, or its editor loses line breaks
+// in that event, it inserts each line separately and breaks the lines with an editing command. If
+// the blocks of the element have keys, it pastes the text: the browser would copy the keys to the
+// blocks that it adds, and the editor would find others than it shows, so the text of the element
+// would not prove anything. No method presses Enter, with which a page may send what was typed.
 //
 // If no method works, the old text is restored and an error is returned, which reports the text if
 // the editor does not restore it. done is false if nothing was entered because the method does not
 // apply.
-func (a *Actor) enterLines(ctx context.Context, field *element, c *hitTargetCheck, text string, o executor.TypeOptions) (got entryResult, done bool, err error) {
-	text = canonicalBreaks(text)
-	before, err := a.editableLines(ctx, field)
-	if err != nil || strings.Count(text, "\n") > manyLines {
+func (e *linesEntry) enter(ctx context.Context) (got entryResult, done bool, err error) {
+	e.lines = strings.Split(canonicalBreaks(e.text), "\n")
+	before, err := e.read(ctx)
+	if err != nil || len(e.lines) > manyLines+1 {
 		return entryResult{}, false, err
 	}
-	var last []string // what the element had after the last method
-	added := strings.Split(text, "\n")
-	want := added
-	if len(before.Lines) > 0 && !o.Clear {
-		want = slices.Clone(before.Lines)
-		want[len(want)-1] += added[0]
-		want = append(want, added[1:]...)
+	e.before, e.want = before.Lines, e.lines
+	if len(e.before) > 0 && !e.opts.Clear {
+		e.want = slices.Clone(e.before)
+		e.want[len(e.want)-1] += e.lines[0]
+		e.want = append(e.want, e.lines[1:]...)
 	}
-	methods := []func(context.Context, *element, []string) error{a.insertTogether, a.insertLines}
+	methods := []func(context.Context) error{e.insertTogether, e.insertSeparately}
 	switch {
 	case before.Single:
 		methods = methods[1:]
 	case before.Keyed:
-		methods = []func(context.Context, *element, []string) error{a.pasteTogether}
+		methods = []func(context.Context) error{e.paste}
 	}
-	kept := func() (entryResult, bool, error) {
-		e := entryResult{kept: true, field: &EnteredField{doc: field.Doc, id: field.ID, want: strings.Join(last, "\n")}}
-		for i, line := range last {
-			if e.note == "" && i < len(want) {
-				e.note = typographyNote(collapsed(line), collapsed(want[i]))
-			}
-		}
-		return e, true, nil
-	}
-	changed := func(outcome string) error {
-		return executor.Errorf(executor.ErrNotActionable, "Type the lines one by one, or call Page.Type with TypeOptions.KeyEvents, which presses Enter between them.",
-			"%s changed the line breaks: its text was %q; %s", a.finder.Describe(ctx, field.Element), shortText(last...), outcome)
-	}
+	var last []string // what the element had after the last method
 	for i := 0; ; i++ {
 		if i > 0 {
-			now, err := a.undo(ctx, field, before.Lines, want)
+			now, err := e.undo(ctx)
 			if err != nil {
 				return entryResult{}, true, err
 			}
 			switch {
-			case sameLines(now, want):
-				last = now // the browser's change was undone, and not what the editor had made of the event
-				return kept()
-			case !restored(now, before.Lines):
-				return entryResult{}, true, changed(fmt.Sprintf("the old text could not be restored, and its text is %q", shortText(now...)))
+			case sameLines(now, e.want):
+				return e.kept(now), true, nil // the browser's change was undone, and not what the editor had made of the event
+			case !restored(now, e.before):
+				return entryResult{}, true, e.changedError(ctx, last, fmt.Sprintf("the old text could not be restored, and its text is %q", shortText(now...)))
 			case i == len(methods):
-				return entryResult{}, true, changed("the old text was restored")
+				return entryResult{}, true, e.changedError(ctx, last, "the old text was restored")
 			}
-			if err := field.Doc.Call(ctx, nil, "moveCaret", field.ID, o.Clear); err != nil {
-				return entryResult{}, true, a.finder.Removed(ctx, field.Element, err)
+			if err := e.field.Doc.Call(ctx, nil, "moveCaret", e.field.ID, e.opts.Clear); err != nil {
+				return entryResult{}, true, e.removed(ctx, err)
 			}
 		}
-		if err := methods[i](ctx, field, added); err != nil {
+		if err := methods[i](ctx); err != nil {
 			return entryResult{kept: true, stopped: true}, true, ignoreInterruption(err)
 		}
-		more := completionCriteria{more: i+1 < len(methods)}
-		_, stopped, err := c.wait(ctx, nil, more)
+		_, stopped, err := e.check.wait(ctx, nil, completionCriteria{more: i+1 < len(methods)})
 		if before.Keyed && errors.Is(err, executor.ErrNotActionable) {
 			err = nil // the page handled the paste event, so it got no text
 		}
@@ -105,95 +95,101 @@ func (a *Actor) enterLines(ctx context.Context, field *element, c *hitTargetChec
 			return entryResult{kept: true, stopped: true}, true, err
 		}
 		for range 2 {
-			now, err := a.editableLines(ctx, field)
+			now, err := e.read(ctx)
 			if err != nil {
 				return entryResult{kept: true}, true, nil // the page replaced the field, so the text arrived
 			}
-			last = now.Lines
-			if sameLines(last, want) {
-				return kept()
+			if last = now.Lines; sameLines(last, e.want) {
+				return e.kept(last), true, nil
 			}
-			a.pause(ctx)
+			e.actor.pause(ctx)
 		}
 	}
+}
+
+// kept returns the result for an element that has the lines that it should have.
+func (e *linesEntry) kept(lines []string) entryResult {
+	got := entryResult{kept: true, field: &EnteredField{doc: e.field.Doc, id: e.field.ID, want: strings.Join(lines, "\n")}}
+	for i, line := range lines {
+		if got.note == "" && i < len(e.want) {
+			got.note = typographyNote(collapsed(line), collapsed(e.want[i]))
+		}
+	}
+	return got
+}
+
+// changedError returns the error for an element that had the given lines instead.
+func (e *linesEntry) changedError(ctx context.Context, lines []string, outcome string) error {
+	return executor.Errorf(executor.ErrNotActionable, "Type the lines one by one, or call Page.Type with TypeOptions.KeyEvents, which presses Enter between them.",
+		"%s changed the line breaks: its text was %q; %s", e.describe(ctx), shortText(lines...), outcome)
 }
 
 // shortText returns lines as text that an error quotes.
 func shortText(lines ...string) string { return pagetext.Truncate(strings.Join(lines, "\n"), 500) }
 
-// editableLines returns the text in an editable element.
-func (a *Actor) editableLines(ctx context.Context, field *element) (*editableText, error) {
-	var got *editableText
-	if err := field.Doc.Call(ctx, &got, "editableLines", field.ID); err != nil {
-		return nil, a.finder.Removed(ctx, field.Element, err)
-	}
-	if got == nil {
-		return nil, a.finder.RemovedError(ctx, field.Element)
-	}
-	return got, nil
+// read returns the text in the element.
+func (e *linesEntry) read(ctx context.Context) (*editableText, error) {
+	return query[editableText](ctx, e.actor, e.field, "editableLines", e.field.ID)
 }
 
-// insertTogether inserts lines in one event.
-func (a *Actor) insertTogether(ctx context.Context, field *element, lines []string) error {
-	return a.keyboard.insertText(ctx, field.Doc, strings.Join(lines, "\n"))
+// insertTogether inserts the lines in one event.
+func (e *linesEntry) insertTogether(ctx context.Context) error {
+	return e.actor.keyboard.insertText(ctx, e.field.Doc, strings.Join(e.lines, "\n"))
 }
 
-// pasteTogether pastes lines. It inserts them in one event if the page does not handle the paste.
-func (a *Actor) pasteTogether(ctx context.Context, field *element, lines []string) error {
-	before, err := a.editableLines(ctx, field)
-	if err != nil {
-		return err
-	}
+// paste pastes the lines. It inserts them in one event if the page does not handle the paste.
+func (e *linesEntry) paste(ctx context.Context) error {
 	var handled bool
-	if err := field.Doc.Call(ctx, &handled, "pasteInto", field.ID, strings.Join(lines, "\n")); err != nil || handled {
+	if err := e.field.Doc.Call(ctx, &handled, "pasteInto", e.field.ID, strings.Join(e.lines, "\n")); err != nil || handled {
 		return err
 	}
-	a.pause(ctx) // some editors handle it later, and let the browser also do so
-	now, err := a.editableLines(ctx, field)
-	if err != nil || !slices.Equal(now.Lines, before.Lines) {
+	e.actor.pause(ctx) // some editors handle it later, and let the browser also do so
+	now, err := e.read(ctx)
+	if err != nil || !slices.Equal(now.Lines, e.before) {
 		return err
 	}
-	return a.insertTogether(ctx, field, lines)
+	return e.insertTogether(ctx)
 }
 
-// insertLines inserts each line in its own event, with line breaks between them.
-func (a *Actor) insertLines(ctx context.Context, field *element, lines []string) error {
-	for i, line := range lines {
+// insertSeparately inserts each line in its own event, with line breaks between them.
+func (e *linesEntry) insertSeparately(ctx context.Context) error {
+	keyboard, d := e.actor.keyboard, e.field.Doc
+	for i, line := range e.lines {
 		if i > 0 {
-			if err := a.keyboard.runCommand(ctx, field.Doc, "insertLineBreak"); err != nil {
+			if err := keyboard.runCommand(ctx, d, "insertLineBreak"); err != nil {
 				return err
 			}
 		}
 		if line == "" {
 			continue
 		}
-		if err := a.keyboard.insertText(ctx, field.Doc, line); err != nil {
+		if err := keyboard.insertText(ctx, d, line); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// undo undoes the last input until the element has the lines before or want, and returns its lines.
-// An editor may undo what it had before together with the last input. Then undo redoes input until
-// the element has as much of its old text as it had in any state.
-func (a *Actor) undo(ctx context.Context, field *element, before, want []string) ([]string, error) {
+// undo undoes the last input until the element has the lines that it had before or should have, and
+// returns its lines. An editor may undo what it had before together with the last input. Then undo
+// redoes input until the element has as much of its old text as it had in any state.
+func (e *linesEntry) undo(ctx context.Context) ([]string, error) {
 	modifiers := keys.SelectAll().Modifiers
 	z, _ := keys.ForRune('z')
 	shiftedZ, _ := keys.ForRune('Z')
 	undo := &keys.Chord{Key: z, Modifiers: modifiers}
 	redo := &keys.Chord{Key: shiftedZ, Modifiers: append(slices.Clone(modifiers), executor.ModShift)}
-	now, err := a.editableLines(ctx, field)
+	now, err := e.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	lines := now.Lines
+	lines, before := now.Lines, e.before
 	press := func(c *keys.Chord) (stopped bool, err error) {
-		if stopped, err := a.keyboard.press(ctx, field.Doc, c); stopped || err != nil {
+		if stopped, err := e.press(ctx, c); stopped || err != nil {
 			return true, err
 		}
-		a.pause(ctx)
-		now, err := a.editableLines(ctx, field)
+		e.actor.pause(ctx)
+		now, err := e.read(ctx)
 		if err != nil {
 			return true, err
 		}
@@ -203,8 +199,8 @@ func (a *Actor) undo(ctx context.Context, field *element, before, want []string)
 	all := keptText(before, before)
 	most, since := keptText(lines, before), 0 // since counts the steps after the state that had most of the old text
 	idle := 0
-	for range maxUndo + undoPerLine*len(want) {
-		if restored(lines, before) || sameLines(lines, want) {
+	for range maxUndo + undoPerLine*len(e.want) {
+		if restored(lines, before) || sameLines(lines, e.want) {
 			return lines, nil
 		}
 		last := lines

@@ -3,6 +3,7 @@ package input
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -13,10 +14,7 @@ import (
 // An editorEntry enters text into an editor that keeps its text in a model. Its field receives the
 // input and does not contain the text, so the text is selected, read and replaced as a user does
 // it: with keys, and with the events of the clipboard. See js/editors.js.
-type editorEntry struct {
-	actor *Actor
-	field *element
-}
+type editorEntry struct{ *textEntry }
 
 // An editorText is the text of an editor.
 type editorText struct {
@@ -26,95 +24,91 @@ type editorText struct {
 	Exact bool `json:"exact"`
 }
 
-// enterIntoEditor enters text into the editor whose field has the focus, in place of its selection
-// or at its end, and compares the editor's text with what it should be. If the editor changed the
-// text, as one that closes brackets does, the complete text is replaced; if that fails, the old
-// text is restored and an error is returned.
-func (a *Actor) enterIntoEditor(ctx context.Context, field *element, focus *focusResult, c *hitTargetCheck, text string, o executor.TypeOptions) (entryResult, error) {
-	e := &editorEntry{a, field}
-	text = canonicalBreaks(text)
-	info, err := e.inspect(ctx)
-	if err != nil {
+// enter enters the text in place of the selection of the editor or at its end, and compares the
+// editor's text with what it should be.
+func (e *editorEntry) enter(ctx context.Context) (entryResult, error) {
+	e.text = canonicalBreaks(e.text)
+	var err error
+	if e.info, err = query[fieldInfo](ctx, e.actor, e.field, "inspectField", e.field.ID); err != nil {
 		return entryResult{}, err
 	}
-	if info.Editor == "terminal" {
-		return e.enterIntoTerminal(ctx, c, text, o)
+	enter := e.replaceText
+	switch {
+	case e.info.Editor == "terminal":
+		return e.enterIntoTerminal(ctx)
+	case e.focus.Part != nil && e.text != "":
+		enter = e.replaceSelection
 	}
-	if focus.Part != nil && text != "" {
-		return e.replaceSelection(ctx, c, info, text, o)
+	note, stopped, err := enter(ctx)
+	if !stopped && err == nil {
+		err = e.press(ctx, keys.DocumentEnd()) // end the selection
 	}
+	return entryResult{kept: true, stopped: stopped, note: note}, err
+}
+
+// replaceText enters the text in place of the complete text or at its end, and selects the result.
+// If the editor changed the text, as one that closes brackets does, the complete text is replaced;
+// if that fails, the old text is restored and an error is returned.
+func (e *editorEntry) replaceText(ctx context.Context) (note string, stopped bool, err error) {
 	before, err := e.read(ctx)
 	if err != nil {
-		return entryResult{}, err
+		return "", false, err
 	}
-	want := before.Text + text
-	switch {
-	case o.Clear && before.Text != "":
-		want = text
-		if err := e.clear(ctx, before); err != nil {
-			return entryResult{}, err
-		}
-	case o.Clear:
-		want = text
-	case before.Text != "":
-		if err := e.press(ctx, keys.DocumentEnd()); err != nil {
-			return entryResult{}, err
-		}
+	want := before.Text + e.text
+	if e.opts.Clear {
+		want = e.text
 	}
 	switch {
-	case text == "":
-	case o.KeyEvents:
-		if note, stopped, err := a.send(ctx, field, info, text, o); stopped || err != nil {
-			return entryResult{kept: true, stopped: true, note: note}, err
-		}
+	case before.Text == "":
+	case e.opts.Clear:
+		err = e.clear(ctx, before)
 	default:
-		if err := e.insert(ctx, text); err != nil {
-			return entryResult{kept: true, stopped: true}, ignoreInterruption(err)
-		}
+		err = e.press(ctx, keys.DocumentEnd())
 	}
-	if _, done, err := c.wait(ctx, nil, completionCriteria{more: true}); done && err == nil || a.tree.Blocked() != nil {
-		return entryResult{kept: true, stopped: true}, nil
+	if err != nil {
+		return "", false, err
+	}
+	// Editors indent lines that are typed.
+	if note, stopped, err = e.insert(ctx, strings.Contains(e.text, "\n")); stopped || err != nil {
+		return note, stopped, err
 	}
 	after, err := e.read(ctx)
-	if err != nil {
-		return entryResult{}, err
+	if err == nil && !after.matches(want, e.opts.Clear) {
+		note, err = e.correct(ctx, before, after, want)
 	}
-	note := ""
-	if !after.matches(want, o.Clear) {
-		if note, err = e.correct(ctx, before, after, want, o); err != nil {
-			return entryResult{}, err
-		}
-	}
-	if err := e.press(ctx, keys.DocumentEnd()); err != nil { // end the selection
-		return entryResult{}, err
-	}
-	return entryResult{kept: true, note: note}, nil
+	return note, false, err
 }
 
-// inspect returns the state of the field.
-func (e *editorEntry) inspect(ctx context.Context) (*fieldInfo, error) {
-	var info *fieldInfo
-	if err := e.field.Doc.Call(ctx, &info, "inspectField", e.field.ID); err != nil {
-		return nil, e.actor.finder.Removed(ctx, e.field.Element, err)
+// insert inserts the text, by a paste or as textEntry.send does, and waits until the page has
+// handled the input. stopped means that no more input can follow.
+func (e *editorEntry) insert(ctx context.Context, paste bool) (note string, stopped bool, err error) {
+	switch {
+	case e.text == "":
+	case paste && !e.opts.KeyEvents:
+		err = e.paste(ctx, e.text)
+		stopped, err = err != nil, ignoreInterruption(err)
+	default:
+		note, stopped, err = e.send(ctx, e.text)
 	}
-	if info == nil {
-		return nil, e.actor.finder.RemovedError(ctx, e.field.Element)
-	}
-	return info, nil
-}
-
-// enterIntoTerminal types text into a terminal, whose text cannot be replaced or read.
-func (e *editorEntry) enterIntoTerminal(ctx context.Context, c *hitTargetCheck, text string, o executor.TypeOptions) (entryResult, error) {
-	if o.Clear {
-		return entryResult{}, executor.Errorf(executor.ErrNotActionable, "Type without clearing it, or press the keys that delete its input.",
-			"%s is the input of a terminal, whose text cannot be replaced", e.actor.finder.Describe(ctx, e.field.Element))
-	}
-	note, stopped, err := e.actor.send(ctx, e.field, &fieldInfo{Kind: "text", Type: "textarea"}, text, o)
 	if stopped || err != nil {
-		return entryResult{kept: true, stopped: true, note: note}, err
+		return note, stopped, err
 	}
-	_, _, err = c.wait(ctx, nil, completionCriteria{})
-	return entryResult{kept: true}, err
+	_, done, err := e.check.wait(ctx, nil, completionCriteria{more: true})
+	return "", done && err == nil || e.actor.tree.Blocked() != nil, nil
+}
+
+// enterIntoTerminal types the text into a terminal, whose text cannot be replaced or read.
+func (e *editorEntry) enterIntoTerminal(ctx context.Context) (entryResult, error) {
+	if e.opts.Clear {
+		return entryResult{}, executor.Errorf(executor.ErrNotActionable, "Type without clearing it, or press the keys that delete its input.",
+			"%s is the input of a terminal, whose text cannot be replaced", e.describe(ctx))
+	}
+	e.info = &fieldInfo{Kind: "text", Type: "textarea"}
+	note, stopped, err := e.send(ctx, e.text)
+	if !stopped && err == nil {
+		_, _, err = e.check.wait(ctx, nil, completionCriteria{})
+	}
+	return entryResult{kept: true, stopped: stopped, note: note}, err
 }
 
 // press presses a chord in the editor. It returns ErrNotActionable, and presses nothing, if the
@@ -123,26 +117,23 @@ func (e *editorEntry) press(ctx context.Context, k *keys.Chord) error {
 	if _, err := e.shown(ctx); err != nil {
 		return err
 	}
-	_, err := e.actor.keyboard.press(ctx, e.field.Doc, k)
+	_, err := e.textEntry.press(ctx, k)
 	return err
 }
 
 // shown returns the text that the page shows for the editor, or ErrNotActionable if the editor has
 // lost the focus.
 func (e *editorEntry) shown(ctx context.Context) (string, error) {
-	var now *struct {
+	now, err := query[struct {
 		Focused bool   `json:"focused"`
 		Shows   string `json:"shows"`
-	}
-	if err := e.field.Doc.Call(ctx, &now, "editorState", e.field.ID); err != nil {
-		return "", e.actor.finder.Removed(ctx, e.field.Element, err)
-	}
-	if now == nil {
-		return "", e.actor.finder.RemovedError(ctx, e.field.Element)
+	}](ctx, e.actor, e.field, "editorState", e.field.ID)
+	if err != nil {
+		return "", err
 	}
 	if !now.Focused {
 		return "", executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the page did.",
-			"%s lost the focus during the entry; its text may be incomplete", e.actor.finder.Describe(ctx, e.field.Element))
+			"%s lost the focus during the entry; its text may be incomplete", e.describe(ctx))
 	}
 	return strings.TrimSpace(now.Shows), nil
 }
@@ -155,7 +146,7 @@ func (e *editorEntry) read(ctx context.Context) (editorText, error) {
 	if err != nil || shows == "" {
 		return editorText{}, err
 	}
-	if _, err := e.actor.keyboard.press(ctx, e.field.Doc, keys.SelectAll()); err != nil {
+	if _, err := e.textEntry.press(ctx, keys.SelectAll()); err != nil {
 		return editorText{}, err
 	}
 	got, err := e.readSelected(ctx)
@@ -168,62 +159,46 @@ func (e *editorEntry) read(ctx context.Context) (editorText, error) {
 // readSelected returns the selected text of the editor. An editor without a selection may return a
 // line.
 func (e *editorEntry) readSelected(ctx context.Context) (editorText, error) {
-	var got *editorText
-	if err := e.field.Doc.Call(ctx, &got, "readEditor", e.field.ID); err != nil {
-		return editorText{}, e.actor.finder.Removed(ctx, e.field.Element, err)
-	}
-	if got == nil {
-		return editorText{}, e.actor.finder.RemovedError(ctx, e.field.Element)
+	got, err := query[editorText](ctx, e.actor, e.field, "readEditor", e.field.ID)
+	if err != nil {
+		return editorText{}, err
 	}
 	got.Text = canonicalBreaks(got.Text)
 	return *got, nil
 }
 
-// replaceSelection enters text in place of the selected text of the editor. The complete text is
-// not known before, because reading it would change the selection, so it compares what is before
+// replaceSelection enters the text in place of the selected text of the editor. The complete text
+// is not known before, because reading it would change the selection, so it compares what is before
 // the caret afterwards. If that does not end with the text, the entry is undone, and an error is
 // returned.
-func (e *editorEntry) replaceSelection(ctx context.Context, c *hitTargetCheck, info *fieldInfo, text string, o executor.TypeOptions) (entryResult, error) {
+func (e *editorEntry) replaceSelection(ctx context.Context) (note string, stopped bool, err error) {
 	old, err := e.readSelected(ctx)
 	if err != nil {
-		return entryResult{}, err
+		return "", false, err
 	}
-	if o.KeyEvents {
-		if note, stopped, err := e.actor.send(ctx, e.field, info, text, o); stopped || err != nil {
-			return entryResult{kept: true, stopped: true, note: note}, err
-		}
-	} else if err := e.paste(ctx, text); err != nil {
-		return entryResult{kept: true, stopped: true}, ignoreInterruption(err)
-	}
-	if _, done, err := c.wait(ctx, nil, completionCriteria{more: true}); done && err == nil || e.actor.tree.Blocked() != nil {
-		return entryResult{kept: true, stopped: true}, nil
+	if note, stopped, err = e.insert(ctx, true); stopped || err != nil {
+		return note, stopped, err
 	}
 	start, err := e.readTo(ctx, keys.DocumentStart())
 	if err != nil {
-		return entryResult{}, err
+		return "", false, err
 	}
 	rest, err := e.readTo(ctx, keys.DocumentEnd())
 	if err != nil {
-		return entryResult{}, err
+		return "", false, err
 	}
 	after, err := e.read(ctx)
-	if err != nil {
-		return entryResult{}, err
-	}
-	note := ""
 	switch {
+	case err != nil:
 	case !old.Exact || !after.Exact:
 		note = "the text could not be verified"
 		if after.Text != "" {
 			note += fmt.Sprintf("; the page shows %q", pagetext.FirstLine(after.Text))
 		}
-	case !strings.HasSuffix(start.Text, text) || after.Text != start.Text && after.Text != start.Text+rest.Text:
-		return entryResult{}, e.undoReplacement(ctx, old, after)
+	case !strings.HasSuffix(start.Text, e.text) || after.Text != start.Text && after.Text != start.Text+rest.Text:
+		err = e.undoReplacement(ctx, old, after)
 	}
-	if err := e.press(ctx, keys.DocumentEnd()); err != nil { // end the selection
-		return entryResult{}, err
-	}
-	return entryResult{kept: true, note: note}, nil
+	return note, false, err
 }
 
 // readTo extends the selection with a chord that moves the caret, and returns the selected text.
@@ -263,7 +238,7 @@ func (e *editorEntry) undoReplacement(ctx context.Context, old, after editorText
 		outcome = fmt.Sprintf("the old text could not be restored, and its text is %q", shortText(now.Text))
 	}
 	return executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the editor accepts.", "%s changed the text that replaced the selection: its text was %q; %s",
-		e.actor.finder.Describe(ctx, e.field.Element), shortText(after.Text), outcome)
+		e.describe(ctx), shortText(after.Text), outcome)
 }
 
 // clear deletes the selected text. It returns ErrNotActionable if the editor keeps it.
@@ -277,18 +252,9 @@ func (e *editorEntry) clear(ctx context.Context, before editorText) error {
 	}
 	if now.Exact && now.Text != "" || !now.Exact && before.Text != "" && now.Text == before.Text && hasText(now.Text) {
 		return executor.Errorf(executor.ErrNotActionable, "Select and delete its text with other keys or its menu, then type without clearing it.",
-			"%s does not delete its text with select all and Delete; its text is %q; no text was typed", e.actor.finder.Describe(ctx, e.field.Element), pagetext.FirstLine(now.Text))
+			"%s does not delete its text with select all and Delete; its text is %q; no text was typed", e.describe(ctx), pagetext.FirstLine(now.Text))
 	}
 	return nil
-}
-
-// insert inserts text at the caret, or in place of the selection. Text with line breaks is pasted,
-// because editors indent lines that are typed.
-func (e *editorEntry) insert(ctx context.Context, text string) error {
-	if strings.Contains(text, "\n") {
-		return e.paste(ctx, text)
-	}
-	return e.actor.keyboard.insertText(ctx, e.field.Doc, text)
 }
 
 // paste pastes text at the caret, or in place of the selection. It inserts the text if the editor
@@ -304,7 +270,7 @@ func (e *editorEntry) paste(ctx context.Context, text string) error {
 // correct replaces the selected text of the editor, which is not what it should be, with want, and
 // returns a note. If the editor changes that also, correct restores the old text and returns
 // ErrNotActionable.
-func (e *editorEntry) correct(ctx context.Context, before, after editorText, want string, o executor.TypeOptions) (note string, err error) {
+func (e *editorEntry) correct(ctx context.Context, before, after editorText, want string) (note string, err error) {
 	if after.Text == "" && !after.Exact {
 		return "the text could not be verified; the page shows no text of the editor", nil
 	}
@@ -316,7 +282,7 @@ func (e *editorEntry) correct(ctx context.Context, before, after editorText, wan
 		return "", err
 	}
 	if got.matches(want, true) {
-		if o.KeyEvents {
+		if e.opts.KeyEvents {
 			return "the editor changed what the keys typed, so the text was inserted instead", nil
 		}
 		return "", nil
@@ -330,7 +296,7 @@ func (e *editorEntry) correct(ctx context.Context, before, after editorText, wan
 		outcome = fmt.Sprintf("the old text could not be restored, and its text is %q", pagetext.FirstLine(restored.Text))
 	}
 	return "", executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the editor accepts.", "%s changed the text to %q; %s",
-		e.actor.finder.Describe(ctx, e.field.Element), pagetext.FirstLine(got.Text), outcome)
+		e.describe(ctx), pagetext.FirstLine(got.Text), outcome)
 }
 
 // replace replaces the selected text of the editor, which is all of it, and returns the new text.
@@ -340,7 +306,7 @@ func (e *editorEntry) replace(ctx context.Context, text string) (editorText, err
 	}
 	if text != "" {
 		if err := e.paste(ctx, text); err != nil {
-			return editorText{}, e.actor.finder.Removed(ctx, e.field.Element, err)
+			return editorText{}, e.removed(ctx, err)
 		}
 	}
 	return e.read(ctx)
@@ -359,17 +325,8 @@ func (t editorText) matches(want string, only bool) bool {
 func showsLines(shown, want string, only bool) bool {
 	rest := textLines(shown)
 	for _, line := range textLines(want) {
-		at := -1
-		for i, s := range rest {
-			if s == line {
-				at = i
-				break
-			}
-			if only && hasText(s) {
-				return false
-			}
-		}
-		if at < 0 {
+		at := slices.Index(rest, line)
+		if at < 0 || only && slices.ContainsFunc(rest[:at], hasText) {
 			return false
 		}
 		rest = rest[at+1:]

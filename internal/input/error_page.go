@@ -14,15 +14,11 @@ import (
 // errorPageDenial returns ErrPolicyDenied for input to an error page of the browser, except for the
 // release of a button, which has no effect without the press.
 func (s *sender) errorPageDenial(params any) error {
-	switch e := params.(type) {
-	case mouseEvent:
-		if e.Type == cdpinput.DispatchMouseEventTypeMouseReleased {
-			return nil
-		}
-	case touchEvent:
-		if len(e.Points) == 0 {
-			return nil
-		}
+	if e, ok := params.(mouseEvent); ok && e.Type == cdpinput.DispatchMouseEventTypeMouseReleased {
+		return nil
+	}
+	if e, ok := params.(touchEvent); ok && len(e.Points) == 0 {
+		return nil
 	}
 	state := s.tree.Lock()
 	defer state.Unlock()

@@ -16,33 +16,18 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// A readBackState describes a text entry whose field readBack checks.
-type readBackState struct {
-	before  *fieldInfo
-	want    string // the complete value that the field should have; for an editor, the typed text
-	cleared bool   // whether the field was empty before the text was entered
-	// unconfirmedErr is the error of input that was not reported as received. It is returned only
-	// if the field did not change.
-	unconfirmedErr error
-	// rest says where the page moved the focus for the keys after the first ones. It is empty if
-	// the page did not move it.
-	rest      string
-	keyEvents bool // the text was sent by key presses
-}
-
-// readBack compares the value of a field with the value that it should have. first is the first
+// readBack compares the value of the field with the value that it should have. first is the first
 // query of the field, if it is already pending, or nil.
-func (a *Actor) readBack(ctx context.Context, field *element, first *cdpconn.Pending, r readBackState) (got entryResult, err error) {
-	defer func() { got.field = &EnteredField{doc: field.Doc, id: field.ID, want: r.want} }()
-	before, want := r.before, canonicalBreaks(r.want)
+func (e *textEntry) readBack(ctx context.Context, first *cdpconn.Pending) (got entryResult, err error) {
+	field, before, want := e.field, e.info, canonicalBreaks(e.want)
+	defer func() { got.field = &EnteredField{doc: field.Doc, id: field.ID, want: e.want} }()
 	var after *fieldInfo
 	for attempt := range 2 {
 		if attempt > 0 {
-			a.pause(ctx) // editors apply input in the next animation frame
+			e.actor.pause(ctx) // editors apply input in the next animation frame
 			first = nil
 		}
 		if first == nil {
-			var err error
 			if first, err = field.Doc.Start(ctx, "inspectField", field.ID); err != nil {
 				return entryResult{kept: true}, nil
 			}
@@ -52,7 +37,7 @@ func (a *Actor) readBack(ctx context.Context, field *element, first *cdpconn.Pen
 			return entryResult{kept: true}, nil // the document is gone, so the text arrived
 		}
 		if after == nil {
-			return entryResult{kept: true, note: a.replacementField(ctx, field, want)}, nil
+			return entryResult{kept: true, note: e.replacementField(ctx, want)}, nil
 		}
 		if want == "" && after.isEmpty() || want != "" && after.matches(want) {
 			break
@@ -72,27 +57,27 @@ func (a *Actor) readBack(ctx context.Context, field *element, first *cdpconn.Pen
 			}
 		}
 	}
-	if r.unconfirmedErr != nil && after.Value == before.Value {
-		return entryResult{}, r.unconfirmedErr
+	if e.unconfirmed != nil && after.Value == before.Value {
+		return entryResult{}, e.unconfirmed
 	}
-	if hint := after.rejectionHint(want, r.keyEvents); hint != "" && before.Kind == "text" && r.rest == "" {
-		return entryResult{}, a.restoreValue(ctx, field, r, after, hint)
+	if hint := after.rejectionHint(want, e.opts.KeyEvents); hint != "" && before.Kind == "text" && e.rest == "" {
+		return entryResult{}, e.restoreValue(ctx, after, hint)
 	}
-	e := entryResult{kept: matchesText(value, want) && after.matches(r.want) && (r.cleared || after.Value != before.Value) || want == "" && isFixedPart(value, before.Value)}
+	got.kept = matchesText(value, want) && after.matches(e.want) && (e.opts.Clear || after.Value != before.Value) || want == "" && isFixedPart(value, before.Value)
 	switch {
 	case after.Value == "":
-		e.note = fmt.Sprintf("the %s field is empty now", after.Type)
+		got.note = fmt.Sprintf("the %s field is empty now", after.Type)
 	case after.Masked:
-		e.note = fmt.Sprintf("the %s field has a different value", after.Type)
-	case !e.kept && after.Value == before.Value:
-		e.note = fmt.Sprintf("the %s field rejected the text; its value is %q", after.Type, pagetext.FirstLine(value))
+		got.note = fmt.Sprintf("the %s field has a different value", after.Type)
+	case !got.kept && after.Value == before.Value:
+		got.note = fmt.Sprintf("the %s field rejected the text; its value is %q", after.Type, pagetext.FirstLine(value))
 	default:
-		e.note = fmt.Sprintf("the field value is %q", pagetext.FirstLine(value))
+		got.note = fmt.Sprintf("the field value is %q", pagetext.FirstLine(value))
 	}
-	if e.kept && before.Kind == "editable" {
-		e.note = "" // editors may add text
+	if got.kept && before.Kind == "editable" {
+		got.note = "" // editors may add text
 	}
-	return e, nil
+	return got, nil
 }
 
 // rejectionHint returns the hint for a text that the field does not accept: the field accepts only
@@ -114,9 +99,9 @@ func (f *fieldInfo) rejectionHint(want string, keyEvents bool) string {
 	return ""
 }
 
-// restoreValue restores the value that a field had before it received text that it does not accept.
-// It always returns an error, which reports the rejected text.
-func (a *Actor) restoreValue(ctx context.Context, field *element, r readBackState, after *fieldInfo, hint string) error {
+// restoreValue restores the value that the field had before it received text that it does not
+// accept. It always returns an error, which reports the rejected text.
+func (e *textEntry) restoreValue(ctx context.Context, after *fieldInfo, hint string) error {
 	state := fmt.Sprintf("its value was %q", pagetext.FirstLine(after.Value))
 	switch {
 	case after.Bad:
@@ -126,18 +111,18 @@ func (a *Actor) restoreValue(ctx context.Context, field *element, r readBackStat
 	case after.Masked:
 		state = "its value was different"
 	}
-	if isTruncated(after, r.want) {
+	if isTruncated(after, e.want) {
 		state = fmt.Sprintf("it accepts at most %d characters, and %s", after.Limit, state)
 	}
 	outcome := "the old value was restored"
 	var restored bool
-	if err := field.Doc.Call(ctx, &restored, "putBack", field.ID, r.before.Value); err != nil {
-		return a.finder.Removed(ctx, field.Element, err)
+	if err := e.field.Doc.Call(ctx, &restored, "putBack", e.field.ID, e.info.Value); err != nil {
+		return e.removed(ctx, err)
 	}
 	if !restored {
 		outcome = "the old value could not be restored"
 	}
-	return executor.Errorf(executor.ErrNotActionable, hint, "%s rejected the text: %s; %s", a.finder.Describe(ctx, field.Element), state, outcome)
+	return executor.Errorf(executor.ErrNotActionable, hint, "%s rejected the text: %s; %s", e.describe(ctx), state, outcome)
 }
 
 // isEmpty reports whether a field has no text.
@@ -191,12 +176,12 @@ func isTruncated(after *fieldInfo, want string) bool {
 
 // replacementField returns a note for text whose field was removed by the page. The note is empty
 // if the field that has the focus now contains the text.
-func (a *Actor) replacementField(ctx context.Context, field *element, want string) string {
+func (e *textEntry) replacementField(ctx context.Context, want string) string {
 	var now *struct {
 		fieldInfo
 		elements.Description
 	}
-	if field.Doc.Call(ctx, &now, "focusedField") == nil && now != nil && want != "" && matchesText(now.Value, want) {
+	if e.field.Doc.Call(ctx, &now, "focusedField") == nil && now != nil && want != "" && matchesText(now.Value, want) {
 		return ""
 	}
 	return "the page removed the field after input"

@@ -13,6 +13,13 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
+// A formFill is the state of one call of [Actor.FillForm].
+type formFill struct {
+	actor   *Actor
+	opts    executor.FillOptions
+	effects *Effects
+}
+
 // FillForm fills fields in order and then submits.
 func (a *Actor) FillForm(ctx context.Context, fields []executor.Field, opts *executor.FillOptions) (*executor.FillResult, error) {
 	o := *cmp.Or(opts, new(executor.FillOptions))
@@ -21,14 +28,14 @@ func (a *Actor) FillForm(ctx context.Context, fields []executor.Field, opts *exe
 	}
 	a.ReleaseButtons(ctx)
 	w := a.opts.TrackChanges()
-	effects := w.Effects()
-	effects.Brief = o.Submit.IsZero()
 	defer w.End()
+	form := &formFill{a, o, w.Effects()}
+	form.effects.Brief = o.Submit.IsZero()
 	res := &executor.FillResult{Filled: []string{}}
 	var notes []string
 	for _, f := range fields {
 		name := cmp.Or(string(f.Target.Ref), f.Target.Selector)
-		note, err := a.fillOne(ctx, effects, name, f, o)
+		note, err := form.fill(ctx, name, f)
 		if err != nil {
 			return nil, fillError(name, res.Filled, err)
 		}
@@ -38,13 +45,12 @@ func (a *Actor) FillForm(ctx context.Context, fields []executor.Field, opts *exe
 		res.Filled = append(res.Filled, name)
 	}
 	var note string
+	var err error
 	if !o.Submit.IsZero() {
-		var err error
-		if note, res.Submitted, err = a.submit(ctx, effects, o); err != nil {
+		if note, res.Submitted, err = form.submit(ctx); err != nil {
 			return nil, fillError("", res.Filled, err)
 		}
 	}
-	var err error
 	res.Changes, err = w.Finish(ctx)
 	res.Note = phrase.Notes(phrase.Notes(notes...), note, res.Note)
 	return res, err
@@ -52,10 +58,11 @@ func (a *Actor) FillForm(ctx context.Context, fields []executor.Field, opts *exe
 
 // submit clicks the submit button as the last input of the action. sent is false if
 // the browser did not submit the form because fields are invalid.
-func (a *Actor) submit(ctx context.Context, effects *Effects, o executor.FillOptions) (note string, sent bool, err error) {
-	ctx, cancel := deadline.ForAction(ctx, o.Timeout)
+func (f *formFill) submit(ctx context.Context) (note string, sent bool, err error) {
+	a, effects := f.actor, f.effects
+	ctx, cancel := deadline.ForAction(ctx, f.opts.Timeout)
 	defer cancel()
-	el, err := a.find(ctx, o.Submit, o.Timeout > 0)
+	el, err := a.find(ctx, f.opts.Submit, f.opts.Timeout > 0)
 	if err != nil {
 		return "", false, err
 	}
@@ -64,7 +71,7 @@ func (a *Actor) submit(ctx context.Context, effects *Effects, o executor.FillOpt
 	if err := a.finder.Call(ctx, el.Element, nil, "leaveField", el.ID); err != nil {
 		return "", false, a.finder.Removed(ctx, el.Element, err)
 	}
-	if err := a.lostField(ctx, effects.Entered); err != nil {
+	if err := lostField(ctx, effects.Entered); err != nil {
 		return "", false, err
 	}
 	effects.Entered = nil // a form that was sent may clear its fields
@@ -92,89 +99,91 @@ func fillError(name string, filled []string, err error) error {
 	return &c
 }
 
-// fillOne fills one field, whose name is that of results. The note describes how the page changed
-// the value.
-func (a *Actor) fillOne(ctx context.Context, effects *Effects, name string, f executor.Field, o executor.FillOptions) (note string, err error) {
-	ctx, cancel := deadline.ForAction(ctx, o.Timeout)
+// fill fills one field, whose name is that of results. The note describes how the page changed the
+// value.
+func (f *formFill) fill(ctx context.Context, name string, field executor.Field) (note string, err error) {
+	ctx, cancel := deadline.ForAction(ctx, f.opts.Timeout)
 	defer cancel()
-	el, err := a.find(ctx, f.Target, o.Timeout > 0)
+	el, err := f.actor.find(ctx, field.Target, f.opts.Timeout > 0)
 	if err != nil {
 		return "", err
 	}
-	defer func() { note = phrase.Notes(el.Shown.NewName(), note) }()
-	text, isText := f.Value.(string)
-	var unknown string
-	if isText {
-		given, err := a.secretText(ctx, text)
-		if err != nil {
-			return "", err
-		}
-		if given.hidden {
-			return a.fillSecret(ctx, el, given)
-		}
-		text, unknown = given.plain, given.note
-	}
-	c := a.newHitTargetCheck(el, nil)
-	defer c.end()
-	at, err := a.waitEditable(ctx, el, c, actionabilityOptions{}, true)
+	text, _ := field.Value.(string)
+	given, err := findSecrets(ctx, f.actor.opts.Secrets, text)
 	if err != nil {
 		return "", err
 	}
-	field, info := el.withID(at.field.ID), at.field
-	defer func() { note = phrase.Notes(unknown, note) }()
+	if given.hidden {
+		var got entryResult
+		got, err = (&secretEntry{f.actor, el, given}).enter(ctx, true)
+		if note = got.note; err == nil && !got.kept {
+			err = executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the page did.", "%s", note)
+		}
+	} else {
+		note, err = f.fillValue(ctx, el, name, field.Value, given.plain)
+	}
+	return phrase.Notes(el.Shown.NewName(), given.note, note), err
+}
+
+// fillValue fills a field with a value, which is text if it is a string.
+func (f *formFill) fillValue(ctx context.Context, el *element, name string, value any, text string) (note string, err error) {
+	_, isText := value.(string)
+	entry := f.actor.newTextEntry(el, text, executor.TypeOptions{Clear: true})
+	defer entry.check.end()
+	if err := entry.waitEditable(ctx, actionabilityOptions{}); err != nil {
+		return "", err
+	}
+	field, info := entry.field, entry.info
 	switch info.Kind {
 	case "text", "editable", "value":
 		if !isText {
-			return "", wrongValue("a string", f.Value)
+			return "", wrongValue("a string", value)
 		}
-		got, err := a.enterText(ctx, field, at, c, text, executor.TypeOptions{Clear: true})
+		got, err := entry.enter(ctx)
 		if err == nil && got.field != nil {
 			got.field.name = name
-			effects.Entered = append(effects.Entered, got.field)
+			f.effects.Entered = append(f.effects.Entered, got.field)
 		}
 		if err == nil && !got.kept {
 			err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(got.note), Hint: "Use a value that the field accepts, or call Page.Type with TypeOptions.KeyEvents."}
 		}
 		return got.note, err
 	case "select":
-		values, ok := f.Value.([]string)
-		if ok && values == nil {
-			values = []string{}
-		}
+		values, ok := value.([]string)
 		if isText {
 			values, ok = []string{text}, true
 		}
 		if !ok {
-			return "", wrongValue("a string or a list of strings", f.Value)
+			return "", wrongValue("a string or a list of strings", value)
 		}
-		_, _, note, err := a.choose(ctx, field, at, values)
+		_, _, note, err := f.actor.choose(ctx, field, field.ID, values)
 		if err == nil && note != "" {
 			err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(note), Hint: "Take a snapshot to see what the page did."}
 		}
 		return "", err
 	case "radio":
 		if isText {
-			return "", a.chooseRadio(ctx, el, field, text)
+			return "", f.chooseRadio(ctx, el, field, text)
 		}
 		fallthrough
 	case "check":
-		want, ok := f.Value.(bool)
+		want, ok := value.(bool)
 		if !ok {
-			return "", wrongValue("true or false", f.Value)
+			return "", wrongValue("true or false", value)
 		}
-		return "", a.setChecked(ctx, field, info, want)
+		return "", f.setChecked(ctx, field, info, want)
 	case "file":
 		return "", executor.Errorf(executor.ErrBadArgs, "Omit the field, and use Page.Upload if the user has allowed it.", "a file field cannot be filled with a value")
 	}
 	if isText {
-		return "", a.chooseRadio(ctx, el, field, text)
+		return "", f.chooseRadio(ctx, el, field, text)
 	}
-	return "", a.notField(ctx, el)
+	return "", f.notField(ctx, el)
 }
 
 // notField returns the error for an element that is not a form field.
-func (a *Actor) notField(ctx context.Context, el *element) error {
-	return executor.Errorf(executor.ErrBadArgs, "Take a snapshot and use the ref of the field itself.", "%s is not a form field", a.finder.Describe(ctx, el.Element))
+func (f *formFill) notField(ctx context.Context, el *element) error {
+	return executor.Errorf(executor.ErrBadArgs, "Take a snapshot and use the ref of the field itself.", "%s is not a form field", f.actor.finder.Describe(ctx, el.Element))
 }
 
 // wrongValue returns the error for a value of the wrong type. It names the type of the value, not
@@ -196,20 +205,20 @@ func wrongValue(want string, got any) error {
 
 // chooseRadio selects the radio button with the given value or label in the group that field
 // belongs to or contains. Errors name el.
-func (a *Actor) chooseRadio(ctx context.Context, el, field *element, value string) error {
+func (f *formFill) chooseRadio(ctx context.Context, el, field *element, value string) error {
 	var got *struct {
 		ID       int  `json:"id"`
 		Disabled bool `json:"disabled"`
 		listedOptions
 	}
-	if err := a.finder.Call(ctx, field.Element, &got, "pickRadio", field.ID, value); err != nil {
-		return a.finder.Removed(ctx, el.Element, err)
+	if err := f.actor.finder.Call(ctx, field.Element, &got, "pickRadio", field.ID, value); err != nil {
+		return f.actor.finder.Removed(ctx, el.Element, err)
 	}
 	switch {
 	case got == nil:
-		return a.finder.RemovedError(ctx, el.Element)
+		return f.actor.finder.RemovedError(ctx, el.Element)
 	case got.Total == 0 && got.ID == 0:
-		return a.notField(ctx, el)
+		return f.notField(ctx, el)
 	case got.Disabled:
 		return &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("radio button %q is disabled", value), Hint: "Choose another one."}
 	case got.ID == 0:
@@ -217,22 +226,19 @@ func (a *Actor) chooseRadio(ctx context.Context, el, field *element, value strin
 	}
 	radio := field.withID(got.ID)
 	radio.Ref = ""
-	var info *fieldInfo
-	if err := radio.Doc.Call(ctx, &info, "inspectField", radio.ID); err != nil {
-		return a.finder.Removed(ctx, el.Element, err)
+	info, err := query[fieldInfo](ctx, f.actor, el, "inspectField", radio.ID)
+	if err != nil {
+		return err
 	}
-	if info == nil {
-		return a.finder.RemovedError(ctx, el.Element)
-	}
-	return a.setChecked(ctx, radio, info, true)
+	return f.setChecked(ctx, radio, info, true)
 }
 
 // setChecked sets the state of a checkbox or radio button by clicking it. If it was in the mixed
 // state, which the first click only ends, setChecked may click twice.
-func (a *Actor) setChecked(ctx context.Context, el *element, info *fieldInfo, want bool) error {
+func (f *formFill) setChecked(ctx context.Context, el *element, info *fieldInfo, want bool) error {
 	state := strconv.FormatBool(want)
 	if info.Checked == state {
-		_, err := a.waitActionable(ctx, el, actionabilityOptions{})
+		_, err := f.actor.waitActionable(ctx, el, actionabilityOptions{})
 		return err
 	}
 	if info.Kind == "radio" && !want {
@@ -240,11 +246,11 @@ func (a *Actor) setChecked(ctx context.Context, el *element, info *fieldInfo, wa
 	}
 	for range 2 {
 		before := info.Checked
-		if _, err := a.clickOnce(ctx, el); err != nil {
+		if _, err := f.actor.clickOnce(ctx, el); err != nil {
 			return err
 		}
 		var after *fieldInfo
-		if err := el.Doc.Call(ctx, &after, "waitChecked", el.ID, state, a.timing.Checked.Milliseconds()); err != nil {
+		if err := el.Doc.Call(ctx, &after, "waitChecked", el.ID, state, f.actor.timing.Checked.Milliseconds()); err != nil {
 			return ignoreInterruption(err)
 		}
 		if after == nil || after.Checked == state {
@@ -254,6 +260,6 @@ func (a *Actor) setChecked(ctx context.Context, el *element, info *fieldInfo, wa
 			break
 		}
 	}
-	return &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("%s was clicked and is not %s", a.finder.Describe(ctx, el.Element), map[bool]string{true: "checked", false: "unchecked"}[want]),
-		Hint: "Take a snapshot to see what the page did."}
+	return executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the page did.",
+		"%s was clicked and is not %s", f.actor.finder.Describe(ctx, el.Element), map[bool]string{true: "checked", false: "unchecked"}[want])
 }

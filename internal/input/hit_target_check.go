@@ -66,8 +66,7 @@ func (a *Actor) startHitTargetCheck(ctx context.Context, el *element, at *action
 	if at.frame != nil {
 		path = append([]*frames.Document{at.frame}, path...)
 	}
-	c := a.newHitTargetCheck(el, path)
-	c.late = late
+	c := &hitTargetCheck{observedEvents: observeEvents(a.tree), actor: a, el: el, path: path, late: late}
 	pending := make([]elements.Call, 0, len(path))
 	for _, d := range path {
 		want := hitTargetOptions{Types: types, Presses: presses, Late: late.Milliseconds(), Submits: el.submits}
@@ -118,26 +117,14 @@ func (a *Actor) startHitTargetCheck(ctx context.Context, el *element, at *action
 func (a *Actor) startPressCheck(ctx context.Context, el *element, at *actionPoint, presses int, late time.Duration, types ...string) (*hitTargetCheck, error) {
 	if at.moved && a.tree.HasOutOfProcessFrames() {
 		if err := a.movePointerWithRetry(ctx, el, at); err != nil {
-			return nil, notPressedError(err)
+			if e, ok := errors.AsType[*executor.Error](err); ok && e.Code == executor.ErrNotActionable {
+				e.Err, e.Retryable = fmt.Errorf("%w, so %w", e.Err, errInputBlocked), true
+			}
+			return nil, err
 		}
 	}
 	a.Block(ctx)
 	return a.startHitTargetCheck(ctx, el, at, presses, late, types)
-}
-
-// notPressedError returns the error of a press that was not sent because the pointer did not
-// arrive.
-func notPressedError(err error) error {
-	if e, ok := errors.AsType[*executor.Error](err); ok && e.Code == executor.ErrNotActionable {
-		e.Err, e.Retryable = fmt.Errorf("%w, so %w", e.Err, errInputBlocked), true
-	}
-	return err
-}
-
-// newHitTargetCheck returns a check that collects the reports with its token. The caller must call
-// end.
-func (a *Actor) newHitTargetCheck(el *element, path []*frames.Document) *hitTargetCheck {
-	return &hitTargetCheck{observedEvents: observeEvents(a.tree), actor: a, el: el, path: path}
 }
 
 // expirePendingPress ensures that a press that waits behind a dialog arrives too late and is
@@ -154,17 +141,9 @@ func (c *hitTargetCheck) expirePendingPress() {
 	c.actor.opts.Dialogs.DelayAnswers(limit + c.actor.timing.PressDelivery/4)
 }
 
-// clicks returns a number of clicks.
-func clicks(n int) string {
-	if n == 1 {
-		return "1 click"
-	}
-	return fmt.Sprintf("%d clicks", n)
-}
-
 // partialClickNote is the note on clicks that were interrupted by a dialog.
 func partialClickNote(n int) string {
-	return "the dialog opened after " + clicks(n)
+	return "the dialog opened after " + phrase.Count(n, "click", "clicks")
 }
 
 // end stops listening to the reports. If the page still blocks input for other elements, end stops
@@ -359,7 +338,7 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 		case other.Prevented && want.last == "":
 			e.Err = fmt.Errorf("%s took the focus from %s; the text was blocked", by, name)
 		case other.Prevented && reached:
-			e.Err = fmt.Errorf("%s covered %s after %s; the next click was blocked", by, name, clicks(want.times-1))
+			e.Err = fmt.Errorf("%s covered %s after %s; the next click was blocked", by, name, phrase.Count(want.times-1, "click", "clicks"))
 		case other.Prevented:
 			e.Err = fmt.Errorf("%s covered %s before the press, so %w", by, name, errInputBlocked)
 			e.Retryable = true
@@ -367,12 +346,12 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 			e.Err = fmt.Errorf("%s received the %s intended for %s", by, other.Type, name)
 		}
 	case late && reached:
-		e.Err = fmt.Errorf("the page was busy for too long after %s on %s; the next click was blocked", clicks(max(want.times-1, 0)), name)
+		e.Err = fmt.Errorf("the page was busy for too long after %s on %s; the next click was blocked", phrase.Count(max(want.times-1, 0), "click", "clicks"), name)
 	case late:
 		e.Err = fmt.Errorf("the page was busy for too long before %s could receive the press, so %w", name, errInputBlocked)
 		e.Retryable = true
 	case reached && got.Left == "removed":
-		e.Err = fmt.Errorf("%s was removed from the page after %s", name, clicks(max(want.times-1, 0)))
+		e.Err = fmt.Errorf("%s was removed from the page after %s", name, phrase.Count(max(want.times-1, 0), "click", "clicks"))
 	case reached && got.Disabled:
 		e.Err = fmt.Errorf("%s did not receive the %s: the press disabled it", name, want.last)
 	case reached:

@@ -14,24 +14,22 @@ import (
 
 // Hover moves the pointer onto the target.
 func (a *Actor) Hover(ctx context.Context, target executor.Target, opts *executor.ActionOptions) (*executor.Action, error) {
-	return actionOf(a.act(ctx, target, actOptions{timeout: cmp.Or(opts, new(executor.ActionOptions)).Timeout}, func(ctx context.Context, el *element) (string, error) {
-		return "", a.movePointerOnto(ctx, el)
-	}))
+	return actionOf(a.act(ctx, target, actOptions{timeout: cmp.Or(opts, new(executor.ActionOptions)).Timeout}, a.hover))
 }
 
-// movePointerOnto moves the pointer onto el and verifies that el received the move.
-func (a *Actor) movePointerOnto(ctx context.Context, el *element) error {
+// hover moves the pointer onto el and verifies that el received the move.
+func (a *Actor) hover(ctx context.Context, el *element) (note string, err error) {
 	for {
 		at, err := a.waitActionable(ctx, el, actionabilityOptions{})
 		if err != nil {
-			return err
+			return "", err
 		}
 		err = a.movePointerWithRetry(ctx, el, at)
 		switch {
 		case errors.Is(err, errTargetMoved) && ctx.Err() != nil:
-			return a.notStable(ctx, el)
+			return "", a.notStable(ctx, el)
 		case !errors.Is(err, errTargetMoved):
-			return a.finder.Removed(ctx, el.Element, err)
+			return "", a.finder.Removed(ctx, el.Element, err)
 		}
 	}
 }

@@ -57,13 +57,32 @@ func (k *keyboard) press(ctx context.Context, d *frames.Document, chord *keys.Ch
 
 // pressObserved is like press, with a check that observes the keys. A nil check means none.
 func (k *keyboard) pressObserved(ctx context.Context, d *frames.Document, chord *keys.Chord, check *keyCheck) (stopped bool, err error) {
+	stopped, err = k.sendKeys(ctx, d, check, chord.UsesClipboard(), chord.Events()...)
+	if stopped {
+		err = ignoreInterruption(err)
+	}
+	return stopped, err
+}
+
+// runCommand runs an editing command of the browser in the focused element, as a key binding does.
+// The key that it presses is not on a keyboard, so pages do not act on it.
+func (k *keyboard) runCommand(ctx context.Context, d *frames.Document, command string) error {
+	_, err := k.sendKeys(ctx, d, nil, false,
+		cdpinput.DispatchKeyEventParams{Type: cdpinput.DispatchKeyEventTypeRawKeyDown, Key: "Unidentified", Commands: []string{command}},
+		cdpinput.DispatchKeyEventParams{Type: cdpinput.DispatchKeyEventTypeKeyUp, Key: "Unidentified"})
+	return err
+}
+
+// sendKeys sends key events and waits until d has handled them. With an error, stopped means that
+// an event could not reach the document that has the focus, or that d did not handle it.
+func (k *keyboard) sendKeys(ctx context.Context, d *frames.Document, check *keyCheck, usesClipboard bool, events ...cdpinput.DispatchKeyEventParams) (stopped bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, k.timing.Input)
 	defer cancel()
-	if err := k.checkFocus(ctx, check, chord.UsesClipboard()); err != nil {
-		return true, ignoreInterruption(err)
+	if err := k.checkFocus(ctx, check, usesClipboard); err != nil {
+		return true, err
 	}
 	var pending []*cdpconn.Pending
-	for _, e := range chord.Events() {
+	for _, e := range events {
 		p, err := k.StartInput(ctx, cdpinput.CommandDispatchKeyEvent, e)
 		if err != nil {
 			return false, err
@@ -75,7 +94,7 @@ func (k *keyboard) pressObserved(ctx context.Context, d *frames.Document, chord 
 	}
 	for _, p := range pending {
 		if err := d.Wait(ctx, p, nil); err != nil {
-			return true, ignoreInterruption(err)
+			return true, err
 		}
 	}
 	return false, nil
@@ -93,34 +112,6 @@ func (k *keyboard) insertText(ctx context.Context, d *frames.Document, text stri
 	ctx, cancel := context.WithTimeout(ctx, k.timing.Input+time.Duration(len(text))*k.timing.InputPerByte)
 	defer cancel()
 	return d.Wait(ctx, p, nil)
-}
-
-// runCommand runs an editing command of the browser in the focused element, as a key binding does.
-// The key that it presses is not on a keyboard, so pages do not act on it.
-func (k *keyboard) runCommand(ctx context.Context, d *frames.Document, command string) error {
-	ctx, cancel := context.WithTimeout(ctx, k.timing.Input)
-	defer cancel()
-	if err := k.CheckFocus(ctx); err != nil {
-		return err
-	}
-	var pending []*cdpconn.Pending
-	for _, kind := range []cdpinput.DispatchKeyEventType{cdpinput.DispatchKeyEventTypeRawKeyDown, cdpinput.DispatchKeyEventTypeKeyUp} {
-		e := cdpinput.DispatchKeyEventParams{Type: kind, Key: "Unidentified"}
-		if kind == cdpinput.DispatchKeyEventTypeRawKeyDown {
-			e.Commands = []string{command}
-		}
-		p, err := k.StartInput(ctx, cdpinput.CommandDispatchKeyEvent, e)
-		if err != nil {
-			return err
-		}
-		pending = append(pending, p)
-	}
-	for _, p := range pending {
-		if err := d.Wait(ctx, p, nil); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // CheckFocus checks with the gate the document that has the focus, which receives keys.

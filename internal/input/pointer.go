@@ -43,10 +43,8 @@ func (p *pointer) dispatch(ctx context.Context, o executor.MouseOptions) error {
 		return err
 	}
 	if o.Action != executor.MouseUp {
-		if o.Button == executor.ButtonMiddle {
-			if err := p.checkMiddleButton(ctx, o.X, o.Y); err != nil {
-				return err
-			}
+		if err := p.checkPaste(ctx, o.Button, o.X, o.Y); err != nil {
+			return err
 		}
 		err := p.send(ctx, cdpinput.CommandDispatchMouseEvent, p.buttons.press(o.Button, o.X, o.Y))
 		if err != nil || o.Action == executor.MouseDown {
@@ -172,10 +170,10 @@ func (p *pointer) documentAt(ctx context.Context, x, y float64) (d *frames.Docum
 	}
 }
 
-// checkMiddleButton checks a press of the middle button at a point of the viewport, which in an
-// editable element may paste what the user has selected. See also blockPaste.
-func (p *pointer) checkMiddleButton(ctx context.Context, x, y float64) error {
-	if !p.clipboard.user {
+// checkPaste checks a press of a button at a point of the viewport: the middle button may paste
+// what the user has selected into an editable element. See also blockPaste.
+func (p *pointer) checkPaste(ctx context.Context, button executor.Button, x, y float64) error {
+	if button != executor.ButtonMiddle || !p.clipboard.user {
 		return nil
 	}
 	d, editable, err := p.documentAt(ctx, x, y)

@@ -3,6 +3,7 @@ package input
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
@@ -18,6 +19,16 @@ type EnteredField struct {
 	want string // the value that the field should have
 }
 
+// readAgain returns the state of the field, or nil if the field is gone. It waits for a replacement
+// of the value, for at most wait, if the page has started a timer.
+func (f *EnteredField) readAgain(ctx context.Context, wait time.Duration) *fieldInfo {
+	var now *fieldInfo
+	if !f.doc.IsCurrent() || f.doc.Call(ctx, &now, "rewrittenField", f.id, wait.Milliseconds()) != nil {
+		return nil
+	}
+	return now
+}
+
 // RewrittenFields returns a note on the fields of entered whose values the page replaced after they
 // were read back, as it does when a server or a timer responds to the text. A value that the page
 // only reformatted is not reported. read reports whether a field was read again. It waits for the
@@ -25,11 +36,8 @@ type EnteredField struct {
 func (a *Actor) RewrittenFields(ctx context.Context, entered []*EnteredField) (note string, read bool) {
 	var notes []string
 	for _, f := range entered {
-		if !f.doc.IsCurrent() {
-			continue
-		}
-		var now *fieldInfo
-		if f.doc.Call(ctx, &now, "rewrittenField", f.id, a.timing.Rewrite.Milliseconds()) != nil || now == nil {
+		now := f.readAgain(ctx, a.timing.Rewrite)
+		if now == nil {
 			continue
 		}
 		read = true
@@ -50,13 +58,12 @@ func (a *Actor) RewrittenFields(ctx context.Context, entered []*EnteredField) (n
 
 // lostField returns ErrNotActionable if a field has lost the text that the action entered. A
 // combobox that accepts only its options clears itself when the focus leaves it.
-func (a *Actor) lostField(ctx context.Context, entered []*EnteredField) error {
+func lostField(ctx context.Context, entered []*EnteredField) error {
 	for _, f := range entered {
-		if !f.doc.IsCurrent() || f.want == "" {
+		if f.want == "" {
 			continue
 		}
-		var now *fieldInfo
-		if f.doc.Call(ctx, &now, "rewrittenField", f.id, 0) == nil && now != nil && now.Value == "" {
+		if now := f.readAgain(ctx, 0); now != nil && now.Value == "" {
 			return executor.Errorf(executor.ErrNotActionable, "Type into the field and choose one of its options, and then submit the form.",
 				"it was not pressed, because field %s is empty again since the focus left it", f.name)
 		}

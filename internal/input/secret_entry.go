@@ -9,9 +9,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
-	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
-	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
 )
 
@@ -30,10 +28,10 @@ type secretPart struct {
 	secret *executor.SecretField // nil for literal text
 }
 
-// secretText finds the secrets whose placeholders a text contains.
-func (a *Actor) secretText(ctx context.Context, text string) (*secretText, error) {
+// findSecrets finds the secrets whose placeholders a text contains. A nil store has none.
+func findSecrets(ctx context.Context, store executor.Secrets, text string) (*secretText, error) {
 	t := &secretText{plain: text}
-	if a.opts.Secrets == nil {
+	if store == nil {
 		return t, nil
 	}
 	var plain strings.Builder
@@ -41,7 +39,7 @@ func (a *Actor) secretText(ctx context.Context, text string) (*secretText, error
 	for _, p := range secrets.Parse(text) {
 		part := secretPart{text: p.Text}
 		if p.Name != "" {
-			found, ok, err := a.opts.Secrets.Find(ctx, p.Name, p.Field)
+			found, ok, err := store.Find(ctx, p.Name, p.Field)
 			switch {
 			case err != nil:
 				return nil, err
@@ -106,9 +104,9 @@ func (t *secretText) value(ctx context.Context) (string, error) {
 	return b.String(), nil
 }
 
-// A secretEntry is the result of checkSecretField and enterSecret of js/secret_entry.js.
-type secretEntry struct {
-	Problem string `json:"problem"` // why the text was not entered; see secretProblem
+// A secretEntryResult is the result of checkSecretField and enterSecret of js/secret_entry.js.
+type secretEntryResult struct {
+	Problem string `json:"problem"` // why the text was not entered; see secretEntry.problem
 	Limit   int    `json:"limit"`   // with the problem "limit"
 	Focused bool   `json:"focused"`
 	Kept    bool   `json:"kept"` // the field still has the value
@@ -121,33 +119,43 @@ type secretEntryOptions struct {
 	Clear     bool     `json:"clear"`
 }
 
-// enterSecret enters a text with secrets into the field of el, which accepts text. It checks the
+// A secretEntry is the state of one entry of a text with secrets into a field.
+type secretEntry struct {
+	actor *Actor
+	el    *element
+	text  *secretText
+}
+
+// enter waits until the element is a field that accepts text, and enters the text. It checks the
 // field first, and again in the same task of the same document in which the text is entered: if the
 // document was replaced or the field changed in between, nothing is entered.
 //
 // The text is not sent as input: the browser would send it to the element that has the focus when
 // it arrives.
-func (a *Actor) enterSecret(ctx context.Context, el *elements.Element, t *secretText, clear bool) (entryResult, error) {
-	var none entryResult
+func (e *secretEntry) enter(ctx context.Context, clear bool) (entryResult, error) {
+	a, el, t := e.actor, e.el.Element, e.text
+	if _, err := a.waitActionable(ctx, e.el, actionabilityOptions{Editable: true, Field: true}); err != nil {
+		return entryResult{}, err
+	}
 	if err := t.checkOrigin(el.Doc); err != nil {
-		return none, err
+		return entryResult{}, err
 	}
 	opts := secretEntryOptions{Origin: el.Doc.Origin, Selectors: t.selectors(), Clear: clear}
-	var got *secretEntry
+	var got *secretEntryResult
 	if err := a.finder.Call(ctx, el, &got, "checkSecretField", el.ID, opts); err != nil {
-		return none, a.finder.Removed(ctx, el, err)
+		return entryResult{}, a.finder.Removed(ctx, el, err)
 	}
-	if err := a.secretProblem(ctx, el, t, got); err != nil {
-		return none, err
+	if err := e.problem(ctx, got); err != nil {
+		return entryResult{}, err
 	}
 	cancelSecret, err := a.opts.BeginSecret()
 	if err != nil {
-		return none, err
+		return entryResult{}, err
 	}
 	text, err := t.value(ctx)
 	if err != nil {
 		cancelSecret()
-		return none, err
+		return entryResult{}, err
 	}
 	ctx, cancel := deadline.Extend(ctx, a.timing.Script)
 	defer cancel()
@@ -158,11 +166,11 @@ func (a *Actor) enterSecret(ctx context.Context, el *elements.Element, t *secret
 	case errors.Is(err, executor.ErrDialogOpen):
 		return entryResult{kept: true, stopped: true}, nil // the page's handler of the input opened it
 	case err != nil:
-		return none, a.finder.Removed(ctx, el, err)
+		return entryResult{}, a.finder.Removed(ctx, el, err)
 	}
-	if err := a.secretProblem(ctx, el, t, got); err != nil {
+	if err := e.problem(ctx, got); err != nil {
 		cancelSecret()
-		return none, err
+		return entryResult{}, err
 	}
 	switch {
 	case !got.Kept:
@@ -173,22 +181,11 @@ func (a *Actor) enterSecret(ctx context.Context, el *elements.Element, t *secret
 	return entryResult{kept: true}, nil
 }
 
-// fillSecret enters a text with secrets into the field of el.
-func (a *Actor) fillSecret(ctx context.Context, el *element, t *secretText) (note string, err error) {
-	if _, err := a.waitActionable(ctx, el, actionabilityOptions{Editable: true, Field: true}); err != nil {
-		return "", err
-	}
-	got, err := a.enterSecret(ctx, el.Element, t, true)
-	if err == nil && !got.kept {
-		err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(got.note), Hint: "Take a snapshot to see what the page did."}
-	}
-	return phrase.Notes(t.note, got.note), err
-}
-
-// secretProblem returns the error for a field in which a secret was not entered, or nil.
-func (a *Actor) secretProblem(ctx context.Context, el *elements.Element, t *secretText, got *secretEntry) error {
+// problem returns the error for a field in which a secret was not entered, or nil.
+func (e *secretEntry) problem(ctx context.Context, got *secretEntryResult) error {
+	finder, el := e.actor.finder, e.el.Element
 	if got == nil {
-		return a.finder.RemovedError(ctx, el)
+		return finder.RemovedError(ctx, el)
 	}
 	denied := func(hint, format string, args ...any) error {
 		return &executor.Error{Code: executor.ErrPolicyDenied, Rule: "secret-field", Err: fmt.Errorf(format, args...), Hint: hint}
@@ -199,12 +196,12 @@ func (a *Actor) secretProblem(ctx context.Context, el *elements.Element, t *secr
 	case "origin":
 		return denied("Take a snapshot to see where the page is.", "the document changed its origin; nothing was typed")
 	case "limit":
-		return executor.Errorf(executor.ErrNotActionable, "Ask the user to check the secret.", "%s accepts at most %d characters, and the secret has more; nothing was typed", a.finder.Describe(ctx, el), got.Limit)
+		return executor.Errorf(executor.ErrNotActionable, "Ask the user to check the secret.", "%s accepts at most %d characters, and the secret has more; nothing was typed", finder.Describe(ctx, el), got.Limit)
 	}
 	others := ""
-	if selectors := t.selectors(); !slices.Contains(selectors, "") {
+	if selectors := e.text.selectors(); !slices.Contains(selectors, "") {
 		others = " and those that match " + strings.Join(slices.Compact(selectors), " and ")
 	}
 	return denied("Use the field for the password or the one-time code. Only the user can name other fields for a secret.",
-		"a secret is typed only into fields for passwords and one-time codes%s, and %s is another field; nothing was typed", others, a.finder.Describe(ctx, el))
+		"a secret is typed only into fields for passwords and one-time codes%s, and %s is another field; nothing was typed", others, finder.Describe(ctx, el))
 }

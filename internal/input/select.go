@@ -16,9 +16,6 @@ import (
 
 // SelectOption selects the options of a <select> by value or label.
 func (a *Actor) SelectOption(ctx context.Context, target executor.Target, values []string, opts *executor.ActionOptions) (*executor.Selection, error) {
-	if values == nil {
-		values = []string{} // the page script expects a list, not null
-	}
 	var selected, labels []string
 	changes, err := a.act(ctx, target, actOptions{timeout: cmp.Or(opts, new(executor.ActionOptions)).Timeout, skipFrameWait: true}, func(ctx context.Context, el *element) (note string, err error) {
 		at, err := a.waitActionable(ctx, el, actionabilityOptions{Field: true})
@@ -28,7 +25,7 @@ func (a *Actor) SelectOption(ctx context.Context, target executor.Target, values
 		case at.field == nil || at.field.Kind != "select":
 			return "", a.customDropdownError(ctx, el, values)
 		}
-		selected, labels, note, err = a.choose(ctx, el, at, values)
+		selected, labels, note, err = a.choose(ctx, el, at.field.ID, values)
 		return note, err
 	})
 	if err != nil {
@@ -37,15 +34,18 @@ func (a *Actor) SelectOption(ctx context.Context, target executor.Target, values
 	return &executor.Selection{Selected: selected, Labels: labels, Changes: changes}, nil
 }
 
-// choose selects options of the <select> in at.field. It returns the values of those that are
-// selected then and, if the document may be read, their labels.
-func (a *Actor) choose(ctx context.Context, el *element, at *actionPoint, values []string) (selected, labels []string, note string, err error) {
+// choose selects options of the <select> of el, whose element id is field. It returns the values of
+// those that are selected then and, if the document may be read, their labels.
+func (a *Actor) choose(ctx context.Context, el *element, field int, values []string) (selected, labels []string, note string, err error) {
 	var got *struct {
 		Selected []string `json:"selected"`
 		Labels   []string `json:"labels"`
 		Problem  string   `json:"problem"`
 		Value    string   `json:"value"`
 		listedOptions
+	}
+	if values == nil {
+		values = []string{} // the page script expects a list, not null
 	}
 	start := time.Now()
 	end, _ := ctx.Deadline() // of the action
@@ -54,7 +54,7 @@ func (a *Actor) choose(ctx context.Context, el *element, at *actionPoint, values
 	for {
 		got = nil
 		wait := min(a.timing.Selector, time.Until(end))
-		err := a.finder.Call(asking, el.Element, &got, "selectOptions", at.field.ID, values, wait.Milliseconds())
+		err := a.finder.Call(asking, el.Element, &got, "selectOptions", field, values, wait.Milliseconds())
 		switch {
 		case errors.Is(err, frames.ErrDocumentGone) || errors.Is(err, executor.ErrDialogOpen):
 			return values, nil, "", nil // the page's change handler caused it, so the options were selected

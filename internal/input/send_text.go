@@ -17,14 +17,14 @@ import (
 // layout of the text at each line break, so that thousands of lines take minutes.
 const manyLines = 200
 
-// prefillTextarea sets the value of a textarea to all of want except its last character, and
+// prefill sets the value of a textarea to all of e.want except its last character, and
 // returns that character. The caller types it, so that the page receives input events and reads the
 // complete value.
-func (a *Actor) prefillTextarea(ctx context.Context, field *element, want string) (rest string, err error) {
-	want = canonicalBreaks(want)
+func (e *textEntry) prefill(ctx context.Context) (rest string, err error) {
+	want := canonicalBreaks(e.want)
 	_, size := utf8.DecodeLastRuneInString(want)
-	if err := field.Doc.Call(ctx, nil, "prefill", field.ID, want[:len(want)-size]); err != nil {
-		return "", a.finder.Removed(ctx, field.Element, err)
+	if err := e.field.Doc.Call(ctx, nil, "prefill", e.field.ID, want[:len(want)-size]); err != nil {
+		return "", e.removed(ctx, err)
 	}
 	return want[len(want)-size:], nil
 }
@@ -40,8 +40,9 @@ const shortField = 8
 // send types text into the focused element: in one event, as an input method does, or with a key
 // press for each character. stopped reports that a dialog opened or the document was replaced. The
 // note says how much was typed by then, if not all.
-func (a *Actor) send(ctx context.Context, field *element, info *fieldInfo, text string, o executor.TypeOptions) (note string, stopped bool, err error) {
-	if !o.KeyEvents {
+func (e *textEntry) send(ctx context.Context, text string) (note string, stopped bool, err error) {
+	a, field, info := e.actor, e.field, e.info
+	if !e.opts.KeyEvents {
 		err := a.keyboard.insertText(ctx, field.Doc, text)
 		return "", err != nil, ignoreInterruption(err)
 	}
@@ -55,7 +56,7 @@ func (a *Actor) send(ctx context.Context, field *element, info *fieldInfo, text 
 			return "", true, err
 		}
 		if typed > 0 {
-			if err := a.waitToType(ctx, field.Doc, o.Delay); err != nil {
+			if err := e.waitToType(ctx); err != nil {
 				return typedOf(typed, total), true, shield.WithProgress(ignoreInterruption(err), fmt.Sprintf("%d of %d characters were typed", typed, total))
 			}
 		}
@@ -74,13 +75,13 @@ func (a *Actor) send(ctx context.Context, field *element, info *fieldInfo, text 
 		if shifted {
 			stroke.Modifiers = []executor.Modifier{executor.ModShift}
 		}
-		if stopped, err := a.keyboard.press(ctx, field.Doc, stroke); stopped || err != nil {
+		if stopped, err := e.press(ctx, stroke); stopped || err != nil {
 			return typedOf(typed, total), true, shield.WithProgress(err, fmt.Sprintf("at most %d of %d characters were typed", typed-1, total))
 		}
 		// Some editors let the browser break a line, and render it in the next animation frame. A
 		// key that comes before finds the browser's line break in addition to the editor's.
 		lineBreak := r == '\n' && info.Kind == "editable"
-		if lineBreak || o.Delay <= 0 && typed <= maxFocusKeys {
+		if lineBreak || e.opts.Delay <= 0 && typed <= maxFocusKeys {
 			var limit, frame time.Duration
 			if lineBreak {
 				frame = frameLimit
@@ -101,18 +102,17 @@ func (a *Actor) send(ctx context.Context, field *element, info *fieldInfo, text 
 }
 
 // waitToType waits for the delay between two characters. It returns an error early if a dialog
-// opens or the tab is gone, and frames.ErrDocumentGone if d was replaced in that time.
-func (a *Actor) waitToType(ctx context.Context, d *frames.Document, delay time.Duration) error {
-	if delay <= 0 {
+// opens or the tab is gone, and frames.ErrDocumentGone if the document was replaced in that time.
+func (e *textEntry) waitToType(ctx context.Context) error {
+	if e.opts.Delay <= 0 {
 		return nil
 	}
-	switch err := a.tree.Sleep(ctx, delay); {
+	switch err := e.actor.tree.Sleep(ctx, e.opts.Delay); {
 	case errors.Is(err, context.DeadlineExceeded):
 		return executor.Errorf(executor.ErrTimeout, "Take a snapshot to see the text.", "the time of the call was over before all text was typed")
 	case err != nil:
 		return err
-	}
-	if !d.IsCurrent() {
+	case !e.field.Doc.IsCurrent():
 		return frames.ErrDocumentGone
 	}
 	return nil

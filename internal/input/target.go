@@ -45,7 +45,10 @@ func (a *Actor) find(ctx context.Context, target executor.Target, useFullTimeout
 		d, derr := a.tree.TopDocument(ctx)
 		if derr == nil {
 			isNew := d.World != world
-			if isNew || !a.parsed() {
+			s := a.tree.Lock()
+			parsed := s.Top().Reached("DOMContentLoaded")
+			s.Unlock()
+			if isNew || !parsed {
 				world, since = d.World, time.Now()
 			}
 			if isNew && errors.Is(err, frames.ErrDocumentGone) {
@@ -63,13 +66,6 @@ func (a *Actor) find(ctx context.Context, target executor.Target, useFullTimeout
 			return nil, err
 		}
 	}
-}
-
-// parsed reports whether the top document has been parsed completely.
-func (a *Actor) parsed() bool {
-	s := a.tree.Lock()
-	defer s.Unlock()
-	return s.Top().Reached("DOMContentLoaded")
 }
 
 // describeWithRef describes an element for a message, with a ref for the next attempt even if the

@@ -35,6 +35,13 @@ type fileInput struct {
 	doc       *frames.Document
 }
 
+// A fileUpload is the state of one call of [Actor.Upload].
+type fileUpload struct {
+	actor *Actor
+	el    *element // the target
+	files []upload.File
+}
+
 // Upload passes files to a file input: the target, the input that the target labels, or the one for
 // which a click on the target opens a file chooser. If the target listens for drops, or a click on
 // it opens no file chooser, Upload drops the files on it.
@@ -49,7 +56,7 @@ func (a *Actor) Upload(ctx context.Context, target executor.Target, files []uplo
 	}
 	var err error
 	res.Changes, err = a.act(ctx, target, actOptions{timeout: cmp.Or(opts, new(executor.ActionOptions)).Timeout}, func(ctx context.Context, el *element) (string, error) {
-		return a.upload(ctx, el, files)
+		return (&fileUpload{a, el, files}).run(ctx)
 	})
 	if err != nil {
 		return nil, err
@@ -57,7 +64,8 @@ func (a *Actor) Upload(ctx context.Context, target executor.Target, files []uplo
 	return res, nil
 }
 
-func (a *Actor) upload(ctx context.Context, el *element, files []upload.File) (note string, err error) {
+func (u *fileUpload) run(ctx context.Context) (note string, err error) {
+	a, el := u.actor, u.el
 	if err := a.client.CheckFrame(ctx, el.Doc.Frame, executor.OpUpload, ""); err != nil {
 		return "", err
 	}
@@ -69,21 +77,21 @@ func (a *Actor) upload(ctx context.Context, el *element, files []upload.File) (n
 	}
 	if in != nil {
 		in.doc = el.Doc
-		return "", a.setInputFiles(deadline.Caller(ctx), in, files)
+		return "", u.setInputFiles(deadline.Caller(ctx), in)
 	}
 	if elements.ListensFor(ctx, el.Doc, el.ID, "drop") {
-		return a.dropFiles(ctx, el, files)
+		return u.drop(ctx)
 	}
 	effects := el.effects
-	in, release, err := a.openFileChooser(ctx, el)
+	in, release, err := u.openFileChooser(ctx)
 	if errors.Is(err, errNoFileChooser) {
-		return a.dropAfterClick(ctx, el, files, err)
+		return u.dropAfterClick(ctx, err)
 	}
 	if err != nil {
 		return "", err
 	}
 	defer release()
-	if err := a.setInputFiles(deadline.Caller(ctx), in, files); err != nil {
+	if err := u.setInputFiles(deadline.Caller(ctx), in); err != nil {
 		return "", err
 	}
 	effects.Choosers = a.opts.FileChoosers.Count() // the page's request is answered
@@ -111,10 +119,11 @@ func (in *fileInput) accepts(files []upload.File) error {
 // errNoFileChooser means that a click had no effect on files.
 var errNoFileChooser = errors.New("did not open a file chooser")
 
-// openFileChooser clicks el and returns the file input for which the page then opens a file
+// openFileChooser clicks the target and returns the file input for which the page then opens a file
 // chooser. The user does not see the file chooser, because every action intercepts file choosers.
 // The caller must call release when it no longer needs the input.
-func (a *Actor) openFileChooser(ctx context.Context, el *element) (in *fileInput, release func(), err error) {
+func (u *fileUpload) openFileChooser(ctx context.Context) (in *fileInput, release func(), err error) {
+	a, el := u.actor, u.el
 	before := a.opts.FileChoosers.Count()
 	el.effects = nil // the click is not the action's last input
 	if _, err := a.clickOnce(ctx, el); err != nil {
@@ -131,14 +140,13 @@ func (a *Actor) openFileChooser(ctx context.Context, el *element) (in *fileInput
 		chooser = requested[len(requested)-1]
 		return true, nil
 	})
-	if errors.Is(err, context.DeadlineExceeded) {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
 		return nil, nil, executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the click did, or use the file input as the target.",
 			"%s is not a file input, %w and does not accept dropped files", a.describeWithRef(deadline.Caller(ctx), el), errNoFileChooser)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, nil, err
-	}
-	if chooser.BackendNodeID == 0 { // the request has no file input
+	case chooser.BackendNodeID == 0: // the request has no file input
 		return nil, nil, executor.Errorf(executor.ErrNotActionable, "Ask the user to choose the file in the page.",
 			"the page opened a file picker that only the user can answer (showOpenFilePicker)")
 	}
@@ -172,12 +180,12 @@ func (a *Actor) openFileChooser(ctx context.Context, el *element) (in *fileInput
 	return in, release, nil
 }
 
-// setInputFiles sets files as those of an input, if it accepts them.
-func (a *Actor) setInputFiles(ctx context.Context, in *fileInput, files []upload.File) error {
-	if err := in.accepts(files); err != nil {
+// setInputFiles sets the files as those of an input, if it accepts them.
+func (u *fileUpload) setInputFiles(ctx context.Context, in *fileInput) error {
+	if err := in.accepts(u.files); err != nil {
 		return err
 	}
-	return a.transferFiles(ctx, in.doc, files, func(ctx context.Context, token string, about []fileDescription) error {
+	return u.transfer(ctx, in.doc, func(ctx context.Context, token string, about []fileDescription) error {
 		var ok bool
 		err := in.doc.Call(ctx, &ok, "setInputFiles", token, in.ID, about)
 		if err == nil && !ok {
@@ -194,9 +202,10 @@ type fileDescription struct {
 	Modified int64  `json:"modified"` // ms since 1970
 }
 
-// transferFiles sends files to a document, and then calls give, which passes those that were sent
+// transfer sends the files to a document, and then calls give, which passes those that were sent
 // with token to an element. It ignores the error of give if the page has received the files.
-func (a *Actor) transferFiles(ctx context.Context, d *frames.Document, files []upload.File, give func(ctx context.Context, token string, about []fileDescription) error) error {
+func (u *fileUpload) transfer(ctx context.Context, d *frames.Document, give func(ctx context.Context, token string, about []fileDescription) error) error {
+	a := u.actor
 	ctx, cancel := context.WithTimeout(ctx, a.timing.Upload)
 	defer cancel()
 	token := rand.Text()
@@ -209,7 +218,7 @@ func (a *Actor) transferFiles(ctx context.Context, d *frames.Document, files []u
 		}
 	}()
 	var about []fileDescription
-	for i, f := range files {
+	for i, f := range u.files {
 		about = append(about, fileDescription{f.Name, f.MIMEType, f.Modified.UnixMilli()})
 		for chunk := range slices.Chunk(f.Data, uploadChunk) {
 			if err := d.Call(ctx, nil, "receiveFileChunk", token, i, base64.StdEncoding.EncodeToString(chunk)); err != nil {

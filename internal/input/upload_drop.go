@@ -6,7 +6,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
-	"github.com/chrome-mcp/chrome-mcp/internal/upload"
 )
 
 // maxDropTries is how often files are dropped at most on an element that moves.
@@ -20,11 +19,12 @@ var dropProblems = map[string]string{
 	"ignored":  "ignored the dropped files",
 }
 
-// dropFiles drops files on el, at its action point. The events are not trusted, like those of a
-// file input.
-func (a *Actor) dropFiles(ctx context.Context, el *element, files []upload.File) (note string, err error) {
+// drop drops the files on the target, at its action point. The events are not trusted, like those
+// of a file input.
+func (u *fileUpload) drop(ctx context.Context) (note string, err error) {
+	a, el := u.actor, u.el
 	var problem string
-	err = a.transferFiles(deadline.Caller(ctx), el.Doc, files, func(tctx context.Context, token string, about []fileDescription) error {
+	err = u.transfer(deadline.Caller(ctx), el.Doc, func(tctx context.Context, token string, about []fileDescription) error {
 		for tries := 1; ; tries++ {
 			actx, cancel := deadline.ForAction(tctx, 0)
 			at, err := a.waitActionable(actx, el, actionabilityOptions{})
@@ -60,13 +60,13 @@ func (a *Actor) dropFiles(ctx context.Context, el *element, files []upload.File)
 	return "the files were dropped on it", nil
 }
 
-// dropAfterClick drops files on an element that was clicked and opened no file chooser, which is
-// the error noChooser. It returns noChooser if the element does not accept files.
-func (a *Actor) dropAfterClick(ctx context.Context, el *element, files []upload.File, noChooser error) (note string, err error) {
-	if !el.Doc.IsCurrent() {
+// dropAfterClick drops the files on the target after a click on it opened no file chooser, which is
+// the error noChooser. It returns noChooser if the target does not accept files.
+func (u *fileUpload) dropAfterClick(ctx context.Context, noChooser error) (note string, err error) {
+	if !u.el.Doc.IsCurrent() {
 		return "", noChooser
 	}
-	note, err = a.dropFiles(ctx, el, files)
+	note, err = u.drop(ctx)
 	switch executor.CodeOf(err) {
 	case executor.ErrNotActionable, executor.ErrTargetGone, executor.ErrRefExpired:
 		return "", noChooser

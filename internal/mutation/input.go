@@ -10,7 +10,7 @@ var input = promises{
 		},
 		{
 			File:    "internal/input/keyboard.go",
-			Old:     "	if err := k.checkFocus(ctx, check, chord.UsesClipboard()); err != nil {\n		return true, ignoreInterruption(err)\n	}\n",
+			Old:     "	if err := k.checkFocus(ctx, check, usesClipboard); err != nil {\n		return true, err\n	}\n",
 			New:     "",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/denied_input$/the_focus_moves_to_a_denied_frame_while_keys_are_typed",
 		},

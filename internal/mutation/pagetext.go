@@ -28,7 +28,7 @@ var pageText = promises{
 			Package: "./executor/chromium", Test: "^TestExecutor$/backend=chromium/fill_form$",
 		},
 		{
-			File: "internal/input/type.go",
+			File: "internal/input/set_value.go",
 			Old:  "	if len(text) <= maxNumber && ", New: "	if true || ",
 			Package: "./executor/chromium", Test: "^TestExecutor$/backend=chromium/fill_form$",
 		},
