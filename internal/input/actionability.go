@@ -198,7 +198,7 @@ func (a *Actor) notActionable(ctx context.Context, el *element, o *actionability
 }
 
 // actionabilityErrors maps problems of elements to the message and the hint of the error. A verb in
-// the message stands for the intercepting element.
+// the message is replaced by the intercepting element.
 var actionabilityErrors = map[string][2]string{
 	"covered":          {"is covered by %s", "Dismiss or move the covering element first."},
 	"clipped":          {"is clipped: %s receives the pointer events", "Open or scroll its container, or act on the container."},

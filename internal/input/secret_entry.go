@@ -133,30 +133,29 @@ type secretEntry struct {
 // The text is not sent as input: the browser would send it to the element that has the focus when
 // it arrives.
 func (e *secretEntry) enter(ctx context.Context, clear bool) (entryResult, error) {
-	var none entryResult
 	a, el, t := e.actor, e.el.Element, e.text
 	if _, err := a.waitActionable(ctx, e.el, actionabilityOptions{Editable: true, Field: true}); err != nil {
-		return none, err
+		return entryResult{}, err
 	}
 	if err := t.checkOrigin(el.Doc); err != nil {
-		return none, err
+		return entryResult{}, err
 	}
 	opts := secretEntryOptions{Origin: el.Doc.Origin, Selectors: t.selectors(), Clear: clear}
 	var got *secretEntryResult
 	if err := a.finder.Call(ctx, el, &got, "checkSecretField", el.ID, opts); err != nil {
-		return none, a.finder.Removed(ctx, el, err)
+		return entryResult{}, a.finder.Removed(ctx, el, err)
 	}
 	if err := e.problem(ctx, got); err != nil {
-		return none, err
+		return entryResult{}, err
 	}
 	cancelSecret, err := a.opts.BeginSecret()
 	if err != nil {
-		return none, err
+		return entryResult{}, err
 	}
 	text, err := t.value(ctx)
 	if err != nil {
 		cancelSecret()
-		return none, err
+		return entryResult{}, err
 	}
 	ctx, cancel := deadline.Extend(ctx, a.timing.Script)
 	defer cancel()
@@ -167,11 +166,11 @@ func (e *secretEntry) enter(ctx context.Context, clear bool) (entryResult, error
 	case errors.Is(err, executor.ErrDialogOpen):
 		return entryResult{kept: true, stopped: true}, nil // the page's handler of the input opened it
 	case err != nil:
-		return none, a.finder.Removed(ctx, el, err)
+		return entryResult{}, a.finder.Removed(ctx, el, err)
 	}
 	if err := e.problem(ctx, got); err != nil {
 		cancelSecret()
-		return none, err
+		return entryResult{}, err
 	}
 	switch {
 	case !got.Kept:
