@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
-	"github.com/chrome-mcp/chrome-mcp/internal/page"
+	"github.com/chrome-mcp/chrome-mcp/internal/interception"
 )
 
 // interceptDocuments makes the browser pause each request for a document, including each redirect
@@ -82,11 +82,11 @@ func (in *instance) recordDenial(document string, reason error) {
 
 // requestFilter returns the filter for the requests of a tab of an attached browser: for its
 // documents and, if the browser's network does not go through our proxy, also for its subresources.
-func (in *instance) requestFilter() *page.RequestFilter {
+func (in *instance) requestFilter() *interception.Filter {
 	if in.proc != nil || in.opts.Network == nil {
 		return nil
 	}
-	return &page.RequestFilter{FromAttach: in.context != "", DocumentsOnly: in.filtered(), Check: func(address string, document bool) error {
+	return &interception.Filter{FromAttach: in.context != "", DocumentsOnly: in.filtered(), Check: func(address string, document bool) error {
 		u, err := url.Parse(address) // as the browser serializes it
 		switch {
 		case !isWeb(address):

@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"internal/live", "internal/input"},
 	{"internal/capture"},
 	{"internal/reading"},
-	{"internal/evaluate", "internal/logflood"},
+	{"internal/evaluate", "internal/interception", "internal/logflood"},
 	{"internal/dialogs", "internal/elements", "internal/emulate", "internal/entered", "internal/record", "internal/shield", "internal/sitedata"},
 	{"internal/agents", "internal/testing/acpagent/...", "internal/testing/browserless", "internal/testing/cdptest", "internal/testing/handovertest", "internal/testing/pagesite", "internal/testing/pagetest", "internal/testing/panelport"},
 	{"internal/egress/...", "internal/deadline", "internal/frames", "internal/readable/...", "internal/outline/...", "internal/obstacle/...", "internal/upload/...", "internal/cookie/...", "internal/statefile/...", "internal/secrets/...", "internal/handover", "internal/keys", "internal/browsers", "extension/..."},

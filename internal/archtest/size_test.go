@@ -20,7 +20,7 @@ var (
 	largePackages = map[string]int{"internal/executortest": 14_480, "mcp": 8_600, "executor/chromium": 7_200}
 	largeTypes    = map[string]int{
 		"internal/executortest.testCase": 130, "internal/executortest.suite": 120, "executor/chromium.instance": 93,
-		"internal/input.Actor": 93, "internal/page.View": 76, // View is an executor.Page
+		"internal/input.Actor": 93, "internal/page.View": 75, // View is an executor.Page
 		"relay.client": 58, "executor/extension.cdpSession": 57, "policy.guardedPage": 42,
 	}
 )
