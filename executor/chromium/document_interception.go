@@ -13,7 +13,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
-	"github.com/chrome-mcp/chrome-mcp/internal/page"
+	"github.com/chrome-mcp/chrome-mcp/internal/interception"
 )
 
 // interceptDocuments makes the browser pause each request for a document, including each redirect
@@ -93,11 +93,11 @@ func (d *documentFilter) recordDenial(document string, reason error) {
 
 // requestFilter returns the filter for the requests of a tab of an attached browser: for its
 // documents and, if the browser's network does not go through our proxy, also for its subresources.
-func (d *documentFilter) requestFilter() *page.RequestFilter {
+func (d *documentFilter) requestFilter() *interception.Filter {
 	if d.in.proc != nil || d.in.opts.Network == nil {
 		return nil
 	}
-	return &page.RequestFilter{FromAttach: d.in.context != "", DocumentsOnly: d.in.filtered(), Check: func(address string, document bool) error {
+	return &interception.Filter{FromAttach: d.in.context != "", DocumentsOnly: d.in.filtered(), Check: func(address string, document bool) error {
 		u, err := url.Parse(address) // as the browser serializes it
 		switch {
 		case !isWeb(address):

@@ -40,7 +40,7 @@ var layers = [][]string{
 	{"internal/live", "internal/input"},
 	{"internal/capture"},
 	{"internal/reading"},
-	{"internal/evaluate", "internal/logflood"},
+	{"internal/evaluate", "internal/interception", "internal/logflood"},
 	{"internal/attach", "internal/dialogs", "internal/elements", "internal/emulate", "internal/entered", "internal/launch", "internal/record", "internal/shield", "internal/sitedata"},
 	{"internal/testing/suite"},
 	{"internal/agents", "internal/testing/acpagent/...", "internal/testing/browserless", "internal/testing/cdptest", "internal/testing/handovertest", "internal/testing/pagesite", "internal/testing/pagetest", "internal/testing/panelport"},

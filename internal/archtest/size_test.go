@@ -21,9 +21,7 @@ const (
 // largePackages and largeTypes are those above the limits, with sizes that they may not exceed.
 var (
 	largePackages = map[string]int{}
-	largeTypes    = map[string]int{
-		"internal/page.View": 76,
-	}
+	largeTypes    = map[string]int{"internal/page.View": 75}
 )
 
 // TestSizes checks the sizes of packages and types.

@@ -233,7 +233,7 @@ func (s settings) since(before settings, top, ownProcess bool) []cdpconn.Command
 func (e *Emulator) Commands(s *cdpconn.Session) []cdpconn.Command {
 	var list []cdpconn.Command
 	if !e.opts.HandedOver() {
-		list = e.withoutUser(s == e.tree.Session(), true)
+		list = e.unattended(s == e.tree.Session(), true)
 	}
 	now := e.get()
 	list = append(list, now.since(settings{}, s == e.tree.Session(), e.opts.OwnProcess)...)
@@ -243,11 +243,11 @@ func (e *Emulator) Commands(s *cdpconn.Session) []cdpconn.Command {
 	return list
 }
 
-// withoutUser returns the commands that emulate the focus in the page, without which a background tab
-// gets no animation frames and no focus, and that make requests for passkeys fail immediately,
-// because without an authenticator they fail only when they time out. If enabled is not set, the
-// commands end both.
-func (e *Emulator) withoutUser(top, enabled bool) (list []cdpconn.Command) {
+// unattended returns the commands for a target that no user operates. They emulate the focus in the
+// page: without it, a background tab gets no animation frames and no focus. And they make requests
+// for passkeys fail immediately: without an authenticator, they fail only when they time out. If
+// enabled is not set, the commands end both.
+func (e *Emulator) unattended(top, enabled bool) (list []cdpconn.Command) {
 	if top {
 		list = append(list, cdpconn.Command{Method: "Emulation.setFocusEmulationEnabled", Params: map[string]any{"enabled": enabled}})
 	}
@@ -264,7 +264,7 @@ func (e *Emulator) withoutUser(top, enabled bool) (list []cdpconn.Command) {
 // SetHandedOver disables what would hinder the user during a handover: passkeys that fail
 // immediately, and the emulated focus. If handedOver is not set, it enables them again.
 func (e *Emulator) SetHandedOver(ctx context.Context, handedOver bool) {
-	for _, c := range e.withoutUser(true, !handedOver) {
+	for _, c := range e.unattended(true, !handedOver) {
 		_, _ = e.tree.Session().Start(ctx, c.Method, c.Params)
 	}
 }

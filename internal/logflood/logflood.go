@@ -63,7 +63,8 @@ func New(tab executor.TabID, tree *frames.Tree, emulation *emulate.Emulator) *Fl
 	return &Floods{tab: tab, tree: tree, emulation: emulation, of: make(map[*cdpconn.Session]*flood)}
 }
 
-// Wait waits until no page is throttled, which happens after the CDP sessions of the tab have ended.
+// Wait waits until no page is throttled, which happens after the CDP sessions of the tab have
+// ended.
 func (l *Floods) Wait() { l.wg.Wait() }
 
 // add counts n lost messages of a session. It returns the session's flood if the target must be

@@ -48,7 +48,7 @@ var general = []Mutation{
 		"extension/test", "commands are allowed or denied",
 	},
 	{
-		"`reload`, `back`, `forward` and scripts that reload send a form again", "internal/page/resubmission.go",
+		"`reload`, `back`, `forward` and scripts that reload send a form again", "internal/interception/guard.go",
 		`denied = !known || !n.History`, `denied = false`,
 		"./executor/chromium", "TestExecutor/.*/^resubmission$/reload_sends_a_form_again_only_with_resubmit",
 	},

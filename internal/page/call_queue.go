@@ -85,7 +85,7 @@ func (t *Tab) Acquire(ctx context.Context) (release func(), err error) {
 	}
 	err = t.EnsureAttached(ctx)
 	if err == nil {
-		err = t.Interception.enableFilter(ctx)
+		err = t.Interception.EnableFilter(ctx)
 	}
 	if err != nil {
 		t.Queue.setIdle()
@@ -101,8 +101,8 @@ func (t *Tab) Acquire(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
-// wait waits for the turn of a call, and for the end of a handover. The caller must call setIdle and
-// release at the end of the call.
+// wait waits for the turn of a call, and for the end of a handover. The caller must call setIdle
+// and release at the end of the call.
 func (q *callQueue) wait(ctx context.Context) (slot chan struct{}, err error) {
 	slot, err = q.enqueue()
 	if err != nil {

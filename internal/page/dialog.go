@@ -32,9 +32,9 @@ type tabDialogs struct {
 	autoClosed record.EventLog[autoClosedDialog] // dialogs that were closed because the page was navigating
 }
 
-// opened records a dialog, or answers it if the current call has requested that. It returns the
+// record records a dialog, or answers it if the current call has requested that. It returns the
 // dialog, or nil if the dialog is answered.
-func (t *tabDialogs) opened(s *frames.State, sess *cdpconn.Session, e cdppage.EventJavascriptDialogOpening) *dialogs.Dialog {
+func (t *tabDialogs) record(s *frames.State, sess *cdpconn.Session, e cdppage.EventJavascriptDialogOpening) *dialogs.Dialog {
 	d := executor.Dialog{Type: executor.DialogType(e.Type), Message: pagetext.Truncate(e.Message, maxDialogText), DefaultPrompt: pagetext.Truncate(e.DefaultPrompt, maxDialogText)}
 	handedOver := t.group.handedOver() // the user answers it
 	if a := t.AutomaticAnswer(d); a != nil && !handedOver {
@@ -200,7 +200,7 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 	if err != nil {
 		return nil, err
 	}
-	defer guard.end(ctx)
+	defer guard.End(ctx)
 	if err := answer(); err != nil {
 		limit, cancel := context.WithTimeout(ctx, t.timing.DialogClosed)
 		defer cancel()
@@ -217,7 +217,7 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 	if t.opts.Attach != nil {
 		t.EnsureAttached(ctx) // on error, no changes are known that could be returned
 	}
-	if err := guard.await(ctx); err != nil {
+	if err := guard.Await(ctx); err != nil {
 		return nil, err
 	}
 	res := &executor.DialogResult{Type: d.Type, Message: redacted.Message, Handled: true}

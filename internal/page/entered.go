@@ -98,8 +98,8 @@ func (g *openerGroup) entered() (values []string) {
 	return slices.Compact(values)
 }
 
-// masker returns a masker of what the user entered in the documents of the group, or nil if the user
-// entered nothing.
+// masker returns a masker of what the user entered in the documents of the group, or nil if the
+// user entered nothing.
 func (g *openerGroup) masker() *entered.Masker {
 	values := g.entered()
 	if len(values) == 0 {

@@ -131,7 +131,7 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 		if guarded, err = v.guardScript(ctx); err != nil {
 			return nil, err
 		}
-		v.tab.Interception.reloadRequested(v.tab.main)
+		v.tab.Interception.ReloadRequested(v.tab.main)
 	}
 	done := v.TrackRaw(method, raw)
 	var p *cdpconn.Pending

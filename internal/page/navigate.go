@@ -101,12 +101,12 @@ func (v *View) navigationState() navigationState {
 }
 
 // waitForCommit waits until a navigation of the top frame has committed since before. It returns
-// ErrNavigationFailed if the tab's resubmissionGuard has failed it.
+// ErrNavigationFailed if the guard of its requests has failed it.
 func (v *View) waitForCommit(ctx context.Context, before navigationState) (*navigationResult, error) {
 	t := v.tab
 	var n navigationResult
 	err := t.tree.AwaitUnblocked(ctx, func(s *frames.State) (bool, error) {
-		if err := t.Interception.guard.Load().error(); err != nil {
+		if err := t.Interception.Failed(); err != nil {
 			return false, err
 		}
 		f := s.Top()

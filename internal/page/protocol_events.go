@@ -76,10 +76,10 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case EventDetached:
 		t.detached(s, ev)
 	case "Fetch.requestPaused":
-		cdpconn.On(ev, fetch.RequestPaused, func(e fetch.EventRequestPaused) { after = func() { t.Interception.requestPaused(ev.Session, e) } })
+		cdpconn.On(ev, fetch.RequestPaused, func(e fetch.EventRequestPaused) { after = func() { t.Interception.RequestPaused(ev.Session, e) } })
 		return after // no notify: a page may send many requests
 	case "Fetch.authRequired":
-		cdpconn.On(ev, fetch.AuthRequired, func(e fetch.EventAuthRequired) { after = func() { t.Interception.authRequired(ev.Session, e) } })
+		cdpconn.On(ev, fetch.AuthRequired, func(e fetch.EventAuthRequired) { after = func() { t.Interception.AuthRequired(ev.Session, e) } })
 		return after
 	case "Page.windowOpen":
 		cdpconn.On(ev, cdppage.WindowOpen, func(e cdppage.EventWindowOpen) { t.Popups.requested(ev.Session, e) })
@@ -88,7 +88,7 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case "Page.frameRequestedNavigation":
 		cdpconn.On(ev, cdppage.FrameRequestedNavigation, func(e cdppage.EventFrameRequestedNavigation) {
 			if e.Reason == cdppage.ClientNavigationReasonReload {
-				t.Interception.reloadRequested(e.FrameID)
+				t.Interception.ReloadRequested(e.FrameID)
 			}
 			// This is the only event for a click with the middle button or with Control.
 			if e.Disposition == cdppage.ClientNavigationDispositionNewTab || e.Disposition == cdppage.ClientNavigationDispositionNewWindow {
@@ -109,7 +109,7 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 		})
 	case "Page.javascriptDialogOpening":
 		cdpconn.On(ev, cdppage.JavascriptDialogOpening, func(e cdppage.EventJavascriptDialogOpening) {
-			if d := t.dialogs.opened(s, ev.Session, e); d != nil {
+			if d := t.dialogs.record(s, ev.Session, e); d != nil {
 				shown := d.Dialog
 				after = func() { t.emit(Event{Kind: executor.EventDialog, Dialog: &shown, Frame: string(d.FrameOr(t.main))}) }
 			}

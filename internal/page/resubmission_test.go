@@ -24,24 +24,25 @@ func TestGuardFailsRequestFirst(t *testing.T) {
 			b.Reply(cmd, "{}")
 		})
 		tab := attach(t, b)
-		g := &resubmissionGuard{tab: tab}
-		tab.Interception.guard.Store(g)
+		if _, err := tab.Interception.Guard(t.Context(), "", tab.sess.Call); err != nil {
+			t.Fatal(err)
+		}
 		go func() {
 			for range 100 { // more than the connection queues
 				tab.sess.Start(context.Background(), "Test.wait", nil)
 			}
 		}()
 		synctest.Wait()
-		go tab.Interception.requestPaused(tab.sess, fetch.EventRequestPaused{
+		go tab.Interception.RequestPaused(tab.sess, fetch.EventRequestPaused{
 			RequestID: "1", FrameID: tab.main, ResourceType: network.ResourceTypeDocument, Request: &network.Request{Method: "POST", URL: "https://a.test/"},
 		})
 		synctest.Wait()
-		if g.error() != nil {
+		if tab.Interception.Failed() != nil {
 			t.Error("the call can end before the request was failed")
 		}
 		close(busy)
 		synctest.Wait()
-		if g.error() == nil {
+		if tab.Interception.Failed() == nil {
 			t.Error("the request was not failed")
 		}
 	})

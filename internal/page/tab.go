@@ -27,6 +27,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/entered"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/input"
+	"github.com/chrome-mcp/chrome-mcp/internal/interception"
 	"github.com/chrome-mcp/chrome-mcp/internal/logflood"
 	"github.com/chrome-mcp/chrome-mcp/internal/record"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
@@ -49,7 +50,7 @@ type Options struct {
 	// nil. May be nil.
 	ProxyError func(host string) error
 	// RequestFilter decides on the requests of the tab. May be nil.
-	RequestFilter *RequestFilter
+	RequestFilter *interception.Filter
 	// Shared means that the tab shares its window with other tabs, so that it may not be rendered
 	// while it is in the background.
 	Shared bool
@@ -138,7 +139,7 @@ type Tab struct {
 	Queue        callQueue
 	Recording    *record.Recorder
 	Popups       popups
-	Interception interception
+	Interception *interception.Interception
 
 	attaching chan struct{} // holds a token while a call attaches to the target
 }
@@ -174,14 +175,16 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 		t.openerGroup = new(openerGroup)
 	}
 	t.Recording = record.New(recording)
-	t.Interception.filter, t.Interception.tree, t.Interception.emulation = opts.RequestFilter, t.tree, t.emulation
-	t.Interception.filtering.Store(opts.RequestFilter != nil && (opts.RequestFilter.FromAttach || opts.Opener != nil && opts.Opener.Interception.filtering.Load()))
-	t.dialogs.tab, t.dialogs.tree, t.dialogs.group, t.dialogs.wg = opts.ID, t.tree, t.openerGroup, &t.wg
-	t.Queue.tab, t.Queue.tree, t.Queue.group, t.Queue.dialogs = opts.ID, t.tree, t.openerGroup, &t.dialogs.State
-	t.rendering.opts, t.rendering.sess, t.rendering.wg = &t.opts, sess, &t.wg
+	t.Interception = interception.New(interception.Options{
+		Filter: opts.RequestFilter, Filtering: opts.Opener != nil && opts.Opener.Interception.Filtering(),
+		Tree: t.tree, Emulation: t.emulation, Dialogs: &t.dialogs.State,
+	})
+	t.dialogs = tabDialogs{tab: opts.ID, tree: t.tree, group: t.openerGroup, wg: &t.wg}
+	t.Queue = callQueue{tab: opts.ID, tree: t.tree, group: t.openerGroup, dialogs: &t.dialogs.State}
+	t.rendering = backgroundRendering{opts: &t.opts, sess: sess, wg: &t.wg}
+	t.storage = storageQuota{limit: opts.StorageQuota, wg: &t.wg}
 	t.floods = logflood.New(opts.ID, t.tree, t.emulation)
 	t.obstacles = obstacles{t.tree, &t.responses, opts.NoWindow}
-	t.storage.limit, t.storage.wg = opts.StorageQuota, &t.wg
 	t.Popups.tabsKnown, t.handovers.tree = opts.TabsKnown, t.tree
 	t.openerGroup.add(t)
 	sess.InOrder()
@@ -250,9 +253,7 @@ func (t *Tab) enable(ctx context.Context, s *cdpconn.Session, waiting bool) erro
 		{Method: "Network.enable", Params: t.Recording.NetworkParams()},
 		{Method: target.CommandSetAutoAttach},
 	}
-	if t.Interception.filtering.Load() {
-		commands = append(commands, t.opts.RequestFilter.command())
-	}
+	commands = append(commands, t.Interception.Commands()...)
 	commands = append(commands, t.emulation.Commands(s)...)
 	if waiting {
 		commands = append(commands, cdpconn.Command{Method: "Runtime.runIfWaitingForDebugger"})

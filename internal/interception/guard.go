@@ -1,0 +1,147 @@
+package interception
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+)
+
+// The top document may be the result of a form that was sent by POST. A reload sends the form
+// again, and a step in the history does if the browser finds no response in a cache. Only the
+// browser knows which request it makes, so requests for documents are paused while a call could
+// cause one.
+
+// A Guard fails the requests by which the top frame of a tab would load again what was made by
+// sending a form. The current document stays.
+type Guard struct {
+	in      *Interception
+	loader  cdp.LoaderID // of the top document before
+	hint    string       // of its error
+	denied  atomic.Bool
+	decided atomic.Bool // a request for the top document was paused
+	reloads atomic.Bool // a script requested a reload
+}
+
+// documentPatterns pause the requests for documents, and their responses: only the response shows
+// that no cache has a page of the history.
+var documentPatterns = []map[string]any{
+	{"urlPattern": "*", "resourceType": network.ResourceTypeDocument, "requestStage": "Request"},
+	{"urlPattern": "*", "resourceType": network.ResourceTypeDocument, "requestStage": "Response"},
+}
+
+// Guard installs a guard until its End is called. hint is that of its error. send sends a command
+// and waits for the response.
+func (i *Interception) Guard(ctx context.Context, hint string, send func(ctx context.Context, method string, params, result any) error) (*Guard, error) {
+	s := i.opts.Tree.Lock()
+	g := &Guard{in: i, loader: s.Top().Loader(), hint: hint}
+	s.Unlock()
+	i.guard.Store(g)
+	c := i.command(true)
+	if err := send(ctx, c.Method, c.Params, nil); err != nil {
+		g.End(ctx)
+		return nil, err
+	}
+	return g, nil
+}
+
+// Failed returns ErrNavigationFailed if the guard has failed a request.
+func (i *Interception) Failed() error { return i.guard.Load().error() }
+
+// End removes the guard.
+func (g *Guard) End(ctx context.Context) {
+	if g == nil {
+		return
+	}
+	g.in.guard.Store(nil)
+	c := g.in.command(false)
+	_, _ = g.in.opts.Tree.Session().Start(context.WithoutCancel(ctx), c.Method, c.Params)
+}
+
+// error returns ErrNavigationFailed if the guard has failed a request.
+func (g *Guard) error() error {
+	if g == nil || !g.denied.Load() {
+		return nil
+	}
+	return executor.Errorf(executor.ErrNavigationFailed, g.hint, "this page was made by sending a form; loading it again sends it again")
+}
+
+// command returns the command that pauses the requests of the page that its components need
+// paused. guarded means that a Guard is one of them.
+func (i *Interception) command(guarded bool) cdpconn.Command {
+	c := i.opts.Emulation.Headers().Interception()
+	if i.filtering.Load() {
+		c = i.opts.Filter.command()
+	}
+	if !guarded {
+		return c
+	}
+	params, _ := c.Params.(map[string]any)
+	patterns, _ := params["patterns"].([]map[string]any)
+	return cdpconn.Command{Method: "Fetch.enable", Params: map[string]any{
+		"patterns": append(slices.Clone(patterns), documentPatterns...), "handleAuthRequests": params["handleAuthRequests"] == true,
+	}}
+}
+
+// isResponse reports whether a request was paused at its response.
+func isResponse(e fetch.EventRequestPaused) bool {
+	return e.ResponseErrorReason != "" || e.ResponseStatusCode != 0
+}
+
+// denies decides on a paused request for the top document.
+func (g *Guard) denies(e fetch.EventRequestPaused) bool {
+	s := g.in.opts.Tree.Lock()
+	n, known := s.TopNavigation()
+	s.Unlock()
+	known = known && string(n.Loader) == string(e.NetworkID)
+	denied := false
+	switch {
+	case e.Request.Method != "POST":
+	case known && !n.Again: // a form that the page itself sends
+	case isResponse(e):
+		denied = e.ResponseErrorReason != ""
+	default:
+		// The browser takes the page of a history entry only from a cache if it was made by POST.
+		denied = !known || !n.History
+	}
+	return denied
+}
+
+// decide records that a request for the top document was answered. It is called after the answer
+// was sent: the guard may end then, and the browser continues the requests that are still paused.
+func (g *Guard) decide(denied bool) {
+	g.denied.Store(g.denied.Load() || denied)
+	g.decided.Store(true)
+	g.in.opts.Tree.Changes.Notify()
+}
+
+// Await waits for the request that follows a reload, and returns the error of the guard.
+func (g *Guard) Await(ctx context.Context) error {
+	if g == nil {
+		return nil
+	}
+	o := &g.in.opts
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Tree.Timing().ErrorPage)
+	defer cancel()
+	_ = o.Tree.Await(limit, func(s *frames.State) (bool, error) {
+		return g.decided.Load() || o.Dialogs.Open() != nil || s.Top().Loader() != g.loader, nil
+	})
+	return g.error()
+}
+
+// Reloads reports whether a script has requested a reload.
+func (g *Guard) Reloads() bool { return g.reloads.Load() }
+
+// ReloadRequested records that a script requested a reload of a frame.
+func (i *Interception) ReloadRequested(id cdp.FrameID) {
+	if g := i.guard.Load(); g != nil && id == i.opts.Tree.TopFrame() {
+		g.reloads.Store(true)
+	}
+}
