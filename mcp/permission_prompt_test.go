@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -443,6 +444,23 @@ func TestCallHash(t *testing.T) {
 	} {
 		if other == hash {
 			t.Errorf("a call with another %s has the same hash", what)
+		}
+	}
+	for name, calls := range map[string][2]string{
+		"emulate":  {`{"headers":{"https://a.test":{"X-Lamp":"1"}}}`, `{"headers":{"https://a.test":{"X-Lamp":"2"}}}`},
+		"wait_for": {`{"gone":"#a"}`, `{"gone":"#b"}`},
+	} {
+		tool := toolNamed(t, name)
+		var hashes [2]string
+		for i, raw := range calls {
+			args, err := tool.decode(json.RawMessage(raw))
+			if err != nil {
+				t.Fatal(err)
+			}
+			hashes[i] = one.callHash(tool, args)
+		}
+		if hashes[0] == hashes[1] {
+			t.Errorf("%s: calls with different arguments have the same hash", name)
 		}
 	}
 	if hash := one.callHash(click, func() {}); hash == one.callHash(click, func() {}) {
