@@ -56,7 +56,7 @@ var program = []string{
 	"internal/extinstall", "internal/nativehost", "internal/profilecmd", "internal/readcmd", "internal/secretcmd", "internal/serve", "internal/setupcmd", "internal/skillcmd",
 }
 
-// served lists the packages below mcp that serve tools. Like mcp, they name tools and arguments.
+// served lists the packages below mcp of which it consists. Like mcp, they name tools and arguments.
 var served = []string{"internal/browsertools", "internal/mcptext", "internal/mcptransport", "internal/prompting", "internal/toolschema"}
 
 // exempt packages contain tests or generators, and belong to no layer.

@@ -16,7 +16,7 @@ type Elicitation struct {
 	Conn *sdk.ServerSession
 	Form bool
 	// InputRequests returns forms in the result of the call. The client repeats the call with the
-	// answers.
+	// answers. This applies since protocol version 2026-07-28.
 	InputRequests bool
 }
 
