@@ -14,51 +14,37 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
+	"github.com/chrome-mcp/chrome-mcp/internal/prompting"
 )
 
-// A promptChannel describes how to prompt the user about one call.
-type promptChannel struct {
-	client             string                               // from clientOf
-	elicitationSupport                                      // zero if the extension popup shows the prompt
-	popup              bool                                 // the extension popup shows the prompt, not the client
-	results            map[executor.Permission]promptResult // answers that arrived with the call
-}
+// maxPrompts is the maximum number of prompts for one call. One or two redirects and a grant need
+// three.
+const maxPrompts = 5
 
-type promptChannelKey struct{}
-
-// begin returns a context for a call that contains its promptChannel, if the extension popup or the
-// client can show a prompt. It accepts the answers in params, which is nil for a call over plain HTTP.
-func (pr *prompter) begin(ctx context.Context, t *tool, support elicitationSupport, params *sdk.CallToolParamsRaw) context.Context {
-	if pr == nil {
-		return ctx
+// elicitationSupportOf returns how the client of a call of t can show forms.
+func elicitationSupportOf(t *tool, req *sdk.CallToolRequest) prompting.Elicitation {
+	e := prompting.Elicitation{Conn: req.Session}
+	p := initializeParams(req.Session)
+	if p == nil || p.Capabilities == nil || p.Capabilities.Elicitation == nil {
+		return e
 	}
-	by := &promptChannel{client: pr.clientOf(support), results: map[executor.Permission]promptResult{}}
-	switch {
-	case pr.popup != nil && pr.popup.Connected():
-		by.popup = true
-	case support.form:
-		by.elicitationSupport = support
-	default:
-		return pr.permit.WithCall(ctx, by.client) // prevents the call from using the grants of other clients
+	modes := p.Capabilities.Elicitation
+	e.Form = modes.Form != nil || modes.URL == nil // neither means forms: the only mode of earlier protocol versions
+	e.InputRequests = e.Form && p.ProtocolVersion >= firstStateless
+	if e.InputRequests && t.kind == batches {
+		e.Form = false // the client would repeat the call, and with it the completed actions
 	}
-	if params != nil {
-		for id, response := range params.InputResponses {
-			if p, res, ok := pr.acceptReply(id, response, t, params.Arguments); ok {
-				by.results[p] = res
-			}
-		}
-	}
-	return context.WithValue(ctx, promptChannelKey{}, by)
+	return e
 }
 
 // runWithConsent runs a call. If the call is denied and the user can grant the missing permission,
 // it prompts the user and then repeats the call. It repeats a call only if the call has not acted.
 func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, args any) (mcptext.Result, error) {
-	by, ok := ctx.Value(promptChannelKey{}).(*promptChannel)
-	if !ok {
+	by := prompting.ChannelOf(ctx)
+	if by == nil {
 		return t.run(s, ctx, args)
 	}
-	ctx = s.prompter.permit.WithCall(ctx, by.client)
+	ctx = s.prompter.Permit.WithCall(ctx, by.Client)
 	var revokes []func()
 	defer func() {
 		for _, revoke := range revokes {
@@ -66,14 +52,14 @@ func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, a
 		}
 	}()
 	permit := func(p executor.Permission) error {
-		revoke, err := s.prompter.permit.Grant(ctx, p, true)
+		revoke, err := s.prompter.Permit.Grant(ctx, p, true)
 		if err == nil {
 			revokes = append(revokes, revoke)
 		}
 		return err
 	}
-	for p, res := range by.results {
-		if res == answerOnce {
+	for p, res := range by.Results {
+		if res == prompting.AnswerOnce {
 			if err := permit(p); err != nil {
 				return nil, err
 			}
@@ -81,7 +67,7 @@ func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, a
 	}
 	for prompts := 0; ; prompts++ {
 		var acted atomic.Bool
-		out, err := t.run(s, executor.WithCallOptions(ctx, executor.CallOptions{Client: by.client, OnDecision: func(d executor.Decision) {
+		out, err := t.run(s, executor.WithCallOptions(ctx, executor.CallOptions{Client: by.Client, OnDecision: func(d executor.Decision) {
 			if d.Err == nil && (d.Access.Op == executor.OpAct || d.Access.Op == executor.OpUpload) {
 				acted.Store(true)
 			}
@@ -95,64 +81,33 @@ func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, a
 		if q == nil {
 			return out, err
 		}
-		res, ok := by.results[q.missing]
+		res, ok := by.Results[q.Missing]
 		if !ok {
 			if res, err = s.askUser(ctx, by, q); err != nil {
 				return nil, err
 			}
 		}
 		switch res {
-		case answerOnce:
-			if err := permit(q.missing); err != nil {
+		case prompting.AnswerOnce:
+			if err := permit(q.Missing); err != nil {
 				return nil, err
 			}
-		case answerSession: // already granted
+		case prompting.AnswerSession: // already granted
 		default:
-			return nil, deniedAfterPrompt(denied, res)
+			return nil, prompting.DeniedAfterPrompt(denied, res)
 		}
 	}
 }
 
 // askUser prompts the user. Other calls may run while the call waits for the answer.
-func (s *toolSession) askUser(ctx context.Context, by *promptChannel, q *prompt) (promptResult, error) {
+func (s *toolSession) askUser(ctx context.Context, by *prompting.Channel, q *prompting.Prompt) (prompting.Result, error) {
 	slot := callSlotOf(ctx)
 	slot.suspend()
-	res, err := s.prompter.ask(ctx, by, q)
+	res, err := s.prompter.Ask(ctx, by, q)
 	if err == nil {
 		err = slot.enter(ctx)
 	}
 	return res, err
-}
-
-// deniedAfterPrompt returns the error of a call that is still denied after a prompt with result
-// res.
-func deniedAfterPrompt(denied *executor.Error, res promptResult) error {
-	e := *denied
-	e.Missing = nil
-	what, hint := "", ""
-	switch res {
-	case answerPending:
-		e.Code, e.Rule, e.Retryable = executor.ErrConsentRequired, "", true
-		what = "the user was prompted and has not answered yet"
-		hint = "Ask the user to open the chrome-mcp popup in Chrome's toolbar, then repeat this call. The user can allow it once while it waits."
-	case answerNo:
-		what, hint = "the user denied permission", "Continue without it; the user is not prompted again."
-	case answerTooMany:
-		what, hint = "the user was not prompted: too many prompts were denied or not answered", "Continue without it."
-	case answerNone:
-		what = "the user dismissed the prompt"
-	case answerFailed:
-		what = "the prompt was not answered in the popup: the extension failed or disconnected"
-	case answerLate:
-		what = fmt.Sprintf("the user did not answer within %.0f seconds", promptTimeout.Seconds())
-	default:
-		what = "the client did not answer the prompt with once, session or no"
-	}
-	e.Err = fmt.Errorf("%w; %s", denied.Err, what)
-	if hint != "" {
-		e.Hint = hint
-	}
-	return &e
 }
 
 // callHash returns the hash of a call of t with args in this session. Equal calls have equal hashes.

@@ -15,6 +15,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
+	"github.com/chrome-mcp/chrome-mcp/internal/prompting"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/time/rate"
 )
@@ -25,11 +26,11 @@ type toolSession struct {
 	opts           *Options // of the server
 	tools          []*tool
 	fence          mcptext.Fence
-	browserStarted atomic.Bool   // a call has succeeded, so the browser is running
-	audit          *auditor      // nil means no audit log
-	calls          *rate.Limiter // nil means no limit
-	prompter       *prompter     // nil means no permission prompts
-	client         string        // random id of the session, for permission prompts
+	browserStarted atomic.Bool         // a call has succeeded, so the browser is running
+	audit          *auditor            // nil means no audit log
+	calls          *rate.Limiter       // nil means no limit
+	prompter       *prompting.Prompter // nil means no permission prompts
+	client         string              // random id of the session, for permission prompts
 	lost           *mcptransport.LostResults
 	handovers      *handovers
 	output         *outputDir
@@ -60,7 +61,7 @@ func (s *toolSession) tool(name string) *tool { return findTool(s.tools, name) }
 func (s *toolSession) call(ctx context.Context, t *tool, req *sdk.CallToolRequest) *sdk.CallToolResult {
 	ctx = s.audit.begin(ctx, nameOf(req.Session))
 	by := elicitationSupportOf(t, req)
-	ctx = s.prompter.begin(ctx, t, by, req.Params)
+	ctx = s.prompter.Begin(ctx, t.name, by, req.Params, t.decode)
 	ctx = s.handovers.beginCall(ctx, by, req)
 	return s.runTool(ctx, t, req.Params.Arguments, s.opts.Structured, func(args any) (stop func()) {
 		return s.startProgress(ctx, req, t.name, args)
@@ -92,7 +93,7 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 		}
 		if err != nil {
 			err = s.classifyError(ctx, t, err)
-			if res = inputFor(err); res == nil {
+			if res = prompting.InputFor(err); res == nil {
 				res = s.failed(t, err)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/handover"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
+	"github.com/chrome-mcp/chrome-mcp/internal/prompting"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
@@ -92,7 +93,7 @@ type question struct {
 }
 
 // byRepeatedCall reports whether the client repeats the call to send the answer.
-func (q *question) byRepeatedCall() bool { return q.elicit && q.client.inputRequests }
+func (q *question) byRepeatedCall() bool { return q.elicit && q.client.InputRequests }
 
 func newHandovers(ses *toolSession, opts *HandoverOptions) *handovers {
 	h := &handovers{
@@ -133,7 +134,7 @@ func (h *handovers) close() {
 // An askChannel describes how the client of one call of ask_user shows questions. The zero value is
 // a client that shows none.
 type askChannel struct {
-	elicitationSupport
+	prompting.Elicitation
 	progress bool // the client requested progress notifications
 }
 
@@ -141,7 +142,7 @@ type askChannelKey struct{}
 
 // beginCall returns a context for a call with its askChannel. It accepts the answers that the
 // client has sent with the call.
-func (h *handovers) beginCall(ctx context.Context, by elicitationSupport, req *sdk.CallToolRequest) context.Context {
+func (h *handovers) beginCall(ctx context.Context, by prompting.Elicitation, req *sdk.CallToolRequest) context.Context {
 	for id, response := range req.Params.InputResponses {
 		h.mu.Lock()
 		q := h.open[id]
@@ -202,8 +203,8 @@ func (h *handovers) questionAbout(ctx context.Context, by askChannel, message st
 		tab = active.ID
 	}
 	if q := h.find(tab); q != nil {
-		if q.byRepeatedCall() && by.form && by.inputRequests && !notify.IsClosed(h.opts.Questions.Done(q.ID)) {
-			return nil, &inputRequired{q.ID, q.form()}
+		if q.byRepeatedCall() && by.Form && by.InputRequests && !notify.IsClosed(h.opts.Questions.Done(q.ID)) {
+			return nil, &prompting.InputRequired{ID: q.ID, Form: q.form()}
 		}
 		return q, nil
 	}
@@ -260,7 +261,7 @@ func (h *handovers) handOver(ctx context.Context, by askChannel, message string,
 		h.show(showCtx, cancel, q)
 	})
 	if q.byRepeatedCall() {
-		return nil, &inputRequired{q.ID, q.form()}
+		return nil, &prompting.InputRequired{ID: q.ID, Form: q.form()}
 	}
 	return q, nil
 }
@@ -273,8 +274,8 @@ func (h *handovers) post(ctx context.Context, by askChannel, message string, pag
 		return nil, cannotAsk(page.Visible)
 	}
 	agent := clientOf(ctx)
-	if by.conn != nil {
-		agent = nameOf(by.conn)
+	if by.Conn != nil {
+		agent = nameOf(by.Conn)
 	}
 	posted, opened, err := h.opts.Questions.Post(executor.HandoverQuestion{
 		HandoverAsker: h.asker(), Agent: mcptext.OneLine(agent), Message: message,
@@ -304,7 +305,7 @@ func (h *handovers) places(page *executor.HandedOver, by askChannel) (popup, eli
 	if h.opts.Prompter != nil && h.opts.Prompter.CanAsk(page.Tab) {
 		return true, false
 	}
-	return false, by.form && (page.Visible || h.opts.Dashboard())
+	return false, by.Form && (page.Visible || h.opts.Dashboard())
 }
 
 // cannotAsk returns the error of a call whose question cannot be shown. visible is whether the user
@@ -341,7 +342,7 @@ func (h *handovers) show(ctx context.Context, cancel func(), q *question) {
 			if ctx.Err() == nil {
 				answer(o, err)
 			}
-		case q.elicit && !q.client.inputRequests:
+		case q.elicit && !q.client.InputRequests:
 			o, err := q.elicitAnswer(ctx)
 			switch {
 			case ctx.Err() != nil:

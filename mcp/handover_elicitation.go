@@ -8,12 +8,13 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
+	"github.com/chrome-mcp/chrome-mcp/internal/prompting"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
 // elicitAnswer shows a question through the client and returns the answer.
 func (q *question) elicitAnswer(ctx context.Context) (executor.HandoverOutcome, error) {
-	res, err := q.client.conn.Elicit(ctx, q.form())
+	res, err := q.client.Conn.Elicit(ctx, q.form())
 	if err != nil {
 		return executor.OutcomeClosed, executor.Errorf(executor.ErrConsentRequired, "Write the question to the user in your answer.", "the client did not show the question: %w", err)
 	}
@@ -37,13 +38,13 @@ func (q *question) form() *sdk.ElicitParams {
 	}
 	message := fmt.Sprintf("%s asks you to act in the browser, on %s: %s. Until you answer, agents cannot see or use the page. %s",
 		agent, site, mcptext.Quote(q.Message, wire.MaxHandoverMessage), how)
-	return answerForm(message, "Done?",
+	return prompting.AnswerForm(message, "Done?",
 		[]string{string(executor.OutcomeDone), string(executor.OutcomeCannot)}, []string{"Done", "Can't do it"})
 }
 
 // formOutcome returns the answer in the result of a form. To dismiss the form is to answer cannot.
 func formOutcome(res *sdk.ElicitResult) executor.HandoverOutcome {
-	if res.Action == "accept" && formAnswer(res) == string(executor.OutcomeDone) {
+	if res.Action == "accept" && prompting.FormAnswer(res) == string(executor.OutcomeDone) {
 		return executor.OutcomeDone
 	}
 	return executor.OutcomeCannot

@@ -54,7 +54,7 @@ func (s *Server) OpenHTTP(ctx context.Context) (*HTTPSession, error) {
 			DisableLocalhostProtection: true, // the caller checks Host, which a reverse proxy may have set
 		})
 	}
-	sessions := mcptransport.NewMCPSessions(srv, ses.prompter.forget)
+	sessions := mcptransport.NewMCPSessions(srv, ses.prompter.Forget)
 	return &HTTPSession{
 		stateful: handler(false), stateless: handler(true),
 		sessions: sessions, ses: ses, server: s, life: life, cancel: cancel, closeSession: closeSession, limits: timing.Current().ProgramLimits,
@@ -118,7 +118,7 @@ func (s *Server) openSession(ctx context.Context) (*toolSession, func() error, e
 	}
 	ses := s.session(ex)
 	return ses, func() error {
-		ses.prompter.close()
+		ses.prompter.Close()
 		ses.handovers.close()
 		ses.output.close()
 		if s.owns {

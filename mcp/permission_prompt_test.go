@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/prompting"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
@@ -97,7 +99,7 @@ func TestInvalidElicitationResults(t *testing.T) {
 				if !strings.HasPrefix(text, "POLICY_DENIED: ") || !strings.Contains(text, c.want) {
 					t.Errorf("result: %s", text)
 				}
-				if took := time.Since(begin); took > promptTimeout+time.Second {
+				if took := time.Since(begin); took > prompting.Timeout+time.Second {
 					t.Errorf("it took %v", took)
 				}
 				again := errorText(t, callTool(t, cs, "navigate", shopCall))
@@ -304,16 +306,16 @@ func TestInputRequests(t *testing.T) {
 	}
 }
 
-// TestTooManyPrompts checks that a user who has denied maxDenied prompts is not prompted again, and
-// that a client with maxUnanswered unanswered prompts is prompted again after repromptDelay.
+// TestTooManyPrompts checks that a user who has denied too many prompts is not prompted again, and
+// that a client with too many unanswered prompts is prompted again after prompting.RepromptDelay.
 func TestTooManyPrompts(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer *sdk.ElicitResult
 		limit  int32
 		ends   bool
 	}{
-		"denied":       {&sdk.ElicitResult{Action: "decline"}, maxDenied, false},
-		"not answered": {&sdk.ElicitResult{Action: "maybe"}, maxUnanswered, true},
+		"denied":       {&sdk.ElicitResult{Action: "decline"}, prompting.MaxDenied, false},
+		"not answered": {&sdk.ElicitResult{Action: "maybe"}, prompting.MaxUnanswered, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -328,29 +330,13 @@ func TestTooManyPrompts(t *testing.T) {
 				if text := visit(tt.limit); !strings.Contains(text, "too many prompts") || h.prompts.Load() != tt.limit {
 					t.Errorf("%d prompts, want %d; then: %s", h.prompts.Load(), tt.limit, text)
 				}
-				time.Sleep(repromptDelay)
+				time.Sleep(prompting.RepromptDelay)
 				visit(tt.limit)
 				if again := h.prompts.Load() > tt.limit; again != tt.ends {
 					t.Errorf("prompted again after repromptDelay: %t", again)
 				}
 			})
 		})
-	}
-}
-
-// TestUnansweredPromptsBounded checks that the number of stored prompts is limited if a client
-// never repeats its calls.
-func TestUnansweredPromptsBounded(t *testing.T) {
-	a := newPrompter("", nil, nil, nil)
-	defer a.close()
-	for i := range 10 * maxPending {
-		p := executor.Permission{Kind: executor.PermitSite, Origin: fmt.Sprintf("https://shop%d.example.com", i)}
-		if _, _, err := a.askOnce(t.Context(), &promptChannel{elicitationSupport: elicitationSupport{inputRequests: true}}, &prompt{id: fmt.Sprint(i), missing: p}); !errors.Is(err, executor.ErrConsentRequired) {
-			t.Fatal(err)
-		}
-	}
-	if len(a.open) > maxPending || len(a.pending) > maxPending {
-		t.Errorf("%d prompts are open and %d are stored, want at most %d", len(a.open), len(a.pending), maxPending)
 	}
 }
 
@@ -460,34 +446,24 @@ func TestCallHash(t *testing.T) {
 			t.Errorf("a call with another %s has the same hash", what)
 		}
 	}
+	for name, calls := range map[string][2]string{
+		"emulate":  {`{"headers":{"https://a.test":{"X-Lamp":"1"}}}`, `{"headers":{"https://a.test":{"X-Lamp":"2"}}}`},
+		"wait_for": {`{"gone":"#a"}`, `{"gone":"#b"}`},
+	} {
+		tool := toolNamed(t, name)
+		var hashes [2]string
+		for i, raw := range calls {
+			args, err := tool.decode(json.RawMessage(raw))
+			if err != nil {
+				t.Fatal(err)
+			}
+			hashes[i] = one.callHash(tool, args)
+		}
+		if hashes[0] == hashes[1] {
+			t.Errorf("%s: calls with different arguments have the same hash", name)
+		}
+	}
 	if hash := one.callHash(click, func() {}); hash == one.callHash(click, func() {}) {
 		t.Errorf("calls with unknown arguments have the same hash %q", hash)
 	}
-}
-
-// TestForgottenDenials checks that a client that initializes MCP again does not prompt immediately
-// for what the user has denied.
-func TestForgottenDenials(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := newPrompter("s", nil, nil, nil)
-		defer a.close()
-		p := executor.Permission{Kind: executor.PermitSite, Origin: "https://a.test"}
-		a.denied[clientPermission{a.mcpClient("1"), p}] = true
-		a.forget("1")
-		again := func() promptResult {
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			if res, ok := a.suppressed(clientPermission{a.mcpClient("2"), p}); ok {
-				return res
-			}
-			return ""
-		}
-		if got := again(); got != answerNo {
-			t.Errorf("after the end of its MCP session: %q", got)
-		}
-		time.Sleep(repromptDelay)
-		if got := again(); got != "" {
-			t.Errorf("after repromptDelay: %q", got)
-		}
-	})
 }

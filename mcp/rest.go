@@ -20,6 +20,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
+	"github.com/chrome-mcp/chrome-mcp/internal/prompting"
 )
 
 // A toolResponse is the body of the response to a call that succeeded.
@@ -114,7 +115,7 @@ func (h *HTTPSession) callTool(r *http.Request, t *tool, args []byte) *sdk.CallT
 	client := cmp.Or(strings.TrimSpace(r.UserAgent()), "http")
 	h.ses.reportClient(client)
 	ctx = h.ses.audit.begin(ctx, client)
-	ctx = h.ses.prompter.begin(ctx, t, elicitationSupport{}, nil) // only the extension popup can show a prompt
+	ctx = h.ses.prompter.Begin(ctx, t.name, prompting.Elicitation{}, nil, nil) // only the extension popup can show a prompt
 	return h.ses.runTool(ctx, t, args, true, nil)
 }
 

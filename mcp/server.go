@@ -28,6 +28,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
+	"github.com/chrome-mcp/chrome-mcp/internal/prompting"
 )
 
 //go:generate go test -run ^TestGenerated$ -count=1 . -update
@@ -239,7 +240,7 @@ func (s *Server) session(ex executor.Executor) *toolSession {
 	}
 	ses.handovers = newHandovers(ses, s.opts.Handover)
 	if permit, ok := ex.(executor.PermissionGranter); ok && s.opts.PromptForPermission {
-		ses.prompter = newPrompter(ses.client, permit, s.opts.Prompter, ses.audit)
+		ses.prompter = prompting.New(ses.client, permit, s.opts.Prompter, ses.audit.consent)
 	}
 	return ses
 }

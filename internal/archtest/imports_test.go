@@ -26,7 +26,7 @@ var layers = [][]string{
 	{"internal/cli"},
 	{"mcp/...", "internal/server", "internal/dashboard", "internal/namedbrowser", "internal/profilelease", "internal/sessiondir", "internal/sidepanel"},
 	{"internal/browsertools"},
-	{"internal/toolschema", "internal/mcptransport"},
+	{"internal/mcptransport", "internal/prompting", "internal/toolschema"},
 	{"internal/mcptext"},
 	{"relay", "ownchrome", "internal/testing/cdpsuite"},
 	{"internal/leaktest/..."},
@@ -59,8 +59,8 @@ var program = []string{
 	"internal/extinstall", "internal/nativehost", "internal/profilecmd", "internal/readcmd", "internal/secretcmd", "internal/serve", "internal/setupcmd", "internal/skillcmd",
 }
 
-// served lists the packages below mcp that serve tools. Like mcp, they name tools and arguments.
-var served = []string{"internal/browsertools", "internal/mcptext", "internal/mcptransport", "internal/toolschema"}
+// served lists the packages below mcp of which it consists. Like mcp, they name tools and arguments.
+var served = []string{"internal/browsertools", "internal/mcptext", "internal/mcptransport", "internal/prompting", "internal/toolschema"}
 
 // exempt packages contain tests or generators, and belong to no layer.
 var exempt = []string{"internal/archtest", "internal/deeptest", "internal/landing", "internal/mutation", "internal/gen"}
@@ -193,7 +193,7 @@ func TestExecutorIsStandardLibraryOnly(t *testing.T) {
 // TestDependencyBoundaries checks that only some packages depend on the large modules.
 func TestDependencyBoundaries(t *testing.T) {
 	payers := map[string][]string{
-		"github.com/modelcontextprotocol/go-sdk": append([]string{"cmd/...", "examples/...", "mcp/...", "internal/mcptransport"}, program...),
+		"github.com/modelcontextprotocol/go-sdk": append([]string{"cmd/...", "examples/...", "mcp/...", "internal/mcptransport", "internal/prompting"}, program...),
 		"github.com/spf13/cobra":                 program,
 		"github.com/spf13/pflag":                 program,
 		"github.com/chromedp/chromedp": {

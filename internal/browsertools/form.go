@@ -59,10 +59,10 @@ func fieldValue(raw json.RawMessage) (any, error) {
 }
 
 // goneArg is the type of wait_for's argument gone: a selector or ref. Some models send true in
-// addition to a selector or text; WaitForArgs.check interprets that.
+// addition to a selector or text; WaitForArgs.Check interprets that.
 type goneArg struct {
-	what string // selector or ref
-	bare bool   // the value was true
+	What string // selector or ref
+	Bare bool   // the value was true
 }
 
 func (*goneArg) ArgSchema() string { return `"type":"string"` }
@@ -72,20 +72,20 @@ func (*goneArg) Expected() string { return "a string" }
 func (g *goneArg) DecodeArg(raw json.RawMessage) error {
 	switch string(raw) {
 	case "true":
-		g.bare = true
+		g.Bare = true
 		return nil
 	case "false":
 		return nil
 	}
 	var ok bool
-	switch g.what, ok = toolschema.JSONString(raw); {
+	switch g.What, ok = toolschema.JSONString(raw); {
 	case !ok:
 		return fmt.Errorf("must be %s, got %s", g.Expected(), toolschema.JSONKind(raw))
-	case g.what == "":
+	case g.What == "":
 		return errors.New("must not be empty")
 	}
-	if ref, err := executor.ParseRef(g.what); err == nil {
-		g.what = string(ref)
+	if ref, err := executor.ParseRef(g.What); err == nil {
+		g.What = string(ref)
 	}
 	return nil
 }

@@ -109,10 +109,10 @@ func (a WaitForArgs) WaitDescription() string { return "the conditions" }
 // check validates the arguments. It also interprets gone: true, which some models send to wait
 // until the selector or text is gone.
 func (a *WaitForArgs) Check() error {
-	if a.Gone.bare {
+	if a.Gone.Bare {
 		switch {
 		case a.Selector != "" && a.Text == "":
-			a.Gone.what, a.Selector = a.Selector, ""
+			a.Gone.What, a.Selector = a.Selector, ""
 		case a.Text != "" && a.Selector == "" && a.TextGone == "":
 			a.TextGone, a.Text = a.Text, ""
 		default:
@@ -120,7 +120,7 @@ func (a *WaitForArgs) Check() error {
 				"gone must be a selector or ref, got true")
 		}
 	}
-	if a.Selector+a.Text+a.TextGone+a.Gone.what+a.URL+string(a.Load)+a.Expression == "" && a.TimeMS == 0 {
+	if a.Selector+a.Text+a.TextGone+a.Gone.What+a.URL+string(a.Load)+a.Expression == "" && a.TimeMS == 0 {
 		return toolschema.BadArgs("Give at least one of selector, text, textGone, gone, url, load, timeMs and expression.", "nothing to wait for")
 	}
 	if a.TimeoutMS != 0 && a.TimeMS >= a.TimeoutMS {
@@ -131,7 +131,7 @@ func (a *WaitForArgs) Check() error {
 
 func (a WaitForArgs) Run(ctx context.Context, p executor.Page) (waitResult, error) {
 	cond := executor.WaitCondition{
-		Selector: a.Selector, Text: a.Text, TextGone: a.TextGone, Gone: a.Gone.what, URL: a.URL, Load: a.Load, Expression: a.Expression,
+		Selector: a.Selector, Text: a.Text, TextGone: a.TextGone, Gone: a.Gone.What, URL: a.URL, Load: a.Load, Expression: a.Expression,
 		Time:    time.Duration(a.TimeMS) * time.Millisecond,
 		Timeout: time.Duration(a.TimeoutMS) * time.Millisecond,
 	}

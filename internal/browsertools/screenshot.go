@@ -88,8 +88,8 @@ func (a ScreenshotArgs) what() mcptext.Own {
 	return "viewport"
 }
 
-// Run takes a screenshot. Unless it is saved in a file, neither side of it is longer than maxSide, in
-// pixels.
+// Run takes a screenshot. Unless it is saved in a file, neither side of it is longer than maxSide,
+// in pixels.
 func (a ScreenshotArgs) Run(ctx context.Context, p executor.Page, maxSide int) (res ScreenshotResult, err error) {
 	opts := executor.ScreenshotOptions{
 		Target: a.target(), FullPage: a.FullPage, Clip: (*executor.Clip)(a.Clip),

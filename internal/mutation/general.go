@@ -23,8 +23,8 @@ var general = []Mutation{
 		"./policy", "TestClientGrant",
 	},
 	{
-		"Prompts are only for a public site", "mcp/permission_prompt.go",
-		`answered.site == q.site && reflect.DeepEqual(answered.args, q.args)`, `reflect.DeepEqual(q.args, q.args)`,
+		"Prompts are only for a public site", "internal/prompting/prompter.go",
+		`answered.Site == q.Site && reflect.DeepEqual(answered.Args, q.Args)`, `reflect.DeepEqual(q.Args, q.Args)`,
 		"./mcp", "TestOnceGrantLimitedToCall",
 	},
 	{

@@ -1,4 +1,4 @@
-package mcp
+package prompting
 
 import (
 	"context"
@@ -14,57 +14,54 @@ import (
 )
 
 const (
-	// promptTimeout is how long a call waits for the user's answer. Hosts allow at least one minute
+	// Timeout is how long a call waits for the user's answer. Hosts allow at least one minute
 	// per call, and more if they receive progress notifications.
-	promptTimeout = 55 * time.Second
-	// repromptDelay is how long a prompt is not repeated after it timed out or its reply was
+	Timeout = 55 * time.Second
+	// RepromptDelay is how long a prompt is not repeated after it timed out or its reply was
 	// invalid. The client may have no user to prompt.
-	repromptDelay = time.Minute
+	RepromptDelay = time.Minute
 	// answerTTL is how long a client that repeats a call with the user's answer can do so.
 	answerTTL = 10 * time.Minute
-	// maxPrompts is the maximum number of prompts for one call. One or two redirects and a grant
-	// need three.
-	maxPrompts = 5
 	// maxPending is the maximum number of prompts that wait for a repeated call.
 	maxPending = 64
-	// maxUnanswered limits the unanswered prompts within repromptDelay, and maxDenied the prompts
+	// MaxUnanswered limits the unanswered prompts within RepromptDelay, and MaxDenied the prompts
 	// that the user denied. When a limit is reached, the user is not prompted again.
-	maxUnanswered = 64
-	maxDenied     = 256
+	MaxUnanswered = 64
+	MaxDenied     = 256
 )
 
-// A promptResult is the result of a permission prompt.
-type promptResult string
+// A Result is the result of a permission prompt.
+type Result string
 
 // The results of a prompt. The first three are the values that a client returns.
 const (
-	answerOnce    promptResult = "once"
-	answerSession promptResult = "session"
-	answerNo      promptResult = "no"
-	answerNone    promptResult = "dismissed"
-	answerLate    promptResult = "no answer in time"
-	answerInvalid promptResult = "invalid answer"
-	answerFailed  promptResult = "popup failed"
-	answerPending promptResult = "no answer yet"    // the prompt stays open
-	answerTooMany promptResult = "too many prompts" // the user is not prompted
+	AnswerOnce    Result = "once"
+	AnswerSession Result = "session"
+	answerNo      Result = "no"
+	answerNone    Result = "dismissed"
+	answerLate    Result = "no answer in time"
+	answerInvalid Result = "invalid answer"
+	answerFailed  Result = "popup failed"
+	answerPending Result = "no answer yet"    // the prompt stays open
+	answerTooMany Result = "too many prompts" // the user is not prompted
 )
 
-// A prompter prompts the users of one session for permissions that calls lack. Each client of the
-// session has its own prompts, grants and denials. A nil prompter never prompts. It is safe for
+// A Prompter prompts the users of one session for permissions that calls lack. Each client of the
+// session has its own prompts, grants and denials. A nil Prompter never prompts. It is safe for
 // concurrent use.
-type prompter struct {
+type Prompter struct {
 	session string // a random name; the first part of the names of the clients
-	permit  executor.PermissionGranter
+	Permit  executor.PermissionGranter
 	popup   executor.PermissionPrompter // nil means elicitation only
-	audit   *auditor
+	record  func(e audit.Entry, decision, detail string)
 	life    context.Context
 	cancel  context.CancelFunc
 	shown   sync.WaitGroup
 
 	mu         sync.Mutex                            // guards the fields below
 	slots      map[string]chan struct{}              // by client; occupied while an elicitation is shown: one at a time
-	open       map[clientPermission]*prompt          // prompts that wait for an answer
-	pending    map[string]*prompt                    // prompts that a repeated call answers, by id
+	open       map[clientPermission]*Prompt          // prompts that wait for an answer
+	pending    map[string]*Prompt                    // prompts that a repeated call answers, by id
 	denied     map[clientPermission]bool             // permissions that the user denied
 	unanswered map[clientPermission]unansweredPrompt // prompts without a valid answer
 	// forgotten has what the user denied to clients whose MCP session has ended, and when it ended: a
@@ -81,14 +78,16 @@ type clientPermission struct {
 
 // An unansweredPrompt records a prompt that timed out or had an invalid reply.
 type unansweredPrompt struct {
-	result promptResult
+	result Result
 	since  time.Time
 }
 
-func newPrompter(session string, permit executor.PermissionGranter, popup executor.PermissionPrompter, record *auditor) *prompter {
-	a := &prompter{
-		session: session, permit: permit, popup: popup, audit: record, slots: map[string]chan struct{}{},
-		open: map[clientPermission]*prompt{}, pending: map[string]*prompt{},
+// New returns the Prompter of a session. It calls record for each prompt, with an empty decision,
+// and for its result.
+func New(session string, permit executor.PermissionGranter, popup executor.PermissionPrompter, record func(e audit.Entry, decision, detail string)) *Prompter {
+	a := &Prompter{
+		session: session, Permit: permit, popup: popup, record: record, slots: map[string]chan struct{}{},
+		open: map[clientPermission]*Prompt{}, pending: map[string]*Prompt{},
 		denied: map[clientPermission]bool{}, unanswered: map[clientPermission]unansweredPrompt{}, grants: map[clientPermission][]func(){},
 		forgotten: map[executor.Permission]time.Time{},
 	}
@@ -96,8 +95,8 @@ func newPrompter(session string, permit executor.PermissionGranter, popup execut
 	return a
 }
 
-// close cancels open prompts, waits for them, and revokes the session grants.
-func (pr *prompter) close() {
+// Close cancels open prompts, waits for them, and revokes the session grants.
+func (pr *Prompter) Close() {
 	if pr == nil {
 		return
 	}
@@ -107,7 +106,7 @@ func (pr *prompter) close() {
 }
 
 // revoke revokes the session grants that which selects.
-func (pr *prompter) revoke(which func(clientPermission) bool) {
+func (pr *Prompter) revoke(which func(clientPermission) bool) {
 	var revokes []func()
 	pr.mu.Lock()
 	for key, grants := range pr.grants {
@@ -124,18 +123,18 @@ func (pr *prompter) revoke(which func(clientPermission) bool) {
 
 // clientOf returns the name of the client that made a call. Clients without an MCP session cannot be
 // distinguished: those of plain HTTP requests are one client, and the others of the session are one.
-func (pr *prompter) clientOf(support elicitationSupport) string {
-	if support.conn == nil {
+func (pr *Prompter) clientOf(support Elicitation) string {
+	if support.Conn == nil {
 		return pr.session + " http"
 	}
-	return pr.mcpClient(support.conn.ID())
+	return pr.mcpClient(support.Conn.ID())
 }
 
 // mcpClient returns the name of the client with an MCP session. The id may be empty.
-func (pr *prompter) mcpClient(id string) string { return pr.session + " mcp " + id }
+func (pr *Prompter) mcpClient(id string) string { return pr.session + " mcp " + id }
 
-// forget revokes the grants of an MCP session that has ended, and forgets what its user denied.
-func (pr *prompter) forget(mcpSession string) {
+// Forget revokes the grants of an MCP session that has ended, and forgets what its user denied.
+func (pr *Prompter) Forget(mcpSession string) {
 	if pr == nil {
 		return
 	}
@@ -153,59 +152,59 @@ func (pr *prompter) forget(mcpSession string) {
 	delete(pr.slots, client)
 }
 
-// A prompt is a permission prompt for one call.
-type prompt struct {
-	id      string
-	client  string // from prompter.clientOf
-	missing executor.Permission
-	site    string // origin that the call concerns
-	message string
-	tool    *tool
-	args    any
-	tab     executor.TabID
-	entry   audit.Entry // base of its audit entries
+// A Prompt is a permission prompt for one call.
+type Prompt struct {
+	ID      string
+	Client  string // from Prompter.clientOf
+	Missing executor.Permission
+	Site    string // origin that the call concerns
+	Message string
+	Tool    string
+	Args    any
+	Tab     executor.TabID
+	Entry   audit.Entry // base of its audit entries
 
 	since   time.Time
-	waiting int // number of waiting calls; guarded by prompter.mu
+	waiting int // number of waiting calls; guarded by Prompter.mu
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when result is set
-	result  promptResult
+	result  Result
 }
 
 // key identifies the permission and the client that lacks it.
-func (p *prompt) key() clientPermission { return clientPermission{p.client, p.missing} }
+func (p *Prompt) key() clientPermission { return clientPermission{p.Client, p.Missing} }
 
-// ask prompts the user, or waits for the result of an open prompt of the client for the same
+// Ask prompts the user, or waits for the result of an open prompt of the client for the same
 // permission. A once answer to another call's prompt applies only if that call has the same tool, site
-// and arguments; otherwise ask prompts again. A session grant is in effect when ask returns.
-func (pr *prompter) ask(ctx context.Context, by *promptChannel, q *prompt) (promptResult, error) {
+// and arguments; otherwise Ask prompts again. A session grant is in effect when ask returns.
+func (pr *Prompter) Ask(ctx context.Context, by *Channel, q *Prompt) (Result, error) {
 	for {
 		res, answered, err := pr.askOnce(ctx, by, q)
-		if err != nil || res != answerOnce || answered == q || answered.tool == q.tool && answered.site == q.site && reflect.DeepEqual(answered.args, q.args) {
+		if err != nil || res != AnswerOnce || answered == q || answered.Tool == q.Tool && answered.Site == q.Site && reflect.DeepEqual(answered.Args, q.Args) {
 			return res, err
 		}
 	}
 }
 
 // askOnce returns a result and the prompt that it belongs to, which may be another call's.
-func (pr *prompter) askOnce(ctx context.Context, by *promptChannel, q *prompt) (promptResult, *prompt, error) {
+func (pr *Prompter) askOnce(ctx context.Context, by *Channel, q *Prompt) (Result, *Prompt, error) {
 	pr.mu.Lock()
 	if res, ok := pr.suppressed(q.key()); ok {
 		pr.mu.Unlock()
 		return res, q, nil
 	}
-	if other := pr.open[q.key()]; other != nil && (!by.inputRequests || time.Since(other.since) < promptTimeout) {
+	if other := pr.open[q.key()]; other != nil && (!by.InputRequests || time.Since(other.since) < Timeout) {
 		q = other
 	} else {
-		pr.record(q, "", "asked")
+		pr.recordPrompt(q, "", "asked")
 		q.since, q.done = time.Now(), make(chan struct{})
 		pr.open[q.key()] = q
-		if by.inputRequests {
+		if by.InputRequests {
 			pr.storePending(q)
 			pr.mu.Unlock()
-			return "", q, &inputRequired{q.id, q.form()}
+			return "", q, &InputRequired{q.ID, q.form()}
 		}
-		promptCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), promptTimeout)
+		promptCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Timeout)
 		q.cancel = cancel
 		stop := context.AfterFunc(pr.life, cancel)
 		pr.shown.Go(func() {
@@ -216,14 +215,14 @@ func (pr *prompter) askOnce(ctx context.Context, by *promptChannel, q *prompt) (
 	}
 	q.waiting++
 	pr.mu.Unlock()
-	late := time.NewTimer(promptTimeout) // for a prompt that a repeated call answers
+	late := time.NewTimer(Timeout) // for a prompt that a repeated call answers
 	defer late.Stop()
 	select {
 	case <-q.done:
 		return q.result, q, nil
 	case <-ctx.Done():
 	case <-late.C:
-		if by.inputRequests {
+		if by.InputRequests {
 			return answerLate, q, nil
 		}
 		<-q.done
@@ -237,18 +236,19 @@ func (pr *prompter) askOnce(ctx context.Context, by *promptChannel, q *prompt) (
 	return "", q, context.Cause(ctx)
 }
 
-// suppressed returns the result of a prompt for p without prompting, if the user denied p to the client
-// or recently to one that has left, did not answer recently, or if there were too many prompts. a.mu must be held.
-func (pr *prompter) suppressed(p clientPermission) (res promptResult, ok bool) {
-	maps.DeleteFunc(pr.forgotten, func(_ executor.Permission, since time.Time) bool { return time.Since(since) >= repromptDelay })
+// suppressed returns the result of a prompt for p without prompting, if the user denied p to the
+// client or recently to one that has left, did not answer recently, or if there were too many
+// prompts. pr.mu must be held.
+func (pr *Prompter) suppressed(p clientPermission) (res Result, ok bool) {
+	maps.DeleteFunc(pr.forgotten, func(_ executor.Permission, since time.Time) bool { return time.Since(since) >= RepromptDelay })
 	if _, ok := pr.forgotten[p.Permission]; ok || pr.denied[p] {
 		return answerNo, true
 	}
-	maps.DeleteFunc(pr.unanswered, func(_ clientPermission, s unansweredPrompt) bool { return time.Since(s.since) >= repromptDelay })
+	maps.DeleteFunc(pr.unanswered, func(_ clientPermission, s unansweredPrompt) bool { return time.Since(s.since) >= RepromptDelay })
 	if s, ok := pr.unanswered[p]; ok {
 		return s.result, true
 	}
-	return answerTooMany, countOf(pr.denied, p.client)+len(pr.forgotten) >= maxDenied || countOf(pr.unanswered, p.client) >= maxUnanswered
+	return answerTooMany, countOf(pr.denied, p.client)+len(pr.forgotten) >= MaxDenied || countOf(pr.unanswered, p.client) >= MaxUnanswered
 }
 
 // countOf returns the number of permissions of a client.
@@ -262,29 +262,29 @@ func countOf[V any](all map[clientPermission]V, client string) (n int) {
 }
 
 // storePending stores q until a repeated call answers it. It removes expired prompts and, at the
-// limit, arbitrary ones. a.mu must be held.
-func (pr *prompter) storePending(q *prompt) {
+// limit, arbitrary ones. pr.mu must be held.
+func (pr *Prompter) storePending(q *Prompt) {
 	for id, old := range pr.pending {
 		if time.Since(old.since) > answerTTL || len(pr.pending) >= maxPending {
 			delete(pr.pending, id)
 			pr.removeOpen(old)
 		}
 	}
-	pr.pending[q.id] = q
+	pr.pending[q.ID] = q
 }
 
 // removeOpen removes q from the open prompts. The next call that lacks the permission prompts
-// again. a.mu must be held.
-func (pr *prompter) removeOpen(q *prompt) {
+// again. pr.mu must be held.
+func (pr *Prompter) removeOpen(q *Prompt) {
 	if pr.open[q.key()] == q {
 		delete(pr.open, q.key())
 	}
 }
 
 // show shows the prompt in the extension popup or through the client, and returns the result.
-func (pr *prompter) show(ctx context.Context, by *promptChannel, q *prompt) promptResult {
-	if by.popup {
-		answer, err := pr.popup.Prompt(ctx, executor.PermissionPrompt{Permission: q.missing, Site: q.site, Tool: q.tool.name, Tab: q.tab})
+func (pr *Prompter) show(ctx context.Context, by *Channel, q *Prompt) Result {
+	if by.Popup {
+		answer, err := pr.popup.Prompt(ctx, executor.PermissionPrompt{Permission: q.Missing, Site: q.Site, Tool: q.Tool, Tab: q.Tab})
 		switch {
 		case errors.Is(err, executor.ErrConsentRequired):
 			return answerPending
@@ -293,16 +293,16 @@ func (pr *prompter) show(ctx context.Context, by *promptChannel, q *prompt) prom
 		case err != nil:
 			return answerFailed
 		}
-		return promptResult(answer)
+		return Result(answer)
 	}
-	slot := pr.slotOf(q.client)
+	slot := pr.slotOf(q.Client)
 	select {
 	case slot <- struct{}{}:
 		defer func() { <-slot }()
 	case <-ctx.Done():
 		return answerLate
 	}
-	res, err := by.conn.Elicit(ctx, q.form())
+	res, err := by.Conn.Elicit(ctx, q.form())
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return answerLate
@@ -315,7 +315,7 @@ func (pr *prompter) show(ctx context.Context, by *promptChannel, q *prompt) prom
 }
 
 // slotOf returns the slot of a client.
-func (pr *prompter) slotOf(client string) chan struct{} {
+func (pr *Prompter) slotOf(client string) chan struct{} {
 	pr.mu.Lock()
 	defer pr.mu.Unlock()
 	if pr.slots[client] == nil {
@@ -325,23 +325,23 @@ func (pr *prompter) slotOf(client string) chan struct{} {
 }
 
 // complete records the result of a prompt, applies it and wakes the waiting calls.
-func (pr *prompter) complete(q *prompt, res promptResult) {
+func (pr *Prompter) complete(q *Prompt, res Result) {
 	var revoke func()
-	if res == answerSession {
+	if res == AnswerSession {
 		var err error
-		if revoke, err = pr.permit.Grant(pr.permit.WithCall(context.Background(), q.client), q.missing, false); err != nil {
+		if revoke, err = pr.Permit.Grant(pr.Permit.WithCall(context.Background(), q.Client), q.Missing, false); err != nil {
 			res = answerInvalid
 		}
 	}
 	decision := audit.Denied
-	if res == answerOnce || res == answerSession {
+	if res == AnswerOnce || res == AnswerSession {
 		decision = audit.Allowed
 	}
-	pr.record(q, decision, string(res))
+	pr.recordPrompt(q, decision, string(res))
 	pr.mu.Lock()
 	defer pr.mu.Unlock()
 	switch res {
-	case answerSession:
+	case AnswerSession:
 		pr.grants[q.key()] = append(pr.grants[q.key()], revoke)
 	case answerNo:
 		pr.denied[q.key()] = true
@@ -353,7 +353,7 @@ func (pr *prompter) complete(q *prompt, res promptResult) {
 	close(q.done)
 }
 
-// record writes an audit entry about a prompt.
-func (pr *prompter) record(q *prompt, decision, what string) {
-	pr.audit.consent(q.entry, decision, fmt.Sprintf("%s: %s", q.missing.Kind, what))
+// recordPrompt records a prompt or its result.
+func (pr *Prompter) recordPrompt(q *Prompt, decision, what string) {
+	pr.record(q.Entry, decision, fmt.Sprintf("%s: %s", q.Missing.Kind, what))
 }

@@ -1,0 +1,55 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+
+	"github.com/chrome-mcp/chrome-mcp/audit"
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/prompting"
+)
+
+// newPrompt returns the prompt for a call that lacks the permission missing, or nil if the site is
+// unknown.
+func (s *toolSession) newPrompt(ctx context.Context, by *prompting.Channel, t *tool, raw []byte, args any, missing executor.Permission) *prompting.Prompt {
+	site := missing.Origin
+	if site == "" {
+		if site = s.site(ctx, raw); site == "" {
+			return nil
+		}
+	}
+	policy := s.ex.Status(ctx).Policy
+	if policy == nil {
+		return nil
+	}
+	tab, _ := namedTabAndURL(raw)
+	q := &prompting.Prompt{ID: strings.ToLower(rand.Text()), Client: by.Client, Missing: missing, Site: site, Tool: t.name, Args: args, Tab: executor.TabID(tab)}
+	q.Entry = s.audit.consentEntry(ctx, t.name, q.Tab, site)
+	if !by.Popup {
+		q.Entry.Rule = ruleClient
+	}
+	if q.Message = prompting.Message(missing.Kind, site, t.name, policy); q.Message == "" {
+		return nil
+	}
+	return q
+}
+
+// site returns the origin of the page that a call concerns, or "" if it is unknown or hidden from
+// the client.
+func (s *toolSession) site(ctx context.Context, raw []byte) string {
+	tab, rawURL := namedTabAndURL(raw)
+	if rawURL != "" {
+		return webOrigin(rawURL)
+	}
+	t, _ := s.findTab(ctx, executor.TabID(tab))
+	return webOrigin(t.URL)
+}
+
+// webOrigin returns the origin of an http or https URL, or "" for any other URL.
+func webOrigin(raw string) string {
+	if origin := audit.Origin(raw); strings.HasPrefix(origin, "http") && strings.Contains(origin, "://") {
+		return origin
+	}
+	return ""
+}
