@@ -104,7 +104,7 @@ type click struct {
 	at      *actionPoint
 	check   *hitTargetCheck
 	pending []*cdpconn.Pending // events that were sent and are not confirmed
-	sendErr error              // the first error of sending one
+	sendErr error              // of sending one
 }
 
 // clickOnce clicks el with the left button.
@@ -195,7 +195,11 @@ func (c *click) press(ctx context.Context, n int) {
 	c.check.before = len(c.check.reported())
 	for _, e := range events {
 		p, err := c.actor.StartInput(ctx, method, e)
-		c.pending, c.sendErr = append(c.pending, p), cmp.Or(c.sendErr, err)
+		if err != nil {
+			c.sendErr = err // the caller may try again, so that no later event may be sent
+			return
+		}
+		c.pending = append(c.pending, p)
 	}
 }
 

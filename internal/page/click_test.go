@@ -9,82 +9,118 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/chromedp/cdproto"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/deniedscripts"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
+
+// A scriptedTab is a tab for a view that clicks #buy, in a browser that replies to commands only when
+// the test says so.
+type scriptedTab struct {
+	*View
+	browser *cdptest.FakeTransport
+	held    string // name of the commands that reply does not reply to
+
+	mu         sync.Mutex
+	sent       []string // names
+	unanswered []*cdproto.Message
+}
+
+// scriptResults are what the page scripts return.
+var scriptResults = map[string]string{
+	"startTracking":  `"Shop"`,
+	"query":          `{"error":"","total":1,"nth":false,"matches":[[7,true]],"item":""}`,
+	"waitActionable": `{"ok":true,"x":40,"y":30,"pinch":[0,0],"moved":false,"frame":0}`,
+	"startCheck":     `""`,
+	"finishCheck":    `{"seen":[{"type":"pointerdown","ok":true},{"type":"mousedown","ok":true},{"type":"click","ok":true}],"left":"","disabled":false,"file":false,"invalid":[]}`,
+	"waitForQuiet":   `{"title":"Cart","changed":true,"outline":null,"target":null}`,
+}
+
+func newScriptedTab(t *testing.T) *scriptedTab {
+	s := &scriptedTab{}
+	s.browser = cdptest.New(func(_ *cdptest.FakeTransport, cmd *cdproto.Message) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.sent = append(s.sent, commandName(cmd))
+		s.unanswered = append(s.unanswered, cmd)
+	})
+	replying := make(chan struct{})
+	go func() { // while the tab is attached and loads
+		for {
+			select {
+			case <-replying:
+				return
+			default:
+				s.reply()
+			}
+		}
+	}()
+	tab := attach(t, s.browser)
+	load(t, s.browser, tab, 1)
+	replying <- struct{}{}
+	s.View = tab.NewView(ViewOptions{Gate: executor.AllowAll, AfterAction: executor.AfterNone})
+	return s
+}
+
+// reply waits until all goroutines wait, replies to the commands that were sent, and returns their
+// names.
+func (s *scriptedTab) reply() []string {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := s.sent
+	var held []*cdproto.Message
+	for _, cmd := range s.unanswered {
+		result := "{}"
+		switch {
+		case s.held != "" && commandName(cmd) == s.held:
+			held = append(held, cmd)
+			continue
+		case cmd.Method == "Runtime.callFunctionOn":
+			result = fmt.Sprintf(`{"result":{"type":"object","value":%s}}`, cmp.Or(scriptResults[commandName(cmd)], "null"))
+		case cmd.Method == "Page.addScriptToEvaluateOnNewDocument":
+			result = `{"identifier":"1"}`
+		}
+		s.browser.Reply(cmd, result)
+	}
+	s.sent, s.unanswered = nil, held
+	return names
+}
+
+// click starts a click, and returns a channel for its error.
+func (s *scriptedTab) click(t *testing.T) <-chan error {
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Click(t.Context(), executor.Target{Selector: "#buy"}, nil)
+		done <- err
+	}()
+	return done
+}
+
+// replyToAll replies until no more commands are sent, and returns their names: each string has those
+// that were sent before the browser had replied to any of them.
+func (s *scriptedTab) replyToAll() (steps []string) {
+	for {
+		names := s.reply()
+		if len(names) == 0 {
+			return steps
+		}
+		steps = append(steps, strings.Join(names, " "))
+	}
+}
 
 // TestClickSteps checks which commands a click sends, in which order, and after which it waits for
 // the browser: each line is sent before the browser has replied to any of its commands.
 func TestClickSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// What the page scripts return.
-		results := map[string]string{
-			"startTracking":  `"Shop"`,
-			"query":          `{"error":"","total":1,"nth":false,"matches":[[7,true]],"item":""}`,
-			"waitActionable": `{"ok":true,"x":40,"y":30,"pinch":[0,0],"moved":false,"frame":0}`,
-			"startCheck":     `""`,
-			"finishCheck":    `{"seen":[{"type":"pointerdown","ok":true},{"type":"mousedown","ok":true},{"type":"click","ok":true}],"left":"","disabled":false,"file":false,"invalid":[]}`,
-			"waitForQuiet":   `{"title":"Cart","changed":true,"outline":null,"target":null}`,
-		}
-		var mu sync.Mutex
-		var sent []string
-		var unanswered []*cdproto.Message
-		b := cdptest.New(func(_ *cdptest.FakeTransport, cmd *cdproto.Message) {
-			mu.Lock()
-			defer mu.Unlock()
-			sent = append(sent, commandName(cmd))
-			unanswered = append(unanswered, cmd)
-		})
-		// reply replies to the commands that were sent, and returns their names.
-		reply := func() []string {
-			synctest.Wait()
-			mu.Lock()
-			defer mu.Unlock()
-			names := sent
-			for _, cmd := range unanswered {
-				result := "{}"
-				if cmd.Method == "Runtime.callFunctionOn" {
-					result = fmt.Sprintf(`{"result":{"type":"object","value":%s}}`, cmp.Or(results[commandName(cmd)], "null"))
-				} else if cmd.Method == "Page.addScriptToEvaluateOnNewDocument" {
-					result = `{"identifier":"1"}`
-				}
-				b.Reply(cmd, result)
-			}
-			sent, unanswered = nil, nil
-			return names
-		}
-		replying := make(chan struct{})
-		go func() { // while the tab is attached and loads
-			for {
-				select {
-				case <-replying:
-					return
-				default:
-					reply()
-				}
-			}
-		}()
-		tab := attach(t, b)
-		load(t, b, tab, 1)
-		replying <- struct{}{}
-		v := tab.NewView(ViewOptions{Gate: executor.AllowAll, AfterAction: executor.AfterNone})
-		done := make(chan error, 1)
-		go func() {
-			_, err := v.Click(t.Context(), executor.Target{Selector: "#buy"}, nil)
-			done <- err
-		}()
-		var steps []string
-		for {
-			names := reply()
-			if len(names) == 0 {
-				break
-			}
-			steps = append(steps, strings.Join(names, " "))
-		}
+		s := newScriptedTab(t)
+		done := s.click(t)
+		steps := s.replyToAll()
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
@@ -103,6 +139,27 @@ func TestClickSteps(t *testing.T) {
 		}
 		if !slices.Equal(steps, want) {
 			t.Errorf("a click sends\n%s\nwant\n%s", strings.Join(steps, "\n"), strings.Join(want, "\n"))
+		}
+	})
+}
+
+// TestClickNotSent checks that a click sends no press if its move was not sent, even if input could be
+// sent then: the error says that nothing was sent, and the caller tries again.
+func TestClickNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScriptedTab(t)
+		s.held = "unblockInput" // without the reply, no input is sent
+		done := s.click(t)
+		s.replyToAll()
+		time.Sleep(timing.Current().Block)
+		s.held = ""
+		steps := s.replyToAll()
+		err := <-done
+		if executor.CodeOf(err) != executor.ErrNotActionable || !strings.Contains(err.Error(), "was not sent") {
+			t.Errorf("error %v", err)
+		}
+		if got := strings.Join(steps, " "); strings.Contains(got, "mouse") {
+			t.Errorf("sent %s", got)
 		}
 	})
 }
