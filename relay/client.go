@@ -35,7 +35,7 @@ type client struct {
 
 	downloads recent // ids of the downloads that events for the client named
 
-	mu       sync.Mutex     // guards the fields below, and what run and end set
+	mu       sync.Mutex     // guards the fields below, and what run sets while end may be called
 	closing  bool           // end was called; background sends nothing more
 	contexts int            // number of browser contexts that the client created or is creating
 	windows  map[int64]bool // ids of the browser's windows that replies to the client named

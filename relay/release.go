@@ -128,7 +128,8 @@ func (c *client) updateSettings(ctx context.Context, s *cdpSession, again bool) 
 	s.settings.update(func() bool { return c.handedOver(s) }, again, post)
 }
 
-// update releases or restores the settings by the commands that it passes to post.
+// update releases the settings if the page is handed over, and otherwise restores those that were
+// released, by the commands that it passes to post. again is as for updateSettings.
 func (s *sessionSettings) update(
 	isHandedOver func() bool, again bool, post func(method string, params json.RawMessage),
 ) {

@@ -83,7 +83,7 @@ func (in *instance) closesIdle() bool {
 	if in.proc == nil || !in.proc.Headless || in.pooled != nil || in.clients.connected.Load() > 0 {
 		return false
 	}
-	return in.downloads.pending()+in.tabs.pending() == 0 && !slices.ContainsFunc(in.Tabs(), func(t *session.Tab) bool {
+	return in.tabs.pending()+in.downloads.pending() == 0 && !slices.ContainsFunc(in.Tabs(), func(t *session.Tab) bool {
 		return t.Page.Queue.Busy() || t.Page.HandedOver() || t.Page.HasDialog()
 	})
 }

@@ -305,7 +305,7 @@ func (b *pooledBrowser) documentPaused(e fetch.EventRequestPaused) {
 		err := s.Call(ctx, "Target.getTargetInfo", map[string]any{"targetId": id}, &res)
 		b.mu.Lock()
 		in := b.instances[string(res.Info.BrowserContextID)]
-		if in != nil { // disposeContext has not begun to wait
+		if in != nil { // close has not begun to wait
 			in.work.Add(1)
 			defer in.work.Done()
 		}

@@ -20,13 +20,17 @@ type tabSet struct {
 	tabs      []*session.Tab
 	targets   map[target.ID]*session.Tab
 	attaching map[target.ID]bool
+	released  map[target.ID]bool // tabs of the user that a session has released; they are not attached again
 	openers   map[target.ID]*session.Tab // the opener of each tab that a page opened
 	opening   int                        // calls of NewTab in progress; until they return, new tabs are not listed
 	lastRaw   int
 }
 
 func newTabSet() tabSet {
-	return tabSet{targets: make(map[target.ID]*session.Tab), attaching: make(map[target.ID]bool), openers: make(map[target.ID]*session.Tab)}
+	return tabSet{
+		targets: make(map[target.ID]*session.Tab), attaching: make(map[target.ID]bool),
+		released: make(map[target.ID]bool), openers: make(map[target.ID]*session.Tab),
+	}
 }
 
 // list returns the listed tabs.
@@ -57,13 +61,23 @@ func (ts *tabSet) has(id target.ID) bool {
 	return ts.targets[id] != nil || ts.attaching[id]
 }
 
-// attach records that a target is being attached. It returns false if the target was known.
+// attach records that a target is being attached. It returns false, and records nothing, if the target
+// is attached, is being attached, or was released.
 func (ts *tabSet) attach(id target.ID) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	known := ts.attaching[id] || ts.targets[id] != nil
+	if ts.attaching[id] || ts.targets[id] != nil || ts.released[id] {
+		return false
+	}
 	ts.attaching[id] = true
-	return !known
+	return true
+}
+
+// release records that a target is not to be attached again.
+func (ts *tabSet) release(id target.ID) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.released[id] = true
 }
 
 // add returns a new tab for a target that is being attached. opener is nil if no page opened it.
@@ -103,8 +117,8 @@ func (ts *tabSet) notAttached(id target.ID) {
 	ts.changed.Notify()
 }
 
-// detach forgets the opener of a target, and returns its tab, which is nil if it has none.
-func (ts *tabSet) detach(id target.ID) *session.Tab {
+// forgetOpener forgets the opener of a target, and returns its tab, which is nil if it has none.
+func (ts *tabSet) forgetOpener(id target.ID) *session.Tab {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	delete(ts.openers, id)

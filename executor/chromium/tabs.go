@@ -98,6 +98,7 @@ func (in *instance) CloseTab(ctx context.Context, t *session.Tab) (released bool
 	s := in.conn.BrowserSession()
 	id := t.Page.Session().Target().TargetID
 	if in.proc == nil && t.Owner() == nil {
+		in.tabs.release(id)
 		err := s.Call(ctx, "Target.detachFromTarget", map[string]any{"sessionId": t.Page.Session().ID()}, nil)
 		in.remove(t)
 		return true, err

@@ -200,7 +200,7 @@ func (in *instance) detached(s *cdpconn.Session) {
 	if s == nil || s.Target() == nil {
 		return
 	}
-	t := in.tabs.detach(s.Target().TargetID)
+	t := in.tabs.forgetOpener(s.Target().TargetID)
 	if t != nil && t.Page.Session() == s { // not one that releaseTarget released
 		in.remove(t)
 		in.work.Go(t.Page.Wait)

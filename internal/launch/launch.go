@@ -46,8 +46,8 @@ type Process struct {
 }
 
 // Start launches a browser with options o and returns when it has responded. ctx bounds only the
-// launch. Start returns ErrNoBackend if no browser is installed, ErrBadArgs for options that
-// contradict each other, and otherwise ErrLaunchFailed with one sentence that says why. After an
+// launch. Start returns ErrNoBackend if no browser is installed, ErrBadArgs for extra arguments or a
+// proxy that it does not accept, and otherwise ErrLaunchFailed with one sentence that says why. After an
 // error, the browser is no longer running.
 func Start(ctx context.Context, o Options) (*Process, error) {
 	path, err := Find(o.DataDir, o.Browser)
@@ -220,7 +220,7 @@ func (p *Process) end() error {
 		killTree(p.PID)
 		<-p.Exited
 	}
-	_ = p.Transport.Close() // both ends; close may have closed the first one
+	_ = p.Transport.Close() // both ends; Close may have closed the first one
 	p.Profile.EndHelpers(p.PID)
 	ctx, cancel := context.WithTimeout(context.Background(), p.timing.RemoveProfile)
 	defer cancel()
