@@ -106,7 +106,7 @@ type WaitForArgs struct {
 
 func (a WaitForArgs) WaitDescription() string { return "the conditions" }
 
-// check validates the arguments. It also interprets gone: true, which some models send to wait
+// Check validates the arguments. It also interprets gone: true, which some models send to wait
 // until the selector or text is gone.
 func (a *WaitForArgs) Check() error {
 	if a.Gone.Bare {

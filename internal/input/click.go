@@ -17,6 +17,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/keys"
 	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
+	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 )
 
 // Click clicks the target. Its steps are, in the order of this file: act finds the element, attempt
@@ -103,8 +104,9 @@ type click struct {
 	tap     bool
 	at      *actionPoint
 	check   *hitTargetCheck
+	pressed bool               // a press was sent
 	pending []*cdpconn.Pending // events that were sent and are not confirmed
-	sendErr error              // of sending one
+	sendErr error              // of an event that was not sent
 }
 
 // clickOnce clicks el with the left button.
@@ -119,11 +121,11 @@ func (c *click) run(ctx context.Context) (note string, err error) {
 		note, err = c.attempt(ctx)
 		switch {
 		case errors.Is(err, errTargetMoved) && ctx.Err() != nil:
-			return "", notClickedError(c.actor.notStable(ctx, c.el))
+			return "", c.notClickedError(c.actor.notStable(ctx, c.el))
 		case errors.Is(err, errTargetMoved), errors.Is(err, errInputBlocked) && tries < 3 && ctx.Err() == nil:
 			c.late = c.actor.timing.BusyPress
 		default:
-			return note, notClickedError(err)
+			return note, c.notClickedError(err)
 		}
 	}
 }
@@ -178,7 +180,8 @@ func (c *click) checkHitTarget(ctx context.Context) (err error) {
 	return err
 }
 
-// press sends the events of the n-th press and its release. It does not wait for the page.
+// press sends the events of the n-th press and its release. It does not wait for the page. After an
+// event that was not sent, it sends no other one: the caller may try again.
 func (c *click) press(ctx context.Context, n int) {
 	x, y := c.at.x, c.at.y
 	method, events := cdpinput.CommandDispatchMouseEvent, []any{
@@ -193,14 +196,42 @@ func (c *click) press(ctx context.Context, n int) {
 		events = slices.Insert(events, 0, any(mouseEvent{Type: cdpinput.DispatchMouseEventTypeMouseMoved, X: x, Y: y, Modifiers: c.modifiers}))
 	}
 	c.check.before = len(c.check.reported())
-	for _, e := range events {
+	c.check.active = false // the check must also find a press that waits behind a dialog
+	for i, e := range events {
 		p, err := c.actor.StartInput(ctx, method, e)
 		if err != nil {
-			c.sendErr = err // the caller may try again, so that no later event may be sent
+			c.sendErr = c.notSent(ctx, n, i == len(events)-1, err)
 			return
 		}
 		c.pending = append(c.pending, p)
+		c.pressed = c.pressed || i == len(events)-2
 	}
+}
+
+// notSent returns the error of the n-th press, of which an event was not sent because of err. If that
+// was the release, it releases the button.
+func (c *click) notSent(ctx context.Context, n int, release bool, err error) error {
+	var progress string
+	switch {
+	case release:
+		if c.tap {
+			c.actor.buttons.touched.Store(true)
+		} else {
+			c.actor.buttons.press(c.button, c.at.x, c.at.y)
+		}
+		_ = c.actor.ReleaseButtons(ctx) // if it fails, the next call does it
+		progress = "the press was sent, and the page may still receive it"
+	case n > 1:
+		progress = fmt.Sprintf("the element was clicked %d of %d times", n-1, c.count)
+	}
+	c.check.active = !release // no press follows
+	e, ok := errors.AsType[*executor.Error](err)
+	if !ok || progress == "" {
+		return err
+	}
+	partial := *e
+	partial.Retryable = false // the same call would click again
+	return shield.WithProgress(&partial, progress)
 }
 
 // confirm waits until the page has handled the n-th press, and confirms that the element received
@@ -210,7 +241,7 @@ func (c *click) confirm(ctx context.Context, n int) (note string, done bool, err
 		note, done, err = c.check.wait(ctx, c.pending, completionCriteria{last: clickEventType[c.button], times: n, more: n < c.count, tap: c.tap})
 	}
 	c.pending = nil
-	if !errors.Is(err, errInputBlocked) {
+	if c.pressed && !errors.Is(err, errInputBlocked) {
 		c.el.Shown.Act()
 	}
 	return note, done, err
@@ -234,13 +265,14 @@ func (c *click) recheckHitTarget(ctx context.Context, n int) (note string, err e
 	return "", nil
 }
 
-// notClickedError adds to the error for an open dialog that the element was not clicked.
-func notClickedError(err error) error {
+// notClickedError adds to the error for an open dialog that the element was not clicked, unless an event
+// of a press was sent.
+func (c *click) notClickedError(err error) error {
 	e, ok := errors.AsType[*executor.Error](err)
-	if !ok || e.Code != executor.ErrDialogOpen {
+	if !ok || e.Code != executor.ErrDialogOpen || c.sendErr != nil && c.pressed {
 		return err
 	}
-	c := *e
-	c.Err = fmt.Errorf("%s, so the element was not clicked", e.Message())
-	return &c
+	notClicked := *e
+	notClicked.Err = fmt.Errorf("%s, so the element was not clicked", e.Message())
+	return &notClicked
 }

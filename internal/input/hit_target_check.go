@@ -24,11 +24,10 @@ type hitTargetCheck struct {
 	actor *Actor
 	el    *element
 	path  []*frames.Document
-	// blocksOtherInput means that, until the end of the check, the page blocks input for other
-	// elements.
-	blocksOtherInput bool
-	late             time.Duration // see startHitTargetCheck
-	before           int           // number of events that were reported before the last press was sent
+	// active means that the page still expects input, and blocks it for other elements, until end.
+	active bool
+	late   time.Duration // see startHitTargetCheck
+	before int           // number of events that were reported before the last press was sent
 }
 
 // hitTargetOptions are the Expected of js/hit_target_check.js. Durations are in milliseconds.
@@ -146,11 +145,11 @@ func partialClickNote(n int) string {
 	return "the dialog opened after " + phrase.Count(n, "click", "clicks")
 }
 
-// end stops listening to the reports. If the page still blocks input for other elements, end stops
-// that without waiting.
+// end stops listening to the reports. If the check is active in the page, end stops it without
+// waiting.
 func (c *hitTargetCheck) end() {
 	var blocking []*frames.Document
-	if c.blocksOtherInput {
+	if c.active {
 		blocking = c.path
 	}
 	c.stop(blocking...)
@@ -244,7 +243,7 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 	if err := d.Call(ctx, &got, "finishCheck", c.token, want.more); err != nil {
 		return stopped(err)
 	}
-	c.blocksOtherInput = c.blocksOtherInput && want.more
+	c.active = want.more
 	for _, up := range c.path[1:] {
 		var above hitTargetResult
 		if err := up.Call(ctx, &above, "finishCheck", c.token, want.more); err == nil {

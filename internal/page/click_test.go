@@ -39,6 +39,7 @@ var scriptResults = map[string]string{
 	"startCheck":     `""`,
 	"finishCheck":    `{"seen":[{"type":"pointerdown","ok":true},{"type":"mousedown","ok":true},{"type":"click","ok":true}],"left":"","disabled":false,"file":false,"invalid":[]}`,
 	"waitForQuiet":   `{"title":"Cart","changed":true,"outline":null,"target":null}`,
+	"hits":           "false", // after the first click of a double click
 }
 
 func newScriptedTab(t *testing.T) *scriptedTab {
@@ -93,10 +94,10 @@ func (s *scriptedTab) reply() []string {
 }
 
 // click starts a click, and returns a channel for its error.
-func (s *scriptedTab) click(t *testing.T) <-chan error {
+func (s *scriptedTab) click(t *testing.T, opts *executor.ClickOptions) <-chan error {
 	done := make(chan error, 1)
 	go func() {
-		_, err := s.Click(t.Context(), executor.Target{Selector: "#buy"}, nil)
+		_, err := s.Click(t.Context(), executor.Target{Selector: "#buy"}, opts)
 		done <- err
 	}()
 	return done
@@ -119,7 +120,7 @@ func (s *scriptedTab) replyToAll() (steps []string) {
 func TestClickSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScriptedTab(t)
-		done := s.click(t)
+		done := s.click(t, nil)
 		steps := s.replyToAll()
 		if err := <-done; err != nil {
 			t.Fatal(err)
@@ -149,7 +150,7 @@ func TestClickNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScriptedTab(t)
 		s.held = "unblockInput" // without the reply, no input is sent
-		done := s.click(t)
+		done := s.click(t, nil)
 		s.replyToAll()
 		time.Sleep(timing.Current().Block)
 		s.held = ""
@@ -158,8 +159,28 @@ func TestClickNotSent(t *testing.T) {
 		if executor.CodeOf(err) != executor.ErrNotActionable || !strings.Contains(err.Error(), "was not sent") {
 			t.Errorf("error %v", err)
 		}
-		if got := strings.Join(steps, " "); strings.Contains(got, "mouse") {
+		got := strings.Join(steps, " ")
+		if strings.Contains(got, "mouse") {
 			t.Errorf("sent %s", got)
+		}
+		if !strings.Contains(got, "finishCheck") {
+			t.Errorf("the page still expects the click: sent %s", got)
+		}
+	})
+}
+
+// TestDoubleClickEndsCheck checks that the page stops to expect a second click that is not sent: it would
+// block the next click on another element.
+func TestDoubleClickEndsCheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScriptedTab(t)
+		done := s.click(t, &executor.ClickOptions{Count: 2})
+		sent := strings.Join(s.replyToAll(), " ")
+		if err := <-done; err == nil || !strings.Contains(err.Error(), "clicked 1 of 2 times") {
+			t.Errorf("error %v", err)
+		}
+		if _, after, found := strings.Cut(sent, " hits "); !found || !strings.Contains(after, "finishCheck") {
+			t.Errorf("sent %s", sent)
 		}
 	})
 }
