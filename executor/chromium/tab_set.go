@@ -20,7 +20,7 @@ type tabSet struct {
 	tabs      []*session.Tab
 	targets   map[target.ID]*session.Tab
 	attaching map[target.ID]bool
-	released  map[target.ID]bool // tabs of the user that a session has released; they are not attached again
+	released  map[target.ID]bool         // tabs of the user that a session has released; they are not attached again
 	openers   map[target.ID]*session.Tab // the opener of each tab that a page opened
 	opening   int                        // calls of NewTab in progress; until they return, new tabs are not listed
 	lastRaw   int

@@ -19,8 +19,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
-// A scriptedTab is a tab for a view that clicks #buy, in a browser that replies to commands only when
-// the test says so.
+// A scriptedTab is a tab for a view that clicks #buy, in a browser that replies to commands only in
+// reply.
 type scriptedTab struct {
 	*View
 	browser *cdptest.FakeTransport
