@@ -20,7 +20,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A toolSession is one MCP session. All handlers are its methods. It is safe for concurrent use.
+// A toolSession is one MCP session. The handlers that need more than an executor, such as those of
+// screenshot and batch, are its methods. It is safe for concurrent use.
 type toolSession struct {
 	ex             executor.Executor
 	opts           *Options // of the server

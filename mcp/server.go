@@ -2,8 +2,8 @@
 // any [executor.Executor]. It offers the 26 tools of [ToolsCore] and, on request, those of other
 // toolsets.
 //
-// Each toolset is a table of tools with name, kind, handler and description (see tools.go).
-// Handlers use neither JSON nor MCP types. Arguments are decoded strictly into the structs from
+// Each toolset is a table of tools with name, kind, handler and description (see tools.go). Most
+// handlers are in internal/browsertools, and need only an executor. Arguments are decoded strictly into the structs from
 // which the published schemas are generated. Results render themselves as short text for a model.
 package mcp
 
@@ -62,16 +62,16 @@ type Options struct {
 	// CallsPerMinute limits the rate of calls of each session. A burst of this many calls is
 	// allowed. 0 means DefaultCallsPerMinute; a negative value means no limit.
 	CallsPerMinute int
-	// Limit is called before each call, also for those of other sessions of the process. It waits
-	// while too many calls are running, and returns ErrBackpressure if that takes too long. release
-	// is called when the call has ended or waits for the user. A call within another call, such as
-	// those of a batch, does not call Limit. Nil means no limit.
+	// Limit is called before each call. One Limit may serve all sessions of a process. It waits while
+	// too many calls are running, and returns ErrBackpressure if that takes too long. release is called
+	// when the call has ended or waits for the user. A call within another call, such as those of a
+	// batch, does not call Limit. Nil means no limit.
 	Limit func(ctx context.Context) (release func(), err error)
 	// MaxResultBytes is the maximum size of one result, including images. 0 means
 	// DefaultMaxResultBytes.
 	MaxResultBytes int64
 	// MaxImage is the maximum width and height of an image in a result, in pixels: models reject larger
-	// ones, with the complete conversation. A screenshot that is wider is scaled down; a higher one is
+	// ones, with the complete conversation. A screenshot that is wider is scaled down; a taller one is
 	// cut at the bottom. An image has at most 5 MiB in base64, too. Saved files have neither limit. 0
 	// means DefaultMaxImage.
 	MaxImage int
@@ -104,8 +104,8 @@ type Options struct {
 	Prompter executor.PermissionPrompter
 	// Secrets are listed by secrets_list. Nil means none.
 	Secrets executor.Secrets
-	// Mask replaces the secrets that were typed in a text that leaves the server: in results, errors
-	// and notes, and in saved files. Nil means that nothing is masked.
+	// Mask returns a text that is about to leave the server, in results, errors, notes and saved files,
+	// with the secrets that were typed replaced. Nil means that nothing is masked.
 	Mask func(text string) string
 	// Withhold reports whether a text must not leave the server even masked, because the masks reveal
 	// too much of a secret. It is called once for each result and each saved file that has secrets.

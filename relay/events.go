@@ -25,7 +25,7 @@ func (c *client) handleEvent(ctx context.Context, m *executor.CDPMessage) bool {
 		return false
 	}
 	if c.handedOver(s) && !c.forwardDuringHandover(ctx, s, m) {
-		c.requests.beginsUnseen(m)
+		c.requests.recordUnseen(m)
 		return false
 	}
 	if c.requests.isUnseen(m) {

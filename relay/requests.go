@@ -14,7 +14,7 @@ import (
 type requests struct {
 	server *Server
 	bodies recent // by request id: the policy allows reading the response
-	raw    recent // the same for the request whose raw headers were reported last
+	raw    recent // by request id: the policy allows the request of the last ExtraInfo event
 	unseen recent // ids of the requests that began in a page that was handed over
 }
 
@@ -95,9 +95,9 @@ func isCookieHeader(name string) bool {
 		strings.EqualFold(name, "Set-Cookie2")
 }
 
-// beginsUnseen records a request that begins during a handover, whose later events are not for the
+// recordUnseen records a request that begins during a handover, whose later events are not for the
 // client, either: their URLs may contain what the user entered.
-func (r *requests) beginsUnseen(m *executor.CDPMessage) {
+func (r *requests) recordUnseen(m *executor.CDPMessage) {
 	switch m.Method {
 	case "Network.requestWillBeSent", "Network.webSocketCreated":
 		if id, err := textParam(m.Params, "requestId"); err == nil {

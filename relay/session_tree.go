@@ -9,7 +9,7 @@ import (
 const (
 	// maxSessions limits the CDP sessions of a client.
 	maxSessions = 2000
-	// maxDepth limits the sessions around a session.
+	// maxDepth is how many parents pageOf follows.
 	maxDepth = 16
 )
 
@@ -19,13 +19,15 @@ type sessionTree struct {
 	byID     map[string]*cdpSession
 	root     *cdpSession       // for commands without a session id; nil until the client's commands are read
 	watch    string            // id of the session that observes all targets, or ""
-	deferred map[string]string // by id of a hidden target: the session that attached it automatically
+	// notAttached has the targets that are hidden, or for which there were too many sessions: the session
+	// that attached each automatically, by the id of the target.
+	notAttached map[string]string
 }
 
 func newSessionTree() *sessionTree {
 	return &sessionTree{
 		byID:     map[string]*cdpSession{"": newCDPSession("", "", target{Type: "browser"})},
-		deferred: map[string]string{},
+		notAttached: map[string]string{},
 	}
 }
 
@@ -126,15 +128,15 @@ func (t *sessionTree) add(id, parent string, x target, visible bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !visible || len(t.byID) >= maxSessions {
-		t.deferred[x.ID] = parent
+		t.notAttached[x.ID] = parent
 		return false
 	}
 	t.byID[id] = newCDPSession(id, parent, x)
-	delete(t.deferred, x.ID)
+	delete(t.notAttached, x.ID)
 	return true
 }
 
-// remove removes a session and the sessions below it, except for the root session, and returns their
+// remove removes a session, unless it is the root session, and the sessions below it, and returns their
 // ids. It reports whether the session is the root session.
 func (t *sessionTree) remove(id string) (removed []string, root bool) {
 	t.mu.Lock()
@@ -173,8 +175,8 @@ func (t *sessionTree) targetChanged(x target, visible bool) (hidden []*cdpSessio
 		}
 	}
 	if visible {
-		parent, deferred = t.deferred[x.ID]
-		delete(t.deferred, x.ID)
+		parent, deferred = t.notAttached[x.ID]
+		delete(t.notAttached, x.ID)
 	}
 	return hidden, parent, deferred
 }
@@ -183,5 +185,5 @@ func (t *sessionTree) targetChanged(x target, visible bool) (hidden []*cdpSessio
 func (t *sessionTree) targetDestroyed(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.deferred, id)
+	delete(t.notAttached, id)
 }

@@ -19,12 +19,12 @@ var _ session.CookieJar = (*instance)(nil)
 
 // A browserContext is the browser context that an instance uses.
 type browserContext struct {
-	conn    *cdpconn.Conn
-	context string // its id; empty means the default one
+	conn      *cdpconn.Conn
+	contextID string // empty means the default one
 }
 
-// create creates a browser context, whose network goes through proxy unless it is nil.
-func (bc *browserContext) create(ctx context.Context, proxy *egress.Proxy) error {
+// createContext creates a browser context, whose network goes through proxy unless it is nil.
+func (bc *browserContext) createContext(ctx context.Context, proxy *egress.Proxy) error {
 	params := map[string]any{"disposeOnDetach": true}
 	if proxy != nil {
 		params["proxyServer"], params["proxyBypassList"] = "http://"+proxy.Addr(), "<-loopback>"
@@ -33,14 +33,14 @@ func (bc *browserContext) create(ctx context.Context, proxy *egress.Proxy) error
 	if err := bc.conn.BrowserSession().Call(ctx, "Target.createBrowserContext", params, &res); err != nil {
 		return err
 	}
-	bc.context = string(res.BrowserContextID)
+	bc.contextID = string(res.BrowserContextID)
 	return nil
 }
 
 // inContext adds the id of the browser context to params, which it returns.
 func (bc *browserContext) inContext(params map[string]any) map[string]any {
-	if bc.context != "" {
-		params["browserContextId"] = bc.context
+	if bc.contextID != "" {
+		params["browserContextId"] = bc.contextID
 	}
 	return params
 }
@@ -49,8 +49,8 @@ func (bc *browserContext) inContext(params map[string]any) map[string]any {
 func (bc *browserContext) dispose(ctx context.Context, work *sync.WaitGroup) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	work.Go(func() { closePages(ctx, bc.conn, bc.context) })
-	return bc.conn.BrowserSession().Call(ctx, "Target.disposeBrowserContext", map[string]any{"browserContextId": bc.context}, nil)
+	work.Go(func() { closePages(ctx, bc.conn, bc.contextID) })
+	return bc.conn.BrowserSession().Call(ctx, "Target.disposeBrowserContext", map[string]any{"browserContextId": bc.contextID}, nil)
 }
 
 // setPermission starts granting a permission in the browser context, or removing the grant.

@@ -97,7 +97,7 @@ func (d *documentFilter) requestFilter() *interception.Filter {
 	if d.in.proc != nil || d.in.opts.Network == nil {
 		return nil
 	}
-	return &interception.Filter{FromAttach: d.in.context != "", DocumentsOnly: d.in.filtered(), Check: func(address string, document bool) error {
+	return &interception.Filter{FromAttach: d.in.contextID != "", DocumentsOnly: d.in.filtered(), Check: func(address string, document bool) error {
 		u, err := url.Parse(address) // as the browser serializes it
 		switch {
 		case !isWeb(address):

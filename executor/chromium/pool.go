@@ -278,7 +278,7 @@ func (b *pooledBrowser) attached(s *cdpconn.Session, e target.EventAttachedToTar
 	in := b.instances[string(e.TargetInfo.BrowserContextID)]
 	b.mu.Unlock()
 	if in != nil {
-		in.attached(s, e)
+		in.onAttached(s, e)
 		return
 	}
 	b.conn.BrowserSession().Start(context.Background(), "Target.closeTarget", map[string]any{"targetId": e.TargetInfo.TargetID})
@@ -331,7 +331,7 @@ func (b *pooledBrowser) all() []*instance {
 // release removes an instance from the browser.
 func (b *pooledBrowser) release(in *instance) {
 	b.mu.Lock()
-	delete(b.instances, in.context)
+	delete(b.instances, in.contextID)
 	b.mu.Unlock()
 	b.leave()
 }
@@ -346,11 +346,11 @@ func (p *Pool) join(ctx context.Context, in *instance) error {
 	if in.proxy, err = startProxy(b.port, in.opts); err != nil {
 		return err
 	}
-	if err := in.create(ctx, in.proxy); err != nil {
+	if err := in.createContext(ctx, in.proxy); err != nil {
 		return err
 	}
 	b.mu.Lock()
-	b.instances[in.context] = in
+	b.instances[in.contextID] = in
 	b.mu.Unlock()
 	return in.downloads.watch(ctx)
 }
@@ -358,7 +358,7 @@ func (p *Pool) join(ctx context.Context, in *instance) error {
 // disposeContext disposes of the browser context of an instance, with its tabs.
 func (b *pooledBrowser) disposeContext(in *instance) {
 	defer in.endOnce.Do(func() { close(in.ended) })
-	if in.context == "" || in.evicted.Load() != nil {
+	if in.contextID == "" || in.evicted.Load() != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.DisposeContext)
@@ -372,7 +372,7 @@ func (b *pooledBrowser) disposeContext(in *instance) {
 		}
 	}
 	b.mu.Lock()
-	delete(b.instances, in.context)
+	delete(b.instances, in.contextID)
 	shared := len(b.instances) > 0
 	b.mu.Unlock()
 	down := b.ping(in.opts.timing)

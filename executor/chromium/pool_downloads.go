@@ -45,7 +45,7 @@ func (b *pooledBrowser) downloader(e browser.EventDownloadWillBegin) *instance {
 func (b *pooledBrowser) startWork(in *instance) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.instances[in.context] != in {
+	if b.instances[in.contextID] != in {
 		return false
 	}
 	in.work.Add(1)

@@ -91,13 +91,13 @@ func (b *pooledBrowser) evict(in *instance) {
 	}
 	in.browser.log.Warn("a browser context keeps the browser from responding; closing it")
 	b.mu.Lock()
-	delete(b.instances, in.context)
+	delete(b.instances, in.contextID)
 	b.mu.Unlock()
 	b.work.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.BrowserExit)
 		defer cancel()
-		b.work.Go(func() { closePages(ctx, in.conn, in.context) })
-		_ = in.conn.BrowserSession().Call(ctx, "Target.disposeBrowserContext", map[string]any{"browserContextId": in.context}, nil)
+		b.work.Go(func() { closePages(ctx, in.conn, in.contextID) })
+		_ = in.conn.BrowserSession().Call(ctx, "Target.disposeBrowserContext", map[string]any{"browserContextId": in.contextID}, nil)
 	})
 	in.dropTabs(reason)
 	in.endOnce.Do(func() { close(in.ended) })

@@ -101,7 +101,7 @@ func (i *isolationTest) permissions(t *testing.T) {
 	}
 	in := running(i.one)
 	err := in.conn.BrowserSession().Call(await.Context(t), "Browser.grantPermissions", map[string]any{
-		"permissions": names, "origin": strings.TrimSuffix(i.url, "/"), "browserContextId": in.context,
+		"permissions": names, "origin": strings.TrimSuffix(i.url, "/"), "browserContextId": in.contextID,
 	}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -248,7 +248,7 @@ func TestPoolRetiresBrowser(t *testing.T) {
 	mustNavigate(t, b, site.on("localhost", "/"))
 	in := running(one)
 	// Chromium rejects the second disposal of a context.
-	if err := in.conn.BrowserSession().Call(await.Context(t), "Target.disposeBrowserContext", map[string]any{"browserContextId": in.context}, nil); err != nil {
+	if err := in.conn.BrowserSession().Call(await.Context(t), "Target.disposeBrowserContext", map[string]any{"browserContextId": in.contextID}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := one.Close(); err != nil {

@@ -35,8 +35,8 @@ type instance struct {
 	proxy        *egress.Proxy   // nil without a NetworkPolicy
 	resumer      *child.Process  // nil for a launched browser
 	version      cdpconn.Version
-	remoteEgress *RemoteEgress // its port serves proxy; otherwise nil
-	replica      string        // the address that may be shown of the browserless server; otherwise empty
+	remoteEgress *RemoteEgress // nil unless the browser reaches proxy through its port
+	replica      string        // with browserless, the address of its server that may be shown
 	ended        chan struct{} // closed when close or evict has disposed of a context in a pool's browser
 	endOnce      sync.Once
 	evicted      atomic.Pointer[executor.Error] // why evict closed the context or CloseIdle the browser, or nil
@@ -209,7 +209,7 @@ func (in *instance) followAttached(ctx context.Context) error {
 		if in.reachesProxy() {
 			proxy = in.proxy
 		}
-		if err := in.create(ctx, proxy); err != nil {
+		if err := in.createContext(ctx, proxy); err != nil {
 			return err
 		}
 		if err := in.downloads.watch(ctx); err != nil {
@@ -220,7 +220,7 @@ func (in *instance) followAttached(ctx context.Context) error {
 	if err == nil {
 		err = attach.Wait(ctx, nil)
 	}
-	if err == nil && in.context == "" {
+	if err == nil && in.contextID == "" {
 		// A tab of the user comes into scope when it shows a regular page.
 		err = s.Call(ctx, "Target.setDiscoverTargets", map[string]any{"discover": true, "filter": pageTargets}, nil)
 	}
@@ -249,7 +249,7 @@ func (in *instance) waitForExistingTabs(ctx context.Context) {
 
 // filtered reports whether the browser's network goes through our proxy.
 func (in *instance) filtered() bool {
-	return in.proxy != nil && (in.proc != nil || (in.context != "" && in.reachesProxy()))
+	return in.proxy != nil && (in.proc != nil || (in.contextID != "" && in.reachesProxy()))
 }
 
 // reachesProxy reports whether a browser that we did not launch ourselves can connect to our proxy.
@@ -296,7 +296,7 @@ func (in *instance) close() error {
 			if err == nil {
 				p.Wait(ctx, nil)
 			}
-		case in.context != "":
+		case in.contextID != "":
 			in.browserContext.dispose(ctx, &in.work)
 		default:
 			for _, t := range in.Tabs() {

@@ -13,7 +13,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 )
 
-// A tabSet has the tabs of an instance, and the targets that become tabs. It is safe for concurrent use.
+// A tabSet has the tabs of an instance, and the targets that become tabs. A tab is listed when sessions
+// can see it. A tabSet is safe for concurrent use.
 type tabSet struct {
 	mu        sync.Mutex // guards the fields below
 	changed   notify.Broadcast
@@ -22,7 +23,7 @@ type tabSet struct {
 	attaching map[target.ID]bool
 	released  map[target.ID]bool         // tabs of the user that a session has released; they are not attached again
 	openers   map[target.ID]*session.Tab // the opener of each tab that a page opened
-	opening   int                        // calls of NewTab in progress; until they return, new tabs are not listed
+	opening   int                        // calls of NewTab in progress; until they return, new tabs without an opener are not listed
 	lastRaw   int
 }
 
@@ -40,8 +41,8 @@ func (ts *tabSet) list() []*session.Tab {
 	return slices.Clone(ts.tabs)
 }
 
-// attached returns the tab of a target, or nil if the target is not attached.
-func (ts *tabSet) attached(id target.ID) *session.Tab {
+// tabOf returns the tab of a target, or nil if the target is not attached.
+func (ts *tabSet) tabOf(id target.ID) *session.Tab {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	return ts.targets[id]
@@ -61,9 +62,9 @@ func (ts *tabSet) has(id target.ID) bool {
 	return ts.targets[id] != nil || ts.attaching[id]
 }
 
-// attach records that a target is being attached. It returns false, and records nothing, if the target
+// beginAttach records that a target is being attached. It returns false, and records nothing, if the target
 // is attached, is being attached, or was released.
-func (ts *tabSet) attach(id target.ID) bool {
+func (ts *tabSet) beginAttach(id target.ID) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if ts.attaching[id] || ts.targets[id] != nil || ts.released[id] {
@@ -80,8 +81,8 @@ func (ts *tabSet) release(id target.ID) {
 	ts.released[id] = true
 }
 
-// add returns a new tab for a target that is being attached. opener is nil if no page opened it.
-func (ts *tabSet) add(id target.ID, opener *session.Tab) *session.Tab {
+// newTab returns a new tab for a target that is being attached. opener is nil if no page opened it.
+func (ts *tabSet) newTab(id target.ID, opener *session.Tab) *session.Tab {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	ts.attaching[id] = true
@@ -94,8 +95,8 @@ func (ts *tabSet) add(id target.ID, opener *session.Tab) *session.Tab {
 	return t
 }
 
-// setPage sets the page of a tab of add, whose target is attached. It reports whether the tab is listed.
-func (ts *tabSet) setPage(id target.ID, t *session.Tab, p *page.Tab) (listed bool) {
+// attachDone sets the page of a tab of newTab and adds the tab. It reports whether the tab is listed.
+func (ts *tabSet) attachDone(id target.ID, t *session.Tab, p *page.Tab) (listed bool) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	t.Page = p
@@ -109,16 +110,16 @@ func (ts *tabSet) setPage(id target.ID, t *session.Tab, p *page.Tab) (listed boo
 	return listed
 }
 
-// notAttached records that attaching to a target has failed.
-func (ts *tabSet) notAttached(id target.ID) {
+// attachFailed records that attaching to a target has failed.
+func (ts *tabSet) attachFailed(id target.ID) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	delete(ts.attaching, id)
 	ts.changed.Notify()
 }
 
-// forgetOpener forgets the opener of a target, and returns its tab, which is nil if it has none.
-func (ts *tabSet) forgetOpener(id target.ID) *session.Tab {
+// targetGone records that a target was detached, and returns its tab, which is nil if it is not a tab.
+func (ts *tabSet) targetGone(id target.ID) *session.Tab {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	delete(ts.openers, id)
@@ -136,7 +137,7 @@ func (ts *tabSet) remove(t *session.Tab) (listed bool) {
 	return listed
 }
 
-// beginOpening prevents new tabs from being listed, until endOpening.
+// beginOpening prevents new tabs without an opener from being listed, until endOpening.
 func (ts *tabSet) beginOpening() {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

@@ -6,21 +6,21 @@ import "testing"
 // its title changes: the start of the browser would wait for it forever.
 func TestAttachOnce(t *testing.T) {
 	ts := newTabSet()
-	if !ts.attach("a") || ts.attach("a") || !ts.isAttaching() {
+	if !ts.beginAttach("a") || ts.beginAttach("a") || !ts.isAttaching() {
 		t.Error("a new target is not attached once")
 	}
-	tab := ts.add("a", nil)
-	ts.setPage("a", tab, nil)
-	if ts.attach("a") || ts.isAttaching() {
+	tab := ts.newTab("a", nil)
+	ts.attachDone("a", tab, nil)
+	if ts.beginAttach("a") || ts.isAttaching() {
 		t.Error("an attached target is attached again")
 	}
 	ts.remove(tab)
-	if !ts.attach("a") {
+	if !ts.beginAttach("a") {
 		t.Error("a detached target, which its user may have left and returned to, is not attached")
 	}
-	ts.notAttached("a")
+	ts.attachFailed("a")
 	ts.release("a")
-	if ts.attach("a") || ts.isAttaching() {
+	if ts.beginAttach("a") || ts.isAttaching() {
 		t.Error("a released target is attached again")
 	}
 }

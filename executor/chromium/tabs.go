@@ -64,7 +64,7 @@ func (in *instance) awaitTab(ctx context.Context, id target.ID) (*session.Tab, e
 	defer cancel()
 	var t *session.Tab
 	err := in.await(ctx, func() bool {
-		t = in.tabs.attached(id)
+		t = in.tabs.tabOf(id)
 		return t != nil
 	})
 	return t, err
@@ -123,7 +123,7 @@ func (in *instance) remove(t *session.Tab) {
 }
 
 func (in *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Options {
-	own := in.proc != nil || in.context != ""
+	own := in.proc != nil || in.contextID != ""
 	setPermission := in.setPermission
 	if !own {
 		setPermission = nil

@@ -35,7 +35,7 @@ func (in *instance) handle(ev cdpconn.Event) {
 	case "Target.attachedToTarget":
 		onEvent(ev, target.AttachedToTarget, func(e target.EventAttachedToTarget) {
 			if ev.Child != nil {
-				in.attached(ev.Child, e)
+				in.onAttached(ev.Child, e)
 			}
 		})
 	case "Target.detachedFromTarget":
@@ -66,7 +66,7 @@ func (in *instance) discovered(info *target.Info) {
 	if in.proc != nil || info == nil || info.Type != "page" || !in.inScope(info) {
 		return
 	}
-	if !in.tabs.attach(info.TargetID) {
+	if !in.tabs.beginAttach(info.TargetID) {
 		return
 	}
 	in.work.Go(func() {
@@ -75,7 +75,7 @@ func (in *instance) discovered(info *target.Info) {
 		err := in.conn.BrowserSession().Call(ctx, "Target.attachToTarget", map[string]any{"targetId": info.TargetID, "flatten": true}, nil)
 		if err != nil {
 			in.browser.log.Debug("attaching to tab failed", "error", err)
-			in.tabs.notAttached(info.TargetID)
+			in.tabs.attachFailed(info.TargetID)
 		}
 	})
 }
@@ -87,7 +87,7 @@ func (in *instance) inScope(info *target.Info) bool {
 	case in.proc != nil:
 		return true
 	case !in.opts.AttachDefaultContext:
-		return string(info.BrowserContextID) == in.context
+		return string(info.BrowserContextID) == in.contextID
 	case in.defaultContext != "" && string(info.BrowserContextID) != in.defaultContext:
 		return false // of another client, or of another profile of the user
 	}
@@ -113,8 +113,8 @@ func (in *instance) releaseTarget(s *cdpconn.Session) {
 	})
 }
 
-// attached adds a tab for a page that was attached.
-func (in *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget) {
+// onAttached adds a tab for a page that was attached.
+func (in *instance) onAttached(s *cdpconn.Session, e target.EventAttachedToTarget) {
 	info := e.TargetInfo
 	switch {
 	case info.Type == "browser":
@@ -123,13 +123,13 @@ func (in *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget)
 		in.clients.pageAttached(s, info)
 		return
 	}
-	opener := in.tabs.attached(info.OpenerID)
-	twice := in.tabs.attached(info.TargetID) != nil
+	opener := in.tabs.tabOf(info.OpenerID)
+	twice := in.tabs.tabOf(info.TargetID) != nil
 	if info.Type != "page" || info.Subtype != "" || twice || opener == nil && !in.inScope(info) {
 		in.releaseTarget(s)
 		return
 	}
-	if in.proc == nil && in.context == "" && opener == nil {
+	if in.proc == nil && in.contextID == "" && opener == nil {
 		s.Start(context.Background(), "Runtime.runIfWaitingForDebugger", nil) // a tab of the user
 		e.WaitingForDebugger = false
 	}
@@ -142,14 +142,14 @@ func (in *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget)
 				<-p.Delayed()
 			}
 			_ = in.conn.BrowserSession().Call(ctx, "Target.closeTarget", map[string]any{"targetId": info.TargetID}, nil)
-			in.tabs.notAttached(info.TargetID)
+			in.tabs.attachFailed(info.TargetID)
 		})
 		return
 	}
 	if opener != nil {
 		opener.Page.Popups.Opened()
 	}
-	t := in.tabs.add(info.TargetID, opener)
+	t := in.tabs.newTab(info.TargetID, opener)
 	in.work.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.AttachTab)
 		defer cancel()
@@ -171,10 +171,10 @@ func (in *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget)
 		}
 		if err != nil {
 			in.browser.log.Debug("tab closed while attaching", "error", err)
-			in.tabs.notAttached(info.TargetID)
+			in.tabs.attachFailed(info.TargetID)
 			return
 		}
-		listed := in.tabs.setPage(info.TargetID, t, p)
+		listed := in.tabs.attachDone(info.TargetID, t, p)
 		close(ready)
 		if listed {
 			in.notifyTabOpened(t)
@@ -184,7 +184,7 @@ func (in *instance) attached(s *cdpconn.Session, e target.EventAttachedToTarget)
 
 // overTabLimit reports whether a page opened more tabs than its session may have.
 func (in *instance) overTabLimit(info *target.Info) bool {
-	opener := in.tabs.attached(info.OpenerID)
+	opener := in.tabs.tabOf(info.OpenerID)
 	if opener == nil || opener.Owner() == nil {
 		return false
 	}
@@ -200,7 +200,7 @@ func (in *instance) detached(s *cdpconn.Session) {
 	if s == nil || s.Target() == nil {
 		return
 	}
-	t := in.tabs.forgetOpener(s.Target().TargetID)
+	t := in.tabs.targetGone(s.Target().TargetID)
 	if t != nil && t.Page.Session() == s { // not one that releaseTarget released
 		in.remove(t)
 		in.work.Go(t.Page.Wait)

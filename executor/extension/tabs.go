@@ -17,8 +17,8 @@ import (
 func (b *Backend) ID() string { return "none" }
 
 // HasInstance implements session.BrowserInstance.
-func (b *Backend) HasInstance(run string) bool {
-	return slices.ContainsFunc(b.connectedInstallations(), func(in *installation) bool { return in.id == run })
+func (b *Backend) HasInstance(id string) bool {
+	return slices.ContainsFunc(b.connectedInstallations(), func(in *installation) bool { return in.id == id })
 }
 
 // Tabs implements session.BrowserInstance. It returns the tabs of all connected browsers.

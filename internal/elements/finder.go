@@ -1,3 +1,5 @@
+// Package elements finds the elements of a tab by selector or ref, describes them, and decides whether a
+// ref still refers to what a client was shown.
 package elements
 
 import (

@@ -1,5 +1,6 @@
 // Package emulate changes what the pages of a tab see of their device: the size of the viewport,
-// media features, locale, network, CPU, position, permissions and additional headers of requests.
+// media features, locale, network, CPU, position, permissions and additional headers of requests. It
+// also emulates the focus, and denies passkeys.
 package emulate
 
 import (

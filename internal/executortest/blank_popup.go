@@ -67,7 +67,7 @@ func BlankPopup(t *testing.T, exec, all executor.Executor) {
 			if text, err := pagetest.Of(exec, other.ID).Text(ctx, nil); !errors.Is(err, executor.ErrPolicyDenied) {
 				t.Errorf("the window was read: %+v, %v", text, err)
 			}
-			if a, err := pagetest.Of(exec, other.ID).Click(ctx, suite.CSS("button"), nil); !errors.Is(err, executor.ErrPolicyDenied) {
+			if a, err := pagetest.Of(exec, other.ID).Click(ctx, suite.Selector("button"), nil); !errors.Is(err, executor.ErrPolicyDenied) {
 				t.Errorf("an action in the window succeeded: %+v, %v", a, err)
 			}
 		}
@@ -105,7 +105,7 @@ func Refused(t *testing.T, exec executor.Executor, tab executor.TabID, allowed, 
 	host, _, _ = strings.Cut(host, ":")
 	led := func() {
 		t.Helper()
-		a, err := pagetest.Of(exec, tab).Click(ctx, suite.CSS("#out"), nil)
+		a, err := pagetest.Of(exec, tab).Click(ctx, suite.Selector("#out"), nil)
 		switch {
 		case err != nil:
 			t.Fatalf("click on a link to a denied site: %v", err)

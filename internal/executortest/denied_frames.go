@@ -51,7 +51,7 @@ func deniedFrames(s *suite.Runner, t *testing.T) {
 			}
 		}
 		for _, sel := range []string{"text=SECRET heading", "#sub h1", `role=button[name="SECRET button"]`} {
-			_, err := c.Page().Text(c.Ctx, &executor.TextOptions{Target: suite.CSS(sel)})
+			_, err := c.Page().Text(c.Ctx, &executor.TextOptions{Target: suite.Selector(sel)})
 			c.WantCode(err, executor.ErrSelectorNotFound)
 		}
 		c.Met(executor.WaitCondition{Text: "Words of the page"})
@@ -63,8 +63,8 @@ func deniedFrames(s *suite.Runner, t *testing.T) {
 	around(t, "denied frames are masked", func(c *suite.Case) {
 		for name, opts := range map[string]*executor.ScreenshotOptions{
 			"viewport": nil, "jpeg": {Format: executor.FormatJPEG, Quality: 90}, "full page": {FullPage: true},
-			"labels": {Labels: true}, "around one": {Target: suite.CSS("#around")}, "in a scroller": {Target: suite.CSS("#clip")},
-			"a frame": {Target: suite.CSS("#turned")}, "far down": {Target: suite.CSS("#below")},
+			"labels": {Labels: true}, "around one": {Target: suite.Selector("#around")}, "in a scroller": {Target: suite.Selector("#clip")},
+			"a frame": {Target: suite.Selector("#turned")}, "far down": {Target: suite.Selector("#below")},
 			"scaled": {MaxWidth: 640}, "full page scaled": {FullPage: true, MaxWidth: 1000, Format: executor.FormatJPEG},
 		} {
 			shot, _ := c.Shot(opts)
@@ -122,7 +122,7 @@ func hostileFrame(s *suite.Runner, t *testing.T) {
 	}
 	s.Gated(t, "dialog", "frame-embedder.html", func(c *suite.Case, k *suite.Keeper) {
 		k.DenyOrigin(c.OtherOrigin())
-		a := c.Click(suite.CSS("#alert"), nil)
+		a := c.Click(suite.Selector("#alert"), nil)
 		quiet(c, "the click", a.Changes)
 		var err error
 		for err == nil { // the frame has its own process and opens the dialog with a delay
@@ -141,15 +141,15 @@ func hostileFrame(s *suite.Runner, t *testing.T) {
 	})
 	s.Gated(t, "error", "frame-embedder.html", func(c *suite.Case, k *suite.Keeper) {
 		k.DenyOrigin(c.OtherOrigin())
-		quiet(c, "the click", c.Click(suite.CSS("#throw"), nil).Changes)
+		quiet(c, "the click", c.Click(suite.Selector("#throw"), nil).Changes)
 		c.Await("thrown", "frame")
-		quiet(c, "the next one", c.Click(suite.CSS("h1"), nil).Changes)
+		quiet(c, "the next one", c.Click(suite.Selector("h1"), nil).Changes)
 	})
 	s.Gated(t, "download", "frame-embedder.html", func(c *suite.Case, k *suite.Keeper) {
 		k.DenyOrigin(c.OtherOrigin())
-		quiet(c, "the click", c.Click(suite.CSS("#download"), nil).Changes)
+		quiet(c, "the click", c.Click(suite.Selector("#download"), nil).Changes)
 		c.Await("downloaded", "frame")
-		quiet(c, "the next one", c.Click(suite.CSS("h1"), nil).Changes)
+		quiet(c, "the next one", c.Click(suite.Selector("h1"), nil).Changes)
 	})
 }
 

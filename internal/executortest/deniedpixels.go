@@ -68,7 +68,7 @@ func deniedPixels(s *suite.Runner, t *testing.T) {
 				c.Must(c.Page().CDP(c.Ctx, "Emulation.setPageScaleFactor", map[string]any{"pageScaleFactor": 1.5}))
 			}
 			kinds := []*executor.ScreenshotOptions{
-				nil, {Target: suite.CSS("#around")}, {FullPage: true}, nil, {Format: executor.FormatJPEG, Quality: 90}, nil,
+				nil, {Target: suite.Selector("#around")}, {FullPage: true}, nil, {Format: executor.FormatJPEG, Quality: 90}, nil,
 			}
 			taken, shots := 0, attackedShots()
 			if m.thirds == 0 {
@@ -105,21 +105,21 @@ func deniedKinds(s *suite.Runner, t *testing.T) {
 		k.Deny(func(a executor.Access) bool { return a.Origin == executor.OriginOpaque })
 		for _, id := range []string{"page", "dressed", "drawing"} {
 			for c.Ctx.Err() == nil { // until it is drawn
-				if _, img := c.Shot(&executor.ScreenshotOptions{Target: suite.CSS("#" + id)}); deniedFramePixels(img) > 5000 {
+				if _, img := c.Shot(&executor.ScreenshotOptions{Target: suite.Selector("#" + id)}); deniedFramePixels(img) > 5000 {
 					break
 				}
 			}
 		}
 		k.Deny(func(a executor.Access) bool { return a.Origin != c.Origin() && a.Origin != executor.OriginInternal })
 		for what, opts := range map[string]*executor.ScreenshotOptions{
-			"viewport": nil, "full page": {FullPage: true}, "near": {Target: suite.CSS("#near")}, "dressed": {Target: suite.CSS("#dressed")},
+			"viewport": nil, "full page": {FullPage: true}, "near": {Target: suite.Selector("#near")}, "dressed": {Target: suite.Selector("#dressed")},
 		} {
 			if _, img := c.Shot(opts); deniedFramePixels(img) > 0 {
 				c.Errorf("%s shows %d pixels of a denied frame", what, deniedFramePixels(img))
 			}
 		}
 		k.Deny(func(a executor.Access) bool { return a.Origin == executor.OriginOpaque })
-		if _, img := c.Shot(&executor.ScreenshotOptions{Target: suite.CSS("#dressed")}); deniedFramePixels(img) < 5000 {
+		if _, img := c.Shot(&executor.ScreenshotOptions{Target: suite.Selector("#dressed")}); deniedFramePixels(img) < 5000 {
 			c.Errorf("allowed again, %d pixels of the frame are visible", deniedFramePixels(img))
 		}
 	})

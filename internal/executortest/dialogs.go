@@ -11,30 +11,30 @@ import (
 func dialogs(s *suite.Runner, t *testing.T) {
 	accept, dismiss := executor.DialogAnswer{Accept: true}, executor.DialogAnswer{}
 	s.Page(t, "alert", "dialogs.html", func(c *suite.Case) {
-		a := c.Click(suite.CSS("#alert"), nil) // it returns although the page's handler has not
+		a := c.Click(suite.Selector("#alert"), nil) // it returns although the page's handler has not
 		c.WantDialog(a.Changes, executor.DialogAlert, "Saved!")
 		c.Answer(executor.DialogAlert, "Saved!", accept)
 		c.Await("after", "alert")
 	})
 	s.Page(t, "title after the answer", "dialogs.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#alert"), nil)
+		c.Click(suite.Selector("#alert"), nil)
 		if res := c.Answer(executor.DialogAlert, "Saved!", accept); res.Title != "" || res.URL != "" {
 			c.Errorf("the title did not change, but the answer reports %+v", *res)
 		}
-		c.Click(suite.CSS("#several"), nil)
+		c.Click(suite.Selector("#several"), nil)
 		c.Answer(executor.DialogAlert, "first", accept)
 		if res := c.Answer(executor.DialogAlert, "second", accept); res.Title != "" {
 			c.Errorf("the title did not change, but the answer reports %+v", *res)
 		}
 		c.Answer(executor.DialogConfirm, "third", accept)
-		c.Click(suite.CSS("#retitle"), nil)
+		c.Click(suite.Selector("#retitle"), nil)
 		if res := c.Answer(executor.DialogAlert, "retitle", accept); res.Title != "Retitled" {
 			c.Errorf("the title changed, but the answer reports %+v", *res)
 		}
 	})
 	s.Page(t, "title after the answer, which another call reads first", "dialogs.html", func(c *suite.Case) {
 		c.Eval(fmt.Sprintf("document.querySelector('#retitle').onclick = () => { alert('retitle'); document.title = 'Retitled'; fetch('/held/%s/slow'); }; 0", c.ID), nil)
-		c.Click(suite.CSS("#retitle"), nil)
+		c.Click(suite.Selector("#retitle"), nil)
 		answered := make(chan *executor.DialogResult, 1)
 		go func() {
 			res, err := c.Page().HandleDialog(c.Ctx, accept)
@@ -52,7 +52,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "blocks other calls", "dialogs.html", func(c *suite.Case) {
 		ref := c.Ref("button", "Confirm")
-		c.Click(suite.CSS("#alert"), nil)
+		c.Click(suite.Selector("#alert"), nil)
 		for name, call := range map[string]func() error{
 			"snapshot":   func() error { return suite.ErrOf(c.Page().Snapshot(c.Ctx, nil)) },
 			"text":       func() error { return suite.ErrOf(c.Page().Text(c.Ctx, nil)) },
@@ -79,7 +79,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 	})
 	for want, with := range suite.Sorted(map[string]executor.DialogAnswer{"true": accept, "false": dismiss}) {
 		s.Page(t, "confirm "+want, "dialogs.html", func(c *suite.Case) {
-			c.WantDialog(c.Click(suite.CSS("#confirm"), nil).Changes, executor.DialogConfirm, "Delete it?")
+			c.WantDialog(c.Click(suite.Selector("#confirm"), nil).Changes, executor.DialogConfirm, "Delete it?")
 			c.Answer(executor.DialogConfirm, "Delete it?", with)
 			if r := c.Await("after", "confirm"); r.Value != want {
 				c.Errorf("confirm returned %s, want %s", r.Value, want)
@@ -88,7 +88,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 	}
 	for want, with := range suite.Sorted(map[string]executor.DialogAnswer{"Bo 你好": {Accept: true, PromptText: "Bo 你好"}, "null": dismiss}) {
 		s.Page(t, "prompt "+want, "dialogs.html", func(c *suite.Case) {
-			a := c.Click(suite.CSS("#prompt"), nil)
+			a := c.Click(suite.Selector("#prompt"), nil)
 			c.WantDialog(a.Changes, executor.DialogPrompt, "Your name?")
 			if a.Dialog.DefaultPrompt != "Ann" {
 				c.Errorf("default = %q, want Ann", a.Dialog.DefaultPrompt)
@@ -100,7 +100,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 		})
 	}
 	s.Page(t, "several consecutive dialogs", "dialogs.html", func(c *suite.Case) {
-		c.WantDialog(c.Click(suite.CSS("#several"), nil).Changes, executor.DialogAlert, "first")
+		c.WantDialog(c.Click(suite.Selector("#several"), nil).Changes, executor.DialogAlert, "first")
 		c.WantDialog(c.Answer(executor.DialogAlert, "first", accept).Changes, executor.DialogAlert, "second")
 		c.WantDialog(c.Answer(executor.DialogAlert, "second", accept).Changes, executor.DialogConfirm, "third")
 		c.Answer(executor.DialogConfirm, "third", accept)
@@ -109,7 +109,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "opened by a timer", "dialogs.html", func(c *suite.Case) {
-		if a := c.Click(suite.CSS("#late"), nil); a.Dialog == nil {
+		if a := c.Click(suite.Selector("#late"), nil); a.Dialog == nil {
 			// The dialog may open after the click has settled; then the next call reports it.
 			for {
 				_, err := c.Page().Text(c.Ctx, nil)
@@ -131,7 +131,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "opened by selecting an option", "dialogs.html", func(c *suite.Case) {
-		sel, err := c.Page().SelectOption(c.Ctx, suite.CSS("#choice"), []string{"two"}, nil)
+		sel, err := c.Page().SelectOption(c.Ctx, suite.Selector("#choice"), []string{"two"}, nil)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 	for _, leave := range []bool{true, false} {
 		name := map[bool]string{true: "beforeunload accepted", false: "beforeunload dismissed"}[leave]
 		s.Page(t, name, "dialogs.html", func(c *suite.Case) {
-			c.Click(suite.CSS("#guard"), nil)
+			c.Click(suite.Selector("#guard"), nil)
 			c.Await("click", "guard")
 			_, err := c.Page().Navigate(c.Ctx, c.URL("second.html"), nil)
 			c.WantCode(err, executor.ErrDialogOpen)
@@ -163,7 +163,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 		})
 	}
 	s.Page(t, "closing a tab with an open dialog", "dialogs.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#confirm"), nil)
+		c.Click(suite.Selector("#confirm"), nil)
 		c.Must(c.Page().Close(c.Ctx))
 		if _, ok := c.Find(c.Tab); ok {
 			c.Error("the tab is still listed")

@@ -20,7 +20,7 @@ func download(s *suite.Runner, t *testing.T) {
 		c.Eval(`const b = document.createElement("button"); b.id = "maker"; b.textContent = "Make"; document.body.append(b);
 			b.onclick = () => { const f = document.createElement("iframe"); f.hidden = true; f.src = "/file/made.txt"; document.body.append(f) }; 0`, nil)
 		for range 3 { // the download may start before the frame is known
-			c.Fetch(executor.DownloadOptions{Target: suite.CSS("#maker")})
+			c.Fetch(executor.DownloadOptions{Target: suite.Selector("#maker")})
 		}
 	})
 	s.Page(t, "url", "download.html", func(c *suite.Case) {
@@ -41,7 +41,7 @@ func download(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "click", "download.html", func(c *suite.Case) {
-		c.Fetch(executor.DownloadOptions{Target: suite.CSS("#report")})
+		c.Fetch(executor.DownloadOptions{Target: suite.Selector("#report")})
 	})
 	s.Watched(t, "click that starts two downloads", "download.html", func(c *suite.Case, next func(executor.EventKind) executor.Event) {
 		for _, name := range []string{"first", "second"} {
@@ -52,7 +52,7 @@ func download(s *suite.Runner, t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			d, err = c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.CSS("#two")})
+			d, err = c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#two")})
 		}()
 		for range 2 { // others are reported if they start before the first ends
 			next(executor.EventDownload)
@@ -73,7 +73,7 @@ func download(s *suite.Runner, t *testing.T) {
 		if data, err := os.ReadFile(second.Path); err != nil || string(data) != suite.FileContent {
 			c.Errorf("the second file contains %q: %v", data, err)
 		}
-		if a := c.Click(suite.CSS("#nothing"), nil); len(a.Downloads)+len(a.EarlierDownloads) != 0 {
+		if a := c.Click(suite.Selector("#nothing"), nil); len(a.Downloads)+len(a.EarlierDownloads) != 0 {
 			c.Errorf("reported again: %+v", a.Changes)
 		}
 	})
@@ -84,7 +84,7 @@ func download(s *suite.Runner, t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			d, err = c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.CSS("#report")})
+			d, err = c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#report")})
 		}()
 		await.Until(c, "the tab to be listed", func() bool { return len(c.Tabs()) == 2 })
 		c.Release("tab")
@@ -96,7 +96,7 @@ func download(s *suite.Runner, t *testing.T) {
 		c.WantSaved(d)
 	})
 	s.Page(t, "click that starts a download", "download.html", func(c *suite.Case) {
-		if a := c.Click(suite.CSS("#report"), nil); len(a.Downloads) != 1 || a.Downloads[0].State == "" {
+		if a := c.Click(suite.Selector("#report"), nil); len(a.Downloads) != 1 || a.Downloads[0].State == "" {
 			c.Errorf("downloads: %+v, want one with its state", a.Downloads)
 		}
 	})
@@ -139,7 +139,7 @@ func download(s *suite.Runner, t *testing.T) {
 		c.WantCode(err, executor.ErrDownloadFailed, "large")
 	})
 	s.Page(t, "click that starts no download", "download.html", func(c *suite.Case) {
-		_, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.CSS("#nothing"), Timeout: time.Second})
+		_, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#nothing"), Timeout: time.Second})
 		if code := executor.CodeOf(err); code != executor.ErrTimeout && code != executor.ErrDownloadFailed {
 			c.Errorf("error %v", err)
 		}
@@ -152,11 +152,11 @@ func download(s *suite.Runner, t *testing.T) {
 		c.WantValue("document.title", "Download")
 	})
 	s.Page(t, "bad arguments", "download.html", func(c *suite.Case) {
-		for _, opts := range []executor.DownloadOptions{{}, {URL: c.Path("/file/x"), Target: suite.CSS("#report")}, {URL: "x.csv"}, {URL: "javascript:1"}, {URL: "file:///etc/passwd"}} {
+		for _, opts := range []executor.DownloadOptions{{}, {URL: c.Path("/file/x"), Target: suite.Selector("#report")}, {URL: "x.csv"}, {URL: "javascript:1"}, {URL: "file:///etc/passwd"}} {
 			_, err := c.Page().Download(c.Ctx, opts)
 			c.WantCode(err, executor.ErrBadArgs)
 		}
-		_, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.CSS("#nosuch")})
+		_, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#nosuch")})
 		c.WantCode(err, executor.ErrSelectorNotFound)
 	})
 }

@@ -40,7 +40,7 @@ func emulate(c *suite.Case, opts executor.EmulateOptions) *executor.Emulation {
 // red.
 func wantUsable(c *suite.Case, width, height int) {
 	c.Helper()
-	c.Click(suite.CSS("#button"), nil)
+	c.Click(suite.Selector("#button"), nil)
 	if r := c.Await("click", "button"); !r.Trusted {
 		c.Errorf("the click is %+v", r)
 	}
@@ -222,7 +222,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 		if c.Eval("innerWidth", &width); width <= 412 {
 			c.Errorf("the page is %d pixels wide: not zoomed out", width)
 		}
-		c.Click(suite.CSS("#plain"), nil)
+		c.Click(suite.Selector("#plain"), nil)
 		c.Await("click", "plain")
 		c.Click(suite.ByRef(c.Ref("button", "Save order")), nil)
 		c.Await("click", "save")
@@ -231,7 +231,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 	s.Page(t, "click is a tap on a device with a touch screen", "touch.html", func(c *suite.Case) {
 		pressed := func(id string) string {
 			c.Eval("events = []", nil)
-			c.Click(suite.CSS(id), nil)
+			c.Click(suite.Selector(id), nil)
 			return c.EvalString("events.join(', ')")
 		}
 		const mouse = "plain pointerdown mouse, plain mousedown, plain pointerup mouse, plain mouseup, plain click mouse"
@@ -242,13 +242,13 @@ func emulation(s *suite.Runner, t *testing.T) {
 		if got, want := pressed("#plain"), "plain pointerdown touch, plain touchstart, plain pointerup touch, plain touchend, plain mousedown, plain mouseup, plain click touch"; got != want {
 			c.Errorf("on a phone: %s", got)
 		}
-		c.Click(suite.CSS("#own"), nil) // without a click
+		c.Click(suite.Selector("#own"), nil) // without a click
 		c.Await("touch", "own")
-		a := c.Click(suite.CSS("#leaves"), nil)
+		a := c.Click(suite.Selector("#leaves"), nil)
 		c.WantIn(a.Note, "removed")
 		c.WantUntouched("below")
 		c.Eval("const cover = document.createElement('div'); cover.style = 'position: fixed; inset: 0'; document.body.append(cover); 0", nil)
-		_, err := c.Page().Click(c.Ctx, suite.CSS("#plain"), nil)
+		_, err := c.Page().Click(c.Ctx, suite.Selector("#plain"), nil)
 		c.WantCode(err, executor.ErrNotActionable, "cover")
 		c.Eval("document.body.lastChild.remove(); 0", nil)
 		emulate(c, executor.EmulateOptions{Device: executor.DeviceDesktop})
@@ -264,7 +264,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 		c.Click(suite.ByRef(below), nil)
 		c.Await("click", "below")
 		k.Deny(func(a executor.Access) bool { return a.Op == executor.OpAct && a.Origin == c.OtherOrigin() })
-		for _, target := range []executor.Target{suite.ByRef(below), suite.CSS("iframe")} {
+		for _, target := range []executor.Target{suite.ByRef(below), suite.Selector("iframe")} {
 			_, err := c.Page().Click(c.Ctx, target, nil)
 			c.WantCode(err, executor.ErrPolicyDenied)
 		}

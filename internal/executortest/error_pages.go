@@ -32,10 +32,10 @@ func errorPages(s *suite.Runner, t *testing.T) {
 		c.Met(executor.WaitCondition{Text: "Advanced"}) // a script of the warning writes its text
 		c.WantIn(c.Snap(nil), "Advanced")
 		for name, act := range suite.Sorted(map[string]func() error{
-			"click":        func() error { return suite.ErrOf(c.Page().Click(c.Ctx, suite.CSS("#details-button"), nil)) },
-			"click a text": func() error { return suite.ErrOf(c.Page().Click(c.Ctx, suite.CSS("text=Advanced"), nil)) },
-			"hover":        func() error { return suite.ErrOf(c.Page().Hover(c.Ctx, suite.CSS("#details-button"), nil)) },
-			"type":         func() error { return suite.ErrOf(c.Page().Type(c.Ctx, suite.CSS("body"), "thisisunsafe", nil)) },
+			"click":        func() error { return suite.ErrOf(c.Page().Click(c.Ctx, suite.Selector("#details-button"), nil)) },
+			"click a text": func() error { return suite.ErrOf(c.Page().Click(c.Ctx, suite.Selector("text=Advanced"), nil)) },
+			"hover":        func() error { return suite.ErrOf(c.Page().Hover(c.Ctx, suite.Selector("#details-button"), nil)) },
+			"type":         func() error { return suite.ErrOf(c.Page().Type(c.Ctx, suite.Selector("body"), "thisisunsafe", nil)) },
 			"press":        func() error { return suite.ErrOf(c.Page().Press(c.Ctx, "Enter", nil)) },
 			"mouse": func() error {
 				return suite.ErrOf(c.Page().Mouse(c.Ctx, executor.MouseOptions{Action: executor.MouseClick, X: 40, Y: 40}))
@@ -74,7 +74,7 @@ func errorPages(s *suite.Runner, t *testing.T) {
 		_, err = c.Page().Navigate(c.Ctx, url, nil)
 		c.WantCode(err, executor.ErrNavigationFailed, "certificate")
 		c.GoTo(c.URL("second.html"), nil)
-		c.Click(suite.CSS("h1"), nil)
+		c.Click(suite.Selector("h1"), nil)
 	})
 	s.Page(t, "page that could not be loaded is read and left, not acted on", "second.html", func(c *suite.Case) {
 		_, err := c.Page().Navigate(c.Ctx, c.NavigationURL("reset"), nil)
@@ -85,7 +85,7 @@ func errorPages(s *suite.Runner, t *testing.T) {
 		_, err = c.Page().Press(c.Ctx, "Enter", nil)
 		c.WantCode(err, executor.ErrPolicyDenied, "only a person")
 		c.GoTo(c.URL("second.html"), nil)
-		c.Click(suite.CSS("h1"), nil)
+		c.Click(suite.Selector("h1"), nil)
 	})
 	s.Page(t, "frame that could not be loaded is not acted on", "second.html", func(c *suite.Case) {
 		c.Eval("document.body.innerHTML = '<iframe style=\"position: fixed; inset: 0; width: 300px; height: 300px\"></iframe>'; "+

@@ -60,7 +60,7 @@ func wantHolds(c *suite.Case, promise, want string) {
 func upload(s *suite.Runner, t *testing.T) {
 	uploads(s, t, "into a file input", func(c *suite.Case, k *suite.Keeper) {
 		c.Snap(nil)
-		u := uploadFile(c, suite.CSS("#one"), "a.txt")
+		u := uploadFile(c, suite.Selector("#one"), "a.txt")
 		if f := u.Files[0]; f.Name != "a.txt" || f.Bytes != 5 || f.MIMEType != "text/plain" {
 			c.Errorf("file %+v", f)
 		}
@@ -72,26 +72,26 @@ func upload(s *suite.Runner, t *testing.T) {
 		}
 	})
 	uploads(s, t, "several files, one empty", func(c *suite.Case, _ *suite.Keeper) {
-		uploadFile(c, suite.CSS("#many"), "a.txt", "b.png", "empty.txt")
+		uploadFile(c, suite.Selector("#many"), "a.txt", "b.png", "empty.txt")
 		wantHolds(c, "got('#many')", "a.txt text/plain 5 first; b.png image/png 6 second; empty.txt text/plain 0 ")
 		uploadFile(c, suite.ByRef(c.Ref("button", "Many")), "b.png")
 		wantHolds(c, "got('#many')", "b.png image/png 6 second")
 	})
 	uploads(s, t, "large file is unchanged", func(c *suite.Case, _ *suite.Keeper) {
-		uploadFile(c, suite.CSS("#one"), "big.txt")
+		uploadFile(c, suite.Selector("#one"), "big.txt")
 		want := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Repeat("0123456789abcdef", 3<<20/16))))
 		wantHolds(c, "document.querySelector('#one').files[0].arrayBuffer().then((b) => crypto.subtle.digest('SHA-256', b)).then((h) => [...new Uint8Array(h)].map((x) => x.toString(16).padStart(2, '0')).join(''))", want)
 	})
 	for name, selector := range suite.Sorted(map[string]string{"hidden": "#hidden", "by its label": "#label", "by a button": "#choose", "by a button, later": "#later"}) {
 		uploads(s, t, "hidden file input, "+name, func(c *suite.Case, _ *suite.Keeper) {
-			u := uploadFile(c, suite.CSS(selector), "a.txt")
+			u := uploadFile(c, suite.Selector(selector), "a.txt")
 			c.WantNotIn(u.Note, "asks for a file")
 			c.Await("change", "hidden")
 			wantHolds(c, "got('#hidden')", "a.txt text/plain 5 first")
 		})
 	}
 	uploads(s, t, "file input outside of the document", func(c *suite.Case, _ *suite.Keeper) {
-		if u := uploadFile(c, suite.CSS("#loose"), "a.txt"); u.Title != "loose a.txt" {
+		if u := uploadFile(c, suite.Selector("#loose"), "a.txt"); u.Title != "loose a.txt" {
 			c.Errorf("title %q", u.Title)
 		}
 	})
@@ -109,39 +109,39 @@ func upload(s *suite.Runner, t *testing.T) {
 	})
 	uploads(s, t, "button that the page replaces while it is disabled", func(c *suite.Case, _ *suite.Keeper) {
 		c.Eval("const b = document.querySelector('#choose'); b.disabled = true; setTimeout(() => { b.outerHTML = b.outerHTML.replace('disabled', 'enabled') }, 300); 0", nil)
-		if u := uploadFile(c, suite.CSS("#choose"), "a.txt"); u.Note != "" {
+		if u := uploadFile(c, suite.Selector("#choose"), "a.txt"); u.Note != "" {
 			c.Errorf("note %q", u.Note)
 		}
 		wantHolds(c, "got('#hidden')", "a.txt text/plain 5 first")
 	})
 	uploads(s, t, "page opens a dialog", func(c *suite.Case, _ *suite.Keeper) {
-		if u := uploadFile(c, suite.CSS("#alerts"), "a.txt"); u.Dialog == nil || u.Dialog.Message != "thank you for a.txt" {
+		if u := uploadFile(c, suite.Selector("#alerts"), "a.txt"); u.Dialog == nil || u.Dialog.Message != "thank you for a.txt" {
 			c.Errorf("dialog %+v", u.Dialog)
 		}
 	})
 	uploads(s, t, "page navigates", func(c *suite.Case, _ *suite.Keeper) {
-		if u := uploadFile(c, suite.CSS("#leaves"), "a.txt"); u.URL != c.URL("second.html") {
+		if u := uploadFile(c, suite.Selector("#leaves"), "a.txt"); u.URL != c.URL("second.html") {
 			c.Errorf("changes %+v", u.Changes)
 		}
 	})
 	uploads(s, t, "dropped on an element", func(c *suite.Case, k *suite.Keeper) {
 		c.Snap(nil)
-		u := uploadFile(c, suite.CSS("#zone"), "a.txt", "b.png")
+		u := uploadFile(c, suite.Selector("#zone"), "a.txt", "b.png")
 		c.WantIn(u.Note, "dropped")
 		c.WantIn(u.Diff, "Dropped: a.txt,b.png")
 		wantHolds(c, "dropped", "zone Files a.txt text/plain 5 first; b.png image/png 6 second")
 		c.WantUntouched("zone") // not clicked
-		uploadFile(c, suite.CSS("#revealing"), "a.txt")
+		uploadFile(c, suite.Selector("#revealing"), "a.txt")
 		wantHolds(c, "dropped", "overlay Files a.txt text/plain 5 first")
-		uploadFile(c, suite.CSS("#delegated"), "a.txt", "empty.txt") // only a click shows that it opens no file chooser
+		uploadFile(c, suite.Selector("#delegated"), "a.txt", "empty.txt") // only a click shows that it opens no file chooser
 		wantHolds(c, "dropped", "delegated 2")
 		c.Eval("dropped = Promise.resolve('none'); 0", nil)
 		for selector, says := range suite.Sorted(map[string]string{"#rejecting": "does not accept", "#ignoring": "ignored", "#covered": "covered"}) {
-			_, err := c.Page().Upload(c.Ctx, suite.CSS(selector), []string{"a.txt"}, nil)
+			_, err := c.Page().Upload(c.Ctx, suite.Selector(selector), []string{"a.txt"}, nil)
 			c.WantCode(err, executor.ErrNotActionable, says)
 		}
 		k.Deny(func(a executor.Access) bool { return a.Op == executor.OpUpload })
-		_, err := c.Page().Upload(c.Ctx, suite.CSS("#zone"), []string{"a.txt"}, nil)
+		_, err := c.Page().Upload(c.Ctx, suite.Selector("#zone"), []string{"a.txt"}, nil)
 		c.WantCode(err, executor.ErrPolicyDenied)
 		wantHolds(c, "dropped", "none")
 		c.WantValue("document.title", "Files")
@@ -161,7 +161,7 @@ func upload(s *suite.Runner, t *testing.T) {
 			{"#nothing", []string{"a.txt"}, executor.ErrNotActionable, "did not open a file chooser"},
 			{"#nosuch", []string{"a.txt"}, executor.ErrSelectorNotFound, "nothing matches"},
 		} {
-			_, err := c.Page().Upload(c.Ctx, suite.CSS(tt.selector), tt.paths, nil)
+			_, err := c.Page().Upload(c.Ctx, suite.Selector(tt.selector), tt.paths, nil)
 			c.WantCode(err, tt.code, tt.says)
 		}
 		c.WantValue("[...document.querySelectorAll('input')].map((i) => i.files.length).join('')", "0000000")
@@ -171,13 +171,13 @@ func upload(s *suite.Runner, t *testing.T) {
 		for path, code := range map[string]executor.Code{
 			"nosuch.txt": executor.ErrBadArgs, ".": executor.ErrBadArgs, "../secret.txt": executor.ErrPolicyDenied, "link.txt": executor.ErrPolicyDenied, "/etc/passwd": executor.ErrPolicyDenied,
 		} {
-			_, err := c.Page().Upload(c.Ctx, suite.CSS("#nothing"), []string{"a.txt", path}, nil)
+			_, err := c.Page().Upload(c.Ctx, suite.Selector("#nothing"), []string{"a.txt", path}, nil)
 			c.WantCode(err, code)
 		}
 		c.WantUntouched("nothing") // it was not clicked
 	})
 	s.Page(t, "no upload directory", "files.html", func(c *suite.Case) {
-		_, err := c.Page().Upload(c.Ctx, suite.CSS("#one"), []string{"a.txt"}, nil)
+		_, err := c.Page().Upload(c.Ctx, suite.Selector("#one"), []string{"a.txt"}, nil)
 		c.WantCode(err, executor.ErrPolicyDenied, "Config.UploadsDir")
 	})
 }

@@ -38,7 +38,7 @@ func gate(s *suite.Runner, t *testing.T) {
 		if !top || !same || !cross {
 			c.Errorf("accesses: top document %v, same-site frame %v, cross-site frame %v\n%+v", top, same, cross, k.Accesses(executor.OpRead))
 		}
-		c.Click(suite.CSS("#shadow"), nil)
+		c.Click(suite.Selector("#shadow"), nil)
 		if len(k.Accesses(executor.OpAct)) == 0 {
 			c.Error("a click did not consult the gate")
 		}
@@ -57,11 +57,11 @@ func gate(s *suite.Runner, t *testing.T) {
 				return suite.ErrOf(c.Page().Eval(c.Ctx, "(element) => element.remove()", &executor.EvalOptions{Target: suite.ByRef(ref)}))
 			},
 			"cdp":       func() error { return suite.ErrOf(c.Page().CDP(c.Ctx, "Page.getNavigationHistory", nil)) },
-			"click":     func() error { return suite.ErrOf(c.Page().Click(c.Ctx, suite.CSS("#map"), nil)) },
+			"click":     func() error { return suite.ErrOf(c.Page().Click(c.Ctx, suite.Selector("#map"), nil)) },
 			"click ref": func() error { return suite.ErrOf(c.Page().Click(c.Ctx, suite.ByRef(ref), nil)) },
-			"hover":     func() error { return suite.ErrOf(c.Page().Hover(c.Ctx, suite.CSS("#map"), nil)) },
+			"hover":     func() error { return suite.ErrOf(c.Page().Hover(c.Ctx, suite.Selector("#map"), nil)) },
 			"press":     func() error { return suite.ErrOf(c.Page().Press(c.Ctx, "Tab", nil)) },
-			"type":      func() error { return suite.ErrOf(c.Page().Type(c.Ctx, suite.CSS("#map"), "x", nil)) },
+			"type":      func() error { return suite.ErrOf(c.Page().Type(c.Ctx, suite.Selector("#map"), "x", nil)) },
 			"scroll":    func() error { return suite.ErrOf(c.Page().Scroll(c.Ctx, executor.ScrollOptions{DeltaY: 1})) },
 			"wait_for":  func() error { return suite.ErrOf(c.Page().WaitFor(c.Ctx, executor.WaitCondition{Text: "x"})) },
 			"download": func() error {
@@ -86,7 +86,7 @@ func gate(s *suite.Runner, t *testing.T) {
 		c.WantNotIn(text, "Across", "Words from across", "Card across")
 		_, err := c.Page().Click(c.Ctx, suite.ByRef(across), nil)
 		c.WantCode(err, executor.ErrPolicyDenied)
-		_, err = c.Page().Click(c.Ctx, suite.CSS("#cross"), nil) // its center is inside the frame
+		_, err = c.Page().Click(c.Ctx, suite.Selector("#cross"), nil) // its center is inside the frame
 		c.WantCode(err, executor.ErrPolicyDenied)
 		_, err = c.Page().Text(c.Ctx, &executor.TextOptions{Target: suite.ByRef(across)})
 		c.WantCode(err, executor.ErrPolicyDenied)
@@ -119,7 +119,7 @@ func gate(s *suite.Runner, t *testing.T) {
 	s.Gated(t, "page navigates to a denied origin", "nav.html", func(c *suite.Case, k *suite.Keeper) {
 		k.DenyOrigin(c.OtherOrigin())
 		c.Eval("next.href = "+suite.Quote(c.OtherURL("second.html"))+"; 0", nil)
-		a, err := c.Page().Click(c.Ctx, suite.CSS("#next"), nil)
+		a, err := c.Page().Click(c.Ctx, suite.Selector("#next"), nil)
 		if err != nil {
 			c.WantCode(err, executor.ErrPolicyDenied)
 		} else {
@@ -139,11 +139,11 @@ func gate(s *suite.Runner, t *testing.T) {
 	}{
 		{"eval", func(c *suite.Case) (any, error) { return c.Page().Eval(c.Ctx, "document.title", nil) }},
 		{"eval on an element", func(c *suite.Case) (any, error) {
-			return c.Page().Eval(c.Ctx, "(element) => document.title", &executor.EvalOptions{Target: suite.CSS("h1")})
+			return c.Page().Eval(c.Ctx, "(element) => document.title", &executor.EvalOptions{Target: suite.Selector("h1")})
 		}},
 		{"text", func(c *suite.Case) (any, error) { return c.Page().Text(c.Ctx, nil) }},
 		{"snapshot", func(c *suite.Case) (any, error) { return c.Page().Snapshot(c.Ctx, nil) }},
-		{"click", func(c *suite.Case) (any, error) { return c.Page().Click(c.Ctx, suite.CSS("h1"), nil) }},
+		{"click", func(c *suite.Case) (any, error) { return c.Page().Click(c.Ctx, suite.Selector("h1"), nil) }},
 	} {
 		s.Gated(t, "page navigates while the gate decides about "+call.name, "second.html", func(c *suite.Case, k *suite.Keeper) {
 			k.DenyOrigin(c.OtherOrigin())
@@ -172,7 +172,7 @@ func gate(s *suite.Runner, t *testing.T) {
 		c.Eval("history.pushState({}, '', 'denied'); 0", nil)
 		wantDenied(c, map[string]func() error{
 			"eval":  func() error { return suite.ErrOf(c.Page().Eval(c.Ctx, "1", nil)) },
-			"click": func() error { return suite.ErrOf(c.Page().Click(c.Ctx, suite.CSS("#shadow"), nil)) },
+			"click": func() error { return suite.ErrOf(c.Page().Click(c.Ctx, suite.Selector("#shadow"), nil)) },
 		})
 		if tab := c.Listed(c.Tab); tab.URL != executor.DeniedURL || tab.Title != "" {
 			c.Errorf("a denied tab is listed as %+v", tab)
@@ -190,7 +190,7 @@ func gate(s *suite.Runner, t *testing.T) {
 	s.Gated(t, "popup", "tabs.html", func(c *suite.Case, k *suite.Keeper) {
 		k.DenyOrigin(c.OtherOrigin())
 		c.Eval("blank.href = "+suite.Quote(c.OtherURL("popup.html"))+"; 0", nil)
-		a := c.Click(suite.CSS("#blank"), nil)
+		a := c.Click(suite.Selector("#blank"), nil)
 		if len(a.NewTabs) != 1 {
 			c.Fatalf("the click opened %+v, want one tab", a.NewTabs)
 		}
@@ -207,7 +207,7 @@ func gate(s *suite.Runner, t *testing.T) {
 	})
 	s.Gated(t, "operations", "click.html", func(c *suite.Case, k *suite.Keeper) {
 		k.Deny(func(a executor.Access) bool { return a.Op == executor.OpAct || a.Op == executor.OpEval })
-		_, err := c.Page().Click(c.Ctx, suite.CSS("#plain"), nil)
+		_, err := c.Page().Click(c.Ctx, suite.Selector("#plain"), nil)
 		c.WantCode(err, executor.ErrPolicyDenied)
 		_, err = c.Page().Eval(c.Ctx, "1", nil)
 		c.WantCode(err, executor.ErrPolicyDenied)

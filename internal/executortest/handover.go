@@ -23,7 +23,7 @@ func handover(s *suite.Runner, t *testing.T) {
 		other := c.Session(executor.SessionOptions{Gate: executor.AllowAll})
 		for name, call := range map[string]func(ctx context.Context) error{
 			"text":  func(ctx context.Context) error { return suite.ErrOf(c.Page().Text(ctx, nil)) },
-			"click": func(ctx context.Context) error { return suite.ErrOf(c.Page().Click(ctx, suite.CSS("#code"), nil)) },
+			"click": func(ctx context.Context) error { return suite.ErrOf(c.Page().Click(ctx, suite.Selector("#code"), nil)) },
 			"close": func(ctx context.Context) error { return suite.ErrOf(c.Page().Close(ctx)) },
 			"dialog": func(ctx context.Context) error {
 				return suite.ErrOf(c.Page().HandleDialog(ctx, executor.DialogAnswer{}))
@@ -73,7 +73,7 @@ func handover(s *suite.Runner, t *testing.T) {
 			},
 			"console":  func() (any, error) { return c.Page().Console(c.Ctx, nil) },
 			"requests": func() (any, error) { return c.Page().Requests(c.Ctx, nil) },
-			"click":    func() (any, error) { return c.Page().Click(c.Ctx, suite.CSS("h1"), nil) },
+			"click":    func() (any, error) { return c.Page().Click(c.Ctx, suite.Selector("h1"), nil) },
 		} {
 			result, err := read()
 			if err != nil {
@@ -264,7 +264,7 @@ func handover(s *suite.Runner, t *testing.T) {
 		press := func(id string, keys ...string) {
 			c.Helper()
 			for _, key := range keys {
-				c.Must(c.Page().Press(c.Ctx, key, &executor.PressOptions{Target: suite.CSS(id)}))
+				c.Must(c.Page().Press(c.Ctx, key, &executor.PressOptions{Target: suite.Selector(id)}))
 			}
 		}
 		if !c.H.SharedClipboard {
@@ -274,12 +274,12 @@ func handover(s *suite.Runner, t *testing.T) {
 			press("#other", "Control+v")
 		}
 		press("#code", "End", "Shift+Home") // on Linux, the middle button pastes what is selected
-		c.Must(c.Page().Click(c.Ctx, suite.CSS("#other"), &executor.ClickOptions{Button: executor.ButtonMiddle}))
+		c.Must(c.Page().Click(c.Ctx, suite.Selector("#other"), &executor.ClickOptions{Button: executor.ButtonMiddle}))
 		press("#other", "x")
 		c.Await("pasted", "else")
 		c.WantValue(`log.filter((r) => r.kind === "pasted" && r.id === "entered").length`, "0")
 		// The client can still replace it.
-		c.Must(c.Page().Type(c.Ctx, suite.CSS("#code"), "new", &executor.TypeOptions{Clear: true}))
+		c.Must(c.Page().Type(c.Ctx, suite.Selector("#code"), "new", &executor.TypeOptions{Clear: true}))
 	})
 	s.Page(t, "what is entered in a page that the user leaves is masked when the page is restored", "click.html", func(c *suite.Case) {
 		// Chrome may evict any page from the bfcache. It then loads the page again, and fills in its

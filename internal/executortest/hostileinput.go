@@ -49,7 +49,7 @@ func deniedInput(s *suite.Runner, t *testing.T) {
 	typing := func(o executor.TypeOptions) func(c *suite.Case) error {
 		return func(c *suite.Case) error {
 			o.Clear = true
-			_, err := c.Page().Type(c.Ctx, suite.CSS("#f"), "pin 42", &o)
+			_, err := c.Page().Type(c.Ctx, suite.Selector("#f"), "pin 42", &o)
 			return err
 		}
 	}
@@ -60,7 +60,7 @@ func deniedInput(s *suite.Runner, t *testing.T) {
 		"key events":       {method: "focus", do: typing(executor.TypeOptions{KeyEvents: true})},
 		"text insertion":   {method: "focus", do: typing(executor.TypeOptions{})},
 		"Enter after text": {method: "focus", do: typing(executor.TypeOptions{PressEnter: true})},
-		"key on a target":  {method: "focus", do: press("Enter", executor.PressOptions{Target: suite.CSS("#f")})},
+		"key on a target":  {method: "focus", do: press("Enter", executor.PressOptions{Target: suite.Selector("#f")})},
 		"chord":            {method: "focus", do: press("Shift+A", executor.PressOptions{})},
 		"paste":            {method: "focus", do: press("Control+V", executor.PressOptions{})},
 		"composition":      {method: "flicker", do: compose},
@@ -68,7 +68,7 @@ func deniedInput(s *suite.Runner, t *testing.T) {
 	s.Gated(t, "the focus moves to a denied frame while keys are typed", "", func(c *suite.Case, k *suite.Keeper) {
 		hostilePage(c, k)
 		c.Eval("f.onkeydown = () => frames[0].focus(); 0", nil)
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#f"), "hunter2", &executor.TypeOptions{KeyEvents: true})
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#f"), "hunter2", &executor.TypeOptions{KeyEvents: true})
 		c.WantCode(err, executor.ErrPolicyDenied, "1 of 7 characters")
 		c.EvalString("ask(0, 'check')")
 		leaked(c)
@@ -174,7 +174,7 @@ func compose(c *suite.Case) error {
 }
 
 func clickButton(c *suite.Case) error {
-	return suite.ErrOf(c.Page().Click(c.Ctx, suite.CSS("#b"), &executor.ClickOptions{Timeout: 300 * time.Millisecond}))
+	return suite.ErrOf(c.Page().Click(c.Ctx, suite.Selector("#b"), &executor.ClickOptions{Timeout: 300 * time.Millisecond}))
 }
 
 // releasedAfterDenial presses a button and touches the page by raw commands. The
@@ -266,7 +266,7 @@ func hostile(c *suite.Case, k *suite.Keeper, a attack) {
 	top := hostilePage(c, k)
 	n := a.attempts()
 	for _, key := range []string{"Control+A", "Control+C"} { // content for the clipboard
-		c.Must(c.Page().Type(c.Ctx, suite.CSS("#f"), "copied", &executor.TypeOptions{Clear: true}))
+		c.Must(c.Page().Type(c.Ctx, suite.Selector("#f"), "copied", &executor.TypeOptions{Clear: true}))
 		if c.H.SharedClipboard && key == "Control+C" {
 			continue
 		}
@@ -302,11 +302,11 @@ func hostile(c *suite.Case, k *suite.Keeper, a attack) {
 	leaked(c)
 	// Regular input works.
 	c.Eval("window.honest = true; 0", nil)
-	if _, err := c.Page().Type(c.Ctx, suite.CSS("#f"), "honest", &executor.TypeOptions{Clear: true, KeyEvents: true}); err != nil {
+	if _, err := c.Page().Type(c.Ctx, suite.Selector("#f"), "honest", &executor.TypeOptions{Clear: true, KeyEvents: true}); err != nil {
 		c.Errorf("typing into the page: %v", err)
 	}
 	c.WantValue("f.value", "honest")
-	c.Click(suite.CSS("#b"), nil)
+	c.Click(suite.Selector("#b"), nil)
 	c.Await("click", "b")
 	// The user can use the frames immediately.
 	for i := range 2 {

@@ -261,7 +261,7 @@ func inspectConsole(s *suite.Runner, t *testing.T) {
 		c.WantCode(err, executor.ErrBadArgs, "Record")
 	})
 	recorded(s, t, "popup window", "tabs.html", func(c *suite.Case, _ *suite.Keeper) {
-		a := c.Click(suite.CSS("#window"), nil)
+		a := c.Click(suite.Selector("#window"), nil)
 		if len(a.NewTabs) != 1 {
 			c.Fatalf("new tabs: %+v", a.NewTabs)
 		}

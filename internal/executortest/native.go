@@ -76,7 +76,7 @@ func nativeDialogs(s *suite.Runner, t *testing.T) {
 				c.Fatal(err)
 			}
 			c.Tab = tab.ID
-			a := c.Click(suite.CSS("#"+tr.id), nil)
+			a := c.Click(suite.Selector("#"+tr.id), nil)
 			note := tr.note
 			if c.H.UserAnswers && note != "" {
 				note = "which may ask the user"
@@ -99,19 +99,19 @@ func nativeDialogs(s *suite.Runner, t *testing.T) {
 		})
 	}
 	for name, do := range suite.Sorted(map[string]func(c *suite.Case) error{
-		"click": func(c *suite.Case) error { return suite.ErrOf(c.Page().Click(c.Ctx, suite.CSS("#plain"), nil)) },
-		"hover": func(c *suite.Case) error { return suite.ErrOf(c.Page().Hover(c.Ctx, suite.CSS("#plain"), nil)) },
+		"click": func(c *suite.Case) error { return suite.ErrOf(c.Page().Click(c.Ctx, suite.Selector("#plain"), nil)) },
+		"hover": func(c *suite.Case) error { return suite.ErrOf(c.Page().Hover(c.Ctx, suite.Selector("#plain"), nil)) },
 		"press": func(c *suite.Case) error {
-			return suite.ErrOf(c.Page().Press(c.Ctx, "a", &executor.PressOptions{Target: suite.CSS("#field")}))
+			return suite.ErrOf(c.Page().Press(c.Ctx, "a", &executor.PressOptions{Target: suite.Selector("#field")}))
 		},
 		"press of a chord, without a target": func(c *suite.Case) error { return suite.ErrOf(c.Page().Press(c.Ctx, "Control+Shift+ArrowLeft", nil)) },
 		"type with Enter": func(c *suite.Case) error {
-			return suite.ErrOf(c.Page().Type(c.Ctx, suite.CSS("#field"), "a", &executor.TypeOptions{PressEnter: true}))
+			return suite.ErrOf(c.Page().Type(c.Ctx, suite.Selector("#field"), "a", &executor.TypeOptions{PressEnter: true}))
 		},
 	}) {
 		s.Page(t, "input blocked by a native dialog: "+name, "native.html", func(c *suite.Case) {
 			if c.H.UserAnswers {
-				c.Click(suite.CSS("#authFetch"), nil)
+				c.Click(suite.Selector("#authFetch"), nil)
 				refusesInput(c)
 				c.WantCode(do(c), executor.ErrNotActionable, "blocked the input", "ask the user")
 				return
@@ -144,16 +144,16 @@ func takesInput(c *suite.Case, late bool) {
 		clicks = clicksUntilDialog
 	}
 	for range clicks {
-		c.Click(suite.CSS("#plain"), nil)
+		c.Click(suite.Selector("#plain"), nil)
 		if r := c.Await("click", "plain"); !r.Trusted {
 			c.Errorf("the page received %+v", r)
 		}
 	}
-	if _, err := c.Page().Press(c.Ctx, "a", &executor.PressOptions{Target: suite.CSS("#field")}); err != nil {
+	if _, err := c.Page().Press(c.Ctx, "a", &executor.PressOptions{Target: suite.Selector("#field")}); err != nil {
 		c.Error(err)
 	}
 	c.Await("keydown", "field")
-	if _, err := c.Page().Type(c.Ctx, suite.CSS("#field"), "b", nil); err != nil {
+	if _, err := c.Page().Type(c.Ctx, suite.Selector("#field"), "b", nil); err != nil {
 		c.Error(err)
 	}
 	c.WantValue("field.value", "ab")
@@ -165,12 +165,12 @@ func refusesInput(c *suite.Case) {
 	c.Helper()
 	var err error
 	for ok := true; ok && c.Ctx.Err() == nil; {
-		_, err = c.Page().Click(c.Ctx, suite.CSS("#plain"), nil)
+		_, err = c.Page().Click(c.Ctx, suite.Selector("#plain"), nil)
 		// The dialog can also open during a click.
 		ok = err == nil || strings.Contains(err.Error(), "received the press but not the click")
 	}
 	c.WantCode(err, executor.ErrNotActionable, "blocked the input", "ask the user")
-	_, err = c.Page().Press(c.Ctx, "a", &executor.PressOptions{Target: suite.CSS("#field")})
+	_, err = c.Page().Press(c.Ctx, "a", &executor.PressOptions{Target: suite.Selector("#field")})
 	c.WantCode(err, executor.ErrNotActionable, "did not receive the key", "ask the user")
 	c.WantValue("field.value", "")
 }

@@ -145,13 +145,13 @@ func history(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "back over a hash", "nav.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#hash"), nil)
+		c.Click(suite.Selector("#hash"), nil)
 		c.WantValue("location.hash", "#part")
 		nav := c.Back()
 		c.WantAt(nav, c.URL("nav.html"), "Navigation", 0)
 	})
 	s.Page(t, "back over pushState", "nav.html", func(c *suite.Case) {
-		a := c.Click(suite.CSS("#push"), nil)
+		a := c.Click(suite.Selector("#push"), nil)
 		if a.URL != c.URL("pushed.html") || a.Title != "Pushed" {
 			c.Errorf("the click reports URL %q and title %q", a.URL, a.Title)
 		}
@@ -186,7 +186,7 @@ func history(s *suite.Runner, t *testing.T) {
 		c.WantCode(err, executor.ErrNavigationFailed, "500")
 	})
 	s.Page(t, "link", "nav.html", func(c *suite.Case) {
-		a := c.Click(suite.CSS("#next"), nil)
+		a := c.Click(suite.Selector("#next"), nil)
 		if a.URL != c.URL("second.html") || a.Title != "Second" {
 			c.Errorf("the click reports URL %q and title %q", a.URL, a.Title)
 		}

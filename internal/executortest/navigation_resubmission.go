@@ -22,7 +22,7 @@ func resubmission(s *suite.Runner, t *testing.T) {
 	order := func(c *suite.Case, query string) {
 		c.Helper()
 		c.GoTo(c.NavigationURL("order"+query), nil)
-		c.Click(suite.CSS("button"), nil)
+		c.Click(suite.Selector("button"), nil)
 		wantOrders(c, 1, "Order 1")
 	}
 	const again = "loading it again sends it again"
@@ -39,7 +39,7 @@ func resubmission(s *suite.Runner, t *testing.T) {
 		c.GoTo(c.NavigationURL("order"), nil)
 		c.Reload()
 		wantOrders(c, 2, "Shop")
-		c.Click(suite.CSS("button"), nil)
+		c.Click(suite.Selector("button"), nil)
 		wantOrders(c, 3, "Order 3")
 	})
 	s.Page(t, "script that reloads sends no form again", "second.html", func(c *suite.Case) {
@@ -53,7 +53,7 @@ func resubmission(s *suite.Runner, t *testing.T) {
 	s.Page(t, "reload that a beforeunload dialog delays sends no form again", "second.html", func(c *suite.Case) {
 		order(c, "")
 		c.Eval("onbeforeunload = (e) => e.preventDefault(); 0", nil)
-		c.Click(suite.CSS("h1"), nil) // Chrome asks only for pages that the user has used
+		c.Click(suite.Selector("h1"), nil) // Chrome asks only for pages that the user has used
 		_, err := c.Page().Reload(c.Ctx, nil)
 		c.WantCode(err, executor.ErrDialogOpen)
 		_, err = c.Page().HandleDialog(c.Ctx, executor.DialogAnswer{Accept: true})

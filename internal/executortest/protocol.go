@@ -58,7 +58,7 @@ func events(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Watched(t, "dialog", "dialogs.html", func(c *suite.Case, next func(executor.EventKind) executor.Event) {
-		c.Click(suite.CSS("#alert"), nil)
+		c.Click(suite.Selector("#alert"), nil)
 		e := next(executor.EventDialog)
 		if e.Tab != c.Tab || e.Dialog == nil || e.Dialog.Message != "Saved!" || e.Dialog.Type != executor.DialogAlert {
 			c.Errorf("event %+v", e)
@@ -69,7 +69,7 @@ func events(s *suite.Runner, t *testing.T) {
 		if e := next(executor.EventTabOpened); e.Tab != c.Tab {
 			c.Errorf("event %+v, want one of tab %s", e, c.Tab)
 		}
-		a := c.Click(suite.CSS("#window"), nil)
+		a := c.Click(suite.Selector("#window"), nil)
 		if len(a.NewTabs) != 1 {
 			c.Fatalf("new tabs: %+v, want one", a.NewTabs)
 		}
@@ -82,7 +82,7 @@ func events(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Watched(t, "download", "download.html", func(c *suite.Case, next func(executor.EventKind) executor.Event) {
-		d := c.Fetch(executor.DownloadOptions{Target: suite.CSS("#report")})
+		d := c.Fetch(executor.DownloadOptions{Target: suite.Selector("#report")})
 		for {
 			e := next(executor.EventDownload)
 			if e.Download == nil {

@@ -40,7 +40,7 @@ func screenshot(s *suite.Runner, t *testing.T) {
 		c.WantColor(img, 200, 100, red)
 	})
 	s.Page(t, "element", "screenshot.html", func(c *suite.Case) {
-		shot, img := c.Shot(&executor.ScreenshotOptions{Target: suite.CSS("#below")})
+		shot, img := c.Shot(&executor.ScreenshotOptions{Target: suite.Selector("#below")})
 		if shot.Width != 300 || shot.Height != 120 {
 			c.Errorf("%d×%d, want 300×120", shot.Width, shot.Height)
 		}
@@ -139,7 +139,7 @@ func screenshot(s *suite.Runner, t *testing.T) {
 		}
 		c.WantColor(img, 100, 140, blue)
 		c.WantColor(img, 100, 70, white)
-		shot, img = c.Shot(&executor.ScreenshotOptions{Target: suite.CSS("#below"), MaxWidth: 150, MaxHeight: 31}) // scaled to a half
+		shot, img = c.Shot(&executor.ScreenshotOptions{Target: suite.Selector("#below"), MaxWidth: 150, MaxHeight: 31}) // scaled to a half
 		c.WantTruncated(shot, 150, 30, 60)
 		c.WantColor(img, 145, 25, blue)
 		if want := (executor.Clip{Y: 2060, Width: 300, Height: 60}); shot.NextClip == nil || *shot.NextClip != want || shot.Scale != 0.5 {
@@ -190,16 +190,16 @@ func screenshot(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "bad arguments", "screenshot.html", func(c *suite.Case) {
 		for _, opts := range []executor.ScreenshotOptions{
-			{Target: suite.CSS("#red"), FullPage: true}, {Format: "gif"}, {Format: executor.FormatJPEG, Quality: 101}, {Quality: -1, Format: executor.FormatJPEG},
-			{MaxHeight: -1}, {Target: suite.CSS("#red"), Clip: &executor.Clip{Width: 10, Height: 10}}, {Clip: &executor.Clip{}},
+			{Target: suite.Selector("#red"), FullPage: true}, {Format: "gif"}, {Format: executor.FormatJPEG, Quality: 101}, {Quality: -1, Format: executor.FormatJPEG},
+			{MaxHeight: -1}, {Target: suite.Selector("#red"), Clip: &executor.Clip{Width: 10, Height: 10}}, {Clip: &executor.Clip{}},
 			{Clip: &executor.Clip{X: 1280, Width: 10, Height: 10}}, {Clip: &executor.Clip{Y: 3000, Width: 10, Height: 10}}, {Clip: &executor.Clip{Y: math.NaN(), Width: 10, Height: 10}},
 		} {
 			_, err := c.Page().Screenshot(c.Ctx, &opts)
 			c.WantCode(err, executor.ErrBadArgs)
 		}
-		_, err := c.Page().Screenshot(c.Ctx, &executor.ScreenshotOptions{Target: suite.CSS("#nosuch")})
+		_, err := c.Page().Screenshot(c.Ctx, &executor.ScreenshotOptions{Target: suite.Selector("#nosuch")})
 		c.WantCode(err, executor.ErrSelectorNotFound)
-		_, err = c.Page().Screenshot(c.Ctx, &executor.ScreenshotOptions{Target: suite.CSS("#none")})
+		_, err = c.Page().Screenshot(c.Ctx, &executor.ScreenshotOptions{Target: suite.Selector("#none")})
 		c.WantCode(err, executor.ErrNotActionable)
 	})
 }

@@ -53,8 +53,8 @@ func secrets(s *suite.Runner, t *testing.T) {
 		c.WantCode(err, executor.ErrPolicyDenied, append(want, "nothing was typed")...)
 	}
 	secret("typed only into fields for them", "secrets.html", func(c *suite.Case) {
-		denied(c, suite.CSS("#comment"), "another field")
-		denied(c, suite.CSS("#user"), "another field")
+		denied(c, suite.Selector("#comment"), "another field")
+		denied(c, suite.Selector("#user"), "another field")
 		c.TypeInto("#user", "{{shop.username}}", nil)
 		if r := c.Await("input", "user"); r.Value != "zephyrine" {
 			c.Errorf("user: %+v", r)
@@ -72,7 +72,7 @@ func secrets(s *suite.Runner, t *testing.T) {
 		if n := strings.Count(text, ": ••••"); n != 3 {
 			c.Errorf("%d fields are masked:\n%s", n, text)
 		}
-		res := c.Fill(nil, executor.Field{Target: suite.CSS("#password"), Value: "{{shop.password}}"}, executor.Field{Target: suite.CSS("#code"), Value: "{{shop.pin}}"})
+		res := c.Fill(nil, executor.Field{Target: suite.Selector("#password"), Value: "{{shop.password}}"}, executor.Field{Target: suite.Selector("#code"), Value: "{{shop.pin}}"})
 		c.WantIn(res.Note, "secret {{shop.pin}} not found")
 		if r := c.Await("input", "password"); r.Value != secretValue {
 			c.Errorf("password: %+v", r)
@@ -87,10 +87,10 @@ func secrets(s *suite.Runner, t *testing.T) {
 		denied(c, suite.ByRef(c.RefIn(frame, "textbox", "Password")), "is for "+c.Origin())
 		tab := c.OpenURL(c.OtherURL("secrets.html"))
 		c.Tab = tab.ID
-		denied(c, suite.CSS("#password"), "is for "+c.Origin())
+		denied(c, suite.Selector("#password"), "is for "+c.Origin())
 	})
 	secret("not typed if the field changes when it gets the focus", "secrets.html?attack=unmask", func(c *suite.Case) {
-		denied(c, suite.CSS("#password"), "another field")
+		denied(c, suite.Selector("#password"), "another field")
 		c.WantValue("password.value", "")
 	})
 	secret("typed into the field if the page moves the focus", "secrets.html?attack=move", func(c *suite.Case) {
@@ -104,9 +104,9 @@ func secrets(s *suite.Runner, t *testing.T) {
 		}
 	})
 	secret("not typed into a document that replaces the page", "secrets.html?attack=away", func(c *suite.Case) {
-		c.Page().Type(c.Ctx, suite.CSS("#password"), "{{shop.password}}", nil)
+		c.Page().Type(c.Ctx, suite.Selector("#password"), "{{shop.password}}", nil)
 		c.Met(executor.WaitCondition{URL: c.OtherOrigin() + "*"})
-		denied(c, suite.CSS("#password"), "is for")
+		denied(c, suite.Selector("#password"), "is for")
 		if text := c.Snap(nil); strings.Contains(text, "••••") {
 			c.Errorf("the new document has a value:\n%s", text)
 		}
@@ -120,7 +120,7 @@ func secrets(s *suite.Runner, t *testing.T) {
 		}
 		_, err := c.Page().Eval(c.Ctx, "password.value", nil)
 		afterwards(err)
-		_, err = c.Page().Eval(c.Ctx, "(field) => field.value", &executor.EvalOptions{Target: suite.CSS("#password")})
+		_, err = c.Page().Eval(c.Ctx, "(field) => field.value", &executor.EvalOptions{Target: suite.Selector("#password")})
 		afterwards(err)
 		_, err = c.Page().CDP(c.Ctx, "Runtime.evaluate", map[string]any{"expression": "password.value"})
 		afterwards(err)
@@ -137,7 +137,7 @@ func secrets(s *suite.Runner, t *testing.T) {
 		afterwards(err)
 		c.Tab = c.Open("secrets.html")
 		c.Eval("1", nil)
-		denied(c, suite.CSS("#password"), "a script of a client has run")
+		denied(c, suite.Selector("#password"), "a script of a client has run")
 	})
 	secret("screenshots hide the fields", "secrets.html", func(c *suite.Case) {
 		c.TypeInto("#code", "{{shop.totp}}", nil)
@@ -149,7 +149,7 @@ func secrets(s *suite.Runner, t *testing.T) {
 // wantHidden checks that a screenshot hides a field.
 func wantHidden(c *suite.Case, field string) {
 	c.Helper()
-	shot, err := c.Page().Screenshot(c.Ctx, &executor.ScreenshotOptions{Target: suite.CSS(field)})
+	shot, err := c.Page().Screenshot(c.Ctx, &executor.ScreenshotOptions{Target: suite.Selector(field)})
 	if err != nil {
 		c.Fatal(err)
 	}

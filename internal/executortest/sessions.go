@@ -27,7 +27,7 @@ func sessions(s *suite.Runner, t *testing.T) {
 			c.Fatalf("the first session's active tab: %v", err)
 		}
 		c.Await("click", "plain")
-		if _, err := pagetest.Of(other, "").Type(c.Ctx, suite.CSS("#name"), "Bo", nil); err != nil {
+		if _, err := pagetest.Of(other, "").Type(c.Ctx, suite.Selector("#name"), "Bo", nil); err != nil {
 			c.Fatalf("the second session's active tab: %v", err)
 		}
 		c.Await("input", "name")
@@ -127,7 +127,7 @@ func concurrency(s *suite.Runner, t *testing.T) {
 		for _, tab := range tabs {
 			wg.Go(func() {
 				for range 5 {
-					if _, err := pagetest.Of(c.Exec, tab).Click(c.Ctx, suite.CSS("#plain"), nil); err != nil {
+					if _, err := pagetest.Of(c.Exec, tab).Click(c.Ctx, suite.Selector("#plain"), nil); err != nil {
 						c.Errorf("click in %s: %v", tab, err)
 					}
 				}
@@ -142,7 +142,7 @@ func concurrency(s *suite.Runner, t *testing.T) {
 		var wg sync.WaitGroup
 		for _, letter := range []string{"a", "b", "c", "d", "e", "f"} {
 			wg.Go(func() {
-				if _, err := c.Page().Type(c.Ctx, suite.CSS("#name"), letter+letter, nil); err != nil {
+				if _, err := c.Page().Type(c.Ctx, suite.Selector("#name"), letter+letter, nil); err != nil {
 					c.Errorf("type: %v", err)
 				}
 			})

@@ -62,7 +62,7 @@ func tabs(s *suite.Runner, t *testing.T) {
 		if tab.Active || c.Listed(tab.ID).Active || !c.Listed(c.Tab).Active {
 			c.Error("a tab opened inactive became active")
 		}
-		if _, err := pagetest.Of(c.Exec, tab.ID).Click(c.Ctx, suite.CSS("#inside"), nil); err != nil {
+		if _, err := pagetest.Of(c.Exec, tab.ID).Click(c.Ctx, suite.Selector("#inside"), nil); err != nil {
 			c.Fatalf("clicking in the inactive tab: %v", err)
 		}
 		if !c.Await("click", "inside").Trusted {
@@ -110,14 +110,14 @@ func tabs(s *suite.Runner, t *testing.T) {
 		c.WantCode(<-done, executor.ErrTargetGone)
 	})
 	s.Page(t, "page closes itself", "tabs.html", func(c *suite.Case) {
-		a := c.Click(suite.CSS("#window"), nil)
+		a := c.Click(suite.Selector("#window"), nil)
 		if len(a.NewTabs) != 1 {
 			c.Fatalf("new tabs: %+v, want one", a.NewTabs)
 		}
 		popup := a.NewTabs[0].ID
 		c.Await("open", "window")
 		// The tab may close before or after the call that closes it returns.
-		if _, err := pagetest.Of(c.Exec, popup).Click(c.Ctx, suite.CSS("#suicide"), nil); err != nil {
+		if _, err := pagetest.Of(c.Exec, popup).Click(c.Ctx, suite.Selector("#suicide"), nil); err != nil {
 			c.WantCode(err, executor.ErrTargetGone)
 		}
 		c.Await("click", "suicide")
@@ -149,7 +149,7 @@ func tabs(s *suite.Runner, t *testing.T) {
 		c.WantCode(err, executor.ErrTabNotFound)
 	})
 	s.Page(t, "stale", "tabs.html", func(c *suite.Case) {
-		_, err := pagetest.Of(c.Exec, stale(c.Tab)).Click(c.Ctx, suite.CSS("#window"), nil)
+		_, err := pagetest.Of(c.Exec, stale(c.Tab)).Click(c.Ctx, suite.Selector("#window"), nil)
 		c.WantCode(err, executor.ErrStaleTab)
 		_, err = c.Exec.SelectTab(c.Ctx, stale(c.Tab))
 		c.WantCode(err, executor.ErrStaleTab)
@@ -200,7 +200,7 @@ func popups(s *suite.Runner, t *testing.T) {
 	})
 	for _, by := range []string{"window", "blank", "noopener"} {
 		s.Page(t, by, "tabs.html", func(c *suite.Case) {
-			a := c.Click(suite.CSS("#"+by), nil)
+			a := c.Click(suite.Selector("#"+by), nil)
 			c.Await("open", by)
 			if len(a.NewTabs) != 1 {
 				c.Fatalf("new tabs: %+v, want one", a.NewTabs)
@@ -213,14 +213,14 @@ func popups(s *suite.Runner, t *testing.T) {
 			if !c.Listed(c.Tab).Active || c.Listed(popup.ID).Active {
 				c.Error("the popup became the active tab")
 			}
-			if _, err := pagetest.Of(c.Exec, popup.ID).Click(c.Ctx, suite.CSS("#inside"), nil); err != nil {
+			if _, err := pagetest.Of(c.Exec, popup.ID).Click(c.Ctx, suite.Selector("#inside"), nil); err != nil {
 				c.Fatalf("clicking in the popup: %v", err)
 			}
 			if !c.Await("click", "inside").Trusted {
 				c.Error("the click in the popup was not trusted")
 			}
 			// The opener still works, although it is in the background.
-			if _, err := c.Page().Hover(c.Ctx, suite.CSS("#window"), nil); err != nil {
+			if _, err := c.Page().Hover(c.Ctx, suite.Selector("#window"), nil); err != nil {
 				c.Errorf("hovering in the opener: %v", err)
 			}
 			if _, err := pagetest.Of(c.Exec, popup.ID).Close(c.Ctx); err != nil {
@@ -230,7 +230,7 @@ func popups(s *suite.Runner, t *testing.T) {
 	}
 	s.Page(t, "several window.open calls: opened tab listed, blocked ones counted", "tabs.html", func(c *suite.Case) {
 		c.Eval(`document.querySelector("#window").onclick = () => { for (const by of [1, 2, 3]) report("after", "window", { value: String(!!window.open("popup.html?by=" + by)) }); }; 0`, nil)
-		a := c.Click(suite.CSS("#window"), nil)
+		a := c.Click(suite.Selector("#window"), nil)
 		opened := 0
 		for range 3 { // the reports may arrive in any order
 			if c.Await("after", "window").Value == "true" {
@@ -259,12 +259,12 @@ func popups(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "popup window closed by its opener", "tabs.html", func(c *suite.Case) {
-		a := c.Click(suite.CSS("#window"), nil)
+		a := c.Click(suite.Selector("#window"), nil)
 		if len(a.NewTabs) != 1 {
 			c.Fatalf("new tabs: %+v, want one", a.NewTabs)
 		}
 		c.Await("open", "window")
-		c.Click(suite.CSS("#close"), nil)
+		c.Click(suite.Selector("#close"), nil)
 		_, err := pagetest.Of(c.Exec, a.NewTabs[0].ID).Text(c.Ctx, nil)
 		c.WantGone(err)
 	})

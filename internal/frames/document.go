@@ -119,8 +119,8 @@ func (s *State) documentIn(f *Frame, w *executionContext) *Document {
 	return d
 }
 
-// Path returns the document of f and the documents around it, or nil if one of them is unknown, so
-// that the gate cannot be queried.
+// Path returns the document of f and the documents around it, or nil if one of them is unknown:
+// the gate cannot be queried then.
 func (s *State) Path(f *Frame) []*Document {
 	var path []*Document
 	for ; f != nil; f = s.frames[f.parent] {
@@ -327,8 +327,9 @@ func (d *Document) Wait(ctx context.Context, p *cdpconn.Pending, result any) err
 	}
 }
 
-// AwaitResponse waits for the response to a command in the CDP session of the document. Unlike
-// [Document.Wait], it does not give the command up when ctx is done.
+// AwaitResponse waits for the response to a command in the CDP session of the document. When ctx
+// is done, it returns, but the command stays pending, so that a later call can wait for its response;
+// [Document.Wait] forgets the command.
 func (d *Document) AwaitResponse(ctx context.Context, p *cdpconn.Pending) error {
 	for {
 		changed, err := d.tree.obstruction()

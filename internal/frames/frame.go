@@ -174,7 +174,7 @@ func (s *State) frameNavigated(sess *cdpconn.Session, d *cdp.Frame, restored boo
 	f := s.frameWith(d.ID)
 	for id, child := range s.frames {
 		switch {
-		case !restored && child.parent == d.ID, child.parent == d.ID && child.sess == sess:
+		case child.parent == d.ID && (!restored || child.sess == sess):
 			s.dropFrame(id)
 		case restored && s.orphan(child):
 			child.parent = d.ID // or a frame below d: restoreFrames queries the frame tree, which sets it

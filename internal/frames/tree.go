@@ -26,7 +26,7 @@ type Tree struct {
 	sess     *cdpconn.Session // of the page target
 	main     cdp.FrameID      // of the top frame
 	observer Observer
-	scripts  string // installs the page scripts in a world
+	scripts  string // a script that installs the page scripts in a world
 	log      *slog.Logger
 	timing   timing.Timing
 	wg       sync.WaitGroup
@@ -92,8 +92,8 @@ type Observer interface {
 	OwnsBlank() bool
 }
 
-// New returns the tree of the page target of sess, of which only the top frame is known. The script
-// scripts installs the page scripts in a world unless they are installed there.
+// New returns the tree of the page target of sess, of which only the top frame is known. scripts
+// is a script that installs the page scripts in a world unless they are installed there.
 func New(sess *cdpconn.Session, top cdp.FrameID, observer Observer, scripts string, log *slog.Logger, t timing.Timing) *Tree {
 	tree := &Tree{sess: sess, main: top, observer: observer, scripts: scripts, log: log, timing: t}
 	tree.state = State{

@@ -64,14 +64,18 @@ func (a *Actor) act(ctx context.Context, target executor.Target, opts actOptions
 	effects := w.Effects()
 	effects.Brief = opts.skipFrameWait
 	var note string
-	for next := el; next != nil; {
-		el, next = next, nil
+	for {
 		el.effects, effects.Target = effects, el.Shown
 		note, err = do(actx, el)
-		if target.Selector != "" && errors.As(err, new(elements.RemovedBeforeAction)) && actx.Err() == nil {
-			// The page replaced the element before the action started.
-			next, err = a.find(actx, target, opts.timeout > 0)
+		if target.Selector == "" || !errors.As(err, new(elements.RemovedBeforeAction)) || actx.Err() != nil {
+			break
 		}
+		// The page replaced the element before the action started.
+		replacement, notFound := a.find(actx, target, opts.timeout > 0)
+		if err = notFound; err != nil {
+			break
+		}
+		el = replacement
 	}
 	if err != nil && !w.DetachedByHandover(err) {
 		return executor.Changes{}, err
@@ -123,7 +127,7 @@ func (c *click) run(ctx context.Context) (note string, err error) {
 		case errors.Is(err, errTargetMoved) && ctx.Err() != nil:
 			return "", c.notClickedError(c.actor.notStable(ctx, c.el))
 		case errors.Is(err, errTargetMoved), errors.Is(err, errInputBlocked) && tries < 3 && ctx.Err() == nil:
-			c.late = c.actor.timing.BusyPress
+			c.late = c.actor.timing.BusyPress // try again; the page may be busy
 		default:
 			return note, c.notClickedError(err)
 		}
@@ -196,15 +200,16 @@ func (c *click) press(ctx context.Context, n int) {
 		events = slices.Insert(events, 0, any(mouseEvent{Type: cdpinput.DispatchMouseEventTypeMouseMoved, X: x, Y: y, Modifiers: c.modifiers}))
 	}
 	c.check.before = len(c.check.reported())
-	c.check.active = false // the check must also find a press that waits behind a dialog
+	c.check.stopAtEnd = false // a press that waits behind a dialog must still be blocked later
+	release := len(events) - 1
 	for i, e := range events {
 		p, err := c.actor.StartInput(ctx, method, e)
 		if err != nil {
-			c.sendErr = c.notSent(ctx, n, i == len(events)-1, err)
+			c.sendErr = c.notSent(ctx, n, i == release, err)
 			return
 		}
 		c.pending = append(c.pending, p)
-		c.pressed = c.pressed || i == len(events)-2
+		c.pressed = c.pressed || i == release-1
 	}
 }
 
@@ -224,7 +229,7 @@ func (c *click) notSent(ctx context.Context, n int, release bool, err error) err
 	case n > 1:
 		progress = fmt.Sprintf("the element was clicked %d of %d times", n-1, c.count)
 	}
-	c.check.active = !release // no press follows
+	c.check.stopAtEnd = !release // no press follows that it must still block
 	e, ok := errors.AsType[*executor.Error](err)
 	if !ok || progress == "" {
 		return err

@@ -24,10 +24,11 @@ type hitTargetCheck struct {
 	actor *Actor
 	el    *element
 	path  []*frames.Document
-	// active means that the page still expects input, and blocks it for other elements, until end.
-	active bool
-	late   time.Duration // see startHitTargetCheck
-	before int           // number of events that were reported before the last press was sent
+	// stopAtEnd means that end also stops the check in the page, which expects more input and blocks it
+	// for other elements.
+	stopAtEnd bool
+	late      time.Duration // see startHitTargetCheck
+	before    int           // number of events that were reported before the last press was sent
 }
 
 // hitTargetOptions are the Expected of js/hit_target_check.js. Durations are in milliseconds.
@@ -145,11 +146,10 @@ func partialClickNote(n int) string {
 	return "the dialog opened after " + phrase.Count(n, "click", "clicks")
 }
 
-// end stops listening to the reports. If the check is active in the page, end stops it without
-// waiting.
+// end stops listening to the reports. With stopAtEnd, it stops the check in the page without waiting.
 func (c *hitTargetCheck) end() {
 	var blocking []*frames.Document
-	if c.active {
+	if c.stopAtEnd {
 		blocking = c.path
 	}
 	c.stop(blocking...)
@@ -243,7 +243,7 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 	if err := d.Call(ctx, &got, "finishCheck", c.token, want.more); err != nil {
 		return stopped(err)
 	}
-	c.active = want.more
+	c.stopAtEnd = want.more
 	for _, up := range c.path[1:] {
 		var above hitTargetResult
 		if err := up.Call(ctx, &above, "finishCheck", c.token, want.more); err == nil {

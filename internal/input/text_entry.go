@@ -97,7 +97,7 @@ func (e *textEntry) waitEditable(ctx context.Context, opts actionabilityOptions)
 	opts.Field = true
 	if c.el.Doc.IsTop() {
 		opts.Entry = e.start()
-		c.active = true
+		c.stopAtEnd = true
 	}
 	at, err := e.actor.waitActionable(ctx, c.el, opts)
 	if err != nil {
@@ -276,7 +276,7 @@ func (e *textEntry) begin(ctx context.Context) error {
 // startInFrame starts the entry, after the documents above the field observe the input.
 func (e *textEntry) startInFrame(ctx context.Context) error {
 	c := e.check
-	c.active = true
+	c.stopAtEnd = true
 	var pending []*cdpconn.Pending
 	for _, up := range c.path[1:] {
 		p, err := up.Start(ctx, "startCheck", c.token, 0, hitTargetOptions{Types: textEvents, Text: e.actor.timing.TextBlock.Milliseconds(), Below: true})

@@ -117,8 +117,8 @@ func (i *Interception) AuthRequired(s *cdpconn.Session, e fetch.EventAuthRequire
 	}
 }
 
-// RequestPaused continues or fails a paused request, as the request filter and the resubmission
-// guard decide, and adds the emulated headers. If none of these is in use, another component paused
+// RequestPaused continues or fails a paused request, as the request filter and the Guard
+// decide, and adds the emulated headers. If none of these is in use, another component paused
 // the request and answers it.
 func (i *Interception) RequestPaused(s *cdpconn.Session, e fetch.EventRequestPaused) {
 	filter, extra, guard := i.filtering.Load(), i.opts.Emulation.Headers(), i.guard.Load()

@@ -97,7 +97,8 @@ func (l *Floods) Forget(s *cdpconn.Session) {
 	delete(l.of, s)
 }
 
-// Lost handles an event that reports lost events. The page of the tab may be throttled.
+// Lost handles an event that reports lost events. It may throttle the page of the tab: no tab of the user
+// may share its renderer process.
 func (l *Floods) Lost(ev cdpconn.Event) {
 	if ev.Method != "Runtime.consoleAPICalled" && ev.Method != "Runtime.exceptionThrown" {
 		return

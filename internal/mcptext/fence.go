@@ -227,12 +227,12 @@ func escapeLen(s string, size int, unterminated bool) (length, searched int) {
 	return 1, 0
 }
 
-// controlEscapes are the JSON escapes of the characters that clean removes.
+// controlEscapes are the JSON escapes of the characters that Clean removes.
 var controlEscapes = [][]byte{[]byte(`\u`), []byte(`\r`), []byte(`\b`), []byte(`\f`)}
 
 // CleanJSON returns raw with every string in it cleaned.
 func CleanJSON(raw []byte) []byte {
-	// In JSON a control character is always escaped. The other characters that clean removes are
+	// In JSON a control character is always escaped. The other characters that Clean removes are
 	// not ASCII.
 	if isPlain(string(raw)) && !slices.ContainsFunc(controlEscapes, func(e []byte) bool { return bytes.Contains(raw, e) }) {
 		return raw

@@ -157,7 +157,7 @@ const maxPageErrors = 3
 
 // Changes adds the page changes of an action, after the line that reports the action.
 func (t *Text) Changes(c *executor.Changes) {
-	if hasNoVisibleChange(c) {
+	if changesUnknown(c) {
 		t.b.WriteString("; take a snapshot to see the page")
 	}
 	t.Note(c.Note)
@@ -221,9 +221,9 @@ func movedFocus(to *executor.Candidate) Own {
 	return Ownf(" except the focus, now on %s %s [ref=%s]", RoleOf(to.Role), Quote(to.Name, MaxName), to.Ref)
 }
 
-// hasNoVisibleChange reports whether c does not say what an action changed, for example because
+// changesUnknown reports whether c does not say what an action changed, for example because
 // there is no earlier snapshot to compare with.
-func hasNoVisibleChange(c *executor.Changes) bool {
+func changesUnknown(c *executor.Changes) bool {
 	return !c.Unchanged && !strings.Contains(c.Note, string(executor.ErrPolicyDenied)) && c.URL+c.Title+c.Diff+c.Snapshot == "" && c.Dialog == nil && c.Pending == 0 &&
 		len(c.NewTabs)+len(c.Downloads)+len(c.Errors) == 0
 }

@@ -92,7 +92,7 @@ func OutcomeOf(res *sdk.CallToolResult) string {
 	if text, ok := res.Content[0].(*sdk.TextContent); ok {
 		line, _, _ = strings.Cut(text.Text, "\n")
 	}
-	if line == "" || strings.HasPrefix(line, "<page ") { // see fence
+	if line == "" || strings.HasPrefix(line, "<page ") { // see mcptext.Fence
 		line = "it succeeded"
 	}
 	return mcptext.OneLine(line)

@@ -1,6 +1,6 @@
-// Package page implements everything that happens inside a tab: navigation and waits, snapshots
-// with refs, actions, reading, screenshots and dialogs. All backends share it. It uses only a
-// [cdpconn.Session].
+// Package page implements a tab that all backends share, on a [cdpconn.Session]: navigation and waits,
+// dialogs, handovers, and what an action changed. Packages below it implement the rest, such as input,
+// reading and capture.
 //
 // A [Tab] tracks one page target and its frames. A [View] is one client's view of a tab: it has the
 // client's gate, refs and last snapshot, and the methods of executor.Page.

@@ -15,8 +15,8 @@ import (
 type Elicitation struct {
 	Conn *sdk.ServerSession
 	Form bool
-	// InputRequests returns forms in the result of the call. The client repeats the call with the
-	// answers. This applies since protocol version 2026-07-28.
+	// InputRequests means that forms are in the result of the call, and that the client repeats the call
+	// with the answers. This applies since protocol version 2026-07-28.
 	InputRequests bool
 }
 

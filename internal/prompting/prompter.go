@@ -176,7 +176,7 @@ func (p *Prompt) key() clientPermission { return clientPermission{p.Client, p.Mi
 
 // Ask prompts the user, or waits for the result of an open prompt of the client for the same
 // permission. A once answer to another call's prompt applies only if that call has the same tool, site
-// and arguments; otherwise Ask prompts again. A session grant is in effect when ask returns.
+// and arguments; otherwise Ask prompts again. A session grant is in effect when Ask returns.
 func (pr *Prompter) Ask(ctx context.Context, by *Channel, q *Prompt) (Result, error) {
 	for {
 		res, answered, err := pr.askOnce(ctx, by, q)

@@ -175,7 +175,7 @@ func (b *fakeBrowser) CloseTab(_ context.Context, t *Tab) (bool, error) {
 	return t.Owner() == nil, nil
 }
 
-func (b *fakeBrowser) HasInstance(run string) bool { return run == b.ID() }
+func (b *fakeBrowser) HasInstance(id string) bool { return id == b.ID() }
 
 func (b *fakeBrowser) Ping(context.Context) error { return nil }
 

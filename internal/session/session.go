@@ -40,9 +40,9 @@ type BrowserInstance interface {
 	// ID returns a short id of this browser instance. It is part of the ids of tabs whose
 	// InstanceID is empty.
 	ID() string
-	// HasInstance reports whether run is the id of this browser, or of one of the browsers that it
+	// HasInstance reports whether id is the id of this browser, or of one of the browsers that it
 	// represents.
-	HasInstance(run string) bool
+	HasInstance(id string) bool
 	// Tabs returns the open tabs, in the order in which they were opened.
 	Tabs() []*Tab
 	// NewTab opens a blank tab for a session.

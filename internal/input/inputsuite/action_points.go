@@ -11,7 +11,7 @@ import (
 // clicks adds a case for each pair of a case name and the id of a clickable element of file.
 func clicks(s *suite.Runner, t *testing.T, file string, pairs ...[2]string) {
 	for _, p := range pairs {
-		s.Page(t, p[0], file, func(c *suite.Case) { c.Clicked(suite.CSS("#"+p[1]), p[1]) })
+		s.Page(t, p[0], file, func(c *suite.Case) { c.Clicked(suite.Selector("#"+p[1]), p[1]) })
 	}
 }
 
@@ -30,7 +30,7 @@ func actionability(s *suite.Runner, t *testing.T) {
 	s.Page(t, "double click in content with content-visibility: auto", "actionability.html", func(c *suite.Case) {
 		// Content may be laid out between the two clicks, so the first click waits for the layout
 		// that scrolling causes.
-		c.Click(suite.CSS("#skipped"), &executor.ClickOptions{Count: 2})
+		c.Click(suite.Selector("#skipped"), &executor.ClickOptions{Count: 2})
 		c.Await("click", "skipped")
 	})
 	clicks(s, t, "actionability-bars.html", [][2]string{
@@ -40,7 +40,7 @@ func actionability(s *suite.Runner, t *testing.T) {
 	}...)
 	s.Page(t, "scrolling up, under the same sticky bars", "actionability-bars.html", func(c *suite.Case) {
 		for _, id := range []string{"below", "between", "cell19-7", "cell0-1", "below"} {
-			c.Clicked(suite.CSS("#"+id), id)
+			c.Clicked(suite.Selector("#"+id), id)
 		}
 	})
 	clicks(s, t, "actionability-zoom.html", [][2]string{
@@ -49,13 +49,13 @@ func actionability(s *suite.Runner, t *testing.T) {
 	}...)
 	s.Page(t, "on a page pinch-zoomed to 200 %", "actionability-zoom.html", func(c *suite.Case) {
 		c.Must(c.Page().CDP(c.Ctx, "Emulation.setPageScaleFactor", map[string]any{"pageScaleFactor": 2}))
-		c.Clicked(suite.CSS("#near"), "near")
-		c.Clicked(suite.CSS("#far"), "far")
-		c.Clicked(suite.CSS("#near"), "near")
+		c.Clicked(suite.Selector("#near"), "near")
+		c.Clicked(suite.Selector("#far"), "far")
+		c.Clicked(suite.Selector("#near"), "near")
 	})
 	s.Page(t, "virtualized list", "actionability-list.html", func(c *suite.Case) {
-		c.Clicked(suite.CSS("#row21"), "row21")
-		c.Clicked(suite.CSS("text=Row 40"), "row40")
+		c.Clicked(suite.Selector("#row21"), "row21")
+		c.Clicked(suite.Selector("text=Row 40"), "row40")
 	})
 	s.Page(t, "virtualized row replaced by scrolling, by ref", "actionability-list.html", func(c *suite.Case) {
 		ref := c.Ref("button", "Row 23")

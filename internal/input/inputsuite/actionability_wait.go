@@ -34,7 +34,7 @@ func actionabilityWait(s *suite.Runner, t *testing.T) {
 		s.Page(t, p.name, "actionability-wait.html", func(c *suite.Case) {
 			waitIdle(c)
 			c.Eval(p.later, nil)
-			c.Click(suite.CSS("#"+p.id), nil)
+			c.Click(suite.Selector("#"+p.id), nil)
 			c.WantReported("ready "+p.id, "mousedown "+p.id)
 		})
 	}
@@ -45,7 +45,7 @@ func actionabilityWait(s *suite.Runner, t *testing.T) {
 		s.Page(t, p.name, "actionability-wait.html", func(c *suite.Case) {
 			waitIdle(c)
 			c.Eval("later(2500, () => { "+p.end+" }, '"+p.id+"')", nil)
-			c.Click(suite.CSS("#"+p.id), nil)
+			c.Click(suite.Selector("#"+p.id), nil)
 			c.WantReported("ready "+p.id, "mousedown "+p.id)
 		})
 	}
@@ -58,7 +58,7 @@ func actionabilityWait(s *suite.Runner, t *testing.T) {
 			c.AwaitRequest("validation")
 			clicked := make(chan error, 1)
 			go func() {
-				clicked <- suite.ErrOf(c.Page().Click(c.Ctx, suite.CSS("#"+p.id), &executor.ClickOptions{Timeout: suite.NeverTimeout}))
+				clicked <- suite.ErrOf(c.Page().Click(c.Ctx, suite.Selector("#"+p.id), &executor.ClickOptions{Timeout: suite.NeverTimeout}))
 			}()
 			c.Await("ready", "released")
 			c.Release("validation")
@@ -70,12 +70,12 @@ func actionabilityWait(s *suite.Runner, t *testing.T) {
 	}
 	s.Page(t, "is covered by an overlay with a spinner", "actionability-wait.html", func(c *suite.Case) {
 		c.Eval(`curtain.innerHTML = "<i class=spin style='display: inline-block'>*</i>"; later(4500, () => curtain.remove(), "covered")`, nil)
-		c.Click(suite.CSS("#covered"), nil)
+		c.Click(suite.Selector("#covered"), nil)
 		c.WantReported("ready covered", "mousedown covered")
 	})
 	s.Page(t, "another match becomes visible", "actionability-wait.html", func(c *suite.Case) {
 		c.Eval(`none.className = "twin"; later(300, () => { place.innerHTML = "<button id=late class=twin data-report='mousedown click'>Late</button>"; watch(place); }, "late")`, nil)
-		c.Clicked(suite.CSS(".twin"), "late")
+		c.Clicked(suite.Selector(".twin"), "late")
 	})
 	s.Page(t, "is re-rendered while a call waits for its ref", "actionability-wait.html", func(c *suite.Case) {
 		ref := c.Ref("button", "Rendered")
@@ -91,7 +91,7 @@ func actionabilityWait(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "page navigates while the call waits", "actionability-wait.html", func(c *suite.Case) {
 		c.Eval(`setTimeout(() => location.href = "click.html", 200)`, nil)
-		c.Click(suite.CSS("#save, #disabled"), nil)
+		c.Click(suite.Selector("#save, #disabled"), nil)
 		c.Await("click", "save")
 	})
 	for _, p := range []struct{ name, id, run string }{
@@ -104,14 +104,14 @@ func actionabilityWait(s *suite.Runner, t *testing.T) {
 			if p.run != "" {
 				c.Eval(p.run, nil)
 			}
-			c.Clicked(suite.CSS("#"+p.id), p.id)
+			c.Clicked(suite.Selector("#"+p.id), p.id)
 			if tier.LongEnabled() {
-				suite.Quick(c, suite.CSS("#"+p.id), 300*time.Millisecond)
+				suite.Quick(c, suite.Selector("#"+p.id), 300*time.Millisecond)
 			}
 		})
 	}
 	s.Page(t, "never stable: its container moves", "actionability-wait.html", func(c *suite.Case) {
-		_, err := c.Page().Click(c.Ctx, suite.CSS("#sways"), nil)
+		_, err := c.Page().Click(c.Ctx, suite.Selector("#sways"), nil)
 		c.WantCode(err, executor.ErrNotActionable, "Sways", "not stable")
 		c.WantUntouched("sways")
 	})

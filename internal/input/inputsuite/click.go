@@ -13,7 +13,7 @@ import (
 
 func click(s *suite.Runner, t *testing.T) {
 	s.Page(t, "plain", "click.html", func(c *suite.Case) {
-		a := c.Click(suite.CSS("#plain"), nil)
+		a := c.Click(suite.Selector("#plain"), nil)
 		for _, kind := range []string{"pointerdown", "mousedown", "mouseup", "click"} {
 			r := c.Await(kind, "plain")
 			if !r.Trusted || r.Button != 0 {
@@ -30,25 +30,25 @@ func click(s *suite.Runner, t *testing.T) {
 			CSS.paintWorklet.addModule(URL.createObjectURL(new Blob(["0"], {type: "text/javascript"}))).then(() => report("runs", "worklet"));
 		}; 0`, nil)
 		for range 5 {
-			c.Click(suite.CSS("#plain"), nil)
+			c.Click(suite.Selector("#plain"), nil)
 			c.Await("runs", "worker")
 			c.Await("runs", "worklet")
 		}
 	})
 	s.Long().Page(t, "quick", "click.html", func(c *suite.Case) {
 		// Nothing moves and nothing starts, so a click must not include a fixed settling time.
-		c.Clicked(suite.CSS("#plain"), "plain")
-		suite.Quick(c, suite.CSS("#plain"), 300*time.Millisecond)
+		c.Clicked(suite.Selector("#plain"), "plain")
+		suite.Quick(c, suite.Selector("#plain"), 300*time.Millisecond)
 	})
 	s.Page(t, "covered", "click.html", func(c *suite.Case) {
-		_, err := c.Page().Click(c.Ctx, suite.CSS("#covered"), nil)
+		_, err := c.Page().Click(c.Ctx, suite.Selector("#covered"), nil)
 		c.WantCode(err, executor.ErrNotActionable, "Pay", "covered", "dialog", "Cookies")
 		c.WantUntouched("covered")
 		c.WantUntouched("cover")
 	})
 	s.Page(t, "temporarily covered", "click.html", func(c *suite.Case) {
 		c.Eval("uncover(400)", nil)
-		c.Click(suite.CSS("#uncovered"), nil)
+		c.Click(suite.Selector("#uncovered"), nil)
 		c.Await("click", "uncovered")
 	})
 	s.Page(t, "disabled", "click.html", func(c *suite.Case) {
@@ -56,7 +56,7 @@ func click(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "temporarily disabled", "click.html", func(c *suite.Case) {
 		c.Eval("enable(300)", nil)
-		c.Click(suite.CSS("#disabled"), nil)
+		c.Click(suite.Selector("#disabled"), nil)
 		c.Await("click", "disabled")
 	})
 	s.Page(t, "hidden", "click.html", func(c *suite.Case) {
@@ -68,7 +68,7 @@ func click(s *suite.Runner, t *testing.T) {
 			c.AwaitRequest(disabled) // an action waits for its element as long as a request is pending
 			clicked := make(chan error, 1)
 			go func() {
-				_, err := c.Page().Click(context.WithoutCancel(c.Ctx), suite.CSS("#folded"), &executor.ClickOptions{Timeout: 2 * await.HangLimit})
+				_, err := c.Page().Click(context.WithoutCancel(c.Ctx), suite.Selector("#folded"), &executor.ClickOptions{Timeout: 2 * await.HangLimit})
 				clicked <- err
 			}()
 			c.WantCode(await.Receive(c, "the result of the click", clicked), executor.ErrNotActionable, "collapsed list")
@@ -96,28 +96,28 @@ func click(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "moving, then stable", "click.html", func(c *suite.Case) {
 		c.Eval("run(400)", nil)
-		c.Click(suite.CSS("#runner"), nil)
+		c.Click(suite.Selector("#runner"), nil)
 		if c.Await("click", "runner").Moving {
 			c.Error("clicked while the button moved")
 		}
 	})
 	s.Page(t, "never stable", "click.html", func(c *suite.Case) {
-		_, err := c.Page().Click(c.Ctx, suite.CSS("#restless"), nil)
+		_, err := c.Page().Click(c.Ctx, suite.Selector("#restless"), nil)
 		c.WantCode(err, executor.ErrNotActionable, "not stable")
 		c.WantUntouched("restless")
 	})
 	s.Page(t, "scrolled into view", "click.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#far"), nil)
+		c.Click(suite.Selector("#far"), nil)
 		c.Await("click", "far")
-		c.Click(suite.CSS("#plain"), nil) // scroll back up
+		c.Click(suite.Selector("#plain"), nil) // scroll back up
 		c.Await("click", "plain")
 	})
 	s.Page(t, "scrolled into view in a scroller", "click.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#inner"), nil)
+		c.Click(suite.Selector("#inner"), nil)
 		c.Await("click", "inner")
 	})
 	s.Page(t, "right button", "click.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#context"), &executor.ClickOptions{Button: executor.ButtonRight})
+		c.Click(suite.Selector("#context"), &executor.ClickOptions{Button: executor.ButtonRight})
 		if r := c.Await("contextmenu", "context"); !r.Trusted || r.Button != 2 {
 			c.Errorf("contextmenu: %+v", r)
 		}
@@ -128,7 +128,7 @@ func click(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "double", "click.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#double"), &executor.ClickOptions{Count: 2})
+		c.Click(suite.Selector("#double"), &executor.ClickOptions{Count: 2})
 		if r := c.Await("dblclick", "double"); !r.Trusted {
 			c.Errorf("dblclick: %+v", r)
 		}
@@ -138,34 +138,34 @@ func click(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "modifiers", "click.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#plain"), &executor.ClickOptions{Modifiers: []executor.Modifier{executor.ModShift, executor.ModAlt}})
+		c.Click(suite.Selector("#plain"), &executor.ClickOptions{Modifiers: []executor.Modifier{executor.ModShift, executor.ModAlt}})
 		if r := c.Await("click", "plain"); r.Mods != "AS" {
 			c.Errorf("modifiers = %q, want AS", r.Mods)
 		}
-		c.Click(suite.CSS("#save"), nil)
+		c.Click(suite.Selector("#save"), nil)
 		if r := c.Await("click", "save"); r.Mods != "" {
 			c.Errorf("modifiers = %q are still pressed", r.Mods)
 		}
 	})
 	s.Page(t, "removed by the press", "click.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#vanish"), nil)
+		c.Click(suite.Selector("#vanish"), nil)
 		c.Await("mousedown", "vanish")
 		c.WantValue("document.querySelector('#vanish')", "null")
 	})
 	s.Page(t, "label", "click.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#agree"), nil)
+		c.Click(suite.Selector("#agree"), nil)
 		c.Await("change", "agree")
 		c.WantValue("agree.checked", "true")
 	})
 	s.Page(t, "page error", "click.html", func(c *suite.Case) {
-		a := c.Click(suite.CSS("#throws"), nil)
+		a := c.Click(suite.Selector("#throws"), nil)
 		if len(a.Errors) != 1 {
 			c.Fatalf("page errors %q, want one", a.Errors)
 		}
 		c.WantIn(a.Errors[0], "the basket is broken")
 	})
 	s.Page(t, "navigates", "click.html", func(c *suite.Case) {
-		a := c.Click(suite.CSS("#away"), nil)
+		a := c.Click(suite.Selector("#away"), nil)
 		if a.URL != c.URL("nav.html") || a.Title != "Navigation" {
 			c.Errorf("changes: URL %q, title %q", a.URL, a.Title)
 		}
@@ -175,38 +175,38 @@ func click(s *suite.Runner, t *testing.T) {
 		clobbered(c)
 	})
 	s.Page(t, "a frame covers the target after the press", "click-edge-cases.html", func(c *suite.Case) {
-		c.WantIn(c.Click(suite.CSS("#veiled"), nil).Note, "covered")
+		c.WantIn(c.Click(suite.Selector("#veiled"), nil).Note, "covered")
 		c.Await("mousedown", "veiled")
 	})
 	s.Page(t, "disabled by the press", "click-edge-cases.html", func(c *suite.Case) {
-		_, err := c.Page().Click(c.Ctx, suite.CSS("#once"), nil)
+		_, err := c.Page().Click(c.Ctx, suite.Selector("#once"), nil)
 		c.WantCode(err, executor.ErrNotActionable, "Once", "disabled")
 	})
 	s.Page(t, "target replaced between the two clicks", "click-edge-cases.html", func(c *suite.Case) {
-		_, err := c.Page().Click(c.Ctx, suite.CSS("#swap"), &executor.ClickOptions{Count: 2})
+		_, err := c.Page().Click(c.Ctx, suite.Selector("#swap"), &executor.ClickOptions{Count: 2})
 		c.WantCode(err, executor.ErrNotActionable, "1 of 2")
 		c.Await("click", "swap")
 		c.WantUntouched("heir")
 	})
 	s.Page(t, "stopped by the page", "click-edge-cases.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#secret"), nil)
+		c.Click(suite.Selector("#secret"), nil)
 		c.Await("click", "secret")
 	})
 	s.Page(t, "link inside a label", "click-edge-cases.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#terms"), nil)
+		c.Click(suite.Selector("#terms"), nil)
 		c.WantValue("terms.checked", "true")
 		c.WantUntouched("read")
 	})
 	s.Page(t, "select", "click-edge-cases.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#pick"), nil)
+		c.Click(suite.Selector("#pick"), nil)
 		c.Await("mousedown", "pick")
 	})
 	s.Page(t, "transformed frame", "click-edge-cases.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#corner"), nil)
+		c.Click(suite.Selector("#corner"), nil)
 		c.Await("click", "corner")
 	})
 	s.Long().Page(t, "page busy after the click", "click-edge-cases.html", func(c *suite.Case) {
-		c.WantIn(c.Click(suite.CSS("#slow"), nil).Note, "still busy")
+		c.WantIn(c.Click(suite.Selector("#slow"), nil).Note, "still busy")
 		c.Await("click", "slow")
 	})
 	s.Page(t, "bad arguments", "click.html", func(c *suite.Case) {
@@ -215,7 +215,7 @@ func click(s *suite.Runner, t *testing.T) {
 			c.WantCode(err, executor.ErrBadArgs)
 		}
 		for _, opts := range []executor.ClickOptions{{Button: "fourth"}, {Count: 4}, {Count: -1}, {Modifiers: []executor.Modifier{"Hyper"}}} {
-			_, err := c.Page().Click(c.Ctx, suite.CSS("#plain"), &opts)
+			_, err := c.Page().Click(c.Ctx, suite.Selector("#plain"), &opts)
 			c.WantCode(err, executor.ErrBadArgs)
 		}
 		c.WantUntouched("plain")
@@ -229,27 +229,27 @@ func clobbered(c *suite.Case) {
 	inside := suite.ByRef(c.Ref("button", "Inside"))
 	c.Click(inside, nil)
 	c.Await("click", "inside")
-	c.Click(suite.CSS("#below"), nil)
+	c.Click(suite.Selector("#below"), nil)
 	c.Await("click", "below")
-	c.Click(suite.CSS("form"), nil)
-	if _, err := c.Page().Hover(c.Ctx, suite.CSS("#inside"), nil); err != nil {
+	c.Click(suite.Selector("form"), nil)
+	if _, err := c.Page().Hover(c.Ctx, suite.Selector("#inside"), nil); err != nil {
 		c.Errorf("hover: %v", err)
 	}
-	if _, err := c.Page().Hover(c.Ctx, suite.CSS("#form"), nil); err != nil {
+	if _, err := c.Page().Hover(c.Ctx, suite.Selector("#form"), nil); err != nil {
 		c.Errorf("hover the form: %v", err)
 	}
 	c.TypeInto("#field", "words", nil)
 	c.WantValue("field.value", "words")
-	if _, err := c.Page().FillForm(c.Ctx, []executor.Field{{Target: suite.CSS("#field"), Value: "more"}, {Target: suite.CSS("#agree"), Value: true}}, nil); err != nil {
+	if _, err := c.Page().FillForm(c.Ctx, []executor.Field{{Target: suite.Selector("#field"), Value: "more"}, {Target: suite.Selector("#agree"), Value: true}}, nil); err != nil {
 		c.Errorf("fill_form: %v", err)
 	}
 	c.WantValue("field.value + agree.checked", "moretrue")
-	_, err := c.Page().Type(c.Ctx, suite.CSS("#form"), "x", &executor.TypeOptions{Timeout: suite.NeverTimeout})
+	_, err := c.Page().Type(c.Ctx, suite.Selector("#form"), "x", &executor.TypeOptions{Timeout: suite.NeverTimeout})
 	c.WantCode(err, executor.ErrNotActionable)
-	if res, err := c.Page().Scroll(c.Ctx, executor.ScrollOptions{Target: suite.CSS("form"), DeltaY: 50}); err != nil || res.Y == 0 {
+	if res, err := c.Page().Scroll(c.Ctx, executor.ScrollOptions{Target: suite.Selector("form"), DeltaY: 50}); err != nil || res.Y == 0 {
 		c.Errorf("scroll: %+v, %v", res, err)
 	}
-	for _, target := range []executor.Target{suite.CSS("#form"), {}} {
+	for _, target := range []executor.Target{suite.Selector("#form"), {}} {
 		if res, err := c.Page().Text(c.Ctx, &executor.TextOptions{Target: target}); err != nil || !strings.Contains(res.Content, "Some words") {
 			c.Errorf("text of %+v: %+v, %v", target, res, err)
 		}
@@ -269,26 +269,26 @@ func clickTargets(s *suite.Runner, t *testing.T) {
 		c.Await("click", "save")
 	})
 	s.Page(t, "text", "click.html", func(c *suite.Case) {
-		c.Click(suite.CSS("text=Read the terms"), nil)
+		c.Click(suite.Selector("text=Read the terms"), nil)
 		c.Await("click", "terms")
 	})
 	s.Page(t, "role", "click.html", func(c *suite.Case) {
-		c.Click(suite.CSS(`role=button[name="Save order"]`), nil)
+		c.Click(suite.Selector(`role=button[name="Save order"]`), nil)
 		c.Await("click", "save")
 	})
 	s.Page(t, "several matches", "click.html", func(c *suite.Case) {
-		a := c.Click(suite.CSS(".twin"), nil)
+		a := c.Click(suite.Selector(".twin"), nil)
 		c.Await("click", "twin") // the first visible match
 		c.WantIn(a.Note, "3")
 	})
 	s.Page(t, "no match", "click.html", func(c *suite.Case) {
 		for _, selector := range []string{"#nosuch", "text=No such text", `role=button[name="No such"]`} {
-			_, err := c.Page().Click(c.Ctx, suite.CSS(selector), nil)
+			_, err := c.Page().Click(c.Ctx, suite.Selector(selector), nil)
 			c.WantCode(err, executor.ErrSelectorNotFound, strings.Trim(selector[strings.LastIndex(selector, "=")+1:], `"]`))
 		}
 	})
 	s.Page(t, "shadow root", "frames.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#shadow"), nil)
+		c.Click(suite.Selector("#shadow"), nil)
 		if !c.Await("click", "shadow").Trusted {
 			c.Error("the click was not trusted")
 		}
@@ -296,7 +296,7 @@ func clickTargets(s *suite.Runner, t *testing.T) {
 		c.Await("click", "shadow")
 	})
 	s.Page(t, "closed shadow root", "closed.html", func(c *suite.Case) {
-		c.Click(suite.CSS(`role=button[name="In a closed root"]`), nil)
+		c.Click(suite.Selector(`role=button[name="In a closed root"]`), nil)
 		if !c.Await("click", "in-closed").Trusted {
 			c.Error("the click was not trusted")
 		}
@@ -308,7 +308,7 @@ func clickTargets(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "frame", "frames.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#framed"), nil) // outside the visible part of its frame
+		c.Click(suite.Selector("#framed"), nil) // outside the visible part of its frame
 		if !c.Await("click", "framed").Trusted {
 			c.Error("the click was not trusted")
 		}

@@ -14,14 +14,14 @@ func actionabilityControls(s *suite.Runner, t *testing.T) {
 		{"checkbox with display: none in its label", "gone"},
 	} {
 		s.Page(t, p[0], "actionability-controls.html", func(c *suite.Case) {
-			c.Clicked(suite.CSS("#"+p[1]), p[1])
+			c.Clicked(suite.Selector("#"+p[1]), p[1])
 			c.Await("change", p[1])
 			c.WantValue(p[1]+".checked", "true")
 			c.Clicked(suite.ByRef(c.Ref("(?:checkbox|radio|clickable)", c.EvalString(p[1]+".labels[0].innerText.trim()"))), p[1])
 		})
 	}
 	s.Page(t, "label as the target of a control", "actionability-controls.html", func(c *suite.Case) {
-		c.Clicked(suite.CSS("#words"), "words")
+		c.Clicked(suite.Selector("#words"), "words")
 		c.Await("change", "spoken")
 	})
 	clicks(s, t, "actionability-controls.html", [][2]string{
@@ -51,15 +51,15 @@ func actionabilityControls(s *suite.Runner, t *testing.T) {
 		})
 	}
 	s.Page(t, "details element, then its content", "actionability-controls.html", func(c *suite.Case) {
-		c.Clicked(suite.CSS("#summary"), "summary")
-		c.Clicked(suite.CSS("#detail"), "detail")
+		c.Clicked(suite.Selector("#summary"), "summary")
+		c.Clicked(suite.Selector("#detail"), "detail")
 	})
 	s.Page(t, "inside closed details", "actionability-controls.html", func(c *suite.Case) {
 		blocked(c, "detail", "Inside", "not visible")
 	})
 	s.Page(t, "options of a list", "actionability-controls.html", func(c *suite.Case) {
 		for _, id := range []string{"two", "six", "one"} {
-			c.Click(suite.CSS("#"+id), nil)
+			c.Click(suite.Selector("#"+id), nil)
 			c.Await("change", "list")
 			c.WantValue("list.selectedOptions[0].id", id)
 		}

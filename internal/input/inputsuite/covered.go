@@ -12,7 +12,7 @@ import (
 // contains parts, and must not reach the element. It returns the error.
 func blocked(c *suite.Case, id string, parts ...string) error {
 	c.Helper()
-	_, err := c.Page().Click(c.Ctx, suite.CSS("#"+id), &executor.ClickOptions{Timeout: suite.NeverTimeout})
+	_, err := c.Page().Click(c.Ctx, suite.Selector("#"+id), &executor.ClickOptions{Timeout: suite.NeverTimeout})
 	c.WantCode(err, executor.ErrNotActionable, parts...)
 	c.WantUntouched(id)
 	return err
@@ -50,8 +50,8 @@ func covered(s *suite.Runner, t *testing.T) {
 	s.Page(t, "covered by a popover in the top layer", "covered.html", func(c *suite.Case) {
 		c.Eval("popover.showPopover()", nil)
 		blocked(c, "pop", "Under a popover", "covered", "A popover")
-		c.Clicked(suite.CSS("#shut"), "shut")
-		c.Clicked(suite.CSS("#pop"), "pop")
+		c.Clicked(suite.Selector("#shut"), "shut")
+		c.Clicked(suite.Selector("#pop"), "pop")
 	})
 	s.Page(t, "behind a modal dialog", "covered.html", func(c *suite.Case) {
 		c.Eval("dialog.showModal()", nil)
@@ -59,8 +59,8 @@ func covered(s *suite.Runner, t *testing.T) {
 		if _, err := c.Page().Snapshot(c.Ctx, &executor.SnapshotOptions{Target: suite.ByRef(refNamed(c, err, "dialog", "Terms"))}); err != nil {
 			c.Errorf("the ref of the dialog: %v", err)
 		}
-		c.Click(suite.CSS("#close"), nil)
-		c.Clicked(suite.CSS("#behind"), "behind")
+		c.Click(suite.Selector("#close"), nil)
+		c.Clicked(suite.Selector("#behind"), "behind")
 	})
 	s.Page(t, "behind a modal dialog without backdrop", "covered.html", func(c *suite.Case) {
 		c.Eval("clear.showModal()", nil)

@@ -24,52 +24,52 @@ func drag(c *suite.Case, from, to executor.Target, want executor.DragOutcome) *e
 func drags(s *suite.Runner, t *testing.T) {
 	s.Page(t, "drag with data", "input.html", func(c *suite.Case) {
 		c.Snap(nil)
-		d := drag(c, suite.CSS("#card"), suite.CSS("#bin"), executor.DragAccepted)
+		d := drag(c, suite.Selector("#card"), suite.Selector("#bin"), executor.DragAccepted)
 		c.WantIn(d.Diff, "Got the card")
 		if r := c.Await("drop", "bin"); r.Value != "the card" || !r.Trusted {
 			c.Errorf("the page received %+v", r)
 		}
 		c.Await("dragend", "card")
-		drag(c, suite.CSS("#card"), suite.CSS("#bin"), executor.DragAccepted) // repeatable
+		drag(c, suite.Selector("#card"), suite.Selector("#bin"), executor.DragAccepted) // repeatable
 	})
 	s.Page(t, "drag with data to a target outside the viewport", "input.html", func(c *suite.Case) {
-		drag(c, suite.CSS("#card"), suite.CSS("#far"), executor.DragAccepted)
+		drag(c, suite.Selector("#card"), suite.Selector("#far"), executor.DragAccepted)
 		c.Await("drop", "far")
 	})
 	s.Page(t, "page opens a dialog on drop", "input.html", func(c *suite.Case) {
 		c.Eval("document.querySelector('#bin').addEventListener('drop', () => alert('thank you'))", nil)
-		if d := drag(c, suite.CSS("#card"), suite.CSS("#bin"), executor.DragAccepted); d.Dialog == nil || d.Dialog.Message != "thank you" {
+		if d := drag(c, suite.Selector("#card"), suite.Selector("#bin"), executor.DragAccepted); d.Dialog == nil || d.Dialog.Message != "thank you" {
 			c.Errorf("dialog %+v", d.Dialog)
 		}
 	})
 	s.Page(t, "drop rejected", "input.html", func(c *suite.Case) {
-		drag(c, suite.CSS("#card"), suite.CSS("#wall"), executor.DragRejected)
+		drag(c, suite.Selector("#card"), suite.Selector("#wall"), executor.DragRejected)
 		c.Await("dragend", "card")
-		c.Click(suite.CSS("#wall"), nil)
+		c.Click(suite.Selector("#wall"), nil)
 	})
 	s.Page(t, "a slider", "input.html", func(c *suite.Case) {
-		drag(c, suite.CSS("#knob"), suite.CSS("#mark"), executor.DragPointerOnly)
+		drag(c, suite.Selector("#knob"), suite.Selector("#mark"), executor.DragPointerOnly)
 		c.WantValue("document.querySelector('#knob').style.left", "300px")
 		c.WantValue("window.buttonsUp", "0")
 	})
 	s.Page(t, "sortable list", "input.html", func(c *suite.Case) {
-		drag(c, suite.CSS("#i1"), suite.CSS("#i3"), executor.DragPointerOnly)
+		drag(c, suite.Selector("#i1"), suite.Selector("#i3"), executor.DragPointerOnly)
 		c.WantValue("[...document.querySelectorAll('li')].map((l) => l.id).join(' ')", "i2 i3 i1")
 	})
 	s.Page(t, "list that ignores moves while it moves an item", "sortable.html", func(c *suite.Case) {
 		order := "[...document.querySelectorAll('#throttled li')].map((l) => l.textContent).join(' ')"
-		d := drag(c, suite.CSS("#throttled >> text=e"), suite.CSS("#throttled >> text=a"), executor.DragAccepted)
+		d := drag(c, suite.Selector("#throttled >> text=e"), suite.Selector("#throttled >> text=a"), executor.DragAccepted)
 		c.WantValue(order, "e a b c d")
 		c.WantNotIn(d.Note, "did not move")
-		drag(c, suite.CSS("#throttled >> text=a"), suite.CSS("#throttled >> text=d"), executor.DragAccepted)
+		drag(c, suite.Selector("#throttled >> text=a"), suite.Selector("#throttled >> text=d"), executor.DragAccepted)
 		c.WantValue(order, "e b c d a")
 	})
 	s.Page(t, "drag starts after a delay", "sortable.html", func(c *suite.Case) {
-		drag(c, suite.CSS("#delayed >> text=f"), suite.CSS("#delayed >> text=h"), executor.DragPointerOnly)
+		drag(c, suite.Selector("#delayed >> text=f"), suite.Selector("#delayed >> text=h"), executor.DragPointerOnly)
 		c.WantValue("[...document.querySelectorAll('#delayed li')].map((l) => l.textContent).join(' ')", "g h f")
 	})
 	s.Page(t, "page accepts the drop and moves nothing", "sortable.html", func(c *suite.Case) {
-		d := drag(c, suite.CSS("#fixed >> text=i"), suite.CSS("#fixed >> text=j"), executor.DragAccepted)
+		d := drag(c, suite.Selector("#fixed >> text=i"), suite.Selector("#fixed >> text=j"), executor.DragAccepted)
 		c.WantIn(d.Note, "the dragged element did not move")
 	})
 	s.Page(t, "in a cross-site frame", "input.html", func(c *suite.Case) {
@@ -84,22 +84,22 @@ func drags(s *suite.Runner, t *testing.T) {
 		c.Eval(fmt.Sprintf("new Promise((done) => { const f = document.createElement('iframe'); f.onload = () => done(); f.style = 'position: fixed; left: 0; top: 170px; width: 300px; height: 10px; border: 0'; f.src = %q; document.body.append(f); })", c.OtherURL("inputdenied.html")), nil)
 		c.Eval("document.querySelector('#bin').style.marginTop = '60px'", nil)
 		k.DenyOrigin(c.OtherOrigin())
-		drag(c, suite.CSS("#card"), suite.CSS("#bin"), executor.DragAccepted)
+		drag(c, suite.Selector("#card"), suite.Selector("#bin"), executor.DragAccepted)
 		c.Eval("document.querySelector('iframe').style.top = '0'; document.querySelector('iframe').style.height = '100%'; document.querySelector('iframe').style.width = '100%'", nil)
-		_, err := c.Page().Drag(c.Ctx, suite.CSS("#card"), suite.CSS("#bin"), nil)
+		_, err := c.Page().Drag(c.Ctx, suite.Selector("#card"), suite.Selector("#bin"), nil)
 		c.WantCode(err, executor.ErrNotActionable)
 		k.Deny(nil)
 		c.Eval("new Promise((done) => { onmessage = (e) => { document.title = 'seen ' + e.data.seen; done(); }; frames[0].postMessage('tell', '*'); })", nil)
 		c.WantValue("document.title", "seen 0")
 	})
 	s.Page(t, "no such drop target", "input.html", func(c *suite.Case) {
-		_, err := c.Page().Drag(c.Ctx, suite.CSS("#card"), suite.CSS("#nosuch"), nil)
+		_, err := c.Page().Drag(c.Ctx, suite.Selector("#card"), suite.Selector("#nosuch"), nil)
 		c.WantCode(err, executor.ErrSelectorNotFound, "#nosuch")
-		_, err = c.Page().Drag(c.Ctx, suite.CSS("#nosuch"), suite.CSS("#bin"), nil)
+		_, err = c.Page().Drag(c.Ctx, suite.Selector("#nosuch"), suite.Selector("#bin"), nil)
 		c.WantCode(err, executor.ErrSelectorNotFound, "#nosuch")
-		_, err = c.Page().Drag(c.Ctx, suite.CSS("#card"), suite.CSS("#under"), nil)
+		_, err = c.Page().Drag(c.Ctx, suite.Selector("#card"), suite.Selector("#under"), nil)
 		c.WantCode(err, executor.ErrNotActionable, "Notice")
-		_, err = c.Page().Drag(c.Ctx, suite.CSS("#card"), executor.Target{}, nil)
+		_, err = c.Page().Drag(c.Ctx, suite.Selector("#card"), executor.Target{}, nil)
 		c.WantCode(err, executor.ErrBadArgs)
 		c.WantUntouched("card")
 		c.WantValue("window.released", "undefined") // no press was sent
@@ -153,7 +153,7 @@ func mouse(s *suite.Runner, t *testing.T) {
 				_, err := c.Page().Mouse(c.Ctx, executor.MouseOptions{Action: executor.MouseMove, X: 1e5})
 				c.WantCode(err, executor.ErrBadArgs, "viewport")
 			},
-			"another action": func() { c.Click(suite.CSS("#wall"), nil) },
+			"another action": func() { c.Click(suite.Selector("#wall"), nil) },
 		} {
 			c.Eval("window.released = 0", nil)
 			c.MouseAt(executor.MouseDown, 50, 50)

@@ -14,10 +14,10 @@ import (
 func fillForms(s *suite.Runner, t *testing.T) {
 	const page = "typing-forms.html"
 	field := func(selector string, value any) executor.Field {
-		return executor.Field{Target: suite.CSS(selector), Value: value}
+		return executor.Field{Target: suite.Selector(selector), Value: value}
 	}
 	s.Page(t, "all kinds of fields, one change event each, in order", page, func(c *suite.Case) {
-		res := c.Fill(&executor.FillOptions{Submit: suite.CSS("#send")},
+		res := c.Fill(&executor.FillOptions{Submit: suite.Selector("#send")},
 			field("#notes", "one\ntwo"), field("#name", "Ann"), field("#amount", "12.5"), field("#email", "ann@example.com"), field("#fast", true),
 			field("#when", "2026-03-09T14:30"), field("#month", "2026-03"), field("#week", "2026-W11"), field("#terms", true))
 		if want := []string{"#notes", "#name", "#amount", "#email", "#fast", "#when", "#month", "#week", "#terms"}; !slices.Equal(res.Filled, want) || !res.Submitted || res.Note != "" {
@@ -100,14 +100,14 @@ func fillForms(s *suite.Runner, t *testing.T) {
 		{field("#more", "x"), executor.ErrBadArgs, `element "div#more" is not a form field`},
 	} {
 		s.Page(t, "invalid value is rejected:"+f.field.Target.Selector+" "+quoted(f.field.Value), page, func(c *suite.Case) {
-			_, err := c.Page().FillForm(c.Ctx, []executor.Field{field("#notes", "first"), f.field, field("#email", "never@example.com")}, &executor.FillOptions{Submit: suite.CSS("#send")})
+			_, err := c.Page().FillForm(c.Ctx, []executor.Field{field("#notes", "first"), f.field, field("#email", "never@example.com")}, &executor.FillOptions{Submit: suite.Selector("#send")})
 			c.WantCode(err, f.code, "field "+f.field.Target.Selector, f.says, "filled before it: #notes")
 			c.WantValue("email.value + '/' + notes.value", "/first")
 			c.WantUntouched("form")
 		})
 	}
 	s.Page(t, "invalid form is not submitted, note has the reason", page, func(c *suite.Case) {
-		res := c.Fill(&executor.FillOptions{Submit: suite.CSS("#strictSend")}, field("#mail", "no address"))
+		res := c.Fill(&executor.FillOptions{Submit: suite.Selector("#strictSend")}, field("#mail", "no address"))
 		if res.Submitted {
 			c.Error("the result reports a submission")
 		}
@@ -115,23 +115,23 @@ func fillForms(s *suite.Runner, t *testing.T) {
 		if n := strings.Count(res.Note, `textbox "Must"`); n != 1 {
 			c.Errorf("the note names the field %d times: %s", n, res.Note)
 		}
-		c.WantIn(c.Click(suite.CSS("#strictSend"), nil).Note, "not submitted", `textbox "Must"`, `textbox "Mail"`)
+		c.WantIn(c.Click(suite.Selector("#strictSend"), nil).Note, "not submitted", `textbox "Must"`, `textbox "Mail"`)
 		c.WantUntouched("strict")
 		c.Eval(`addEventListener("click", () => document.querySelector("#strict").checkValidity()); 0`, nil)
-		c.WantNotIn(c.Click(suite.CSS("#name"), nil).Note, "invalid")
-		res = c.Fill(&executor.FillOptions{Submit: suite.CSS("#strictSend")}, field("#mail", "a@b.c"), field("#must", "x"))
+		c.WantNotIn(c.Click(suite.Selector("#name"), nil).Note, "invalid")
+		res = c.Fill(&executor.FillOptions{Submit: suite.Selector("#strictSend")}, field("#mail", "a@b.c"), field("#must", "x"))
 		if !res.Submitted || res.Note != "" {
 			c.Errorf("result %+v", res)
 		}
 		c.Await("submit", "strict")
 	})
 	s.Page(t, "pattern mismatch blocks submit", page, func(c *suite.Case) {
-		res := c.Fill(&executor.FillOptions{Submit: suite.CSS("#send")}, field("#code", "abc"), field("#name", "Ann"))
+		res := c.Fill(&executor.FillOptions{Submit: suite.Selector("#send")}, field("#code", "abc"), field("#name", "Ann"))
 		c.WantIn(res.Note, "not submitted", `textbox "Code`, "format")
 		c.WantUntouched("form")
 	})
 	s.Page(t, "submit button enabled on blur of the last field", page, func(c *suite.Case) {
-		c.Fill(&executor.FillOptions{Submit: suite.CSS("#shySend")}, field("#shyField", "x"))
+		c.Fill(&executor.FillOptions{Submit: suite.Selector("#shySend")}, field("#shyField", "x"))
 		c.Await("submit", "shy")
 		c.WantValue("log.filter((r) => r.kind === 'change').length", "1")
 	})
@@ -141,7 +141,7 @@ func fillForms(s *suite.Runner, t *testing.T) {
 		c.WantIn(a.URL, "second.html?q=lamps")
 	})
 	s.Page(t, "submit navigates: reported", page, func(c *suite.Case) {
-		res := c.Fill(&executor.FillOptions{Submit: suite.CSS("#go")}, field("#goField", "lamps"))
+		res := c.Fill(&executor.FillOptions{Submit: suite.Selector("#go")}, field("#goField", "lamps"))
 		if !res.Submitted || res.Title != "Second" {
 			c.Errorf("result %+v", res)
 		}
@@ -153,7 +153,7 @@ func fillForms(s *suite.Runner, t *testing.T) {
 		c.WantValue("notes.value", "")
 	})
 	s.Page(t, "disabled submit button: error names it and the filled fields", page, func(c *suite.Case) {
-		_, err := c.Page().FillForm(c.Ctx, []executor.Field{field("#name", "Ann")}, &executor.FillOptions{Submit: suite.CSS("#warp"), Timeout: suite.NeverTimeout})
+		_, err := c.Page().FillForm(c.Ctx, []executor.Field{field("#name", "Ann")}, &executor.FillOptions{Submit: suite.Selector("#warp"), Timeout: suite.NeverTimeout})
 		c.WantCode(err, executor.ErrNotActionable, "submit button", "disabled", "filled before it: #name")
 	})
 	s.Page(t, "dialog stops filling: error names the field, the filled fields and the dialog", page, func(c *suite.Case) {

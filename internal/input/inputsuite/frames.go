@@ -21,17 +21,17 @@ func actionabilityFrames(s *suite.Runner, t *testing.T) {
 	s.Page(t, "larger than its scroller", "actionability-frames.html", far("long"))
 	s.Page(t, "cross-site frame with zoom, scale and rotation", "actionability-frames.html", far("zoomed"))
 	s.Page(t, "frame clipped by its container", "actionability-frames.html", far("cut"))
-	s.Page(t, "inside an object element", "actionability-frames.html", func(c *suite.Case) { c.Clicked(suite.CSS("#far-object"), "far-object") })
+	s.Page(t, "inside an object element", "actionability-frames.html", func(c *suite.Case) { c.Clicked(suite.Selector("#far-object"), "far-object") })
 	s.Page(t, "iframe element as the target", "actionability-frames.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#whole"), nil)
+		c.Click(suite.Selector("#whole"), nil)
 		c.Await("mousedown", "in whole")
 	})
 	s.Page(t, "iframe element with nested frames as the target", "actionability-frames.html", func(c *suite.Case) {
 		c.SnapWith(`"At the bottom of it all"`)
-		c.Click(suite.CSS("#deep"), nil)
+		c.Click(suite.Selector("#deep"), nil)
 	})
 	s.Page(t, "frame with large padding", "actionability-frames.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#padded"), nil)
+		c.Click(suite.Selector("#padded"), nil)
 	})
 	s.Page(t, "covered in its own and in the parent document", "actionability-frames.html", func(c *suite.Case) {
 		snap := c.SnapWith(`"Far in whole"`)

@@ -22,11 +22,11 @@ func hoverMenus(s *suite.Runner, t *testing.T) {
 		c.Snap(nil)
 		c.WantIn(c.PointAt("#file").Diff, "Export")
 		c.WantIn(c.PointAt("#export").Diff, "As PDF")
-		c.Clicked(suite.CSS("#pdf"), "pdf")
+		c.Clicked(suite.Selector("#pdf"), "pdf")
 	})
 	s.Page(t, "menu that opens with a delay", page, func(c *suite.Case) {
 		c.PointAt("#late")
-		c.Clicked(suite.CSS("#lateItem"), "lateItem")
+		c.Clicked(suite.Selector("#lateItem"), "lateItem")
 	})
 	s.Page(t, "script tooltip is in the diff", page, func(c *suite.Case) {
 		c.Snap(nil)
@@ -46,13 +46,13 @@ func hoverMenus(s *suite.Runner, t *testing.T) {
 		c.WantValue("log.filter((r) => r.kind === 'mouseenter').length", "1")
 	})
 	s.Page(t, "disabled target: error names the reason", page, func(c *suite.Case) {
-		_, err := c.Page().Hover(c.Ctx, suite.CSS("#off"), &executor.ActionOptions{Timeout: suite.NeverTimeout})
+		_, err := c.Page().Hover(c.Ctx, suite.Selector("#off"), &executor.ActionOptions{Timeout: suite.NeverTimeout})
 		c.WantCode(err, executor.ErrNotActionable, "Off", "disabled")
 		c.PointAt("#around") // its container can still be hovered
 		c.WantValue("around.matches(':hover')", "true")
 	})
 	s.Page(t, "covered target, permanently and temporarily", page, func(c *suite.Case) {
-		_, err := c.Page().Hover(c.Ctx, suite.CSS("#covered"), nil)
+		_, err := c.Page().Hover(c.Ctx, suite.Selector("#covered"), nil)
 		c.WantCode(err, executor.ErrNotActionable, "Covered", "Lid", "[ref=")
 		c.WantUntouched("covered")
 		c.Eval("setTimeout(() => lid.remove(), 200)", nil)
@@ -60,7 +60,7 @@ func hoverMenus(s *suite.Runner, t *testing.T) {
 		c.Await("mouseenter", "covered")
 	})
 	s.Page(t, "target moves away from the pointer", page, func(c *suite.Case) {
-		_, err := c.Page().Hover(c.Ctx, suite.CSS("#shy"), nil)
+		_, err := c.Page().Hover(c.Ctx, suite.Selector("#shy"), nil)
 		if err != nil {
 			c.WantCode(err, executor.ErrNotActionable, "Shy")
 		}

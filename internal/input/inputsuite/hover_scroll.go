@@ -9,7 +9,7 @@ import (
 
 func hover(s *suite.Runner, t *testing.T) {
 	s.Page(t, "hover enters and persists", "scroll.html", func(c *suite.Case) {
-		c.Must(c.Page().Hover(c.Ctx, suite.CSS("#bait"), nil))
+		c.Must(c.Page().Hover(c.Ctx, suite.Selector("#bait"), nil))
 		if !c.Await("mouseenter", "bait").Trusted {
 			c.Error("mouseenter was not trusted")
 		}
@@ -20,7 +20,7 @@ func hover(s *suite.Runner, t *testing.T) {
 		c.WantValue("document.querySelector('#save').matches(':hover')", "true")
 	})
 	s.Page(t, "covered", "scroll.html", func(c *suite.Case) {
-		_, err := c.Page().Hover(c.Ctx, suite.CSS("#covered"), &executor.ActionOptions{Timeout: suite.NeverTimeout})
+		_, err := c.Page().Hover(c.Ctx, suite.Selector("#covered"), &executor.ActionOptions{Timeout: suite.NeverTimeout})
 		c.WantCode(err, executor.ErrNotActionable, "covered", "Lid")
 		c.WantUntouched("covered")
 	})
@@ -63,27 +63,27 @@ func scroll(s *suite.Runner, t *testing.T) {
 		c.WantValue("end.getBoundingClientRect().bottom <= innerHeight", "true")
 	})
 	s.Page(t, "target into view", "scroll.html", func(c *suite.Case) {
-		res := do(c, executor.ScrollOptions{Target: suite.CSS("#end")})
+		res := do(c, executor.ScrollOptions{Target: suite.Selector("#end")})
 		c.WantValue("end.getBoundingClientRect().bottom <= innerHeight", "true")
 		if res.Y == 0 {
 			c.Errorf("scrolled to %+v", *res)
 		}
 	})
 	s.Page(t, "a scroller", "scroll.html", func(c *suite.Case) {
-		res := do(c, executor.ScrollOptions{Target: suite.CSS("#box"), DeltaY: 150})
+		res := do(c, executor.ScrollOptions{Target: suite.Selector("#box"), DeltaY: 150})
 		c.Await("scroll", "box")
 		c.WantValue("Math.round(box.scrollTop)", "150")
 		c.WantValue("Math.round(scrollY)", "0")
 		if res.Y != 150 {
 			c.Errorf("scrolled to %+v", *res)
 		}
-		if res = do(c, executor.ScrollOptions{Target: suite.CSS("#box"), Y: number(99_999)}); !res.AtBottom {
+		if res = do(c, executor.ScrollOptions{Target: suite.Selector("#box"), Y: number(99_999)}); !res.AtBottom {
 			c.Errorf("scrolled to %+v", *res)
 		}
 		c.WantValue("Math.round(scrollY)", "0")
 	})
 	s.Page(t, "no such target", "scroll.html", func(c *suite.Case) {
-		_, err := c.Page().Scroll(c.Ctx, executor.ScrollOptions{Target: suite.CSS("#nosuch")})
+		_, err := c.Page().Scroll(c.Ctx, executor.ScrollOptions{Target: suite.Selector("#nosuch")})
 		c.WantCode(err, executor.ErrSelectorNotFound)
 	})
 }

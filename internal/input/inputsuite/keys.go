@@ -12,7 +12,7 @@ import (
 func pressKeys(s *suite.Runner, t *testing.T) {
 	const page = "typing-keys.html"
 	on := func(selector string) *executor.PressOptions {
-		return &executor.PressOptions{Target: suite.CSS(selector)}
+		return &executor.PressOptions{Target: suite.Selector(selector)}
 	}
 	clicks := func(c *suite.Case, id string) {
 		c.WantValue("log.filter((r) => r.kind === 'click' && r.id === '"+id+"').length", "1")
@@ -120,13 +120,13 @@ func pressKeys(s *suite.Runner, t *testing.T) {
 		clicks(c, "go")
 	})
 	s.Page(t, "Escape closes a dialog", page, func(c *suite.Case) {
-		c.Click(suite.CSS("#open"), nil)
+		c.Click(suite.Selector("#open"), nil)
 		c.Key("Escape", nil)
 		c.Await("close", "dialog")
 		c.WantValue("dialog.open + document.activeElement.id", "falseopen")
 	})
 	s.Page(t, "Tab stays inside a modal dialog", page, func(c *suite.Case) {
-		c.Click(suite.CSS("#open"), nil)
+		c.Click(suite.Selector("#open"), nil)
 		_, err := c.Page().Press(c.Ctx, "a", on("#line"))
 		c.WantCode(err, executor.ErrNotActionable, "focus")
 		c.Key("x", on("#inDialog"))

@@ -42,7 +42,7 @@ func scrollEnds(s *suite.Runner, t *testing.T) {
 		{"both axes at the same time", "box", executor.ScrollOptions{X: at(30), Y: at(40)}, "30 40"},
 		{"to an end of both axes", "box", executor.ScrollOptions{DeltaX: 9999, DeltaY: 9999}, "200 300 bottom"},
 		{"sideways only", "wide", executor.ScrollOptions{DeltaX: 120}, "120 0 top bottom"},
-		{"vertical scroll in a horizontal scroller scrolls its container", "box", executor.ScrollOptions{Target: suite.CSS("#wide"), DeltaY: 60}, "0 60"},
+		{"vertical scroll in a horizontal scroller scrolls its container", "box", executor.ScrollOptions{Target: suite.Selector("#wide"), DeltaY: 60}, "0 60"},
 		{"right-to-left scroller", "rtl", executor.ScrollOptions{DeltaX: -70}, "-70 0 top bottom"},
 		{"smooth scroller ends immediately", "smooth", executor.ScrollOptions{DeltaY: 150}, "0 150"},
 		{"scroll snapping", "snaps", executor.ScrollOptions{DeltaY: 190}, "0 200"},
@@ -53,19 +53,19 @@ func scrollEnds(s *suite.Runner, t *testing.T) {
 	} {
 		s.Page(t, p.name, page, func(c *suite.Case) {
 			if p.o.Target.IsZero() {
-				p.o.Target = suite.CSS("#" + p.id)
+				p.o.Target = suite.Selector("#" + p.id)
 			}
 			do(c, p.id, p.o, p.want)
 			c.WantValue("scrollY", "0")
 		})
 	}
 	s.Page(t, "scroll at the end does not chain to the container", page, func(c *suite.Case) {
-		do(c, "contained", executor.ScrollOptions{Target: suite.CSS("#contained"), DeltaY: 9999}, "0 300 bottom")
-		do(c, "contained", executor.ScrollOptions{Target: suite.CSS("#contained"), DeltaY: 100}, "0 300 bottom")
+		do(c, "contained", executor.ScrollOptions{Target: suite.Selector("#contained"), DeltaY: 9999}, "0 300 bottom")
+		do(c, "contained", executor.ScrollOptions{Target: suite.Selector("#contained"), DeltaY: 100}, "0 300 bottom")
 		c.WantValue("scrollY", "0")
 	})
 	s.Page(t, "infinite list loads more items", page, func(c *suite.Case) {
-		target := suite.CSS("#more")
+		target := suite.Selector("#more")
 		do(c, "more", executor.ScrollOptions{Target: target, DeltaY: 9999}, "0 400")
 		c.Await("loaded", "1")
 		do(c, "more", executor.ScrollOptions{Target: target, DeltaY: 9999}, "0 900")
@@ -73,12 +73,12 @@ func scrollEnds(s *suite.Runner, t *testing.T) {
 		c.WantIn(c.Snap(nil), "Row 11")
 	})
 	s.Page(t, "virtualized list", page, func(c *suite.Case) {
-		do(c, "few", executor.ScrollOptions{Target: suite.CSS("#few"), Y: at(50_000)}, "0 50000")
+		do(c, "few", executor.ScrollOptions{Target: suite.Selector("#few"), Y: at(50_000)}, "0 50000")
 		c.WantIn(c.Snap(nil), "Line 1000")
-		c.Clicked(suite.CSS("text=Line 1002"), "line-1002")
+		c.Clicked(suite.Selector("text=Line 1002"), "line-1002")
 	})
 	s.Page(t, "element in nested scrollers is scrolled into view", page, func(c *suite.Case) {
-		c.Must(c.Page().Scroll(c.Ctx, executor.ScrollOptions{Target: suite.CSS("#innermost")}))
+		c.Must(c.Page().Scroll(c.Ctx, executor.ScrollOptions{Target: suite.Selector("#innermost")}))
 		c.WantValue(`(() => {
 			const { left, top, width, height } = innermost.getBoundingClientRect();
 			return document.elementFromPoint(left + width / 2, top + height / 2) === innermost;

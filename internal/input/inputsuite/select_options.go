@@ -22,26 +22,26 @@ func selectOptions(s *suite.Runner, t *testing.T) {
 	}
 	refused := func(c *suite.Case, selector string, code executor.Code, values []string, parts ...string) {
 		c.Helper()
-		_, err := c.Page().SelectOption(c.Ctx, suite.CSS(selector), values, nil)
+		_, err := c.Page().SelectOption(c.Ctx, suite.Selector(selector), values, nil)
 		c.WantCode(err, code, parts...)
 	}
 	s.Page(t, "by value, label or text, ignoring case and white space", page, func(c *suite.Case) {
 		for _, row := range []struct{ give, want string }{
 			{"a", "a"}, {"Banana!", "b"}, {"Apple pie", "a"}, {"lemon", "l"}, {" Orange ", "o"}, {"Plum", "Plum"}, {"", ""}, {"Choose one", ""},
 		} {
-			if sel := do(c, suite.CSS("#fruit"), row.give); !slices.Equal(sel.Selected, []string{row.want}) {
+			if sel := do(c, suite.Selector("#fruit"), row.give); !slices.Equal(sel.Selected, []string{row.want}) {
 				c.Errorf("%q selected %q, want %q", row.give, sel.Selected, row.want)
 			}
 			c.WantValue("fruit.value", row.want)
 		}
 	})
 	s.Page(t, "value overrides an equal label", page, func(c *suite.Case) {
-		do(c, suite.CSS("#fruit"), "Pear")
+		do(c, suite.Selector("#fruit"), "Pear")
 		c.WantValue("fruit.selectedOptions[0].text", "Quince")
 	})
 	s.Page(t, "one change event, none without a change", page, func(c *suite.Case) {
-		do(c, suite.CSS("#fruit"), "l")
-		do(c, suite.CSS("#fruit"), "Lemon")
+		do(c, suite.Selector("#fruit"), "l")
+		do(c, suite.Selector("#fruit"), "Lemon")
 		c.Await("change", "fruit")
 		c.WantValue("log.map((r) => r.kind + r.value).join()", "inputl,changel")
 	})
@@ -50,7 +50,7 @@ func selectOptions(s *suite.Runner, t *testing.T) {
 			give []string
 			want string
 		}{{[]string{"2", "Three"}, "2,3"}, {[]string{"Two"}, "2"}, {nil, ""}, {[]string{"three", "one"}, "1,3"}} {
-			do(c, suite.CSS("#several"), row.give...)
+			do(c, suite.Selector("#several"), row.give...)
 			c.WantValue("Array.from(several.selectedOptions, (o) => o.value)", row.want)
 		}
 		c.WantValue("log.filter((r) => r.kind === 'change').length", "4")
@@ -65,7 +65,7 @@ func selectOptions(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "no match: error lists some options", page, func(c *suite.Case) {
 		refused(c, "#fruit", executor.ErrBadArgs, []string{"Kiwi"}, "Kiwi", "Apple pie", "Banana!", "Mango")
-		_, err := c.Page().SelectOption(c.Ctx, suite.CSS("#many"), []string{"Number 999"}, nil)
+		_, err := c.Page().SelectOption(c.Ctx, suite.Selector("#many"), []string{"Number 999"}, nil)
 		c.WantCode(err, executor.ErrBadArgs, "it has 300", "the nearest are", `"Number 99"`, `"Number 199"`)
 		if n := len(err.Error()); n > 400 {
 			c.Errorf("the error has %d bytes", n)
@@ -78,7 +78,7 @@ func selectOptions(s *suite.Runner, t *testing.T) {
 		c.AwaitRequest("options")
 		selected := make(chan error, 1)
 		go func() {
-			selected <- suite.ErrOf(c.Page().SelectOption(c.Ctx, suite.CSS("#later"), []string{"Late"}, &executor.ActionOptions{Timeout: await.HangLimit}))
+			selected <- suite.ErrOf(c.Page().SelectOption(c.Ctx, suite.Selector("#later"), []string{"Late"}, &executor.ActionOptions{Timeout: await.HangLimit}))
 		}()
 		for range 20 { // the call has time to find that the option is missing
 			c.Tabs()
@@ -93,14 +93,14 @@ func selectOptions(s *suite.Runner, t *testing.T) {
 		c.WantValue("later.value", "late")
 	})
 	s.Page(t, "select that depends on another", page, func(c *suite.Case) {
-		do(c, suite.CSS("#country"), "Norway")
-		do(c, suite.CSS("#city"), "Oslo")
+		do(c, suite.Selector("#country"), "Norway")
+		do(c, suite.Selector("#city"), "Oslo")
 		if r := c.Await("change", "city"); r.Value != "oslo" {
 			c.Errorf("changed to %q", r.Value)
 		}
 	})
 	s.Page(t, "select that reverts its value: reported", page, func(c *suite.Case) {
-		sel := do(c, suite.CSS("#jump"), "One")
+		sel := do(c, suite.Selector("#jump"), "One")
 		if r := c.Await("change", "jump"); r.Value != "1" && r.Value != "" {
 			c.Errorf("changed to %q", r.Value)
 		}
@@ -112,7 +112,7 @@ func selectOptions(s *suite.Runner, t *testing.T) {
 			if want == "" {
 				want = "Blue"
 			}
-			do(c, suite.CSS("#"+id), want)
+			do(c, suite.Selector("#"+id), want)
 			c.Await("change", id)
 		}
 		c.WantValue("dressed.value + seethrough.value + styled.value", "BlueBlue2")
@@ -122,7 +122,7 @@ func selectOptions(s *suite.Runner, t *testing.T) {
 		if r := c.Await("change", "acrossSelect"); r.Value != "2" {
 			c.Errorf("changed to %q", r.Value)
 		}
-		do(c, suite.CSS("#shaded"), "Two")
+		do(c, suite.Selector("#shaded"), "Two")
 		c.Await("change", "shaded")
 	})
 	s.Page(t, "custom dropdown: error explains how to select", page, func(c *suite.Case) {

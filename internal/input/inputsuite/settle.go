@@ -23,7 +23,7 @@ func settle(s *suite.Runner, t *testing.T) {
 				c.Eval(p[1]+"; 0", nil)
 			}
 			c.Snap(nil)
-			suite.Quick(c, suite.CSS("#nothing"), 100*time.Millisecond)
+			suite.Quick(c, suite.Selector("#nothing"), 100*time.Millisecond)
 		})
 	}
 	for _, p := range [][3]string{
@@ -34,12 +34,12 @@ func settle(s *suite.Runner, t *testing.T) {
 	} {
 		s.Page(t, p[0], page, func(c *suite.Case) {
 			c.Snap(nil)
-			c.WantIn(c.Click(suite.CSS("#"+p[1]), nil).Diff, p[2])
+			c.WantIn(c.Click(suite.Selector("#"+p[1]), nil).Diff, p[2])
 		})
 	}
 	s.Page(t, "chained fetches after a click are reported, then or later", page, func(c *suite.Case) {
 		c.Snap(nil)
-		if a := c.Click(suite.CSS("#fetchesTwice"), nil); !strings.Contains(a.Diff, "Fetched twice") {
+		if a := c.Click(suite.Selector("#fetchesTwice"), nil); !strings.Contains(a.Diff, "Fetched twice") {
 			// Nothing indicates that the page will start another request after the response.
 			c.Met(executor.WaitCondition{Text: "Fetched twice"})
 			c.WantIn(c.Snap(&executor.SnapshotOptions{Diff: true}), "Fetched twice")
@@ -47,7 +47,7 @@ func settle(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "click that creates a deeply nested page: reported", page, func(c *suite.Case) {
 		c.Snap(nil)
-		if a := c.Clicked(suite.CSS("#nests"), "nests"); a.Diff == "" || a.Note != "" {
+		if a := c.Clicked(suite.Selector("#nests"), "nests"); a.Diff == "" || a.Note != "" {
 			c.Errorf("the click reports %+v", a.Changes)
 		}
 	})
@@ -59,11 +59,11 @@ func settle(s *suite.Runner, t *testing.T) {
 	})
 	s.PageWith(t, "click that navigates to a page with a pending user decision succeeds", page, executor.SessionOptions{Gate: asks}, func(c *suite.Case) {
 		c.Eval("nothing.onclick = () => { location.href = 'second.html' }; 0", nil)
-		c.WantIn(c.Click(suite.CSS("#nothing"), nil).Note, "the page could not be read", "the user is asked")
+		c.WantIn(c.Click(suite.Selector("#nothing"), nil).Note, "the page could not be read", "the user is asked")
 	})
 	s.Page(t, "request still pending: counted, reported with next action", page, func(c *suite.Case) {
 		c.Snap(nil)
-		a := c.Click(suite.CSS("#waits"), nil)
+		a := c.Click(suite.Selector("#waits"), nil)
 		if a.Pending != 1 {
 			c.Errorf("%d requests are pending, want 1", a.Pending)
 		}
@@ -71,7 +71,7 @@ func settle(s *suite.Runner, t *testing.T) {
 		c.WantNotIn(a.Diff, "Answered")
 		c.Release("slow")
 		c.Await("answered", "slow")
-		a = c.Click(suite.CSS("#nothing"), nil)
+		a = c.Click(suite.Selector("#nothing"), nil)
 		c.WantIn(a.Diff, "Answered")
 		if a.Pending != 0 {
 			c.Errorf("%d requests are pending after the answer", a.Pending)
@@ -83,7 +83,7 @@ func settle(s *suite.Runner, t *testing.T) {
 	} {
 		s.Long().Page(t, p[0], page, func(c *suite.Case) {
 			c.Eval(p[1]+"; 0", nil)
-			suite.Quick(c, suite.CSS("#nothing"), 900*time.Millisecond)
+			suite.Quick(c, suite.Selector("#nothing"), 900*time.Millisecond)
 		})
 	}
 }

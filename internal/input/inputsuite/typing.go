@@ -82,12 +82,12 @@ func typing(s *suite.Runner, t *testing.T) {
 	}
 	s.Page(t, "delay that is too long", "type.html", func(c *suite.Case) {
 		for _, opts := range []executor.TypeOptions{{Delay: -time.Second}, {Delay: 16 * time.Second}} {
-			_, err := c.Page().Type(c.Ctx, suite.CSS("#name"), "abc", &opts)
+			_, err := c.Page().Type(c.Ctx, suite.Selector("#name"), "abc", &opts)
 			c.WantCode(err, executor.ErrBadArgs, "delay")
 		}
 		c.WantValue("document.querySelector('#name').value", "")
 		c.PastDeadline("1 of 3 characters were typed", func(ctx context.Context) error {
-			return suite.ErrOf(c.Page().Type(ctx, suite.CSS("#name"), "abc", &executor.TypeOptions{Delay: 15 * time.Second, Clear: true}))
+			return suite.ErrOf(c.Page().Type(ctx, suite.Selector("#name"), "abc", &executor.TypeOptions{Delay: 15 * time.Second, Clear: true}))
 		})
 		c.WantValue("document.querySelector('#name').value", "a")
 	})
@@ -100,13 +100,13 @@ func typing(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "max length", "type.html", func(c *suite.Case) {
 		for _, opts := range []*executor.TypeOptions{nil, {KeyEvents: true}, {PressEnter: true}} {
-			_, err := c.Page().Type(c.Ctx, suite.CSS("#short"), "1234567", opts)
+			_, err := c.Page().Type(c.Ctx, suite.Selector("#short"), "1234567", opts)
 			c.WantCode(err, executor.ErrNotActionable, `at most 5 characters, and its value was "12345"; the old value was restored`)
 			c.WantValue("document.querySelector('#short').value", "")
 		}
 	})
 	s.Page(t, "text rejected by the page", "rejects-input.html", func(c *suite.Case) {
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#short"), "987654", nil)
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#short"), "987654", nil)
 		c.WantCode(err, executor.ErrNotActionable, `its value was "987"`)
 		c.WantIn(c.TypeInto("#empties", "x", nil).Note, "empty")
 		if note := c.TypeInto("#rich", " words", nil).Note; note != "" {
@@ -123,27 +123,27 @@ func typing(s *suite.Runner, t *testing.T) {
 		c.WantValue("email.value", "ann@example.com")
 		c.TypeInto("#number", "12.5", nil)
 		c.WantValue("number.value", "12.5")
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#number"), "2,5", &executor.TypeOptions{Clear: true})
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#number"), "2,5", &executor.TypeOptions{Clear: true})
 		c.WantCode(err, executor.ErrNotActionable, "the old value was restored")
 		c.WantValue("number.value + number.validity.badInput", "12.5false")
-		_, err = c.Page().Type(c.Ctx, suite.CSS("#number"), "abc", &executor.TypeOptions{Clear: true})
+		_, err = c.Page().Type(c.Ctx, suite.Selector("#number"), "abc", &executor.TypeOptions{Clear: true})
 		c.WantCode(err, executor.ErrNotActionable, "became empty; the old value was restored")
 		c.WantValue("number.value", "12.5")
 	})
 	s.Page(t, "readonly", "type.html", func(c *suite.Case) {
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#readonly"), "x", &executor.TypeOptions{Timeout: suite.NeverTimeout})
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#readonly"), "x", &executor.TypeOptions{Timeout: suite.NeverTimeout})
 		c.WantCode(err, executor.ErrNotActionable, "read")
 		c.WantUntouched("readonly")
 	})
 	s.Page(t, "disabled", "type.html", func(c *suite.Case) {
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#off"), "x", &executor.TypeOptions{Timeout: suite.NeverTimeout})
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#off"), "x", &executor.TypeOptions{Timeout: suite.NeverTimeout})
 		c.WantCode(err, executor.ErrNotActionable, "disabled")
 		c.WantValue("off.value", "")
 	})
 	s.Page(t, "not a field", "type.html", func(c *suite.Case) {
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#button"), "x", &executor.TypeOptions{Timeout: suite.NeverTimeout})
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#button"), "x", &executor.TypeOptions{Timeout: suite.NeverTimeout})
 		c.WantCode(err, executor.ErrNotActionable)
-		_, err = c.Page().Type(c.Ctx, suite.CSS("#nosuch"), "x", nil)
+		_, err = c.Page().Type(c.Ctx, suite.Selector("#nosuch"), "x", nil)
 		c.WantCode(err, executor.ErrSelectorNotFound)
 	})
 }
@@ -168,12 +168,12 @@ func press(s *suite.Runner, t *testing.T) {
 		c.WantValue("area.value", "a\nb")
 	})
 	s.Page(t, "select all", "type.html", func(c *suite.Case) {
-		c.Key("Control+a", &executor.PressOptions{Target: suite.CSS("#filled")})
+		c.Key("Control+a", &executor.PressOptions{Target: suite.Selector("#filled")})
 		c.Key("x", nil)
 		c.WantValue("filled.value", "x")
 	})
 	s.Page(t, "separate modifiers", "type.html", func(c *suite.Case) {
-		c.Key("a", &executor.PressOptions{Target: suite.CSS("#name"), Modifiers: []executor.Modifier{executor.ModShift}})
+		c.Key("a", &executor.PressOptions{Target: suite.Selector("#name"), Modifiers: []executor.Modifier{executor.ModShift}})
 		if r := c.Await("keydown", "name"); r.Mods != "S" {
 			c.Errorf("modifiers = %q, want S", r.Mods)
 		}
@@ -190,7 +190,7 @@ func press(s *suite.Runner, t *testing.T) {
 		c.WantValue("document.querySelector('#name').value", "Z")
 	})
 	s.Page(t, "Tab moves the focus", "type.html", func(c *suite.Case) {
-		c.Key("Tab", &executor.PressOptions{Target: suite.CSS("#query")})
+		c.Key("Tab", &executor.PressOptions{Target: suite.Selector("#query")})
 		c.Await("focus", "second")
 		c.WantValue("document.activeElement.id", "second")
 		c.Key("Shift+Tab", nil)
@@ -198,13 +198,13 @@ func press(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "unknown key", "type.html", func(c *suite.Case) {
 		for _, key := range []string{"", "Bogus", "Control+", "Hyper+a", "ab"} {
-			_, err := c.Page().Press(c.Ctx, key, &executor.PressOptions{Target: suite.CSS("#name")})
+			_, err := c.Page().Press(c.Ctx, key, &executor.PressOptions{Target: suite.Selector("#name")})
 			c.WantCode(err, executor.ErrBadArgs)
 		}
 		c.WantUntouched("name")
 	})
 	s.Page(t, "no such target", "type.html", func(c *suite.Case) {
-		_, err := c.Page().Press(c.Ctx, "a", &executor.PressOptions{Target: suite.CSS("#nosuch")})
+		_, err := c.Page().Press(c.Ctx, "a", &executor.PressOptions{Target: suite.Selector("#nosuch")})
 		c.WantCode(err, executor.ErrSelectorNotFound)
 	})
 }

@@ -50,11 +50,11 @@ func typingEditors(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "editor that reverts text: reported", page, func(c *suite.Case) {
 		c.WantIn(c.TypeInto("#guarded", "mine", nil).Note, "rejected the text", `"fixed"`)
-		_, err := c.Page().FillForm(c.Ctx, []executor.Field{{Target: suite.CSS("#guarded"), Value: "mine"}}, nil)
+		_, err := c.Page().FillForm(c.Ctx, []executor.Field{{Target: suite.Selector("#guarded"), Value: "mine"}}, nil)
 		c.WantCode(err, executor.ErrNotActionable, "#guarded", "rejected the text")
 	})
 	s.Page(t, "editor that renders text one animation frame later", page, func(c *suite.Case) {
-		res := c.Fill(nil, executor.Field{Target: suite.CSS("#late"), Value: "soon"})
+		res := c.Fill(nil, executor.Field{Target: suite.Selector("#late"), Value: "soon"})
 		c.WantNotIn(res.Note, "late")
 		c.WantValue("late.innerText", "soon")
 	})

@@ -27,7 +27,7 @@ func typingFields(s *suite.Runner, t *testing.T) {
 		c.WantValue("number.value", "-12.5")
 		c.TypeInto("#number", "1e3", &executor.TypeOptions{Clear: true, KeyEvents: true})
 		c.WantValue("number.value", "1e3")
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#number"), "1-2", clearing)
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#number"), "1-2", clearing)
 		c.WantCode(err, executor.ErrNotActionable, "not a number")
 		c.WantValue("number.value + number.validity.badInput", "1e3false")
 		c.TypeInto("#number", "", clearing)
@@ -50,7 +50,7 @@ func typingFields(s *suite.Runner, t *testing.T) {
 			{"date", "9.3.2026", "2026-11-21"}, {"date", "2025-03-09", "from 2026-01-01"}, {"date", "2026-02-30", "date"}, {"time", "half past two", "14:30"}, {"when", "2026-03-09", "T14:30"},
 			{"month", "March", "2026-11"}, {"week", "11", "2026-W47"}, {"range", "0.3", "steps of 0.25"}, {"range", "2", "from 0 to 1"}, {"color", "reddish", "#33aaff"}, {"even", "2026-01-02", "steps of 2"},
 		} {
-			_, err := c.Page().Type(c.Ctx, suite.CSS("#"+f.id), f.text, nil)
+			_, err := c.Page().Type(c.Ctx, suite.Selector("#"+f.id), f.text, nil)
 			c.WantCode(err, executor.ErrBadArgs, f.says)
 		}
 		c.WantValue("[date, time, when, month, week, even].map((f) => f.value).join('')", "")
@@ -58,13 +58,13 @@ func typingFields(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "non-text control: error names the right tool", "typing-fields.html", func(c *suite.Case) {
 		for id, says := range map[string]string{"check": "click", "radio": "Page.FillForm", "select": "Page.SelectOption", "file": "file", "button": "click"} {
-			_, err := c.Page().Type(c.Ctx, suite.CSS("#"+id), "x", &executor.TypeOptions{Timeout: suite.NeverTimeout})
+			_, err := c.Page().Type(c.Ctx, suite.Selector("#"+id), "x", &executor.TypeOptions{Timeout: suite.NeverTimeout})
 			c.WantCode(err, executor.ErrNotActionable, says)
 		}
 	})
 	s.Page(t, "click that opens a file chooser: reported", "typing-fields.html", func(c *suite.Case) {
 		for _, selector := range []string{"#file", "#asks"} {
-			a, err := c.Page().Click(c.Ctx, suite.CSS(selector), nil)
+			a, err := c.Page().Click(c.Ctx, suite.Selector(selector), nil)
 			if err != nil || !strings.Contains(a.Note, "no file was provided") {
 				c.Errorf("%s: %q, %v", selector, a.Note, err)
 			}
@@ -135,15 +135,15 @@ func typingFields(s *suite.Runner, t *testing.T) {
 		c.WantValue("filled.value", "all new")
 	})
 	s.Page(t, "text longer than maxlength: rejected", "typing-fields.html", func(c *suite.Case) {
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#five"), "1234567", nil)
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#five"), "1234567", nil)
 		c.WantCode(err, executor.ErrNotActionable, `at most 5 characters`, `"12345"`)
 		c.TypeInto("#five", "abc", nil)
-		_, err = c.Page().Type(c.Ctx, suite.CSS("#five"), "ab👍👍", clearing)
+		_, err = c.Page().Type(c.Ctx, suite.Selector("#five"), "ab👍👍", clearing)
 		c.WantCode(err, executor.ErrNotActionable, `at most 5`)
 		c.WantValue("five.value", "abc")
 	})
 	s.Page(t, "notes and errors never contain secrets", "typing-fields.html", func(c *suite.Case) {
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#pin"), "987654", nil)
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#pin"), "987654", nil)
 		c.WantCode(err, executor.ErrNotActionable, "at most 4")
 		c.WantNotIn(err.Error(), "9876", "987654")
 		c.Snap(nil)
@@ -152,7 +152,7 @@ func typingFields(s *suite.Runner, t *testing.T) {
 		if r := c.Await("input", "password"); r.Value != "hunter2" {
 			c.Errorf("its value is %q", r.Value)
 		}
-		_, err = c.Page().FillForm(c.Ctx, []executor.Field{{Target: suite.CSS("#pin"), Value: "987654"}}, nil)
+		_, err = c.Page().FillForm(c.Ctx, []executor.Field{{Target: suite.Selector("#pin"), Value: "987654"}}, nil)
 		c.WantCode(err, executor.ErrNotActionable, "#pin", "at most 4")
 		c.WantNotIn(err.Error(), "9876")
 	})
@@ -160,7 +160,7 @@ func typingFields(s *suite.Runner, t *testing.T) {
 		{"fixed", "read-only", "fixed"}, {"fixedArea", "read-only", "fixed"}, {"fixedRich", "read-only", "fixed"}, {"off", "disabled", ""}, {"inert", "inert", ""},
 	} {
 		s.Page(t, "error names the state that prevents typing: "+f.id, "typing-fields.html", func(c *suite.Case) {
-			_, err := c.Page().Type(c.Ctx, suite.CSS("#"+f.id), "x", nil)
+			_, err := c.Page().Type(c.Ctx, suite.Selector("#"+f.id), "x", nil)
 			c.WantCode(err, executor.ErrNotActionable, f.says)
 			c.WantValue("document.querySelector('#"+f.id+"').value ?? fixedRich.innerText", f.holds)
 		})

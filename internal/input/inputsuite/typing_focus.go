@@ -13,7 +13,7 @@ func typingFocus(s *suite.Runner, t *testing.T) {
 	for _, id := range []string{"handsOn", "later"} {
 		s.Page(t, "field that moves the focus receives no text: "+id, "typing-focus.html", func(c *suite.Case) {
 			for _, o := range []*executor.TypeOptions{nil, keys, {Clear: true}} {
-				_, err := c.Page().Type(c.Ctx, suite.CSS("#"+id), "Ann", o)
+				_, err := c.Page().Type(c.Ctx, suite.Selector("#"+id), "Ann", o)
 				c.WantCode(err, executor.ErrNotActionable, `textbox "Other"`, "took the focus", "Hands on", "[ref=e")
 			}
 			c.WantValue("other.value + document.querySelector('#"+id+"').value", "")
@@ -21,7 +21,7 @@ func typingFocus(s *suite.Runner, t *testing.T) {
 		})
 	}
 	s.Page(t, "focus moves on the first key: no text", "typing-focus.html", func(c *suite.Case) {
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#byKey"), "Ann", keys)
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#byKey"), "Ann", keys)
 		c.WantCode(err, executor.ErrNotActionable, `textbox "Other"`, "took the focus", "by key", "was blocked")
 		c.WantValue("other.value + byKey.value", "")
 	})
@@ -34,7 +34,7 @@ func typingFocus(s *suite.Runner, t *testing.T) {
 		c.WantValue("log.length", "1")
 	})
 	s.Page(t, "field that blurs itself: reported", "typing-focus.html", func(c *suite.Case) {
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#letsGo"), "Ann", nil)
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#letsGo"), "Ann", nil)
 		c.WantCode(err, executor.ErrNotActionable, "Lets go", "focus")
 		c.WantUntouched("letsGo")
 	})
@@ -81,9 +81,9 @@ func typingFocus(s *suite.Runner, t *testing.T) {
 		c.WantIn(a.Note, `textbox "Digit 3"`)
 	})
 	s.Page(t, "one-digit fields: inserted text rejected", "typing-focus.html", func(c *suite.Case) {
-		_, err := c.Page().Type(c.Ctx, suite.CSS("[aria-label='Digit 1']"), "123", nil)
+		_, err := c.Page().Type(c.Ctx, suite.Selector("[aria-label='Digit 1']"), "123", nil)
 		c.WantCode(err, executor.ErrNotActionable, "at most 1", `"1"`, "KeyEvents")
-		_, err = c.Page().FillForm(c.Ctx, []executor.Field{{Target: suite.CSS("[aria-label='Digit 1']"), Value: "123"}}, nil)
+		_, err = c.Page().FillForm(c.Ctx, []executor.Field{{Target: suite.Selector("[aria-label='Digit 1']"), Value: "123"}}, nil)
 		c.WantCode(err, executor.ErrNotActionable, "Digit 1", "at most 1")
 	})
 	s.Page(t, "field re-rendered on each key keeps its text", "typing-focus.html", func(c *suite.Case) {
@@ -99,7 +99,7 @@ func typingFocus(s *suite.Runner, t *testing.T) {
 		c.WantValue("rendersAway.value", "")
 	})
 	s.Page(t, "field removed when complete", "typing-focus.html", func(c *suite.Case) {
-		c.Must(c.Page().FillForm(c.Ctx, []executor.Field{{Target: suite.CSS("#once"), Value: "1234"}}, nil))
+		c.Must(c.Page().FillForm(c.Ctx, []executor.Field{{Target: suite.Selector("#once"), Value: "1234"}}, nil))
 	})
 	s.Page(t, "dialog opened by a key stops typing", "typing-focus.html", func(c *suite.Case) {
 		a := c.TypeInto("#asks", "abcdef", keys)
@@ -124,15 +124,15 @@ func typingFocus(s *suite.Runner, t *testing.T) {
 		c.WantValue("chat.value", "cd")
 	})
 	s.Page(t, "covered field receives no text", "typing-focus.html", func(c *suite.Case) {
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#behind"), "x", nil)
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#behind"), "x", nil)
 		c.WantCode(err, executor.ErrNotActionable, "Behind", "covered", "A veil")
 		c.WantUntouched("behind")
 	})
 	s.Page(t, "blocked input does not block later user input", "typing-focus.html", func(c *suite.Case) {
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#handsOn"), "Ann", nil)
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#handsOn"), "Ann", nil)
 		c.WantCode(err, executor.ErrNotActionable)
 		c.TypeInto("#chat", "", nil)
-		c.Key("x", &executor.PressOptions{Target: suite.CSS("#other")})
+		c.Key("x", &executor.PressOptions{Target: suite.Selector("#other")})
 		c.WantValue("other.value", "x")
 	})
 	s.Page(t, "field that moves on focus", "typing-focus.html", func(c *suite.Case) {

@@ -48,9 +48,9 @@ func typingFrameworks(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "React: form filled and submitted", react, func(c *suite.Case) {
 		_, err := c.Page().FillForm(c.Ctx, []executor.Field{
-			{Target: suite.CSS("#name"), Value: "Ann"}, {Target: suite.CSS("#phone"), Value: "123456789"}, {Target: suite.CSS("#notes"), Value: "hi"}, {Target: suite.CSS("#day"), Value: "2026-03-09"},
-			{Target: suite.CSS("#agree"), Value: true}, {Target: suite.CSS("#size-m"), Value: true}, {Target: suite.CSS("#one"), Value: "Option b"}, {Target: suite.CSS("#many"), Value: []string{"b", "c"}},
-		}, &executor.FillOptions{Submit: suite.CSS("#send")})
+			{Target: suite.Selector("#name"), Value: "Ann"}, {Target: suite.Selector("#phone"), Value: "123456789"}, {Target: suite.Selector("#notes"), Value: "hi"}, {Target: suite.Selector("#day"), Value: "2026-03-09"},
+			{Target: suite.Selector("#agree"), Value: true}, {Target: suite.Selector("#size-m"), Value: true}, {Target: suite.Selector("#one"), Value: "Option b"}, {Target: suite.Selector("#many"), Value: []string{"b", "c"}},
+		}, &executor.FillOptions{Submit: suite.Selector("#send")})
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func typingFrameworks(s *suite.Runner, t *testing.T) {
 		c.WantValue("JSON.stringify([changes.name, changes.agree, changes.radios, changes.one, changes.many, changes.day])", "[1,1,1,1,1,1]")
 	})
 	s.Page(t, "React: rejected value in a form names the field", react, func(c *suite.Case) {
-		_, err := c.Page().FillForm(c.Ctx, []executor.Field{{Target: suite.CSS("#name"), Value: "Ann"}, {Target: suite.CSS("#stuck"), Value: "free"}, {Target: suite.CSS("#notes"), Value: "never"}}, nil)
+		_, err := c.Page().FillForm(c.Ctx, []executor.Field{{Target: suite.Selector("#name"), Value: "Ann"}, {Target: suite.Selector("#stuck"), Value: "free"}, {Target: suite.Selector("#notes"), Value: "never"}}, nil)
 		c.WantCode(err, executor.ErrNotActionable, "#stuck", "filled before it: #name")
 		c.WantValue("state.notes", "")
 	})
@@ -92,9 +92,9 @@ func typingFrameworks(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "Vue: form filled and submitted", vue, func(c *suite.Case) {
 		_, err := c.Page().FillForm(c.Ctx, []executor.Field{
-			{Target: suite.CSS("#name"), Value: "Ann"}, {Target: suite.CSS("#trimmed"), Value: "x"}, {Target: suite.CSS("#agree"), Value: true}, {Target: suite.CSS("#size-m"), Value: true}, {Target: suite.CSS("#one"), Value: "Option b"},
-			{Target: suite.CSS("#many"), Value: []string{"b", "c"}}, {Target: suite.CSS("#day"), Value: "2026-03-09"}, {Target: suite.CSS("#lazy"), Value: "late"},
-		}, &executor.FillOptions{Submit: suite.CSS("#send")})
+			{Target: suite.Selector("#name"), Value: "Ann"}, {Target: suite.Selector("#trimmed"), Value: "x"}, {Target: suite.Selector("#agree"), Value: true}, {Target: suite.Selector("#size-m"), Value: true}, {Target: suite.Selector("#one"), Value: "Option b"},
+			{Target: suite.Selector("#many"), Value: []string{"b", "c"}}, {Target: suite.Selector("#day"), Value: "2026-03-09"}, {Target: suite.Selector("#lazy"), Value: "late"},
+		}, &executor.FillOptions{Submit: suite.Selector("#send")})
 		if err != nil {
 			c.Fatal(err)
 		}

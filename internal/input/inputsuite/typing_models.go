@@ -56,7 +56,7 @@ func typingModels(s *suite.Runner, t *testing.T) {
 		replace("context", "#context .input", 0, 3, "new", nil, `"new: 1\n"`)
 		c.Eval("document.querySelector('#upper textarea').focus()", nil)
 		selectText("upper", 0, 3)
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#upper textarea"), "new", nil)
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#upper textarea"), "new", nil)
 		c.WantCode(err, executor.ErrNotActionable, `"NEW: 1\n"`, "the old text was restored")
 		c.WantValue("JSON.stringify(models.upper.text)", `"old: 1\n"`)
 	})
@@ -67,13 +67,13 @@ func typingModels(s *suite.Runner, t *testing.T) {
 		c.WantValue("models.silent.text.endsWith('nginx\\nb: 2')", "true")
 	})
 	s.Page(t, "code editor that cannot be cleared: error, no text typed", page, func(c *suite.Case) {
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#stubborn textarea"), "new", clearing)
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#stubborn textarea"), "new", clearing)
 		c.WantCode(err, executor.ErrNotActionable, "does not delete its text", "no text was typed")
 		c.WantValue("JSON.stringify(models.stubborn.text)", `"old: 1\n"`)
 	})
 	s.Page(t, "code editor that changes the text: error, old text restored", page, func(c *suite.Case) {
 		c.Eval("models.upper.text = 'OLD'", nil)
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#upper textarea"), " new", nil)
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#upper textarea"), " new", nil)
 		c.WantCode(err, executor.ErrNotActionable, `"OLD NEW"`, "the old text was restored")
 		c.WantValue("models.upper.text", "OLD")
 	})
@@ -86,7 +86,7 @@ func typingModels(s *suite.Runner, t *testing.T) {
 			c.Click(field, nil)
 			c.WantValue(pressed, "1")
 			c.WantValue("document.activeElement.getAttribute('aria-label')", id+" content")
-			c.Click(suite.CSS("#"+id+" .lines"), &executor.ClickOptions{Count: 2})
+			c.Click(suite.Selector("#"+id+" .lines"), &executor.ClickOptions{Count: 2})
 			c.WantValue(pressed, "1,1,1")
 		}
 		c.Eval(`sink.insertAdjacentHTML("beforeend", '<ul role="listbox" style="position: absolute; z-index: 3; margin: 0; left: 80px; top: 20px; width: 240px"><li role="option">word</li></ul>'); 0`, nil)
@@ -103,14 +103,14 @@ func typingModels(s *suite.Runner, t *testing.T) {
 		c.WantValue("JSON.stringify(models.context.text)", quoted)
 		wantNote(c, "", c.TypeInto(field, "a\nb", clearKeys))
 		c.WantValue("JSON.stringify(models.context.text)", `"a\nb"`)
-		c.Fill(nil, executor.Field{Target: suite.CSS(field), Value: "filled"})
+		c.Fill(nil, executor.Field{Target: suite.Selector(field), Value: "filled"})
 		c.WantValue("models.context.text", "filled")
 		wantNote(c, "", c.TypeInto(field, "", clearing))
 		c.WantValue("models.context.text", "")
 	})
 	s.Page(t, "terminal: text typed, not cleared", page, func(c *suite.Case) {
 		wantNote(c, "", c.TypeInto("#terminal textarea", "ls", nil))
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#terminal textarea"), "pwd", clearing)
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#terminal textarea"), "pwd", clearing)
 		c.WantCode(err, executor.ErrNotActionable, "terminal")
 		c.WantValue("models.terminal.text", "ls")
 	})
@@ -132,7 +132,7 @@ func typingModels(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "editor without line breaks: error, old text restored", page, func(c *suite.Case) {
 		c.TypeInto("#flat", "old", nil)
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#flat"), " one\ntwo", nil)
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#flat"), " one\ntwo", nil)
 		c.WantCode(err, executor.ErrNotActionable, "line breaks", "the old text was restored")
 		c.WantValue("models.flat.lines.join('|') + sent", "old0")
 	})
@@ -143,7 +143,7 @@ func typingModels(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "editor that undoes the old text with the new one: error, old text kept", page, func(c *suite.Case) {
 		c.TypeInto("#merging", "old", nil)
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#merging"), " one\ntwo", nil)
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#merging"), " one\ntwo", nil)
 		c.WantCode(err, executor.ErrNotActionable, "line breaks", `its text is "old one two"`)
 		c.WantValue("models.merging.lines.join('|') + sent", "old one two0")
 	})
@@ -185,7 +185,7 @@ func typingModels(s *suite.Runner, t *testing.T) {
 		c.Must(c.Page().Type(c.Ctx, suite.ByRef(c.Ref("spinbutton", "Day")), "17", nil))
 		c.WantValue("month.textContent + '/' + day.textContent", "04/17")
 		c.WantIn(c.Snap(nil), `spinbutton "Month"`, `spinbutton "Day"`)
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#hidden"), "05/18", clearing)
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#hidden"), "05/18", clearing)
 		c.WantCode(err, executor.ErrNotActionable, "took the focus", `"Month"`)
 		c.WantValue("month.textContent + '/' + day.textContent + hidden.value", "04/17")
 	})
@@ -193,7 +193,7 @@ func typingModels(s *suite.Runner, t *testing.T) {
 		for _, id := range []string{"answered", "timed"} {
 			c.WantIn(c.TypeInto("#"+id, "annabelle-marie", nil).Note, `"annabell"`)
 		}
-		fields := []executor.Field{{Target: suite.CSS("#timed"), Value: "annabelle-marie"}, {Target: suite.CSS("#amount"), Value: "1234.5"}}
+		fields := []executor.Field{{Target: suite.Selector("#timed"), Value: "annabelle-marie"}, {Target: suite.Selector("#amount"), Value: "1234.5"}}
 		res, err := c.Page().FillForm(c.Ctx, fields, &executor.FillOptions{Timeout: await.HangLimit})
 		if err != nil { // the page was faster than the first look at the value
 			c.WantCode(err, executor.ErrNotActionable, "#timed", `"annabell"`)

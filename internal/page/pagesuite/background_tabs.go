@@ -38,17 +38,17 @@ func driveBackgroundTab(c *suite.Case, n int, background color.RGBA) {
 		}
 		return err != nil
 	}
-	_, err := c.Page().Hover(c.Ctx, suite.CSS("#over"), nil)
+	_, err := c.Page().Hover(c.Ctx, suite.Selector("#over"), nil)
 	if fail("hover", err) {
 		return
 	}
-	_, err = c.Page().Click(c.Ctx, suite.CSS("#press"), nil)
+	_, err = c.Page().Click(c.Ctx, suite.Selector("#press"), nil)
 	if fail("click", err) {
 		return
 	}
-	_, err = c.Page().Type(c.Ctx, suite.CSS("#field"), fmt.Sprint("text ", n), &executor.TypeOptions{KeyEvents: true})
+	_, err = c.Page().Type(c.Ctx, suite.Selector("#field"), fmt.Sprint("text ", n), &executor.TypeOptions{KeyEvents: true})
 	fail("type", err)
-	_, err = c.Page().Click(c.Ctx, suite.CSS("#moving"), nil) // after its animation has ended
+	_, err = c.Page().Click(c.Ctx, suite.Selector("#moving"), nil) // after its animation has ended
 	fail("click on what moved", err)
 	snap, err := c.Page().Snapshot(c.Ctx, nil)
 	if !fail("snapshot", err) {

@@ -31,7 +31,7 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 		c.WantValue("document.title", "Travel alerts")
 	})
 	s.Page(t, "popup window with an alert: reported, opener's errors name it", "navigation-dialogs.html", func(c *suite.Case) {
-		a := c.Click(suite.CSS("#popup"), nil)
+		a := c.Click(suite.Selector("#popup"), nil)
 		if len(a.NewTabs) != 1 || a.Dialog != nil {
 			c.Fatalf("the click reports %+v, want one tab and no dialog", a.Changes)
 		}
@@ -42,7 +42,7 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 		for name, call := range map[string]func() error{
 			"text":     func() error { return suite.ErrOf(c.Page().Text(c.Ctx, nil)) },
 			"eval":     func() error { return suite.ErrOf(c.Page().Eval(c.Ctx, "1", nil)) },
-			"click":    func() error { return suite.ErrOf(c.Page().Click(c.Ctx, suite.CSS("#print"), nil)) },
+			"click":    func() error { return suite.ErrOf(c.Page().Click(c.Ctx, suite.Selector("#print"), nil)) },
 			"navigate": func() error { return suite.ErrOf(c.Page().Navigate(c.Ctx, c.URL("nav.html"), nil)) },
 			"wait_for": func() error { return suite.ErrOf(c.Page().WaitFor(c.Ctx, executor.WaitCondition{Text: "never"})) },
 		} {
@@ -60,14 +60,14 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 		c.WantIn(c.Snap(nil), "Travel dialogs page")
 	})
 	s.Page(t, "dialog from a timer", "navigation-dialogs.html", func(c *suite.Case) {
-		if a := c.Click(suite.CSS("#timer"), nil); a.Dialog == nil {
+		if a := c.Click(suite.Selector("#timer"), nil); a.Dialog == nil {
 			c.AwaitDialog(c.Tab, "from a timer")
 		}
 		c.Answer(executor.DialogAlert, "from a timer", accept)
 		c.Await("after", "timer")
 	})
 	s.Page(t, "repeated alerts: each reported", "navigation-dialogs.html", func(c *suite.Case) {
-		if a := c.Click(suite.CSS("#repeat"), nil); a.Dialog == nil {
+		if a := c.Click(suite.Selector("#repeat"), nil); a.Dialog == nil {
 			c.AwaitDialog(c.Tab, "again 1")
 		}
 		for _, message := range []string{"again 1", "again 2", "again 3"} {
@@ -98,7 +98,7 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 		c.Eval("travelTo = "+suite.Quote(c.HeldURL("next")), nil)
 		done := make(chan *executor.Action, 1)
 		go func() {
-			a, err := c.Page().Click(c.Ctx, suite.CSS("#go"), nil)
+			a, err := c.Page().Click(c.Ctx, suite.Selector("#go"), nil)
 			if err != nil {
 				c.Error(err)
 			}
@@ -135,21 +135,21 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "dialogs on mousedown, pointer events and focus", "navigation-dialogs.html", func(c *suite.Case) {
-		c.WantDialog(c.Click(suite.CSS("#press"), nil).Changes, executor.DialogAlert, "at the press")
+		c.WantDialog(c.Click(suite.Selector("#press"), nil).Changes, executor.DialogAlert, "at the press")
 		c.Answer(executor.DialogAlert, "at the press", accept)
 		c.Await("after", "press")
 		a := c.PointAt("#hover")
 		c.WantDialog(a.Changes, executor.DialogAlert, "at the pointer")
 		c.Answer(executor.DialogAlert, "at the pointer", accept)
 		c.Await("after", "hover")
-		if _, err := c.Page().Type(c.Ctx, suite.CSS("#focus"), "text", nil); err != nil {
+		if _, err := c.Page().Type(c.Ctx, suite.Selector("#focus"), "text", nil); err != nil {
 			c.WantCode(err, executor.ErrDialogOpen, "at the focus")
 		}
 		c.Answer(executor.DialogAlert, "at the focus", accept)
 		c.Await("after", "focus")
 	})
 	s.Page(t, "long message is truncated", "navigation-dialogs.html", func(c *suite.Case) {
-		a := c.Click(suite.CSS("#long"), nil)
+		a := c.Click(suite.Selector("#long"), nil)
 		if a.Dialog == nil || len(a.Dialog.Message) < 100 || len(a.Dialog.Message) > 4000 {
 			c.Fatalf("the dialog's message has %d bytes", len(a.Dialog.Message))
 		}
@@ -161,7 +161,7 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 		c.Await("after", "long")
 	})
 	s.Page(t, "line breaks and escape sequences in a message", "navigation-dialogs.html", func(c *suite.Case) {
-		a := c.Click(suite.CSS("#lines"), nil)
+		a := c.Click(suite.Selector("#lines"), nil)
 		if a.Dialog == nil || !strings.HasPrefix(a.Dialog.Message, "line 1\nline 2") {
 			c.Fatalf("dialog %+v", a.Dialog)
 		}
@@ -175,14 +175,14 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "prompt without message and answer", "navigation-dialogs.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#empty"), nil)
+		c.Click(suite.Selector("#empty"), nil)
 		c.Answer(executor.DialogPrompt, "", accept)
 		if r := c.Await("after", "empty"); r.Value != "" {
 			c.Errorf("prompt returned %q", r.Value)
 		}
 	})
 	s.Page(t, "print and showModalDialog block nothing", "navigation-dialogs.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#print"), nil)
+		c.Click(suite.Selector("#print"), nil)
 		if r := c.Await("after", "print"); r.Value != "undefined" {
 			c.Errorf("showModalDialog is a %s", r.Value)
 		}
@@ -191,7 +191,7 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 	s.Page(t, "every call fails immediately while a dialog is open", "navigation-dialogs.html", func(c *suite.Case) {
 		other := c.Session(executor.SessionOptions{Gate: executor.AllowAll})
 		ref := c.Ref("button", "Empty")
-		if a := c.Click(suite.CSS("#soon"), nil); a.Dialog == nil {
+		if a := c.Click(suite.Selector("#soon"), nil); a.Dialog == nil {
 			c.AwaitDialog(c.Tab, "in the way")
 		}
 		for name, call := range map[string]func(ex executor.Executor) error{
@@ -211,30 +211,30 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 			"links":    func(ex executor.Executor) error { return suite.ErrOf(pagetest.Of(ex, c.Tab).Links(c.Ctx, nil)) },
 			"eval":     func(ex executor.Executor) error { return suite.ErrOf(pagetest.Of(ex, c.Tab).Eval(c.Ctx, "1", nil)) },
 			"click": func(ex executor.Executor) error {
-				return suite.ErrOf(pagetest.Of(ex, c.Tab).Click(c.Ctx, suite.CSS("#empty"), nil))
+				return suite.ErrOf(pagetest.Of(ex, c.Tab).Click(c.Ctx, suite.Selector("#empty"), nil))
 			},
 			"click a ref": func(ex executor.Executor) error {
 				return suite.ErrOf(pagetest.Of(ex, c.Tab).Click(c.Ctx, suite.ByRef(ref), nil))
 			},
 			"type": func(ex executor.Executor) error {
-				return suite.ErrOf(pagetest.Of(ex, c.Tab).Type(c.Ctx, suite.CSS("#plain"), "x", nil))
+				return suite.ErrOf(pagetest.Of(ex, c.Tab).Type(c.Ctx, suite.Selector("#plain"), "x", nil))
 			},
 			"press": func(ex executor.Executor) error { return suite.ErrOf(pagetest.Of(ex, c.Tab).Press(c.Ctx, "a", nil)) },
 			"hover": func(ex executor.Executor) error {
-				return suite.ErrOf(pagetest.Of(ex, c.Tab).Hover(c.Ctx, suite.CSS("#empty"), nil))
+				return suite.ErrOf(pagetest.Of(ex, c.Tab).Hover(c.Ctx, suite.Selector("#empty"), nil))
 			},
 			"scroll": func(ex executor.Executor) error {
 				return suite.ErrOf(pagetest.Of(ex, c.Tab).Scroll(c.Ctx, executor.ScrollOptions{DeltaY: 10}))
 			},
 			"select": func(ex executor.Executor) error {
-				return suite.ErrOf(pagetest.Of(ex, c.Tab).SelectOption(c.Ctx, suite.CSS("#choice"), []string{"two"}, nil))
+				return suite.ErrOf(pagetest.Of(ex, c.Tab).SelectOption(c.Ctx, suite.Selector("#choice"), []string{"two"}, nil))
 			},
 			"fill_form": func(ex executor.Executor) error {
-				return suite.ErrOf(pagetest.Of(ex, c.Tab).FillForm(c.Ctx, []executor.Field{{Target: suite.CSS("#plain"), Value: "x"}}, nil))
+				return suite.ErrOf(pagetest.Of(ex, c.Tab).FillForm(c.Ctx, []executor.Field{{Target: suite.Selector("#plain"), Value: "x"}}, nil))
 			},
 			"screenshot": func(ex executor.Executor) error { return suite.ErrOf(pagetest.Of(ex, c.Tab).Screenshot(c.Ctx, nil)) },
 			"download": func(ex executor.Executor) error {
-				return suite.ErrOf(pagetest.Of(ex, c.Tab).Download(c.Ctx, executor.DownloadOptions{Target: suite.CSS("#file")}))
+				return suite.ErrOf(pagetest.Of(ex, c.Tab).Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#file")}))
 			},
 			"cdp": func(ex executor.Executor) error {
 				return suite.ErrOf(pagetest.Of(ex, c.Tab).CDP(c.Ctx, "Page.getFrameTree", nil))
@@ -265,7 +265,7 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 			"selector": {Selector: "#never"}, "text": {Text: "never"}, "url": {URL: "*never*"},
 			"expression": {Expression: "false"}, "time": {Time: suite.NeverTimeout},
 		} {
-			c.Click(suite.CSS("#soon"), nil)
+			c.Click(suite.Selector("#soon"), nil)
 			cond.Timeout = suite.NeverTimeout
 			_, err := c.Page().WaitFor(c.Ctx, cond)
 			if executor.CodeOf(err) != executor.ErrDialogOpen {
@@ -283,7 +283,7 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 		}) {
 			s.Page(t, "beforeunload on "+name+": "+word, "second.html", func(c *suite.Case) {
 				c.GoTo(c.URL("navigation-dialogs.html"), nil)
-				c.Click(suite.CSS("#guard"), nil)
+				c.Click(suite.Selector("#guard"), nil)
 				err := do(c)
 				c.WantCode(err, executor.ErrDialogOpen, "beforeunload", "stay")
 				res, err := c.Page().HandleDialog(c.Ctx, executor.DialogAnswer{Accept: leave})
@@ -293,7 +293,7 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 				if !leave {
 					c.WantValue("document.title", "Travel dialogs")
 					c.WantUntouched("dialogs")
-					c.Click(suite.CSS("#empty"), nil)
+					c.Click(suite.Selector("#empty"), nil)
 					c.Answer(executor.DialogPrompt, "", dismiss)
 					return
 				}
@@ -308,14 +308,14 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 		}
 	}
 	s.Page(t, "beforeunload on a click that navigates: stay and leave", "navigation-dialogs.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#guard"), nil)
-		a := c.Click(suite.CSS("#leave"), nil)
+		c.Click(suite.Selector("#guard"), nil)
+		a := c.Click(suite.Selector("#leave"), nil)
 		if a.Dialog == nil || a.Dialog.Type != executor.DialogBeforeUnload {
 			c.Fatalf("the click reports %+v", a.Changes)
 		}
 		c.Must(c.Page().HandleDialog(c.Ctx, dismiss))
 		c.WantValue("document.title", "Travel dialogs")
-		c.Click(suite.CSS("#leave"), nil)
+		c.Click(suite.Selector("#leave"), nil)
 		res, err := c.Page().HandleDialog(c.Ctx, accept)
 		if err != nil {
 			c.Fatal(err)
@@ -325,20 +325,20 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "tab with a beforeunload handler is closed", "navigation-dialogs.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#guard"), nil)
+		c.Click(suite.Selector("#guard"), nil)
 		c.Must(c.Page().Close(c.Ctx))
 		if _, ok := c.Find(c.Tab); ok {
 			c.Error("the tab is still listed")
 		}
 	})
 	s.Page(t, "tab is closed while its beforeunload dialog is open", "navigation-dialogs.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#guard"), nil)
+		c.Click(suite.Selector("#guard"), nil)
 		_, err := c.Page().Reload(c.Ctx, nil)
 		c.WantCode(err, executor.ErrDialogOpen)
 		c.Must(c.Page().Close(c.Ctx))
 	})
 	s.Page(t, "beforeunload during eval: accepted, reported", "navigation-dialogs.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#guard"), nil)
+		c.Click(suite.Selector("#guard"), nil)
 		res, err := c.Page().Eval(c.Ctx, "location.assign('second.html'); 7", nil)
 		if err != nil && executor.CodeOf(err) != executor.ErrEvalFailed {
 			c.Fatal(err)
@@ -359,7 +359,7 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "dialog after eval waits for an answer", "navigation-dialogs.html", func(c *suite.Case) {
 		c.Eval("alert('during'); 1", nil)
-		c.WantDialog(c.Click(suite.CSS("#empty"), nil).Changes, executor.DialogPrompt, "")
+		c.WantDialog(c.Click(suite.Selector("#empty"), nil).Changes, executor.DialogPrompt, "")
 		c.Answer(executor.DialogPrompt, "", dismiss)
 		if r := c.Await("after", "empty"); r.Value != "null" {
 			c.Errorf("prompt returned %s", r.Value)

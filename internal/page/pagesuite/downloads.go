@@ -40,7 +40,7 @@ func reported(c *suite.Case, first []executor.Download, is func(executor.Downloa
 		if i := slices.IndexFunc(reported, is); i >= 0 {
 			return reported[i]
 		}
-		a := c.Click(suite.CSS("h1"), nil)
+		a := c.Click(suite.Selector("h1"), nil)
 		reported = slices.Concat(a.EarlierDownloads, a.Downloads)
 	}
 	c.Fatalf("no action reported the download; first there were %+v", first)
@@ -73,14 +73,14 @@ func navigationDownloads(s *suite.Runner, t *testing.T) {
 		"attachment": "plain.csv", "blob": "from blob.csv", "data": "from data.csv", "form": "form.csv", "script": "script.csv",
 	}) {
 		s.Page(t, "started by a click: "+id, "navigation-downloads.html", func(c *suite.Case) {
-			a := c.Click(suite.CSS("#"+id), nil)
+			a := c.Click(suite.Selector("#"+id), nil)
 			d := downloaded(c, a.Downloads, name)
 			wantFile(c, d)
 			if filepath.Base(d.Path) != name && !strings.HasPrefix(filepath.Base(d.Path), strings.TrimSuffix(name, ".csv")) {
 				c.Errorf("saved as %s", d.Path)
 			}
 			c.WantValue("document.title", "Travel downloads")
-			e, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.CSS("#" + id)})
+			e, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#" + id)})
 			if err != nil {
 				c.Fatal(err)
 			}
@@ -90,7 +90,7 @@ func navigationDownloads(s *suite.Runner, t *testing.T) {
 		})
 	}
 	s.Page(t, "file name from the download attribute", "navigation-downloads.html", func(c *suite.Case) {
-		d, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.CSS("#named")})
+		d, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#named")})
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func navigationDownloads(s *suite.Runner, t *testing.T) {
 	s.Page(t, "click on a download link waits for the start", "navigation-downloads.html", func(c *suite.Case) {
 		done := make(chan *executor.Action, 1)
 		go func() {
-			a, err := c.Page().Click(c.Ctx, suite.CSS("#late b"), nil)
+			a, err := c.Page().Click(c.Ctx, suite.Selector("#late b"), nil)
 			if err != nil {
 				c.Error(err)
 			}
@@ -118,14 +118,14 @@ func navigationDownloads(s *suite.Runner, t *testing.T) {
 		wantFile(c, downloaded(c, a.Downloads, "frame.csv"))
 	})
 	s.Page(t, "download from a closed popup is reported in the opener", "navigation-downloads.html", func(c *suite.Case) {
-		a := c.Click(suite.CSS("#popup"), nil)
+		a := c.Click(suite.Selector("#popup"), nil)
 		wantFile(c, downloaded(c, a.Downloads, "popup.csv"))
 		c.WantValue("document.title", "Travel downloads")
 	})
 	s.Page(t, "two concurrent downloads", "navigation-downloads.html", func(c *suite.Case) {
-		a := c.Click(suite.CSS("#two"), nil)
+		a := c.Click(suite.Selector("#two"), nil)
 		var reported []executor.Download
-		for reported = a.Downloads; c.Ctx.Err() == nil; reported = append(reported, c.Click(suite.CSS("h1"), nil).EarlierDownloads...) {
+		for reported = a.Downloads; c.Ctx.Err() == nil; reported = append(reported, c.Click(suite.Selector("h1"), nil).EarlierDownloads...) {
 			done := 0
 			for _, d := range reported {
 				if d.State == "completed" {
@@ -141,8 +141,8 @@ func navigationDownloads(s *suite.Runner, t *testing.T) {
 	})
 	for id, name := range suite.Sorted(map[string]string{"slow": "slow.csv", "endless": "unknown.csv"}) {
 		s.Watched(t, "reported as running, later as completed: "+id, "navigation-downloads.html", func(c *suite.Case, next func(executor.EventKind) executor.Event) {
-			running(c, c.Click(suite.CSS("#"+id), nil).Downloads, name)
-			if a := c.Click(suite.CSS("h1"), nil); len(a.Downloads)+len(a.EarlierDownloads) != 0 {
+			running(c, c.Click(suite.Selector("#"+id), nil).Downloads, name)
+			if a := c.Click(suite.Selector("h1"), nil); len(a.Downloads)+len(a.EarlierDownloads) != 0 {
 				c.Errorf("reported again while running: %+v", a)
 			}
 			c.Release(map[string]string{"slow": "slow", "endless": "unknown"}[id])
@@ -151,7 +151,7 @@ func navigationDownloads(s *suite.Runner, t *testing.T) {
 		})
 	}
 	s.Watched(t, "each action reports the downloads that it started", "navigation-downloads.html", func(c *suite.Case, next func(executor.EventKind) executor.Event) {
-		running(c, c.Click(suite.CSS("#slow"), nil).Downloads, "slow.csv")
+		running(c, c.Click(suite.Selector("#slow"), nil).Downloads, "slow.csv")
 		for _, name := range []string{"nav-a.csv", "nav-b.csv", "nav-c.csv"} {
 			nav := c.GoTo(c.NavigationURL("attachment/"+name), nil)
 			now, _, _ := strings.Cut(nav.Note, "an earlier ") // possibly the end of the previous one
@@ -161,7 +161,7 @@ func navigationDownloads(s *suite.Runner, t *testing.T) {
 		}
 		c.Release("slow")
 		awaitDownload(next, "slow.csv")
-		a := c.Click(suite.CSS("#attachment"), nil)
+		a := c.Click(suite.Selector("#attachment"), nil)
 		if len(a.Downloads) != 1 || a.Downloads[0].SuggestedName != "plain.csv" ||
 			!slices.ContainsFunc(a.EarlierDownloads, func(d executor.Download) bool { return d.SuggestedName == "slow.csv" && d.State == "completed" }) {
 			c.Errorf("the click reports %+v", a)
@@ -177,21 +177,21 @@ func navigationDownloads(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Watched(t, "interrupted download is reported and its file removed", "navigation-downloads.html", func(c *suite.Case, next func(executor.EventKind) executor.Event) {
-		running(c, c.Click(suite.CSS("#cut"), nil).Downloads, "cut.csv")
+		running(c, c.Click(suite.Selector("#cut"), nil).Downloads, "cut.csv")
 		c.Release("cut")
 		awaitDownload(next, "cut.csv")
 		d := downloaded(c, nil, "cut.csv")
 		if d.State != "canceled" || d.Path != "" || d.Reason == "" {
 			c.Errorf("reported %+v", d)
 		}
-		_, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.CSS("#cut")})
+		_, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#cut")})
 		c.WantCode(err, executor.ErrDownloadFailed, "cut.csv")
 		_, err = c.Page().Download(c.Ctx, executor.DownloadOptions{URL: c.NavigationURL("attachment/cut.csv?hold=cut&cut=1")})
 		c.WantCode(err, executor.ErrDownloadFailed)
 	})
 	s.Page(t, "download exceeds its timeout", "navigation-downloads.html", func(c *suite.Case) {
 		c.TimesOut("still running", func(timeout time.Duration) error {
-			return suite.ErrOf(c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.CSS("#slow"), Timeout: 20 * timeout})) // it starts until then
+			return suite.ErrOf(c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#slow"), Timeout: 20 * timeout})) // it starts until then
 		})
 		_, err := c.Page().Download(c.Ctx, executor.DownloadOptions{URL: c.NavigationURL("attachment/slow.csv?hold=slow"), Timeout: 300 * time.Millisecond})
 		c.WantCode(err, executor.ErrTimeout)
@@ -212,7 +212,7 @@ func navigationDownloads(s *suite.Runner, t *testing.T) {
 			"nothing":     `attachment; filename=""`,
 		} {
 			c.Eval(`var a = document.querySelector("#attachment"); a.href = `+suite.Quote(c.NavigationURL("attachment/x.csv?as="+url.QueryEscape(header)))+`; 0`, nil)
-			d, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.CSS("#attachment")})
+			d, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#attachment")})
 			if err != nil {
 				c.Errorf("%s: %v", name, err)
 				continue
@@ -246,16 +246,16 @@ func navigationDownloads(s *suite.Runner, t *testing.T) {
 	})
 	s.PageWith(t, "without the grant: denied, reported", "navigation-downloads.html", refuse, func(c *suite.Case) {
 		for _, id := range []string{"attachment", "blob"} {
-			a := c.Click(suite.CSS("#"+id), nil)
+			a := c.Click(suite.Selector("#"+id), nil)
 			reported := a.Downloads
 			for len(reported) == 0 && c.Ctx.Err() == nil {
-				reported = c.Click(suite.CSS("h1"), nil).EarlierDownloads
+				reported = c.Click(suite.Selector("h1"), nil).EarlierDownloads
 			}
 			if len(reported) != 1 || reported[0].State != "canceled" || reported[0].Path != "" || !strings.Contains(reported[0].Reason, "no downloads") {
 				c.Errorf("%s: reported %+v", id, reported)
 			}
 		}
-		_, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.CSS("#attachment")})
+		_, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#attachment")})
 		c.WantCode(err, executor.ErrPolicyDenied)
 	})
 }

@@ -46,11 +46,11 @@ func navigationHistory(s *suite.Runner, t *testing.T) {
 		c.WantValue("note.value", "whole")
 	})
 	s.Page(t, "back and forward through client-side routes", "navigation.html", func(c *suite.Case) {
-		a := c.Click(suite.CSS("#push"), nil)
+		a := c.Click(suite.Selector("#push"), nil)
 		if a.URL != c.URL("navigation.html?view=1") || a.Title != "View 1" {
 			c.Errorf("the click reports %+v", a.Changes)
 		}
-		a = c.Click(suite.CSS("#replace"), nil)
+		a = c.Click(suite.Selector("#replace"), nil)
 		if a.URL != c.URL("navigation.html?view=2") || a.Title != "View 2" {
 			c.Errorf("the click reports %+v", a.Changes)
 		}
@@ -64,8 +64,8 @@ func navigationHistory(s *suite.Runner, t *testing.T) {
 		c.Met(executor.WaitCondition{Text: "view 2", URL: "*view=2"})
 	})
 	s.Page(t, "documents, pushState and fragments share one history", "navigation.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#push"), nil)
-		c.Click(suite.CSS("#hash"), nil)
+		c.Click(suite.Selector("#push"), nil)
+		c.Click(suite.Selector("#hash"), nil)
 		c.GoTo(c.URL("second.html"), nil)
 		for _, want := range []string{"navigation.html?view=1#part", "navigation.html?view=1", "navigation.html"} {
 			if nav := c.Back(); nav.URL != c.URL(want) {
@@ -83,7 +83,7 @@ func navigationHistory(s *suite.Runner, t *testing.T) {
 		c.WantCode(err, executor.ErrNavigationFailed, "history")
 	})
 	s.Page(t, "reload with resubmit repeats POST", "navigation.html", func(c *suite.Case) {
-		a := c.Click(suite.CSS("#submit"), nil)
+		a := c.Click(suite.Selector("#submit"), nil)
 		if a.Title != "POST" {
 			c.Errorf("the click reports %+v", a.Changes)
 		}
@@ -128,13 +128,13 @@ func navigationHistory(s *suite.Runner, t *testing.T) {
 		c.WantCode(err, executor.ErrNavigationFailed, "net::ERR_")
 	})
 	s.Page(t, "reload after replaceState loads the new URL", "navigation.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#replace"), nil)
+		c.Click(suite.Selector("#replace"), nil)
 		nav := c.Reload()
 		c.WantAt(nav, c.URL("navigation.html?view=2"), "View 2", 200)
 	})
 	s.Page(t, "snapshot after a client-side route change", "navigation.html", func(c *suite.Case) {
 		c.WantIn(c.Snap(nil), "at the start")
-		a := c.Click(suite.CSS("#push"), nil)
+		a := c.Click(suite.Selector("#push"), nil)
 		c.WantIn(a.Diff, "view 1")
 		c.WantNotIn(c.Snap(nil), "at the start")
 	})

@@ -40,7 +40,7 @@ func hungPages(s *suite.Runner, t *testing.T) {
 			}
 			c.Eval(expression, nil)
 			c.Await("begin", "spin")
-			if _, err := pagetest.Of(other, tab.ID).Click(c.Ctx, suite.CSS("#inside"), nil); err != nil {
+			if _, err := pagetest.Of(other, tab.ID).Click(c.Ctx, suite.Selector("#inside"), nil); err != nil {
 				c.Errorf("a click in another tab: %v", err)
 			}
 			c.Await("click", "inside")
@@ -69,7 +69,7 @@ func hungPages(s *suite.Runner, t *testing.T) {
 	s.Page(t, "calls on a hung page end at their deadline", "navigation-spin.html", func(c *suite.Case) {
 		ref := c.Ref("button", "Button")
 		spins(c)
-		field, box := executor.Field{Target: suite.CSS("#field"), Value: "x"}, suite.CSS("#field")
+		field, box := executor.Field{Target: suite.Selector("#field"), Value: "x"}, suite.Selector("#field")
 		calls := map[string]func(context.Context) error{
 			"snapshot":   func(ctx context.Context) error { return suite.ErrOf(c.Page().Snapshot(ctx, nil)) },
 			"text":       func(ctx context.Context) error { return suite.ErrOf(c.Page().Text(ctx, nil)) },
@@ -87,7 +87,7 @@ func hungPages(s *suite.Runner, t *testing.T) {
 				return suite.ErrOf(c.Page().Scroll(ctx, executor.ScrollOptions{DeltaY: 100}))
 			},
 			"select_option": func(ctx context.Context) error {
-				return suite.ErrOf(c.Page().SelectOption(ctx, suite.CSS("#select"), []string{"two"}, nil))
+				return suite.ErrOf(c.Page().SelectOption(ctx, suite.Selector("#select"), []string{"two"}, nil))
 			},
 			"fill_form": func(ctx context.Context) error {
 				return suite.ErrOf(c.Page().FillForm(ctx, []executor.Field{field}, nil))
@@ -96,7 +96,7 @@ func hungPages(s *suite.Runner, t *testing.T) {
 				return suite.ErrOf(c.Page().WaitFor(ctx, executor.WaitCondition{Text: "never"}))
 			},
 			"download_file": func(ctx context.Context) error {
-				return suite.ErrOf(c.Page().Download(ctx, executor.DownloadOptions{Target: suite.CSS("#button")}))
+				return suite.ErrOf(c.Page().Download(ctx, executor.DownloadOptions{Target: suite.Selector("#button")}))
 			},
 		}
 		for name, call := range suite.Sorted(calls) {
@@ -109,7 +109,7 @@ func hungPages(s *suite.Runner, t *testing.T) {
 	s.Page(t, "click that hangs the page ends at the deadline or on cancel", "navigation-stuck.html", func(c *suite.Case) {
 		ctx, cancel := context.WithCancel(c.Ctx)
 		done := make(chan error, 1)
-		go func() { done <- suite.ErrOf(c.Page().Click(ctx, suite.CSS("#loop"), nil)) }()
+		go func() { done <- suite.ErrOf(c.Page().Click(ctx, suite.Selector("#loop"), nil)) }()
 		c.Await("begin", "loop")
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {
@@ -123,7 +123,7 @@ func hungPages(s *suite.Runner, t *testing.T) {
 		c.WantValue("document.title", "Travel stuck")
 	})
 	s.Page(t, "crash ends pending calls, page can be reloaded", "tabs.html", func(c *suite.Case) {
-		popup := c.Click(suite.CSS("#window"), nil).NewTabs // it shares the renderer process
+		popup := c.Click(suite.Selector("#window"), nil).NewTabs // it shares the renderer process
 		if len(popup) != 1 {
 			c.Fatalf("new tabs: %+v, want one", popup)
 		}
@@ -141,7 +141,7 @@ func hungPages(s *suite.Runner, t *testing.T) {
 		c.WantValue("document.title", "Tabs")
 	})
 	s.Page(t, "page of 5,000 rows is readable and clickable", "navigation-huge.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#wide"), nil)
+		c.Click(suite.Selector("#wide"), nil)
 		c.Await("done", "wide")
 		if text := c.Snap(nil); len([]rune(text)) > executor.DefaultMaxChars {
 			c.Errorf("a snapshot of %d characters", len([]rune(text)))
@@ -150,7 +150,7 @@ func hungPages(s *suite.Runner, t *testing.T) {
 		c.Await("click", "last")
 	})
 	s.Page(t, "page nested 1,500 levels is readable and clickable", "navigation-huge.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#deep"), nil)
+		c.Click(suite.Selector("#deep"), nil)
 		c.Await("done", "deep")
 		c.Click(suite.ByRef(c.Ref("button", "Bottom")), nil)
 		c.Await("click", "bottom")
@@ -161,7 +161,7 @@ func hungPages(s *suite.Runner, t *testing.T) {
 		c.WantIn(text.Content, "Bottom")
 	})
 	s.Page(t, "page that uses 200 MB works", "navigation-huge.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#fat"), nil)
+		c.Click(suite.Selector("#fat"), nil)
 		if got := c.Await("done", "fat"); got.Value != "true" {
 			c.Errorf("a gigabyte of text was accepted: %+v", got)
 		}

@@ -39,10 +39,10 @@ func navigationLoading(s *suite.Runner, t *testing.T) {
 			c.WantIn(nav.Note, "ended early", "net::ERR_CONTENT_LENGTH_MISMATCH")
 		}
 		c.WantIn(c.Snap(nil), "the part that came")
-		c.Click(suite.CSS("button"), nil)
+		c.Click(suite.Selector("button"), nil)
 		c.WantValue("document.querySelector('button').textContent", "clicked")
 		if tier.LongEnabled() {
-			suite.Quick(c, suite.CSS("button"), 700*time.Millisecond)
+			suite.Quick(c, suite.Selector("button"), 700*time.Millisecond)
 		}
 		if nav := c.GoTo(c.URL("second.html"), nil); nav.Note != "" {
 			c.Errorf("the next page's note: %q", nav.Note)
@@ -51,15 +51,15 @@ func navigationLoading(s *suite.Runner, t *testing.T) {
 	s.Page(t, "page with scripts disabled by sandbox", "second.html", func(c *suite.Case) {
 		c.GoTo(c.NavigationURL("scriptless"), nil)
 		c.Snap(nil)
-		a := c.Click(suite.CSS("input[type=checkbox]"), nil)
+		a := c.Click(suite.Selector("input[type=checkbox]"), nil)
 		c.WantIn(a.Diff, "[checked]")
 		c.WantNotIn(a.Note, "busy")
 		typed := c.TypeInto("[aria-label=Name]", "Ann", nil)
 		c.WantIn(typed.Diff, "Ann")
 		c.WantNotIn(typed.Note, "busy")
-		c.WantIn(c.Click(suite.CSS("summary"), nil).Diff, "what is in it")
+		c.WantIn(c.Click(suite.Selector("summary"), nil).Diff, "what is in it")
 		if tier.LongEnabled() {
-			suite.Quick(c, suite.CSS("input[type=checkbox]"), 700*time.Millisecond)
+			suite.Quick(c, suite.Selector("input[type=checkbox]"), 700*time.Millisecond)
 		}
 	})
 	s.Page(t, "slow server: each waitUntil ends at its timeout", "navigation.html", func(c *suite.Case) {
@@ -68,7 +68,7 @@ func navigationLoading(s *suite.Runner, t *testing.T) {
 			c.WantCode(err, executor.ErrTimeout)
 			c.WantValue("document.title", "Travel") // the old page still works
 		}
-		c.Click(suite.CSS("#push"), nil)
+		c.Click(suite.Selector("#push"), nil)
 		c.WantValue("document.title", "View 1")
 	})
 	s.Page(t, "polling page loads but never reaches networkidle", "second.html", func(c *suite.Case) {
@@ -76,7 +76,7 @@ func navigationLoading(s *suite.Runner, t *testing.T) {
 		c.TimesOut("networkidle of", func(timeout time.Duration) error {
 			return suite.ErrOf(c.Page().Navigate(c.Ctx, c.URL("navigation-poll.html"), until(executor.UntilNetworkIdle, timeout)))
 		})
-		c.Click(suite.CSS("p"), nil)
+		c.Click(suite.Selector("p"), nil)
 	})
 	s.Page(t, "connection reset", "navigation.html", func(c *suite.Case) {
 		_, err := c.Page().Navigate(c.Ctx, c.NavigationURL("reset"), nil)
@@ -154,7 +154,7 @@ func navigationLoading(s *suite.Runner, t *testing.T) {
 	s.Page(t, "click that navigates to a slow page waits for it", "navigation.html", func(c *suite.Case) {
 		done := make(chan *executor.Action, 1)
 		go func() {
-			a, err := c.Page().Click(c.Ctx, suite.CSS("#held"), nil)
+			a, err := c.Page().Click(c.Ctx, suite.Selector("#held"), nil)
 			if err != nil {
 				c.Error(err)
 			}
@@ -167,17 +167,17 @@ func navigationLoading(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "click on link to stalled page returns after commit", "navigation.html", func(c *suite.Case) {
-		a := c.Click(suite.CSS("#parts"), nil) // the rest of the document is not sent
+		a := c.Click(suite.Selector("#parts"), nil) // the rest of the document is not sent
 		if a.URL != c.NavigationURL("parts/rest") || a.Title != "Parts" {
 			c.Errorf("the click reports %+v", a.Changes)
 		}
 	})
 	s.Page(t, "click on link with 204 and with dead server", "navigation.html", func(c *suite.Case) {
-		a := c.Click(suite.CSS("#nothing"), nil)
+		a := c.Click(suite.Selector("#nothing"), nil)
 		if a.URL != "" || a.Title != "" {
 			c.Errorf("the click reports %+v", a.Changes)
 		}
-		a = c.Click(suite.CSS("#dead"), nil)
+		a = c.Click(suite.Selector("#dead"), nil)
 		if !strings.Contains(a.Note, "net::ERR_") {
 			c.Errorf("the click reports %+v", a.Changes)
 		}
@@ -187,7 +187,7 @@ func navigationLoading(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "click through a redirect chain", "navigation.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#chain"), nil)
+		c.Click(suite.Selector("#chain"), nil)
 		c.Met(executor.WaitCondition{Text: "the second page"})
 	})
 }

@@ -18,27 +18,27 @@ func hasFocus(c *suite.Case) {
 
 func navigationPopups(s *suite.Runner, t *testing.T) {
 	s.Page(t, "delayed popup: reported once", "navigation-popups.html", func(c *suite.Case) {
-		tabs := c.Click(suite.CSS("#later"), nil).NewTabs
+		tabs := c.Click(suite.Selector("#later"), nil).NewTabs
 		c.Await("open", "later")
 		for len(tabs) == 0 && c.Ctx.Err() == nil {
-			tabs = append(tabs, c.Click(suite.CSS("h1"), nil).NewTabs...)
+			tabs = append(tabs, c.Click(suite.Selector("h1"), nil).NewTabs...)
 		}
 		if len(tabs) != 1 || tabs[0].URL != c.URL("popup.html?by=later") {
 			c.Errorf("opened %+v", tabs)
 		}
-		if again := c.Click(suite.CSS("h1"), nil).NewTabs; len(again) != 0 {
+		if again := c.Click(suite.Selector("h1"), nil).NewTabs; len(again) != 0 {
 			c.Errorf("reported again: %+v", again)
 		}
 	})
 	s.Page(t, "popup that opened before the action", "navigation-popups.html", func(c *suite.Case) {
 		want := 2
-		for ; len(c.Click(suite.CSS("#much-later"), nil).NewTabs) > 0; want++ { // the window opened during the click
+		for ; len(c.Click(suite.Selector("#much-later"), nil).NewTabs) > 0; want++ { // the window opened during the click
 			c.Await("open", "much-later")
 		}
 		c.Await("open", "much-later")
 		for len(c.Tabs()) < want { // the window exists before it is listed
 		}
-		tabs := c.Click(suite.CSS("h1"), nil).NewTabs
+		tabs := c.Click(suite.Selector("h1"), nil).NewTabs
 		if len(tabs) != 1 || tabs[0].Note != "opened before this action" {
 			c.Errorf("the click reported %+v", tabs)
 		}
@@ -46,14 +46,14 @@ func navigationPopups(s *suite.Runner, t *testing.T) {
 	s.Page(t, "opened blank, then navigated", "navigation-popups.html", func(c *suite.Case) {
 		tab := c.Opened("#moved", nil)
 		c.Await("open", "moved")
-		c.Must(pagetest.Of(c.Exec, tab.ID).Click(c.Ctx, suite.CSS("#inside"), nil))
+		c.Must(pagetest.Of(c.Exec, tab.ID).Click(c.Ctx, suite.Selector("#inside"), nil))
 		c.Await("click", "inside")
 		if got := c.Listed(tab.ID); got.URL != c.URL("popup.html?by=moved") || got.Title != "Popup" {
 			c.Errorf("listed %+v", got)
 		}
 	})
 	s.Page(t, "opened and closed immediately", "navigation-popups.html", func(c *suite.Case) {
-		a := c.Click(suite.CSS("#gone"), nil)
+		a := c.Click(suite.Selector("#gone"), nil)
 		c.Await("after", "gone")
 		for _, tab := range a.NewTabs {
 			_, err := pagetest.Of(c.Exec, tab.ID).Text(c.Ctx, nil)
@@ -63,17 +63,17 @@ func navigationPopups(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "popup window opens a popup window", "navigation-popups.html", func(c *suite.Case) {
 		first := c.Opened("#chain", nil)
-		a, err := pagetest.Of(c.Exec, first.ID).Click(c.Ctx, suite.CSS("#small"), nil)
+		a, err := pagetest.Of(c.Exec, first.ID).Click(c.Ctx, suite.Selector("#small"), nil)
 		if err != nil {
 			c.Fatal(err)
 		}
 		if len(a.NewTabs) != 1 || a.NewTabs[0].URL != c.URL("popup.html?by=small") {
 			c.Fatalf("the click in the popup opened %+v", a.NewTabs)
 		}
-		if again := c.Click(suite.CSS("h1"), nil).NewTabs; len(again) != 0 {
+		if again := c.Click(suite.Selector("h1"), nil).NewTabs; len(again) != 0 {
 			c.Errorf("the first page reports the nested popup window: %+v", again)
 		}
-		if _, err := pagetest.Of(c.Exec, a.NewTabs[0].ID).Click(c.Ctx, suite.CSS("#inside"), nil); err != nil {
+		if _, err := pagetest.Of(c.Exec, a.NewTabs[0].ID).Click(c.Ctx, suite.Selector("#inside"), nil); err != nil {
 			c.Error(err)
 		}
 		c.Await("click", "inside")
@@ -81,7 +81,7 @@ func navigationPopups(s *suite.Runner, t *testing.T) {
 	s.Page(t, "named window is reused: no new tab", "navigation-popups.html", func(c *suite.Case) {
 		tab := c.Opened("#named", nil)
 		c.Await("open", "named1")
-		a := c.Click(suite.CSS("#named"), nil)
+		a := c.Click(suite.Selector("#named"), nil)
 		c.Await("open", "named2")
 		if len(a.NewTabs) != 0 {
 			c.Errorf("opened %+v", a.NewTabs)
@@ -100,7 +100,7 @@ func navigationPopups(s *suite.Runner, t *testing.T) {
 			}
 			c.WantIn(snap.Text, title)
 			if id == "written" {
-				if _, err := pagetest.Of(c.Exec, tab.ID).Click(c.Ctx, suite.CSS("button"), nil); err != nil {
+				if _, err := pagetest.Of(c.Exec, tab.ID).Click(c.Ctx, suite.Selector("button"), nil); err != nil {
 					c.Error(err)
 				}
 			}
@@ -122,7 +122,7 @@ func navigationPopups(s *suite.Runner, t *testing.T) {
 			}
 			c.WantValue("document.title", "Travel popups")
 			hasFocus(c)
-			if _, err := pagetest.Of(c.Exec, tab.ID).Click(c.Ctx, suite.CSS("#inside"), nil); err != nil {
+			if _, err := pagetest.Of(c.Exec, tab.ID).Click(c.Ctx, suite.Selector("#inside"), nil); err != nil {
 				c.Error(err)
 			}
 			c.Await("click", "inside")

@@ -91,7 +91,7 @@ func waitFor(s *suite.Runner, t *testing.T) {
 		c.GoTo(c.NavigationURL("live"), opts)
 		c.Met(executor.WaitCondition{Load: executor.UntilNetworkIdle, Text: "stream hello"})
 		c.Snap(nil)
-		c.WantIn(c.Click(suite.CSS("button"), nil).Diff, "Clicked")
+		c.WantIn(c.Click(suite.Selector("button"), nil).Diff, "Clicked")
 		c.Must(c.Page().Reload(c.Ctx, opts))
 	})
 	s.Page(t, "network is idle although no script reads a response", "second.html", func(c *suite.Case) {

@@ -48,7 +48,7 @@ func navigationWaiting(s *suite.Runner, t *testing.T) {
 	})
 	for _, what := range []string{"remove", "hide", "leave"} {
 		frames("gone: element of a frame, "+what, func(c *suite.Case) {
-			ref := c.RefIn(c.Snap(&executor.SnapshotOptions{Target: suite.CSS("#near")}), "button", "Inner")
+			ref := c.RefIn(c.Snap(&executor.SnapshotOptions{Target: suite.Selector("#near")}), "button", "Inner")
 			notYet(c, executor.WaitCondition{Gone: string(ref)})
 			c.Eval("soon(near, '"+what+"')", nil)
 			c.Met(executor.WaitCondition{Gone: string(ref)})

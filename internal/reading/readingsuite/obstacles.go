@@ -100,7 +100,7 @@ func obstacles(s *suite.Runner, t *testing.T) {
 		c.WantNotIn(c.Snap(nil), "We and our partners")
 	})
 	s.Page(t, "reading part of a page reports no obstacle", "obstacles-login.html?plain", func(c *suite.Case) {
-		snap, err := c.Page().Snapshot(c.Ctx, &executor.SnapshotOptions{Target: suite.CSS("form")})
+		snap, err := c.Page().Snapshot(c.Ctx, &executor.SnapshotOptions{Target: suite.Selector("form")})
 		if err != nil || snap.Obstacle != nil {
 			c.Errorf("snapshot of the form: obstacle %+v, %v", snap.Obstacle, err)
 		}
@@ -116,7 +116,7 @@ func obstacles(s *suite.Runner, t *testing.T) {
 		c.Snap(nil)
 		c.Eval(`{ const b = document.querySelector("button"); b.onclick = () => { document.body.append(document.getElementById("softwall").content.cloneNode(true)) } }`, nil)
 		w := obstacleCase{kind: login, confidence: high, advice: "log in"}
-		wantObstacle(c, "the click", c.Click(suite.CSS("button"), nil).Obstacle, w)
+		wantObstacle(c, "the click", c.Click(suite.Selector("button"), nil).Obstacle, w)
 		a, err := c.Page().Press(c.Ctx, "Shift", nil)
 		if err != nil || a.Obstacle != nil {
 			c.Errorf("the next action: obstacle %+v, %v", a.Obstacle, err)

@@ -96,7 +96,7 @@ func eval(s *suite.Runner, t *testing.T) {
 			expression, result string
 			origin             string
 		}{
-			{suite.CSS("#other"), "(element) => [element.id, element.mark, window.world]", `["other","seen","main"]`, c.Origin()},
+			{suite.Selector("#other"), "(element) => [element.id, element.mark, window.world]", `["other","seen","main"]`, c.Origin()},
 			{suite.ByRef(other), "function (element) { return element.id }", `"other"`, c.Origin()},
 			{suite.ByRef(other), "async (element) => { await null; return element.mark }", `"seen"`, c.Origin()},
 			{suite.ByRef(across), "(element) => [element.id, location.origin, element.ownerDocument === document]", `["across",` + suite.Quote(c.OtherOrigin()) + `,true]`, c.OtherOrigin()},
@@ -111,15 +111,15 @@ func eval(s *suite.Runner, t *testing.T) {
 			}
 		}
 		on := func(target executor.Target) *executor.EvalOptions { return &executor.EvalOptions{Target: target} }
-		res, err := c.Page().Eval(c.Ctx, "(element) => { throw new Error('no lamps') }", on(suite.CSS("#other")))
+		res, err := c.Page().Eval(c.Ctx, "(element) => { throw new Error('no lamps') }", on(suite.Selector("#other")))
 		if err != nil || res.OK || !strings.Contains(res.Error, "no lamps") {
 			c.Errorf("%+v, %v", res, err)
 		}
-		_, err = c.Page().Eval(c.Ctx, "(element) => {", on(suite.CSS("#other")))
+		_, err = c.Page().Eval(c.Ctx, "(element) => {", on(suite.Selector("#other")))
 		c.WantCode(err, executor.ErrEvalFailed, "SyntaxError")
-		_, err = c.Page().Eval(c.Ctx, "1 + 1", on(suite.CSS("#other")))
+		_, err = c.Page().Eval(c.Ctx, "1 + 1", on(suite.Selector("#other")))
 		c.WantCode(err, executor.ErrBadArgs, "function")
-		_, err = c.Page().Eval(c.Ctx, "() => 1", on(suite.CSS("#nothing")))
+		_, err = c.Page().Eval(c.Ctx, "() => 1", on(suite.Selector("#nothing")))
 		c.WantCode(err, executor.ErrSelectorNotFound)
 		_, err = c.Page().Eval(c.Ctx, "() => 1", on(executor.Target{Selector: "#other", Ref: other}))
 		c.WantCode(err, executor.ErrBadArgs)
@@ -199,7 +199,7 @@ func read(s *suite.Runner, t *testing.T) {
 		if text.Truncated || text.Origin != c.Origin() || text.Chars != utf8.RuneCountInString(text.Content) {
 			c.Errorf("Truncated = %v, Origin = %q, Chars = %d", text.Truncated, text.Origin, text.Chars)
 		}
-		if text, err = c.Page().Text(c.Ctx, &executor.TextOptions{Target: suite.CSS("h2")}); err != nil || text.Content != "By night" {
+		if text, err = c.Page().Text(c.Ctx, &executor.TextOptions{Target: suite.Selector("h2")}); err != nil || text.Content != "By night" {
 			c.Errorf("text of h2: %+v, %v", text, err)
 		}
 		if text, err = c.Page().Text(c.Ctx, &executor.TextOptions{MaxChars: 50}); err != nil {
@@ -207,7 +207,7 @@ func read(s *suite.Runner, t *testing.T) {
 		} else if n := utf8.RuneCountInString(text.Content); !text.Truncated || n > 50 || text.Chars <= 50 {
 			c.Errorf("%d characters of %d, Truncated = %v", n, text.Chars, text.Truncated)
 		}
-		_, err = c.Page().Text(c.Ctx, &executor.TextOptions{Target: suite.CSS("#nosuch")})
+		_, err = c.Page().Text(c.Ctx, &executor.TextOptions{Target: suite.Selector("#nosuch")})
 		c.WantCode(err, executor.ErrSelectorNotFound, "#nosuch")
 	})
 	s.Page(t, "html", "read.html", func(c *suite.Case) {
@@ -216,16 +216,16 @@ func read(s *suite.Runner, t *testing.T) {
 		if markup.Origin != c.Origin() || markup.Chars != utf8.RuneCountInString(markup.Content) {
 			c.Errorf("Origin = %q, Chars = %d", markup.Origin, markup.Chars)
 		}
-		if markup = readHTML(c, &executor.HTMLOptions{Target: suite.CSS("h2")}); markup.Content != "<h2>By night</h2>" {
+		if markup = readHTML(c, &executor.HTMLOptions{Target: suite.Selector("h2")}); markup.Content != "<h2>By night</h2>" {
 			c.Errorf("outer: %+v", markup)
 		}
-		if markup = readHTML(c, &executor.HTMLOptions{Target: suite.CSS("h2"), Inner: true}); markup.Content != "By night" {
+		if markup = readHTML(c, &executor.HTMLOptions{Target: suite.Selector("h2"), Inner: true}); markup.Content != "By night" {
 			c.Errorf("inner: %+v", markup)
 		}
 		if markup = readHTML(c, &executor.HTMLOptions{MaxChars: 50}); !markup.Truncated || utf8.RuneCountInString(markup.Content) > 50 {
 			c.Errorf("cut: %+v", markup)
 		}
-		_, err := c.Page().HTML(c.Ctx, &executor.HTMLOptions{Target: suite.CSS("#nosuch")})
+		_, err := c.Page().HTML(c.Ctx, &executor.HTMLOptions{Target: suite.Selector("#nosuch")})
 		c.WantCode(err, executor.ErrSelectorNotFound)
 	})
 	s.Page(t, "html in parts", "read.html", func(c *suite.Case) {
@@ -267,7 +267,7 @@ func read(s *suite.Runner, t *testing.T) {
 		if whole.Chars < 500_000 || whole.Shortened != 0 {
 			c.Errorf("complete: %d characters, Shortened = %d", whole.Chars, whole.Shortened)
 		}
-		got := readHTML(c, &executor.HTMLOptions{Target: suite.CSS("body"), ShortenData: true})
+		got := readHTML(c, &executor.HTMLOptions{Target: suite.Selector("body"), ShortenData: true})
 		c.WantIn(got.Content, `src="data:image/png… (52 kB)"`, `srcset="data:image/png… (52 kB) 1x, /second.png 2x"`,
 			`{&quot;a&quot;:&quot;data:image/gif… (52 kB)&quot;,&quot;b&quot;:2}`, `href="data:text/csv… (`, `<p>After</p>`,
 			`d="M0 0 l1 1 l1 1 l1 1 … (200 kB)"`, `points="0,0 1,1"`, `url(&quot;data:image/png… (52 kB)&quot;)`,

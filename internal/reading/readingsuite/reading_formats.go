@@ -21,7 +21,7 @@ func readingText(s *suite.Runner, t *testing.T) {
 		if got := c.Text(nil); got != want {
 			c.Errorf("got:\n%q\nwant:\n%q", got, want)
 		}
-		if got, want := c.Text(&executor.TextOptions{Target: suite.CSS("table")}), "Year\tShips\tNote\n\t12\t\n1901\t13\tfog"; got != want {
+		if got, want := c.Text(&executor.TextOptions{Target: suite.Selector("table")}), "Year\tShips\tNote\n\t12\t\n1901\t13\tfog"; got != want {
 			c.Errorf("the table: %q, want %q", got, want)
 		}
 	})
@@ -29,7 +29,7 @@ func readingText(s *suite.Runner, t *testing.T) {
 		text := c.TextWith("Frame cross")
 		wantOrder(c, text, "Above the frames", "Frame same", "Link of same", "Between the frames", "Frame cross", "Below the frames")
 		c.WantNotIn(text, "Frame hidden")
-		c.WantIn(c.Text(&executor.TextOptions{Target: suite.CSS("#same")}), "Frame same")
+		c.WantIn(c.Text(&executor.TextOptions{Target: suite.Selector("#same")}), "Frame same")
 	})
 	s.Page(t, "text in open and closed shadow roots", "reading-shadow.html", func(c *suite.Case) {
 		text := c.Text(nil)
@@ -52,11 +52,11 @@ func readingText(s *suite.Runner, t *testing.T) {
 			"#host":  {`<div id="host" style="min-height: 10px"><template shadowrootmode="closed"><p>Words of the closed root`, `id="closed"`},
 			"body":   {"<body>", "Words of the open root", "Words of the closed root"},
 		} {
-			markup := readHTML(c, &executor.HTMLOptions{Target: suite.CSS(selector)})
+			markup := readHTML(c, &executor.HTMLOptions{Target: suite.Selector(selector)})
 			c.WantIn(markup.Content, parts...)
 			c.WantNotIn(markup.Content, "hunter2")
 		}
-		inner, err := c.Page().HTML(c.Ctx, &executor.HTMLOptions{Target: suite.CSS("#host"), Inner: true})
+		inner, err := c.Page().HTML(c.Ctx, &executor.HTMLOptions{Target: suite.Selector("#host"), Inner: true})
 		if err != nil || !strings.HasPrefix(inner.Content, `<template shadowrootmode="closed">`) {
 			c.Errorf("inner: %+v, %v", inner, err)
 		}
@@ -137,7 +137,7 @@ func readingMarkdown(s *suite.Runner, t *testing.T) {
 			c.WantIn(text, "Frame same", "Below the frames")
 			c.WantNotIn(text, "Frame cross", "Link of cross")
 		}
-		c.Text(&executor.TextOptions{Target: suite.CSS("#cross")})
+		c.Text(&executor.TextOptions{Target: suite.Selector("#cross")})
 	})
 	s.Page(t, "navigation to a PDF: reported", "second.html", func(c *suite.Case) {
 		nav := c.GoTo(c.URL("reading-paper.pdf"), nil)
@@ -154,7 +154,7 @@ func readingMarkdown(s *suite.Runner, t *testing.T) {
 				c.Fatalf("%+v", nav)
 			}
 			c.WantIn(c.Text(nil), "Above the paper", "Below the paper")
-			c.Click(suite.CSS("#count"), nil)
+			c.Click(suite.Selector("#count"), nil)
 			c.Await("click", "count")
 		})
 	}

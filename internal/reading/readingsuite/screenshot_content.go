@@ -60,14 +60,14 @@ func screenshotContent(s *suite.Runner, t *testing.T) {
 		c.WantColor(img, 50, 120, white)
 	})
 	s.Page(t, "element partly outside of the page", "navigation-sheet.html", func(c *suite.Case) {
-		shot, img := c.Shot(&executor.ScreenshotOptions{Target: suite.CSS("#edge")})
+		shot, img := c.Shot(&executor.ScreenshotOptions{Target: suite.Selector("#edge")})
 		if shot.Width != 100 || shot.Height != 50 { // 50 of its pixels are outside of the page
 			c.Errorf("%d×%d, want 100×50", shot.Width, shot.Height)
 		}
 		c.WantColor(img, 1, 25, blue)
 		c.WantColor(img, 98, 25, blue)
 		c.Eval("edge.style.left = '-500px'; 0", nil)
-		_, err := c.Page().Screenshot(c.Ctx, &executor.ScreenshotOptions{Target: suite.CSS("#edge")})
+		_, err := c.Page().Screenshot(c.Ctx, &executor.ScreenshotOptions{Target: suite.Selector("#edge")})
 		c.WantCode(err, executor.ErrNotActionable, "outside")
 	})
 	s.Page(t, "element of a page that scrolls continuously", "navigation-sheet.html", func(c *suite.Case) {
@@ -77,7 +77,7 @@ func screenshotContent(s *suite.Runner, t *testing.T) {
 			port2.postMessage(0);
 		}`, nil)
 		for i := range 10 {
-			shot, err := c.Page().Screenshot(c.Ctx, &executor.ScreenshotOptions{Target: suite.CSS("#edge")})
+			shot, err := c.Page().Screenshot(c.Ctx, &executor.ScreenshotOptions{Target: suite.Selector("#edge")})
 			if err != nil {
 				c.Fatalf("screenshot %d: %v", i, err)
 			}
@@ -87,7 +87,7 @@ func screenshotContent(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "element partly below the viewport is complete", "navigation-sheet.html", func(c *suite.Case) {
-		shot, img := c.Shot(&executor.ScreenshotOptions{Target: suite.CSS("#bottom")})
+		shot, img := c.Shot(&executor.ScreenshotOptions{Target: suite.Selector("#bottom")})
 		if shot.Width != 100 || shot.Height != 60 {
 			c.Errorf("%d×%d, want 100×60", shot.Width, shot.Height)
 		}

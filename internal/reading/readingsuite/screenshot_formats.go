@@ -28,7 +28,7 @@ func screenshotFormats(s *suite.Runner, t *testing.T) {
 		shot, img = c.Shot(&executor.ScreenshotOptions{Format: executor.FormatWebP, FullPage: true, Quality: 30})
 		wantSize(c, "full page", shot, 1280, 3000)
 		c.WantColor(img, 100, 2060, blue)
-		shot, img = c.Shot(&executor.ScreenshotOptions{Format: executor.FormatWebP, Target: suite.CSS("#below")})
+		shot, img = c.Shot(&executor.ScreenshotOptions{Format: executor.FormatWebP, Target: suite.Selector("#below")})
 		wantSize(c, "element", shot, 300, 120)
 		c.WantColor(img, 295, 115, blue)
 	})
@@ -48,9 +48,9 @@ func screenshotFormats(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "webp of an element that is too high", "screenshot.html", func(c *suite.Case) {
 		c.Eval("below.style.cssText = 'left: 0; top: 0; width: 40px; height: 20000px'; 0", nil)
-		shot, _ := c.Shot(&executor.ScreenshotOptions{Target: suite.CSS("#below"), Format: executor.FormatWebP})
+		shot, _ := c.Shot(&executor.ScreenshotOptions{Target: suite.Selector("#below"), Format: executor.FormatWebP})
 		c.WantTruncated(shot, 40, 16_383, 20_000)
-		shot, _ = c.Shot(&executor.ScreenshotOptions{Target: suite.CSS("#below"), MaxWidth: 20})
+		shot, _ = c.Shot(&executor.ScreenshotOptions{Target: suite.Selector("#below"), MaxWidth: 20})
 		c.WantTruncated(shot, 20, executor.MaxScreenshotHeight/2, 10_000)
 	})
 	s.Page(t, "maximum width", "screenshot.html", func(c *suite.Case) {
@@ -65,7 +65,7 @@ func screenshotFormats(s *suite.Runner, t *testing.T) {
 			wantSize(c, "full page", shot, 320, 750)
 			c.WantColor(img, 50, 25, red)
 			c.WantColor(img, 25, 515, blue)
-			shot, img = c.Shot(&executor.ScreenshotOptions{MaxWidth: 100, Target: suite.CSS("#below"), Format: format})
+			shot, img = c.Shot(&executor.ScreenshotOptions{MaxWidth: 100, Target: suite.Selector("#below"), Format: format})
 			wantSize(c, "element", shot, 100, 40)
 			c.WantColor(img, 2, 2, blue)
 			c.WantColor(img, 97, 37, blue)
@@ -83,7 +83,7 @@ func screenshotFormats(s *suite.Runner, t *testing.T) {
 			// page on a busy machine notices (15 of 240 captures with plain Chromium 156).
 			return c.EvalString("seen.filter((size) => size !== '1x1 at 1').join()")
 		}
-		for _, opts := range []executor.ScreenshotOptions{{}, {FullPage: true}, {Target: suite.CSS("#below")}} {
+		for _, opts := range []executor.ScreenshotOptions{{}, {FullPage: true}, {Target: suite.Selector("#below")}} {
 			plain := seen(opts)
 			opts.MaxWidth = 100
 			if got := seen(opts); got != plain {
@@ -100,7 +100,7 @@ func screenshotFormats(s *suite.Runner, t *testing.T) {
 				c.Errorf("maximum width %d: %d×%d", width, shot.Width, shot.Height)
 			}
 		}
-		shot, _ := c.Shot(&executor.ScreenshotOptions{MaxWidth: 2, Target: suite.CSS("#below")})
+		shot, _ := c.Shot(&executor.ScreenshotOptions{MaxWidth: 2, Target: suite.Selector("#below")})
 		if shot.Width > 2 || shot.Height > 1 {
 			c.Errorf("tiny: %d×%d", shot.Width, shot.Height)
 		}

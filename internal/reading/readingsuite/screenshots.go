@@ -20,14 +20,14 @@ func screenshotDetails(s *suite.Runner, t *testing.T) {
 		c.WantColor(img, 700, 1460, white)
 	})
 	s.Page(t, "element deep in a scroller", "navigation-picture.html", func(c *suite.Case) {
-		shot, img := c.Shot(&executor.ScreenshotOptions{Target: suite.CSS("#deep")})
+		shot, img := c.Shot(&executor.ScreenshotOptions{Target: suite.Selector("#deep")})
 		if shot.Width != 100 || shot.Height != 50 {
 			c.Errorf("%d×%d, want 100×50", shot.Width, shot.Height)
 		}
 		c.WantColor(img, 50, 25, blue)
 	})
 	s.Page(t, "element wider than the viewport is complete", "navigation-picture.html", func(c *suite.Case) {
-		shot, img := c.Shot(&executor.ScreenshotOptions{Target: suite.CSS("#wide")})
+		shot, img := c.Shot(&executor.ScreenshotOptions{Target: suite.Selector("#wide")})
 		if shot.Width != 2000 || shot.Height != 30 {
 			c.Errorf("%d×%d, want 2000×30", shot.Width, shot.Height)
 		}
@@ -45,10 +45,10 @@ func screenshotDetails(s *suite.Runner, t *testing.T) {
 		c.WantColor(img, 16_000, 1500, green)
 	})
 	s.Page(t, "huge element is truncated", "navigation-plane.html", func(c *suite.Case) {
-		shot, img := c.Shot(&executor.ScreenshotOptions{Target: suite.CSS("#band")})
+		shot, img := c.Shot(&executor.ScreenshotOptions{Target: suite.Selector("#band")})
 		c.WantTruncated(shot, executor.MaxScreenshotWidth, 30, 30)
 		c.WantColor(img, 16_000, 15, red)
-		shot, _ = c.Shot(&executor.ScreenshotOptions{Target: suite.CSS("#block"), Format: executor.FormatJPEG, Quality: 10})
+		shot, _ = c.Shot(&executor.ScreenshotOptions{Target: suite.Selector("#block"), Format: executor.FormatJPEG, Quality: 10})
 		c.WantTruncated(shot, 5000, 5000, 6000)
 	})
 }

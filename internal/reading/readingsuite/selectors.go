@@ -40,11 +40,11 @@ func selectors(s *suite.Runner, t *testing.T) {
 		} {
 			c.WantIn(c.Snap(&executor.SnapshotOptions{Find: find}), line)
 		}
-		if sel, err := c.Page().SelectOption(c.Ctx, suite.CSS("#city"), []string{"Orléans Sud"}, nil); err != nil || sel.Selected[0] != "2" {
+		if sel, err := c.Page().SelectOption(c.Ctx, suite.Selector("#city"), []string{"Orléans Sud"}, nil); err != nil || sel.Selected[0] != "2" {
 			c.Errorf("select: %+v, %v", sel, err)
 		}
 		for _, field := range []string{"#name", "#notes"} {
-			if a, err := c.Page().Type(c.Ctx, suite.CSS(field), "Café", nil); err != nil || a.Note != "" {
+			if a, err := c.Page().Type(c.Ctx, suite.Selector(field), "Café", nil); err != nil || a.Note != "" {
 				c.Errorf("type into %s: %+v, %v; want no note", field, a, err)
 			}
 		}
@@ -68,13 +68,13 @@ func selectors(s *suite.Runner, t *testing.T) {
 		})
 		// The section is not in the element before it.
 		for _, selector := range []string{"#desk >> section button", ".row >> nth=5", "#host >> //button"} {
-			_, err := c.Page().Click(c.Ctx, suite.CSS(selector), nil)
+			_, err := c.Page().Click(c.Ctx, suite.Selector(selector), nil)
 			c.WantCode(err, executor.ErrSelectorNotFound)
 		}
-		a := c.Click(suite.CSS(".card >> button"), nil)
+		a := c.Click(suite.Selector(".card >> button"), nil)
 		c.Await("click", "buy-desk")
 		c.WantIn(a.Note, "4 elements")
-		if a := c.Click(suite.CSS("section >> nth=-1 >> text=Buy >> visible=true"), nil); a.Note != "" {
+		if a := c.Click(suite.Selector("section >> nth=-1 >> text=Buy >> visible=true"), nil); a.Note != "" {
 			c.Errorf("note %q for one match", a.Note)
 		}
 		c.Await("click", "buy-floor")
@@ -95,7 +95,7 @@ func selectors(s *suite.Runner, t *testing.T) {
 			{"p:has-text(Sale)", `:has-text("Save")`}, {`p:has-text("")`, "requires a text"}, {`p:text-matches("(")`, "not a regular expression"}, {":nth-match(p)", ":nth-match(.row, 2)"},
 			{`p:contains("Sale")`, `write :has-text("…")`}, {"p:near(h1)", "not supported"}, {"li:first", ">> nth=0"},
 		} {
-			_, err := c.Page().Click(c.Ctx, suite.CSS(bad[0]), nil)
+			_, err := c.Page().Click(c.Ctx, suite.Selector(bad[0]), nil)
 			c.WantCode(err, executor.ErrBadArgs, bad[1])
 		}
 	})
@@ -109,7 +109,7 @@ var idAttribute = regexp.MustCompile(`^<[a-z0-9]+[^>]*? id="([^"]*)"`)
 func wantMatches(c *suite.Case, pairs [][2]string) {
 	c.Helper()
 	for _, pair := range pairs {
-		got, err := c.Page().HTML(c.Ctx, &executor.HTMLOptions{Target: suite.CSS(pair[0])})
+		got, err := c.Page().HTML(c.Ctx, &executor.HTMLOptions{Target: suite.Selector(pair[0])})
 		if err != nil {
 			c.Errorf("%s: %v", pair[0], err)
 			continue

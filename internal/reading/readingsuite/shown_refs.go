@@ -140,7 +140,7 @@ func shownRefs(s *suite.Runner, t *testing.T) {
 		}
 		x.role, x.name, x.now = "combobox", "Plan", `combobox "Plan" in "Kim"`
 		wantOther(c, suite.ErrOf(p.SelectOption(ctx, suite.ByRef(plan), []string{"Paid"}, nil)), plan, x)
-		err := suite.ErrOf(p.FillForm(ctx, []executor.Field{{Target: suite.CSS("#fields input"), Value: "x"}}, &executor.FillOptions{Submit: suite.ByRef(mail)}))
+		err := suite.ErrOf(p.FillForm(ctx, []executor.Field{{Target: suite.Selector("#fields input"), Value: "x"}}, &executor.FillOptions{Submit: suite.ByRef(mail)}))
 		c.WantCode(err, executor.ErrRefExpired, string(mail), `button "Mail" in "Kim"`, "nothing was sent")
 		var clicks int
 		c.Eval("log.filter((r) => r.id === 'Mail').length", &clicks)
@@ -210,7 +210,7 @@ func shownRefs(s *suite.Runner, t *testing.T) {
 		if want := []string{"Lamp", "Home", "Vase", "Blue, Desk", ""}; !slices.Equal(items, want) {
 			c.Errorf("the candidates are in %q, want %q", items, want)
 		}
-		c.WantIn(c.Click(suite.CSS("button"), nil).Note, `5 elements match; the first visible one was used, in "Lamp"`)
+		c.WantIn(c.Click(suite.Selector("button"), nil).Note, `5 elements match; the first visible one was used, in "Lamp"`)
 	})
 	s.Page(t, "what another session received does not count", "refs.html", func(c *suite.Case) {
 		other := c.Session(executor.SessionOptions{Gate: executor.AllowAll})
@@ -242,7 +242,7 @@ func shownRefs(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "without a snapshot the result has the new name", "refs.html", func(c *suite.Case) {
-		a, err := c.Page().Click(c.Ctx, suite.CSS("text=Mute"), nil)
+		a, err := c.Page().Click(c.Ctx, suite.Selector("text=Mute"), nil)
 		if err != nil {
 			c.Fatal(err)
 		}

@@ -57,10 +57,10 @@ func snapshot(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "target", "snapshot.html", func(c *suite.Case) {
-		text := c.Snap(&executor.SnapshotOptions{Target: suite.CSS("nav")})
+		text := c.Snap(&executor.SnapshotOptions{Target: suite.Selector("nav")})
 		c.WantIn(text, `link "One"`)
 		c.WantNotIn(text, "Email", "Pay")
-		_, err := c.Page().Snapshot(c.Ctx, &executor.SnapshotOptions{Target: suite.CSS("#nosuch")})
+		_, err := c.Page().Snapshot(c.Ctx, &executor.SnapshotOptions{Target: suite.Selector("#nosuch")})
 		c.WantCode(err, executor.ErrSelectorNotFound, "#nosuch")
 		_, err = c.Page().Snapshot(c.Ctx, &executor.SnapshotOptions{Target: suite.ByRef("e4000")})
 		c.WantCode(err, executor.ErrRefExpired, "e4000")
@@ -108,10 +108,10 @@ func snapshot(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "diff", "click.html", func(c *suite.Case) {
 		c.Snap(nil)
-		a := c.Click(suite.CSS("#add"), nil)
+		a := c.Click(suite.Selector("#add"), nil)
 		c.WantIn(a.Diff, "Fresh item")
 		c.WantNotIn(a.Diff, "Old item", "Read the terms")
-		a = c.Click(suite.CSS("#plain"), nil)
+		a = c.Click(suite.Selector("#plain"), nil)
 		if a.Diff != "" && strings.Contains(a.Diff, "Fresh item") {
 			c.Errorf("an old change is reported again:\n%s", a.Diff)
 		}
@@ -122,12 +122,12 @@ func snapshot(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "no visible change", "click.html", func(c *suite.Case) {
 		c.Snap(nil)
-		a := c.Click(suite.CSS("#plain"), nil)
+		a := c.Click(suite.Selector("#plain"), nil)
 		ref := c.RefIn(c.Snap(nil), "button", "Plain")
 		if want := (executor.Candidate{Role: "button", Name: "Plain", Ref: ref}); !a.Unchanged || a.Diff != "" || a.Focused == nil || *a.Focused != want {
 			c.Errorf("first click: Unchanged = %v, Diff = %q, Focused = %v, want %v", a.Unchanged, a.Diff, a.Focused, want)
 		}
-		if a := c.Click(suite.CSS("#plain"), nil); !a.Unchanged || a.Diff != "" || a.Focused != nil {
+		if a := c.Click(suite.Selector("#plain"), nil); !a.Unchanged || a.Diff != "" || a.Focused != nil {
 			c.Errorf("second click: Unchanged = %v, Diff = %q, Focused = %v", a.Unchanged, a.Diff, a.Focused)
 		}
 		c.Eval("addEventListener('keydown', () => plain.blur()); 0", nil)
@@ -137,21 +137,21 @@ func snapshot(s *suite.Runner, t *testing.T) {
 	})
 	s.PageWith(t, "after action none", "click.html", executor.SessionOptions{Gate: executor.AllowAll, AfterAction: executor.AfterNone}, func(c *suite.Case) {
 		c.Snap(nil)
-		if a := c.Click(suite.CSS("#add"), nil); a.Diff != "" || a.Snapshot != "" {
+		if a := c.Click(suite.Selector("#add"), nil); a.Diff != "" || a.Snapshot != "" {
 			c.Errorf("Diff = %q, Snapshot = %q", a.Diff, a.Snapshot)
 		}
 		// Effects of the click still happen.
 		for _, when := range []string{"(f) => f()", "requestAnimationFrame", "setTimeout", "(f) => Promise.resolve().then(f)", "(f) => fetch('report.js').then(f)"} {
 			c.Eval("plain.onclick = () => ("+when+")(() => { list.textContent = "+strconv.Quote(when)+" })", nil)
-			c.Click(suite.CSS("#plain"), nil)
+			c.Click(suite.Selector("#plain"), nil)
 			c.WantValue("list.textContent", when)
 		}
 	})
 	s.PageWith(t, "after action snapshot", "click.html", executor.SessionOptions{Gate: executor.AllowAll, AfterAction: executor.AfterSnapshot}, func(c *suite.Case) {
-		c.WantIn(c.Click(suite.CSS("#add"), nil).Snapshot, "Fresh item", "Old item")
+		c.WantIn(c.Click(suite.Selector("#add"), nil).Snapshot, "Fresh item", "Old item")
 	})
 	s.Page(t, "diff of an element without a line", "second.html", func(c *suite.Case) {
-		box := &executor.SnapshotOptions{Target: suite.CSS("#box"), Diff: true}
+		box := &executor.SnapshotOptions{Target: suite.Selector("#box"), Diff: true}
 		show := func(outside, in, after string) {
 			c.Helper()
 			c.Eval(fmt.Sprintf("document.body.innerHTML = `<p>%s</p><div id=box>%s</div><p>%s</p>`; 0", outside, in, after), nil)
@@ -169,7 +169,7 @@ func snapshot(s *suite.Runner, t *testing.T) {
 		show("outside 0", list, "after 0")
 		c.Snap(nil)
 		c.Eval("word.textContent = 'other'; document.querySelector('#box p').textContent = 'first 2'; 0", nil)
-		diff = c.Snap(&executor.SnapshotOptions{Target: suite.CSS("#word"), Diff: true})
+		diff = c.Snap(&executor.SnapshotOptions{Target: suite.Selector("#word"), Diff: true})
 		c.WantIn(diff, "[~] text: see other") // the line that the element is in
 		c.WantNotIn(diff, "first")
 		show("outside 0", list, "after 0")

@@ -20,7 +20,7 @@ func snapshotDeep(s *suite.Runner, t *testing.T) {
 			c.Click(suite.ByRef(c.RefIn(text, "button", "Deep button")), nil)
 			c.Await("click", "deep")
 			for _, selector := range []string{"#deep", "text=Deep button", `role=button[name="Deep button"]`} {
-				c.Click(suite.CSS(selector), nil)
+				c.Click(suite.Selector(selector), nil)
 				c.Await("click", "deep")
 			}
 			c.WantIn(readsDeep(c, "Deepest words", "After it"), "Deepest words")

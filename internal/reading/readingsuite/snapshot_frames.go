@@ -112,7 +112,7 @@ func snapshotFrames(s *suite.Runner, t *testing.T) {
 		c.Await("click", "across")
 	})
 	s.Page(t, "matches in several frames: first in document order", "snapshot_frameorder.html", func(c *suite.Case) {
-		target := suite.CSS(`role=button[name="Go"]`)
+		target := suite.Selector(`role=button[name="Go"]`)
 		c.Eval("add('append', 'a')", nil)
 		c.Click(target, nil)
 		c.Await("click", "a")
@@ -185,7 +185,7 @@ func snapshotShadow(s *suite.Runner, t *testing.T) {
 		c.WantNotIn(bare(c, nil), `switch "Wifi" [checked]`)
 	})
 	s.Page(t, "role from ElementInternals is selectable", "snapshot_internals.html", func(c *suite.Case) {
-		c.Click(suite.CSS(`role=switch[name="Wifi"]`), nil)
+		c.Click(suite.Selector(`role=switch[name="Wifi"]`), nil)
 		c.WantNotIn(bare(c, nil), `switch "Wifi" [checked]`)
 	})
 	s.Page(t, "name references resolve in the same shadow root", "snapshot_shadow.html", func(c *suite.Case) {
@@ -200,38 +200,38 @@ func snapshotModal(s *suite.Runner, t *testing.T) {
 		c.WantNotIn(text, "Behind words", `button "Open"`)
 	}
 	s.Page(t, "modal dialog with description, without the page behind it", "snapshot_modal.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#open"), nil)
+		c.Click(suite.Selector("#open"), nil)
 		text := bare(c, nil)
 		wantLines(c, text, `dialog "Delete file?" [modal] [description="This cannot be undone."]`, `button "Delete" [focused]`)
 		behind(c, text)
-		c.Click(suite.CSS("#yes"), nil)
+		c.Click(suite.Selector("#yes"), nil)
 		wantLines(c, bare(c, nil), "text: Behind words", `button "Open" [focused]`)
 	})
 	s.Page(t, "topmost of two modal dialogs", "snapshot_modal.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#open"), nil)
-		c.Click(suite.CSS("#more"), nil)
+		c.Click(suite.Selector("#open"), nil)
+		c.Click(suite.Selector("#more"), nil)
 		text := bare(c, nil)
 		wantLines(c, text, `dialog "Second" [modal]`)
 		c.WantNotIn(text, "Delete file?")
 		behind(c, text)
-		c.Click(suite.CSS("#back"), nil)
+		c.Click(suite.Selector("#back"), nil)
 		wantLines(c, bare(c, nil), `button "More" [focused]`)
 	})
 	s.Page(t, "aria-modal dialog", "snapshot_modal.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#aria"), nil)
+		c.Click(suite.Selector("#aria"), nil)
 		text := bare(c, nil)
 		wantLines(c, text, `dialog "Sign in" [modal]`, `textbox "User"`)
 		behind(c, text)
-		c.Click(suite.CSS("#close"), nil)
+		c.Click(suite.Selector("#close"), nil)
 		wantLines(c, bare(c, nil), "text: Behind words")
 	})
 	s.Page(t, "non-modal dialog does not hide the page", "snapshot_modal.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#show"), nil)
+		c.Click(suite.Selector("#show"), nil)
 		wantLines(c, bare(c, nil), `dialog "Delete file?" [description="This cannot be undone."]`, "text: Behind words", `button "Open"`)
 	})
 	s.Page(t, "popover is shown while open", "snapshot_modal.html", func(c *suite.Case) {
 		c.WantNotIn(c.Snap(nil), "Popover words")
-		c.Click(suite.CSS("#popper"), nil)
+		c.Click(suite.Selector("#popper"), nil)
 		wantLines(c, bare(c, nil), "text: Popover words", `button "In popover"`, "text: Behind words")
 	})
 }

@@ -35,15 +35,15 @@ func snapshotLong(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "element with a larger limit is complete", page+"?words=3000", func(c *suite.Case) {
-		if snap := take(c, executor.SnapshotOptions{Target: suite.CSS("#terms"), MaxChars: 70_000}); !strings.Contains(snap.Text, " CLAUSEX ") || !strings.HasSuffix(snap.Text, " after2999\n") || snap.Cut != 0 {
+		if snap := take(c, executor.SnapshotOptions{Target: suite.Selector("#terms"), MaxChars: 70_000}); !strings.Contains(snap.Text, " CLAUSEX ") || !strings.HasSuffix(snap.Text, " after2999\n") || snap.Cut != 0 {
 			c.Errorf("cut %d, %d bytes, not all of the text", snap.Cut, len(snap.Text))
 		}
-		if snap := take(c, executor.SnapshotOptions{Target: suite.CSS("#terms")}); len(snap.Text) < 15_000 || snap.Cut != 1 {
+		if snap := take(c, executor.SnapshotOptions{Target: suite.Selector("#terms")}); len(snap.Text) < 15_000 || snap.Cut != 1 {
 			c.Errorf("cut %d, %d bytes with the default limit, which should be used up", snap.Cut, len(snap.Text))
 		}
 	})
 	s.Page(t, "options of a list that is the target", page, func(c *suite.Case) {
-		if snap := take(c, executor.SnapshotOptions{Target: suite.CSS("#lands")}); !strings.HasSuffix(snap.Text, " | Land 298 | Land 299\n") {
+		if snap := take(c, executor.SnapshotOptions{Target: suite.Selector("#lands")}); !strings.HasSuffix(snap.Text, " | Land 298 | Land 299\n") {
 			c.Errorf("not all options:\n%s", snap.Text)
 		}
 	})
@@ -66,13 +66,13 @@ func snapshotLong(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "appended long text is in the diff", page, func(c *suite.Case) {
 		c.Snap(nil)
-		a := c.Click(suite.CSS("#add"), nil)
+		a := c.Click(suite.Selector("#add"), nil)
 		if a.Unchanged || !strings.Contains(a.Diff, "[~] ") || !strings.Contains(a.Diff, "added line") {
 			c.Errorf("unchanged %v, diff:\n%s", a.Unchanged, a.Diff)
 		}
 		c.Eval("journal.firstChild.data += 'x'.repeat(100_000); 0", nil)
 		c.Snap(nil)
-		if a := c.Click(suite.CSS("#add"), nil); a.Unchanged || !strings.Contains(a.Diff, "[~] ") {
+		if a := c.Click(suite.Selector("#add"), nil); a.Unchanged || !strings.Contains(a.Diff, "[~] ") {
 			c.Errorf("beyond the compared text: unchanged %v, diff:\n%s", a.Unchanged, a.Diff)
 		}
 	})
@@ -102,8 +102,8 @@ func snapshotLong(s *suite.Runner, t *testing.T) {
 func snapshotPart(s *suite.Runner, t *testing.T) {
 	const page = "snapshot_long.html"
 	targets := map[string]func(c *suite.Case) executor.Target{
-		"a selector":                 func(*suite.Case) executor.Target { return suite.CSS("#box") },
-		"an element without a line":  func(*suite.Case) executor.Target { return suite.CSS("body") },
+		"a selector":                 func(*suite.Case) executor.Target { return suite.Selector("#box") },
+		"an element without a line":  func(*suite.Case) executor.Target { return suite.Selector("body") },
 		"a ref of the element shown": func(c *suite.Case) executor.Target { return suite.ByRef(c.Ref("button", "Inner")) },
 	}
 	for name, target := range suite.Sorted(targets) {
@@ -114,7 +114,7 @@ func snapshotPart(s *suite.Runner, t *testing.T) {
 			if d := diff(); d != "no visible change" {
 				c.Fatalf("nothing happened, but the diff is:\n%s", d)
 			}
-			c.Click(suite.CSS("#turn"), nil)
+			c.Click(suite.Selector("#turn"), nil)
 			d := diff()
 			c.WantIn(d, "[~] ", `"Inner 1"`)
 			c.WantNotIn(d, "[-]")
@@ -134,8 +134,8 @@ func snapshotPart(s *suite.Runner, t *testing.T) {
 		c.WantNotIn(d, "[-]", "outside")
 	})
 	s.Page(t, "diff of a part without an earlier snapshot: error", page, func(c *suite.Case) {
-		c.Snap(&executor.SnapshotOptions{Target: suite.CSS("#box")})
-		_, err := c.Page().Snapshot(c.Ctx, &executor.SnapshotOptions{Target: suite.CSS("#out"), Diff: true})
+		c.Snap(&executor.SnapshotOptions{Target: suite.Selector("#box")})
+		_, err := c.Page().Snapshot(c.Ctx, &executor.SnapshotOptions{Target: suite.Selector("#out"), Diff: true})
 		c.WantCode(err, executor.ErrBadArgs, "no earlier snapshot", "without diff")
 	})
 	s.Page(t, "diff with find, depth, offset or interactiveOnly: error", page, func(c *suite.Case) {

@@ -103,7 +103,7 @@ func snapshotRefs(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "ref after back: same element or expired", "snapshot_refs.html", func(c *suite.Case) {
 		ref := c.Ref("button", "Beta")
-		c.Click(suite.CSS("a"), nil)
+		c.Click(suite.Selector("a"), nil)
 		wantExpired(c, ref)
 		c.Must(c.Page().Back(c.Ctx, nil))
 		if _, err := c.Page().Click(c.Ctx, suite.ByRef(ref), nil); err != nil {
@@ -199,12 +199,12 @@ func snapshotSecrets(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "password made visible by the page stays masked", "snapshot_secrets.html", func(c *suite.Case) {
 		c.Snap(nil)
-		a := c.Click(suite.CSS("#reveal"), nil)
+		a := c.Click(suite.Selector("#reveal"), nil)
 		c.WantValue("first.type", "text")
 		c.WantNotIn(a.Diff+c.Snap(nil), "hunter2secret")
 	})
 	s.Page(t, "password visible before the first snapshot stays masked", "snapshot_secrets.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#reveal"), nil)
+		c.Click(suite.Selector("#reveal"), nil)
 		c.WantValue("first.type", "text")
 		c.WantNotIn(c.Snap(nil), "hunter2secret")
 	})
@@ -213,7 +213,7 @@ func snapshotSecrets(s *suite.Runner, t *testing.T) {
 		a := c.TypeInto("#fresh", "typedsecret", nil)
 		c.Await("input", "fresh")
 		c.WantNotIn(a.Diff, "typedsecret")
-		f := c.Fill(nil, executor.Field{Target: suite.CSS("#card"), Value: "4222222222222"})
+		f := c.Fill(nil, executor.Field{Target: suite.Selector("#card"), Value: "4222222222222"})
 		c.WantNotIn(fmt.Sprintf("%+v", *f)+c.Snap(&executor.SnapshotOptions{Diff: true}), "4222222222222")
 	})
 }
@@ -241,7 +241,7 @@ func snapshotStructure(s *suite.Runner, t *testing.T) {
 		text := bare(c, nil)
 		wantLines(c, text, `summary "Closed part" [collapsed]`, `summary "Open part" [expanded]`, "text: Seen inside")
 		c.WantNotIn(text, "Not yet seen", "Only found", "Popover words", "Confirm")
-		c.Click(suite.CSS("summary"), nil)
+		c.Click(suite.Selector("summary"), nil)
 		wantLines(c, bare(c, nil), `summary "Closed part" [expanded] [focused]`, "text: Not yet seen")
 	})
 	s.Page(t, "clicks on refs of hidden inputs work", "snapshot_structure.html", func(c *suite.Case) {

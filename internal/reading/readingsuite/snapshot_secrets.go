@@ -33,16 +33,16 @@ func snapshotInferredSecrets(s *suite.Runner, t *testing.T) {
 		c.WantNotIn(text, "Pay with secret21")
 	})
 	s.Page(t, "secrets in HTML are masked, including textareas, lists and hidden fields", page, func(c *suite.Case) {
-		c.Click(suite.CSS("#turn"), nil)
+		c.Click(suite.Selector("#turn"), nil)
 		c.WantValue("typed.type", "text")
-		for _, target := range []executor.Target{{}, suite.CSS("body")} {
+		for _, target := range []executor.Target{{}, suite.Selector("body")} {
 			markup := readHTML(c, &executor.HTMLOptions{Target: target, MaxChars: 100_000})
 			wantMasked(c, strings.ReplaceAll(markup.Content, "secret15", "")) // the content of an editor is text, not a value
 			c.WantNotIn(markup.Content, "selected")
 			c.WantIn(markup.Content, `name="password" type="hidden" value="••••"`, `id="area">••••</textarea>`)
 		}
 		for _, id := range []string{"area", "shown", "typed"} {
-			markup := readHTML(c, &executor.HTMLOptions{Target: suite.CSS("#" + id)})
+			markup := readHTML(c, &executor.HTMLOptions{Target: suite.Selector("#" + id)})
 			c.WantNotIn(markup.Content, "secret")
 			c.WantIn(markup.Content, "••••")
 		}
@@ -53,7 +53,7 @@ func snapshotInferredSecrets(s *suite.Runner, t *testing.T) {
 				c.Snap(nil) // first snapshot, before the page shows the password
 				c.Eval("renew('shut')", nil)
 			} else {
-				c.Click(suite.CSS("#turn"), nil)
+				c.Click(suite.Selector("#turn"), nil)
 			}
 			c.Eval("unmask('"+name+"')", nil)
 			c.WantValue("roots."+name+".querySelector('input').type", "text")
@@ -64,18 +64,18 @@ func snapshotInferredSecrets(s *suite.Runner, t *testing.T) {
 	}
 	s.Page(t, "text typed into a field with a secret label is not reported", page, func(c *suite.Case) {
 		c.Snap(nil)
-		_, err := c.Page().Type(c.Ctx, suite.CSS("#byLabel"), "4222 2222 2222 2222", &executor.TypeOptions{Clear: true})
+		_, err := c.Page().Type(c.Ctx, suite.Selector("#byLabel"), "4222 2222 2222 2222", &executor.TypeOptions{Clear: true})
 		c.WantCode(err, executor.ErrNotActionable, "at most 12 characters")
 		c.Await("input", "byLabel")
 		c.WantNotIn(err.Error(), "4222", "2222", "secret04")
 		c.WantNotIn(c.Snap(&executor.SnapshotOptions{Diff: true}), "4222", "2222", "secret04")
-		_, err = c.Page().FillForm(c.Ctx, []executor.Field{{Target: suite.CSS("#byLabel"), Value: "4333 3333 3333 3333"}}, nil)
+		_, err = c.Page().FillForm(c.Ctx, []executor.Field{{Target: suite.Selector("#byLabel"), Value: "4333 3333 3333 3333"}}, nil)
 		c.WantCode(err, executor.ErrNotActionable, "at most 12")
 		c.WantNotIn(err.Error(), "4333", "3333")
-		_, err = c.Page().FillForm(c.Ctx, []executor.Field{{Target: suite.CSS("#until"), Value: "in 77"}}, nil)
+		_, err = c.Page().FillForm(c.Ctx, []executor.Field{{Target: suite.Selector("#until"), Value: "in 77"}}, nil)
 		c.WantCode(err, executor.ErrBadArgs, "a month field")
 		c.WantNotIn(err.Error(), "in 77")
-		f := c.Fill(nil, executor.Field{Target: suite.CSS("#shown"), Value: "hunter2"}, executor.Field{Target: suite.CSS("#expires"), Value: "11/39"})
+		f := c.Fill(nil, executor.Field{Target: suite.Selector("#shown"), Value: "hunter2"}, executor.Field{Target: suite.Selector("#expires"), Value: "11/39"})
 		c.WantNotIn(fmt.Sprintf("%+v", *f)+c.Snap(&executor.SnapshotOptions{Diff: true}), "hunter2", "11/39")
 	})
 }

@@ -64,18 +64,18 @@ func snapshotStates(s *suite.Runner, t *testing.T) {
 		`textbox "Code" [description="Six digits"]`, `button "Open it" [description="In a new window"]`)
 	s.Page(t, "expanded and collapsed, before and after a click", "snapshot_states.html", func(c *suite.Case) {
 		wantLines(c, bare(c, nil), `button "Menu" [collapsed]`, `button "Help" [collapsed]`)
-		c.Click(suite.CSS("#menu"), nil)
+		c.Click(suite.Selector("#menu"), nil)
 		wantLines(c, bare(c, nil), `button "Menu" [expanded] [focused]`)
-		c.Click(suite.CSS("[popovertarget]"), nil)
+		c.Click(suite.Selector("[popovertarget]"), nil)
 		wantLines(c, bare(c, nil), `button "Help" [expanded] [focused]`, `text: Help words`)
 	})
 	s.Page(t, "required field is invalid after a failed submit", "snapshot_states.html", func(c *suite.Case) {
-		c.Click(suite.CSS("#form button"), nil)
+		c.Click(suite.Selector("#form button"), nil)
 		wantLines(c, bare(c, nil), `textbox "Needed" [required] [invalid] [focused]`)
 	})
 	s.Page(t, "focus in a shadow root and in frames", "frames.html", func(c *suite.Case) {
 		c.SnapWith("Words from across")
-		c.Click(suite.CSS("#shadow"), nil)
+		c.Click(suite.Selector("#shadow"), nil)
 		wantLines(c, bare(c, nil), `button "In the shadow" [focused]`)
 		text := c.Snap(nil)
 		c.Click(suite.ByRef(c.RefIn(text, "button", "Across")), nil)

@@ -51,9 +51,9 @@ func zoomDetails(s *suite.Runner, t *testing.T) {
 	blue, green, white := color.RGBA{B: 255}, color.RGBA{G: 255}, color.RGBA{255, 255, 255, 255}
 	grey := color.RGBA{64, 64, 64, 255} // the mask
 	zoomed(s, t, "clicks and typing", func(c *suite.Case, _ *suite.Keeper) {
-		c.Clicked(suite.CSS("#near"), "near")
-		c.Clicked(suite.CSS("#far"), "far")
-		if _, err := c.Page().Type(c.Ctx, suite.CSS("#field"), "Bo", nil); err != nil {
+		c.Clicked(suite.Selector("#near"), "near")
+		c.Clicked(suite.Selector("#far"), "far")
+		if _, err := c.Page().Type(c.Ctx, suite.Selector("#field"), "Bo", nil); err != nil {
 			c.Error(err)
 		}
 		c.WantValue("field.value", "Bo")
@@ -88,13 +88,13 @@ func zoomDetails(s *suite.Runner, t *testing.T) {
 		c.WantColor(img, 1990, 2035, white)
 	})
 	zoomed(s, t, "element screenshot, inside and wider than the viewport", func(c *suite.Case, _ *suite.Keeper) {
-		shot, img := c.Shot(&executor.ScreenshotOptions{Target: suite.CSS("#blue")})
+		shot, img := c.Shot(&executor.ScreenshotOptions{Target: suite.Selector("#blue")})
 		if shot.Width != 100 || shot.Height != 50 {
 			c.Errorf("%d×%d, want 100×50", shot.Width, shot.Height)
 		}
 		c.WantColor(img, 2, 2, blue)
 		c.WantColor(img, 97, 47, blue)
-		shot, img = c.Shot(&executor.ScreenshotOptions{Target: suite.CSS("#wide")})
+		shot, img = c.Shot(&executor.ScreenshotOptions{Target: suite.Selector("#wide")})
 		// The edges are between two device pixels.
 		if shot.Width < 2000 || shot.Width > 2001 || shot.Height < 30 || shot.Height > 31 {
 			c.Errorf("%d×%d, want 2000×30", shot.Width, shot.Height)

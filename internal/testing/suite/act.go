@@ -35,7 +35,7 @@ func (c *Case) TypeInto(selector, text string, opts *executor.TypeOptions) *exec
 	c.Helper()
 	o := *cmp.Or(opts, new(executor.TypeOptions))
 	o.Timeout = cmp.Or(o.Timeout, await.HangLimit)
-	a, err := c.Page().Type(c.Ctx, CSS(selector), text, &o)
+	a, err := c.Page().Type(c.Ctx, Selector(selector), text, &o)
 	if err != nil {
 		c.Fatalf("type into %s: %v", selector, err)
 	}
@@ -72,7 +72,7 @@ func Quick(c *Case, target executor.Target, limit time.Duration) {
 // PointAt hovers over the first match of selector and fails the case if that fails.
 func (c *Case) PointAt(selector string) *executor.Action {
 	c.Helper()
-	a, err := c.Page().Hover(c.Ctx, CSS(selector), &executor.ActionOptions{Timeout: await.HangLimit})
+	a, err := c.Page().Hover(c.Ctx, Selector(selector), &executor.ActionOptions{Timeout: await.HangLimit})
 	if err != nil {
 		c.Fatalf("hover %s: %v", selector, err)
 	}

@@ -58,8 +58,8 @@ func (c *Case) OpenURL(url string) *executor.Tab {
 // ErrOf returns the error of a call whose result is not needed.
 func ErrOf(_ any, err error) error { return err }
 
-// CSS and ByRef return targets.
-func CSS(selector string) executor.Target { return executor.Selector(selector) }
+// Selector and ByRef return targets.
+func Selector(selector string) executor.Target { return executor.Selector(selector) }
 
 func ByRef(ref executor.Ref) executor.Target { return executor.Target{Ref: ref} }
 

@@ -52,7 +52,7 @@ func Run(t *testing.T, h Harness, topics []Topic) {
 	if h.MaxDownload == 0 {
 		h.MaxDownload = 100 << 20
 	}
-	s := &Runner{H: h, site: newSite(), slots: make(chan struct{}, parallelCases)}
+	s := &Runner{H: h, pages: newPageServer(), slots: make(chan struct{}, parallelCases)}
 	t.Run("backend="+h.Name, func(t *testing.T) {
 		for _, topic := range topics {
 			t.Run(topic.Name, func(t *testing.T) {
@@ -74,7 +74,7 @@ const caseTimeout = 5 * await.HangLimit
 // A Runner runs cases on one backend.
 type Runner struct {
 	H     Harness
-	site  *server
+	pages *pageServer
 	slots chan struct{}
 	list  func(name, file string, deep bool) // if not nil, cases are listed instead of run
 	deep  bool                               // the cases are deep tests
@@ -111,7 +111,7 @@ func (s *Runner) PageWith(t *testing.T, name, file string, opts executor.Session
 		t.Cleanup(func() { <-s.slots })
 		ctx, cancel := context.WithTimeout(context.Background(), caseTimeout)
 		t.Cleanup(cancel)
-		c := &Case{Checks: Checks{t}, Runner: s, Ctx: ctx, Site: s.site.newStage(t)}
+		c := &Case{Checks: Checks{t}, Runner: s, Ctx: ctx, Site: s.pages.newSite(t)}
 		c.Exec = c.Session(opts)
 		if file != "" {
 			c.Tab = c.Open(file)

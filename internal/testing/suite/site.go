@@ -24,20 +24,20 @@ import (
 //go:embed testdata
 var testdata embed.FS
 
-// A site serves the pages of the suite. Each case has its own port: a browser opens at most six
-// connections per port, and connections with pending responses would block other cases. Pages are
-// under /p/<case>/, so that reports identify their case. The site is available as 127.0.0.1 and as
-// localhost, which browsers treat as two sites.
-type server struct {
+// A pageServer serves the pages of the suites, which are in testdata. Each case has its own port: a
+// browser opens at most six connections per port, and connections with pending responses would block
+// other cases. Pages are under /p/<case>/, so that reports identify their case. Each port is available
+// as 127.0.0.1 and as localhost, which browsers treat as two sites.
+type pageServer struct {
 	handler http.Handler
 
 	lastCase atomic.Int64
 	mu       sync.Mutex
-	stages   map[string]*Site
+	sites    map[string]*Site // by case
 }
 
-func newSite() *server {
-	s := &server{stages: map[string]*Site{}}
+func newPageServer() *pageServer {
+	s := &pageServer{sites: map[string]*Site{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /p/{case}/{file}", s.servePage)
 	mux.HandleFunc("POST /report/{case}", s.serveReport)
@@ -63,7 +63,7 @@ func newSite() *server {
 	return s
 }
 
-// A report is an event that a page reports.
+// A Report is an event that a page reports.
 type Report struct {
 	Kind    string `json:"kind"` // usually the type of an event
 	ID      string `json:"id"`   // usually the id of the element that received it
@@ -75,7 +75,7 @@ type Report struct {
 	Moving  bool   `json:"moving"`
 }
 
-// A caseSite is the part of a site that belongs to one case.
+// A Site is what a pageServer serves for one case, and what its pages have reported.
 type Site struct {
 	t    *testing.T
 	ID   string
@@ -94,7 +94,7 @@ type pendingResponse struct {
 	arriving, releasing sync.Once
 }
 
-func (s *server) newStage(t *testing.T) *Site {
+func (s *pageServer) newSite(t *testing.T) *Site {
 	server := httptest.NewServer(s.handler)
 	t.Cleanup(func() {
 		server.CloseClientConnections() // pending requests end with their connections
@@ -105,7 +105,7 @@ func (s *server) newStage(t *testing.T) *Site {
 		news: make(chan struct{}), held: map[string]*pendingResponse{},
 	}
 	s.mu.Lock()
-	s.stages[st.ID] = st
+	s.sites[st.ID] = st
 	s.mu.Unlock()
 	t.Cleanup(func() {
 		st.Mu.Lock()
@@ -117,10 +117,10 @@ func (s *server) newStage(t *testing.T) *Site {
 	return st
 }
 
-func (s *server) stage(r *http.Request) *Site {
+func (s *pageServer) siteOf(r *http.Request) *Site {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.stages[r.PathValue("case")]
+	return s.sites[r.PathValue("case")]
 }
 
 // Origin is the origin of the pages. OtherOrigin is a second site with the same pages.
@@ -206,13 +206,13 @@ func (st *Site) Await(kind, id string) Report {
 	}
 }
 
-func (s *server) serveReport(w http.ResponseWriter, r *http.Request) {
+func (s *pageServer) serveReport(w http.ResponseWriter, r *http.Request) {
 	var rep Report
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	if err == nil {
 		err = json.Unmarshal(body, &rep)
 	}
-	st := s.stage(r)
+	st := s.siteOf(r)
 	if err != nil || st == nil {
 		http.Error(w, fmt.Sprint("bad report: ", err), http.StatusBadRequest)
 		return
@@ -233,7 +233,7 @@ var contentTypes = map[string]string{
 
 // servePage serves a file of testdata. It replaces {{other}} by the directory of the case on the
 // other site and {{case}} by the case. ?status= sets the HTTP status.
-func (s *server) servePage(w http.ResponseWriter, r *http.Request) {
+func (s *pageServer) servePage(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
 	data, err := testdata.ReadFile("testdata/" + name)
 	if err != nil {
@@ -259,8 +259,8 @@ func (s *server) servePage(w http.ResponseWriter, r *http.Request) {
 	w.Write(data)
 }
 
-func (s *server) serveHeld(w http.ResponseWriter, r *http.Request) {
-	st := s.stage(r)
+func (s *pageServer) serveHeld(w http.ResponseWriter, r *http.Request) {
+	st := s.siteOf(r)
 	if st == nil {
 		http.NotFound(w, r)
 		return

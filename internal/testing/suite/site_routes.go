@@ -11,7 +11,7 @@ import (
 
 // navigationRoutes adds the resources that the navigation cases need: delayed and truncated
 // responses, and pages that show the request method.
-func (s *server) navigationRoutes(mux *http.ServeMux) {
+func (s *pageServer) navigationRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("/travel/{case}/posted", serveMethod)
 	mux.HandleFunc("/travel/{case}/order", s.serveOrder)
 	mux.HandleFunc("GET /travel/{case}/live", func(w http.ResponseWriter, r *http.Request) {
@@ -59,8 +59,8 @@ func serveMethod(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveParts serves a page whose second half is sent after Release(name).
-func (s *server) serveParts(w http.ResponseWriter, r *http.Request) {
-	st := s.stage(r)
+func (s *pageServer) serveParts(w http.ResponseWriter, r *http.Request) {
+	st := s.siteOf(r)
 	if st == nil {
 		http.NotFound(w, r)
 		return
@@ -77,8 +77,8 @@ func (s *server) serveParts(w http.ResponseWriter, r *http.Request) {
 // serveAttachment serves a download named ?as=. With ?hold=, it sends only the first bytes before
 // Release(?hold=). With ?cut=, it closes the connection after them. With ?length=none, it sends no
 // Content-Length. With ?late=, it starts after Release(?late=).
-func (s *server) serveAttachment(w http.ResponseWriter, r *http.Request) {
-	st := s.stage(r)
+func (s *pageServer) serveAttachment(w http.ResponseWriter, r *http.Request) {
+	st := s.siteOf(r)
 	if st == nil {
 		http.NotFound(w, r)
 		return
@@ -126,8 +126,8 @@ func (st *Site) NavigationURL(path string) string {
 
 // serveOrder serves a form, and counts the orders that it is sent for. No cache has the page of an
 // order, unless the form was opened with ?cache=.
-func (s *server) serveOrder(w http.ResponseWriter, r *http.Request) {
-	st := s.stage(r)
+func (s *pageServer) serveOrder(w http.ResponseWriter, r *http.Request) {
+	st := s.siteOf(r)
 	if st == nil {
 		http.NotFound(w, r)
 		return

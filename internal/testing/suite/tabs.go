@@ -41,9 +41,9 @@ func (c *Case) Tabs() []executor.Tab {
 // Opened clicks target, and returns the one tab that this opened, which must not be active.
 func (c *Case) Opened(selector string, opts *executor.ClickOptions) executor.Tab {
 	c.Helper()
-	tabs := c.Click(CSS(selector), opts).NewTabs
+	tabs := c.Click(Selector(selector), opts).NewTabs
 	for len(tabs) == 0 && c.Ctx.Err() == nil { // a busy browser may report it late
-		tabs = c.Click(CSS("h1"), nil).NewTabs
+		tabs = c.Click(Selector("h1"), nil).NewTabs
 	}
 	if len(tabs) != 1 {
 		c.Fatalf("clicking %s opened %+v, want one tab", selector, tabs)

@@ -9,7 +9,9 @@ import (
 
 // A Topic is a group of cases.
 type Topic struct {
-	Name  string // name of its subtest
+	Name string // name of its subtest
+	// Cases runs the cases by methods of the Runner, such as Page. It is also called without a test and a
+	// harness, to list the cases: only a case may use these.
 	Cases func(*Runner, *testing.T)
 }
 
