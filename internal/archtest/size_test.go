@@ -18,12 +18,6 @@ const (
 	maxMethods = 40   // of a type, without those of executor.Page if it implements that
 )
 
-// largePackages and largeTypes are those above the limits, with sizes that they may not exceed.
-var (
-	largePackages = map[string]int{}
-	largeTypes    = map[string]int{"internal/page.View": 75}
-)
-
 // TestSizes checks the sizes of packages and types.
 func TestSizes(t *testing.T) {
 	lines, methods := make(map[string]int), make(map[string]map[string]bool)
@@ -63,12 +57,12 @@ func TestSizes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkSizes(t, "lines", lines, maxLines, largePackages)
+	checkSizes(t, "lines", lines, maxLines)
 	counts := make(map[string]int)
 	for name, set := range methods {
 		counts[name] = countMethods(set)
 	}
-	checkSizes(t, "methods", counts, maxMethods, largeTypes)
+	checkSizes(t, "methods", counts, maxMethods)
 }
 
 // countMethods returns the number of methods of a type. If it implements executor.Page, the methods of
@@ -83,17 +77,12 @@ func countMethods(names map[string]bool) int {
 	return len(names) - page.NumMethod()
 }
 
-// checkSizes checks sizes against limit, except for what large lists.
-func checkSizes(t *testing.T, unit string, sizes map[string]int, limit int, large map[string]int) {
+// checkSizes checks sizes against limit.
+func checkSizes(t *testing.T, unit string, sizes map[string]int, limit int) {
 	t.Helper()
 	for name, size := range sizes {
-		if allowed := max(limit, large[name]); size > allowed {
-			t.Errorf("%s has %d %s, at most %d: split it", name, size, unit, allowed)
-		}
-	}
-	for name := range large {
-		if sizes[name] <= limit {
-			t.Errorf("%s has %d %s: remove it from the list of large ones", name, sizes[name], unit)
+		if size > limit {
+			t.Errorf("%s has %d %s, at most %d: split it", name, size, unit, limit)
 		}
 	}
 }

@@ -56,12 +56,12 @@ var handovers = promises{
 		},
 		{
 			File: "internal/session/page.go",
-			Old:  "	v.MaskEntered(result)\n", New: "",
+			Old:  "	v.Entered.Mask(result)\n", New: "",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
 		},
 		{
-			File: "internal/page/view.go",
-			Old:  "	return v.tab.entered.CheckMasked(d, op)\n", New: "	return nil\n",
+			File: "internal/page/entered.go",
+			Old:  "	return e.tab.entered.CheckMasked(d, op)\n", New: "	return nil\n",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
 		},
 		{

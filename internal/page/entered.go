@@ -22,11 +22,28 @@ func (t *Tab) promptAnswered(s *frames.State, text string) {
 	}
 }
 
+// An entryMasker masks what the user entered in the tabs of an opener group in what a client
+// receives of one of them.
+type entryMasker struct {
+	tab     *Tab
+	client  *frames.Client
+	secrets executor.Secrets // whose values are masked as well; may be nil
+}
+
+// checkMasked returns an error if op depends on the content of a document in which the user entered
+// something that is not masked yet.
+func (e *entryMasker) checkMasked(ctx context.Context, d *frames.Document, op executor.Operation) error {
+	if e.tab.entered.HasReturned(d) { // possibly during this call
+		e.MaskPending(ctx)
+	}
+	return e.tab.entered.CheckMasked(d, op)
+}
+
 // watchFields makes d, a document of t, record in which fields the user enters something.
 // duringHandover means that the user may already have done so: d has become known during the
 // handover.
-func (v *View) watchFields(ctx context.Context, t *Tab, d *frames.Document, duringHandover bool) {
-	if v.checkQuietly(ctx, d) != nil {
+func (e *entryMasker) watchFields(ctx context.Context, t *Tab, d *frames.Document, duringHandover bool) {
+	if e.checkQuietly(ctx, d) != nil {
 		return
 	}
 	t.entered.Watched(d)
@@ -42,17 +59,17 @@ func (v *View) watchFields(ctx context.Context, t *Tab, d *frames.Document, duri
 	}
 }
 
-// maskEntered makes documents of a tab mask the fields that the user has changed, and stores their
+// maskFields makes documents of a tab mask the fields that the user has changed, and stores their
 // values. Until a document has done that, [frames.Client.Check] denies reading it. A document that
 // does not respond does not delay the others.
-func (v *View) maskEntered(ctx context.Context, t *Tab, docs []*frames.Document) {
+func (e *entryMasker) maskFields(ctx context.Context, t *Tab, docs []*frames.Document) {
 	t.entered.MustMask(docs)
 	ctx, cancel := context.WithTimeout(ctx, t.timing.Mask)
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, d := range docs {
 		wg.Go(func() {
-			if v.checkQuietly(ctx, d) != nil {
+			if e.checkQuietly(ctx, d) != nil {
 				return // it stays unmasked until a client whose gate allows it masks it
 			}
 			elements.FindClosedRoots(ctx, d)
@@ -74,15 +91,15 @@ func (v *View) maskEntered(ctx context.Context, t *Tab, docs []*frames.Document)
 
 // MaskPending masks the documents that could not mask their fields at the end of a handover. It
 // must be called before each call on the tab.
-func (v *View) MaskPending(ctx context.Context) {
-	if docs := v.tab.entered.Pending(v.tab.tree.Documents()...); len(docs) > 0 {
-		v.maskEntered(ctx, v.tab, docs)
+func (e *entryMasker) MaskPending(ctx context.Context) {
+	if docs := e.tab.entered.Pending(e.tab.tree.Documents()...); len(docs) > 0 {
+		e.maskFields(ctx, e.tab, docs)
 	}
 }
 
 // checkQuietly checks whether the gate allows reading d, without reporting the decision.
-func (v *View) checkQuietly(ctx context.Context, d *frames.Document) error {
-	return v.client.CheckGate(executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: func(executor.Decision) {}}), d, executor.OpRead, "")
+func (e *entryMasker) checkQuietly(ctx context.Context, d *frames.Document) error {
+	return e.client.CheckGate(executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: func(executor.Decision) {}}), d, executor.OpRead, "")
 }
 
 // entered returns the values that the user entered in the documents of the group: a page can show
@@ -109,26 +126,26 @@ func (g *openerGroup) masker() *entered.Masker {
 }
 
 // maskTruncated masks the start of what the user entered at the ends of truncated values.
-func (v *View) maskTruncated(items []executor.Item) {
-	if m := v.tab.openerGroup.masker(); m != nil {
+func (e *entryMasker) maskTruncated(items []executor.Item) {
+	if m := e.tab.openerGroup.masker(); m != nil {
 		m.MaskTruncated(items)
 	}
 }
 
-// MaskEntered masks the values that the user entered in the documents of the opener group of the
-// tab in what a client receives, which it changes.
-func (v *View) MaskEntered(value any) {
-	if m := v.tab.openerGroup.masker(); m != nil {
+// Mask masks the values that the user entered in the documents of the opener group of the tab in
+// what a client receives, which it changes.
+func (e *entryMasker) Mask(value any) {
+	if m := e.tab.openerGroup.masker(); m != nil {
 		m.MaskValue(value)
 	}
 }
 
-// HasEntered reports whether MaskEntered masks anything.
-func (v *View) HasEntered() bool { return len(v.tab.openerGroup.entered()) > 0 }
+// Any reports whether Mask masks anything.
+func (e *entryMasker) Any() bool { return len(e.tab.openerGroup.entered()) > 0 }
 
-// MaskEnteredError masks the values that the user entered in an error.
-func (v *View) MaskEnteredError(err error) error {
-	if m := v.tab.openerGroup.masker(); m != nil {
+// MaskError masks the values that the user entered in an error.
+func (e *entryMasker) MaskError(err error) error {
+	if m := e.tab.openerGroup.masker(); m != nil {
 		return m.MaskError(err)
 	}
 	return err
@@ -136,21 +153,13 @@ func (v *View) MaskEnteredError(err error) error {
 
 // wholeSpans returns the part s[start:end], extended by the rest of what is masked at its ends:
 // values of secrets, and what the user entered.
-func (v *View) wholeSpans(s string, start, end int) (int, int) {
+func (e *entryMasker) wholeSpans(s string, start, end int) (int, int) {
 	var maskers []entered.Spans
-	if m, ok := v.opts.Secrets.(entered.Spans); ok {
+	if m, ok := e.secrets.(entered.Spans); ok {
 		maskers = append(maskers, m)
 	}
-	if m := v.tab.openerGroup.masker(); m != nil {
+	if m := e.tab.openerGroup.masker(); m != nil {
 		maskers = append(maskers, m)
 	}
 	return entered.WholeSpans(s, start, end, maskers...)
-}
-
-// enteredTextFields returns the text fields of the tab in which the user entered something.
-func (v *View) enteredTextFields(ctx context.Context) ([]*elements.Element, error) {
-	if !v.tab.openerGroup.wasHandedOver() {
-		return nil, nil
-	}
-	return v.fieldsOf(ctx, "enteredTextFields")
 }

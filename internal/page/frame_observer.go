@@ -63,7 +63,7 @@ func (o frameObserver) DocumentCreated(d *frames.Document) (after func()) {
 	t := o.tab
 	t.entered.Created(d)
 	if v := t.openerGroup.handoverView(); v != nil { // the user can use the document immediately
-		t.wg.Go(func() { v.watchFields(context.Background(), t, d, true) })
+		t.wg.Go(func() { v.Entered.watchFields(context.Background(), t, d, true) })
 	}
 	return t.shield.DocumentCreated(d)
 }

@@ -120,7 +120,7 @@ func (v *View) HandOver(ctx context.Context) (*executor.HandedOver, error) {
 		m.shield.EndCall()
 		m.emulation.SetHandedOver(ctx, true)
 		for _, d := range m.tree.Documents() {
-			v.watchFields(ctx, m, d, false)
+			v.Entered.watchFields(ctx, m, d, false)
 		}
 	}
 	t.openerGroup.acceptInput(true)
@@ -170,7 +170,7 @@ func (v *View) takeBack(t *Tab) {
 		t.entered.SetUnknown()
 	}
 	docs := t.tree.Documents()
-	v.maskEntered(context.Background(), t, docs)
+	v.Entered.maskFields(context.Background(), t, docs)
 	s := t.tree.Lock() // a document that is not known, or was not when docs were listed, is not masked
 	t.entered.HandoverEnded(s, docs)
 	s.Unlock()

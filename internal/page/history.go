@@ -34,7 +34,8 @@ func (v *View) history(ctx context.Context, step int, opts *executor.NavigateOpt
 	if err := v.Check(ctx, executor.OpNavigate, destination); err != nil {
 		return nil, err
 	}
-	return v.navigateWith(ctx, opts, hostOf(destination), func(ctx context.Context) (*navigationResult, error) {
-		return v.loadAgain(ctx, false, cdppage.CommandNavigateToHistoryEntry, map[string]any{"entryId": h.Entries[i].ID})
+	n := newNavigation(v, opts, hostOf(destination))
+	return n.run(ctx, func(ctx context.Context) error {
+		return n.loadAgain(ctx, false, cdppage.CommandNavigateToHistoryEntry, map[string]any{"entryId": h.Entries[i].ID})
 	})
 }

@@ -28,21 +28,8 @@ func (v *View) Navigate(ctx context.Context, url string, opts *executor.Navigate
 	if err := v.Check(ctx, executor.OpNavigate, url); err != nil {
 		return nil, err
 	}
-	return v.navigateWith(ctx, opts, hostOf(url), func(ctx context.Context) (*navigationResult, error) {
-		before := v.navigationState()
-		var res cdppage.NavigateResult
-		if err := v.tab.tree.Command(ctx, "Page.navigate", cdppage.NavigateParams{URL: url}, &res); err != nil {
-			if strings.Contains(err.Error(), "invalid URL") {
-				err = executor.Errorf(executor.ErrBadArgs, "Give an absolute URL, such as https://example.com/.", "the browser rejects the URL")
-			}
-			return nil, err
-		}
-		n := &navigationResult{loader: res.LoaderID, failure: res.ErrorText, download: res.IsDownload, url: url}
-		if n.loader == "" && n.failure == "" && !n.download {
-			return v.waitForCommit(ctx, before) // a same-document navigation
-		}
-		return n, nil
-	})
+	n := newNavigation(v, opts, hostOf(url))
+	return n.run(ctx, func(ctx context.Context) error { return n.load(ctx, url) })
 }
 
 // checkURL returns ErrBadArgs unless raw is an absolute URL. It also rejects javascript: URLs,
@@ -62,28 +49,47 @@ func checkURL(raw string) error {
 func (v *View) Reload(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
 	ctx, cancel := navigateContext(ctx, opts)
 	defer cancel()
-	if err := v.Check(ctx, executor.OpNavigate, v.reloadURL()); err != nil {
+	if err := v.Check(ctx, executor.OpNavigate, v.tab.reloadURL()); err != nil {
 		return nil, err
 	}
-	return v.navigateWith(ctx, opts, "the page", func(ctx context.Context) (*navigationResult, error) {
-		return v.loadAgain(ctx, opts != nil && opts.Resubmit, cdppage.CommandReload, nil)
+	n := newNavigation(v, opts, "the page")
+	return n.run(ctx, func(ctx context.Context) error {
+		return n.loadAgain(ctx, opts != nil && opts.Resubmit, cdppage.CommandReload, nil)
 	})
 }
 
 // reloadURL returns the URL that the tab loads when it reloads.
-func (v *View) reloadURL() string {
-	s := v.tab.tree.Lock()
+func (t *Tab) reloadURL() string {
+	s := t.tree.Lock()
 	unreachable := s.Top().Unreachable()
 	s.Unlock()
-	return cmp.Or(unreachable, v.tab.URL())
+	return cmp.Or(unreachable, t.URL())
 }
 
-// A navigationResult is the state of a navigation after its command.
-type navigationResult struct {
+// A navigation is one call of Navigate, Reload, Back or Forward.
+type navigation struct {
+	v     *View
+	tab   *Tab // of v
+	until executor.WaitUntil
+	what  string // names the destination in messages
+
+	before     navigationState // when the navigation started
+	autoClosed int             // dialogs that had been closed automatically
+	handovers  int             // navigations to other programs before
+	downloads  int             // downloads that had started
+
+	// What its command, or the commit, reported.
 	loader   cdp.LoaderID // of the new document; empty if the document did not change
 	failure  string       // the network error
 	download bool
-	url      string
+	url      string // that was requested; empty if it is not known
+}
+
+// newNavigation returns a navigation that waits for opts.Until. what names the destination in
+// messages.
+func newNavigation(v *View, opts *executor.NavigateOptions, what string) *navigation {
+	until := cmp.Or(cmp.Or(opts, new(executor.NavigateOptions)).Until, executor.UntilLoad)
+	return &navigation{v: v, tab: v.tab, until: until, what: what}
 }
 
 // A navigationState identifies the document of a tab before a navigation.
@@ -92,38 +98,48 @@ type navigationState struct {
 	sameDocument int // same-document navigations
 }
 
-// navigationState returns the current state of the top frame.
-func (v *View) navigationState() navigationState {
-	s := v.tab.tree.Lock()
+// navigationStateOf returns the current state of the top frame of a tree.
+func navigationStateOf(tree *frames.Tree) navigationState {
+	s := tree.Lock()
 	defer s.Unlock()
 	f := s.Top()
 	return navigationState{loader: f.Loader(), sameDocument: f.SameDocumentNavigations()}
 }
 
-// waitForCommit waits until a navigation of the top frame has committed since before. It returns
+// load navigates to url.
+func (n *navigation) load(ctx context.Context, url string) error {
+	var res cdppage.NavigateResult
+	if err := n.tab.tree.Command(ctx, "Page.navigate", cdppage.NavigateParams{URL: url}, &res); err != nil {
+		if strings.Contains(err.Error(), "invalid URL") {
+			err = executor.Errorf(executor.ErrBadArgs, "Give an absolute URL, such as https://example.com/.", "the browser rejects the URL")
+		}
+		return err
+	}
+	if res.LoaderID == "" && res.ErrorText == "" && !res.IsDownload {
+		return n.waitForCommit(ctx) // a same-document navigation
+	}
+	n.loader, n.failure, n.download, n.url = res.LoaderID, res.ErrorText, res.IsDownload, url
+	return nil
+}
+
+// waitForCommit waits until a navigation of the top frame has committed since n.before. It returns
 // ErrNavigationFailed if the guard of its requests has failed it.
-func (v *View) waitForCommit(ctx context.Context, before navigationState) (*navigationResult, error) {
-	t := v.tab
-	var n navigationResult
-	err := t.tree.AwaitUnblocked(ctx, func(s *frames.State) (bool, error) {
+func (n *navigation) waitForCommit(ctx context.Context) error {
+	t := n.tab
+	return t.tree.AwaitUnblocked(ctx, func(s *frames.State) (bool, error) {
 		if err := t.Interception.Failed(); err != nil {
 			return false, err
 		}
 		f := s.Top()
-		if f.Loader() != before.loader && f.Unreachable() != "" {
-			n.loader, n.url, n.failure = f.Loader(), f.Unreachable(), t.responses.LastError()
-			return true, nil
+		if f.Loader() == n.before.loader {
+			return f.SameDocumentNavigations() != n.before.sameDocument, nil
 		}
-		switch {
-		case f.Loader() != before.loader:
-			n.loader = f.Loader()
-			return true, nil
-		case f.SameDocumentNavigations() != before.sameDocument:
-			return true, nil
+		n.loader = f.Loader()
+		if f.Unreachable() != "" {
+			n.url, n.failure = f.Unreachable(), t.responses.LastError()
 		}
-		return false, nil
+		return true, nil
 	})
-	return &n, err
 }
 
 // navigateContext returns ctx with the timeout of opts.
@@ -135,32 +151,27 @@ func navigateContext(ctx context.Context, opts *executor.NavigateOptions) (conte
 	return context.WithTimeout(ctx, timeout)
 }
 
-// untilOf returns what a navigation waits for.
-func untilOf(opts *executor.NavigateOptions) executor.WaitUntil {
-	return cmp.Or(cmp.Or(opts, new(executor.NavigateOptions)).Until, executor.UntilLoad)
-}
-
 // waitForErrorPage waits for the error page of a document that failed to load. The browser reports
 // the failure first, and accepts no commands until the error page has committed.
-func (v *View) waitForErrorPage(ctx context.Context, loader cdp.LoaderID) {
-	if loader == "" {
+func (n *navigation) waitForErrorPage(ctx context.Context) {
+	if n.loader == "" {
 		return
 	}
-	limit, cancel := context.WithTimeout(ctx, v.tab.timing.ErrorPage)
+	limit, cancel := context.WithTimeout(ctx, n.tab.timing.ErrorPage)
 	defer cancel()
-	v.waitForLifecycle(limit, loader, executor.UntilCommit)
+	n.waitForLifecycle(limit, executor.UntilCommit)
 }
 
-// downloadNote describes the downloads that started after the first startedBefore downloads, and
-// earlier ones that have ended. If no download started, it says how to start one.
-func (v *View) downloadNote(ctx context.Context, startedBefore int) string {
+// downloadNote describes the downloads that the navigation started, and earlier ones that have
+// ended. If no download started, it says how to start one.
+func (n *navigation) downloadNote(ctx context.Context) string {
 	const instead = "the browser started no download: download the URL instead of navigating to it"
-	if v.opts.Downloads == nil {
+	if n.v.opts.Downloads == nil {
 		return instead
 	}
-	ctx, cancel := context.WithTimeout(ctx, v.tab.timing.Download)
+	ctx, cancel := context.WithTimeout(ctx, n.tab.timing.Download)
 	defer cancel()
-	d := v.opts.Downloads.News(ctx, startedBefore, 1)
+	d := n.v.opts.Downloads.News(ctx, n.downloads, 1)
 	var notes []string
 	for _, x := range d.Started {
 		notes = append(notes, describeDownload(x))
@@ -185,76 +196,80 @@ func describeDownload(d executor.Download) string {
 	return note
 }
 
-// navigateAttached is navigateWith without attaching to the tab again if the debugger is detached
-// during the navigation.
-func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOptions, what string, start func(context.Context) (*navigationResult, error)) (*executor.Navigation, error) {
-	v.ReleaseButtons(ctx)
-	until := untilOf(opts)
-	if _, ok := lifecycleEvents[until]; !ok {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Use load, domcontentloaded, networkidle or commit.", "waitUntil %q is unknown", string(until))
+// runAttached is run without attaching to the tab again if the debugger is detached during the
+// navigation.
+func (n *navigation) runAttached(ctx context.Context, start func(context.Context) error) (*executor.Navigation, error) {
+	n.v.ReleaseButtons(ctx)
+	if _, ok := lifecycleEvents[n.until]; !ok {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Use load, domcontentloaded, networkidle or commit.", "waitUntil %q is unknown", string(n.until))
 	}
-	if err := v.tab.unblock(ctx); err != nil {
+	if err := n.tab.unblock(ctx); err != nil {
 		return nil, err
 	}
-	passed, handovers := v.tab.dialogs.autoClosed.Count(), v.tab.handovers.Count()
-	startedBefore := 0
-	if v.opts.Downloads != nil {
-		startedBefore = v.opts.Downloads.Started()
+	n.autoClosed, n.handovers = n.tab.dialogs.autoClosed.Count(), n.tab.handovers.Count()
+	if n.v.opts.Downloads != nil {
+		n.downloads = n.v.opts.Downloads.Started()
 	}
-	n, err := start(ctx)
-	if err != nil {
+	n.before = navigationStateOf(n.tab.tree)
+	if err := start(ctx); err != nil {
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, executor.ErrTimeout) {
-			v.stop()
-			return nil, frames.TimeoutAs(context.DeadlineExceeded, what+" to respond")
+			n.stop()
+			return nil, frames.TimeoutAs(context.DeadlineExceeded, n.what+" to respond")
 		}
 		if ctx.Err() != nil {
-			v.stop()
+			n.stop()
 		}
 		return nil, err
 	}
-	nav := &executor.Navigation{TabID: v.opts.ID}
+	return n.result(ctx)
+}
+
+// result waits until the new document has reached n.until, and returns the result of the call.
+func (n *navigation) result(ctx context.Context) (*executor.Navigation, error) {
+	t := n.tab
+	nav := &executor.Navigation{TabID: n.v.opts.ID}
 	switch {
 	case n.download:
-		nav.Note = "the URL is a download; the page did not change; " + v.downloadNote(ctx, startedBefore)
-	case n.failure == netErrAborted && v.tab.handovers.Count() > handovers:
-		nav.Note = v.handoversSince(ctx, handovers)
-	case n.failure == netErrAborted && v.emptyResponse(n.loader):
+		nav.Note = "the URL is a download; the page did not change; " + n.downloadNote(ctx)
+	case n.failure == netErrAborted && t.handovers.Count() > n.handovers:
+		nav.Note = n.v.handoversSince(ctx, n.handovers)
+	case n.failure == netErrAborted && n.emptyResponse():
 		nav.Note = "the server returned no content; the page did not change"
-		nav.HTTPStatus = v.tab.responses.Of(n.loader).Status
+		nav.HTTPStatus = t.responses.Of(n.loader).Status
 	case n.failure == netErrInvalidAuth:
-		v.waitForErrorPage(ctx, n.loader)
-		if err := v.policyError(ctx, n); err != nil {
-			return nil, v.redirected(n, err)
+		n.waitForErrorPage(ctx)
+		if err := n.policyError(ctx); err != nil {
+			return nil, n.redirected(err)
 		}
-		nav.URL, nav.HTTPStatus, nav.Note = v.failedURL(n), http.StatusUnauthorized, noteAuth
-		nav.Obstacle = v.tab.obstacles.ofResponse(nav.URL, "", nav.HTTPStatus)
+		nav.URL, nav.HTTPStatus, nav.Note = n.failedURL(), http.StatusUnauthorized, noteAuth
+		nav.Obstacle = t.obstacles.ofResponse(nav.URL, "", nav.HTTPStatus)
 		return nav, nil
 	case n.failure == netErrAborted: // it has no error page
-		return nil, v.redirected(n, v.navigationError(ctx, n))
+		return nil, n.redirected(n.failureError(ctx))
 	case n.failure != "":
-		v.waitForErrorPage(ctx, n.loader)
-		return nil, v.redirected(n, v.navigationError(ctx, n))
+		n.waitForErrorPage(ctx)
+		return nil, n.redirected(n.failureError(ctx))
 	case n.loader != "":
-		if err := v.waitForLifecycle(ctx, n.loader, until); err != nil {
-			return nil, frames.TimeoutAs(err, fmt.Sprintf("%s of %s", until, what))
+		if err := n.waitForLifecycle(ctx, n.until); err != nil {
+			return nil, frames.TimeoutAs(err, fmt.Sprintf("%s of %s", n.until, n.what))
 		}
-		if err := v.proxyFailure(); err != nil {
-			return nil, v.redirected(n, err)
+		if err := n.proxyFailure(); err != nil {
+			return nil, n.redirected(err)
 		}
 	}
-	if err := v.fillNavigation(ctx, nav); err != nil {
-		return nil, v.redirected(n, err)
+	if err := n.fill(ctx, nav); err != nil {
+		return nil, n.redirected(err)
 	}
 	if n.loader != "" && nav.Note == "" {
-		res := v.tab.responses.Of(v.navigationState().loader)
+		res := t.responses.Of(navigationStateOf(t.tree).loader)
 		nav.HTTPStatus = res.Status
 		if res.PDF {
 			nav.Note = notePDF
 		}
-		nav.Note = phrase.Notes(nav.Note, truncatedNote(v.tab.tree))
-		nav.Obstacle = v.tab.obstacles.ofResponse(nav.URL, nav.Title, nav.HTTPStatus)
+		nav.Note = phrase.Notes(nav.Note, truncatedNote(t.tree))
+		nav.Obstacle = t.obstacles.ofResponse(nav.URL, nav.Title, nav.HTTPStatus)
 	}
-	nav.Note = phrase.Notes(nav.Note, v.autoClosedNote(ctx, passed))
+	nav.Note = phrase.Notes(nav.Note, n.v.autoClosedNote(ctx, n.autoClosed))
 	return nav, nil
 }
 
@@ -262,10 +277,10 @@ func (v *View) navigateAttached(ctx context.Context, opts *executor.NavigateOpti
 // sent no document, or something else ended the navigation.
 const netErrAborted = "net::ERR_ABORTED"
 
-// emptyResponse reports whether the HTTP status of a navigation's response means that the response
-// has no document.
-func (v *View) emptyResponse(loader cdp.LoaderID) bool {
-	status := v.tab.responses.Of(loader).Status
+// emptyResponse reports whether the HTTP status of the response means that the response has no
+// document.
+func (n *navigation) emptyResponse() bool {
+	status := n.tab.responses.Of(n.loader).Status
 	return status == http.StatusNoContent || status == http.StatusResetContent
 }
 
@@ -280,10 +295,10 @@ func truncatedNote(tree *frames.Tree) string {
 }
 
 // stop stops loading the page after a call has timed out or was canceled.
-func (v *View) stop() {
-	ctx, cancel := context.WithTimeout(context.Background(), v.tab.timing.StopLoading)
+func (n *navigation) stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), n.tab.timing.StopLoading)
 	defer cancel()
-	v.tab.sess.Start(ctx, "Page.stopLoading", nil)
+	n.tab.sess.Start(ctx, "Page.stopLoading", nil)
 }
 
 // lifecycleEvents maps each WaitUntil to the name of its Page.lifecycleEvent. UntilCommit has none.
@@ -296,16 +311,16 @@ var lifecycleEvents = map[executor.WaitUntil]string{
 	executor.UntilCommit:           "",
 }
 
-// waitForLifecycle waits until the document of loader, or a later one that a script navigated to,
+// waitForLifecycle waits until the document of n.loader, or a later one that a script navigated to,
 // has reached until.
-func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until executor.WaitUntil) error {
+func (n *navigation) waitForLifecycle(ctx context.Context, until executor.WaitUntil) error {
 	event := lifecycleEvents[until]
-	t := v.tab
+	t := n.tab
 	committed := false
 	for {
 		err := t.tree.AwaitUnblocked(ctx, func(s *frames.State) (bool, error) {
 			f := s.Top()
-			committed = committed || f.HadLoader(loader)
+			committed = committed || f.HadLoader(n.loader)
 			if !committed || f.World() == "" {
 				return false, nil
 			}
@@ -327,13 +342,12 @@ func (v *View) waitForLifecycle(ctx context.Context, loader cdp.LoaderID, until 
 	}
 }
 
-// fillNavigation sets the URL and title of nav from the top document, if the gate allows reading
-// it.
-func (v *View) fillNavigation(ctx context.Context, nav *executor.Navigation) error {
-	late := time.After(v.tab.timing.World)
+// fill sets the URL and title of nav from the top document, if the gate allows reading it.
+func (n *navigation) fill(ctx context.Context, nav *executor.Navigation) error {
+	late := time.After(n.tab.timing.World)
 	for {
-		changed := v.tab.tree.Changes.Changed()
-		d, err := v.client.Document(ctx, executor.OpRead)
+		changed := n.tab.tree.Changes.Changed()
+		d, err := n.v.client.Document(ctx, executor.OpRead)
 		if err != nil {
 			return err
 		}

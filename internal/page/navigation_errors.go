@@ -14,12 +14,12 @@ import (
 
 // redirected adds to a policy denial that the denied site is the target of a redirect, if it is not
 // the site of the URL that was to be loaded.
-func (v *View) redirected(n *navigationResult, err error) error {
+func (n *navigation) redirected(err error) error {
 	e, ok := errors.AsType[*executor.Error](err)
 	if n.url == "" || !ok || e.Code != executor.ErrPolicyDenied {
 		return err
 	}
-	last := v.reloadURL()
+	last := n.tab.reloadURL()
 	if hostOf(last) == hostOf(n.url) || hostOf(last) == noHost {
 		return err
 	}
@@ -28,18 +28,18 @@ func (v *View) redirected(n *navigationResult, err error) error {
 	return &redirect
 }
 
-// deniedNavigationError returns the gate's denial if the top document is the browser's error page
-// for n and the gate does not allow reading it. The navigation was then blocked by policy and not
-// by a network error. It returns nil for any other document.
-func (v *View) deniedNavigationError(ctx context.Context, n *navigationResult) error {
-	s := v.tab.tree.Lock()
+// denial returns the gate's denial if the top document is the browser's error page for n and the
+// gate does not allow reading it. The navigation was then blocked by policy and not by a network
+// error. It returns nil for any other document.
+func (n *navigation) denial(ctx context.Context) error {
+	s := n.tab.tree.Lock()
 	d, f := s.BestKnownDocument(), s.Top()
 	isErrorPage := f.Unreachable() != "" && f.Loader() == n.loader
 	s.Unlock()
 	if !isErrorPage {
 		return nil
 	}
-	err := v.client.Check(ctx, d, executor.OpRead, "")
+	err := n.v.client.Check(ctx, d, executor.OpRead, "")
 	if errors.Is(err, executor.ErrPolicyDenied) {
 		return err
 	}
@@ -54,32 +54,32 @@ const netErrInvalidAuth = "net::ERR_INVALID_AUTH_CREDENTIALS"
 const noteAuth = "the server asks for a user name and password"
 
 // failedURL returns the URL at which a navigation failed, which may be the target of a redirect.
-func (v *View) failedURL(n *navigationResult) string {
-	return cmp.Or(v.tab.responses.RequestedURL(), n.url)
+func (n *navigation) failedURL() string {
+	return cmp.Or(n.tab.responses.RequestedURL(), n.url)
 }
 
 // policyError returns the error of the network policy or of the gate if one of them prevented the
 // document from loading.
-func (v *View) policyError(ctx context.Context, n *navigationResult) error {
-	if v.tab.opts.ProxyError != nil {
-		if err := v.tab.opts.ProxyError(hostOf(v.failedURL(n))); err != nil {
+func (n *navigation) policyError(ctx context.Context) error {
+	if n.tab.opts.ProxyError != nil {
+		if err := n.tab.opts.ProxyError(hostOf(n.failedURL())); err != nil {
 			return err
 		}
 	}
-	return v.deniedNavigationError(ctx, n)
+	return n.denial(ctx)
 }
 
-// navigationError returns the error of a failed navigation: the result of policyError if the policy
+// failureError returns the error of a failed navigation: the result of policyError if the policy
 // denied it, otherwise an error for the network error.
-func (v *View) navigationError(ctx context.Context, n *navigationResult) error {
-	if err := v.policyError(ctx, n); err != nil {
+func (n *navigation) failureError(ctx context.Context) error {
+	if err := n.policyError(ctx); err != nil {
 		return err
 	}
 	failure, hint, retryable := n.failure, "Check the URL.", true
 	switch n.failure {
 	case netErrInvalidAuth:
-		return &executor.Error{Code: executor.ErrNavigationFailed, Hint: v.tab.obstacles.ofResponse(v.failedURL(n), "", http.StatusUnauthorized).Advice,
-			Err: fmt.Errorf("%s: HTTP status 401, %s", hostOf(v.failedURL(n)), noteAuth)}
+		return &executor.Error{Code: executor.ErrNavigationFailed, Hint: n.tab.obstacles.ofResponse(n.failedURL(), "", http.StatusUnauthorized).Advice,
+			Err: fmt.Errorf("%s: HTTP status 401, %s", hostOf(n.failedURL()), noteAuth)}
 	case netErrAborted:
 		hint = "The page itself or the end of its process aborted the navigation. Try again."
 	case "net::ERR_BLOCKED_BY_CLIENT":
@@ -97,7 +97,7 @@ func (v *View) navigationError(ctx context.Context, n *navigationResult) error {
 	case "net::ERR_TOO_MANY_REDIRECTS":
 		hint, retryable = "Redirect loop. Try another URL of the site.", false
 	case "net::ERR_HTTP_RESPONSE_CODE_FAILURE":
-		failure = fmt.Sprintf("HTTP status %d, and no page", v.tab.responses.Newest().Status)
+		failure = fmt.Sprintf("HTTP status %d, and no page", n.tab.responses.Newest().Status)
 	default:
 		if strings.HasPrefix(n.failure, "net::ERR_CERT_") || strings.HasPrefix(n.failure, "net::ERR_SSL_") {
 			hint, retryable = "The browser does not accept the site's certificate. Ask the user, or use another site.", false
@@ -112,18 +112,18 @@ func (v *View) navigationError(ctx context.Context, n *navigationResult) error {
 func (v *View) LoadFailure(ctx context.Context) error {
 	s := v.tab.tree.Lock()
 	f := s.Top()
-	n := navigationResult{loader: f.Loader(), url: f.Unreachable(), failure: v.tab.responses.LastError()}
+	n := navigation{v: v, tab: v.tab, loader: f.Loader(), url: f.Unreachable(), failure: v.tab.responses.LastError()}
 	s.Unlock()
 	if n.url != "" {
-		return v.navigationError(ctx, &n)
+		return n.failureError(ctx)
 	}
-	return v.proxyFailure()
+	return n.proxyFailure()
 }
 
 // proxyFailure returns the error of the egress proxy if the top document is the proxy's own
 // response. Over plain http, the proxy can report an error only as a page.
-func (v *View) proxyFailure() error {
-	t := v.tab
+func (n *navigation) proxyFailure() error {
+	t := n.tab
 	s := t.tree.Lock()
 	f := s.Top()
 	loader, host := f.Loader(), hostOf(f.URL())

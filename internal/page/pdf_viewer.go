@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/chromedp/cdproto/cdp"
-
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
@@ -18,39 +16,38 @@ const maxReattach = 5
 // notePDF is the note on a navigation to a PDF.
 const notePDF = "this is a PDF in the browser's viewer, whose text cannot be read; download it instead"
 
-// navigateWith calls start, which starts a navigation, waits until opts.Until is reached and
-// returns the result. what names the destination in messages.
+// run calls start, which starts the navigation, waits until n.until is reached and returns the
+// result.
 //
 // The browser detaches an extension's debugger when its PDF viewer, which is also an extension, is
 // added to the page. The debugger can attach again immediately.
-func (v *View) navigateWith(ctx context.Context, opts *executor.NavigateOptions, what string, start func(context.Context) (*navigationResult, error)) (*executor.Navigation, error) {
-	before := v.navigationState().loader
-	nav, err := v.navigateAttached(ctx, opts, what, start)
-	for n := 0; n < maxReattach && errors.Is(err, executor.ErrDetached) && v.tab.responses.ShowPDF(); n++ {
-		if v.tab.EnsureAttached(ctx) != nil {
+func (n *navigation) run(ctx context.Context, start func(context.Context) error) (*executor.Navigation, error) {
+	before := navigationStateOf(n.tab.tree).loader
+	nav, err := n.runAttached(ctx, start)
+	for i := 0; i < maxReattach && errors.Is(err, executor.ErrDetached) && n.tab.responses.ShowPDF(); i++ {
+		if n.tab.EnsureAttached(ctx) != nil {
 			return nil, err
 		}
-		loader := v.navigationState().loader
-		if loader == "" || loader == before {
+		n.loader = navigationStateOf(n.tab.tree).loader
+		if n.loader == "" || n.loader == before {
 			return nil, err
 		}
-		nav, err = v.waitAfterReattach(ctx, loader, opts, what)
+		nav, err = n.waitAfterReattach(ctx)
 	}
 	return nav, err
 }
 
-// waitAfterReattach waits until the document of loader, which has already committed, has reached
-// opts.Until, and returns the navigation's result.
-func (v *View) waitAfterReattach(ctx context.Context, loader cdp.LoaderID, opts *executor.NavigateOptions, what string) (*executor.Navigation, error) {
-	until := untilOf(opts)
-	if err := v.waitForLifecycle(ctx, loader, until); err != nil {
-		return nil, frames.TimeoutAs(err, fmt.Sprintf("%s of %s", until, what))
+// waitAfterReattach waits until the document of n.loader, which has already committed, has reached
+// n.until, and returns the result of the call.
+func (n *navigation) waitAfterReattach(ctx context.Context) (*executor.Navigation, error) {
+	if err := n.waitForLifecycle(ctx, n.until); err != nil {
+		return nil, frames.TimeoutAs(err, fmt.Sprintf("%s of %s", n.until, n.what))
 	}
-	nav := &executor.Navigation{TabID: v.opts.ID}
-	if err := v.fillNavigation(ctx, nav); err != nil {
+	nav := &executor.Navigation{TabID: n.v.opts.ID}
+	if err := n.fill(ctx, nav); err != nil {
 		return nil, err
 	}
-	res := v.tab.responses.Newest() // the document's own was forgotten when the debugger was detached
+	res := n.tab.responses.Newest() // the document's own was forgotten when the debugger was detached
 	nav.HTTPStatus = res.Status
 	if res.PDF {
 		nav.Note = notePDF

@@ -39,31 +39,29 @@ func (t *Tab) madeByGET() bool {
 
 // loadAgain runs a command that loads a page again, and waits until the page has committed. It
 // returns ErrNavigationFailed if that would send a form again, unless resubmit is set.
-func (v *View) loadAgain(ctx context.Context, resubmit bool, method string, params any) (*navigationResult, error) {
-	before := v.navigationState()
+func (n *navigation) loadAgain(ctx context.Context, resubmit bool, method string, params any) error {
 	if !resubmit {
 		hint := hintHistory
 		if method == cdppage.CommandReload {
 			hint = hintResubmit
 		}
-		g, err := v.guardResubmission(ctx, hint)
+		g, err := n.v.guardResubmission(ctx, hint)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		defer g.End(ctx)
 	}
-	var n *navigationResult
-	err := v.tab.tree.Command(ctx, method, params, nil)
+	err := n.tab.tree.Command(ctx, method, params, nil)
 	if err == nil {
-		n, err = v.waitForCommit(ctx, before)
+		err = n.waitForCommit(ctx)
 	}
-	if d := v.tab.dialogs.Open(); d != nil && resubmit {
+	if d := n.tab.dialogs.Open(); d != nil && resubmit {
 		d.Resubmit.Store(true)
 	}
 	if ctx.Err() != nil {
-		v.stop() // before the guard ends
+		n.stop() // before the guard ends
 	}
-	return n, err
+	return err
 }
 
 // guardScript is called before a script of the client runs, and done after it. The script may

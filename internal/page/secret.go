@@ -13,37 +13,44 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 )
 
-// secretFields returns the fields of the tab in which a secret was entered.
-func (v *View) secretFields(ctx context.Context) ([]*elements.Element, error) {
-	if !v.tab.openerGroup.hasSecret() {
-		return nil, nil
-	}
-	return v.fieldsOf(ctx, "secretFields")
+// maskedFields finds the fields of a tab whose contents a client must not see.
+type maskedFields struct {
+	client *frames.Client
+	group  *openerGroup // of the tab
 }
 
-// maskedFields returns the fields of the tab in which a secret was entered, or a text of the user.
-func (v *View) maskedFields(ctx context.Context) ([]*elements.Element, error) {
-	fields, err := v.secretFields(ctx)
-	if err != nil {
-		return nil, err
+// secret returns the fields in which a secret was entered.
+func (f maskedFields) secret(ctx context.Context) ([]*elements.Element, error) {
+	if !f.group.hasSecret() {
+		return nil, nil
 	}
-	entered, err := v.enteredTextFields(ctx)
+	return f.find(ctx, "secretFields")
+}
+
+// all returns the fields in which a secret was entered, and the text fields in which the user
+// entered something.
+func (f maskedFields) all(ctx context.Context) ([]*elements.Element, error) {
+	fields, err := f.secret(ctx)
+	if err != nil || !f.group.wasHandedOver() {
+		return fields, err
+	}
+	entered, err := f.find(ctx, "enteredTextFields")
 	return append(fields, entered...), err
 }
 
 // checkPrint returns an error if a secret was entered in a field of the tab.
-func (v *View) checkPrint(ctx context.Context) error {
-	fields, err := v.secretFields(ctx)
+func (f maskedFields) checkPrint(ctx context.Context) error {
+	fields, err := f.secret(ctx)
 	if err == nil && len(fields) > 0 {
 		err = afterSecretError("a PDF, which would show it, is")
 	}
 	return err
 }
 
-// fieldsOf returns the fields whose ids a function of the page scripts returns.
-func (v *View) fieldsOf(ctx context.Context, function string) ([]*elements.Element, error) {
+// find returns the fields whose ids a function of the page scripts returns.
+func (f maskedFields) find(ctx context.Context, function string) ([]*elements.Element, error) {
 	var list []*elements.Element
-	for _, d := range v.client.Allowed(ctx, executor.OpRead) {
+	for _, d := range f.client.Allowed(ctx, executor.OpRead) {
 		var ids []int
 		if err := d.Call(ctx, &ids, function); err != nil {
 			if errors.Is(err, frames.ErrDocumentGone) && !d.IsTop() {
@@ -73,10 +80,11 @@ var (
 )
 
 // checkSelector returns ErrPolicyDenied for a selector that tests the value of fields if a secret
-// was typed in the tab: with many selectors, a client could find out the secret character by
-// character. An XPath expression can name the attribute in many ways, so it may test no attribute.
-func (v *View) checkSelector(selector string) error {
-	if !v.tab.openerGroup.hasSecret() {
+// was typed in a page of the group: with many selectors, a client could find out the secret
+// character by character. An XPath expression can name the attribute in many ways, so it may test
+// no attribute.
+func (g *openerGroup) checkSelector(selector string) error {
+	if !g.hasSecret() {
 		return nil
 	}
 	if xpathSelector().MatchString(selector) && xpathAttribute().MatchString(selector) {

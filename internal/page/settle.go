@@ -301,7 +301,7 @@ func (w *changeTracker) waitForNavigation(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if w.v.navigationState().loader == w.loader {
+	if navigationStateOf(t.tree).loader == w.loader {
 		return nil
 	}
 	limit, cancel := context.WithTimeout(ctx, t.timing.Content)

@@ -3,7 +3,7 @@
 // reading and capture.
 //
 // A [Tab] tracks one page target and its frames. A [View] is one client's view of a tab: it has the
-// client's gate, refs and last snapshot, and the methods of executor.Page.
+// client's gate, refs and last snapshot.
 package page
 
 import (

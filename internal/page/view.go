@@ -3,7 +3,6 @@ package page
 import (
 	"context"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -18,23 +17,24 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/sitedata"
 )
 
-// A View is one client's view of a [Tab]. It has the methods of executor.Page. Apart from
-// HandleDialog, Watch, Info, DialogNote and Release, its methods must be called between Tab.Acquire
-// and the call of the function that it returns.
+// A View is one client's view of a [Tab], with which internal/session implements executor.Page. Its
+// methods must be called between Tab.Acquire and the call of the function that it returns, apart
+// from HandleDialog, Watch, Info, DialogNote, DescribePointed, Release, and those that only check
+// an access or convert an error.
 type View struct {
 	*emulate.Controls
 	*sitedata.Store
 	*reading.Reader
 	*capture.Capturer
 	*input.Actor
+	*recordedActivity
+
+	Entered entryMasker
 
 	tab      *Tab
 	client   frames.Client
 	elements *elements.Finder
 	opts     ViewOptions
-
-	mu            sync.Mutex // guards the field below
-	consoleCursor int        // number of the last console message that the client does not want to receive again
 }
 
 // Downloads reports the downloads that the page of a tab starts.
@@ -78,13 +78,16 @@ func (t *Tab) NewView(opts ViewOptions) *View {
 		})
 	}
 	v := &View{tab: t, opts: opts}
-	v.client = frames.Client{Tree: t.tree, Tab: opts.ID, Gate: opts.Gate, OpenedBySession: t.own.Load, Unmasked: v.unmasked}
-	v.elements = elements.New(&v.client, v.checkSelector)
+	v.client = frames.Client{Tree: t.tree, Tab: opts.ID, Gate: opts.Gate, OpenedBySession: t.own.Load, Unmasked: v.Entered.checkMasked}
+	v.Entered = entryMasker{tab: t, client: &v.client, secrets: opts.Secrets}
+	v.recordedActivity = &recordedActivity{tab: t, client: &v.client}
+	v.elements = elements.New(&v.client, t.openerGroup.checkSelector)
 	v.Reader = reading.New(&v.client, v.elements, reading.Options{
-		AfterAction: opts.AfterAction, Obstacle: t.obstacles.detect, WholeSpans: v.wholeSpans,
+		AfterAction: opts.AfterAction, Obstacle: t.obstacles.detect, WholeSpans: v.Entered.wholeSpans,
 	})
+	masked := maskedFields{&v.client, t.openerGroup}
 	v.Capturer = capture.New(&v.client, v.elements, v.Reader, capture.Options{
-		Masked: v.maskedFields, CheckPrint: v.checkPrint, NotRendered: t.rendering.notRendered,
+		Masked: masked.all, CheckPrint: masked.checkPrint, NotRendered: t.rendering.notRendered,
 	})
 	v.Actor = input.New(&v.client, v.elements, input.Options{
 		Reader: v.Reader, Shield: t.shield, Buttons: &t.buttons, Dialogs: &t.dialogs.State, Emulation: t.emulation, Inflight: &t.inflight, FileChoosers: &t.fileChoosers,
@@ -93,7 +96,7 @@ func (t *Tab) NewView(opts ViewOptions) *View {
 		SharedBrowser: t.opts.SharedBrowser, UserClipboard: t.opts.UserClipboard,
 	})
 	v.Controls = t.emulation.For(&v.client)
-	v.Store = sitedata.New(&v.client, sitedata.Options{Mask: v.maskTruncated, Navigate: func(ctx context.Context, url string) error {
+	v.Store = sitedata.New(&v.client, sitedata.Options{Mask: v.Entered.maskTruncated, Navigate: func(ctx context.Context, url string) error {
 		_, err := v.Navigate(ctx, url, nil)
 		return err
 	}})
@@ -102,15 +105,6 @@ func (t *Tab) NewView(opts ViewOptions) *View {
 
 // Tab returns the tab of the view.
 func (v *View) Tab() *Tab { return v.tab }
-
-// unmasked returns an error if op depends on the content of a document in which the user entered
-// something that is not masked yet.
-func (v *View) unmasked(ctx context.Context, d *frames.Document, op executor.Operation) error {
-	if v.tab.entered.HasReturned(d) { // possibly during this call
-		v.MaskPending(ctx)
-	}
-	return v.tab.entered.CheckMasked(d, op)
-}
 
 // documentForEval is [frames.Client.Document] for calls that run the client's own script. It also
 // asks the user for consent.

@@ -49,7 +49,7 @@ func onTab[T any](ctx context.Context, p *tabPage, op string, limit time.Duratio
 	release, err := t.Page.Acquire(queueCtx)
 	cancel()
 	if err != nil {
-		return zero, executor.Wrap(op, id, v.MaskEnteredError(asExecutorError(v.AsClientError(ctx, err))))
+		return zero, executor.Wrap(op, id, v.Entered.MaskError(asExecutorError(v.AsClientError(ctx, err))))
 	}
 	defer release()
 	if sharer, ok := b.(Sharer); ok {
@@ -58,12 +58,12 @@ func onTab[T any](ctx context.Context, p *tabPage, op string, limit time.Duratio
 	t.mu.Lock()
 	t.user = s
 	t.mu.Unlock()
-	v.MaskPending(ctx)
+	v.Entered.MaskPending(ctx)
 	result, err := call(v)
 	if err != nil {
-		return zero, executor.Wrap(op, id, v.MaskEnteredError(asExecutorError(v.AsClientError(ctx, err))))
+		return zero, executor.Wrap(op, id, v.Entered.MaskError(asExecutorError(v.AsClientError(ctx, err))))
 	}
-	v.MaskEntered(result)
+	v.Entered.Mask(result)
 	return result, nil
 }
 
@@ -190,8 +190,8 @@ func (p *tabPage) HandleDialog(ctx context.Context, answer executor.DialogAnswer
 	}
 	v := s.view(t)
 	res, err := v.HandleDialog(ctx, answer)
-	v.MaskEntered(res)
-	return res, executor.Wrap("handle dialog", s.ids.of(b, t), v.MaskEnteredError(asExecutorError(err)))
+	v.Entered.Mask(res)
+	return res, executor.Wrap("handle dialog", s.ids.of(b, t), v.Entered.MaskError(asExecutorError(err)))
 }
 
 // awaitHandoverEnd waits while a tab is handed over, for calls that bypass the call queue.

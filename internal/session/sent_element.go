@@ -71,7 +71,7 @@ func (s *Session) reportSent(ctx context.Context, b BrowserInstance, t *Tab, e *
 			return
 		case err == nil:
 			sent = got
-			v.MaskEntered(sent)
+			v.Entered.Mask(sent)
 		}
 	}
 	sent.Tab = s.ids.of(b, t)

@@ -239,10 +239,10 @@ func (s *Session) Emit(ev executor.Event, t *Tab, frame string) {
 		if ev.Dialog != nil && !canRead(v, frame) {
 			ev.Dialog = &executor.Dialog{Type: ev.Dialog.Type}
 		}
-		if v.HasEntered() { // other sessions get the same dialog and download
+		if v.Entered.Any() { // other sessions get the same dialog and download
 			ev.Dialog, ev.Download = clone(ev.Dialog), clone(ev.Download)
 		}
-		v.MaskEntered(&ev)
+		v.Entered.Mask(&ev)
 	}
 	s.events.Put(ev)
 }

@@ -303,7 +303,7 @@ func (s *Session) describe(ctx context.Context, b BrowserInstance, t *Tab) execu
 		return info
 	}
 	info.URL, info.Title, info.Note = url, title, s.view(t).DialogNote()
-	s.view(t).MaskEntered(&info)
+	s.view(t).Entered.Mask(&info)
 	return info
 }
 
