@@ -88,8 +88,8 @@ type navigation struct {
 // newNavigation returns a navigation that waits for opts.Until. what names the destination in
 // messages.
 func newNavigation(v *View, opts *executor.NavigateOptions, what string) *navigation {
-	until := cmp.Or(cmp.Or(opts, new(executor.NavigateOptions)).Until, executor.UntilLoad)
-	return &navigation{v: v, tab: v.tab, until: until, what: what}
+	o := cmp.Or(opts, new(executor.NavigateOptions))
+	return &navigation{v: v, tab: v.tab, until: cmp.Or(o.Until, executor.UntilLoad), what: what}
 }
 
 // A navigationState identifies the document of a tab before a navigation.
@@ -212,12 +212,12 @@ func (n *navigation) runAttached(ctx context.Context, start func(context.Context
 	}
 	n.before = navigationStateOf(n.tab.tree)
 	if err := start(ctx); err != nil {
-		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, executor.ErrTimeout) {
+		late := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, executor.ErrTimeout)
+		if late || ctx.Err() != nil {
 			n.stop()
-			return nil, frames.TimeoutAs(context.DeadlineExceeded, n.what+" to respond")
 		}
-		if ctx.Err() != nil {
-			n.stop()
+		if late {
+			err = frames.TimeoutAs(context.DeadlineExceeded, n.what+" to respond")
 		}
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func (n *navigation) result(ctx context.Context) (*executor.Navigation, error) {
 		nav.Note = "the URL is a download; the page did not change; " + n.downloadNote(ctx)
 	case n.failure == netErrAborted && t.handovers.Count() > n.handovers:
 		nav.Note = n.v.handoversSince(ctx, n.handovers)
-	case n.failure == netErrAborted && n.emptyResponse():
+	case n.failure == netErrAborted && hasNoContent(t.responses.Of(n.loader).Status):
 		nav.Note = "the server returned no content; the page did not change"
 		nav.HTTPStatus = t.responses.Of(n.loader).Status
 	case n.failure == netErrInvalidAuth:
@@ -277,10 +277,8 @@ func (n *navigation) result(ctx context.Context) (*executor.Navigation, error) {
 // sent no document, or something else ended the navigation.
 const netErrAborted = "net::ERR_ABORTED"
 
-// emptyResponse reports whether the HTTP status of the response means that the response has no
-// document.
-func (n *navigation) emptyResponse() bool {
-	status := n.tab.responses.Of(n.loader).Status
+// hasNoContent reports whether an HTTP status means that the response has no document.
+func hasNoContent(status int) bool {
 	return status == http.StatusNoContent || status == http.StatusResetContent
 }
 

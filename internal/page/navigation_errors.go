@@ -28,24 +28,6 @@ func (n *navigation) redirected(err error) error {
 	return &redirect
 }
 
-// denial returns the gate's denial if the top document is the browser's error page for n and the
-// gate does not allow reading it. The navigation was then blocked by policy and not by a network
-// error. It returns nil for any other document.
-func (n *navigation) denial(ctx context.Context) error {
-	s := n.tab.tree.Lock()
-	d, f := s.BestKnownDocument(), s.Top()
-	isErrorPage := f.Unreachable() != "" && f.Loader() == n.loader
-	s.Unlock()
-	if !isErrorPage {
-		return nil
-	}
-	err := n.v.client.Check(ctx, d, executor.OpRead, "")
-	if errors.Is(err, executor.ErrPolicyDenied) {
-		return err
-	}
-	return nil
-}
-
 // netErrInvalidAuth is the network error of a document whose server requires a user name and
 // password when none are available.
 const netErrInvalidAuth = "net::ERR_INVALID_AUTH_CREDENTIALS"
@@ -59,14 +41,25 @@ func (n *navigation) failedURL() string {
 }
 
 // policyError returns the error of the network policy or of the gate if one of them prevented the
-// document from loading.
+// document from loading. The gate did if the top document is the browser's error page for n and the
+// gate does not allow reading it.
 func (n *navigation) policyError(ctx context.Context) error {
 	if n.tab.opts.ProxyError != nil {
 		if err := n.tab.opts.ProxyError(hostOf(n.failedURL())); err != nil {
 			return err
 		}
 	}
-	return n.denial(ctx)
+	s := n.tab.tree.Lock()
+	d, f := s.BestKnownDocument(), s.Top()
+	isErrorPage := f.Unreachable() != "" && f.Loader() == n.loader
+	s.Unlock()
+	if !isErrorPage {
+		return nil
+	}
+	if err := n.v.client.Check(ctx, d, executor.OpRead, ""); errors.Is(err, executor.ErrPolicyDenied) {
+		return err
+	}
+	return nil
 }
 
 // failureError returns the error of a failed navigation: the result of policyError if the policy

@@ -25,11 +25,9 @@ func (n *navigation) run(ctx context.Context, start func(context.Context) error)
 	before := navigationStateOf(n.tab.tree).loader
 	nav, err := n.runAttached(ctx, start)
 	for i := 0; i < maxReattach && errors.Is(err, executor.ErrDetached) && n.tab.responses.ShowPDF(); i++ {
-		if n.tab.EnsureAttached(ctx) != nil {
-			return nil, err
-		}
+		attached := n.tab.EnsureAttached(ctx) == nil
 		n.loader = navigationStateOf(n.tab.tree).loader
-		if n.loader == "" || n.loader == before {
+		if !attached || n.loader == "" || n.loader == before {
 			return nil, err
 		}
 		nav, err = n.waitAfterReattach(ctx)
