@@ -15,10 +15,10 @@ const (
 
 // A sessionTree has the CDP sessions of a client.
 type sessionTree struct {
-	mu       sync.Mutex // guards the fields below
-	byID     map[string]*cdpSession
-	root     *cdpSession       // for commands without a session id; nil until the client's commands are read
-	watch    string            // id of the session that observes all targets, or ""
+	mu    sync.Mutex // guards the fields below
+	byID  map[string]*cdpSession
+	root  *cdpSession // for commands without a session id; nil until the client's commands are read
+	watch string      // id of the session that observes all targets, or ""
 	// notAttached has the targets that are hidden, or for which there were too many sessions: the session
 	// that attached each automatically, by the id of the target.
 	notAttached map[string]string
@@ -26,7 +26,7 @@ type sessionTree struct {
 
 func newSessionTree() *sessionTree {
 	return &sessionTree{
-		byID:     map[string]*cdpSession{"": newCDPSession("", "", target{Type: "browser"})},
+		byID:        map[string]*cdpSession{"": newCDPSession("", "", target{Type: "browser"})},
 		notAttached: map[string]string{},
 	}
 }

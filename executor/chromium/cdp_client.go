@@ -110,7 +110,7 @@ func (c *cdpClient) Receive(ctx context.Context) (executor.CDPMessage, error) {
 
 // HandedOver implements executor.CDPConn.
 func (c *cdpClient) HandedOver(id string) bool {
-	if t := c.instance.tabs.attached(target.ID(id)); t != nil {
+	if t := c.instance.tabs.tabOf(target.ID(id)); t != nil {
 		return t.Page.HandedOver()
 	}
 	return slices.ContainsFunc(c.instance.tabs.allAttached(), func(t *session.Tab) bool { return t.Page.HandedOver() })

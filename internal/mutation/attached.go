@@ -10,7 +10,7 @@ var attached = promises{
 		},
 		{
 			File: "executor/chromium/document_interception.go",
-			Old:  `FromAttach: d.in.context != "", `,
+			Old:  `FromAttach: d.in.contextID != "", `,
 			New:  ``,
 			Test: "^TestAttachedPopups$",
 		},
