@@ -218,7 +218,10 @@ type imager interface{ images() []sdk.Content }
 
 // succeeded renders the result of a handler.
 func (s *toolSession) succeeded(out mcptext.Result, structured bool) (*sdk.CallToolResult, error) {
-	t := &mcptext.Text{Fence: s.fence, Asks: s.tool("ask_user") != nil, Secrets: s.opts.Secrets != nil && s.tool("secrets_list") != nil}
+	t := &mcptext.Text{
+		Fence: s.fence, Asks: s.tool("ask_user") != nil, Secrets: s.opts.Secrets != nil && s.tool("secrets_list") != nil,
+		Saves: s.output.path != "",
+	}
 	out.Render(t)
 	res := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: t.String()}}}
 	if img, ok := out.(imager); ok {

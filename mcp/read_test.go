@@ -207,4 +207,8 @@ func TestHTMLData(t *testing.T) {
 	if got, want := textOf(callTool(t, cs, "get_html", `{"offset":90}`)), "offset 90 is past the end (90 characters in total)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
+	cs = connect(t, NewServer(ex, &Options{}), nil)
+	if got := textOf(callTool(t, cs, "get_html", `{}`)); !strings.HasSuffix(got, "shortened: 1 value (data: URLs, coordinates of drawings)") {
+		t.Errorf("without a directory: %s", got)
+	}
 }

@@ -191,7 +191,11 @@ func (r htmlResult) File(OutputPath) (FileContent, bool) {
 func (r htmlResult) Warnings(t *mcptext.Text) {
 	t.Note(r.Note)
 	if r.Shortened > 0 {
-		t.Line("shortened: %s (data: URLs, coordinates of drawings); file saves everything", mcptext.Plural(r.Shortened, "value"))
+		var complete mcptext.Own
+		if t.Saves {
+			complete = "; file saves everything"
+		}
+		t.Line("shortened: %s (data: URLs, coordinates of drawings)%s", mcptext.Plural(r.Shortened, "value"), complete)
 	}
 	switch {
 	case r.Offset > 0:

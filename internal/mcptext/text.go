@@ -19,6 +19,7 @@ type Text struct {
 	Fence   Fence
 	Asks    bool // the session has the tool ask_user
 	Secrets bool // the session has the tool secrets_list, and may have secrets
+	Saves   bool // the session can save results in files
 	b       strings.Builder
 }
 
