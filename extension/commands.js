@@ -129,10 +129,10 @@ function checkParams(params, keys) {
 function requireVisibleTab(b, c, tabId) {
   b.tabs.expire(); // the alarm may be late
   const shared = b.tabs.get(tabId);
-  if (!shared) throw new CommandError('TAB_NOT_FOUND', `tab ${tabId} is not shared`);
+  if (!shared) throw new CommandError('TAB_NOT_FOUND', 'the tab is not shared');
   if (!b.visible(shared, c)) {
-    if (shared.chat || c.given) throw new CommandError('TAB_NOT_FOUND', `tab ${tabId} is not shared with this agent`);
-    throw new CommandError('TAB_NOT_FOUND', `tab ${tabId} is driven by another agent, ${b.nameOf(shared.driver || shared.own)}; the user can change that in the extension popup`);
+    if (shared.chat || c.given) throw new CommandError('TAB_NOT_FOUND', 'the tab is not shared with this agent');
+    throw new CommandError('TAB_NOT_FOUND', `the tab is driven by another agent, ${b.nameOf(shared.driver || shared.own)}; the user can change that in the extension popup`);
   }
   return shared;
 }
@@ -205,7 +205,7 @@ async function attachTab(b, c, { tabId }) {
   }
   if (b.tabs.get(tabId) !== shared) {
     await b.relay.release(tabId);
-    throw new CommandError('DETACHED', `tab ${tabId} was unshared`);
+    throw new CommandError('DETACHED', 'the tab was unshared');
   }
   const [tab] = await Promise.all([getTab(tabId), b.findTarget(shared)]);
   b.changed();
@@ -251,7 +251,7 @@ function cdp(b, c, { maxString = 0, ...command }, timeoutMs) {
 function relayed(b, c, { tabId, sessionId = '', method, params = {}, client = '' }, timeoutMs) {
   const shared = requireVisibleTab(b, c, tabId);
   const a = b.relay.attachmentOf(c, tabId);
-  if (!a) throw new CommandError('DETACHED', `the debugger is not attached to tab ${tabId}`);
+  if (!a) throw new CommandError('DETACHED', 'the debugger is not attached to the tab');
   if (typeof params !== 'object' || params === null || Array.isArray(params)) throw new CommandError('BAD_ARGS', 'params is not an object');
   // Commands of tools do not renew: tab_used does. Those of Fetch answer requests of the page.
   if (client !== '' && !method.startsWith('Fetch.')) b.tabs.renew(shared);
@@ -259,7 +259,7 @@ function relayed(b, c, { tabId, sessionId = '', method, params = {}, client = ''
   if (!applying) return b.relay.command(a, sessionId, method, params, timeoutMs, client);
   return applying.then(() => {
     requireVisibleTab(b, c, tabId);
-    if (b.relay.attachmentOf(c, tabId) !== a) throw new CommandError('DETACHED', `the debugger is not attached to tab ${tabId}`);
+    if (b.relay.attachmentOf(c, tabId) !== a) throw new CommandError('DETACHED', 'the debugger is not attached to the tab');
     return b.relay.command(a, sessionId, method, params, timeoutMs, client);
   });
 }
@@ -318,7 +318,7 @@ async function handover(b, c, { id, tabId, message, again }, timeoutMs) {
     await showTab(tabId);
   }
   // Check again after the awaits: the user may have stopped sharing the tab and shared it again.
-  if (requireVisibleTab(b, c, tabId) !== shared) throw new CommandError('DETACHED', `tab ${tabId} was unshared`);
+  if (requireVisibleTab(b, c, tabId) !== shared) throw new CommandError('DETACHED', 'the tab was unshared');
   b.tabs.renew(shared); // also when the question ends, as Tabs.expire does
   const origin = siteOf(tab.url ?? '') ? new URL(tab.url ?? '').origin : '';
   const answer = await b.handovers.wait(agent, { id, tabId, origin, message: [...message].slice(0, MAX_HANDOVER_MESSAGE).join('') }, userTimeout(timeoutMs));

@@ -220,7 +220,7 @@ export class Relay {
         a.url = tab.url || 'about:blank'; // a new tab has no URL yet
         if (this.attachments.get(tabId) !== a) { // unshared during the calls
           await detach(tabId);
-          throw new CommandError('DETACHED', `tab ${tabId} was unshared`);
+          throw new CommandError('DETACHED', 'the tab was unshared');
         }
         a.live = true;
         for (const { source, method, params } of this.early.get(tabId) ?? []) this.onEvent(source, method, params);
@@ -277,16 +277,16 @@ export class Relay {
     try {
       await attach();
     } catch (e) {
-      if (!/already attached/i.test(message(e))) throw attachError(tabId, message(e));
+      if (!/already attached/i.test(message(e))) throw attachError(message(e));
       // It may be our own: an attachment outlives the worker that created it.
       await detach(tabId);
       try {
         await attach();
       } catch (again) {
         if (/already attached/i.test(message(again))) {
-          throw new CommandError('DEVTOOLS_OPEN', `another debugger is attached to tab ${tabId}: close the developer tools or disable the other extension`);
+          throw new CommandError('DEVTOOLS_OPEN', 'another debugger is attached to the tab: close the developer tools or disable the other extension');
         }
-        throw attachError(tabId, message(again));
+        throw attachError(message(again));
       }
     }
   }
@@ -829,9 +829,9 @@ async function leaveWarning(a, method, params, client) {
   return { frameId: a.top };
 }
 
-/** @param {number} tabId @param {string} text */
-function attachError(tabId, text) {
-  if (/no tab with given id/i.test(text)) return new CommandError('TAB_NOT_FOUND', `tab ${tabId} not found`);
+/** @param {string} text */
+function attachError(text) {
+  if (/no tab with given id/i.test(text)) return new CommandError('TAB_NOT_FOUND', 'the tab was not found');
   if (/gallery/i.test(text)) return new CommandError('POLICY_DENIED', "the browser's web store cannot be driven: open another page in the tab");
   if (/file/i.test(text)) return new CommandError('POLICY_DENIED', 'local files cannot be driven: open a web page in the tab');
   if (WARNING_ERROR.test(text)) return new CommandError('POLICY_DENIED', `${WARNING}: ask the user to leave it, or open another tab`);

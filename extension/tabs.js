@@ -139,7 +139,7 @@ export class Tabs {
     const why = own === '' ? this.shareRefusal(tab.url ?? '') : null;
     if (why) throw new CommandError('POLICY_DENIED', why);
     if (this.get(tabId)) return this.book.tabs[tabId];
-    if (this.ends !== ends || (opener && this.book.declined.includes(opener.tabId))) throw new CommandError('TAB_NOT_FOUND', `tab ${tabId} is not shared: sharing was stopped`);
+    if (this.ends !== ends || (opener && this.book.declined.includes(opener.tabId))) throw new CommandError('TAB_NOT_FOUND', 'the tab is not shared: sharing was stopped');
     /** @type {Shared} */
     const shared = {
       tabId, targetId: '', how, opener: opener?.tabId ?? 0, own, driver: opener?.driver ?? (chat || own), chosen: opener?.chosen ?? chat !== '',
@@ -155,7 +155,7 @@ export class Tabs {
     await this.save();
     shared.targetId = await targetOf(tabId);
     this.stored.saveSoon();
-    if (this.get(tabId) !== shared) throw new CommandError('TAB_NOT_FOUND', `tab ${tabId} was unshared`);
+    if (this.get(tabId) !== shared) throw new CommandError('TAB_NOT_FOUND', 'the tab was unshared');
     if (shared.group < 0 && !tab.pinned && (tab.groupId === undefined || tab.groupId < 0) && how !== 'all') this.putInGroup(shared);
     this.watcher.shared(shared);
     return shared;
@@ -206,7 +206,7 @@ export class Tabs {
    */
   async setSharedUntil(tabId, until) {
     const shared = this.get(tabId);
-    if (!shared || shared.own !== '') throw new CommandError('TAB_NOT_FOUND', `tab ${tabId} is not shared`);
+    if (!shared || shared.own !== '') throw new CommandError('TAB_NOT_FOUND', 'the tab is not shared');
     setUntil(shared, until);
     await this.save();
     const tab = await getTab(tabId);
@@ -504,7 +504,7 @@ export async function getTab(tabId) {
   try {
     return await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.get(tabId), 'finding the tab');
   } catch (e) {
-    if (/No tab with id/.test(String(e))) throw new CommandError('TAB_NOT_FOUND', `tab ${tabId} not found`);
+    if (/No tab with id/.test(String(e))) throw new CommandError('TAB_NOT_FOUND', 'the tab was not found');
     throw e;
   }
 }

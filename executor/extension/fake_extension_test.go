@@ -233,7 +233,7 @@ func (fake *fakeExtension) handleCommand(c *wire.Command) {
 	switch c.Method {
 	case wire.MethodTabClose, wire.MethodTabAttach, wire.MethodTabRelease, wire.MethodCDP:
 		if t == nil {
-			fake.sendFailure(c.ID, executor.ErrTabNotFound, "tab %d is not shared", ref.TabID)
+			fake.sendFailure(c.ID, executor.ErrTabNotFound, "the tab is not shared")
 			return
 		}
 	}
@@ -301,7 +301,7 @@ func (fake *fakeExtension) handleCommand(c *wire.Command) {
 			session = target.SessionID(cmd.SessionID)
 		}
 		if t.session == "" || fake.sessions[session] != t {
-			fake.sendFailure(c.ID, executor.ErrDetached, "debugger is not attached to tab %d", t.TabID)
+			fake.sendFailure(c.ID, executor.ErrDetached, "the debugger is not attached to the tab")
 			return
 		}
 		if slices.Contains(unsupportedCommands, cmd.Method) {
