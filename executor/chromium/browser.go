@@ -40,7 +40,7 @@ type Backend struct {
 	lastErr     error                                    // why the last start failed
 	lastExitErr error                                    // why the last instance exited; reset by a successful start
 	cleanupDone chan struct{}                            // closed when the cleanup after that instance is complete
-	closedIdle  map[*session.Session]*executor.IdleClose // what sessions had open when CloseIdle closed the browser, until ClosedIdle returns it
+	idleReports map[*session.Session]*executor.IdleClose // what sessions had open when CloseIdle closed the browser, until TakeIdleReport returns it
 	kept        *keptState                               // what the next browser continues with; nil means nothing
 	closed      bool
 }

@@ -68,7 +68,7 @@ func (b *Backend) CloseIdle(ctx context.Context, after time.Duration) bool {
 		kept.profile.Kept = true
 		b.kept = kept
 	}
-	b.closedIdle = closed
+	b.idleReports = closed
 	b.forgetInstance(in)
 	b.mu.Unlock()
 	b.log.Info("closing the browser: no call has used it", "after", after)
@@ -88,12 +88,12 @@ func (in *instance) closesIdle() bool {
 	})
 }
 
-// ClosedIdle implements session.IdleCloser.
-func (b sessionProvider) ClosedIdle(s *session.Session) *executor.IdleClose {
+// TakeIdleReport implements session.IdleCloser.
+func (b sessionProvider) TakeIdleReport(s *session.Session) *executor.IdleClose {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := b.closedIdle[s]
-	delete(b.closedIdle, s)
+	c := b.idleReports[s]
+	delete(b.idleReports, s)
 	return c
 }
 

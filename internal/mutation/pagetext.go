@@ -87,7 +87,7 @@ var pageText = promises{
 			Test: "^TestSessionsAreFolded$",
 		},
 		{
-			File: "internal/server/openings.go",
+			File: "internal/server/open_rate.go",
 			Old:  "	return limit.Allow()\n", New: "	return limit != nil\n",
 			Test: "^TestOpeningsPerMinute$",
 		},

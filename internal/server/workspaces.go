@@ -16,7 +16,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 )
 
-// A workspace is an open workspace, or one that is being opened or closed.
+// A workspace is a session of the server, as users call it, that is open, or is being opened or closed.
 type workspace struct {
 	key      workspaceKey
 	settings Settings

@@ -8,9 +8,9 @@ import (
 
 // An IdleCloser is a BrowserProvider that closes a browser that no call uses.
 type IdleCloser interface {
-	// ClosedIdle returns what s had open in the browser that was closed, or nil. It returns it only
+	// TakeIdleReport returns what s had open in the browser that was closed, or nil. It returns it only
 	// once.
-	ClosedIdle(s *Session) *executor.IdleClose
+	TakeIdleReport(s *Session) *executor.IdleClose
 }
 
 // A Continuer is a BrowserInstance that may continue on the profile of a browser that was closed
@@ -25,11 +25,11 @@ func continues(b BrowserInstance) bool {
 	return ok && c.Continues()
 }
 
-// closedIdle returns the error of the first call after the browser with tabs of the session was
+// reportIdleClose returns the error of the first call after the browser with tabs of the session was
 // closed because no call used it.
-func (s *Session) closedIdle(ctx context.Context) error {
+func (s *Session) reportIdleClose(ctx context.Context) error {
 	if closer, ok := s.host.(IdleCloser); ok {
-		if c := closer.ClosedIdle(s); c != nil {
+		if c := closer.TakeIdleReport(s); c != nil {
 			return c.Report(ctx, hintOpenTab)
 		}
 	}

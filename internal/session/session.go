@@ -195,7 +195,7 @@ func (s *Session) browser(ctx context.Context) (BrowserInstance, error) {
 	if s.opts.Gate == nil {
 		return nil, denyAll(ctx, executor.Access{}) // everything is denied, so no browser is needed
 	}
-	if err := s.closedIdle(ctx); err != nil {
+	if err := s.reportIdleClose(ctx); err != nil {
 		return nil, err
 	}
 	b, err := s.host.Acquire(ctx)
