@@ -142,7 +142,7 @@ func (cs *cdpClients) pageAttached(s *cdpconn.Session, info *target.Info) {
 			cs.in.releaseTarget(s)
 			return
 		}
-		cs.in.browser.log.Warn("a client's page does not use the egress proxy; closing it", "error", err)
+		cs.in.backend.log.Warn("a client's page does not use the egress proxy; closing it", "error", err)
 		cs.in.conn.BrowserSession().Start(context.Background(), "Target.closeTarget", map[string]any{"targetId": info.TargetID})
 	})
 }

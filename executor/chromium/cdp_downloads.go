@@ -88,7 +88,7 @@ type clientDownload struct {
 // clientBegan records a download of a page that is not a tab, and cancels it unless a session
 // allows it.
 func (ds *downloads) clientBegan(e cdpbrowser.EventDownloadWillBegin) {
-	err := ds.in.browser.sessions.MayDownloadURL(e.URL)
+	err := ds.in.backend.sessions.MayDownloadURL(e.URL)
 	browserContext, _ := ds.in.clients.pages.Peek(target.ID(e.FrameID))
 	d := &clientDownload{name: e.SuggestedFilename, url: e.URL, context: browserContext}
 	if err == nil {
@@ -141,7 +141,7 @@ func (ds *downloads) clientEnded(guid string, d *clientDownload, f download.File
 	if err != nil {
 		entry.Code = string(executor.CodeOf(err))
 	}
-	ds.in.browser.record(entry)
+	ds.in.backend.record(entry)
 }
 
 // failClients ends the downloads of clients for which lost returns true, with a reason.
@@ -274,7 +274,7 @@ func (c *cdpClient) finishedDownload(ctx context.Context, params json.RawMessage
 		if dir != "" {
 			copied, err := c.instance.downloads.copyTo(path, dir, filepath.Base(e.GUID))
 			if err != nil {
-				c.instance.browser.log.Warn("copying a download for a client failed", "error", err)
+				c.instance.backend.log.Warn("copying a download for a client failed", "error", err)
 			} else {
 				path = copied
 			}

@@ -42,7 +42,7 @@ type documentFilter struct {
 // which the proxy checks. It does not block.
 func (d *documentFilter) paused(e fetch.EventRequestPaused) {
 	if e.Request == nil {
-		d.in.browser.log.Warn("invalid event of a paused request")
+		d.in.backend.log.Warn("invalid event of a paused request")
 		return
 	}
 	if e.ResourceType != network.ResourceTypeDocument {
@@ -88,7 +88,7 @@ func (d *documentFilter) answer(e fetch.EventRequestPaused) {
 
 func (d *documentFilter) recordDenial(document string, reason error) {
 	d.denials.Add(hostOf(document), reason)
-	d.in.browser.log.Info("document request denied", "host", hostOf(document), "reason", reason)
+	d.in.backend.log.Info("document request denied", "host", hostOf(document), "reason", reason)
 }
 
 // requestFilter returns the filter for the requests of a tab of an attached browser: for its

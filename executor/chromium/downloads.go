@@ -45,7 +45,7 @@ func (ds *downloads) watch(ctx context.Context) error {
 	params := ds.in.inContext(map[string]any{"behavior": "deny", "eventsEnabled": true})
 	if ds.in.proc != nil || ds.in.opts.local() {
 		if _, staging, err := ds.staging(); err != nil {
-			ds.in.browser.log.Warn("downloads are disabled", "error", err)
+			ds.in.backend.log.Warn("downloads are disabled", "error", err)
 		} else {
 			params["behavior"], params["downloadPath"] = "allowAndName", staging
 		}
@@ -60,7 +60,7 @@ func (ds *downloads) restore() {
 		return
 	}
 	if err := ds.watch(context.Background()); err != nil {
-		ds.in.browser.log.Warn("restoring the download directory failed", "error", err)
+		ds.in.backend.log.Warn("restoring the download directory failed", "error", err)
 	}
 }
 
@@ -101,7 +101,7 @@ func (ds *downloads) decide(e cdpbrowser.EventDownloadWillBegin) {
 	}
 	var denied error = executor.ErrPolicyDenied
 	if tab != nil {
-		denied = ds.in.browser.sessions.MayDownload(tab, frame, e.URL)
+		denied = ds.in.backend.sessions.MayDownload(tab, frame, e.URL)
 	}
 	if denied != nil {
 		if ds.in.opts.CDPClients { // which get no reason
@@ -110,7 +110,7 @@ func (ds *downloads) decide(e cdpbrowser.EventDownloadWillBegin) {
 		ds.cancel(e.GUID)
 		ds.in.clients.downloadResult(e.GUID).set("", executor.ErrPolicyDenied)
 		if tab != nil {
-			ds.in.browser.sessions.DenyDownload(tab, frame, e.SuggestedFilename, denied)
+			ds.in.backend.sessions.DenyDownload(tab, frame, e.SuggestedFilename, denied)
 		}
 		return
 	}
@@ -132,7 +132,7 @@ func (ds *downloads) decide(e cdpbrowser.EventDownloadWillBegin) {
 
 // logDenied logs why a download was denied.
 func (ds *downloads) logDenied(url string, reason error) {
-	ds.in.browser.log.Info("download denied", "host", hostOf(url), "reason", reason)
+	ds.in.backend.log.Info("download denied", "host", hostOf(url), "reason", reason)
 }
 
 func (ds *downloads) cancel(guid string) {
@@ -269,5 +269,5 @@ func (ds *downloads) move(guid, name string, written int64, share *download.Shar
 }
 
 func (ds *downloads) emit(tr *session.Transfer) {
-	ds.in.browser.sessions.EmitDownload(tr, executor.BackendCDP, executor.NewTabID("cdp", ds.in.id, tr.Tab().Raw), ds.in.browser.record)
+	ds.in.backend.sessions.EmitDownload(tr, executor.BackendCDP, executor.NewTabID("cdp", ds.in.id, tr.Tab().Raw), ds.in.backend.record)
 }

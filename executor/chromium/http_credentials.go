@@ -57,7 +57,7 @@ func (d *documentFilter) answerChallenge(e fetch.EventAuthRequired) *fetch.AuthC
 	case !ok || scheme != "basic" && scheme != "digest":
 		return &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseCancelAuth}
 	case slices.Contains(d.answered, e.RequestID): // the server asks again
-		d.in.browser.log.Warn("HTTP credentials rejected", "origin", e.AuthChallenge.Origin)
+		d.in.backend.log.Warn("HTTP credentials rejected", "origin", e.AuthChallenge.Origin)
 		return &fetch.AuthChallengeResponse{Response: fetch.AuthChallengeResponseResponseCancelAuth}
 	}
 	if d.answered = append(d.answered, e.RequestID); len(d.answered) > maxAnswered {

@@ -269,7 +269,7 @@ func TestAnswerChallenge(t *testing.T) {
 		{"unknown source", origin, "basic", "", fetch.AuthChallengeResponseResponseDefault},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			in := &instance{opts: o, browser: New(o)}
+			in := &instance{opts: o, backend: New(o)}
 			in.documents = &documentFilter{in: in}
 			e := fetch.EventAuthRequired{RequestID: "1", AuthChallenge: &fetch.AuthChallenge{Source: c.source, Origin: c.origin, Scheme: c.scheme}}
 			got := in.documents.answerChallenge(e)

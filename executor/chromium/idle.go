@@ -105,7 +105,7 @@ func (in *instance) restoreKept(ctx context.Context, kept *keptState) {
 	if in.AddCookies(ctx, kept.cookies) != nil { // if the browser rejects one, it sets none
 		for _, c := range kept.cookies {
 			if err := in.AddCookies(ctx, []statefile.Cookie{c}); err != nil {
-				in.browser.log.Warn("a session cookie of the closed browser was not restored", "domain", c.Domain, "error", err)
+				in.backend.log.Warn("a session cookie of the closed browser was not restored", "domain", c.Domain, "error", err)
 			}
 		}
 	}

@@ -385,10 +385,10 @@ func (b *pooledBrowser) disposeContext(in *instance) {
 	switch {
 	case in.conn.Err() != nil: // the browser has exited
 	case down != nil:
-		in.browser.log.Warn("the browser does not respond; terminating it", "error", down)
+		in.backend.log.Warn("the browser does not respond; terminating it", "error", down)
 		in.conn.Close()
 	case err != nil: // the browser ends with its other contexts
-		in.browser.log.Warn("the browser did not close a browser context", "error", err)
+		in.backend.log.Warn("the browser did not close a browser context", "error", err)
 		b.retire()
 	}
 }

@@ -89,7 +89,7 @@ func (b *pooledBrowser) evict(in *instance) {
 	if !in.evicted.CompareAndSwap(nil, reason) {
 		return
 	}
-	in.browser.log.Warn("a browser context keeps the browser from responding; closing it")
+	in.backend.log.Warn("a browser context keeps the browser from responding; closing it")
 	b.mu.Lock()
 	delete(b.instances, in.contextID)
 	b.mu.Unlock()

@@ -89,7 +89,7 @@ func (pc *proxyCredentials) forgotten(at time.Time) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), pc.in.opts.timing.AttachTab)
 	defer cancel()
 	if err := pc.storeInNewTab(ctx); err != nil {
-		pc.in.browser.log.Warn("sending the proxy credentials to the browser again failed", "error", err)
+		pc.in.backend.log.Warn("sending the proxy credentials to the browser again failed", "error", err)
 		return true
 	}
 	pc.mu.Lock()

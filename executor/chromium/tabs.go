@@ -28,7 +28,7 @@ func (in *instance) NewTab(ctx context.Context, owner *session.Session) (*sessio
 		params["background"] = true // we must not move the focus
 	}
 	in.tabs.beginOpening()
-	return session.OpenTab(ctx, in, &in.work, in.browser.log, func() (*session.Tab, error) { return in.open(params, owner) })
+	return session.OpenTab(ctx, in, &in.work, in.backend.log, func() (*session.Tab, error) { return in.open(params, owner) })
 }
 
 // open creates a tab and waits until it is attached.
@@ -52,7 +52,7 @@ func (in *instance) open(params map[string]any, owner *session.Session) (*sessio
 }
 
 func (in *instance) notifyTabOpened(t *session.Tab) {
-	in.browser.sessions.Emit(executor.Event{Kind: executor.EventTabOpened, URL: t.Page.URL()}, t, "")
+	in.backend.sessions.Emit(executor.Event{Kind: executor.EventTabOpened, URL: t.Page.URL()}, t, "")
 }
 
 // ownWindows reports whether each tab has its own window, which is the case in headless mode.
@@ -118,7 +118,7 @@ func (in *instance) CloseTab(ctx context.Context, t *session.Tab) (released bool
 // remove removes a closed or detached tab from the instance.
 func (in *instance) remove(t *session.Tab) {
 	if in.tabs.remove(t) {
-		in.browser.sessions.Emit(executor.Event{Kind: executor.EventTabClosed}, t, "")
+		in.backend.sessions.Emit(executor.Event{Kind: executor.EventTabClosed}, t, "")
 	}
 }
 
@@ -155,7 +155,7 @@ func (in *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Opti
 		OnHandover: in.handovers.Notify,
 		OnEvent: func(ev page.Event) {
 			if t := tab(); t != nil {
-				in.browser.sessions.Emit(executor.Event{Kind: ev.Kind, URL: ev.URL, Dialog: ev.Dialog}, t, ev.Frame)
+				in.backend.sessions.Emit(executor.Event{Kind: ev.Kind, URL: ev.URL, Dialog: ev.Dialog}, t, ev.Frame)
 			}
 		},
 	}

@@ -74,7 +74,7 @@ func (in *instance) discovered(info *target.Info) {
 		defer cancel()
 		err := in.conn.BrowserSession().Call(ctx, "Target.attachToTarget", map[string]any{"targetId": info.TargetID, "flatten": true}, nil)
 		if err != nil {
-			in.browser.log.Debug("attaching to tab failed", "error", err)
+			in.backend.log.Debug("attaching to tab failed", "error", err)
 			in.tabs.attachFailed(info.TargetID)
 		}
 	})
@@ -170,7 +170,7 @@ func (in *instance) onAttached(s *cdpconn.Session, e target.EventAttachedToTarge
 			err = in.proxyCredentials.store(ctx, p, info)
 		}
 		if err != nil {
-			in.browser.log.Debug("tab closed while attaching", "error", err)
+			in.backend.log.Debug("tab closed while attaching", "error", err)
 			in.tabs.attachFailed(info.TargetID)
 			return
 		}
@@ -191,7 +191,7 @@ func (in *instance) overTabLimit(info *target.Info) bool {
 	if in.tabs.pendingPopups() < executor.DefaultMaxTabs && !opener.Owner().Full(in) {
 		return false
 	}
-	in.browser.log.Info("tab limit reached; closed the new tab")
+	in.backend.log.Info("tab limit reached; closed the new tab")
 	return true
 }
 

@@ -3,7 +3,7 @@ package mutation
 var attached = promises{
 	"In an attached browser, the policy applies to the navigations and loads of driven tabs that CDP reports, and to popup windows from their first document": {
 		{
-			File: "executor/chromium/run.go",
+			File: "executor/chromium/instance.go",
 			Old:  `"autoAttach": true, "waitForDebuggerOnStart": true`,
 			New:  `"autoAttach": true, "waitForDebuggerOnStart": false`,
 			Test: "^TestAttachedPopups$",
@@ -41,7 +41,7 @@ var attached = promises{
 			Package: "./executor/extension", Test: "^TestProxyAccess$",
 		},
 		{
-			File: "executor/chromium/run.go",
+			File: "executor/chromium/instance.go",
 			Old:  `	p, err := egress.NewPrivate(port, options, opts.Proxy)`,
 			New:  `	p, err := egress.New(options)`,
 			Test: "^TestProxyRequiresCredentials$",
@@ -61,7 +61,7 @@ var attached = promises{
 			Test: "^TestRemoteEgressCredentials$",
 		},
 		{
-			File: "executor/chromium/run.go",
+			File: "executor/chromium/instance.go",
 			Old:  "		err = in.proxy.Close()\n",
 			New:  "		err = nil\n",
 			Test: "^TestRemoteEgressCredentials$",

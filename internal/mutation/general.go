@@ -257,7 +257,7 @@ var general = []Mutation{
 		"./internal/cdpconn", "^TestUnansweredCalls$",
 	},
 	{
-		"If a browser, renderer, server or", "executor/chromium/browser.go",
+		"If a browser, renderer, server or", "executor/chromium/backend.go",
 		`		b.instance = nil
 		b.lastExitErr, b.cleanupDone`, `		b.lastExitErr, b.cleanupDone`,
 		"./executor/chromium", "TestKilledBrowserIsReplaced",

@@ -28,7 +28,7 @@ import (
 // session.BrowserInstance.
 type instance struct {
 	id           string
-	browser      *Backend
+	backend      *Backend
 	opts         Options
 	proc         *launch.Process // nil for an attached browser
 	pooled       *pooledBrowser  // nil without a Pool; owns conn and proc
@@ -68,7 +68,7 @@ func (b *Backend) connect(ctx context.Context, kept *keptState) (*instance, erro
 		return nil, err
 	}
 	in := &instance{
-		id: strings.ToLower(rand.Text()[:4]), browser: b, opts: opts, cleanupDone: make(chan struct{}), ended: make(chan struct{}),
+		id: strings.ToLower(rand.Text()[:4]), backend: b, opts: opts, cleanupDone: make(chan struct{}), ended: make(chan struct{}),
 		tabs: newTabSet(),
 	}
 	in.downloads, in.clients, in.proxyCredentials = newDownloads(in), newCDPClients(in), &proxyCredentials{in: in}
