@@ -17,9 +17,9 @@ type Client struct {
 	Gate executor.Gate
 	// OpenedBySession reports whether one of our sessions opened the tab.
 	OpenedBySession func() bool
-	// Unmasked returns an error if the user entered something in d that an operation must not see.
+	// CheckMasked returns an error if the user entered something in d that an operation must not see.
 	// It is called after the gate has allowed op on d.
-	Unmasked func(ctx context.Context, d *Document, op executor.Operation) error
+	CheckMasked func(ctx context.Context, d *Document, op executor.Operation) error
 }
 
 // Check checks with the gate whether op is allowed on d. destination is the URL of a navigation or
@@ -29,7 +29,7 @@ func (c *Client) Check(ctx context.Context, d *Document, op executor.Operation, 
 	if err := c.CheckGate(ctx, d, op, destination); err != nil {
 		return err
 	}
-	return c.Unmasked(ctx, d, op)
+	return c.CheckMasked(ctx, d, op)
 }
 
 // CheckGate checks with the gate whether op is allowed on d.
@@ -80,7 +80,7 @@ func (c *Client) Allowed(ctx context.Context, op executor.Operation) []*Document
 // AllReadable reports whether the gate allows reading all documents of the tab, and whether all of
 // them are known: a document that is not known is not readable.
 func (c *Client) AllReadable(ctx context.Context) (readable, known bool) {
-	for _, d := range c.Tree.FrameDocuments() {
+	for _, d := range c.Tree.AllDocuments() {
 		if d.World == "" {
 			return false, false
 		}

@@ -148,11 +148,11 @@ func IsBlank(url string) bool { return url == "about:blank" || url == "" }
 // TopDocument returns the tab's top document. It waits for the document's isolated world if the
 // browser has not reported it yet.
 func (t *Tree) TopDocument(ctx context.Context) (*Document, error) {
-	return t.FrameDocument(ctx, t.main)
+	return t.AwaitDocument(ctx, t.main)
 }
 
-// FrameDocument is TopDocument for a frame. It returns ErrDocumentGone if the frame does not exist.
-func (t *Tree) FrameDocument(ctx context.Context, id cdp.FrameID) (*Document, error) {
+// AwaitDocument is TopDocument for a frame. It returns ErrDocumentGone if the frame does not exist.
+func (t *Tree) AwaitDocument(ctx context.Context, id cdp.FrameID) (*Document, error) {
 	var d *Document
 	err := t.AwaitUnblocked(ctx, func(s *State) (bool, error) {
 		f := s.frames[id]
@@ -170,12 +170,12 @@ func (t *Tree) FrameDocument(ctx context.Context, id cdp.FrameID) (*Document, er
 
 // Documents returns the documents of all frames whose isolated world is known, parents first.
 func (t *Tree) Documents() []*Document {
-	return slices.DeleteFunc(t.FrameDocuments(), func(d *Document) bool { return d.World == "" })
+	return slices.DeleteFunc(t.AllDocuments(), func(d *Document) bool { return d.World == "" })
 }
 
-// FrameDocuments returns a document for each frame of the tab, parents first. If the document's
+// AllDocuments returns a document for each frame of the tab, parents first. If the document's
 // isolated world is not known, it is a document without world.
-func (t *Tree) FrameDocuments() []*Document {
+func (t *Tree) AllDocuments() []*Document {
 	s := t.Lock()
 	defer s.Unlock()
 	var list []*Document

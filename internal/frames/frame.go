@@ -275,10 +275,9 @@ func (t *Tree) HasOutOfProcessFrames() bool { return len(t.Sessions()) > 1 }
 // frameMoved records that a frame has a separate CDP session, because its next document is in
 // another process.
 func (s *State) frameMoved(sess *cdpconn.Session, id, parent cdp.FrameID) {
-	f := s.frames[id]
-	if f == nil {
-		f = &Frame{id: id, parent: parent}
-		s.frames[id] = f
+	f := s.frameWith(id)
+	if f.parent == "" {
+		f.parent = parent
 	}
 	s.dropDocument(f)
 	s.tree.loaded.Add(1)

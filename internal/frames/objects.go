@@ -124,7 +124,7 @@ func (d *Document) ResolveNode(ctx context.Context, id cdp.BackendNodeID, world,
 // FrameElement returns the document that contains d's frame, and the element id of the frame's
 // element in it. d must not be the top document.
 func (d *Document) FrameElement(ctx context.Context) (parent *Document, id int, err error) {
-	if parent, err = d.tree.FrameDocument(ctx, d.Parent); err != nil {
+	if parent, err = d.tree.AwaitDocument(ctx, d.Parent); err != nil {
 		return nil, 0, err
 	}
 	id, err = d.Owner(ctx, parent)

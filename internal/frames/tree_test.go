@@ -82,6 +82,8 @@ func TestInOrder(t *testing.T) {
 	state.frameAttached(nil, "d", "T") // must not get the number of an existing frame
 	state.dropFrame("c")
 	state.frameAttached(nil, "e", "T")
+	state.frameMoved(nil, "f", "T") // known from its CDP session only, as in a restored document
+	state.frameMoved(nil, "e", "T")
 	seen := make(map[int64]bool)
 	var got []string
 	for _, f := range state.InOrder() {
@@ -91,7 +93,7 @@ func TestInOrder(t *testing.T) {
 		seen[f.order] = true
 		got = append(got, string(f.id))
 	}
-	if s := strings.Join(got, ", "); s != "T, b, in b, d, e" {
+	if s := strings.Join(got, ", "); s != "T, b, in b, d, e, f" {
 		t.Errorf("order of the frames: %s", s)
 	}
 }

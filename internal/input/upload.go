@@ -155,7 +155,7 @@ func (u *fileUpload) openFileChooser(ctx context.Context) (in *fileInput, releas
 	}
 	ctx, cancel = context.WithTimeout(deadline.Caller(ctx), a.timing.Input)
 	defer cancel()
-	d, err := a.tree.FrameDocument(ctx, chooser.FrameID)
+	d, err := a.tree.AwaitDocument(ctx, chooser.FrameID)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -78,7 +78,7 @@ func (t *Tab) NewView(opts ViewOptions) *View {
 		})
 	}
 	v := &View{tab: t, opts: opts}
-	v.client = frames.Client{Tree: t.tree, Tab: opts.ID, Gate: opts.Gate, OpenedBySession: t.own.Load, Unmasked: v.Entered.checkMasked}
+	v.client = frames.Client{Tree: t.tree, Tab: opts.ID, Gate: opts.Gate, OpenedBySession: t.own.Load, CheckMasked: v.Entered.checkMasked}
 	v.Entered = entryMasker{tab: t, client: &v.client, secrets: opts.Secrets}
 	v.recordedActivity = &recordedActivity{tab: t, client: &v.client}
 	v.elements = elements.New(&v.client, t.openerGroup.checkSelector)

@@ -273,7 +273,7 @@ func (r *Reader) readableSubtree(ctx context.Context, d *frames.Document) []*fra
 // their parent frame. Snapshots mark their frames, so that the frames do not look empty.
 func (r *Reader) deniedChildren(ctx context.Context, parents map[cdp.FrameID]*frames.Document) map[cdp.FrameID][]*frames.Document {
 	denied := make(map[cdp.FrameID][]*frames.Document)
-	for _, d := range r.client.Tree.FrameDocuments() {
+	for _, d := range r.client.Tree.AllDocuments() {
 		if parents[d.Frame] != nil || parents[d.Parent] == nil || d.World == "" || r.client.Check(ctx, d, executor.OpRead, "") == nil {
 			continue
 		}

@@ -59,7 +59,7 @@ func HideFrames(ctx context.Context, c *frames.Client) (*FrameHider, error) {
 		allowed[string(d.Frame)] = d
 	}
 	h := &FrameHider{parents: make(map[*frames.Document][]int), limit: c.Tree.Timing().Hide}
-	for _, d := range c.Tree.FrameDocuments() {
+	for _, d := range c.Tree.AllDocuments() {
 		if allowed[string(d.Frame)] != nil || allowed[string(d.Parent)] == nil {
 			continue // allowed, or inside a hidden frame
 		}
