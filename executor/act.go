@@ -34,8 +34,9 @@ type Actor interface {
 	Press(ctx context.Context, key string, opts *PressOptions) (*Action, error)
 	// Hover moves the pointer onto the target. The pointer stays there.
 	Hover(ctx context.Context, target Target, opts *ActionOptions) (*Action, error)
-	// Scroll scrolls the page, or the scroll container of the target.
-	Scroll(ctx context.Context, opts ScrollOptions) (*ScrollResult, error)
+	// Scroll scrolls the page, or the scroll container of the target. It returns ErrBadArgs if opts
+	// selects neither a target nor a position nor a step.
+	Scroll(ctx context.Context, opts *ScrollOptions) (*ScrollResult, error)
 	// SelectOption selects the options of a <select> by value or label, and deselects all others.
 	// It returns ErrBadArgs, with a list of the options, if one does not exist.
 	SelectOption(ctx context.Context, target Target, values []string, opts *ActionOptions) (*Selection, error)
@@ -44,8 +45,9 @@ type Actor interface {
 	// combobox does that accepts only its options. An error names the field that failed and those that
 	// were filled.
 	FillForm(ctx context.Context, fields []Field, opts *FillOptions) (*FillResult, error)
-	// HandleDialog answers the open JavaScript dialog. It returns ErrBadArgs if no dialog is open.
-	HandleDialog(ctx context.Context, answer DialogAnswer) (*DialogResult, error)
+	// HandleDialog answers the open JavaScript dialog; a nil answer dismisses it. It returns ErrBadArgs
+	// if no dialog is open.
+	HandleDialog(ctx context.Context, answer *DialogAnswer) (*DialogResult, error)
 }
 
 // ActionOptions are the options that all actions have in common.

@@ -12,8 +12,9 @@ type Capturer interface {
 	Screenshot(ctx context.Context, opts *ScreenshotOptions) (*Screenshot, error)
 	// Download fetches a URL with the cookies of the tab's page, or clicks a target that starts a
 	// download, and waits until the file is complete. A click may start several downloads; it then
-	// waits for all. It returns ErrDownloadFailed if each was denied, interrupted or too large.
-	Download(ctx context.Context, opts DownloadOptions) (*DownloadedFiles, error)
+	// waits for all. It returns ErrDownloadFailed if each was denied, interrupted or too large, and
+	// ErrBadArgs unless opts has exactly one of a URL and a target.
+	Download(ctx context.Context, opts *DownloadOptions) (*DownloadedFiles, error)
 }
 
 // An ImageFormat is the format of a screenshot.

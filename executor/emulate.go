@@ -8,12 +8,12 @@ import "context"
 // other tabs, including popup windows of this tab.
 type Emulator interface {
 	// Resize sets the viewport size of the tab, and returns the resulting viewport. It returns
-	// ErrBadArgs for a size out of range.
-	Resize(ctx context.Context, opts ResizeOptions) (*Viewport, error)
-	// Emulate changes the settings that opts sets, and returns all settings. If it fails,
-	// no setting has changed. It returns ErrBadArgs for an unknown value, and in the user's Chrome
-	// for settings that cannot be emulated for a single tab: locale, timezone and CPU throttling.
-	Emulate(ctx context.Context, opts EmulateOptions) (*Emulation, error)
+	// ErrBadArgs for a size that is missing or out of range.
+	Resize(ctx context.Context, opts *ResizeOptions) (*Viewport, error)
+	// Emulate changes the settings that opts sets, none if opts is nil, and returns all settings. If
+	// it fails, no setting has changed. It returns ErrBadArgs for an unknown value, and in the user's
+	// Chrome for settings that cannot be emulated for a single tab: locale, timezone and CPU throttling.
+	Emulate(ctx context.Context, opts *EmulateOptions) (*Emulation, error)
 }
 
 // The range of a viewport's width and height, in CSS pixels.

@@ -41,8 +41,8 @@ type Navigator interface {
 	// Reload loads the document again.
 	Reload(ctx context.Context, opts *NavigateOptions) (*Navigation, error)
 	// WaitFor waits until all conditions in cond hold at the same time. A timeout is not an error:
-	// the result has Matched false.
-	WaitFor(ctx context.Context, cond WaitCondition) (*WaitResult, error)
+	// the result has Matched false. WaitFor returns ErrBadArgs if cond has no condition.
+	WaitFor(ctx context.Context, cond *WaitCondition) (*WaitResult, error)
 }
 
 // NavigateOptions are the options of the methods of [Navigator].

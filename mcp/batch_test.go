@@ -18,7 +18,7 @@ func TestBatchTool(t *testing.T) {
 	ex := canned(&did)
 	cs := connect(t, NewServer(ex, &Options{Tools: Toolsets()}), nil)
 	const fails = `{"tool":"wait_for","args":{"tabId":"cdp:b7:9","text":"x"}}`
-	ex.waitFor = func(context.Context, executor.TabID, executor.WaitCondition) (*executor.WaitResult, error) {
+	ex.waitFor = func(context.Context, executor.TabID, *executor.WaitCondition) (*executor.WaitResult, error) {
 		return nil, executor.Errorf(executor.ErrTabNotFound, "List the tabs.", "tab not found")
 	}
 	for _, tt := range []struct {

@@ -87,7 +87,7 @@ func canned(r *recorder) *fake {
 			return &executor.Navigation{TabID: tab1, URL: url, Title: "Shop", HTTPStatus: 404, Note: "The server answered 404."}, nil
 		},
 		back: nav("Back"), forward: nav("Forward"), reload: nav("Reload"),
-		waitFor: func(_ context.Context, tab executor.TabID, c executor.WaitCondition) (*executor.WaitResult, error) {
+		waitFor: func(_ context.Context, tab executor.TabID, c *executor.WaitCondition) (*executor.WaitResult, error) {
 			r.note("WaitFor", tab, c)
 			if c.Selector == "#never" {
 				return &executor.WaitResult{Waited: 10000, Unmet: []string{"selector #never"}}, nil
@@ -155,7 +155,7 @@ func canned(r *recorder) *fake {
 			r.note("Hover", tab, target, o)
 			return ok, nil
 		},
-		scroll: func(_ context.Context, tab executor.TabID, o executor.ScrollOptions) (*executor.ScrollResult, error) {
+		scroll: func(_ context.Context, tab executor.TabID, o *executor.ScrollOptions) (*executor.ScrollResult, error) {
 			r.note("Scroll", tab, o)
 			return &executor.ScrollResult{OK: true, Y: 1200, AtBottom: true}, nil
 		},
@@ -171,7 +171,7 @@ func canned(r *recorder) *fake {
 			}
 			return res, nil
 		},
-		handleDialog: func(_ context.Context, tab executor.TabID, a executor.DialogAnswer) (*executor.DialogResult, error) {
+		handleDialog: func(_ context.Context, tab executor.TabID, a *executor.DialogAnswer) (*executor.DialogResult, error) {
 			r.note("HandleDialog", tab, a)
 			return &executor.DialogResult{Type: executor.DialogPrompt, Message: "Name?", Handled: true, Changes: executor.Changes{URL: shop + "done", Title: "Done"}}, nil
 		},
@@ -183,7 +183,7 @@ func canned(r *recorder) *fake {
 			r.note("Screenshot", tab, o)
 			return &executor.Screenshot{Data: []byte("image 1"), MIMEType: "image/png", Width: 1280, Height: 16384, Truncated: true, FullHeight: 20000}, nil
 		},
-		download: func(_ context.Context, tab executor.TabID, o executor.DownloadOptions) (*executor.DownloadedFiles, error) {
+		download: func(_ context.Context, tab executor.TabID, o *executor.DownloadOptions) (*executor.DownloadedFiles, error) {
 			r.note("Download", tab, o)
 			files := &executor.DownloadedFiles{Path: "/data/downloads/report.csv", Backend: executor.BackendCDP, Bytes: 1234, MIMEType: "text/csv", SuggestedName: "report.csv"}
 			if !o.Target.IsZero() {
@@ -195,7 +195,7 @@ func canned(r *recorder) *fake {
 			r.note("Drag", tab, from, to, o)
 			return &executor.Drag{Drop: executor.DragRejected, Changes: executor.Changes{Unchanged: true}}, nil
 		},
-		mouse: func(_ context.Context, tab executor.TabID, o executor.MouseOptions) (*executor.Action, error) {
+		mouse: func(_ context.Context, tab executor.TabID, o *executor.MouseOptions) (*executor.Action, error) {
 			r.note("Mouse", tab, o)
 			return &executor.Action{OK: true, Changes: executor.Changes{Unchanged: true}}, nil
 		},
@@ -275,11 +275,11 @@ func canned(r *recorder) *fake {
 				{ID: "r3", Method: "POST", URL: shop + "slow", Type: "xhr", Running: true, Time: noon},
 			}}, nil
 		},
-		resize: func(_ context.Context, tab executor.TabID, o executor.ResizeOptions) (*executor.Viewport, error) {
+		resize: func(_ context.Context, tab executor.TabID, o *executor.ResizeOptions) (*executor.Viewport, error) {
 			r.note("Resize", tab, o)
 			return &executor.Viewport{Width: 800, Height: 600, Scale: 1}, nil
 		},
-		emulate: func(_ context.Context, tab executor.TabID, o executor.EmulateOptions) (*executor.Emulation, error) {
+		emulate: func(_ context.Context, tab executor.TabID, o *executor.EmulateOptions) (*executor.Emulation, error) {
 			r.note("Emulate", tab, o)
 			var names []executor.OriginHeaders
 			for origin, headers := range o.Headers {

@@ -25,7 +25,7 @@ type fake struct {
 	back         func(context.Context, executor.TabID, *executor.NavigateOptions) (*executor.Navigation, error)
 	forward      func(context.Context, executor.TabID, *executor.NavigateOptions) (*executor.Navigation, error)
 	reload       func(context.Context, executor.TabID, *executor.NavigateOptions) (*executor.Navigation, error)
-	waitFor      func(context.Context, executor.TabID, executor.WaitCondition) (*executor.WaitResult, error)
+	waitFor      func(context.Context, executor.TabID, *executor.WaitCondition) (*executor.WaitResult, error)
 	snapshot     func(context.Context, executor.TabID, *executor.SnapshotOptions) (*executor.Snapshot, error)
 	text         func(context.Context, executor.TabID, *executor.TextOptions) (*executor.Text, error)
 	html         func(context.Context, executor.TabID, *executor.HTMLOptions) (*executor.HTML, error)
@@ -36,15 +36,15 @@ type fake struct {
 	typeText     func(context.Context, executor.TabID, executor.Target, string, *executor.TypeOptions) (*executor.Action, error)
 	press        func(context.Context, executor.TabID, string, *executor.PressOptions) (*executor.Action, error)
 	hover        func(context.Context, executor.TabID, executor.Target, *executor.ActionOptions) (*executor.Action, error)
-	scroll       func(context.Context, executor.TabID, executor.ScrollOptions) (*executor.ScrollResult, error)
+	scroll       func(context.Context, executor.TabID, *executor.ScrollOptions) (*executor.ScrollResult, error)
 	selectOption func(context.Context, executor.TabID, executor.Target, []string, *executor.ActionOptions) (*executor.Selection, error)
 	fillForm     func(context.Context, executor.TabID, []executor.Field, *executor.FillOptions) (*executor.FillResult, error)
-	handleDialog func(context.Context, executor.TabID, executor.DialogAnswer) (*executor.DialogResult, error)
+	handleDialog func(context.Context, executor.TabID, *executor.DialogAnswer) (*executor.DialogResult, error)
 	handOver     func(context.Context, executor.TabID) (*executor.HandedOver, error)
 	screenshot   func(context.Context, executor.TabID, *executor.ScreenshotOptions) (*executor.Screenshot, error)
-	download     func(context.Context, executor.TabID, executor.DownloadOptions) (*executor.DownloadedFiles, error)
+	download     func(context.Context, executor.TabID, *executor.DownloadOptions) (*executor.DownloadedFiles, error)
 	drag         func(context.Context, executor.TabID, executor.Target, executor.Target, *executor.ActionOptions) (*executor.Drag, error)
-	mouse        func(context.Context, executor.TabID, executor.MouseOptions) (*executor.Action, error)
+	mouse        func(context.Context, executor.TabID, *executor.MouseOptions) (*executor.Action, error)
 	cookies      func(context.Context, executor.TabID, *executor.CookiesOptions) (*executor.Cookies, error)
 	setCookie    func(context.Context, executor.TabID, executor.Cookie) (*executor.StorageChange, error)
 	delCookies   func(context.Context, executor.TabID, []string) (*executor.StorageChange, error)
@@ -58,8 +58,8 @@ type fake struct {
 	console      func(context.Context, executor.TabID, *executor.ConsoleOptions) (*executor.Console, error)
 	pageErrors   func(context.Context, executor.TabID, *executor.PageErrorsOptions) (*executor.PageErrors, error)
 	requests     func(context.Context, executor.TabID, *executor.RequestsOptions) (*executor.Requests, error)
-	resize       func(context.Context, executor.TabID, executor.ResizeOptions) (*executor.Viewport, error)
-	emulate      func(context.Context, executor.TabID, executor.EmulateOptions) (*executor.Emulation, error)
+	resize       func(context.Context, executor.TabID, *executor.ResizeOptions) (*executor.Viewport, error)
+	emulate      func(context.Context, executor.TabID, *executor.EmulateOptions) (*executor.Emulation, error)
 	status       func(context.Context) executor.Status
 	close        func() error
 }
@@ -144,7 +144,7 @@ func (p fakePage) Reload(ctx context.Context, o *executor.NavigateOptions) (*exe
 	return p.f.reload(ctx, p.tab, o)
 }
 
-func (p fakePage) WaitFor(ctx context.Context, c executor.WaitCondition) (*executor.WaitResult, error) {
+func (p fakePage) WaitFor(ctx context.Context, c *executor.WaitCondition) (*executor.WaitResult, error) {
 	if p.f.waitFor == nil {
 		return nil, unexpected("WaitFor")
 	}
@@ -221,7 +221,7 @@ func (p fakePage) Hover(ctx context.Context, t executor.Target, o *executor.Acti
 	return p.f.hover(ctx, p.tab, t, o)
 }
 
-func (p fakePage) Scroll(ctx context.Context, o executor.ScrollOptions) (*executor.ScrollResult, error) {
+func (p fakePage) Scroll(ctx context.Context, o *executor.ScrollOptions) (*executor.ScrollResult, error) {
 	if p.f.scroll == nil {
 		return nil, unexpected("Scroll")
 	}
@@ -242,7 +242,7 @@ func (p fakePage) FillForm(ctx context.Context, fields []executor.Field, o *exec
 	return p.f.fillForm(ctx, p.tab, fields, o)
 }
 
-func (p fakePage) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*executor.DialogResult, error) {
+func (p fakePage) HandleDialog(ctx context.Context, a *executor.DialogAnswer) (*executor.DialogResult, error) {
 	if p.f.handleDialog == nil {
 		return nil, unexpected("HandleDialog")
 	}
@@ -263,7 +263,7 @@ func (p fakePage) Drag(ctx context.Context, from, to executor.Target, o *executo
 	return p.f.drag(ctx, p.tab, from, to, o)
 }
 
-func (p fakePage) Mouse(ctx context.Context, o executor.MouseOptions) (*executor.Action, error) {
+func (p fakePage) Mouse(ctx context.Context, o *executor.MouseOptions) (*executor.Action, error) {
 	if p.f.mouse == nil {
 		return nil, unexpected("Mouse")
 	}
@@ -340,7 +340,7 @@ func (p fakePage) SavePDF(ctx context.Context, o *executor.PDFOptions) (*executo
 	return p.f.savePDF(ctx, p.tab, o)
 }
 
-func (p fakePage) Download(ctx context.Context, o executor.DownloadOptions) (*executor.DownloadedFiles, error) {
+func (p fakePage) Download(ctx context.Context, o *executor.DownloadOptions) (*executor.DownloadedFiles, error) {
 	if p.f.download == nil {
 		return nil, unexpected("Download")
 	}
@@ -368,14 +368,14 @@ func (p fakePage) Requests(ctx context.Context, o *executor.RequestsOptions) (*e
 	return p.f.requests(ctx, p.tab, o)
 }
 
-func (p fakePage) Resize(ctx context.Context, o executor.ResizeOptions) (*executor.Viewport, error) {
+func (p fakePage) Resize(ctx context.Context, o *executor.ResizeOptions) (*executor.Viewport, error) {
 	if p.f.resize == nil {
 		return nil, unexpected("Resize")
 	}
 	return p.f.resize(ctx, p.tab, o)
 }
 
-func (p fakePage) Emulate(ctx context.Context, o executor.EmulateOptions) (*executor.Emulation, error) {
+func (p fakePage) Emulate(ctx context.Context, o *executor.EmulateOptions) (*executor.Emulation, error) {
 	if p.f.emulate == nil {
 		return nil, unexpected("Emulate")
 	}

@@ -14,7 +14,7 @@ import (
 func TestRunScript(t *testing.T) {
 	var did recorder
 	ex := canned(&did)
-	ex.waitFor = func(context.Context, executor.TabID, executor.WaitCondition) (*executor.WaitResult, error) {
+	ex.waitFor = func(context.Context, executor.TabID, *executor.WaitCondition) (*executor.WaitResult, error) {
 		return nil, &executor.Error{Code: executor.ErrTabNotFound, Hint: "List the tabs.", Retryable: true}
 	}
 	cs := connect(t, NewServer(ex, &Options{Tools: Toolsets(), Nonce: "k7f3q2"}), nil)

@@ -30,7 +30,7 @@ func (p *guardedPage) Hover(
 
 // Scroll needs no grant: it changes what is visible, not the page. Its result contains only
 // positions, so the Gate's check of the page is sufficient.
-func (p *guardedPage) Scroll(ctx context.Context, opts executor.ScrollOptions) (*executor.ScrollResult, error) {
+func (p *guardedPage) Scroll(ctx context.Context, opts *executor.ScrollOptions) (*executor.ScrollResult, error) {
 	if err := p.x.checkCall(ctx, "scroll", p.tab); err != nil {
 		return nil, err
 	}
@@ -53,9 +53,9 @@ func (p *guardedPage) FillForm(
 }
 
 // HandleDialog needs the mutations grant to accept a dialog, and no grant to dismiss it.
-func (p *guardedPage) HandleDialog(ctx context.Context, answer executor.DialogAnswer) (*executor.DialogResult, error) {
+func (p *guardedPage) HandleDialog(ctx context.Context, answer *executor.DialogAnswer) (*executor.DialogResult, error) {
 	var needs []grant
-	if answer.Accept {
+	if answer != nil && answer.Accept {
 		needs = append(needs, grantMutations)
 	}
 	d, err := act(ctx, p, "handle_dialog",

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -17,16 +18,16 @@ func (p *guardedPage) Screenshot(ctx context.Context, opts *executor.ScreenshotO
 
 // Download needs the downloads grant, and an allowed URL if one is passed. Its result has no
 // origin: the Gate checks the redirect hops to the file.
-func (p *guardedPage) Download(ctx context.Context, opts executor.DownloadOptions) (*executor.DownloadedFiles, error) {
-	if opts.URL != "" {
-		u, err := p.x.url(ctx, "download_file", p.tab, opts.URL)
-		if err != nil {
+func (p *guardedPage) Download(ctx context.Context, opts *executor.DownloadOptions) (*executor.DownloadedFiles, error) {
+	o := *cmp.Or(opts, new(executor.DownloadOptions))
+	if o.URL != "" {
+		var err error
+		if o.URL, err = p.x.url(ctx, "download_file", p.tab, o.URL); err != nil {
 			return nil, err
 		}
-		opts.URL = u
 	}
 	if err := p.x.checkCall(ctx, "download_file", p.tab, grantDownloads); err != nil {
 		return nil, err
 	}
-	return p.next.Download(ctx, opts)
+	return p.next.Download(ctx, &o)
 }

@@ -10,16 +10,16 @@ import (
 // make a server act on a request that only reads. The Gate is queried about the page, and about
 // each origin that gets headers.
 
-func (p *guardedPage) Resize(ctx context.Context, opts executor.ResizeOptions) (*executor.Viewport, error) {
+func (p *guardedPage) Resize(ctx context.Context, opts *executor.ResizeOptions) (*executor.Viewport, error) {
 	if err := p.x.checkCall(ctx, "resize", p.tab); err != nil {
 		return nil, err
 	}
 	return p.next.Resize(ctx, opts)
 }
 
-func (p *guardedPage) Emulate(ctx context.Context, opts executor.EmulateOptions) (*executor.Emulation, error) {
+func (p *guardedPage) Emulate(ctx context.Context, opts *executor.EmulateOptions) (*executor.Emulation, error) {
 	var needs []grant
-	if len(opts.Headers) > 0 {
+	if opts != nil && len(opts.Headers) > 0 {
 		needs = append(needs, grantMutations)
 	}
 	if err := p.x.checkCall(ctx, "emulate", p.tab, needs...); err != nil {

@@ -70,9 +70,9 @@ func (g *guarded) navigateTo(
 
 // WaitFor needs the eval grant for an expression. Its result reports only which condition is met
 // and has no origin, so the Gate's check of the page is sufficient.
-func (p *guardedPage) WaitFor(ctx context.Context, cond executor.WaitCondition) (*executor.WaitResult, error) {
+func (p *guardedPage) WaitFor(ctx context.Context, cond *executor.WaitCondition) (*executor.WaitResult, error) {
 	var needs []grant
-	if cond.Expression != "" {
+	if cond != nil && cond.Expression != "" {
 		needs = append(needs, grantEval)
 	}
 	if err := p.x.checkCall(ctx, "wait_for", p.tab, needs...); err != nil {

@@ -13,6 +13,6 @@ func (p *guardedPage) Drag(
 		func(r *executor.Drag) *executor.Changes { return &r.Changes }, grantMutations)
 }
 
-func (p *guardedPage) Mouse(ctx context.Context, opts executor.MouseOptions) (*executor.Action, error) {
+func (p *guardedPage) Mouse(ctx context.Context, opts *executor.MouseOptions) (*executor.Action, error) {
 	return p.action(ctx, "mouse", func() (*executor.Action, error) { return p.next.Mouse(ctx, opts) })
 }

@@ -175,7 +175,7 @@ func (s spyPage) Forward(context.Context, *executor.NavigateOptions) (*executor.
 func (s spyPage) Reload(context.Context, *executor.NavigateOptions) (*executor.Navigation, error) {
 	return s.navigation("Reload")
 }
-func (s spyPage) WaitFor(context.Context, executor.WaitCondition) (*executor.WaitResult, error) {
+func (s spyPage) WaitFor(context.Context, *executor.WaitCondition) (*executor.WaitResult, error) {
 	s.call("WaitFor")
 	return &executor.WaitResult{}, s.err
 }
@@ -219,7 +219,7 @@ func (s spyPage) Press(context.Context, string, *executor.PressOptions) (*execut
 func (s spyPage) Hover(context.Context, executor.Target, *executor.ActionOptions) (*executor.Action, error) {
 	return s.action("Hover")
 }
-func (s spyPage) Scroll(context.Context, executor.ScrollOptions) (*executor.ScrollResult, error) {
+func (s spyPage) Scroll(context.Context, *executor.ScrollOptions) (*executor.ScrollResult, error) {
 	s.call("Scroll")
 	return &executor.ScrollResult{}, s.err
 }
@@ -231,7 +231,7 @@ func (s spyPage) FillForm(context.Context, []executor.Field, *executor.FillOptio
 	s.call("FillForm")
 	return &executor.FillResult{Changes: s.changes}, s.err
 }
-func (s spyPage) HandleDialog(context.Context, executor.DialogAnswer) (*executor.DialogResult, error) {
+func (s spyPage) HandleDialog(context.Context, *executor.DialogAnswer) (*executor.DialogResult, error) {
 	s.call("HandleDialog")
 	return &executor.DialogResult{Message: s.changes.Title, Changes: s.changes}, s.err
 }
@@ -239,7 +239,7 @@ func (s spyPage) Screenshot(context.Context, *executor.ScreenshotOptions) (*exec
 	s.call("Screenshot")
 	return &executor.Screenshot{}, s.err
 }
-func (s spyPage) Download(_ context.Context, o executor.DownloadOptions) (*executor.DownloadedFiles, error) {
+func (s spyPage) Download(_ context.Context, o *executor.DownloadOptions) (*executor.DownloadedFiles, error) {
 	s.call("Download")
 	s.url = o.URL
 	return &executor.DownloadedFiles{}, s.err
@@ -256,7 +256,7 @@ func (s spyPage) Drag(context.Context, executor.Target, executor.Target, *execut
 	s.call("Drag")
 	return &executor.Drag{Changes: s.changes}, s.err
 }
-func (s spyPage) Mouse(context.Context, executor.MouseOptions) (*executor.Action, error) {
+func (s spyPage) Mouse(context.Context, *executor.MouseOptions) (*executor.Action, error) {
 	return s.action("Mouse")
 }
 func (s spyPage) Console(context.Context, *executor.ConsoleOptions) (*executor.Console, error) {
@@ -295,11 +295,11 @@ func (s spyPage) RemoveItems(context.Context, executor.StorageArea, []string) (*
 	s.call("RemoveItems")
 	return &executor.StorageChange{Origin: s.origin}, s.err
 }
-func (s spyPage) Resize(context.Context, executor.ResizeOptions) (*executor.Viewport, error) {
+func (s spyPage) Resize(context.Context, *executor.ResizeOptions) (*executor.Viewport, error) {
 	s.call("Resize")
 	return &executor.Viewport{}, s.err
 }
-func (s spyPage) Emulate(context.Context, executor.EmulateOptions) (*executor.Emulation, error) {
+func (s spyPage) Emulate(context.Context, *executor.EmulateOptions) (*executor.Emulation, error) {
 	s.call("Emulate")
 	return &executor.Emulation{}, s.err
 }
@@ -456,7 +456,7 @@ func TestEveryMethodIsGuarded(t *testing.T) {
 func TestWrapGrantsByArgument(t *testing.T) {
 	s := &spy{}
 	x := NewGuard(mustNew(t, Config{AllowDomains: []string{"example.com"}}), nil).Wrap(s)
-	_, err := pagetest.Of(x, "").HandleDialog(t.Context(), executor.DialogAnswer{Accept: true})
+	_, err := pagetest.Of(x, "").HandleDialog(t.Context(), &executor.DialogAnswer{Accept: true})
 	if e := denied(t, "accept", err); !strings.Contains(e.Hint, "Config.Mutations") {
 		t.Error(e.Hint)
 	}
@@ -464,7 +464,7 @@ func TestWrapGrantsByArgument(t *testing.T) {
 	if e := denied(t, "resubmit", err); !strings.Contains(e.Hint, "Config.Mutations") {
 		t.Error(e.Hint)
 	}
-	_, err = pagetest.Of(x, "").WaitFor(t.Context(), executor.WaitCondition{Expression: "1"})
+	_, err = pagetest.Of(x, "").WaitFor(t.Context(), &executor.WaitCondition{Expression: "1"})
 	if e := denied(t, "expression", err); !strings.Contains(e.Hint, "chrome-mcp doctor") {
 		t.Error(e.Hint)
 	}
@@ -472,7 +472,7 @@ func TestWrapGrantsByArgument(t *testing.T) {
 	denied(t, "cookie values", err)
 	_, err = pagetest.Of(x, "").Items(t.Context(), executor.StorageLocal, &executor.ItemsOptions{Values: true})
 	denied(t, "storage values", err)
-	_, err = pagetest.Of(x, "").Emulate(t.Context(), executor.EmulateOptions{Headers: map[string]map[string]string{"https://example.com": {"X-HTTP-Method-Override": "DELETE"}}})
+	_, err = pagetest.Of(x, "").Emulate(t.Context(), &executor.EmulateOptions{Headers: map[string]map[string]string{"https://example.com": {"X-HTTP-Method-Override": "DELETE"}}})
 	if e := denied(t, "headers", err); !strings.Contains(e.Hint, "Config.Mutations") {
 		t.Error(e.Hint)
 	}
@@ -491,7 +491,7 @@ func TestWrapURLs(t *testing.T) {
 			return err
 		},
 		"Download": func(u string) error {
-			_, err := pagetest.Of(x, "").Download(t.Context(), executor.DownloadOptions{URL: u})
+			_, err := pagetest.Of(x, "").Download(t.Context(), &executor.DownloadOptions{URL: u})
 			return err
 		},
 	}
@@ -547,7 +547,7 @@ func TestWrapResults(t *testing.T) {
 	a, _ := pagetest.Of(x, "").Click(t.Context(), executor.Target{}, nil)
 	sel, _ := pagetest.Of(x, "").SelectOption(t.Context(), executor.Target{}, nil, nil)
 	fill, _ := pagetest.Of(x, "").FillForm(t.Context(), nil, nil)
-	dlg, _ := pagetest.Of(x, "").HandleDialog(t.Context(), executor.DialogAnswer{Accept: true})
+	dlg, _ := pagetest.Of(x, "").HandleDialog(t.Context(), &executor.DialogAnswer{Accept: true})
 	for _, c := range []executor.Changes{a.Changes, sel.Changes, fill.Changes, dlg.Changes} {
 		if c.URL != executor.DeniedURL || c.Title+c.Origin+c.Diff+c.Snapshot+c.Dialog.Message != "" || c.Dialog.Type != "alert" ||
 			c.Errors != nil || c.Unchanged || c.Focused != nil || c.Note == "" || c.NewTabs[0].Title != "" || c.NewTabs[1].Title != "ok" {

@@ -332,7 +332,7 @@ func TestEmptyPolicyDenialNamesSite(t *testing.T) {
 			x := NewGuard(p, nil).Wrap(&spy{})
 			_, navigate := x.Navigate(t.Context(), url, nil)
 			_, _, open := x.NewPage(t.Context(), &executor.NewPageOptions{URL: url})
-			_, download := pagetest.Of(x, "").Download(t.Context(), executor.DownloadOptions{URL: url})
+			_, download := pagetest.Of(x, "").Download(t.Context(), &executor.DownloadOptions{URL: url})
 			for _, err := range []error{navigate, open, download} {
 				if e := denied(t, url, err); !strings.Contains(e.Hint, want) || !strings.Contains(e.Message(), "which is empty") {
 					t.Errorf("%s: %s. %s", url, e.Message(), e.Hint)

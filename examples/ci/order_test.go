@@ -30,9 +30,9 @@ func TestOrder(t *testing.T) {
 		{Target: executor.Selector("[name=date]"), Value: "2027-01-15"},
 	}, &executor.FillOptions{Submit: executor.Selector("text=Place the order")})
 	check(t, err)
-	_, err = page.HandleDialog(ctx, executor.DialogAnswer{Accept: true})
+	_, err = page.HandleDialog(ctx, &executor.DialogAnswer{Accept: true})
 	check(t, err)
-	_, err = page.WaitFor(ctx, executor.WaitCondition{URL: address + "/receipt/*"})
+	_, err = page.WaitFor(ctx, &executor.WaitCondition{URL: address + "/receipt/*"})
 	check(t, err)
 
 	receipt, err := page.Text(ctx, nil)
@@ -75,7 +75,7 @@ func keep(t *testing.T, chrome executor.Executor) {
 	}
 	page, err := chrome.Page(ctx, "")
 	check(t, err)
-	if dialog, err := page.HandleDialog(ctx, executor.DialogAnswer{}); err == nil { // a dialog blocks the page
+	if dialog, err := page.HandleDialog(ctx, &executor.DialogAnswer{}); err == nil { // a dialog blocks the page
 		t.Logf("dismissed the open %s: %q", dialog.Type, dialog.Message)
 	}
 	picture, err := page.Screenshot(ctx, nil)

@@ -36,8 +36,8 @@ func order(ctx context.Context, address string) (receipt string) {
 		{Target: executor.Selector("[name=date]"), Value: "2027-01-15"},
 		{Target: executor.Selector("[name=gift]"), Value: true},
 	}, &executor.FillOptions{Submit: executor.Selector("text=Place the order")}))
-	must(page.HandleDialog(ctx, executor.DialogAnswer{Accept: true}))
-	must(page.WaitFor(ctx, executor.WaitCondition{Text: "Thank you"}))
+	must(page.HandleDialog(ctx, &executor.DialogAnswer{Accept: true}))
+	must(page.WaitFor(ctx, &executor.WaitCondition{Text: "Thank you"}))
 	return must(page.Markdown(ctx, nil)).Content
 }
 

@@ -323,10 +323,10 @@ func TestAttachedEarlyDialog(t *testing.T) {
 	if _, err := pagetest.Of(s, id).Snapshot(ctx, nil); executor.CodeOf(err) != executor.ErrDialogOpen {
 		t.Errorf("a snapshot: %v, want ErrDialogOpen", err)
 	}
-	if _, err := pagetest.Of(s, id).HandleDialog(ctx, executor.DialogAnswer{Accept: true}); executor.CodeOf(err) != executor.ErrDialogOpen {
+	if _, err := pagetest.Of(s, id).HandleDialog(ctx, &executor.DialogAnswer{Accept: true}); executor.CodeOf(err) != executor.ErrDialogOpen {
 		t.Errorf("accepting: %v, want ErrDialogOpen", err)
 	}
-	d, err := pagetest.Of(s, id).HandleDialog(ctx, executor.DialogAnswer{})
+	d, err := pagetest.Of(s, id).HandleDialog(ctx, &executor.DialogAnswer{})
 	if err != nil || d.Type != executor.DialogUnknown || !d.Handled {
 		t.Fatalf("dismissing: %+v, %v", d, err)
 	}

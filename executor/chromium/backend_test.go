@@ -114,7 +114,7 @@ func TestKilledBrowserIsReplaced(t *testing.T) {
 	pid := running(b).proc.PID
 	pending := make(chan error, 1)
 	go func() {
-		_, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Text: "never shown", Timeout: await.HangLimit})
+		_, err := pagetest.Of(s, "").WaitFor(ctx, &executor.WaitCondition{Text: "never shown", Timeout: await.HangLimit})
 		pending <- err
 	}()
 	if err := s.Ping(ctx); err != nil {

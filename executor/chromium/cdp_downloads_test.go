@@ -189,7 +189,7 @@ func TestCDPClientDownloads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := pagetest.Of(s, nav.TabID).Download(ctx, executor.DownloadOptions{Target: executor.Target{Selector: `a[href="/file"]`}})
+	got, err := pagetest.Of(s, nav.TabID).Download(ctx, &executor.DownloadOptions{Target: executor.Target{Selector: `a[href="/file"]`}})
 	if err != nil || !strings.HasPrefix(got.Path, o.DataDir) {
 		t.Errorf("a session's download: %+v, %v", got, err)
 	}

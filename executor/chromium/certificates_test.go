@@ -139,7 +139,7 @@ func TestAcceptCertificates(t *testing.T) {
 	}
 
 	for _, server := range accepted {
-		file, err := pagetest.Of(session, "").Download(await.Context(t), executor.DownloadOptions{URL: "https://" + server + "/"})
+		file, err := pagetest.Of(session, "").Download(await.Context(t), &executor.DownloadOptions{URL: "https://" + server + "/"})
 		if err != nil {
 			t.Errorf("download from %s: %v", server, err)
 		} else if text, err := os.ReadFile(file.Path); err != nil || !strings.Contains(string(text), "for "+server) {
@@ -147,7 +147,7 @@ func TestAcceptCertificates(t *testing.T) {
 		}
 	}
 	for server := range rejected {
-		_, err := pagetest.Of(session, "").Download(await.Context(t), executor.DownloadOptions{URL: "https://" + server + "/"})
+		_, err := pagetest.Of(session, "").Download(await.Context(t), &executor.DownloadOptions{URL: "https://" + server + "/"})
 		if wantCode(t, err, executor.ErrDownloadFailed); err != nil && !strings.Contains(err.Error(), "certificate is not trusted") {
 			t.Errorf("download from %s: %v", server, err)
 		}

@@ -190,7 +190,7 @@ func TestHTTPCredentials(t *testing.T) {
 	mustNavigate(t, session, one+"/")
 	tab := pagetest.Of(session, "")
 	headers := map[string]map[string]string{one: {"X-Extra": "1"}}
-	if _, err := tab.Emulate(await.Context(t), executor.EmulateOptions{Headers: headers}); err != nil {
+	if _, err := tab.Emulate(await.Context(t), &executor.EmulateOptions{Headers: headers}); err != nil {
 		t.Fatal(err)
 	}
 	if got := status(one + "/basic/headers/x"); got != http.StatusOK {
@@ -207,13 +207,13 @@ func TestHTTPCredentials(t *testing.T) {
 		t.Error(err)
 	}
 
-	file, err := tab.Download(await.Context(t), executor.DownloadOptions{URL: one + "/?redirect=" + two + "/basic/download/x"})
+	file, err := tab.Download(await.Context(t), &executor.DownloadOptions{URL: one + "/?redirect=" + two + "/basic/download/x"})
 	if err != nil {
 		t.Error(err)
 	} else if text, err := os.ReadFile(file.Path); err != nil || !strings.Contains(string(text), "welcome") {
 		t.Errorf("downloaded %s, %v", text, err)
 	}
-	_, err = tab.Download(await.Context(t), executor.DownloadOptions{URL: one + "/?redirect=" + unknown[0] + "/basic/download/x"})
+	_, err = tab.Download(await.Context(t), &executor.DownloadOptions{URL: one + "/?redirect=" + unknown[0] + "/basic/download/x"})
 	wantCode(t, err, executor.ErrDownloadFailed)
 
 	for origin, c := range o.HTTPCredentials {

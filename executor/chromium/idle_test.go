@@ -97,7 +97,7 @@ func TestCloseIdle(t *testing.T) {
 	click("button")
 	await.Until(t, "the dialog", tab().HasDialog)
 	wantOpen("dialog", ctx)
-	if _, err := pagetest.Of(s, "").HandleDialog(ctx, executor.DialogAnswer{Accept: true}); err != nil {
+	if _, err := pagetest.Of(s, "").HandleDialog(ctx, &executor.DialogAnswer{Accept: true}); err != nil {
 		t.Fatal(err)
 	}
 	click("a")

@@ -142,7 +142,7 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 		t.Helper()
 		got := make(chan error, 1)
 		go func() {
-			d, err := pagetest.Of(s, "").Download(ctx, executor.DownloadOptions{Target: executor.Target{Selector: link}})
+			d, err := pagetest.Of(s, "").Download(ctx, &executor.DownloadOptions{Target: executor.Target{Selector: link}})
 			if err == nil {
 				t.Errorf("%s: the lost download returned %+v", link, d)
 			}

@@ -79,7 +79,7 @@ func TestLimits(t *testing.T) {
 	}
 	download := func(selector string) error {
 		t.Helper()
-		_, err := pagetest.Of(s, "").Download(ctx, executor.DownloadOptions{Target: executor.Target{Selector: selector}})
+		_, err := pagetest.Of(s, "").Download(ctx, &executor.DownloadOptions{Target: executor.Target{Selector: selector}})
 		return err
 	}
 
@@ -123,7 +123,7 @@ func TestLimits(t *testing.T) {
 	pending := make(chan error, 1)
 	go func() { pending <- download("#held") }()
 	await.Until(t, "the download", func() bool { return in.runningTransfers() > 0 })
-	_, err = pagetest.Of(s, "").Download(ctx, executor.DownloadOptions{URL: site.URL + "/quick.bin"})
+	_, err = pagetest.Of(s, "").Download(ctx, &executor.DownloadOptions{URL: site.URL + "/quick.bin"})
 	wantCode(t, err, executor.ErrDownloadFailed)
 	if got := downloads(); len(got) != 1 {
 		t.Errorf("files: %v", got)

@@ -37,7 +37,7 @@ func TestDownloadNamesWithoutLocale(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]string{"text": "rapport æøå 日本.txt", "program": "日本.desktop.download"} {
-		d, err := pagetest.Of(s, tab.ID).Download(ctx, executor.DownloadOptions{Target: executor.Target{Selector: "#" + id}, Timeout: await.HangLimit})
+		d, err := pagetest.Of(s, tab.ID).Download(ctx, &executor.DownloadOptions{Target: executor.Target{Selector: "#" + id}, Timeout: await.HangLimit})
 		if err != nil {
 			t.Errorf("%s: %v", id, err)
 		} else if base := filepath.Base(d.Path); base != want {

@@ -88,7 +88,7 @@ func TestBrowserTrafficObeysNetworkPolicy(t *testing.T) {
 	if _, err := s.Navigate(ctx, allowed.URL+"/embeds", nil); err != nil {
 		t.Fatal(err)
 	}
-	if res, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Expression: "document.title == 'refused'", Timeout: await.HangLimit}); err != nil || !res.Matched {
+	if res, err := pagetest.Of(s, "").WaitFor(ctx, &executor.WaitCondition{Expression: "document.title == 'refused'", Timeout: await.HangLimit}); err != nil || !res.Matched {
 		t.Errorf("a page's own request: %+v, %v", res, err)
 	}
 	// No server listens there any longer: the error is the network's, as without a proxy.
@@ -137,7 +137,7 @@ func TestProxyRequiresCredentials(t *testing.T) {
 	if _, err := s.Navigate(ctx, srv.URL, nil); err != nil {
 		t.Fatal(err)
 	}
-	if res, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Expression: "document.title != '-'", Timeout: await.HangLimit}); err != nil || !res.Matched {
+	if res, err := pagetest.Of(s, "").WaitFor(ctx, &executor.WaitCondition{Expression: "document.title != '-'", Timeout: await.HangLimit}); err != nil || !res.Matched {
 		t.Fatalf("the sockets of the page: %+v, %v", res, err)
 	}
 	if title, err := pagetest.Of(s, "").Eval(ctx, "document.title", nil); err != nil || string(title.Value) != `"hello, hello"` {

@@ -206,7 +206,7 @@ func (i *isolationTest) dragData(t *testing.T) {
 		if err := json.Unmarshal([]byte(point), &at); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := pagetest.Of(s, "").Mouse(await.Context(t), executor.MouseOptions{Action: action, X: at[0] + dx, Y: at[1]}); err != nil {
+		if _, err := pagetest.Of(s, "").Mouse(await.Context(t), &executor.MouseOptions{Action: action, X: at[0] + dx, Y: at[1]}); err != nil {
 			t.Fatalf("%s on %s: %v", action, selector, err)
 		}
 	}

@@ -187,7 +187,7 @@ func TestPoolIsolatesBackends(t *testing.T) {
 	}
 
 	// Downloads and popups belong to the session whose page started them.
-	d, err := pagetest.Of(a, "").Download(await.Context(t), executor.DownloadOptions{Target: executor.Selector("#file")})
+	d, err := pagetest.Of(a, "").Download(await.Context(t), &executor.DownloadOptions{Target: executor.Selector("#file")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func TestRemoteEgress(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, replica.Log())
 		}
-		if res, err := pagetest.Of(s, tab.ID).WaitFor(ctx, executor.WaitCondition{Text: "all ended", Timeout: await.HangLimit}); err != nil || !res.Matched {
+		if res, err := pagetest.Of(s, tab.ID).WaitFor(ctx, &executor.WaitCondition{Text: "all ended", Timeout: await.HangLimit}); err != nil || !res.Matched {
 			t.Errorf("requests of the page do not end: %+v, %v", res, err)
 		}
 		if detail := b.Status(ctx).Detail; strings.Contains(detail, "polic") {

@@ -59,7 +59,7 @@ func TestAttachedBrowserEnforcesPolicy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if res, err := pagetest.Of(s, tab.ID).WaitFor(ctx, executor.WaitCondition{Expression: "document.title === 'ended'", Timeout: await.HangLimit}); err != nil || !res.Matched {
+			if res, err := pagetest.Of(s, tab.ID).WaitFor(ctx, &executor.WaitCondition{Expression: "document.title === 'ended'", Timeout: await.HangLimit}); err != nil || !res.Matched {
 				t.Errorf("a denied request of the page does not end: %+v, %v", res, err)
 			}
 			if a, err := pagetest.Of(s, tab.ID).Click(ctx, executor.Target{Selector: "a"}, nil); err != nil || !strings.Contains(a.Note, "not on the list") {

@@ -85,7 +85,7 @@ func TestDeniedPage(t *testing.T) {
 			return id != ""
 		})
 		press = func() error {
-			_, err := pagetest.Of(s, id).Mouse(t.Context(), executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
+			_, err := pagetest.Of(s, id).Mouse(t.Context(), &executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
 			return err
 		}
 		done = func() {

@@ -49,10 +49,10 @@ func TestEmulationResetOnDisconnect(t *testing.T) {
 			id := env.waitListed("/" + way.name)
 			waitForPage(t, env.s, id, "/"+way.name)
 			still := true
-			if _, err := pagetest.Of(env.s, id).Resize(t.Context(), executor.ResizeOptions{Width: 500, Height: 400}); err != nil {
+			if _, err := pagetest.Of(env.s, id).Resize(t.Context(), &executor.ResizeOptions{Width: 500, Height: 400}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := pagetest.Of(env.s, id).Emulate(t.Context(), executor.EmulateOptions{
+			if _, err := pagetest.Of(env.s, id).Emulate(t.Context(), &executor.EmulateOptions{
 				Device: executor.DevicePhone, ColorScheme: executor.SchemeDark, ReducedMotion: &still, Network: executor.NetworkOffline,
 			}); err != nil {
 				t.Fatal(err)
@@ -71,7 +71,7 @@ func TestUnsupportedEmulation(t *testing.T) {
 	env := newTestEnv(t, nil, userBrowserOptions{})
 	_, id := env.share("/page")
 	for _, o := range []executor.EmulateOptions{{Locale: "nb-NO"}, {Timezone: "Asia/Tokyo"}, {CPUThrottling: 2}} {
-		_, err := pagetest.Of(env.s, id).Emulate(t.Context(), o)
+		_, err := pagetest.Of(env.s, id).Emulate(t.Context(), &o)
 		wantCode(t, err, executor.ErrBadArgs)
 	}
 }

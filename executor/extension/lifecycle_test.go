@@ -135,7 +135,7 @@ func TestLifecycle(t *testing.T) {
 		if _, err := s.SelectTab(ctx, tabs[1].ID); err != nil {
 			t.Fatal(err)
 		}
-		res, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Text: "/second", Timeout: await.HangLimit})
+		res, err := pagetest.Of(s, "").WaitFor(ctx, &executor.WaitCondition{Text: "/second", Timeout: await.HangLimit})
 		if err != nil || !res.Matched {
 			t.Fatalf("waited for the page: %+v, %v", res, err)
 		}
@@ -227,7 +227,7 @@ func TestLifecycle(t *testing.T) {
 			t.Error(err)
 		}
 		answer <- struct{}{}
-		res, err := pagetest.Of(s, id).WaitFor(ctx, executor.WaitCondition{Text: "/hangs", Timeout: await.HangLimit})
+		res, err := pagetest.Of(s, id).WaitFor(ctx, &executor.WaitCondition{Text: "/hangs", Timeout: await.HangLimit})
 		if err != nil || !res.Matched {
 			t.Fatalf("waiting for the page after reconnecting: %+v, %v", res, err)
 		}

@@ -88,7 +88,7 @@ func TestProxyAccess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pagetest.Of(g.session, tab.ID).Download(ctx, executor.DownloadOptions{URL: site.URL + "/file.txt"}); err != nil {
+	if _, err := pagetest.Of(g.session, tab.ID).Download(ctx, &executor.DownloadOptions{URL: site.URL + "/file.txt"}); err != nil {
 		t.Fatal(err)
 	}
 	proxy, err := g.b.proxy()

@@ -150,7 +150,7 @@ func (env *testEnv) waitListed(path string) executor.TabID {
 // waitForPage waits until the tab shows the page of testSite at path.
 func waitForPage(t testing.TB, s executor.Executor, id executor.TabID, path string) {
 	t.Helper()
-	res, err := pagetest.Of(s, id).WaitFor(t.Context(), executor.WaitCondition{Text: "this is " + path, Timeout: await.HangLimit})
+	res, err := pagetest.Of(s, id).WaitFor(t.Context(), &executor.WaitCondition{Text: "this is " + path, Timeout: await.HangLimit})
 	if err != nil || !res.Matched {
 		t.Fatalf("tab %s does not show %s: %+v, %v", id, path, res, err)
 	}

@@ -41,7 +41,7 @@ func TestSharedTab(t *testing.T) {
 	}
 	means := func(path string) {
 		t.Helper()
-		res, err := pagetest.Of(env.s, "").WaitFor(ctx, executor.WaitCondition{Text: "this is " + path, Timeout: await.HangLimit})
+		res, err := pagetest.Of(env.s, "").WaitFor(ctx, &executor.WaitCondition{Text: "this is " + path, Timeout: await.HangLimit})
 		if err != nil || !res.Matched {
 			t.Fatalf("a call without a tab does not go to %s: %+v, %v", path, res, err)
 		}

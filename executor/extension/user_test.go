@@ -104,7 +104,7 @@ func TestUserActions(t *testing.T) {
 	})
 
 	run("clicked download is saved in the user's download directory", func(t *testing.T) {
-		d, err := pagetest.Of(env.s, openTab(t, env.s, site+"/allowed")).Download(t.Context(), executor.DownloadOptions{Target: executor.Target{Selector: "#quick"}})
+		d, err := pagetest.Of(env.s, openTab(t, env.s, site+"/allowed")).Download(t.Context(), &executor.DownloadOptions{Target: executor.Target{Selector: "#quick"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -98,7 +98,7 @@ func (a ScrollArgs) Check() error {
 }
 
 func (a ScrollArgs) Run(ctx context.Context, p executor.Page) (scrollResult, error) {
-	opts := executor.ScrollOptions{Target: a.target(), X: a.X, Y: a.Y}
+	opts := &executor.ScrollOptions{Target: a.target(), X: a.X, Y: a.Y}
 	if a.DeltaX != nil {
 		opts.DeltaX = *a.DeltaX
 	}
@@ -201,7 +201,7 @@ func (a HandleDialogArgs) Check() error {
 }
 
 func (a HandleDialogArgs) Run(ctx context.Context, p executor.Page) (dialogResult, error) {
-	res, err := p.HandleDialog(ctx, executor.DialogAnswer{Accept: a.Accept, PromptText: a.PromptText})
+	res, err := p.HandleDialog(ctx, &executor.DialogAnswer{Accept: a.Accept, PromptText: a.PromptText})
 	return dialogResult{res, a.Accept}, err
 }
 

@@ -25,7 +25,7 @@ func (a DownloadArgs) Check() error {
 }
 
 func (a DownloadArgs) Run(ctx context.Context, p executor.Page) (DownloadResult, error) {
-	d, err := p.Download(ctx, executor.DownloadOptions{
+	d, err := p.Download(ctx, &executor.DownloadOptions{
 		URL: a.URL, Target: a.target(), SuggestedName: a.SuggestedName,
 	})
 	return DownloadResult{d}, err

@@ -31,7 +31,7 @@ func (a ResizeArgs) Check() error {
 }
 
 func (a ResizeArgs) Run(ctx context.Context, p executor.Page) (resizeResult, error) {
-	v, err := p.Resize(ctx, executor.ResizeOptions{Width: a.Width, Height: a.Height, Reset: a.Reset})
+	v, err := p.Resize(ctx, &executor.ResizeOptions{Width: a.Width, Height: a.Height, Reset: a.Reset})
 	return resizeResult{v}, err
 }
 
@@ -134,7 +134,7 @@ func (a EmulateArgs) Run(ctx context.Context, p executor.Page) (emulateResult, e
 	if err != nil {
 		return emulateResult{}, err
 	}
-	e, err := p.Emulate(ctx, executor.EmulateOptions{
+	e, err := p.Emulate(ctx, &executor.EmulateOptions{
 		Reset: a.Reset, Device: a.Device, ColorScheme: a.ColorScheme, ReducedMotion: a.ReducedMotion, Media: a.Media,
 		Locale: a.Locale, Timezone: a.Timezone, Network: a.Network, CPUThrottling: a.CPU,
 		UserAgent: a.UserAgent, Geolocation: position, Permissions: a.Permissions, Headers: headers,

@@ -55,6 +55,6 @@ type MouseArgs struct {
 }
 
 func (a MouseArgs) Run(ctx context.Context, p executor.Page) (ActionResult, error) {
-	act, err := p.Mouse(ctx, executor.MouseOptions{Action: a.Action, X: a.X, Y: a.Y, Button: a.Button, DeltaX: a.DeltaX, DeltaY: a.DeltaY})
+	act, err := p.Mouse(ctx, &executor.MouseOptions{Action: a.Action, X: a.X, Y: a.Y, Button: a.Button, DeltaX: a.DeltaX, DeltaY: a.DeltaY})
 	return ActionResult{act}, err
 }

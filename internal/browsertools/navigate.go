@@ -130,7 +130,7 @@ func (a *WaitForArgs) Check() error {
 }
 
 func (a WaitForArgs) Run(ctx context.Context, p executor.Page) (waitResult, error) {
-	cond := executor.WaitCondition{
+	cond := &executor.WaitCondition{
 		Selector: a.Selector, Text: a.Text, TextGone: a.TextGone, Gone: a.Gone.What, URL: a.URL, Load: a.Load, Expression: a.Expression,
 		Time:    time.Duration(a.TimeMS) * time.Millisecond,
 		Timeout: time.Duration(a.TimeoutMS) * time.Millisecond,

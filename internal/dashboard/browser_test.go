@@ -143,7 +143,7 @@ func (u *user) open(url string) {
 // waits waits until a condition holds in the page.
 func (u *user) waits(cond executor.WaitCondition) {
 	u.t.Helper()
-	res, err := u.page().WaitFor(u.t.Context(), cond)
+	res, err := u.page().WaitFor(u.t.Context(), &cond)
 	if err != nil || !res.Matched {
 		text, _ := u.page().Text(context.Background(), nil)
 		u.t.Fatalf("waiting for %+v: %+v, %v\n%s", cond, res, err, text.Content)
@@ -379,7 +379,7 @@ func testLiveView(t *testing.T, a *agent, p *user, site string, clicked *atomic.
 	p.sees("The page is handed over to you")
 	var at struct{ X, Y float64 }
 	p.eval("(() => { const b = document.getElementById('screen').getBoundingClientRect(); return {X: b.x + 20, Y: b.y + 20} })()", &at)
-	if _, err := p.page().Mouse(t.Context(), executor.MouseOptions{Action: executor.MouseClick, X: at.X, Y: at.Y}); err != nil {
+	if _, err := p.page().Mouse(t.Context(), &executor.MouseOptions{Action: executor.MouseClick, X: at.X, Y: at.Y}); err != nil {
 		t.Fatal(err)
 	}
 	p.holds(pixel(0, 160))

@@ -278,7 +278,8 @@ func (e *Emulator) interceptionSince(before, after settings) (c cdpconn.Command,
 }
 
 // Resize sets or resets the size of the viewport.
-func (c *Controls) Resize(ctx context.Context, o executor.ResizeOptions) (*executor.Viewport, error) {
+func (c *Controls) Resize(ctx context.Context, opts *executor.ResizeOptions) (*executor.Viewport, error) {
+	o := *cmp.Or(opts, new(executor.ResizeOptions))
 	switch {
 	case o.Reset && (o.Width != 0 || o.Height != 0):
 		return nil, executor.Errorf(executor.ErrBadArgs, "Set one or the other.", "both a size and reset are set")
@@ -293,7 +294,8 @@ func (c *Controls) Resize(ctx context.Context, o executor.ResizeOptions) (*execu
 }
 
 // Emulate changes the emulation of the tab.
-func (c *Controls) Emulate(ctx context.Context, o executor.EmulateOptions) (*executor.Emulation, error) {
+func (c *Controls) Emulate(ctx context.Context, opts *executor.EmulateOptions) (*executor.Emulation, error) {
+	o := *cmp.Or(opts, new(executor.EmulateOptions))
 	if err := c.emulator.check(o); err != nil {
 		return nil, err
 	}

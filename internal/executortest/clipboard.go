@@ -40,7 +40,7 @@ func clipboard(s *suite.Runner, t *testing.T) {
 		want("middle click in an editable element", suite.ErrOf(c.Page().Click(c.Ctx, suite.Selector("#rich"), &executor.ClickOptions{Button: executor.ButtonMiddle})))
 		var at struct{ X, Y float64 }
 		c.Eval("(({x, y}) => ({X: x + 5, Y: y + 5}))(target.getBoundingClientRect())", &at)
-		want("middle button at a point", suite.ErrOf(c.Page().Mouse(c.Ctx, executor.MouseOptions{Action: executor.MouseClick, Button: executor.ButtonMiddle, X: at.X, Y: at.Y})))
+		want("middle button at a point", suite.ErrOf(c.Page().Mouse(c.Ctx, &executor.MouseOptions{Action: executor.MouseClick, Button: executor.ButtonMiddle, X: at.X, Y: at.Y})))
 		if c.H.UserClipboard {
 			c.WantValue("document.querySelector('#text').value", "copied text")
 		}

@@ -55,7 +55,7 @@ func deniedFrames(s *suite.Runner, t *testing.T) {
 			c.WantCode(err, executor.ErrSelectorNotFound)
 		}
 		c.Met(executor.WaitCondition{Text: "Words of the page"})
-		res, err := c.Page().WaitFor(c.Ctx, executor.WaitCondition{Text: "SECRET words", Timeout: 2 * time.Second})
+		res, err := c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Text: "SECRET words", Timeout: 2 * time.Second})
 		if err == nil && res.Matched {
 			c.Errorf("a denied frame was searched: %+v", res)
 		}
@@ -131,7 +131,7 @@ func hostileFrame(s *suite.Runner, t *testing.T) {
 		if c.WantCode(err, executor.ErrDialogOpen); strings.Contains(err.Error(), "SECRET") {
 			c.Errorf("while it is open: %v", err)
 		}
-		res, err := c.Page().HandleDialog(c.Ctx, executor.DialogAnswer{})
+		res, err := c.Page().HandleDialog(c.Ctx, &executor.DialogAnswer{})
 		if err != nil {
 			c.Fatal(err)
 		}

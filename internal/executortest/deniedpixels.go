@@ -224,7 +224,7 @@ func openMoving(c *suite.Case, k *suite.Keeper, mode string, seed uint32) (origi
 	origin = fmt.Sprintf("http://moving%s.localhost:%d", c.ID, c.Port)
 	tab := c.OpenURL(fmt.Sprintf("%s/p/%s/movingframes.html?mode=%s&seed=%d", origin, c.ID, mode, seed))
 	c.Tab = tab.ID
-	c.Must(c.Page().Resize(c.Ctx, executor.ResizeOptions{Width: 480, Height: 360}))
+	c.Must(c.Page().Resize(c.Ctx, &executor.ResizeOptions{Width: 480, Height: 360}))
 	wantFramesVisible(c, "without denial")
 	c.Eval("shown = false; 0", nil)
 	k.Deny(func(a executor.Access) bool { return a.Origin != origin && a.Origin != executor.OriginInternal })

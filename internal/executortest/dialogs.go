@@ -37,7 +37,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 		c.Click(suite.Selector("#retitle"), nil)
 		answered := make(chan *executor.DialogResult, 1)
 		go func() {
-			res, err := c.Page().HandleDialog(c.Ctx, accept)
+			res, err := c.Page().HandleDialog(c.Ctx, &accept)
 			if err != nil {
 				c.Error(err)
 			}
@@ -62,7 +62,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 			"navigate":   func() error { return suite.ErrOf(c.Page().Navigate(c.Ctx, c.URL("nav.html"), nil)) },
 			"screenshot": func() error { return suite.ErrOf(c.Page().Screenshot(c.Ctx, nil)) },
 			"wait_for": func() error {
-				return suite.ErrOf(c.Page().WaitFor(c.Ctx, executor.WaitCondition{Text: "Dialogs page"}))
+				return suite.ErrOf(c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Text: "Dialogs page"}))
 			},
 		} {
 			err := call()
@@ -146,7 +146,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 			c.Await("click", "guard")
 			_, err := c.Page().Navigate(c.Ctx, c.URL("second.html"), nil)
 			c.WantCode(err, executor.ErrDialogOpen)
-			res, err := c.Page().HandleDialog(c.Ctx, executor.DialogAnswer{Accept: leave})
+			res, err := c.Page().HandleDialog(c.Ctx, &executor.DialogAnswer{Accept: leave})
 			if err != nil {
 				c.Fatal(err)
 			}
@@ -179,7 +179,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "no open dialog", "dialogs.html", func(c *suite.Case) {
-		_, err := c.Page().HandleDialog(c.Ctx, accept)
+		_, err := c.Page().HandleDialog(c.Ctx, &accept)
 		c.WantCode(err, executor.ErrBadArgs, "dialog")
 	})
 }

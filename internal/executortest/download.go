@@ -52,7 +52,7 @@ func download(s *suite.Runner, t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			d, err = c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#two")})
+			d, err = c.Page().Download(c.Ctx, &executor.DownloadOptions{Target: suite.Selector("#two")})
 		}()
 		for range 2 { // others are reported if they start before the first ends
 			next(executor.EventDownload)
@@ -84,7 +84,7 @@ func download(s *suite.Runner, t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			d, err = c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#report")})
+			d, err = c.Page().Download(c.Ctx, &executor.DownloadOptions{Target: suite.Selector("#report")})
 		}()
 		await.Until(c, "the tab to be listed", func() bool { return len(c.Tabs()) == 2 })
 		c.Release("tab")
@@ -127,19 +127,19 @@ func download(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "not found", "download.html", func(c *suite.Case) {
-		_, err := c.Page().Download(c.Ctx, executor.DownloadOptions{URL: c.Path("/status/404")})
+		_, err := c.Page().Download(c.Ctx, &executor.DownloadOptions{URL: c.Path("/status/404")})
 		c.WantCode(err, executor.ErrDownloadFailed, "404")
 	})
 	s.Page(t, "refused", "download.html", func(c *suite.Case) {
-		_, err := c.Page().Download(c.Ctx, executor.DownloadOptions{URL: "http://127.0.0.1:1/x.csv"})
+		_, err := c.Page().Download(c.Ctx, &executor.DownloadOptions{URL: "http://127.0.0.1:1/x.csv"})
 		c.WantCode(err, executor.ErrDownloadFailed)
 	})
 	s.Page(t, "too large", "download.html", func(c *suite.Case) {
-		_, err := c.Page().Download(c.Ctx, executor.DownloadOptions{URL: c.Path(fmt.Sprintf("/file/big.bin?size=%d", c.H.MaxDownload+1))})
+		_, err := c.Page().Download(c.Ctx, &executor.DownloadOptions{URL: c.Path(fmt.Sprintf("/file/big.bin?size=%d", c.H.MaxDownload+1))})
 		c.WantCode(err, executor.ErrDownloadFailed, "large")
 	})
 	s.Page(t, "click that starts no download", "download.html", func(c *suite.Case) {
-		_, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#nothing"), Timeout: time.Second})
+		_, err := c.Page().Download(c.Ctx, &executor.DownloadOptions{Target: suite.Selector("#nothing"), Timeout: time.Second})
 		if code := executor.CodeOf(err); code != executor.ErrTimeout && code != executor.ErrDownloadFailed {
 			c.Errorf("error %v", err)
 		}
@@ -153,10 +153,10 @@ func download(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "bad arguments", "download.html", func(c *suite.Case) {
 		for _, opts := range []executor.DownloadOptions{{}, {URL: c.Path("/file/x"), Target: suite.Selector("#report")}, {URL: "x.csv"}, {URL: "javascript:1"}, {URL: "file:///etc/passwd"}} {
-			_, err := c.Page().Download(c.Ctx, opts)
+			_, err := c.Page().Download(c.Ctx, &opts)
 			c.WantCode(err, executor.ErrBadArgs)
 		}
-		_, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#nosuch")})
+		_, err := c.Page().Download(c.Ctx, &executor.DownloadOptions{Target: suite.Selector("#nosuch")})
 		c.WantCode(err, executor.ErrSelectorNotFound)
 	})
 }

@@ -17,7 +17,7 @@ import (
 // resize sets the viewport size and checks the result.
 func resize(c *suite.Case, width, height int) {
 	c.Helper()
-	v, err := c.Page().Resize(c.Ctx, executor.ResizeOptions{Width: width, Height: height})
+	v, err := c.Page().Resize(c.Ctx, &executor.ResizeOptions{Width: width, Height: height})
 	if err != nil {
 		c.Fatalf("resize: %v", err)
 	}
@@ -29,7 +29,7 @@ func resize(c *suite.Case, width, height int) {
 // emulate changes emulation settings.
 func emulate(c *suite.Case, opts executor.EmulateOptions) *executor.Emulation {
 	c.Helper()
-	e, err := c.Page().Emulate(c.Ctx, opts)
+	e, err := c.Page().Emulate(c.Ctx, &opts)
 	if err != nil {
 		c.Fatalf("emulate %+v: %v", opts, err)
 	}
@@ -62,13 +62,13 @@ func emulation(s *suite.Runner, t *testing.T) {
 		c.WantValue("seen()", "640x480 light moving screen mouse own")
 		resize(c, 500, 900)
 		wantUsable(c, 500, 900)
-		c.Must(c.Page().Resize(c.Ctx, executor.ResizeOptions{Reset: true}))
+		c.Must(c.Page().Resize(c.Ctx, &executor.ResizeOptions{Reset: true}))
 		c.WantValue("seen()", before)
 	})
 	s.Page(t, "no size", "emulate.html", func(c *suite.Case) {
 		before := c.EvalString("seen()")
 		for _, o := range []executor.ResizeOptions{{}, {Width: 800}, {Width: 99, Height: 500}, {Width: 500, Height: 5001}, {Width: -800, Height: 600}, {Width: 800, Height: 600, Reset: true}} {
-			_, err := c.Page().Resize(c.Ctx, o)
+			_, err := c.Page().Resize(c.Ctx, &o)
 			c.WantCode(err, executor.ErrBadArgs)
 		}
 		for _, o := range []executor.EmulateOptions{{Device: "watch"}, {ColorScheme: "red"}, {Media: "braille"}, {Network: "5g"}, {Locale: "Norwegian"}, {CPUThrottling: 21}, {CPUThrottling: 0.5},
@@ -77,7 +77,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 			{Headers: map[string]map[string]string{"example.com": {"X-Lamp": "on"}}}, {Headers: map[string]map[string]string{c.Origin(): {"Host": "a.test"}}},
 			{Headers: map[string]map[string]string{c.Origin(): {"X Lamp": "on"}}}, {Headers: map[string]map[string]string{c.Origin(): {"X-Lamp": "on\r\nCookie: a=b"}}},
 			{ColorScheme: executor.SchemeDark, Timezone: "Mars/Olympus"}} {
-			_, err := c.Page().Emulate(c.Ctx, o)
+			_, err := c.Page().Emulate(c.Ctx, &o)
 			c.WantCode(err, executor.ErrBadArgs)
 		}
 		c.WantValue("seen()", before)
@@ -119,7 +119,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 			c.Errorf("the server received %q", got)
 		}
 		emulate(c, executor.EmulateOptions{Device: executor.DeviceDesktop})
-		c.Must(c.Page().Resize(c.Ctx, executor.ResizeOptions{Reset: true}))
+		c.Must(c.Page().Resize(c.Ctx, &executor.ResizeOptions{Reset: true}))
 		c.GoTo(c.URL("emulate.html"), nil)
 		c.WantValue("seen()", before)
 	})
@@ -166,7 +166,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 			c.Errorf("permissions after reset: %s", got)
 		}
 		blank := c.OpenURL("")
-		_, err := pagetest.Of(c.Exec, blank.ID).Emulate(c.Ctx, executor.EmulateOptions{Permissions: both[1:]})
+		_, err := pagetest.Of(c.Exec, blank.ID).Emulate(c.Ctx, &executor.EmulateOptions{Permissions: both[1:]})
 		c.WantCode(err, executor.ErrNotActionable)
 	})
 	s.Page(t, "headers of requests to an origin", "emulate.html", func(c *suite.Case) {
@@ -204,16 +204,16 @@ func emulation(s *suite.Runner, t *testing.T) {
 			c.Skip("user's browser: no headers are added")
 		}
 		k.DenyOrigin(c.OtherOrigin())
-		_, err := c.Page().Emulate(c.Ctx, executor.EmulateOptions{Headers: map[string]map[string]string{c.OtherOrigin(): {"X-Lamp": "on"}}})
+		_, err := c.Page().Emulate(c.Ctx, &executor.EmulateOptions{Headers: map[string]map[string]string{c.OtherOrigin(): {"X-Lamp": "on"}}})
 		c.WantCode(err, executor.ErrPolicyDenied)
 	})
 	s.Page(t, "permissions in the user's browser", "emulate.html", func(c *suite.Case) {
 		if !strings.HasPrefix(string(c.Tab), "ext:") {
 			c.Skip("this one is not its user's")
 		}
-		_, err := c.Page().Emulate(c.Ctx, executor.EmulateOptions{Permissions: []executor.PagePermission{executor.PermissionNotifications}})
+		_, err := c.Page().Emulate(c.Ctx, &executor.EmulateOptions{Permissions: []executor.PagePermission{executor.PermissionNotifications}})
 		c.WantCode(err, executor.ErrBadArgs, "user's own Chrome")
-		_, err = c.Page().Emulate(c.Ctx, executor.EmulateOptions{Headers: map[string]map[string]string{c.Origin(): {"X-Lamp": "on"}}})
+		_, err = c.Page().Emulate(c.Ctx, &executor.EmulateOptions{Headers: map[string]map[string]string{c.Origin(): {"X-Lamp": "on"}}})
 		c.WantCode(err, executor.ErrBadArgs, "user's own Chrome")
 	})
 	s.Page(t, "phone, page without viewport meta tag", "click.html", func(c *suite.Case) {
@@ -293,7 +293,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 	s.Page(t, "locale, time zone and CPU throttling", "emulate.html", func(c *suite.Case) {
 		here := c.EvalString("Intl.DateTimeFormat().resolvedOptions().timeZone + navigator.language")
 		emulate(c, executor.EmulateOptions{Locale: "nb-NO", Timezone: "Asia/Tokyo", CPUThrottling: 2})
-		_, err := c.Page().Emulate(c.Ctx, executor.EmulateOptions{Timezone: "Asia/Tokio"})
+		_, err := c.Page().Emulate(c.Ctx, &executor.EmulateOptions{Timezone: "Asia/Tokio"})
 		c.WantCode(err, executor.ErrBadArgs)
 		for range 2 {
 			c.WantValue("Intl.DateTimeFormat().resolvedOptions().timeZone", "Asia/Tokyo")
@@ -321,9 +321,9 @@ func emulation(s *suite.Runner, t *testing.T) {
 	s.Gated(t, "denied page", "emulate.html", func(c *suite.Case, k *suite.Keeper) {
 		before := c.EvalString("seen()")
 		k.DenyOrigin(c.Origin())
-		_, err := c.Page().Resize(c.Ctx, executor.ResizeOptions{Width: 500, Height: 500})
+		_, err := c.Page().Resize(c.Ctx, &executor.ResizeOptions{Width: 500, Height: 500})
 		c.WantCode(err, executor.ErrPolicyDenied)
-		_, err = c.Page().Emulate(c.Ctx, executor.EmulateOptions{ColorScheme: executor.SchemeDark})
+		_, err = c.Page().Emulate(c.Ctx, &executor.EmulateOptions{ColorScheme: executor.SchemeDark})
 		c.WantCode(err, executor.ErrPolicyDenied)
 		k.Deny(func(executor.Access) bool { return false })
 		c.WantValue("seen()", before)

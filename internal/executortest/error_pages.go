@@ -38,10 +38,10 @@ func errorPages(s *suite.Runner, t *testing.T) {
 			"type":         func() error { return suite.ErrOf(c.Page().Type(c.Ctx, suite.Selector("body"), "thisisunsafe", nil)) },
 			"press":        func() error { return suite.ErrOf(c.Page().Press(c.Ctx, "Enter", nil)) },
 			"mouse": func() error {
-				return suite.ErrOf(c.Page().Mouse(c.Ctx, executor.MouseOptions{Action: executor.MouseClick, X: 40, Y: 40}))
+				return suite.ErrOf(c.Page().Mouse(c.Ctx, &executor.MouseOptions{Action: executor.MouseClick, X: 40, Y: 40}))
 			},
 			"eval":            func() error { return suite.ErrOf(c.Page().Eval(c.Ctx, "document.title", nil)) },
-			"wait for script": func() error { return suite.ErrOf(c.Page().WaitFor(c.Ctx, executor.WaitCondition{Expression: "true"})) },
+			"wait for script": func() error { return suite.ErrOf(c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Expression: "true"})) },
 			"raw input": func() error {
 				return suite.ErrOf(c.Page().CDP(c.Ctx, "Input.insertText", map[string]any{"text": "thisisunsafe"}))
 			},
@@ -90,7 +90,7 @@ func errorPages(s *suite.Runner, t *testing.T) {
 	s.Page(t, "frame that could not be loaded is not acted on", "second.html", func(c *suite.Case) {
 		c.Eval("document.body.innerHTML = '<iframe style=\"position: fixed; inset: 0; width: 300px; height: 300px\"></iframe>'; "+
 			"new Promise((done) => { const f = document.querySelector('iframe'); f.onload = () => done(0); f.src = "+suite.Quote(c.NavigationURL("reset"))+" })", nil)
-		_, err := c.Page().Mouse(c.Ctx, executor.MouseOptions{Action: executor.MouseClick, X: 100, Y: 100})
+		_, err := c.Page().Mouse(c.Ctx, &executor.MouseOptions{Action: executor.MouseClick, X: 100, Y: 100})
 		c.WantCode(err, executor.ErrPolicyDenied, "only a person")
 	})
 	s.Page(t, "own blank page is not an error page", "", func(c *suite.Case) {

@@ -62,10 +62,10 @@ func gate(s *suite.Runner, t *testing.T) {
 			"hover":     func() error { return suite.ErrOf(c.Page().Hover(c.Ctx, suite.Selector("#map"), nil)) },
 			"press":     func() error { return suite.ErrOf(c.Page().Press(c.Ctx, "Tab", nil)) },
 			"type":      func() error { return suite.ErrOf(c.Page().Type(c.Ctx, suite.Selector("#map"), "x", nil)) },
-			"scroll":    func() error { return suite.ErrOf(c.Page().Scroll(c.Ctx, executor.ScrollOptions{DeltaY: 1})) },
-			"wait_for":  func() error { return suite.ErrOf(c.Page().WaitFor(c.Ctx, executor.WaitCondition{Text: "x"})) },
+			"scroll":    func() error { return suite.ErrOf(c.Page().Scroll(c.Ctx, &executor.ScrollOptions{DeltaY: 1})) },
+			"wait_for":  func() error { return suite.ErrOf(c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Text: "x"})) },
 			"download": func() error {
-				return suite.ErrOf(c.Page().Download(c.Ctx, executor.DownloadOptions{URL: c.Path("/file/x.csv")}))
+				return suite.ErrOf(c.Page().Download(c.Ctx, &executor.DownloadOptions{URL: c.Path("/file/x.csv")}))
 			},
 			"reload": func() error { return suite.ErrOf(c.Page().Reload(c.Ctx, nil)) },
 		})
@@ -211,7 +211,7 @@ func gate(s *suite.Runner, t *testing.T) {
 		c.WantCode(err, executor.ErrPolicyDenied)
 		_, err = c.Page().Eval(c.Ctx, "1", nil)
 		c.WantCode(err, executor.ErrPolicyDenied)
-		_, err = c.Page().WaitFor(c.Ctx, executor.WaitCondition{Expression: "true"})
+		_, err = c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Expression: "true"})
 		c.WantCode(err, executor.ErrPolicyDenied)
 		c.WantIn(c.Snap(nil), `button "Plain"`)
 		k.Deny(nil)

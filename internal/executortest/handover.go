@@ -26,7 +26,7 @@ func handover(s *suite.Runner, t *testing.T) {
 			"click": func(ctx context.Context) error { return suite.ErrOf(c.Page().Click(ctx, suite.Selector("#code"), nil)) },
 			"close": func(ctx context.Context) error { return suite.ErrOf(c.Page().Close(ctx)) },
 			"dialog": func(ctx context.Context) error {
-				return suite.ErrOf(c.Page().HandleDialog(ctx, executor.DialogAnswer{}))
+				return suite.ErrOf(c.Page().HandleDialog(ctx, &executor.DialogAnswer{}))
 			},
 			"CDP":               func(ctx context.Context) error { return suite.ErrOf(c.Page().CDP(ctx, "DOM.getDocument", nil)) },
 			"a second handover": func(ctx context.Context) error { return suite.ErrOf(c.Page().HandOver(ctx)) },
@@ -96,7 +96,7 @@ func handover(s *suite.Runner, t *testing.T) {
 		c.Eval("fetch('/held/"+c.ID+"/alert').then(() => alert('it is ' + window.copy.code)); 0", nil)
 		c.Release("alert")
 		c.AwaitDialog(c.Tab, "it is ••••")
-		answered, err := c.Page().HandleDialog(c.Ctx, executor.DialogAnswer{Accept: true})
+		answered, err := c.Page().HandleDialog(c.Ctx, &executor.DialogAnswer{Accept: true})
 		if err != nil || answered.Message != "it is ••••" {
 			c.Errorf("the dialog: %v %s", err, asJSON(c, answered))
 		}
@@ -156,7 +156,7 @@ func handover(s *suite.Runner, t *testing.T) {
 		h.End()
 		_, err := c.Page().Text(c.Ctx, nil)
 		c.WantCode(err, executor.ErrDialogOpen)
-		c.Must(c.Page().HandleDialog(c.Ctx, executor.DialogAnswer{Accept: true}))
+		c.Must(c.Page().HandleDialog(c.Ctx, &executor.DialogAnswer{Accept: true}))
 		wantMasked(c, "831942")
 	})
 	s.Page(t, "what is entered in a field that the page removes is masked", "handover.html", func(c *suite.Case) {

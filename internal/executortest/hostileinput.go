@@ -97,7 +97,7 @@ func deniedPointer(s *suite.Runner, t *testing.T) {
 	mouse := func(o executor.MouseOptions) func(c *suite.Case) error {
 		return func(c *suite.Case) error {
 			o.X, o.Y = 100, 100
-			_, err := c.Page().Mouse(c.Ctx, o)
+			_, err := c.Page().Mouse(c.Ctx, &o)
 			return err
 		}
 	}
@@ -136,7 +136,7 @@ func slowFrame(c *suite.Case, k *suite.Keeper) {
 	c.AwaitRequest("slow")
 	// The browser delays commands for such a frame, so input for the page is
 	// rejected.
-	_, err := c.Page().Mouse(c.Ctx, executor.MouseOptions{Action: executor.MouseClick, X: 30, Y: 40})
+	_, err := c.Page().Mouse(c.Ctx, &executor.MouseOptions{Action: executor.MouseClick, X: 30, Y: 40})
 	c.WantCode(err, executor.ErrNotActionable, "frame", "loading")
 	c.WantUntouched("canvas")
 	c.Release("slow")
@@ -153,7 +153,7 @@ func unreleased(c *suite.Case, k *suite.Keeper) {
 	c.Eval(fmt.Sprintf("document.querySelector('iframe').src = '%s/held/%s/slow'; 0", c.OtherOrigin(), c.ID), nil)
 	c.AwaitRequest("slow")
 	for range 2 { // the second call fails because of the first
-		_, err := c.Page().Mouse(c.Ctx, executor.MouseOptions{Action: executor.MouseDown, X: 30, Y: 40, Button: executor.ButtonRight})
+		_, err := c.Page().Mouse(c.Ctx, &executor.MouseOptions{Action: executor.MouseDown, X: 30, Y: 40, Button: executor.ButtonRight})
 		c.WantCode(err, executor.ErrNotActionable, "frame", "loading")
 	}
 	c.Release("slow")
@@ -228,7 +228,7 @@ func dragBySteps(c *suite.Case) error {
 		{Action: executor.MouseMove, X: 100, Y: 190},
 		{Action: executor.MouseUp, X: 100, Y: 190},
 	} {
-		if _, err := c.Page().Mouse(c.Ctx, o); err != nil {
+		if _, err := c.Page().Mouse(c.Ctx, &o); err != nil {
 			return err
 		}
 	}

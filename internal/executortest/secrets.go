@@ -126,9 +126,9 @@ func secrets(s *suite.Runner, t *testing.T) {
 		afterwards(err)
 		_, err = c.Page().CDP(c.Ctx, "Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": "1"})
 		afterwards(err)
-		_, err = c.Page().WaitFor(c.Ctx, executor.WaitCondition{Expression: "password.value"})
+		_, err = c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Expression: "password.value"})
 		afterwards(err)
-		_, err = c.Page().WaitFor(c.Ctx, executor.WaitCondition{Selector: `#password[value^="K"]`})
+		_, err = c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Selector: `#password[value^="K"]`})
 		afterwards(err)
 		if _, err = c.Page().Navigate(c.Ctx, c.URL("read.html"), nil); err != nil {
 			c.Fatal(err)

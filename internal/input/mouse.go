@@ -13,7 +13,8 @@ import (
 const maxWheel = 100_000
 
 // Mouse sends one mouse or touch input at a point of the viewport.
-func (a *Actor) Mouse(ctx context.Context, opts executor.MouseOptions) (*executor.Action, error) {
+func (a *Actor) Mouse(ctx context.Context, o *executor.MouseOptions) (*executor.Action, error) {
+	opts := *cmp.Or(o, new(executor.MouseOptions))
 	opts.Button = cmp.Or(opts.Button, executor.ButtonLeft)
 	if err := checkMouse(opts); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -10,7 +11,8 @@ import (
 )
 
 // Scroll scrolls the page, or the scroller that the target belongs to.
-func (a *Actor) Scroll(ctx context.Context, o executor.ScrollOptions) (*executor.ScrollResult, error) {
+func (a *Actor) Scroll(ctx context.Context, opts *executor.ScrollOptions) (*executor.ScrollResult, error) {
+	o := *cmp.Or(opts, new(executor.ScrollOptions))
 	ctx, cancel := deadline.ForAction(ctx, o.Timeout)
 	defer cancel()
 	d, err := a.client.Document(ctx, executor.OpRead)

@@ -48,7 +48,7 @@ func OwnPorts(t *testing.T, h Harness) {
 	if _, _, err := s.NewPage(ctx, &executor.NewPageOptions{URL: at + "/routes"}); err != nil {
 		t.Fatal(err)
 	}
-	if res, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Text: "all tried"}); err != nil || !res.Matched {
+	if res, err := pagetest.Of(s, "").WaitFor(ctx, &executor.WaitCondition{Text: "all tried"}); err != nil || !res.Matched {
 		t.Fatalf("the page with the routes: %+v, %v", res, err)
 	}
 	text, err := pagetest.Of(s, "").Text(ctx, nil)

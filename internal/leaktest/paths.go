@@ -88,7 +88,7 @@ func Paths(t *testing.T, h Harness) {
 	if err := open(at + "/fetches"); err != nil {
 		t.Fatal(err)
 	}
-	if res, err := pagetest.Of(s, "").WaitFor(ctx, executor.WaitCondition{Text: "fetched:"}); err != nil || !res.Matched {
+	if res, err := pagetest.Of(s, "").WaitFor(ctx, &executor.WaitCondition{Text: "fetched:"}); err != nil || !res.Matched {
 		t.Fatalf("the page that fetches: %+v, %v", res, err)
 	}
 	if text, err := pagetest.Of(s, "").Text(ctx, nil); err != nil || strings.TrimSpace(text.Content) != "fetched: /x ws:/x" {

@@ -154,7 +154,8 @@ func noDialogError(what string) error {
 }
 
 // HandleDialog answers the open dialog and returns what that changed.
-func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*executor.DialogResult, error) {
+func (v *View) HandleDialog(ctx context.Context, answer *executor.DialogAnswer) (*executor.DialogResult, error) {
+	a := *cmp.Or(answer, new(executor.DialogAnswer))
 	t := v.tab
 	d := t.dialogs.Open()
 	if d == nil {
@@ -191,9 +192,9 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 		// done.
 		_, _ = d.Session.Start(ctx, "Runtime.terminateExecution", nil)
 	}
-	answer := func() error { return t.dialogs.reply(ctx, d.Session, a) }
+	reply := func() error { return t.dialogs.reply(ctx, d.Session, a) }
 	if d.Early {
-		answer = func() error { return t.dialogs.dismissEarly(ctx, d, a.Accept) }
+		reply = func() error { return t.dialogs.dismissEarly(ctx, d, a.Accept) }
 	}
 	closed := func(*frames.State) (bool, error) { return t.dialogs.Open() != d, nil }
 	guard, err := v.guardLeaving(ctx, d, a)
@@ -201,7 +202,7 @@ func (v *View) HandleDialog(ctx context.Context, a executor.DialogAnswer) (*exec
 		return nil, err
 	}
 	defer guard.End(ctx)
-	if err := answer(); err != nil {
+	if err := reply(); err != nil {
 		limit, cancel := context.WithTimeout(ctx, t.timing.DialogClosed)
 		defer cancel()
 		if errors.Is(err, executor.ErrCDP) && t.tree.Await(limit, closed) == nil {

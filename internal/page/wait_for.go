@@ -18,7 +18,8 @@ import (
 )
 
 // WaitFor waits until all conditions are true at the same time.
-func (v *View) WaitFor(ctx context.Context, cond executor.WaitCondition) (*executor.WaitResult, error) {
+func (v *View) WaitFor(ctx context.Context, opts *executor.WaitCondition) (*executor.WaitResult, error) {
+	cond := *cmp.Or(opts, new(executor.WaitCondition))
 	timeout := cond.Timeout
 	if timeout <= 0 {
 		timeout = executor.DefaultWaitTimeout

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -204,8 +205,9 @@ func (t *Tab) newDownloads(kind executor.BackendKind, begun int) (d page.Downloa
 }
 
 // Download fetches a URL, or clicks a target that starts a download.
-func (p *tabPage) Download(ctx context.Context, opts executor.DownloadOptions) (*executor.DownloadedFiles, error) {
+func (p *tabPage) Download(ctx context.Context, o *executor.DownloadOptions) (*executor.DownloadedFiles, error) {
 	s, id := p.session, p.tab
+	opts := *cmp.Or(o, new(executor.DownloadOptions))
 	timeout := opts.Timeout
 	if timeout <= 0 {
 		timeout = executor.DefaultDownloadTimeout

@@ -150,7 +150,7 @@ func TestDownloadArguments(t *testing.T) {
 	h := newHost(t)
 	s := h.open(t, executor.SessionOptions{})
 	for _, opts := range []executor.DownloadOptions{{}, {URL: "https://a.test/f", Target: executor.Target{Ref: "e1"}}} {
-		if _, err := pagetest.Of(s, "").Download(t.Context(), opts); executor.CodeOf(err) != executor.ErrBadArgs {
+		if _, err := pagetest.Of(s, "").Download(t.Context(), &opts); executor.CodeOf(err) != executor.ErrBadArgs {
 			t.Errorf("%+v: %v, want ErrBadArgs", opts, err)
 		}
 	}

@@ -108,8 +108,8 @@ func (p *tabPage) Reload(ctx context.Context, opts *executor.NavigateOptions) (*
 }
 
 // WaitFor waits until all conditions hold.
-func (p *tabPage) WaitFor(ctx context.Context, cond executor.WaitCondition) (*executor.WaitResult, error) {
-	return onTab(ctx, p, "wait for", cond.Timeout, func(v *page.View) (*executor.WaitResult, error) { return v.WaitFor(ctx, cond) })
+func (p *tabPage) WaitFor(ctx context.Context, cond *executor.WaitCondition) (*executor.WaitResult, error) {
+	return onTab(ctx, p, "wait for", cmp.Or(cond, new(executor.WaitCondition)).Timeout, func(v *page.View) (*executor.WaitResult, error) { return v.WaitFor(ctx, cond) })
 }
 
 // Snapshot returns an outline of a page.
@@ -163,8 +163,8 @@ func (p *tabPage) Hover(ctx context.Context, target executor.Target, opts *execu
 }
 
 // Scroll scrolls a page or an element.
-func (p *tabPage) Scroll(ctx context.Context, opts executor.ScrollOptions) (*executor.ScrollResult, error) {
-	return onTab(ctx, p, "scroll", opts.Timeout, func(v *page.View) (*executor.ScrollResult, error) { return v.Scroll(ctx, opts) })
+func (p *tabPage) Scroll(ctx context.Context, opts *executor.ScrollOptions) (*executor.ScrollResult, error) {
+	return onTab(ctx, p, "scroll", cmp.Or(opts, new(executor.ScrollOptions)).Timeout, func(v *page.View) (*executor.ScrollResult, error) { return v.Scroll(ctx, opts) })
 }
 
 // SelectOption selects options of a <select>.
@@ -179,7 +179,7 @@ func (p *tabPage) FillForm(ctx context.Context, fields []executor.Field, opts *e
 
 // HandleDialog answers a dialog. It bypasses the call queue, because the current call waits for the
 // dialog.
-func (p *tabPage) HandleDialog(ctx context.Context, answer executor.DialogAnswer) (*executor.DialogResult, error) {
+func (p *tabPage) HandleDialog(ctx context.Context, answer *executor.DialogAnswer) (*executor.DialogResult, error) {
 	s := p.session
 	b, t, err := s.locate(ctx, p.tab)
 	if err != nil {
@@ -222,17 +222,17 @@ func (p *tabPage) Drag(ctx context.Context, from, to executor.Target, opts *exec
 }
 
 // Mouse sends one input event at a position in the viewport.
-func (p *tabPage) Mouse(ctx context.Context, opts executor.MouseOptions) (*executor.Action, error) {
+func (p *tabPage) Mouse(ctx context.Context, opts *executor.MouseOptions) (*executor.Action, error) {
 	return onTab(ctx, p, "mouse", 0, func(v *page.View) (*executor.Action, error) { return v.Mouse(ctx, opts) })
 }
 
 // Resize sets the viewport size of a tab.
-func (p *tabPage) Resize(ctx context.Context, opts executor.ResizeOptions) (*executor.Viewport, error) {
+func (p *tabPage) Resize(ctx context.Context, opts *executor.ResizeOptions) (*executor.Viewport, error) {
 	return onTab(ctx, p, "resize", 0, func(v *page.View) (*executor.Viewport, error) { return v.Resize(ctx, opts) })
 }
 
 // Emulate changes the emulation settings of a tab.
-func (p *tabPage) Emulate(ctx context.Context, opts executor.EmulateOptions) (*executor.Emulation, error) {
+func (p *tabPage) Emulate(ctx context.Context, opts *executor.EmulateOptions) (*executor.Emulation, error) {
 	return onTab(ctx, p, "emulate", 0, func(v *page.View) (*executor.Emulation, error) { return v.Emulate(ctx, opts) })
 }
 

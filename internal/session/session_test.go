@@ -37,7 +37,7 @@ var calls = map[string]func(context.Context, executor.Page) error{
 		return err
 	},
 	"WaitFor": func(ctx context.Context, p executor.Page) error {
-		_, err := p.WaitFor(ctx, executor.WaitCondition{Text: "x"})
+		_, err := p.WaitFor(ctx, &executor.WaitCondition{Text: "x"})
 		return err
 	},
 	"Snapshot": func(ctx context.Context, p executor.Page) error {
@@ -81,7 +81,7 @@ var calls = map[string]func(context.Context, executor.Page) error{
 		return err
 	},
 	"Scroll": func(ctx context.Context, p executor.Page) error {
-		_, err := p.Scroll(ctx, executor.ScrollOptions{})
+		_, err := p.Scroll(ctx, &executor.ScrollOptions{})
 		return err
 	},
 	"SelectOption": func(ctx context.Context, p executor.Page) error {
@@ -93,7 +93,7 @@ var calls = map[string]func(context.Context, executor.Page) error{
 		return err
 	},
 	"HandleDialog": func(ctx context.Context, p executor.Page) error {
-		_, err := p.HandleDialog(ctx, executor.DialogAnswer{})
+		_, err := p.HandleDialog(ctx, &executor.DialogAnswer{})
 		return err
 	},
 	"Screenshot": func(ctx context.Context, p executor.Page) error {
@@ -101,7 +101,7 @@ var calls = map[string]func(context.Context, executor.Page) error{
 		return err
 	},
 	"Download": func(ctx context.Context, p executor.Page) error {
-		_, err := p.Download(ctx, executor.DownloadOptions{URL: "https://a.test/f"})
+		_, err := p.Download(ctx, &executor.DownloadOptions{URL: "https://a.test/f"})
 		return err
 	},
 	"Console": func(ctx context.Context, p executor.Page) error {
@@ -117,11 +117,11 @@ var calls = map[string]func(context.Context, executor.Page) error{
 		return err
 	},
 	"Resize": func(ctx context.Context, p executor.Page) error {
-		_, err := p.Resize(ctx, executor.ResizeOptions{Width: 800, Height: 600})
+		_, err := p.Resize(ctx, &executor.ResizeOptions{Width: 800, Height: 600})
 		return err
 	},
 	"Emulate": func(ctx context.Context, p executor.Page) error {
-		_, err := p.Emulate(ctx, executor.EmulateOptions{Reset: true})
+		_, err := p.Emulate(ctx, &executor.EmulateOptions{Reset: true})
 		return err
 	},
 	"CDP": func(ctx context.Context, p executor.Page) error {

@@ -250,7 +250,7 @@ func TestSharedTab(t *testing.T) {
 	wantReported(fourth, false)
 	wantActive(third, 3)
 	fifth := share(8, now.AddDate(0, 0, 4))
-	if _, err := pagetest.Of(s, own.ID).HandleDialog(ctx, executor.DialogAnswer{}); executor.CodeOf(err) == executor.ErrTabNotFound { // a call that names its tab also reports
+	if _, err := pagetest.Of(s, own.ID).HandleDialog(ctx, &executor.DialogAnswer{}); executor.CodeOf(err) == executor.ErrTabNotFound { // a call that names its tab also reports
 		t.Fatal(err)
 	}
 	wantReported(fifth, false)

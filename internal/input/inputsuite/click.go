@@ -246,7 +246,7 @@ func clobbered(c *suite.Case) {
 	c.WantValue("field.value + agree.checked", "moretrue")
 	_, err := c.Page().Type(c.Ctx, suite.Selector("#form"), "x", &executor.TypeOptions{Timeout: suite.NeverTimeout})
 	c.WantCode(err, executor.ErrNotActionable)
-	if res, err := c.Page().Scroll(c.Ctx, executor.ScrollOptions{Target: suite.Selector("form"), DeltaY: 50}); err != nil || res.Y == 0 {
+	if res, err := c.Page().Scroll(c.Ctx, &executor.ScrollOptions{Target: suite.Selector("form"), DeltaY: 50}); err != nil || res.Y == 0 {
 		c.Errorf("scroll: %+v, %v", res, err)
 	}
 	for _, target := range []executor.Target{suite.Selector("#form"), {}} {

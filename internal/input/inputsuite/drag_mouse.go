@@ -135,34 +135,34 @@ func mouse(s *suite.Runner, t *testing.T) {
 		c.MouseAt(executor.MouseUp, 80, 90)
 		want("mousemove", "80,90 1")
 		want("mouseup", "80,90 0")
-		c.Must(c.Page().Mouse(c.Ctx, executor.MouseOptions{Action: executor.MouseClick, X: 5, Y: 5, Button: executor.ButtonRight}))
+		c.Must(c.Page().Mouse(c.Ctx, &executor.MouseOptions{Action: executor.MouseClick, X: 5, Y: 5, Button: executor.ButtonRight}))
 		want("contextmenu", "5,5 2")
-		c.Must(c.Page().Mouse(c.Ctx, executor.MouseOptions{Action: executor.MouseWheel, X: 5, Y: 6, DeltaY: 120}))
+		c.Must(c.Page().Mouse(c.Ctx, &executor.MouseOptions{Action: executor.MouseWheel, X: 5, Y: 6, DeltaY: 120}))
 		want("wheel", "5,6 0 120")
 		c.MouseAt(executor.MouseTap, 15, 16)
 		c.Await("touchstart", "canvas")
 		c.Await("touchend", "canvas")
 	})
 	s.Page(t, "wheel scrolls", "input.html", func(c *suite.Case) {
-		c.Must(c.Page().Mouse(c.Ctx, executor.MouseOptions{Action: executor.MouseWheel, X: 400, Y: 300, DeltaY: 250}))
+		c.Must(c.Page().Mouse(c.Ctx, &executor.MouseOptions{Action: executor.MouseWheel, X: 400, Y: 300, DeltaY: 250}))
 		c.Eval("new Promise((done) => { const look = () => (scrollY > 100 ? done() : requestAnimationFrame(look)); look(); })", nil)
 	})
 	s.Page(t, "pressed buttons are released", "input.html", func(c *suite.Case) {
 		for name, next := range map[string]func(){
 			"a call that fails": func() {
-				_, err := c.Page().Mouse(c.Ctx, executor.MouseOptions{Action: executor.MouseMove, X: 1e5})
+				_, err := c.Page().Mouse(c.Ctx, &executor.MouseOptions{Action: executor.MouseMove, X: 1e5})
 				c.WantCode(err, executor.ErrBadArgs, "viewport")
 			},
 			"another action": func() { c.Click(suite.Selector("#wall"), nil) },
 		} {
 			c.Eval("window.released = 0", nil)
 			c.MouseAt(executor.MouseDown, 50, 50)
-			_, err := c.Page().Mouse(c.Ctx, executor.MouseOptions{Action: executor.MouseDown, X: 1, Y: 1})
+			_, err := c.Page().Mouse(c.Ctx, &executor.MouseOptions{Action: executor.MouseDown, X: 1, Y: 1})
 			c.WantCode(err, executor.ErrBadArgs, "pressed already")
 			next()
 			c.Eval("new Promise((done) => { const look = () => (window.released ? done() : setTimeout(look, 10)); look(); })", nil)
 			c.WantValue("window.buttonsUp", "0")
-			_, err = c.Page().Mouse(c.Ctx, executor.MouseOptions{Action: executor.MouseUp, X: 1, Y: 1})
+			_, err = c.Page().Mouse(c.Ctx, &executor.MouseOptions{Action: executor.MouseUp, X: 1, Y: 1})
 			c.WantCode(err, executor.ErrBadArgs, "not pressed")
 			if c.Failed() {
 				c.Log("after " + name)
@@ -177,7 +177,7 @@ func mouse(s *suite.Runner, t *testing.T) {
 		}
 		k.DenyOrigin(c.OtherOrigin())
 		for _, action := range []executor.MouseAction{executor.MouseMove, executor.MouseDown, executor.MouseClick, executor.MouseTap} {
-			_, err := c.Page().Mouse(c.Ctx, executor.MouseOptions{Action: action, X: 80, Y: 100})
+			_, err := c.Page().Mouse(c.Ctx, &executor.MouseOptions{Action: action, X: 80, Y: 100})
 			c.WantCode(err, executor.ErrPolicyDenied)
 		}
 		c.MouseAt(executor.MouseClick, 10, 10) // next to the frame
@@ -185,7 +185,7 @@ func mouse(s *suite.Runner, t *testing.T) {
 	s.Gated(t, "denied frame moves under the pointer", "input.html", func(c *suite.Case, k *suite.Keeper) {
 		c.Eval(fmt.Sprintf("new Promise((done) => { const f = document.createElement('iframe'); f.onload = () => done(); f.style = 'position: fixed; left: -900px; top: 0; width: 700px; height: 500px; border: 0'; f.src = %q; document.body.append(f); addEventListener('mousemove', () => { f.style.left = '0'; }); })", c.OtherURL("inputdenied.html")), nil)
 		k.DenyOrigin(c.OtherOrigin())
-		_, err := c.Page().Mouse(c.Ctx, executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
+		_, err := c.Page().Mouse(c.Ctx, &executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
 		c.WantCode(err, executor.ErrPolicyDenied)
 	})
 	s.Long().Gated(t, "denied frame moves under the pointer and away", "input.html", func(c *suite.Case, k *suite.Keeper) {
@@ -201,12 +201,12 @@ func mouse(s *suite.Runner, t *testing.T) {
 		k.DenyOrigin(c.OtherOrigin())
 		refused := 0
 		for range 40 {
-			_, err := c.Page().Mouse(c.Ctx, executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
+			_, err := c.Page().Mouse(c.Ctx, &executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
 			if err != nil {
 				c.WantCode(err, executor.ErrPolicyDenied)
 				refused++
 			}
-			_, err = c.Page().Mouse(c.Ctx, executor.MouseOptions{Action: executor.MouseTap, X: 80, Y: 100})
+			_, err = c.Page().Mouse(c.Ctx, &executor.MouseOptions{Action: executor.MouseTap, X: 80, Y: 100})
 			if err != nil {
 				c.WantCode(err, executor.ErrPolicyDenied)
 				refused++
@@ -224,7 +224,7 @@ func mouse(s *suite.Runner, t *testing.T) {
 			{}, {Action: "fly"}, {Action: executor.MouseClick, X: -1}, {Action: executor.MouseClick, Y: 1e6}, {Action: executor.MouseClick, Button: "fourth"},
 			{Action: executor.MouseWheel}, {Action: executor.MouseClick, DeltaY: 1}, {Action: executor.MouseUp}, {Action: executor.MouseWheel, DeltaY: 1e9},
 		} {
-			_, err := c.Page().Mouse(c.Ctx, opts)
+			_, err := c.Page().Mouse(c.Ctx, &opts)
 			c.WantCode(err, executor.ErrBadArgs)
 		}
 		c.WantUntouched("canvas")

@@ -111,7 +111,7 @@ func hitTarget(s *suite.Runner, t *testing.T) {
 			if a.Dialog == nil || a.Dialog.Message != event {
 				c.Fatalf("changes %+v, want a dialog that says %s", a.Changes, event)
 			}
-			c.Must(c.Page().HandleDialog(c.Ctx, executor.DialogAnswer{Accept: true}))
+			c.Must(c.Page().HandleDialog(c.Ctx, &executor.DialogAnswer{Accept: true}))
 			c.Clicked(suite.Selector("#prevents"), "prevents") // no listener remains
 		})
 	}

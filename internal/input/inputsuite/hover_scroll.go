@@ -30,7 +30,7 @@ func scroll(s *suite.Runner, t *testing.T) {
 	number := func(v float64) *float64 { return &v }
 	do := func(c *suite.Case, opts executor.ScrollOptions) *executor.ScrollResult {
 		c.Helper()
-		res, err := c.Page().Scroll(c.Ctx, opts)
+		res, err := c.Page().Scroll(c.Ctx, &opts)
 		if err != nil {
 			c.Fatalf("scroll %+v: %v", opts, err)
 		}
@@ -83,7 +83,7 @@ func scroll(s *suite.Runner, t *testing.T) {
 		c.WantValue("Math.round(scrollY)", "0")
 	})
 	s.Page(t, "no such target", "scroll.html", func(c *suite.Case) {
-		_, err := c.Page().Scroll(c.Ctx, executor.ScrollOptions{Target: suite.Selector("#nosuch")})
+		_, err := c.Page().Scroll(c.Ctx, &executor.ScrollOptions{Target: suite.Selector("#nosuch")})
 		c.WantCode(err, executor.ErrSelectorNotFound)
 	})
 }

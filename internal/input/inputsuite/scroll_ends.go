@@ -15,7 +15,7 @@ func scrollEnds(s *suite.Runner, t *testing.T) {
 	// page.
 	do := func(c *suite.Case, id string, o executor.ScrollOptions, want string) {
 		c.Helper()
-		res, err := c.Page().Scroll(c.Ctx, o)
+		res, err := c.Page().Scroll(c.Ctx, &o)
 		if err != nil {
 			c.Fatalf("scroll %+v: %v", o, err)
 		}
@@ -78,7 +78,7 @@ func scrollEnds(s *suite.Runner, t *testing.T) {
 		c.Clicked(suite.Selector("text=Line 1002"), "line-1002")
 	})
 	s.Page(t, "element in nested scrollers is scrolled into view", page, func(c *suite.Case) {
-		c.Must(c.Page().Scroll(c.Ctx, executor.ScrollOptions{Target: suite.Selector("#innermost")}))
+		c.Must(c.Page().Scroll(c.Ctx, &executor.ScrollOptions{Target: suite.Selector("#innermost")}))
 		c.WantValue(`(() => {
 			const { left, top, width, height } = innermost.getBoundingClientRect();
 			return document.elementFromPoint(left + width / 2, top + height / 2) === innermost;
@@ -105,14 +105,14 @@ func scrollEnds(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "page without a root element", page, func(c *suite.Case) {
 		c.Eval("document.documentElement.remove()", nil)
-		res, err := c.Page().Scroll(c.Ctx, executor.ScrollOptions{DeltaY: 250})
+		res, err := c.Page().Scroll(c.Ctx, &executor.ScrollOptions{DeltaY: 250})
 		if err != nil || res.X != 0 || res.Y != 0 || !res.AtTop || !res.AtBottom {
 			c.Errorf("scrolled to %+v, %v", res, err)
 		}
 	})
 	s.Page(t, "cross-site frame's page, from an element in it", "actionability-frames.html", func(c *suite.Case) {
 		snap := c.SnapWith(`"At the bottom of it all"`)
-		res, err := c.Page().Scroll(c.Ctx, executor.ScrollOptions{Target: suite.ByRef(c.RefIn(snap, "button", "At the bottom of it all")), DeltaY: 120})
+		res, err := c.Page().Scroll(c.Ctx, &executor.ScrollOptions{Target: suite.ByRef(c.RefIn(snap, "button", "At the bottom of it all")), DeltaY: 120})
 		if err != nil || res.Y != 120 || res.AtTop || res.AtBottom {
 			c.Errorf("scrolled to %+v, %v", res, err)
 		}

@@ -74,7 +74,7 @@ func typing(s *suite.Runner, t *testing.T) {
 			c.WantIn(a.Note, "1 of 3 characters were typed", "Enter was not pressed")
 			want := ""
 			if a.Dialog != nil {
-				c.Must(c.Page().HandleDialog(c.Ctx, executor.DialogAnswer{}))
+				c.Must(c.Page().HandleDialog(c.Ctx, &executor.DialogAnswer{}))
 				want = "a"
 			}
 			c.WantValue("document.querySelector('#name').value", want)

@@ -44,7 +44,7 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 			"eval":     func() error { return suite.ErrOf(c.Page().Eval(c.Ctx, "1", nil)) },
 			"click":    func() error { return suite.ErrOf(c.Page().Click(c.Ctx, suite.Selector("#print"), nil)) },
 			"navigate": func() error { return suite.ErrOf(c.Page().Navigate(c.Ctx, c.URL("nav.html"), nil)) },
-			"wait_for": func() error { return suite.ErrOf(c.Page().WaitFor(c.Ctx, executor.WaitCondition{Text: "never"})) },
+			"wait_for": func() error { return suite.ErrOf(c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Text: "never"})) },
 		} {
 			if err := call(); executor.CodeOf(err) != executor.ErrDialogOpen || !strings.Contains(err.Error(), string(popup.ID)) {
 				c.Errorf("%s in the opener: error %v, want %s that names %s", name, err, executor.ErrDialogOpen, popup.ID)
@@ -202,7 +202,7 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 			"forward": func(ex executor.Executor) error { return suite.ErrOf(pagetest.Of(ex, c.Tab).Forward(c.Ctx, nil)) },
 			"reload":  func(ex executor.Executor) error { return suite.ErrOf(pagetest.Of(ex, c.Tab).Reload(c.Ctx, nil)) },
 			"wait_for": func(ex executor.Executor) error {
-				return suite.ErrOf(pagetest.Of(ex, c.Tab).WaitFor(c.Ctx, executor.WaitCondition{Time: suite.NeverTimeout}))
+				return suite.ErrOf(pagetest.Of(ex, c.Tab).WaitFor(c.Ctx, &executor.WaitCondition{Time: suite.NeverTimeout}))
 			},
 			"snapshot": func(ex executor.Executor) error { return suite.ErrOf(pagetest.Of(ex, c.Tab).Snapshot(c.Ctx, nil)) },
 			"text":     func(ex executor.Executor) error { return suite.ErrOf(pagetest.Of(ex, c.Tab).Text(c.Ctx, nil)) },
@@ -224,7 +224,7 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 				return suite.ErrOf(pagetest.Of(ex, c.Tab).Hover(c.Ctx, suite.Selector("#empty"), nil))
 			},
 			"scroll": func(ex executor.Executor) error {
-				return suite.ErrOf(pagetest.Of(ex, c.Tab).Scroll(c.Ctx, executor.ScrollOptions{DeltaY: 10}))
+				return suite.ErrOf(pagetest.Of(ex, c.Tab).Scroll(c.Ctx, &executor.ScrollOptions{DeltaY: 10}))
 			},
 			"select": func(ex executor.Executor) error {
 				return suite.ErrOf(pagetest.Of(ex, c.Tab).SelectOption(c.Ctx, suite.Selector("#choice"), []string{"two"}, nil))
@@ -234,7 +234,7 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 			},
 			"screenshot": func(ex executor.Executor) error { return suite.ErrOf(pagetest.Of(ex, c.Tab).Screenshot(c.Ctx, nil)) },
 			"download": func(ex executor.Executor) error {
-				return suite.ErrOf(pagetest.Of(ex, c.Tab).Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#file")}))
+				return suite.ErrOf(pagetest.Of(ex, c.Tab).Download(c.Ctx, &executor.DownloadOptions{Target: suite.Selector("#file")}))
 			},
 			"cdp": func(ex executor.Executor) error {
 				return suite.ErrOf(pagetest.Of(ex, c.Tab).CDP(c.Ctx, "Page.getFrameTree", nil))
@@ -254,7 +254,7 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 			c.Errorf("listed %+v", tab)
 		}
 		c.Fetch(executor.DownloadOptions{URL: c.Path("/file/report.csv")}) // this does not use the page
-		res, err := pagetest.Of(other, c.Tab).HandleDialog(c.Ctx, accept)
+		res, err := pagetest.Of(other, c.Tab).HandleDialog(c.Ctx, &accept)
 		if err != nil || res.Message != "in the way" {
 			c.Errorf("another session's answer: %+v, %v", res, err)
 		}
@@ -267,7 +267,7 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 		} {
 			c.Click(suite.Selector("#soon"), nil)
 			cond.Timeout = suite.NeverTimeout
-			_, err := c.Page().WaitFor(c.Ctx, cond)
+			_, err := c.Page().WaitFor(c.Ctx, &cond)
 			if executor.CodeOf(err) != executor.ErrDialogOpen {
 				c.Errorf("%s: error %v", name, err)
 			}
@@ -286,7 +286,7 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 				c.Click(suite.Selector("#guard"), nil)
 				err := do(c)
 				c.WantCode(err, executor.ErrDialogOpen, "beforeunload", "stay")
-				res, err := c.Page().HandleDialog(c.Ctx, executor.DialogAnswer{Accept: leave})
+				res, err := c.Page().HandleDialog(c.Ctx, &executor.DialogAnswer{Accept: leave})
 				if err != nil || res.Type != executor.DialogBeforeUnload {
 					c.Fatalf("answered %+v, %v", res, err)
 				}
@@ -313,10 +313,10 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 		if a.Dialog == nil || a.Dialog.Type != executor.DialogBeforeUnload {
 			c.Fatalf("the click reports %+v", a.Changes)
 		}
-		c.Must(c.Page().HandleDialog(c.Ctx, dismiss))
+		c.Must(c.Page().HandleDialog(c.Ctx, &dismiss))
 		c.WantValue("document.title", "Travel dialogs")
 		c.Click(suite.Selector("#leave"), nil)
-		res, err := c.Page().HandleDialog(c.Ctx, accept)
+		res, err := c.Page().HandleDialog(c.Ctx, &accept)
 		if err != nil {
 			c.Fatal(err)
 		}

@@ -80,7 +80,7 @@ func navigationDownloads(s *suite.Runner, t *testing.T) {
 				c.Errorf("saved as %s", d.Path)
 			}
 			c.WantValue("document.title", "Travel downloads")
-			e, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#" + id)})
+			e, err := c.Page().Download(c.Ctx, &executor.DownloadOptions{Target: suite.Selector("#" + id)})
 			if err != nil {
 				c.Fatal(err)
 			}
@@ -90,7 +90,7 @@ func navigationDownloads(s *suite.Runner, t *testing.T) {
 		})
 	}
 	s.Page(t, "file name from the download attribute", "navigation-downloads.html", func(c *suite.Case) {
-		d, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#named")})
+		d, err := c.Page().Download(c.Ctx, &executor.DownloadOptions{Target: suite.Selector("#named")})
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -184,16 +184,16 @@ func navigationDownloads(s *suite.Runner, t *testing.T) {
 		if d.State != "canceled" || d.Path != "" || d.Reason == "" {
 			c.Errorf("reported %+v", d)
 		}
-		_, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#cut")})
+		_, err := c.Page().Download(c.Ctx, &executor.DownloadOptions{Target: suite.Selector("#cut")})
 		c.WantCode(err, executor.ErrDownloadFailed, "cut.csv")
-		_, err = c.Page().Download(c.Ctx, executor.DownloadOptions{URL: c.NavigationURL("attachment/cut.csv?hold=cut&cut=1")})
+		_, err = c.Page().Download(c.Ctx, &executor.DownloadOptions{URL: c.NavigationURL("attachment/cut.csv?hold=cut&cut=1")})
 		c.WantCode(err, executor.ErrDownloadFailed)
 	})
 	s.Page(t, "download exceeds its timeout", "navigation-downloads.html", func(c *suite.Case) {
 		c.TimesOut("still running", func(timeout time.Duration) error {
-			return suite.ErrOf(c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#slow"), Timeout: 20 * timeout})) // it starts until then
+			return suite.ErrOf(c.Page().Download(c.Ctx, &executor.DownloadOptions{Target: suite.Selector("#slow"), Timeout: 20 * timeout})) // it starts until then
 		})
-		_, err := c.Page().Download(c.Ctx, executor.DownloadOptions{URL: c.NavigationURL("attachment/slow.csv?hold=slow"), Timeout: 300 * time.Millisecond})
+		_, err := c.Page().Download(c.Ctx, &executor.DownloadOptions{URL: c.NavigationURL("attachment/slow.csv?hold=slow"), Timeout: 300 * time.Millisecond})
 		c.WantCode(err, executor.ErrTimeout)
 		c.Release("slow")
 		c.WantValue("document.title", "Travel downloads")
@@ -212,7 +212,7 @@ func navigationDownloads(s *suite.Runner, t *testing.T) {
 			"nothing":     `attachment; filename=""`,
 		} {
 			c.Eval(`var a = document.querySelector("#attachment"); a.href = `+suite.Quote(c.NavigationURL("attachment/x.csv?as="+url.QueryEscape(header)))+`; 0`, nil)
-			d, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#attachment")})
+			d, err := c.Page().Download(c.Ctx, &executor.DownloadOptions{Target: suite.Selector("#attachment")})
 			if err != nil {
 				c.Errorf("%s: %v", name, err)
 				continue
@@ -255,7 +255,7 @@ func navigationDownloads(s *suite.Runner, t *testing.T) {
 				c.Errorf("%s: reported %+v", id, reported)
 			}
 		}
-		_, err := c.Page().Download(c.Ctx, executor.DownloadOptions{Target: suite.Selector("#attachment")})
+		_, err := c.Page().Download(c.Ctx, &executor.DownloadOptions{Target: suite.Selector("#attachment")})
 		c.WantCode(err, executor.ErrPolicyDenied)
 	})
 }

@@ -84,7 +84,7 @@ func hungPages(s *suite.Runner, t *testing.T) {
 			"press":      func(ctx context.Context) error { return suite.ErrOf(c.Page().Press(ctx, "a", nil)) },
 			"hover":      func(ctx context.Context) error { return suite.ErrOf(c.Page().Hover(ctx, suite.ByRef(ref), nil)) },
 			"scroll": func(ctx context.Context) error {
-				return suite.ErrOf(c.Page().Scroll(ctx, executor.ScrollOptions{DeltaY: 100}))
+				return suite.ErrOf(c.Page().Scroll(ctx, &executor.ScrollOptions{DeltaY: 100}))
 			},
 			"select_option": func(ctx context.Context) error {
 				return suite.ErrOf(c.Page().SelectOption(ctx, suite.Selector("#select"), []string{"two"}, nil))
@@ -93,10 +93,10 @@ func hungPages(s *suite.Runner, t *testing.T) {
 				return suite.ErrOf(c.Page().FillForm(ctx, []executor.Field{field}, nil))
 			},
 			"wait_for": func(ctx context.Context) error {
-				return suite.ErrOf(c.Page().WaitFor(ctx, executor.WaitCondition{Text: "never"}))
+				return suite.ErrOf(c.Page().WaitFor(ctx, &executor.WaitCondition{Text: "never"}))
 			},
 			"download_file": func(ctx context.Context) error {
-				return suite.ErrOf(c.Page().Download(ctx, executor.DownloadOptions{Target: suite.Selector("#button")}))
+				return suite.ErrOf(c.Page().Download(ctx, &executor.DownloadOptions{Target: suite.Selector("#button")}))
 			},
 		}
 		for name, call := range suite.Sorted(calls) {
@@ -130,7 +130,7 @@ func hungPages(s *suite.Runner, t *testing.T) {
 		c.Await("open", "window")
 		done := make(chan error, 1)
 		go func() {
-			done <- suite.ErrOf(c.Page().WaitFor(c.Ctx, executor.WaitCondition{Expression: `(window.asked ??= (report("asked", "crash"), 1)) && false`, Timeout: suite.NeverTimeout}))
+			done <- suite.ErrOf(c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Expression: `(window.asked ??= (report("asked", "crash"), 1)) && false`, Timeout: suite.NeverTimeout}))
 		}()
 		c.Await("asked", "crash")
 		_, err := pagetest.Of(c.Exec, popup[0].ID).CDP(c.Ctx, "Page.crash", nil)

@@ -17,7 +17,7 @@ import (
 func waitFor(s *suite.Runner, t *testing.T) {
 	unmet := func(c *suite.Case, cond executor.WaitCondition, name string) {
 		c.Helper()
-		res, err := c.Page().WaitFor(c.Ctx, cond)
+		res, err := c.Page().WaitFor(c.Ctx, &cond)
 		if err != nil || res.Matched || !slices.Contains(res.Unmet, name) || res.Waited < cond.Timeout.Milliseconds() {
 			c.Errorf("waiting for %+v: %+v, %v", cond, res, err)
 		}
@@ -76,7 +76,7 @@ func waitFor(s *suite.Runner, t *testing.T) {
 		if took := time.Since(released); took < 400*time.Millisecond {
 			c.Errorf("the network was idle %v before the wait ended", took)
 		}
-		_, err := c.Page().WaitFor(c.Ctx, executor.WaitCondition{Load: "soon"})
+		_, err := c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Load: "soon"})
 		c.WantCode(err, executor.ErrBadArgs)
 	})
 	s.Page(t, "network is idle after leaving a page with a request in flight", "wait.html", func(c *suite.Case) {
@@ -114,21 +114,21 @@ func waitFor(s *suite.Runner, t *testing.T) {
 			c.WantValue("tries", "2")
 		}
 		for _, expression := range []string{"() => false", "(function () { return false });"} {
-			_, err := c.Page().WaitFor(c.Ctx, executor.WaitCondition{Expression: expression})
+			_, err := c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Expression: expression})
 			c.WantCode(err, executor.ErrBadArgs, "function")
 		}
 	})
 	s.Page(t, "no condition", "wait.html", func(c *suite.Case) {
-		_, err := c.Page().WaitFor(c.Ctx, executor.WaitCondition{Timeout: time.Second})
+		_, err := c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Timeout: time.Second})
 		c.WantCode(err, executor.ErrBadArgs)
-		_, err = c.Page().WaitFor(c.Ctx, executor.WaitCondition{Selector: "#a["})
+		_, err = c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Selector: "#a["})
 		c.WantCode(err, executor.ErrBadArgs)
 	})
 	s.Page(t, "canceled", "wait.html", func(c *suite.Case) {
 		ctx, cancel := context.WithCancel(c.Ctx)
 		done := make(chan error, 1)
 		go func() {
-			done <- suite.ErrOf(c.Page().WaitFor(ctx, executor.WaitCondition{Expression: `(window.asked ??= (report("asked", "wait"), 1)) && false`, Timeout: suite.NeverTimeout}))
+			done <- suite.ErrOf(c.Page().WaitFor(ctx, &executor.WaitCondition{Expression: `(window.asked ??= (report("asked", "wait"), 1)) && false`, Timeout: suite.NeverTimeout}))
 		}()
 		c.Await("asked", "wait")
 		cancel()

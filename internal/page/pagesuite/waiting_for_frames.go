@@ -21,7 +21,7 @@ func navigationWaiting(s *suite.Runner, t *testing.T) {
 	notYet := func(c *suite.Case, cond executor.WaitCondition) {
 		c.Helper()
 		cond.Timeout = 150 * time.Millisecond
-		res, err := c.Page().WaitFor(c.Ctx, cond)
+		res, err := c.Page().WaitFor(c.Ctx, &cond)
 		if err != nil || res.Matched {
 			c.Errorf("%+v: %+v, %v, want it not to be met", cond, res, err)
 		}
@@ -64,20 +64,20 @@ func navigationWaiting(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "wait_for timeout reported, also across navigation", "navigation.html", func(c *suite.Case) {
 		c.Eval("setTimeout(() => location.assign('second.html'), 100); 0", nil)
-		res, err := c.Page().WaitFor(c.Ctx, executor.WaitCondition{Text: "never", Timeout: 400 * time.Millisecond})
+		res, err := c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Text: "never", Timeout: 400 * time.Millisecond})
 		if err != nil || res.Matched {
 			c.Errorf("%+v, %v", res, err)
 		}
 		c.Met(executor.WaitCondition{URL: "*second.html", Gone: "#where", TextGone: "at the start"})
 		notYet(c, executor.WaitCondition{Text: "never"})
-		res, err = c.Page().WaitFor(c.Ctx, executor.WaitCondition{Text: "never", Timeout: time.Nanosecond})
+		res, err = c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Text: "never", Timeout: time.Nanosecond})
 		if err != nil || res.Matched {
 			c.Errorf("with no time: %+v, %v", res, err)
 		}
 	})
 	s.Page(t, "wait_for on a hung page: reported", "navigation-spin.html", func(c *suite.Case) {
 		spins(c)
-		_, err := c.Page().WaitFor(c.Ctx, executor.WaitCondition{Text: "never", Timeout: timing.Current().HungPage})
+		_, err := c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Text: "never", Timeout: timing.Current().HungPage})
 		c.WantCode(err, executor.ErrTimeout, "respond")
 	})
 }

@@ -265,7 +265,7 @@ func shownRefs(s *suite.Runner, t *testing.T) {
 		if r, err := c.Page().Screenshot(c.Ctx, &executor.ScreenshotOptions{Target: suite.ByRef(ref)}); err == nil {
 			notes["screenshot"] = r.Note
 		}
-		if r, err := c.Page().Scroll(c.Ctx, executor.ScrollOptions{Target: suite.ByRef(ref)}); err == nil {
+		if r, err := c.Page().Scroll(c.Ctx, &executor.ScrollOptions{Target: suite.ByRef(ref)}); err == nil {
 			notes["scroll"] = r.Note
 		}
 		c.Eval(`document.querySelector("#equal button").hidden = true; 0`, nil)

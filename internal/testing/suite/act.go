@@ -82,7 +82,7 @@ func (c *Case) PointAt(selector string) *executor.Action {
 // MouseAt sends mouse input and fails the case if that fails.
 func (c *Case) MouseAt(action executor.MouseAction, x, y float64) *executor.Action {
 	c.Helper()
-	a, err := c.Page().Mouse(c.Ctx, executor.MouseOptions{Action: action, X: x, Y: y})
+	a, err := c.Page().Mouse(c.Ctx, &executor.MouseOptions{Action: action, X: x, Y: y})
 	if err != nil {
 		c.Fatalf("mouse %s at %v, %v: %v", action, x, y, err)
 	}

@@ -111,7 +111,7 @@ func (c *Case) Met(cond executor.WaitCondition) *executor.WaitResult {
 func (c *Case) MetIn(tab executor.TabID, cond executor.WaitCondition) *executor.WaitResult {
 	c.Helper()
 	cond.Timeout = cmp.Or(cond.Timeout, await.HangLimit)
-	res, err := pagetest.Of(c.Exec, tab).WaitFor(c.Ctx, cond)
+	res, err := pagetest.Of(c.Exec, tab).WaitFor(c.Ctx, &cond)
 	if err != nil || !res.Matched || len(res.Unmet) != 0 {
 		c.Fatalf("waiting for %+v: %+v, %v", cond, res, err)
 	}

@@ -75,7 +75,7 @@ func (c *Case) AwaitDialog(tab executor.TabID, message string) {
 // Answer answers the open dialog and checks its type and message.
 func (c *Case) Answer(kind executor.DialogType, message string, with executor.DialogAnswer) *executor.DialogResult {
 	c.Helper()
-	res, err := c.Page().HandleDialog(c.Ctx, with)
+	res, err := c.Page().HandleDialog(c.Ctx, &with)
 	if err != nil {
 		c.Fatalf("answering the %s: %v", kind, err)
 	}

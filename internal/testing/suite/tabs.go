@@ -57,7 +57,7 @@ func (c *Case) Opened(selector string, opts *executor.ClickOptions) executor.Tab
 // Fetch downloads and fails the case if that fails.
 func (c *Case) Fetch(opts executor.DownloadOptions) *executor.DownloadedFiles {
 	c.Helper()
-	d, err := c.Page().Download(c.Ctx, opts)
+	d, err := c.Page().Download(c.Ctx, &opts)
 	if err != nil {
 		c.Fatalf("download %+v: %v", opts, err)
 	}
