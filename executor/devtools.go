@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -106,18 +107,18 @@ type Requests struct {
 // A Request is one request for a resource. If the Gate denies its site, only the origin of the URL
 // is reported. Each redirect hop is a separate request.
 type Request struct {
-	ID             string    `json:"id"`
-	Method         string    `json:"method"` // empty for the first request of a popup window that started before we attached to it
-	URL            string    `json:"url"`
-	Type           string    `json:"type"` // "document", "fetch", "image" …
-	Status         int       `json:"status,omitempty"`
-	MIMEType       string    `json:"mimeType,omitempty"`
-	Bytes          int64     `json:"bytes"` // received over the network
-	Duration       int64     `json:"ms"`    // until it ended; 0 while it is running
-	Running        bool      `json:"running,omitempty"`
-	Error          string    `json:"error,omitempty"`          // the network error, such as "net::ERR_FAILED"
-	DeniedByPolicy bool      `json:"deniedByPolicy,omitempty"` // by the policy
-	Time           time.Time `json:"time"`
+	ID             string        `json:"id"`
+	Method         string        `json:"method"` // empty for the first request of a popup window that started before we attached to it
+	URL            string        `json:"url"`
+	Type           string        `json:"type"` // "document", "fetch", "image" …
+	Status         int           `json:"status,omitempty"`
+	MIMEType       string        `json:"mimeType,omitempty"`
+	Bytes          int64         `json:"bytes"` // received over the network
+	Duration       time.Duration `json:"ms"`    // until it ended; 0 while it is running; in JSON, in milliseconds
+	Running        bool          `json:"running,omitempty"`
+	Error          string        `json:"error,omitempty"`          // the network error, such as "net::ERR_FAILED"
+	DeniedByPolicy bool          `json:"deniedByPolicy,omitempty"` // by the policy
+	Time           time.Time     `json:"time"`
 
 	// The fields below are set only for a request in full. Values of headers and JSON members whose
 	// names indicate secrets are replaced by their length. The body of the request itself is never
@@ -127,4 +128,22 @@ type Request struct {
 	Body            string            `json:"body,omitempty"`      // at most BodyChars characters
 	BodyBytes       int               `json:"bodyBytes,omitempty"` // of the complete body
 	Binary          bool              `json:"binary,omitempty"`    // whether Body is omitted because it is not text
+}
+
+// plainRequest is a Request without its methods.
+type plainRequest Request
+
+// MarshalJSON implements json.Marshaler.
+func (r Request) MarshalJSON() ([]byte, error) {
+	r.Duration /= time.Millisecond
+	return json.Marshal(plainRequest(r))
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *Request) UnmarshalJSON(data []byte) error {
+	var p plainRequest
+	err := json.Unmarshal(data, &p)
+	*r = Request(p)
+	r.Duration *= time.Millisecond
+	return err
 }

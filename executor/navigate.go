@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -83,11 +84,29 @@ type WaitCondition struct {
 
 // A WaitResult is the result of [Navigator.WaitFor].
 type WaitResult struct {
-	Matched bool  `json:"matched"`
-	Ref     Ref   `json:"ref,omitempty"` // of the element, if Selector was set
-	Waited  int64 `json:"waitedMs"`
+	Matched bool          `json:"matched"`
+	Ref     Ref           `json:"ref,omitempty"` // of the element, if Selector was set
+	Waited  time.Duration `json:"waitedMs"`      // in JSON, in milliseconds
 	// Unmet names the conditions that did not hold at the end.
 	Unmet []string `json:"unmet,omitempty"`
 	// Note says that the ref in Gone is another thing, as in [Snapshot].
 	Note string `json:"note,omitempty"`
+}
+
+// plainWaitResult is a WaitResult without its methods.
+type plainWaitResult WaitResult
+
+// MarshalJSON implements json.Marshaler.
+func (r WaitResult) MarshalJSON() ([]byte, error) {
+	r.Waited /= time.Millisecond
+	return json.Marshal(plainWaitResult(r))
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *WaitResult) UnmarshalJSON(data []byte) error {
+	var p plainWaitResult
+	err := json.Unmarshal(data, &p)
+	*r = WaitResult(p)
+	r.Waited *= time.Millisecond
+	return err
 }

@@ -1,6 +1,10 @@
 package executor
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
 
 // Storage is the part of a [Page] that reads and changes cookies and web storage. Its methods
 // apply only to the site of the tab's top document, and take no URL. Listing without values is
@@ -57,18 +61,57 @@ type Cookies struct {
 
 // A Cookie is one cookie of a site.
 type Cookie struct {
-	Name     string   `json:"name"`
-	Value    string   `json:"value,omitempty"`
-	Bytes    int      `json:"bytes"`              // of the value; not read by SetCookie
-	Domain   string   `json:"domain,omitempty"`   // with a leading dot, subdomains are included; SetCookie ignores the dot, and empty means only the document's host
-	Path     string   `json:"path,omitempty"`     // default "/"
-	Expires  int64    `json:"expires,omitempty"`  // seconds since 1970; 0 means until the browser exits
-	HTTPOnly bool     `json:"httpOnly,omitempty"` // hidden from the page's scripts
-	Secure   bool     `json:"secure,omitempty"`   // sent over https only
-	SameSite SameSite `json:"sameSite,omitempty"` // empty means the browser's default
+	Name     string
+	Value    string
+	Bytes    int       // of the value; not read by SetCookie
+	Domain   string    // with a leading dot, subdomains are included; SetCookie ignores the dot, and empty means only the document's host
+	Path     string    // default "/"
+	Expires  time.Time // in whole seconds; zero means when the browser exits
+	HTTPOnly bool      // hidden from the page's scripts
+	Secure   bool      // sent over https only
+	SameSite SameSite  // empty means the browser's default
 	// Partition is the only top-level site under which the cookie is sent. Empty means any.
 	// SetCookie ignores it.
-	Partition string `json:"partition,omitempty"`
+	Partition string
+}
+
+// cookieJSON is the JSON form of a Cookie.
+type cookieJSON struct {
+	Name      string   `json:"name"`
+	Value     string   `json:"value,omitempty"`
+	Bytes     int      `json:"bytes"`
+	Domain    string   `json:"domain,omitempty"`
+	Path      string   `json:"path,omitempty"`
+	Expires   int64    `json:"expires,omitempty"` // seconds since 1970
+	HTTPOnly  bool     `json:"httpOnly,omitempty"`
+	Secure    bool     `json:"secure,omitempty"`
+	SameSite  SameSite `json:"sameSite,omitempty"`
+	Partition string   `json:"partition,omitempty"`
+}
+
+// MarshalJSON implements json.Marshaler. Expires is in seconds since 1970.
+func (c Cookie) MarshalJSON() ([]byte, error) {
+	var expires int64
+	if !c.Expires.IsZero() {
+		expires = c.Expires.Unix()
+	}
+	return json.Marshal(cookieJSON{
+		c.Name, c.Value, c.Bytes, c.Domain, c.Path, expires, c.HTTPOnly, c.Secure, c.SameSite, c.Partition,
+	})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *Cookie) UnmarshalJSON(data []byte) error {
+	var j cookieJSON
+	err := json.Unmarshal(data, &j)
+	var expires time.Time
+	if j.Expires != 0 {
+		expires = time.Unix(j.Expires, 0)
+	}
+	*c = Cookie{
+		j.Name, j.Value, j.Bytes, j.Domain, j.Path, expires, j.HTTPOnly, j.Secure, j.SameSite, j.Partition,
+	}
+	return err
 }
 
 // SameSite is the SameSite attribute of a cookie.

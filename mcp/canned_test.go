@@ -90,9 +90,9 @@ func canned(r *recorder) *fake {
 		waitFor: func(_ context.Context, tab executor.TabID, c *executor.WaitCondition) (*executor.WaitResult, error) {
 			r.note("WaitFor", tab, c)
 			if c.Selector == "#never" {
-				return &executor.WaitResult{Waited: 10000, Unmet: []string{"selector #never"}}, nil
+				return &executor.WaitResult{Waited: 10 * time.Second, Unmet: []string{"selector #never"}}, nil
 			}
-			return &executor.WaitResult{Matched: true, Ref: "e9", Waited: 120}, nil
+			return &executor.WaitResult{Matched: true, Ref: "e9", Waited: 120 * time.Millisecond}, nil
 		},
 		snapshot: func(_ context.Context, tab executor.TabID, o *executor.SnapshotOptions) (*executor.Snapshot, error) {
 			r.note("Snapshot", tab, o)
@@ -202,7 +202,7 @@ func canned(r *recorder) *fake {
 		cookies: func(_ context.Context, tab executor.TabID, o *executor.CookiesOptions) (*executor.Cookies, error) {
 			r.note("Cookies", tab, o)
 			list := &executor.Cookies{Origin: "https://shop.example", Total: 1, Cookies: []executor.Cookie{
-				{Name: "sid", Bytes: 6, Domain: ".shop.example", Path: "/", Expires: 1_900_000_000, HTTPOnly: true, Secure: true, SameSite: executor.SameSiteLax, Partition: "https://shop.example"},
+				{Name: "sid", Bytes: 6, Domain: ".shop.example", Path: "/", Expires: time.Unix(1_900_000_000, 0), HTTPOnly: true, Secure: true, SameSite: executor.SameSiteLax, Partition: "https://shop.example"},
 			}}
 			if o.Values {
 				list.Cookies[0].Value, list.Total, list.After = "a\"\nb\u202ec", 12, "sid"
@@ -261,7 +261,7 @@ func canned(r *recorder) *fake {
 		},
 		requests: func(_ context.Context, tab executor.TabID, o *executor.RequestsOptions) (*executor.Requests, error) {
 			r.note("Requests", tab, o)
-			one := executor.Request{ID: "r1", Method: "GET", URL: shop + "api?page=1", Type: "fetch", Status: 200, MIMEType: "application/json", Bytes: 412, Duration: 35, Time: noon}
+			one := executor.Request{ID: "r1", Method: "GET", URL: shop + "api?page=1", Type: "fetch", Status: 200, MIMEType: "application/json", Bytes: 412, Duration: 35 * time.Millisecond, Time: noon}
 			if o.ID != "" {
 				one.RequestHeaders = map[string]string{"accept": "*/*", "authorization": "(20 characters)"}
 				one.ResponseHeaders = map[string]string{"content-type": "application/json"}
@@ -271,7 +271,7 @@ func canned(r *recorder) *fake {
 				return &executor.Requests{Origin: shopOrigin, Matched: 1, Requests: []executor.Request{one}}, nil
 			}
 			return &executor.Requests{Origin: shopOrigin, Matched: 3, Requests: []executor.Request{one,
-				{ID: "r2", Method: "GET", URL: "https://ads.example", Type: "script", Error: "net::ERR_BLOCKED_BY_CLIENT", DeniedByPolicy: true, Duration: 2, Time: noon},
+				{ID: "r2", Method: "GET", URL: "https://ads.example", Type: "script", Error: "net::ERR_BLOCKED_BY_CLIENT", DeniedByPolicy: true, Duration: 2 * time.Millisecond, Time: noon},
 				{ID: "r3", Method: "POST", URL: shop + "slow", Type: "xhr", Running: true, Time: noon},
 			}}, nil
 		},

@@ -180,7 +180,7 @@ func renderRequest(t *mcptext.Text, q executor.Request) {
 	if q.Running {
 		running = ", running"
 	}
-	t.Line("%s, %d ms%s", line, q.Duration, running)
+	t.Line("%s, %d ms%s", line, q.Duration.Milliseconds(), running)
 }
 
 // method returns the method of a request, quoted unless it is a standard method. The method of the

@@ -145,7 +145,7 @@ func (a WaitForArgs) Run(ctx context.Context, p executor.Page) (waitResult, erro
 type waitResult struct{ *executor.WaitResult }
 
 func (r waitResult) Render(t *mcptext.Text) {
-	t.Line("matched: %t after %d ms", r.Matched, r.Waited)
+	t.Line("matched: %t after %d ms", r.Matched, r.Waited.Milliseconds())
 	t.Note(r.Note)
 	if r.Ref != "" {
 		t.Line("ref %s", r.Ref)

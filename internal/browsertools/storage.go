@@ -54,10 +54,13 @@ func (a CookiesArgs) Run(ctx context.Context, p executor.Page) (cookiesResult, e
 		}
 		return cookiesResult{Origin: list.Origin, Cookies: NonNil(list.Cookies), Total: list.Total, After: list.After, args: a}, nil
 	case "set":
-		return a.changed(p.SetCookie(ctx, executor.Cookie{
-			Name: a.Name, Value: *a.Value, Domain: a.Domain, Path: a.Path, Expires: int64(a.Expires),
-			HTTPOnly: a.HTTPOnly, Secure: a.Secure, SameSite: a.SameSite,
-		}))
+		c := executor.Cookie{
+			Name: a.Name, Value: *a.Value, Domain: a.Domain, Path: a.Path, HTTPOnly: a.HTTPOnly, Secure: a.Secure, SameSite: a.SameSite,
+		}
+		if a.Expires != 0 {
+			c.Expires = time.Unix(int64(a.Expires), 0)
+		}
+		return a.changed(p.SetCookie(ctx, c))
 	}
 	return a.changed(p.DeleteCookies(ctx, only(a.Name)))
 }
@@ -107,8 +110,8 @@ func (r cookiesResult) Render(t *mcptext.Text) {
 // cookieLine returns the line for one cookie.
 func cookieLine(c executor.Cookie, values bool) string {
 	facts := []string{fmt.Sprintf("%s %s%s, %s", mcptext.Quote(c.Name, maxStoredText), mcptext.EscapeURL(c.Domain), mcptext.EscapeURL(c.Path), mcptext.ByteCount(c.Bytes))}
-	if c.Expires != 0 {
-		facts = append(facts, "expires "+time.Unix(c.Expires, 0).UTC().Format(time.RFC3339))
+	if !c.Expires.IsZero() {
+		facts = append(facts, "expires "+c.Expires.UTC().Format(time.RFC3339))
 	}
 	for _, flag := range []struct {
 		set  bool

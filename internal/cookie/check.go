@@ -38,10 +38,19 @@ func Check(c executor.Cookie, site *url.URL) (executor.Cookie, error) {
 	if !strings.HasPrefix(c.Path, "/") {
 		return c, rejectedError("A path begins with a slash.", "the path %q of the cookie does not begin with /", c.Path)
 	}
-	if c.Expires != 0 && time.Unix(c.Expires, 0).Before(time.Now()) {
+	if !c.Expires.IsZero() && c.Expires.Before(time.Now()) {
 		return c, rejectedError("Use delete to remove a cookie.", "expires is in the past, so the browser would remove the cookie immediately")
 	}
 	return c, checkAttributes(c, site)
+}
+
+// Expiry returns the expiry date that browsers and state files give in seconds since 1970. If it is not
+// positive, the cookie expires when the browser exits, and Expiry returns the zero time.
+func Expiry(seconds float64) time.Time {
+	if s := int64(max(seconds, 0)); s != 0 {
+		return time.Unix(s, 0)
+	}
+	return time.Time{}
 }
 
 func rejectedError(hint, format string, args ...any) error {

@@ -44,8 +44,8 @@ func TestCheck(t *testing.T) {
 		{"https://x.com/", cookie{Name: "a", Value: secret + strings.Repeat("x", 4096)}, "at most 4096"},
 		{"https://x.com/", cookie{Name: "a", Path: "x"}, "does not begin with /"},
 		{"https://x.com/", cookie{Name: "a", Path: "/;x"}, "invalid cookie path"},
-		{"https://x.com/", cookie{Name: "a", Expires: 1}, "in the past"},
-		{"https://x.com/", cookie{Name: "a", Expires: time.Now().Unix() + 60}, " /"},
+		{"https://x.com/", cookie{Name: "a", Expires: time.Unix(1, 0)}, "in the past"},
+		{"https://x.com/", cookie{Name: "a", Expires: time.Now().Add(time.Minute)}, " /"},
 		{"https://x.com/", cookie{Name: "a", SameSite: "lax"}, "unknown"},
 		{"https://x.com/", cookie{Name: "a", SameSite: "None"}, "secure cookies only"},
 		{"https://x.com/", cookie{Name: "a", SameSite: "None", Secure: true}, " /"},
@@ -73,6 +73,16 @@ func TestCheck(t *testing.T) {
 		}
 		if err == nil && got != tt.want || !strings.Contains(got, tt.want) {
 			t.Errorf("%s %+v: %q, want %q", tt.site, tt.cookie, got, tt.want)
+		}
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	for seconds, want := range map[float64]time.Time{
+		-1: {}, 0: {}, 0.5: {}, 1.9: time.Unix(1, 0), 1_900_000_000.75: time.Unix(1_900_000_000, 0),
+	} {
+		if got := Expiry(seconds); got != want {
+			t.Errorf("%v: %v, want %v", seconds, got, want)
 		}
 	}
 }

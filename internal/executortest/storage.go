@@ -75,7 +75,7 @@ func cookies(s *suite.Runner, t *testing.T) {
 		wantSent(c, "pay", "")
 	})
 	keeps(s, t, "attributes are listed, value only on request", func(c *suite.Case, k *suite.Keeper) {
-		expires := time.Now().AddDate(0, 0, 1).Unix()
+		expires := time.Unix(time.Now().AddDate(0, 0, 1).Unix(), 0)
 		setCookie(c, executor.Cookie{Name: "full", Value: "s3cr3t", Domain: shopDomain(c), Path: "/p", Expires: expires, HTTPOnly: true, Secure: true, SameSite: executor.SameSiteNone})
 		want := executor.Cookie{Name: "full", Bytes: 6, Domain: "." + shopDomain(c), Path: "/p", Expires: expires, HTTPOnly: true, Secure: true, SameSite: executor.SameSiteNone}
 		list := cookieNames(c, nil)

@@ -49,7 +49,7 @@ func (v *View) WaitFor(ctx context.Context, opts *executor.WaitCondition) (*exec
 	}
 	for {
 		err := w.evaluate(limit)
-		waited := time.Since(start).Milliseconds()
+		waited := time.Since(start)
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)

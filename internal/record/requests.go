@@ -191,7 +191,7 @@ func (r *Recorder) Lifecycle(e cdppage.EventLifecycleEvent) {
 func (l *activityLog) end(id network.RequestID, at cdp.MonotonicTime) {
 	q := l.running[id]
 	q.Running = false
-	q.Duration = max(int64((at.Float64()-q.started.Float64())*1000), 0)
+	q.Duration = time.Duration(max(int64((at.Float64()-q.started.Float64())*1000), 0)) * time.Millisecond
 	delete(l.running, id)
 }
 

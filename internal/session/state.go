@@ -263,7 +263,7 @@ func isAcceptedCookie(c statefile.Cookie) bool {
 		return false
 	}
 	site := &url.URL{Scheme: "https", Host: host}
-	checked := executor.Cookie{Name: c.Name, Value: c.Value, Path: c.Path, Expires: int64(max(c.Expires, 0)), Secure: c.Secure, SameSite: c.SameSite}
+	checked := executor.Cookie{Name: c.Name, Value: c.Value, Path: c.Path, Expires: cookie.Expiry(c.Expires), Secure: c.Secure, SameSite: c.SameSite}
 	if host != c.Domain {
 		checked.Domain = host
 	}

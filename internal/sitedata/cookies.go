@@ -21,7 +21,7 @@ import (
 // toCookie converts a cookie of the browser. It omits the value unless withValue is set.
 func toCookie(c *network.Cookie, withValue bool) executor.Cookie {
 	result := executor.Cookie{
-		Name: c.Name, Bytes: len(c.Value), Domain: c.Domain, Path: c.Path, Expires: int64(max(c.Expires, 0)),
+		Name: c.Name, Bytes: len(c.Value), Domain: c.Domain, Path: c.Path, Expires: cookie.Expiry(float64(c.Expires)),
 		HTTPOnly: c.HTTPOnly, Secure: c.Secure, SameSite: executor.SameSite(c.SameSite),
 	}
 	if withValue {
@@ -94,7 +94,10 @@ func (s *Store) SetCookie(ctx context.Context, c executor.Cookie) (*executor.Sto
 	at.Path, at.RawPath = c.Path, ""
 	params := network.SetCookieParams{
 		Name: c.Name, Value: c.Value, URL: at.String(), Domain: c.Domain, Path: c.Path, HTTPOnly: &c.HTTPOnly, Secure: &c.Secure,
-		SameSite: network.CookieSameSite(c.SameSite), Expires: cdp.TimeSinceEpoch(c.Expires),
+		SameSite: network.CookieSameSite(c.SameSite),
+	}
+	if !c.Expires.IsZero() {
+		params.Expires = cdp.TimeSinceEpoch(c.Expires.Unix())
 	}
 	var res struct {
 		Success bool `json:"success"`

@@ -18,7 +18,7 @@ func waitFor(s *suite.Runner, t *testing.T) {
 	unmet := func(c *suite.Case, cond executor.WaitCondition, name string) {
 		c.Helper()
 		res, err := c.Page().WaitFor(c.Ctx, &cond)
-		if err != nil || res.Matched || !slices.Contains(res.Unmet, name) || res.Waited < cond.Timeout.Milliseconds() {
+		if err != nil || res.Matched || !slices.Contains(res.Unmet, name) || res.Waited < cond.Timeout {
 			c.Errorf("waiting for %+v: %+v, %v", cond, res, err)
 		}
 	}
@@ -57,7 +57,7 @@ func waitFor(s *suite.Runner, t *testing.T) {
 		c.Met(executor.WaitCondition{Text: "old text"})
 	})
 	s.Page(t, "time", "wait.html", func(c *suite.Case) {
-		if res := c.Met(executor.WaitCondition{Time: 150 * time.Millisecond}); res.Waited < 150 {
+		if res := c.Met(executor.WaitCondition{Time: 150 * time.Millisecond}); res.Waited < 150*time.Millisecond {
 			c.Errorf("result %+v", *res)
 		}
 	})
