@@ -71,10 +71,10 @@ type Navigation struct {
 // A WaitCondition is the condition of [Navigator.WaitFor]. At least one field other than Timeout
 // must be set. If several are set, they must hold at the same time.
 type WaitCondition struct {
-	Selector   string        // a visible element
+	Visible    Target        // an element that is visible
+	Gone       Target        // an element that is not visible, or does not exist
 	Text       string        // text that the page shows
 	TextGone   string        // text that the page no longer shows
-	Gone       string        // a selector or ref that no visible element matches
 	URL        string        // a glob on the URL of the top document
 	Load       WaitUntil     // a state that the top document has reached; with UntilNetworkIdle, no request for 500 ms until now
 	Expression string        // JavaScript that evaluates to a truthy value; needs the eval grant
@@ -85,11 +85,11 @@ type WaitCondition struct {
 // A WaitResult is the result of [Navigator.WaitFor].
 type WaitResult struct {
 	Matched bool          `json:"matched"`
-	Ref     Ref           `json:"ref,omitempty"` // of the element, if Selector was set
+	Ref     Ref           `json:"ref,omitempty"` // of the element, if Visible was set
 	Waited  time.Duration `json:"waitedMs"`      // in JSON, in milliseconds
 	// Unmet names the conditions that did not hold at the end.
 	Unmet []string `json:"unmet,omitempty"`
-	// Note says that the ref in Gone is another thing, as in [Snapshot].
+	// Note says that the ref in Visible or Gone is another thing, as in [Snapshot].
 	Note string `json:"note,omitempty"`
 }
 

@@ -101,8 +101,8 @@ type HTML struct {
 
 // MarkdownOptions are the options of [Reader.Markdown].
 type MarkdownOptions struct {
-	// Selector selects an element instead of the main content; "body" means the complete page.
-	Selector string
+	// Target selects an element instead of the main content; Selector("body") means the complete page.
+	Target Target
 	// Refs writes a ref after each link, and includes buttons, fields and other controls as in
 	// snapshots, but without their states and values.
 	Refs     bool
@@ -119,14 +119,15 @@ type Markdown struct {
 	Chars     int    `json:"chars"`                // of the complete text
 	Offset    int    `json:"nextOffset,omitempty"` // offset to read on from; 0 at the end
 	WholePage bool   `json:"wholePage"`            // no main content could be identified
-	// Obstacle is as in [Snapshot]. It is nil with a selector other than "body".
+	// Obstacle is as in [Snapshot]. It is nil with a target other than Selector("body").
 	Obstacle *Obstacle `json:"obstacle,omitempty"`
+	Note     string    `json:"-"` // as in [Snapshot]
 }
 
 // LinksOptions are the options of [Reader.Links]. Include and Exclude are globs on the absolute
 // URL, in which * matches any sequence of characters.
 type LinksOptions struct {
-	Selector       string // only links inside it
+	Target         Target // only links inside it
 	SameOriginOnly bool
 	Include        []string
 	Exclude        []string
@@ -140,6 +141,7 @@ type Links struct {
 	Origin    string `json:"origin"`
 	Truncated bool   `json:"truncated"`
 	Total     int    `json:"total"` // number of links that passed the filters, before Limit
+	Note      string `json:"-"`     // as in [Snapshot]
 }
 
 // A Link is one link of a page.

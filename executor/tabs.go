@@ -127,6 +127,9 @@ type Target struct {
 // Selector returns the target that selector matches.
 func Selector(selector string) Target { return Target{Selector: selector} }
 
+// ByRef returns the target that ref identifies.
+func ByRef(ref Ref) Target { return Target{Ref: ref} }
+
 // IsZero reports whether neither field is set.
 func (t Target) IsZero() bool { return t == Target{} }
 

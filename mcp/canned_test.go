@@ -89,8 +89,8 @@ func canned(r *recorder) *fake {
 		back: nav("Back"), forward: nav("Forward"), reload: nav("Reload"),
 		waitFor: func(_ context.Context, tab executor.TabID, c *executor.WaitCondition) (*executor.WaitResult, error) {
 			r.note("WaitFor", tab, c)
-			if c.Selector == "#never" {
-				return &executor.WaitResult{Waited: 10 * time.Second, Unmet: []string{"selector #never"}}, nil
+			if c.Visible.Selector == "#never" {
+				return &executor.WaitResult{Waited: 10 * time.Second, Unmet: []string{"visible"}}, nil
 			}
 			return &executor.WaitResult{Matched: true, Ref: "e9", Waited: 120 * time.Millisecond}, nil
 		},

@@ -131,7 +131,7 @@ func (a *WaitForArgs) Check() error {
 
 func (a WaitForArgs) Run(ctx context.Context, p executor.Page) (waitResult, error) {
 	cond := &executor.WaitCondition{
-		Selector: a.Selector, Text: a.Text, TextGone: a.TextGone, Gone: a.Gone.What, URL: a.URL, Load: a.Load, Expression: a.Expression,
+		Visible: executor.Selector(a.Selector), Gone: newTarget(a.Gone.What, ""), Text: a.Text, TextGone: a.TextGone, URL: a.URL, Load: a.Load, Expression: a.Expression,
 		Time:    time.Duration(a.TimeMS) * time.Millisecond,
 		Timeout: time.Duration(a.TimeoutMS) * time.Millisecond,
 	}
@@ -139,6 +139,13 @@ func (a WaitForArgs) Run(ctx context.Context, p executor.Page) (waitResult, erro
 		cond.Timeout = executor.DefaultWaitTimeout + cond.Time
 	}
 	res, err := p.WaitFor(ctx, cond)
+	if err == nil {
+		for i, name := range res.Unmet {
+			if name == "visible" {
+				res.Unmet[i] = "selector"
+			}
+		}
+	}
 	return waitResult{res}, err
 }
 

@@ -215,7 +215,7 @@ type MarkdownArgs struct {
 }
 
 func (a MarkdownArgs) Run(ctx context.Context, p executor.Page) (markdownResult, error) {
-	opts := &executor.MarkdownOptions{Selector: a.Selector, Refs: a.Refs, MaxChars: a.textLimit(a.MaxChars), Offset: a.Offset}
+	opts := &executor.MarkdownOptions{Target: executor.Selector(a.Selector), Refs: a.Refs, MaxChars: a.textLimit(a.MaxChars), Offset: a.Offset}
 	res, err := p.Markdown(ctx, opts)
 	return markdownResult{res, a}, err
 }
@@ -271,7 +271,7 @@ type LinksArgs struct {
 
 func (a LinksArgs) Run(ctx context.Context, p executor.Page) (linksResult, error) {
 	res, err := p.Links(ctx, &executor.LinksOptions{
-		Selector: a.Selector, SameOriginOnly: a.SameOriginOnly, Include: a.Include, Exclude: a.Exclude,
+		Target: executor.Selector(a.Selector), SameOriginOnly: a.SameOriginOnly, Include: a.Include, Exclude: a.Exclude,
 		KeepDuplicates: a.Dedupe != nil && !*a.Dedupe, Limit: a.Limit,
 	})
 	if err == nil {

@@ -67,6 +67,9 @@ func emulation(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "no size", "emulate.html", func(c *suite.Case) {
 		before := c.EvalString("seen()")
+		_, err := c.Page().Resize(c.Ctx, nil)
+		c.WantCode(err, executor.ErrBadArgs)
+		c.Must(c.Page().Emulate(c.Ctx, nil))
 		for _, o := range []executor.ResizeOptions{{}, {Width: 800}, {Width: 99, Height: 500}, {Width: 500, Height: 5001}, {Width: -800, Height: 600}, {Width: 800, Height: 600, Reset: true}} {
 			_, err := c.Page().Resize(c.Ctx, &o)
 			c.WantCode(err, executor.ErrBadArgs)

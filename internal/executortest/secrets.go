@@ -128,7 +128,7 @@ func secrets(s *suite.Runner, t *testing.T) {
 		afterwards(err)
 		_, err = c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Expression: "password.value"})
 		afterwards(err)
-		_, err = c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Selector: `#password[value^="K"]`})
+		_, err = c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Visible: suite.Selector(`#password[value^="K"]`)})
 		afterwards(err)
 		if _, err = c.Page().Navigate(c.Ctx, c.URL("read.html"), nil); err != nil {
 			c.Fatal(err)

@@ -190,7 +190,7 @@ func popups(s *suite.Runner, t *testing.T) {
 		c.Tab = c.Opened("#open", nil).ID
 		c.AwaitRequest("landing")
 		c.Release("landing")
-		c.Met(executor.WaitCondition{Selector: "iframe"})
+		c.Met(executor.WaitCondition{Visible: suite.Selector("iframe")})
 		for part, status := range suite.Sorted(map[string]int{"/held/": 302, "/inspect.html": 200, "reading-data.json?v=1": 200}) {
 			if q := request(c, part); q.Status != status || q.Method != "" && q.Method != "GET" {
 				c.Errorf("%s: %+v", part, q)

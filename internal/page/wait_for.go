@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gobwas/glob"
@@ -24,8 +26,13 @@ func (v *View) WaitFor(ctx context.Context, opts *executor.WaitCondition) (*exec
 	if timeout <= 0 {
 		timeout = executor.DefaultWaitTimeout
 	}
-	if cond.Selector == "" && cond.Text == "" && cond.TextGone == "" && cond.Gone == "" && cond.URL == "" && cond.Load == "" && cond.Expression == "" && cond.Time <= 0 {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Give selector, text, textGone, gone, url, load, timeMs or expression.", "nothing to wait for")
+	if cond.Visible.IsZero() && cond.Gone.IsZero() && cond.Text == "" && cond.TextGone == "" && cond.URL == "" && cond.Load == "" && cond.Expression == "" && cond.Time <= 0 {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Set one of the conditions.", "nothing to wait for")
+	}
+	for _, target := range []executor.Target{cond.Visible, cond.Gone} {
+		if err := target.Validate(); err != nil && !target.IsZero() {
+			return nil, err
+		}
 	}
 	if _, ok := lifecycleEvents[cond.Load]; cond.Load != "" && !ok {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Use load, domcontentloaded, networkidle or commit.", "load %q is not a state of a page", cond.Load)
@@ -54,13 +61,13 @@ func (v *View) WaitFor(ctx context.Context, opts *executor.WaitCondition) (*exec
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case err == nil && len(w.unmet) == 0:
-			return &executor.WaitResult{Matched: true, Ref: w.ref, Waited: waited, Note: v.elements.StartComparing(ctx, w.named)()}, nil
+			return &executor.WaitResult{Matched: true, Ref: w.ref, Waited: waited, Note: w.note(ctx)}, nil
 		case err != nil && !errors.Is(err, frames.ErrDocumentGone) && limit.Err() == nil && !errors.Is(err, executor.ErrTimeout):
 			return nil, err
 		case errors.Is(err, cdpconn.ErrCallTimeout) && !w.responded && timeout >= v.tab.timing.HungPage:
 			return nil, frames.TimeoutAs(err, "the page to respond")
 		case limit.Err() != nil:
-			return &executor.WaitResult{Waited: waited, Unmet: w.unmet, Note: v.elements.StartComparing(ctx, w.named)()}, nil
+			return &executor.WaitResult{Waited: waited, Unmet: w.unmet, Note: w.note(ctx)}, nil
 		}
 		if err := w.change(limit); err != nil && ctx.Err() == nil && limit.Err() == nil && !errors.Is(err, frames.ErrDocumentGone) {
 			return nil, err
@@ -74,7 +81,8 @@ type waitCall struct {
 	cond      executor.WaitCondition
 	url       *glob.Pattern
 	ref       executor.Ref
-	named     *elements.Element // of the ref in cond.Gone
+	visible   *elements.Element // of the ref in cond.Visible
+	gone      *elements.Element // of the ref in cond.Gone
 	consented string            // origin for which the user consented to run the expression
 	unmet     []string          // all conditions until the page was first checked
 	responded bool              // the page has responded at least once
@@ -84,7 +92,7 @@ type waitCall struct {
 func conditionNames(cond executor.WaitCondition) []string {
 	var names []string
 	for _, c := range []struct{ name, value string }{
-		{"url", cond.URL}, {"load", string(cond.Load)}, {"selector", cond.Selector}, {"gone", cond.Gone}, {"text", cond.Text}, {"textGone", cond.TextGone}, {"expression", cond.Expression},
+		{"url", cond.URL}, {"load", string(cond.Load)}, {"visible", cond.Visible.Selector + string(cond.Visible.Ref)}, {"gone", cond.Gone.Selector + string(cond.Gone.Ref)}, {"text", cond.Text}, {"textGone", cond.TextGone}, {"expression", cond.Expression},
 	} {
 		if c.value != "" {
 			names = append(names, c.name)
@@ -107,19 +115,17 @@ func (w *waitCall) evaluate(ctx context.Context) error {
 	if w.cond.Load != "" && !w.hasReached(w.cond.Load) {
 		unmet = append(unmet, "load")
 	}
-	if w.cond.Selector != "" {
-		el, found, err := w.match(ctx, w.cond.Selector)
+	if !w.cond.Visible.IsZero() {
+		visible, err := w.isVisible(ctx)
 		if err != nil {
 			return err
 		}
-		if found != nil {
-			w.ref = v.elements.RefFor(el.Doc.Node(el.ID), *found)
-		} else {
-			unmet = append(unmet, "selector")
+		if !visible {
+			unmet = append(unmet, "visible")
 		}
 	}
-	if w.cond.Gone != "" {
-		gone, err := w.gone(ctx)
+	if !w.cond.Gone.IsZero() {
+		gone, err := w.isGone(ctx)
 		if err != nil {
 			return err
 		}
@@ -198,6 +204,34 @@ func (w *waitCall) hasReached(state executor.WaitUntil) bool {
 	return ok && left <= 0
 }
 
+// isVisible reports whether the element of cond.Visible is visible, and sets ref.
+func (w *waitCall) isVisible(ctx context.Context) (bool, error) {
+	if w.cond.Visible.Ref != "" {
+		el, visible, err := w.resolve(ctx, w.cond.Visible.Ref)
+		w.visible, w.ref = el, w.cond.Visible.Ref
+		return visible, err
+	}
+	el, found, err := w.match(ctx, w.cond.Visible.Selector)
+	if err == nil && found != nil {
+		w.ref = w.v.elements.RefFor(el.Doc.Node(el.ID), *found)
+	}
+	return found != nil, err
+}
+
+// isGone reports whether no visible element matches cond.Gone.
+func (w *waitCall) isGone(ctx context.Context) (bool, error) {
+	if w.cond.Gone.Ref == "" {
+		_, found, err := w.match(ctx, w.cond.Gone.Selector)
+		return found == nil, err
+	}
+	el, visible, err := w.resolve(ctx, w.cond.Gone.Ref)
+	if errors.Is(err, executor.ErrRefExpired) {
+		return true, nil
+	}
+	w.gone = el
+	return !visible, err
+}
+
 // match returns a match of a selector, visible if there is one, and its description if it is
 // visible.
 func (w *waitCall) match(ctx context.Context, selector string) (el *elements.Element, found *elements.Description, err error) {
@@ -209,23 +243,21 @@ func (w *waitCall) match(ctx context.Context, selector string) (el *elements.Ele
 	return el, found, err
 }
 
-// gone reports whether no visible element matches cond.Gone.
-func (w *waitCall) gone(ctx context.Context) (bool, error) {
-	if ref, err := executor.ParseRef(w.cond.Gone); err == nil {
-		el, err := w.v.elements.ResolveRef(ctx, ref, executor.OpRead)
-		if errors.Is(err, executor.ErrRefExpired) {
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		w.named = el
-		var visible bool
-		err = el.Doc.Call(ctx, &visible, "isShown", el.ID)
-		return !visible, err
+// resolve returns the element of a ref and whether it is visible.
+func (w *waitCall) resolve(ctx context.Context, ref executor.Ref) (el *elements.Element, visible bool, err error) {
+	if el, err = w.v.elements.ResolveRef(ctx, ref, executor.OpRead); err != nil {
+		return nil, false, err
 	}
-	_, found, err := w.match(ctx, w.cond.Gone)
-	return found == nil, err
+	err = el.Doc.Call(ctx, &visible, "isShown", el.ID)
+	return el, visible, err
+}
+
+// note returns the notes on the elements of the refs in the condition.
+func (w *waitCall) note(ctx context.Context) string {
+	finder := w.v.elements
+	visible, gone := finder.StartComparing(ctx, w.visible), finder.StartComparing(ctx, w.gone)
+	notes := slices.DeleteFunc([]string{visible(), gone()}, func(note string) bool { return note == "" })
+	return strings.Join(notes, "; ")
 }
 
 // change waits until the top document may have changed.

@@ -18,7 +18,7 @@ import (
 // defaultLinks is the default limit of Links.
 const defaultLinks = 200
 
-// Links returns the links of the page, or of the element that opts names.
+// Links returns the links of the page, or of the target.
 func (r *Reader) Links(ctx context.Context, opts *executor.LinksOptions) (*executor.Links, error) {
 	return retryOnNavigation(ctx, opts, r.links)
 }
@@ -38,10 +38,11 @@ func (r *Reader) links(ctx context.Context, o executor.LinksOptions) (*executor.
 	if err != nil {
 		return nil, err
 	}
-	docs, id, err := r.readScope(ctx, executor.Target{Selector: o.Selector})
+	docs, root, err := r.readScope(ctx, o.Target)
 	if err != nil {
 		return nil, err
 	}
+	changed := r.finder.StartComparing(ctx, root)
 	limit := o.Limit
 	if limit <= 0 {
 		limit = defaultLinks
@@ -54,7 +55,7 @@ func (r *Reader) links(ctx context.Context, o executor.LinksOptions) (*executor.
 			More  bool      `json:"more"`
 			elements.WalkRecord
 		}
-		if err := elements.CallWithClosedRoots(ctx, d, &list, "links", id, r.finder.Refs().Since(d.World)); err != nil {
+		if err := elements.CallWithClosedRoots(ctx, d, &list, "links", root.ID, r.finder.Refs().Since(d.World)); err != nil {
 			if i > 0 && errors.Is(err, frames.ErrDocumentGone) {
 				continue
 			}
@@ -79,7 +80,7 @@ func (r *Reader) links(ctx context.Context, o executor.LinksOptions) (*executor.
 			}
 		}
 	}
-	res.Truncated = more || res.Total > len(res.Items)
+	res.Truncated, res.Note = more || res.Total > len(res.Items), changed()
 	return res, nil
 }
 

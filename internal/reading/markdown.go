@@ -19,11 +19,12 @@ func (r *Reader) Markdown(ctx context.Context, opts *executor.MarkdownOptions) (
 }
 
 func (r *Reader) markdown(ctx context.Context, o executor.MarkdownOptions) (*executor.Markdown, error) {
-	root, err := r.readRoot(ctx, executor.Target{Selector: o.Selector})
+	root, err := r.readRoot(ctx, o.Target)
 	if err != nil {
 		return nil, err
 	}
-	opts := readable.Options{WholePage: o.Selector != ""}
+	changed := r.finder.StartComparing(ctx, root)
+	opts := readable.Options{WholePage: !o.Target.IsZero()}
 	var marks *[]markedElement
 	if o.Refs {
 		marks, opts.Mark = new([]markedElement), "mark"+strings.ToLower(rand.Text())+"n"
@@ -59,7 +60,7 @@ func (r *Reader) markdown(ctx context.Context, o executor.MarkdownOptions) (*exe
 	res := &executor.Markdown{Title: got.Title, Origin: d.Origin, WholePage: got.WholePage, Chars: utf8.RuneCountInString(got.Markdown)}
 	res.Content, res.Offset = cut(got.Markdown, o.Offset, o.MaxChars, whole)
 	res.Truncated = res.Offset != 0
-	res.Obstacle = r.opts.Obstacle(d, page.Signs)
+	res.Obstacle, res.Note = r.opts.Obstacle(d, page.Signs), changed()
 	return res, nil
 }
 

@@ -71,21 +71,21 @@ func (r *Reader) readRoot(ctx context.Context, target executor.Target) (*element
 	return r.finder.Resolve(ctx, target, executor.OpRead)
 }
 
-// readScope returns the document of the element that target refers to, and the element's id. For a
-// zero target, it returns all documents that may be read, and 0.
-func (r *Reader) readScope(ctx context.Context, target executor.Target) ([]*frames.Document, int, error) {
+// readScope returns the element that target refers to, and its document. For a zero target, it returns
+// all documents that may be read, and an element with the id 0.
+func (r *Reader) readScope(ctx context.Context, target executor.Target) ([]*frames.Document, *elements.Element, error) {
 	if target.IsZero() {
 		docs := r.client.Allowed(ctx, executor.OpRead)
 		if len(docs) == 0 {
-			return nil, 0, frames.ErrDocumentGone // between two documents
+			return nil, nil, frames.ErrDocumentGone // between two documents
 		}
-		return docs, 0, nil
+		return docs, new(elements.Element), nil
 	}
 	el, err := r.finder.Resolve(ctx, target, executor.OpRead)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
-	return []*frames.Document{el.Doc}, el.ID, nil
+	return []*frames.Document{el.Doc}, el, nil
 }
 
 // cut returns at most size characters of s starting at character offset, and the offset at which to

@@ -149,8 +149,8 @@ func TestManyDownloads(t *testing.T) {
 func TestDownloadArguments(t *testing.T) {
 	h := newHost(t)
 	s := h.open(t, executor.SessionOptions{})
-	for _, opts := range []executor.DownloadOptions{{}, {URL: "https://a.test/f", Target: executor.Target{Ref: "e1"}}} {
-		if _, err := pagetest.Of(s, "").Download(t.Context(), &opts); executor.CodeOf(err) != executor.ErrBadArgs {
+	for _, opts := range []*executor.DownloadOptions{nil, {}, {URL: "https://a.test/f", Target: executor.Target{Ref: "e1"}}} {
+		if _, err := pagetest.Of(s, "").Download(t.Context(), opts); executor.CodeOf(err) != executor.ErrBadArgs {
 			t.Errorf("%+v: %v, want ErrBadArgs", opts, err)
 		}
 	}

@@ -255,7 +255,7 @@ func clobbered(c *suite.Case) {
 		}
 	}
 	c.Met(executor.WaitCondition{Text: "Some words"})
-	c.Met(executor.WaitCondition{Selector: "form"})
+	c.Met(executor.WaitCondition{Visible: suite.Selector("form")})
 }
 
 func clickTargets(s *suite.Runner, t *testing.T) {

@@ -220,6 +220,8 @@ func mouse(s *suite.Runner, t *testing.T) {
 		c.WantValue("document.title", "pressed 0")
 	})
 	s.Page(t, "bad arguments", "input.html", func(c *suite.Case) {
+		_, err := c.Page().Mouse(c.Ctx, nil)
+		c.WantCode(err, executor.ErrBadArgs)
 		for _, opts := range []executor.MouseOptions{
 			{}, {Action: "fly"}, {Action: executor.MouseClick, X: -1}, {Action: executor.MouseClick, Y: 1e6}, {Action: executor.MouseClick, Button: "fourth"},
 			{Action: executor.MouseWheel}, {Action: executor.MouseClick, DeltaY: 1}, {Action: executor.MouseUp}, {Action: executor.MouseWheel, DeltaY: 1e9},

@@ -83,7 +83,9 @@ func scroll(s *suite.Runner, t *testing.T) {
 		c.WantValue("Math.round(scrollY)", "0")
 	})
 	s.Page(t, "no such target", "scroll.html", func(c *suite.Case) {
-		_, err := c.Page().Scroll(c.Ctx, &executor.ScrollOptions{Target: suite.Selector("#nosuch")})
+		_, err := c.Page().Scroll(c.Ctx, nil)
+		c.WantCode(err, executor.ErrBadArgs)
+		_, err = c.Page().Scroll(c.Ctx, &executor.ScrollOptions{Target: suite.Selector("#nosuch")})
 		c.WantCode(err, executor.ErrSelectorNotFound)
 	})
 }

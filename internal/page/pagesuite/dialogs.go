@@ -262,7 +262,7 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 	})
 	s.Page(t, "dialog ends wait_for", "navigation-dialogs.html", func(c *suite.Case) {
 		for name, cond := range map[string]executor.WaitCondition{
-			"selector": {Selector: "#never"}, "text": {Text: "never"}, "url": {URL: "*never*"},
+			"visible": {Visible: suite.Selector("#never")}, "text": {Text: "never"}, "url": {URL: "*never*"},
 			"expression": {Expression: "false"}, "time": {Time: suite.NeverTimeout},
 		} {
 			c.Click(suite.Selector("#soon"), nil)
@@ -313,7 +313,7 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 		if a.Dialog == nil || a.Dialog.Type != executor.DialogBeforeUnload {
 			c.Fatalf("the click reports %+v", a.Changes)
 		}
-		c.Must(c.Page().HandleDialog(c.Ctx, &dismiss))
+		c.Must(c.Page().HandleDialog(c.Ctx, nil))
 		c.WantValue("document.title", "Travel dialogs")
 		c.Click(suite.Selector("#leave"), nil)
 		res, err := c.Page().HandleDialog(c.Ctx, &accept)

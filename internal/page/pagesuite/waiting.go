@@ -26,16 +26,16 @@ func waitFor(s *suite.Runner, t *testing.T) {
 		later string // what the page does after a delay
 		cond  executor.WaitCondition
 	}{
-		"selector":       {`soon(() => document.body.insertAdjacentHTML("beforeend", "<button id=new>New</button>"))`, executor.WaitCondition{Selector: "#new"}},
-		"visible":        {`soon(() => never.style.display = "block")`, executor.WaitCondition{Selector: "#never"}},
+		"selector":       {`soon(() => document.body.insertAdjacentHTML("beforeend", "<button id=new>New</button>"))`, executor.WaitCondition{Visible: suite.Selector("#new")}},
+		"visible":        {`soon(() => never.style.display = "block")`, executor.WaitCondition{Visible: suite.Selector("#never")}},
 		"text":           {`soon(() => document.body.append("fresh text"))`, executor.WaitCondition{Text: "fresh text"}},
 		"text is gone":   {`soon(() => old.remove())`, executor.WaitCondition{TextGone: "old text"}},
-		"gone":           {`soon(() => old.style.display = "none")`, executor.WaitCondition{Gone: "#old"}},
+		"gone":           {`soon(() => old.style.display = "none")`, executor.WaitCondition{Gone: suite.Selector("#old")}},
 		"url":            {`soon(() => history.pushState({}, "", "pushed.html?x=1"))`, executor.WaitCondition{URL: "*/pushed.html*"}},
 		"expression":     {`soon(() => window.ready = 1)`, executor.WaitCondition{Expression: "window.ready"}},
 		"statements":     {`soon(() => window.ready = 1)`, executor.WaitCondition{Expression: "let n = window.ready; const m = n ? [n] : null; m"}},
 		"object":         {`soon(() => window.ready = {})`, executor.WaitCondition{Expression: "{ window.ready }"}},
-		"two conditions": {`soon(() => { old.remove(); soon(() => document.body.append("fresh text")) })`, executor.WaitCondition{Text: "fresh text", Gone: "#old"}},
+		"two conditions": {`soon(() => { old.remove(); soon(() => document.body.append("fresh text")) })`, executor.WaitCondition{Text: "fresh text", Gone: suite.Selector("#old")}},
 		"navigation":     {`soon(() => location.assign("second.html"))`, executor.WaitCondition{Text: "the second page"}},
 	}
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
@@ -43,7 +43,7 @@ func waitFor(s *suite.Runner, t *testing.T) {
 		s.Page(t, name, "wait.html", func(c *suite.Case) {
 			c.Eval(tc.later+"; 0", nil)
 			res := c.Met(tc.cond)
-			if tc.cond.Selector != "" {
+			if !tc.cond.Visible.IsZero() {
 				if res.Ref == "" {
 					c.Fatal("the element has no ref")
 				}
@@ -62,7 +62,7 @@ func waitFor(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "condition not met", "wait.html", func(c *suite.Case) {
-		unmet(c, executor.WaitCondition{Selector: "#never", Text: "old text", Timeout: 300 * time.Millisecond}, "selector")
+		unmet(c, executor.WaitCondition{Visible: suite.Selector("#never"), Text: "old text", Timeout: 300 * time.Millisecond}, "visible")
 	})
 	s.Page(t, "network is idle", "wait.html", func(c *suite.Case) {
 		c.Met(executor.WaitCondition{Load: executor.UntilNetworkIdle})
@@ -102,7 +102,18 @@ func waitFor(s *suite.Runner, t *testing.T) {
 		c.Eval(`document.body.insertAdjacentHTML("beforeend", "<button id=new>New</button>")`, nil)
 		ref := c.Ref("button", "New")
 		c.Eval(`soon(() => document.querySelector("#new").remove()); 0`, nil)
-		c.Met(executor.WaitCondition{Gone: string(ref)})
+		c.Met(executor.WaitCondition{Gone: suite.ByRef(ref)})
+		unmet(c, executor.WaitCondition{Visible: suite.ByRef(ref), Timeout: 300 * time.Millisecond}, "visible")
+	})
+	s.Page(t, "ref of a hidden element", "wait.html", func(c *suite.Case) {
+		c.Eval(`document.body.insertAdjacentHTML("beforeend", "<button id=new>New</button>")`, nil)
+		ref := c.Ref("button", "New")
+		c.Eval(`document.querySelector("#new").hidden = true; 0`, nil)
+		unmet(c, executor.WaitCondition{Visible: suite.ByRef(ref), Timeout: 300 * time.Millisecond}, "visible")
+		c.Eval(`soon(() => document.querySelector("#new").hidden = false); 0`, nil)
+		if res := c.Met(executor.WaitCondition{Visible: suite.ByRef(ref)}); res.Ref != ref {
+			c.Errorf("the ref of %s is %q", ref, res.Ref)
+		}
 	})
 	s.Page(t, "values of expressions", "wait.html", func(c *suite.Case) {
 		for _, expression := range []string{"document.body", "soon", "'0'", "[]", "{a: 0}", "1n", "Promise.resolve(2)", "await 3", "Symbol()", "-1"} {
@@ -119,10 +130,12 @@ func waitFor(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "no condition", "wait.html", func(c *suite.Case) {
-		_, err := c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Timeout: time.Second})
-		c.WantCode(err, executor.ErrBadArgs)
-		_, err = c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Selector: "#a["})
-		c.WantCode(err, executor.ErrBadArgs)
+		for _, cond := range []*executor.WaitCondition{
+			nil, {Timeout: time.Second}, {Visible: suite.Selector("#a[")}, {Visible: executor.Target{Selector: "#a", Ref: "e1"}}, {Gone: suite.ByRef("x")},
+		} {
+			_, err := c.Page().WaitFor(c.Ctx, cond)
+			c.WantCode(err, executor.ErrBadArgs)
+		}
 	})
 	s.Page(t, "canceled", "wait.html", func(c *suite.Case) {
 		ctx, cancel := context.WithCancel(c.Ctx)

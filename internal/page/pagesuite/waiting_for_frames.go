@@ -39,9 +39,9 @@ func navigationWaiting(s *suite.Runner, t *testing.T) {
 		c.Met(executor.WaitCondition{TextGone: "old words"})
 	})
 	frames("element appears in a frame, with a working ref", func(c *suite.Case) {
-		notYet(c, executor.WaitCondition{Selector: "#fresh"})
+		notYet(c, executor.WaitCondition{Visible: suite.Selector("#fresh")})
 		c.Eval("soon(near, 'add')", nil)
-		res := c.Met(executor.WaitCondition{Selector: "#fresh"})
+		res := c.Met(executor.WaitCondition{Visible: suite.Selector("#fresh")})
 		if _, err := c.Page().Hover(c.Ctx, suite.ByRef(res.Ref), nil); err != nil {
 			c.Error(err)
 		}
@@ -49,14 +49,14 @@ func navigationWaiting(s *suite.Runner, t *testing.T) {
 	for _, what := range []string{"remove", "hide", "leave"} {
 		frames("gone: element of a frame, "+what, func(c *suite.Case) {
 			ref := c.RefIn(c.Snap(&executor.SnapshotOptions{Target: suite.Selector("#near")}), "button", "Inner")
-			notYet(c, executor.WaitCondition{Gone: string(ref)})
+			notYet(c, executor.WaitCondition{Gone: suite.ByRef(ref)})
 			c.Eval("soon(near, '"+what+"')", nil)
-			c.Met(executor.WaitCondition{Gone: string(ref)})
+			c.Met(executor.WaitCondition{Gone: suite.ByRef(ref)})
 		})
 	}
 	frames("gone: the frame is removed", func(c *suite.Case) {
 		c.Eval("setTimeout(() => { near.remove(); far.remove() }, 150); 0", nil)
-		c.Met(executor.WaitCondition{TextGone: "old words", Gone: "iframe"})
+		c.Met(executor.WaitCondition{TextGone: "old words", Gone: suite.Selector("iframe")})
 	})
 	frames("frame navigates during the wait", func(c *suite.Case) {
 		c.Eval("soon(far, 'leave')", nil)
@@ -68,7 +68,7 @@ func navigationWaiting(s *suite.Runner, t *testing.T) {
 		if err != nil || res.Matched {
 			c.Errorf("%+v, %v", res, err)
 		}
-		c.Met(executor.WaitCondition{URL: "*second.html", Gone: "#where", TextGone: "at the start"})
+		c.Met(executor.WaitCondition{URL: "*second.html", Gone: suite.Selector("#where"), TextGone: "at the start"})
 		notYet(c, executor.WaitCondition{Text: "never"})
 		res, err = c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Text: "never", Timeout: time.Nanosecond})
 		if err != nil || res.Matched {

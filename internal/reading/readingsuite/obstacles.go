@@ -104,11 +104,11 @@ func obstacles(s *suite.Runner, t *testing.T) {
 		if err != nil || snap.Obstacle != nil {
 			c.Errorf("snapshot of the form: obstacle %+v, %v", snap.Obstacle, err)
 		}
-		md, err := c.Page().Markdown(c.Ctx, &executor.MarkdownOptions{Selector: "form"})
+		md, err := c.Page().Markdown(c.Ctx, &executor.MarkdownOptions{Target: suite.Selector("form")})
 		if err != nil || md.Obstacle != nil {
 			c.Errorf("markdown of the form: obstacle %+v, %v", md.Obstacle, err)
 		}
-		if md, err = c.Page().Markdown(c.Ctx, &executor.MarkdownOptions{Selector: "body"}); err != nil || md.Obstacle == nil {
+		if md, err = c.Page().Markdown(c.Ctx, &executor.MarkdownOptions{Target: suite.Selector("body")}); err != nil || md.Obstacle == nil {
 			c.Errorf("markdown of the body: obstacle %+v, %v", md.Obstacle, err)
 		}
 	})

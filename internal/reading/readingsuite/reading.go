@@ -284,19 +284,19 @@ func read(s *suite.Runner, t *testing.T) {
 		if md.WholePage || md.Truncated || md.Title != "The lighthouse" || md.Origin != c.Origin() {
 			c.Errorf("WholePage = %v, Truncated = %v, Title = %q, Origin = %q", md.WholePage, md.Truncated, md.Title, md.Origin)
 		}
-		md = markdown(c, &executor.MarkdownOptions{Selector: "body"})
+		md = markdown(c, &executor.MarkdownOptions{Target: suite.Selector("body")})
 		c.WantIn(md.Content, "Navigation link", "Imprint")
 		if !md.WholePage {
 			c.Error("WholePage = false for the body")
 		}
-		md = markdown(c, &executor.MarkdownOptions{Selector: "table"})
+		md = markdown(c, &executor.MarkdownOptions{Target: suite.Selector("table")})
 		c.WantIn(md.Content, "1900")
 		c.WantNotIn(md.Content, "By night")
-		_, err := c.Page().Markdown(c.Ctx, &executor.MarkdownOptions{Selector: "#nosuch"})
+		_, err := c.Page().Markdown(c.Ctx, &executor.MarkdownOptions{Target: suite.Selector("#nosuch")})
 		c.WantCode(err, executor.ErrSelectorNotFound)
 	})
 	s.Page(t, "markdown with refs", "read-refs.html", func(c *suite.Case) {
-		body := &executor.MarkdownOptions{Selector: "body", Refs: true}
+		body := &executor.MarkdownOptions{Target: suite.Selector("body"), Refs: true}
 		md, err := c.Page().Markdown(c.Ctx, body)
 		if err != nil {
 			c.Fatal(err)
@@ -324,7 +324,7 @@ func read(s *suite.Runner, t *testing.T) {
 
 		// No part ends within a ref.
 		for size := 60; size < 80; size++ {
-			part, err := c.Page().Markdown(c.Ctx, &executor.MarkdownOptions{Selector: "body", Refs: true, MaxChars: size})
+			part, err := c.Page().Markdown(c.Ctx, &executor.MarkdownOptions{Target: suite.Selector("body"), Refs: true, MaxChars: size})
 			if err != nil {
 				c.Fatal(err)
 			}
@@ -332,7 +332,7 @@ func read(s *suite.Runner, t *testing.T) {
 				c.Errorf("%d characters end with %q", size, part.Content[at:])
 			}
 		}
-		if md, err = c.Page().Markdown(c.Ctx, &executor.MarkdownOptions{Selector: "body"}); err != nil {
+		if md, err = c.Page().Markdown(c.Ctx, &executor.MarkdownOptions{Target: suite.Selector("body")}); err != nil {
 			c.Fatal(err)
 		}
 		c.WantNotIn(md.Content, " [ref=", `button "`)
@@ -375,7 +375,7 @@ func read(s *suite.Runner, t *testing.T) {
 		}{
 			"all":         {nil, []string{nav, second, elsewhere}},
 			"duplicates":  {&executor.LinksOptions{KeepDuplicates: true}, []string{nav, second, elsewhere, second}},
-			"inside":      {&executor.LinksOptions{Selector: "nav"}, []string{nav}},
+			"inside":      {&executor.LinksOptions{Target: suite.Selector("nav")}, []string{nav}},
 			"same origin": {&executor.LinksOptions{SameOriginOnly: true}, []string{nav, second}},
 			"include":     {&executor.LinksOptions{Include: []string{"*second*"}}, []string{second}},
 			"exclude":     {&executor.LinksOptions{Exclude: []string{"*/p/*"}}, []string{elsewhere}},
@@ -400,7 +400,7 @@ func read(s *suite.Runner, t *testing.T) {
 		}
 		c.Click(suite.ByRef(res.Items[0].Ref), nil)
 		c.WantValue("document.title", "Second")
-		_, err = c.Page().Links(c.Ctx, &executor.LinksOptions{Selector: "#nosuch"})
+		_, err = c.Page().Links(c.Ctx, &executor.LinksOptions{Target: suite.Selector("#nosuch")})
 		c.WantCode(err, executor.ErrSelectorNotFound)
 	})
 }

@@ -79,13 +79,13 @@ func readingMarkdown(s *suite.Runner, t *testing.T) {
 		}
 	})
 	s.Page(t, "markdown of the body contains all visible content", "reading-article.html", func(c *suite.Case) {
-		md := markdown(c, &executor.MarkdownOptions{Selector: "body"})
+		md := markdown(c, &executor.MarkdownOptions{Target: suite.Selector("body")})
 		c.WantIn(md.Content, "[Home page]("+c.Path("/docs/guide/home.html")+")", "We use cookies", "Buy a lamp", "Related", "Imprint", "A lamp is a promise")
 		c.WantNotIn(md.Content, "Hidden by a style sheet", "setTimeout")
 	})
 	s.Page(t, "visually separate words are separate in markdown", "reading-lines.html", func(c *suite.Case) {
 		c.Eval(`document.body.insertAdjacentHTML("beforeend", "<nav style='display: flex'><a href=one.html>One</a><a href=two.html>Two</a></nav><p>in<b>side</b> <span style='display: block'>first line</span><span style='display: block'>second line</span></p><pre><code><span>a</span><span style='display: block'>b</span></code></pre>")`, nil)
-		md := markdown(c, &executor.MarkdownOptions{Selector: "body"})
+		md := markdown(c, &executor.MarkdownOptions{Target: suite.Selector("body")})
 		c.WantIn(md.Content, "left right", "[One]("+c.URL("one.html")+") [Two]("+c.URL("two.html")+")", "in**side** first line second line", "| Year | Ships | Note |", "|  | 12 |  |", "| 1901 | 13 | fog |",
 			"a\n  b\tc", "five six", "- green **apple**")
 	})
@@ -120,7 +120,7 @@ func readingMarkdown(s *suite.Runner, t *testing.T) {
 		c.TextWith("Frame cross")
 		md := markdown(c, nil)
 		wantOrder(c, md.Content, "## Frame same", "climbed the stairs", "## Frame cross", "climbed the stairs")
-		md = markdown(c, &executor.MarkdownOptions{Selector: "body"})
+		md = markdown(c, &executor.MarkdownOptions{Target: suite.Selector("body")})
 		wantOrder(c, md.Content, "Above the frames", "## Frame same", "climbed the stairs", "[Link of same]("+c.URL("deeper.html?same")+")",
 			"Between the frames", "## Frame cross", "[Link of cross]("+c.OtherURL("deeper.html?cross")+")", "Below the frames")
 		c.WantNotIn(md.Content, "Frame hidden")
@@ -128,7 +128,7 @@ func readingMarkdown(s *suite.Runner, t *testing.T) {
 	s.Gated(t, "denied frames are omitted", "reading-frames.html", func(c *suite.Case, k *suite.Keeper) {
 		c.TextWith("Frame cross")
 		k.DenyOrigin(c.OtherOrigin())
-		md := markdown(c, &executor.MarkdownOptions{Selector: "body"})
+		md := markdown(c, &executor.MarkdownOptions{Target: suite.Selector("body")})
 		links, err := c.Page().Links(c.Ctx, nil)
 		if err != nil || len(links.Items) != 1 {
 			c.Errorf("links: %+v, %v", links, err)
@@ -207,7 +207,7 @@ func readingLinks(s *suite.Runner, t *testing.T) {
 		if res, err = c.Page().Links(c.Ctx, &executor.LinksOptions{Limit: 2, Exclude: []string{"mailto:*"}}); err != nil || len(res.Items) != 2 || res.Total != len(want)-1 || !res.Truncated {
 			c.Errorf("with a limit: %+v, %v", res, err)
 		}
-		if res, err = c.Page().Links(c.Ctx, &executor.LinksOptions{Selector: "svg a[href]"}); err != nil || len(res.Items) != 1 || res.Items[0].Text != "Drawn" {
+		if res, err = c.Page().Links(c.Ctx, &executor.LinksOptions{Target: suite.Selector("svg a[href]")}); err != nil || len(res.Items) != 1 || res.Items[0].Text != "Drawn" {
 			c.Errorf("a link itself: %+v, %v", res, err)
 		}
 	})
@@ -235,7 +235,7 @@ func readingLinks(s *suite.Runner, t *testing.T) {
 		}
 		c.Click(suite.ByRef(res.Items[1].Ref), nil)
 		c.Await("click", "closed")
-		if res, err = c.Page().Links(c.Ctx, &executor.LinksOptions{Selector: "x-open"}); err != nil || len(res.Items) != 1 || res.Items[0].Text != "In the open root" {
+		if res, err = c.Page().Links(c.Ctx, &executor.LinksOptions{Target: suite.Selector("x-open")}); err != nil || len(res.Items) != 1 || res.Items[0].Text != "In the open root" {
 			c.Errorf("inside a host: %+v, %v", res, err)
 		}
 	})

@@ -80,7 +80,7 @@ func selectors(s *suite.Runner, t *testing.T) {
 		c.Await("click", "buy-floor")
 	})
 	s.Page(t, "selectors in frames", "selectors.html", func(c *suite.Case) {
-		c.Met(executor.WaitCondition{Selector: "#framed-inner"})
+		c.Met(executor.WaitCondition{Visible: suite.Selector("#framed-inner")})
 		wantMatches(c, [][2]string{
 			{"text=Framed", "framed-inner"}, {".inner >> nth=-1", "framed-second"}, {".row >> nth=0", "one"}, {".row >> nth=2", "three"}, {"//p[@class='inner'][2]", "framed-second"},
 		})

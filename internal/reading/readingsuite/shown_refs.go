@@ -262,6 +262,12 @@ func shownRefs(s *suite.Runner, t *testing.T) {
 		if r, err := c.Page().HTML(c.Ctx, &executor.HTMLOptions{Target: suite.ByRef(ref)}); err == nil {
 			notes["HTML"] = r.Note
 		}
+		if r, err := c.Page().Markdown(c.Ctx, &executor.MarkdownOptions{Target: suite.ByRef(ref)}); err == nil {
+			notes["markdown"] = r.Note
+		}
+		if r, err := c.Page().Links(c.Ctx, &executor.LinksOptions{Target: suite.ByRef(ref)}); err == nil {
+			notes["links"] = r.Note
+		}
 		if r, err := c.Page().Screenshot(c.Ctx, &executor.ScreenshotOptions{Target: suite.ByRef(ref)}); err == nil {
 			notes["screenshot"] = r.Note
 		}
@@ -269,12 +275,12 @@ func shownRefs(s *suite.Runner, t *testing.T) {
 			notes["scroll"] = r.Note
 		}
 		c.Eval(`document.querySelector("#equal button").hidden = true; 0`, nil)
-		notes["wait"] = c.Met(executor.WaitCondition{Gone: string(ref)}).Note
+		notes["wait"] = c.Met(executor.WaitCondition{Gone: suite.ByRef(ref)}).Note
 		c.Eval(`document.querySelector("#equal button").hidden = false; 0`, nil)
 		if r, err := c.Page().Snapshot(c.Ctx, &executor.SnapshotOptions{Target: suite.ByRef(ref)}); err == nil {
 			notes["snapshot"] = r.Note
 		}
-		for _, call := range []string{"text", "HTML", "screenshot", "scroll", "wait", "snapshot"} {
+		for _, call := range []string{"text", "HTML", "markdown", "links", "screenshot", "scroll", "wait", "snapshot"} {
 			if !strings.HasPrefix(notes[call], string(ref)+` was button "Ban" in "Alice" and is now button`) {
 				c.Errorf("note of %s: %q", call, notes[call])
 			}

@@ -42,7 +42,7 @@ func snapshotDeep(s *suite.Runner, t *testing.T) {
 func readsDeep(c *suite.Case, words ...string) string {
 	c.Helper()
 	c.WantIn(c.Text(nil), words...)
-	md := markdown(c, &executor.MarkdownOptions{Selector: "body"})
+	md := markdown(c, &executor.MarkdownOptions{Target: suite.Selector("body")})
 	readHTML(c, nil)
 	if _, err := c.Page().Screenshot(c.Ctx, &executor.ScreenshotOptions{Labels: true}); err != nil {
 		c.Errorf("screenshot: %v", err)

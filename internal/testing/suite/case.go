@@ -61,7 +61,7 @@ func ErrOf(_ any, err error) error { return err }
 // Selector and ByRef return targets.
 func Selector(selector string) executor.Target { return executor.Selector(selector) }
 
-func ByRef(ref executor.Ref) executor.Target { return executor.Target{Ref: ref} }
+func ByRef(ref executor.Ref) executor.Target { return executor.ByRef(ref) }
 
 // NeverTimeout is the timeout of calls that must end for another reason. A call that waits for it uses up
 // the time of its case.
