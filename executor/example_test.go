@@ -14,7 +14,10 @@ import (
 // trust the pages should use a policy instead of AllowAll.
 func Example() {
 	ctx := context.Background()
-	browser := chromium.New(chromium.Options{Isolated: true})
+	browser, err := chromium.New(chromium.Options{Isolated: true})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer browser.Close()
 	chrome, err := browser.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {

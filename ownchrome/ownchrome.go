@@ -72,7 +72,10 @@ func Open(ctx context.Context, opts *Options) (*Chrome, error) {
 	rules.AddOwnPort(server.Port()) // pages must not connect to the server
 	server.PolicyChanged()
 	c := &Chrome{server: server}
-	c.backend = backend.New(backend.Options{Server: server, DataDir: o.DataDir, Network: guard.Network(), Logger: o.Logger})
+	c.backend, err = backend.New(backend.Options{Server: server, DataDir: o.DataDir, Network: guard.Network(), Logger: o.Logger})
+	if err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
 	if err := c.connected(ctx); err != nil {
 		return nil, errors.Join(err, c.close())
 	}

@@ -47,10 +47,13 @@ func openChromium(t *testing.T, network chromium.NetworkPolicy) executor.Executo
 	t.Helper()
 	userbrowser.Find(t)
 	headless := true
-	b := chromium.New(chromium.Options{
+	b, err := chromium.New(chromium.Options{
 		Browser: os.Getenv("CHROME_MCP_BROWSER"), Headless: &headless, Isolated: true, NoSandbox: os.Getuid() == 0,
 		DataDir: t.TempDir(), Network: network,
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Errorf("closing the browser: %v", err)

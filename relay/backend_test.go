@@ -30,10 +30,13 @@ func startBackend(t testing.TB) *chromium.Backend {
 	t.Helper()
 	userbrowser.Find(t)
 	// The goroutines of the browser end after the test.
-	b := chromium.New(chromium.Options{
+	b, err := chromium.New(chromium.Options{
 		CDPClients: true, Isolated: true, NoSandbox: os.Geteuid() == 0,
 		Network: hostPolicy{"127.0.0.1"}, DataDir: t.TempDir(),
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { b.Close() })
 	return b
 }

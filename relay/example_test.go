@@ -16,7 +16,10 @@ func Example() {
 		panic(err)
 	}
 	network := policy.NewGuard(p, nil).Network()
-	browser := chromium.New(chromium.Options{CDPClients: true, Isolated: true, Network: network})
+	browser, err := chromium.New(chromium.Options{CDPClients: true, Isolated: true, Network: network})
+	if err != nil {
+		panic(err)
+	}
 	defer browser.Close()
 	server, err := relay.New(relay.Options{Browser: browser, Policy: network})
 	if err != nil {

@@ -27,7 +27,10 @@ func main() {
 
 // run reads the shop's page.
 func run(ctx context.Context, address string, out io.Writer) error {
-	browser := chromium.New(chromium.Options{Isolated: true, NoSandbox: os.Geteuid() == 0})
+	browser, err := chromium.New(chromium.Options{Isolated: true, NoSandbox: os.Geteuid() == 0})
+	if err != nil {
+		return err
+	}
 	defer browser.Close()
 	chrome := executor.NewManager(executor.ManagerOptions{
 		CDP:     browser,

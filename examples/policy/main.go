@@ -34,7 +34,10 @@ func run(ctx context.Context, address string, out io.Writer) error {
 		return err
 	}
 	guard := policy.NewGuard(rules, nil)
-	browser := chromium.New(chromium.Options{Isolated: true, NoSandbox: os.Geteuid() == 0})
+	browser, err := chromium.New(chromium.Options{Isolated: true, NoSandbox: os.Geteuid() == 0})
+	if err != nil {
+		return err
+	}
 	defer browser.Close()
 
 	// The guard is used twice: as the session's gate it checks each document access, and as a

@@ -59,11 +59,15 @@ type start struct {
 	calls    int // number of waiting calls; at 0 the start is canceled
 }
 
-// New returns a Backend. It starts nothing. The first call that needs the browser reports options
-// that contradict each other.
-func New(opts Options) *Backend {
+// New returns a Backend. It starts nothing. It returns ErrBadArgs for options that are invalid or
+// contradict each other. What depends on the environment, such as whether the browser is installed, the
+// first call that needs the browser reports.
+func New(opts Options) (*Backend, error) {
+	if err := opts.check(); err != nil {
+		return nil, err
+	}
 	opts.timing = cmp.Or(opts.timing, timing.Current())
-	return &Backend{opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))}
+	return &Backend{opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))}, nil
 }
 
 // Kind returns executor.BackendCDP.

@@ -47,10 +47,20 @@ func pages(t *testing.T) *httptest.Server {
 	return srv
 }
 
+// mustNew is New for valid options.
+func mustNew(t testing.TB, o Options) *Backend {
+	t.Helper()
+	b, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 func newBrowser(t *testing.T, o Options) *Backend {
 	t.Helper()
 	tier.Browser(t)
-	b := New(o)
+	b := mustNew(t, o)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Errorf("closing the browser: %v", err)
@@ -236,7 +246,7 @@ func TestAttachedBrowserStaysOpen(t *testing.T) {
 	address = openUserTab(t, address, srv.URL+"/theirs")
 	o := testOptions(t)
 	o.Isolated, o.CDPEndpoint = false, address
-	b := New(o)
+	b := mustNew(t, o)
 	s := newSession(t, b)
 	if _, err := s.Navigate(ctx, srv.URL+"/ours", nil); err != nil {
 		t.Fatal(err)
@@ -265,11 +275,11 @@ func TestAttachDefaultContext(t *testing.T) {
 	o := testOptions(t)
 	o.Isolated, o.CDPEndpoint = false, address
 	// A tab in the separate context of another session is not the user's.
-	if _, _, err := newSession(t, New(o)).NewPage(ctx, &executor.NewPageOptions{URL: srv.URL + "/separate"}); err != nil {
+	if _, _, err := newSession(t, mustNew(t, o)).NewPage(ctx, &executor.NewPageOptions{URL: srv.URL + "/separate"}); err != nil {
 		t.Fatal(err)
 	}
 	o.AttachDefaultContext = true
-	b := New(o)
+	b := mustNew(t, o)
 	s := newSession(t, b)
 	// The first call already returns the user's tabs.
 	if tabs, err := s.Tabs(ctx); err != nil || !slices.ContainsFunc(tabs, func(tab executor.Tab) bool { return tab.Title == "theirs" }) {

@@ -127,7 +127,7 @@ func evaluateRaw[T any](ctx context.Context, s *cdpconn.Session, expression stri
 func BenchmarkExecutor(b *testing.B) {
 	ctx := b.Context()
 	pages := benchPages(b)
-	browser := New(benchOptions(b))
+	browser := mustNew(b, benchOptions(b))
 	b.Cleanup(func() {
 		if err := browser.Close(); err != nil {
 			b.Errorf("close: %v", err)
@@ -257,7 +257,7 @@ func BenchmarkFirstPage(b *testing.B) {
 	compare(b, func() error {
 		return firstPageRaw(ctx, benchOptions(b), url, func(f func() error) { ends = append(ends, f) })
 	}, func() error {
-		browser := New(benchOptions(b))
+		browser := mustNew(b, benchOptions(b))
 		ends = append(ends, browser.Close)
 		session, err := browser.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
 		if err != nil {
@@ -331,7 +331,7 @@ func firstPageRaw(ctx context.Context, o Options, url string, atEnd func(func() 
 func BenchmarkConnectCDP(b *testing.B) {
 	o := benchOptions(b)
 	o.CDPClients = true
-	backend := New(o)
+	backend := mustNew(b, o)
 	defer backend.Close()
 	c, err := backend.ConnectCDP(b.Context(), nil)
 	if err != nil {

@@ -262,7 +262,10 @@ func TestConnectCDPOptions(t *testing.T) {
 			o := testOptions(t)
 			o.CDPClients = true
 			change(&o)
-			_, err := New(o).ConnectCDP(t.Context(), nil)
+			b, err := New(o)
+			if err == nil {
+				_, err = b.ConnectCDP(t.Context(), nil)
+			}
 			wantCode(t, err, executor.ErrBadArgs)
 		})
 	}

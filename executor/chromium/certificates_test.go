@@ -158,18 +158,19 @@ func TestAcceptCertificates(t *testing.T) {
 
 func TestAcceptCertificatesOptions(t *testing.T) {
 	valid := Options{Isolated: true, Network: anyHost{}, DataDir: t.TempDir(), AcceptCertificates: []string{"shop.example:443"}}
-	if _, err := valid.withDefaults(); err != nil {
+	if _, err := New(valid); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Options){
 		"no network policy": func(o *Options) { o.Network = nil },
+		"invalid server":    func(o *Options) { o.AcceptCertificates = []string{"shop.example:x"} },
 		"pool":              func(o *Options) { o.Pool = &Pool{} },
 		"endpoint":          func(o *Options) { o.CDPEndpoint = "http://127.0.0.1:9222" },
 		"browserless":       func(o *Options) { o.Browserless = &Browserless{URLs: []string{"ws://127.0.0.1:3000"}} },
 	} {
 		o := valid
 		change(&o)
-		if _, err := o.withDefaults(); !errors.Is(err, executor.ErrBadArgs) {
+		if _, err := New(o); !errors.Is(err, executor.ErrBadArgs) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

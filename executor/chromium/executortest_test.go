@@ -34,7 +34,7 @@ func testExecutor(t *testing.T, name string, opts Options) {
 	headless := true
 	opts.Headless, opts.Isolated, opts.NoSandbox = &headless, true, true
 	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))
-	b := New(opts)
+	b := mustNew(t, opts)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Errorf("closing the browser: %v", err)

@@ -127,7 +127,7 @@ func TestDialRunningChromium(t *testing.T) {
 			t.Errorf("dial %s: attached to %s, want %s", name, e.URL, ws)
 		}
 	}
-	b := New(Options{CDPEndpoint: "chromium", Network: documents{hosts{"127.0.0.1"}}, DataDir: t.TempDir()})
+	b := mustNew(t, Options{CDPEndpoint: "chromium", Network: documents{hosts{"127.0.0.1"}}, DataDir: t.TempDir()})
 	defer b.Close()
 	s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {

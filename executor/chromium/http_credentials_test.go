@@ -269,7 +269,7 @@ func TestAnswerChallenge(t *testing.T) {
 		{"unknown source", origin, "basic", "", fetch.AuthChallengeResponseResponseDefault},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			in := &instance{opts: o, backend: New(o)}
+			in := &instance{opts: o, backend: &Backend{log: slog.New(slog.DiscardHandler)}}
 			in.documents = &documentFilter{in: in}
 			e := fetch.EventAuthRequired{RequestID: "1", AuthChallenge: &fetch.AuthChallenge{Source: c.source, Origin: c.origin, Scheme: c.scheme}}
 			got := in.documents.answerChallenge(e)
@@ -300,7 +300,7 @@ func TestExactFilter(t *testing.T) {
 
 func TestHTTPCredentialsOptions(t *testing.T) {
 	valid := Options{Isolated: true, Network: anyHost{}, DataDir: t.TempDir(), HTTPCredentials: map[string]HTTPCredentials{"https://shop.example": {"ada", "word"}}}
-	if _, err := valid.withDefaults(); err != nil {
+	if _, err := New(valid); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Options){
@@ -311,7 +311,7 @@ func TestHTTPCredentialsOptions(t *testing.T) {
 	} {
 		o := valid
 		change(&o)
-		_, err := o.withDefaults()
+		_, err := New(o)
 		if !errors.Is(err, executor.ErrBadArgs) || strings.Contains(err.Error(), "word") {
 			t.Errorf("%s: %v", name, err)
 		}

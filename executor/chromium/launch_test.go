@@ -48,6 +48,9 @@ func findBrowser(t *testing.T) string {
 
 // launchBrowser launches a browser without a Backend.
 func launchBrowser(ctx context.Context, o Options) (*launch.Process, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -152,8 +155,39 @@ func TestColor(t *testing.T) {
 		}
 	}
 	for _, color := range []string{"red", "#12345", "#1234567", "1a73e8"} {
-		if _, err := (Options{Color: color}).withDefaults(); executor.CodeOf(err) != executor.ErrBadArgs {
+		if _, err := New(Options{Color: color}); executor.CodeOf(err) != executor.ErrBadArgs {
 			t.Errorf("color %q: %v", color, err)
+		}
+	}
+}
+
+// TestBadOptions checks that New rejects options that are invalid in every environment.
+func TestBadOptions(t *testing.T) {
+	for name, o := range map[string]Options{
+		"profile":             {Profile: "my profile"},
+		"two profiles":        {Isolated: true, Profile: "work"},
+		"viewport":            {Width: -1},
+		"upstream proxy":      {Network: hosts{}, Proxy: "socks5://127.0.0.1:1080"},
+		"proxy":               {ProxyServer: "127.0.0.1"},
+		"argument":            {ExtraArgs: []string{"about:blank"}},
+		"argument of ours":    {ExtraArgs: []string{"--user-data-dir=/tmp"}},
+		"argument and policy": {Network: hosts{}, ExtraArgs: []string{"--no-proxy-server"}},
+		"endpoint":            {CDPEndpoint: "file:///tmp"},
+		"browserless":         {Browserless: new(Browserless)},
+	} {
+		if b, err := New(o); executor.CodeOf(err) != executor.ErrBadArgs || b != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, o := range map[string]Options{
+		"no options":       {},
+		"argument":         {ExtraArgs: []string{"--no-proxy-server"}},
+		"name of a chrome": {CDPEndpoint: "auto"},
+		"endpoint":         {CDPEndpoint: "ws://127.0.0.1:1/devtools/browser/x", ExtraArgs: []string{"unused"}},
+		"no such browser":  {Browser: "/nowhere"},
+	} {
+		if _, err := New(o); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

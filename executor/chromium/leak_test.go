@@ -97,7 +97,7 @@ func poolLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 		o.Isolated, o.ExtraArgs, o.Pool = true, flags, pool
 		free := *o
 		free.Network = anyHost{}
-		other := New(free)
+		other := mustNew(t, free)
 		s, err := other.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
 		if err == nil {
 			_, _, err = s.NewPage(t.Context(), nil)

@@ -38,7 +38,11 @@ func launchAndWait(spec string) {
 		panic(err)
 	}
 	if o.CDPEndpoint != "" {
-		if _, err := (sessionProvider{New(o)}).Acquire(context.Background()); err != nil {
+		b, err := New(o)
+		if err == nil {
+			_, err = sessionProvider{b}.Acquire(context.Background())
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -170,50 +170,88 @@ var windowColor = lazyregexp.New(`^#[0-9a-fA-F]{6}$`)
 // IsProfileName reports whether name can be the name of a profile.
 func IsProfileName(name string) bool { return profiles.IsName(name) }
 
-// withDefaults returns o with its defaults set, or ErrBadArgs.
-func (o Options) withDefaults() (Options, error) {
+// check returns ErrBadArgs for options that are invalid, or that contradict each other. It does not check
+// what depends on the environment, such as whether the browser is installed.
+func (o *Options) check() error {
 	if o.Isolated && o.Profile != "" {
-		return o, executor.Errorf(executor.ErrBadArgs, "Give only one of them.",
+		return executor.Errorf(executor.ErrBadArgs, "Give only one of them.",
 			"temporary profile and profile %q are mutually exclusive", o.Profile)
 	}
 	if o.Pool != nil && (!o.Isolated || o.Network == nil || o.CDPEndpoint != "") {
-		return o, executor.Errorf(executor.ErrBadArgs, "Set Isolated and Network, and no CDPEndpoint.",
+		return executor.Errorf(executor.ErrBadArgs, "Set Isolated and Network, and no CDPEndpoint.",
 			"the options do not fit a browser of a pool")
 	}
 	if o.Color != "" && !windowColor().MatchString(o.Color) {
-		return o, executor.Errorf(executor.ErrBadArgs, "Write it as #1a73e8.", "color %q is not valid", o.Color)
+		return executor.Errorf(executor.ErrBadArgs, "Write it as #1a73e8.", "color %q is not valid", o.Color)
 	}
+	if o.Browserless != nil {
+		if o.Pool != nil || o.CDPEndpoint != "" || o.AttachDefaultContext || o.CDPClients {
+			return executor.Errorf(executor.ErrBadArgs, "Set neither Pool, CDPEndpoint, AttachDefaultContext nor CDPClients.", "the options exclude a browser of browserless")
+		}
+		if err := o.Browserless.Check(); err != nil {
+			return err
+		}
+	}
+	if o.CDPClients && (o.Pool != nil || o.CDPEndpoint != "") {
+		return executor.Errorf(executor.ErrBadArgs, "Set neither Pool nor CDPEndpoint.", "CDPClients excludes Pool and CDPEndpoint")
+	}
+	if len(o.HTTPCredentials) > 0 && (o.Network == nil || o.Pool != nil || o.CDPEndpoint != "" || o.Browserless != nil || o.CDPClients) {
+		return executor.Errorf(executor.ErrBadArgs, "Set Network, and neither Pool, CDPEndpoint, Browserless nor CDPClients.", "the options exclude HTTPCredentials")
+	}
+	if len(o.AcceptCertificates) > 0 && (o.Network == nil || o.Pool != nil || o.CDPEndpoint != "" || o.Browserless != nil) {
+		return executor.Errorf(executor.ErrBadArgs, "Set Network, and neither Pool, CDPEndpoint nor Browserless.", "the options exclude AcceptCertificates")
+	}
+	if o.Profile != "" && !IsProfileName(o.Profile) {
+		return executor.Errorf(executor.ErrBadArgs,
+			"Use up to 63 letters, digits, dots, dashes and underscores.", "profile %q is not a usable name", o.Profile)
+	}
+	if o.Width < 0 || o.Height < 0 || o.Width > maxWindow || o.Height > maxWindow {
+		return executor.Errorf(executor.ErrBadArgs, "", "viewport %dx%d is not between 1 and %d pixels", o.Width, o.Height, maxWindow)
+	}
+	if _, err := egress.ParseUpstream(o.Proxy); err != nil {
+		return err
+	}
+	for _, server := range o.AcceptCertificates {
+		if err := egress.CheckServer(server); err != nil {
+			return executor.Errorf(executor.ErrBadArgs, "Write it as host:port.", "AcceptCertificates has an invalid server: %w", err)
+		}
+	}
+	switch {
+	case o.Browserless != nil:
+	case o.CDPEndpoint == "":
+		return o.checkArguments()
+	case !IsRunningName(o.CDPEndpoint):
+		_, err := attach.ParseURL(o.CDPEndpoint)
+		return err
+	}
+	return nil
+}
+
+// checkArguments returns ErrBadArgs for options that cannot be arguments of a launched browser.
+func (o *Options) checkArguments() error {
+	if o.Network == nil && o.ProxyServer != "" {
+		if _, err := launch.ProxyArguments(o.ProxyServer); err != nil {
+			return err
+		}
+	}
+	for _, arg := range o.ExtraArgs {
+		if _, _, err := launch.CheckArgument(arg, o.Network != nil || o.ProxyServer != ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withDefaults returns o, which is valid, with its defaults set. It returns ErrBadArgs if the user's home
+// directory is needed and unknown.
+func (o Options) withDefaults() (Options, error) {
 	if o.Color != "" && o.Pool != nil {
 		// Chromium shows the color only in windows of the default browser context.
 		if headless, err := launch.Headless(o.Headless); err == nil && !headless {
 			o.Pool = nil
 		}
 	}
-	if o.Browserless != nil {
-		if o.Pool != nil || o.CDPEndpoint != "" || o.AttachDefaultContext || o.CDPClients {
-			return o, executor.Errorf(executor.ErrBadArgs, "Set neither Pool, CDPEndpoint, AttachDefaultContext nor CDPClients.", "the options exclude a browser of browserless")
-		}
-		if err := o.Browserless.Check(); err != nil {
-			return o, err
-		}
-	}
-	if o.CDPClients && (o.Pool != nil || o.CDPEndpoint != "") {
-		return o, executor.Errorf(executor.ErrBadArgs, "Set neither Pool nor CDPEndpoint.", "CDPClients excludes Pool and CDPEndpoint")
-	}
-	if len(o.HTTPCredentials) > 0 && (o.Network == nil || o.Pool != nil || o.CDPEndpoint != "" || o.Browserless != nil || o.CDPClients) {
-		return o, executor.Errorf(executor.ErrBadArgs, "Set Network, and neither Pool, CDPEndpoint, Browserless nor CDPClients.", "the options exclude HTTPCredentials")
-	}
-	if len(o.AcceptCertificates) > 0 && (o.Network == nil || o.Pool != nil || o.CDPEndpoint != "" || o.Browserless != nil) {
-		return o, executor.Errorf(executor.ErrBadArgs, "Set Network, and neither Pool, CDPEndpoint nor Browserless.", "the options exclude AcceptCertificates")
-	}
 	o.Profile = cmp.Or(o.Profile, DefaultProfile)
-	if !IsProfileName(o.Profile) {
-		return o, executor.Errorf(executor.ErrBadArgs,
-			"Use up to 63 letters, digits, dots, dashes and underscores.", "profile %q is not a usable name", o.Profile)
-	}
-	if o.Width < 0 || o.Height < 0 || o.Width > maxWindow || o.Height > maxWindow {
-		return o, executor.Errorf(executor.ErrBadArgs, "", "viewport %dx%d is not between 1 and %d pixels", o.Width, o.Height, maxWindow)
-	}
 	o.Width, o.Height = cmp.Or(o.Width, DefaultWidth), cmp.Or(o.Height, DefaultHeight)
 	if o.MaxDownloadBytes <= 0 {
 		o.MaxDownloadBytes = executor.DefaultMaxDownloadBytes

@@ -17,7 +17,7 @@ import (
 func TestConcurrentNewTabs(t *testing.T) {
 	tier.Browser(t)
 	headless := true
-	b := New(Options{Headless: &headless, Isolated: true, NoSandbox: true, DataDir: t.TempDir()})
+	b := mustNew(t, Options{Headless: &headless, Isolated: true, NoSandbox: true, DataDir: t.TempDir()})
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Errorf("closing the browser: %v", err)

@@ -21,7 +21,7 @@ func BenchmarkNewSession(b *testing.B) {
 	pool := new(Pool)
 	o := benchOptions(b)
 	o.Pool, o.Network, o.Isolated = pool, hosts{"127.0.0.1"}, true
-	first := New(o) // keeps the browser running
+	first := mustNew(b, o) // keeps the browser running
 	var ends []func() error
 	b.Cleanup(func() {
 		conn.BrowserSession().Call(context.Background(), "Browser.close", nil, nil)
@@ -50,7 +50,7 @@ func BenchmarkNewSession(b *testing.B) {
 	compare(b, func() error {
 		return newContextRaw(ctx, conn, func(f func() error) { ends = append(ends, f) })
 	}, func() error {
-		browser := New(o)
+		browser := mustNew(b, o)
 		ends = append(ends, browser.Close)
 		return ours(browser)
 	}, func() {

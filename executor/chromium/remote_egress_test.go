@@ -214,7 +214,7 @@ func TestRemoteEgressAddress(t *testing.T) {
 	}
 	o := browserlessOptions(t, "ws://127.0.0.1:1")
 	o.Network, o.RemoteEgress = hosts{}, remote
-	b := New(o)
+	b := mustNew(t, o)
 	defer b.Close()
 	if _, err := (sessionProvider{b}).Acquire(t.Context()); executor.CodeOf(err) != executor.ErrLaunchFailed || !strings.Contains(err.Error(), "egress address 192.0.2.1:3129") {
 		t.Errorf("address of another machine: %v", err)
@@ -224,7 +224,7 @@ func TestRemoteEgressAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.RemoteEgress = remote
-	failed := New(o)
+	failed := mustNew(t, o)
 	defer failed.Close()
 	if _, err := (sessionProvider{failed}).Acquire(t.Context()); executor.CodeOf(err) != executor.ErrNoBackend {
 		t.Errorf("no replica: %v", err)

@@ -51,7 +51,7 @@ func TestAttachedBrowserEnforcesPolicy(t *testing.T) {
 			mu.Unlock()
 			o := testOptions(t)
 			o.Isolated, o.CDPEndpoint, o.AttachDefaultContext, o.Network = false, address, userTabs, hosts{"127.0.0.1"}
-			s := newSession(t, New(o))
+			s := newSession(t, mustNew(t, o))
 			if _, _, err := s.NewPage(ctx, &executor.NewPageOptions{URL: allowed.URL + "/redirect"}); executor.CodeOf(err) != executor.ErrPolicyDenied || !strings.Contains(err.Error(), "not on the list") {
 				t.Errorf("a redirect to a denied host: %v", err)
 			}

@@ -55,8 +55,15 @@ var (
 )
 
 // New returns a Backend for the browsers that connect to opts.Server. Close the Backend before the
-// server; Close does not close the server.
-func New(opts Options) *Backend {
+// server; Close does not close the server. New returns ErrBadArgs without a server, and for an invalid
+// proxy.
+func New(opts Options) (*Backend, error) {
+	if opts.Server == nil {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Set Options.Server.", "no server for the extension")
+	}
+	if _, err := egress.ParseUpstream(opts.Proxy); err != nil {
+		return nil, err
+	}
 	opts = opts.withDefaults()
 	b := &Backend{opts: opts, log: opts.Logger, timing: timing.Current()}
 	b.hub = &hub{backend: b}
@@ -69,7 +76,7 @@ func New(opts Options) *Backend {
 	ctx, cancel := context.WithCancel(context.Background())
 	b.stop = cancel
 	b.work.Go(func() { b.watch(ctx) })
-	return b
+	return b, nil
 }
 
 // watch connects each new connection of the server until ctx is done.

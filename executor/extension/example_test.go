@@ -28,7 +28,10 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	defer server.Close()
-	chrome := backend.New(backend.Options{Server: server, DataDir: data})
+	chrome, err := backend.New(backend.Options{Server: server, DataDir: data})
+	if err != nil {
+		panic(err)
+	}
 	defer chrome.Close()
 
 	fmt.Println(chrome.Connected())

@@ -31,7 +31,10 @@ func newBackend(t testing.TB, server *bridge.Server, more ...func(*Options)) *Ba
 	for _, set := range more {
 		set(&opts)
 	}
-	b := New(opts)
+	b, err := New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Errorf("closing the backend: %v", err)

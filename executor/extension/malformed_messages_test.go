@@ -31,9 +31,12 @@ func TestDisconnectedReason(t *testing.T) {
 // TestNotSetUp checks that the error does not ask the user to open Chrome if no extension is
 // expected.
 func TestNotSetUp(t *testing.T) {
-	b := New(Options{Server: newServer(t), DataDir: t.TempDir(), Expected: func() bool { return false }})
+	b, err := New(Options{Server: newServer(t), DataDir: t.TempDir(), Expected: func() bool { return false }})
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer b.Close()
-	err := b.DisconnectedError()
+	err = b.DisconnectedError()
 	wantCode(t, err, executor.ErrNoBackend, "extension install")
 	if !errors.Is(err, executor.ErrExtensionNotInstalled) || strings.Contains(err.Error(), "Ask the user") {
 		t.Errorf("error %v", err)

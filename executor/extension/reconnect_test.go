@@ -425,7 +425,10 @@ func runServerProcess(data, url string) error {
 		return err
 	}
 	fmt.Println(server.Port())
-	b := New(Options{Server: server, DataDir: data})
+	b, err := New(Options{Server: server, DataDir: data})
+	if err != nil {
+		return err
+	}
 	defer b.Close()
 	for changed := b.Changed(); !b.Connected(); changed = b.Changed() {
 		<-changed

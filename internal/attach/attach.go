@@ -43,19 +43,12 @@ type Endpoint struct {
 // there, and ErrLaunchFailed if the program there is not a browser that we can attach to. Closing
 // the transport detaches from the browser.
 func Dial(ctx context.Context, at Endpoint) (chromedp.Transport, Browser, error) {
-	u, err := url.Parse(at.URL)
-	if err != nil || u.Hostname() == "" {
-		// The error of url.Parse contains the address, including its secrets.
-		return nil, Browser{}, badEndpoint("it is not a URL with a host")
+	u, err := ParseURL(at.URL)
+	if err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+		u, err = discover(ctx, u, at.Header)
 	}
-	switch u.Scheme {
-	case "ws", "wss":
-	case "http", "https":
-		if u, err = discover(ctx, u, at.Header); err != nil {
-			return nil, Browser{}, err
-		}
-	default:
-		return nil, Browser{}, badEndpoint(fmt.Sprintf("its scheme is %q", u.Scheme))
+	if err != nil {
+		return nil, Browser{}, err
 	}
 	u.Fragment = ""
 
@@ -73,6 +66,20 @@ func Dial(ctx context.Context, at Endpoint) (chromedp.Transport, Browser, error)
 	return nil, Browser{}, executor.Errorf(executor.ErrLaunchFailed,
 		"Give the address of the browser, not of one of its pages: http://host:port, or ws://…/devtools/browser/….",
 		"endpoint %s is not a browser-level CDP endpoint: %w", RedactedURL(u), notBrowser.err)
+}
+
+// ParseURL parses the URL of an endpoint. It returns ErrBadArgs for an invalid one, with an error that does
+// not contain it.
+func ParseURL(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" {
+		return nil, badEndpoint("it is not a URL with a host")
+	}
+	switch u.Scheme {
+	case "ws", "wss", "http", "https":
+		return u, nil
+	}
+	return nil, badEndpoint(fmt.Sprintf("its scheme is %q", u.Scheme))
 }
 
 // ErrNoHandshake is wrapped by the error of Open if the server accepted the connection, and

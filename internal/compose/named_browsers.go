@@ -48,7 +48,10 @@ func (o *browserOpener) sessionOptions(b *namedbrowser.Browser) executor.Session
 func (o *browserOpener) openChromium(b *namedbrowser.Browser, options chromium.Options) (executor.Executor, error) {
 	options.Audit = o.record
 	options.Logger = o.log.With("browser", b.Name)
-	backend := chromium.New(options)
+	backend, err := chromium.New(options)
+	if err != nil {
+		return nil, err
+	}
 	o.stack.mu.Lock()
 	o.stack.named = append(o.stack.named, backend)
 	o.stack.mu.Unlock()

@@ -32,10 +32,13 @@ import (
 func newBackend(t *testing.T, network chromium.NetworkPolicy) *chromium.Backend {
 	t.Helper()
 	headless := true
-	b := chromium.New(chromium.Options{
+	b, err := chromium.New(chromium.Options{
 		Browser: userbrowser.Find(t), Headless: &headless, Isolated: true, NoSandbox: os.Getuid() == 0, DataDir: t.TempDir(),
 		Width: 1200, Height: 860, Network: network,
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { b.Close() })
 	return b
 }

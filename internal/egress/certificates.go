@@ -25,6 +25,15 @@ type certificates struct {
 	byServer map[string]tls.Certificate // by host:port
 }
 
+// CheckServer returns an error unless server can be one of Options.AcceptCertificates.
+func CheckServer(server string) error {
+	_, err := parseHostPort(server, 443)
+	if err != nil {
+		err = fmt.Errorf("server %q: %w", server, err)
+	}
+	return err
+}
+
 // newCertificates returns a certificate for each host:port.
 func newCertificates(servers []string) (*certificates, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -60,7 +60,10 @@ func TestEditors(t *testing.T) {
 	tier.Long(t)
 	site := serveEditors(t)
 	headless := true
-	b := chromium.New(chromium.Options{Headless: &headless, Isolated: true, NoSandbox: true, DataDir: t.TempDir()})
+	b, err := chromium.New(chromium.Options{Headless: &headless, Isolated: true, NoSandbox: true, DataDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { _ = b.Close() })
 	for _, e := range []struct {
 		name, page, field string

@@ -24,10 +24,13 @@ func Main(m *testing.M) {
 func Run(t *testing.T, topics []suite.Topic) {
 	tier.Browser(t)
 	headless := true
-	b := chromium.New(chromium.Options{
+	b, err := chromium.New(chromium.Options{
 		Headless: &headless, Isolated: true, NoSandbox: true, DataDir: t.TempDir(),
 		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Errorf("closing the browser: %v", err)
