@@ -206,20 +206,20 @@ func TestCloseEndsEverything(t *testing.T) {
 	}
 }
 
-// TestSetName checks that the handshake file has the name, truncated.
-func TestSetName(t *testing.T) {
+// TestStartAs checks that the handshake file has the name, truncated.
+func TestStartAs(t *testing.T) {
 	dir := t.TempDir()
 	s, err := New(Options{DataDir: dir, ExtensionID: ourID, Port: AnyPort, Name: "first"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	s.SetName("")
-	s.SetName(strings.Repeat("é", 100))
-	if err := s.Start(); err != nil {
+	if err := s.StartAs(strings.Repeat("é", 100)); err != nil {
 		t.Fatal(err)
 	}
-	s.SetName("too late")
+	if err := s.StartAs("too late"); err == nil {
+		t.Error("the server was started twice")
+	}
 	if live := RunningServers(dir); len(live) != 1 || live[0].Name != strings.Repeat("é", 60) {
 		t.Errorf("running servers %+v", live)
 	}

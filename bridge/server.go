@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -119,25 +120,14 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// SetName replaces Options.Name. It has no effect after Start.
-func (s *Server) SetName(name string) {
-	if r := []rune(name); len(r) > maxName {
-		name = string(r[:maxName])
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.dataDir == nil && name != "" {
-		s.opts.Name = name
-	}
-}
-
-// maxName is the maximum length of a name, in characters.
-const maxName = 60
-
 // Start listens on a loopback port and writes the handshake file. If it fails, Err returns the same
 // error. The Server must be closed in either case.
-func (s *Server) Start() error {
-	err := s.start()
+func (s *Server) Start() error { return s.StartAs("") }
+
+// StartAs is Start with a name for the user that replaces Options.Name, unless it is empty. It is for a
+// program that learns its name after New.
+func (s *Server) StartAs(name string) error {
+	err := s.start(name)
 	if err != nil {
 		s.mu.Lock()
 		s.failed = err
@@ -146,7 +136,7 @@ func (s *Server) Start() error {
 	return err
 }
 
-func (s *Server) start() error {
+func (s *Server) start(name string) error {
 	listener, err := listen(s.opts.Port)
 	if err != nil {
 		return err
@@ -158,7 +148,7 @@ func (s *Server) start() error {
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	server.SetKeepAlivesEnabled(false) // each connection has one request
-	if err := s.publish(listener.Addr().(*net.TCPAddr).Port, server); err != nil {
+	if err := s.publish(listener.Addr().(*net.TCPAddr).Port, server, name); err != nil {
 		listener.Close()
 		return err
 	}
@@ -168,14 +158,21 @@ func (s *Server) start() error {
 
 // Publish writes the handshake file for a caller that serves [Server.Handler] on a loopback port.
 // Start does both.
-func (s *Server) Publish(port int) error { return s.publish(port, nil) }
+func (s *Server) Publish(port int) error { return s.publish(port, nil, "") }
 
-func (s *Server) publish(port int, server *http.Server) error {
+// maxName is the maximum length of a name, in characters.
+const maxName = 60
+
+func (s *Server) publish(port int, server *http.Server, name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.dataDir != nil {
 		return errs.Errorf(errs.ErrInternal, "", "the bridge was already started or closed")
 	}
+	if r := []rune(name); len(r) > maxName {
+		name = string(r[:maxName])
+	}
+	s.opts.Name = cmp.Or(name, s.opts.Name)
 	dir, err := openDataDir(s.opts.DataDir)
 	if err != nil {
 		return err

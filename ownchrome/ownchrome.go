@@ -57,7 +57,8 @@ func Open(ctx context.Context, opts *Options) (*Chrome, error) {
 		}
 		o.DataDir = filepath.Join(home, ".chrome-mcp")
 	}
-	guard := policy.NewGuard(rules, o.Logger)
+	var server *bridge.Server
+	guard := policy.NewGuard(rules, &policy.GuardOptions{Logger: o.Logger, OnChange: func() { server.PolicyChanged() }})
 	server, err := bridge.New(bridge.Options{
 		DataDir: o.DataDir, ExtensionID: extension.ID(), StoreID: extension.StoreID, Name: o.Name, Logger: o.Logger,
 		Policy: func() bridge.Policy { return Rules(guard.Policy()) },
@@ -65,9 +66,8 @@ func Open(ctx context.Context, opts *Options) (*Chrome, error) {
 	if err != nil {
 		return nil, err
 	}
-	guard.OnChange(server.PolicyChanged)
 	if err := server.Start(); err != nil {
-		return nil, err
+		return nil, errors.Join(err, server.Close())
 	}
 	rules.AddOwnPort(server.Port()) // pages must not connect to the server
 	server.PolicyChanged()

@@ -11,11 +11,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// SetAudit sets the recorder of denials that no call of a client receives: of what a page attempted
-// on its own. Call it before the Guard is used. Decisions about calls go to the observer in their
-// context, see executor.CallOptions.
-func (g *Guard) SetAudit(r audit.Recorder) { g.audit = r }
-
 // reportDecision passes a decision to the observer in ctx. Without an observer, it records denials.
 func (g *Guard) reportDecision(ctx context.Context, a executor.Access, err error) {
 	if executor.CallOptionsOf(ctx).OnDecision != nil {
@@ -45,7 +40,7 @@ func (g *Guard) reportDecision(ctx context.Context, a executor.Access, err error
 
 // Network returns the Guard's policy for a browser's network, for chromium.Options and
 // extension.Options. It applies the current policy with all run-time grants, also those for single
-// calls, and records denials with the Recorder of SetAudit.
+// calls, and records denials with GuardOptions.Audit.
 func (g *Guard) Network() *Network { return &Network{g} }
 
 // A Network decides on connections. See [Guard.Network].

@@ -70,8 +70,7 @@ func TestRuleNames(t *testing.T) {
 // reads.
 func TestPageDenialsRecorded(t *testing.T) {
 	var log entries
-	g := NewGuard(mustNew(t, Config{AllowDomains: []string{"example.com"}, Subresources: SubresourcesSame}), nil)
-	g.SetAudit(&log)
+	g := NewGuard(mustNew(t, Config{AllowDomains: []string{"example.com"}, Subresources: SubresourcesSame}), &GuardOptions{Audit: &log})
 	const good = "https://example.com"
 	for _, op := range []executor.Operation{executor.OpList, executor.OpRead} {
 		if g.Check(context.Background(), executor.Access{Op: op, Origin: "https://evil.com", URL: "https://evil.com/"}) == nil {

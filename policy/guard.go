@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -22,7 +23,7 @@ type Guard struct {
 	policy   *Policy // the configured policy
 	log      *slog.Logger
 	audit    audit.Recorder // nil means no recorder
-	changed  func()         // called after each change of permitted, with changeMu held; may be nil
+	changed  func()         // GuardOptions.OnChange, called with changeMu held; may be nil
 	changeMu sync.Mutex
 
 	mu             sync.Mutex // guards permitted; serializes the changes of the policies below
@@ -34,13 +35,23 @@ type Guard struct {
 
 var _ executor.Gate = (*Guard)(nil)
 
-// NewGuard returns a Guard for p. A nil p denies everything. Denials are logged to log at level
-// Info, those of OpList at level Debug; a nil log discards them.
-func NewGuard(p *Policy, log *slog.Logger) *Guard {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	g := &Guard{policy: p, log: log}
+// GuardOptions are the options of [NewGuard].
+type GuardOptions struct {
+	// Logger logs denials at level Info, those of OpList at level Debug. nil discards.
+	Logger *slog.Logger
+	// Audit records denials that no call of a client receives: of what a page attempted on its own.
+	// Decisions about calls go to the observer in their context, see executor.CallOptions. nil means no
+	// recorder.
+	Audit audit.Recorder
+	// OnChange is called after each change of the run-time grants, for example to send the new policy to
+	// the extension. Its calls do not overlap.
+	OnChange func()
+}
+
+// NewGuard returns a Guard for p. A nil p denies everything, and nil opts means the defaults.
+func NewGuard(p *Policy, opts *GuardOptions) *Guard {
+	o := *cmp.Or(opts, new(GuardOptions))
+	g := &Guard{policy: p, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), audit: o.Audit, changed: o.OnChange}
 	g.sessionPolicy.Store(p)
 	g.widestPolicy.Store(p)
 	return g

@@ -106,7 +106,7 @@ func TestGuardCheck(t *testing.T) {
 
 func TestDenialIsLogged(t *testing.T) {
 	var buf bytes.Buffer
-	g := NewGuard(mustNew(t, Config{AllowDomains: []string{"example.com"}}), slog.New(slog.NewTextHandler(&buf, nil)))
+	g := NewGuard(mustNew(t, Config{AllowDomains: []string{"example.com"}}), &GuardOptions{Logger: slog.New(slog.NewTextHandler(&buf, nil))})
 	err := g.Check(t.Context(), executor.Access{Op: executor.OpEval, Origin: "https://example.com", URL: "https://example.com/secret"})
 	denied(t, "eval", err)
 	if s := buf.String(); !strings.Contains(s, "--unsafe-enable-eval") || strings.Contains(s, "secret") {

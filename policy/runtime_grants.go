@@ -58,11 +58,6 @@ func (g *Guard) policyForCall(ctx context.Context) *Policy {
 	return g.sessionPolicy.Load()
 }
 
-// OnChange sets a function that is called after each change of the run-time grants, for example to
-// send the new policy to the extension. Its calls do not overlap. Call OnChange before the Guard is
-// used.
-func (g *Guard) OnChange(changed func()) { g.changed = changed }
-
 // Grant implements executor.PermissionGranter. A Guard without a policy grants nothing.
 func (g *Guard) Grant(ctx context.Context, p executor.Permission, once bool) (revoke func(), err error) {
 	added := &runtimeGrant{Permission: p}

@@ -50,8 +50,7 @@ func TestSessionGrant(t *testing.T) {
 	const site, other = "https://asked.example.com", "https://www.asked.example.com"
 	for _, conf := range []Config{{Subresources: SubresourcesSame}, {AllowDomains: []string{"good.com"}, Subresources: SubresourcesSame}} {
 		changes := 0
-		g := guardTest{t, NewGuard(mustNew(t, conf), nil)}
-		g.OnChange(func() { changes++ })
+		g := guardTest{t, NewGuard(mustNew(t, conf), &GuardOptions{OnChange: func() { changes++ }})}
 		ctx := g.WithCall(t.Context(), "")
 		revoke, err := g.Grant(ctx, sitePermission(site), false)
 		if err != nil {

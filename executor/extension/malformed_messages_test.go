@@ -28,6 +28,16 @@ func TestDisconnectedReason(t *testing.T) {
 	}
 }
 
+// TestBadOptions checks that New rejects options that are invalid.
+func TestBadOptions(t *testing.T) {
+	for name, o := range map[string]Options{"no server": {}, "proxy": {Server: newServer(t), Proxy: "socks5://127.0.0.1:1080"}} {
+		b, err := New(o)
+		if wantCode(t, err, executor.ErrBadArgs); b != nil {
+			t.Errorf("%s: New returned a Backend", name)
+		}
+	}
+}
+
 // TestNotSetUp checks that the error does not ask the user to open Chrome if no extension is
 // expected.
 func TestNotSetUp(t *testing.T) {

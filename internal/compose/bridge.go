@@ -41,16 +41,13 @@ func newBridge(s *setup, guard *policy.Guard, log *slog.Logger) (*bridge.Server,
 		},
 		Logger: log,
 	})
-	if err == nil {
-		guard.OnChange(bridgeServer.PolicyChanged)
-	}
 	return bridgeServer, err
 }
 
-// openBridge starts the server for the extension. The program continues if that fails: tool calls
-// and chrome_status report the error.
-func openBridge(bridgeServer *bridge.Server, rules *policy.Policy, log *slog.Logger) error {
-	if err := bridgeServer.Start(); err != nil {
+// openBridge starts the server for the extension, under name unless it is empty. The program continues if
+// that fails: tool calls and chrome_status report the error.
+func openBridge(bridgeServer *bridge.Server, name string, rules *policy.Policy, log *slog.Logger) error {
+	if err := bridgeServer.StartAs(name); err != nil {
 		log.Error("starting the bridge failed; the extension cannot connect", "error", err)
 		return err
 	}

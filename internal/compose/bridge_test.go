@@ -30,7 +30,7 @@ func openBridgeOf(t *testing.T) (*bridge.Server, *cli.Settings, *policy.Policy) 
 	server, err := newBridge(&setup{Settings: s}, policy.NewGuard(rules, nil), log)
 	if err == nil {
 		t.Cleanup(func() { server.Close() })
-		err = openBridge(server, rules, log)
+		err = openBridge(server, "", rules, log)
 	}
 	if err != nil {
 		t.Fatal(err)

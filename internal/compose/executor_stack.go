@@ -62,10 +62,7 @@ func open(
 	if err != nil {
 		return nil, err
 	}
-	if record != nil {
-		guard.SetAudit(record)
-		options.Audit = record
-	}
+	options.Audit = record
 	b := &stack{PermissionGranter: guard, guard: guard, bridge: server}
 	if s.files != nil {
 		b.filesURL = s.files.URL()

@@ -59,8 +59,12 @@ func openMCP(
 				s.files.URL(), filepath.Base(s.ServeDirectory)))
 	}
 	rules.AddOwnPorts(ownPorts(s.Data))
-	guard := policy.NewGuard(rules, log)
-	var extensions *bridge.Server
+	var extensions *bridge.Server // nil if no extension can connect
+	guard := policy.NewGuard(rules, &policy.GuardOptions{Logger: log, Audit: record, OnChange: func() {
+		if extensions != nil {
+			extensions.PolicyChanged()
+		}
+	}})
 	if s.Prefer != string(executor.BackendCDP) || s.NamesExtension() { // otherwise no call would use the extension
 		if extensions, err = newBridge(s, guard, log); err != nil {
 			return nil, nil, nil, err
@@ -81,7 +85,7 @@ func openMCP(
 	switch {
 	case extensions == nil:
 	case s.chatAgent != "": // the extension finds it by its port
-		if err := openBridge(extensions, rules, log); err != nil {
+		if err := openBridge(extensions, "", rules, log); err != nil {
 			cancel()
 			return nil, nil, nil, errors.Join(err, b.Close())
 		}
@@ -170,8 +174,7 @@ func connectExtension(
 	if name == "" {
 		name = parentProcessName()
 	}
-	server.SetName(name)
 	wait := rotateOnHangup(ctx, server, log)
-	openBridge(server, rules, log)
+	openBridge(server, name, rules, log)
 	wait()
 }

@@ -113,10 +113,7 @@ func readHTTP(ctx context.Context, s *cli.Settings, address string, stderr io.Wr
 		return nil, err
 	}
 	defer closeAudit()
-	guard := policy.NewGuard(rules, nil)
-	if record != nil {
-		guard.SetAudit(record)
-	}
+	guard := policy.NewGuard(rules, &policy.GuardOptions{Audit: record})
 	start := time.Now()
 	page, err := (&httpReader{guard: guard, version: s.Version, proxy: s.Proxy, noProxy: s.NoProxy, certificates: s.AcceptCertificates, log: slog.New(slog.DiscardHandler)}).read(ctx, address)
 	if record != nil {
