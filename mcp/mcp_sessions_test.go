@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -12,52 +11,21 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/rawmcp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
-
-// initialize begins an MCP session with a plain request and returns its id and the status.
-func initialize(t *testing.T, url string) (id string, status int) {
-	t.Helper()
-	const body = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
-	return post(t, url, "", body)
-}
-
-// post sends a message of an MCP session. It returns the id in the response, and the status.
-func post(t *testing.T, url, session, body string) (id string, status int) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	if session != "" {
-		req.Header.Set(mcptransport.SessionIDHeader, session)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil { // the SDK ends an MCP session whose first request breaks
-		t.Fatal(err)
-	}
-	return resp.Header.Get(mcptransport.SessionIDHeader), resp.StatusCode
-}
-
-const ping = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 
 // TestMCPSessionOfAnotherSession uses the id of an MCP session with another session.
 func TestMCPSessionOfAnotherSession(t *testing.T) {
 	_, a := openHTTP(t, NewServer(&fake{}, nil))
 	_, b := openHTTP(t, NewServer(&fake{}, nil))
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
-	id, status := initialize(t, a)
+	id, status := rawmcp.Post(t, http.DefaultClient, a, "", rawmcp.Initialize)
 	if id == "" || status != http.StatusOK {
 		t.Fatalf("initialize: %q, %d", id, status)
 	}
 	for url, want := range map[string]int{a: http.StatusOK, b: http.StatusNotFound} {
-		if _, status := post(t, url, id, ping); status != want {
+		if _, status := rawmcp.Post(t, http.DefaultClient, url, id, rawmcp.Ping); status != want {
 			t.Errorf("status %d, want %d", status, want)
 		}
 	}
@@ -71,7 +39,7 @@ func TestMCPSessionOfAnotherSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	if _, status := post(t, a, id, ping); status != http.StatusNotFound {
+	if _, status := rawmcp.Post(t, http.DefaultClient, a, id, rawmcp.Ping); status != http.StatusNotFound {
 		t.Errorf("after its end: status %d", status)
 	}
 }

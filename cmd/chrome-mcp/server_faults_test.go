@@ -22,6 +22,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/rawmcp"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
@@ -49,9 +50,6 @@ func post(length int, headers ...string) string {
 	return fmt.Sprintf("%s%sContent-Length: %d\r\n\r\n", head, strings.Join(headers, ""), length)
 }
 
-// initializeRequest begins an MCP session.
-const initializeRequest = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
-
 // readUntil reads until a text or the end.
 func readUntil(r io.Reader, text string) {
 	var all []byte
@@ -75,8 +73,8 @@ func junk(r *rand.Rand) string {
 		noise.String(),
 		post(noise.Len()) + noise.String(),
 		post(noise.Len(), stateless) + noise.String(),
-		post(len(initializeRequest)) + initializeRequest,
-		post(len(initializeRequest), stateless) + initializeRequest + "\r\n",
+		post(len(rawmcp.Initialize)) + rawmcp.Initialize,
+		post(len(rawmcp.Initialize), stateless) + rawmcp.Initialize + "\r\n",
 		post(1<<30) + "{",
 		post(3) + "[1]",
 		post(20) + `{"jsonrpc":"2.0","id`,
@@ -106,7 +104,7 @@ func authorize(r *rand.Rand, text, host, token string) string {
 		"Host: " + host + "\r\nAuthorization: Bearer " + token + "\r\n",
 		"Host: " + host + "\r\nAuthorization: Bearer " + token + "\r\nMcp-Method: tools/call\r\n",
 	}
-	if strings.Contains(text, initializeRequest) || strings.Contains(text, "/tools/") {
+	if strings.Contains(text, rawmcp.Initialize) || strings.Contains(text, "/tools/") {
 		headers = headers[:4]
 	}
 	return strings.Replace(text, "Host: x\r\n", headers[r.IntN(len(headers))], 1)
@@ -238,7 +236,7 @@ func (c *commandLine) sendJunk(network, address string, requests int, junk func(
 				conn.SetDeadline(time.Now().Add(await.HangLimit))
 				text := junk(r)
 				io.WriteString(conn, text) // fails when the server has read enough
-				if strings.HasSuffix(text, initializeRequest) {
+				if strings.HasSuffix(text, rawmcp.Initialize) {
 					readUntil(conn, `"result"`) // the MCP session stays open
 				} else {
 					conn.(interface{ CloseWrite() error }).CloseWrite()
@@ -261,32 +259,17 @@ func TestMCPSessionOfOtherName(t *testing.T) {
 	}
 	client := server.NewClient(server.SocketPath(c.data))
 	defer client.Close()
-	send := func(session, id, body string) (string, int) {
+	post := func(session, id, message string) (string, int) {
 		t.Helper()
 		url, web := client.MCP(session)
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept", "application/json, text/event-stream")
-		if id != "" {
-			req.Header.Set("Mcp-Session-Id", id)
-		}
-		resp, err := web.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		io.Copy(io.Discard, resp.Body)
-		return resp.Header.Get("Mcp-Session-Id"), resp.StatusCode
+		return rawmcp.Post(t, web, url, id, message)
 	}
-	id, status := send("a", "", initializeRequest)
+	id, status := post("a", "", rawmcp.Initialize)
 	if id == "" {
 		t.Fatalf("initialize: status %d", status)
 	}
 	for session, want := range map[string]int{"a": 200, "b": 404, "none": 404} {
-		if _, status := send(session, id, `{"jsonrpc":"2.0","id":2,"method":"ping"}`); status != want {
+		if _, status := post(session, id, rawmcp.Ping); status != want {
 			t.Errorf("session %s: status %d, want %d", session, status, want)
 		}
 	}

@@ -50,7 +50,7 @@ var layers = [][]string{
 	{"executor/errs", "internal/notify", "internal/typo", "internal/pagetext", "internal/testing/testlog", "internal/processid"},
 	{"internal/fileserver"},
 	{"audit", "internal/hostconfig", "internal/child", "internal/filelock", "internal/configfile", "internal/connlimit", "internal/keylimit", "internal/logging", "internal/nativemessage", "internal/testing/leakcheck", "internal/testing/tier"},
-	{"internal/owneronly", "internal/lazyregexp", "internal/patherror", "internal/phrase", "internal/testing/await", "internal/testing/gotest", "internal/testing/steps", "internal/timing"},
+	{"internal/owneronly", "internal/lazyregexp", "internal/patherror", "internal/phrase", "internal/testing/await", "internal/testing/gotest", "internal/testing/rawmcp", "internal/testing/steps", "internal/timing"},
 }
 
 // program lists the packages of the program, which have its commands and flags.

@@ -2,46 +2,14 @@ package mcptransport
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/rawmcp"
 )
-
-// initialize begins an MCP session with a plain request and returns its id and the status.
-func initialize(t *testing.T, url string) (id string, status int) {
-	t.Helper()
-	const body = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
-	return post(t, url, "", body)
-}
-
-// post sends a message of an MCP session. It returns the id in the response, and the status.
-func post(t *testing.T, url, session, body string) (id string, status int) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	if session != "" {
-		req.Header.Set(SessionIDHeader, session)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil { // the SDK ends an MCP session whose first request breaks
-		t.Fatal(err)
-	}
-	return resp.Header.Get(SessionIDHeader), resp.StatusCode
-}
-
-const ping = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 
 // TestMCPSessionsAreBounded begins more MCP sessions than may be open. The oldest idle one ends.
 func TestMCPSessionsAreBounded(t *testing.T) {
@@ -60,7 +28,7 @@ func TestMCPSessionsAreBounded(t *testing.T) {
 	var ids []string
 	begin := func() {
 		t.Helper()
-		id, status := initialize(t, url)
+		id, status := rawmcp.Post(t, http.DefaultClient, url, "", rawmcp.Initialize)
 		if id == "" || status != http.StatusOK {
 			t.Fatalf("initialize: %q, %d", id, status)
 		}
@@ -83,7 +51,7 @@ func TestMCPSessionsAreBounded(t *testing.T) {
 		t.Fatal(resp, err)
 	}
 	defer resp.Body.Close()
-	if _, status := post(t, url, ids[1], ping); status != http.StatusOK {
+	if _, status := rawmcp.Post(t, http.DefaultClient, url, ids[1], rawmcp.Ping); status != http.StatusOK {
 		t.Fatalf("status %d", status)
 	}
 	for range 3 {
