@@ -8,18 +8,18 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 )
 
-// A pictureResult is a screenshot whose image is part of the result.
-type pictureResult struct{ browsertools.ScreenshotResult }
+// An imageResult is a screenshot whose image is part of the result.
+type imageResult struct{ browsertools.ScreenshotResult }
 
-func (s *toolSession) screenshot(ctx context.Context, a browsertools.ScreenshotArgs) (pictureResult, error) {
+func (s *toolSession) screenshot(ctx context.Context, a browsertools.ScreenshotArgs) (imageResult, error) {
 	p, err := s.ex.Page(ctx, a.TabID())
 	if err != nil {
-		return pictureResult{}, err
+		return imageResult{}, err
 	}
 	res, err := a.Run(ctx, p, s.opts.MaxImage)
-	return pictureResult{res}, err
+	return imageResult{res}, err
 }
 
-func (r pictureResult) images() []sdk.Content {
+func (r imageResult) images() []sdk.Content {
 	return []sdk.Content{&sdk.ImageContent{Data: r.Data, MIMEType: r.MIMEType}}
 }
