@@ -25,6 +25,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 const testingVersion = "140.0.1.2"
@@ -369,7 +370,7 @@ func TestInstalledBrowserLaunches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
-	real, err := chromium.Find(os.Getenv("CHROME_MCP_BROWSER"))
+	real, err := chromium.Find(tier.FullBrowser())
 	if err != nil {
 		t.Fatal(err)
 	}
