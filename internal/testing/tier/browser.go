@@ -5,12 +5,12 @@ import (
 	"os/exec"
 )
 
-// browserVariable is the environment variable with which a user names the browser to test, and a test
+// BrowserVariable is the environment variable with which a user names the browser to test, and a test
 // that of a program.
-const browserVariable = "CHROME_MCP_BROWSER"
+const BrowserVariable = "CHROME_MCP_BROWSER"
 
 // browser is the browser that the user named, or "".
-var browser = os.Getenv(browserVariable)
+var browser = os.Getenv(BrowserVariable)
 
 // FullBrowser returns the browser for a test that depends on the browser's user interface or on its
 // extensions, as Options.Browser of package chromium: that of the user, or "", the installed one.
@@ -32,5 +32,5 @@ func Shell() string {
 }
 
 // SetShell makes [Shell] the browser of the programs that the tests start. A test in which a program needs
-// another one sets CHROME_MCP_BROWSER to [FullBrowser].
-func SetShell() { os.Setenv(browserVariable, Shell()) }
+// another one sets BrowserVariable to [FullBrowser].
+func SetShell() { os.Setenv(BrowserVariable, Shell()) }
