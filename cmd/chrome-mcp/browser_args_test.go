@@ -6,11 +6,14 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // TestBrowserArgEffect checks that a real browser follows the arguments.
 func TestBrowserArgEffect(t *testing.T) {
 	needChromium(t)
+	t.Setenv(tier.BrowserVariable, tier.FullBrowser()) // a headless shell has no dark mode
 	dir := filepath.Join(t.TempDir(), "site")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)

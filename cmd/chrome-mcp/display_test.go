@@ -15,6 +15,7 @@ import (
 	"github.com/jezek/xgb/xtest"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // A display is a virtual X display with a keyboard and a pointer.
@@ -28,6 +29,7 @@ type display struct {
 // newDisplay starts an X server. Without Xvfb it skips the test, and in CI fails it.
 func newDisplay(t *testing.T) *display {
 	t.Helper()
+	t.Setenv(tier.BrowserVariable, tier.FullBrowser()) // a headless shell has no windows
 	path, err := exec.LookPath("Xvfb")
 	if err != nil {
 		if os.Getenv("CI") != "" {

@@ -25,6 +25,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 const testingVersion = "140.0.1.2"
@@ -86,7 +87,7 @@ const versionScript = "#!/bin/sh\necho Google Chrome for Testing " + testingVers
 func runProgram(t *testing.T, home string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	cmd := exec.Command(binary, args...)
-	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME=")
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME=", tier.BrowserVariable+"="+tier.FullBrowser())
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); cmd.ProcessState == nil {
@@ -185,7 +186,7 @@ func TestInstallInterrupted(t *testing.T) {
 	site.stall.Store(true)
 	for _, signal := range []os.Signal{os.Interrupt, os.Kill} {
 		cmd := exec.Command(binary, "install", "--force", "--versions-url", site.URL)
-		cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME=")
+		cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME=", tier.BrowserVariable+"="+tier.FullBrowser())
 		stderr, err := cmd.StderrPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -369,7 +370,7 @@ func TestInstalledBrowserLaunches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
-	real, err := chromium.Find(os.Getenv("CHROME_MCP_BROWSER"))
+	real, err := chromium.Find(tier.FullBrowser())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/acpagent"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
@@ -18,6 +19,7 @@ var binary string
 func TestMain(m *testing.M) {
 	acpagent.Handle()
 	timing.ScaleForTests(5)
+	tier.SetShell()
 	code, err := buildAndRun(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

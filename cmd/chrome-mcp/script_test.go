@@ -22,6 +22,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/examples/shop"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // TestScripts runs testdata/script. Each file is a terminal session with the built program. The
@@ -55,7 +56,7 @@ func TestScripts(t *testing.T) {
 			if testing.Short() {
 				return false, nil
 			}
-			_, err := chromium.Find(os.Getenv("CHROME_MCP_BROWSER"))
+			_, err := chromium.Find(tier.FullBrowser())
 			if err != nil && os.Getenv("CI") != "" {
 				return false, fmt.Errorf("Chromium not found in CI: %w", err)
 			}

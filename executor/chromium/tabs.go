@@ -23,7 +23,7 @@ func (in *instance) NewTab(ctx context.Context, owner *session.Session) (*sessio
 	if in.ownWindows() {
 		// Chromium does not draw a tab at full speed while another tab covers it. In its own window
 		// it does.
-		params["newWindow"], params["width"], params["height"] = true, in.opts.Width, in.opts.Height+launch.WindowFrame
+		params["newWindow"], params["width"], params["height"] = true, in.opts.Width, in.proc.WindowHeight(in.opts.Height)
 	} else {
 		params["background"] = true // we must not move the focus
 	}

@@ -3,6 +3,7 @@ package launch
 import (
 	"fmt"
 	"net"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,10 +11,25 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// WindowFrame is the height of the tab strip and the address bar, by which a window is taller than
+// windowFrame is the height of the tab strip and the address bar, by which a window is taller than
 // its viewport. A headless window also has them. Measured on Chromium 156. A caller that needs the
 // exact size sets it in the page.
-const WindowFrame = 87
+const windowFrame = 87
+
+// windowHeight returns the height of a window of browser, a path, with a viewport of the given height.
+func windowHeight(browser string, viewport int) int {
+	if isHeadlessShell(browser) {
+		return viewport
+	}
+	return viewport + windowFrame
+}
+
+// isHeadlessShell reports whether browser is the path of a headless shell: a Chromium without a user
+// interface, which is called chrome-headless-shell, chromium-headless-shell or headless_shell.
+func isHeadlessShell(browser string) bool {
+	name := strings.ReplaceAll(filepath.Base(browser), "_", "-")
+	return strings.Contains(name, "headless-shell")
+}
 
 // backgroundOffSwitches disable browser activity and dialogs that no page and no caller caused.
 // They do not hide that the browser is automated.
@@ -140,7 +156,7 @@ func (o *Options) arguments(dir string, headless bool) ([]string, error) {
 	args := []string{
 		"--remote-debugging-pipe",
 		"--user-data-dir=" + dir,
-		fmt.Sprintf("--window-size=%d,%d", o.Width, o.Height+WindowFrame),
+		fmt.Sprintf("--window-size=%d,%d", o.Width, windowHeight(o.Browser, o.Height)),
 	}
 	args = append(args, backgroundOffSwitches...)
 	off := slices.Concat(disabledFeatures, dialogFeatures)

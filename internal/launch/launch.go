@@ -54,6 +54,7 @@ func Start(ctx context.Context, o Options) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Browser = path
 	headless, err := Headless(o.Headless)
 	if err != nil {
 		return nil, err
@@ -96,6 +97,9 @@ func Start(ctx context.Context, o Options) (*Process, error) {
 	})
 	return p, nil
 }
+
+// WindowHeight returns the height of a window with a viewport of the given height.
+func (p *Process) WindowHeight(viewport int) int { return windowHeight(p.path, viewport) }
 
 // start starts the program on its pipes.
 func (p *Process) start(o *Options) error {

@@ -20,12 +20,12 @@ func Main(m *testing.M) {
 	os.Exit(leakcheck.Run(m))
 }
 
-// Run runs topics in a separate headless browser.
+// Run runs topics in a separate headless browser, that of [tier.Shell].
 func Run(t *testing.T, topics []suite.Topic) {
 	tier.Browser(t)
 	headless := true
 	b, err := chromium.New(chromium.Options{
-		Headless: &headless, Isolated: true, NoSandbox: true, DataDir: t.TempDir(),
+		Browser: tier.Shell(), Headless: &headless, Isolated: true, NoSandbox: true, DataDir: t.TempDir(),
 		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
 	})
 	if err != nil {

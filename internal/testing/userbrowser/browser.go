@@ -22,7 +22,7 @@ import (
 func Find(t testing.TB) string {
 	t.Helper()
 	tier.Browser(t)
-	path, err := chromium.Find(os.Getenv("CHROME_MCP_BROWSER"))
+	path, err := chromium.Find(tier.FullBrowser())
 	if err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatalf("CI has no Chromium: %v", err)
