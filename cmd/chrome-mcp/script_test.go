@@ -44,8 +44,8 @@ func TestScripts(t *testing.T) {
 			if os.Geteuid() == 0 {
 				env.Setenv("CHROME_MCP_NO_SANDBOX", "true")
 			}
-			if browser := os.Getenv("CHROME_MCP_BROWSER"); browser != "" {
-				env.Setenv("CHROME_MCP_BROWSER", browser)
+			if browser := tier.FullBrowser(); browser != "" {
+				env.Setenv(tier.BrowserVariable, browser)
 			}
 			return nil
 		},

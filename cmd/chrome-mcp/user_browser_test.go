@@ -11,6 +11,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
@@ -38,7 +39,7 @@ func newUserBrowser(t *testing.T) *userBrowser {
 
 // environ returns the environment of the user's programs.
 func (b *userBrowser) environ() []string {
-	return append(os.Environ(), "HOME="+b.root, "XDG_CONFIG_HOME=")
+	return append(os.Environ(), "HOME="+b.root, "XDG_CONFIG_HOME=", tier.BrowserVariable+"="+tier.FullBrowser())
 }
 
 // profile returns the user data directory of Chromium.
