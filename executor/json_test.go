@@ -53,7 +53,7 @@ func TestJSONOfTimes(t *testing.T) {
 		t.Errorf("cookie %+v, %v", c, err)
 	}
 	var r executor.WaitResult
-	if err := json.Unmarshal([]byte(`{"waitedMs":1500}`), &r); err != nil || r.Waited != 1500*time.Millisecond {
+	if err := json.Unmarshal([]byte(`{"waitedMs":1500}`), &r); err != nil || r.Waited.Milliseconds() != 1500 {
 		t.Errorf("result %+v, %v", r, err)
 	}
 }

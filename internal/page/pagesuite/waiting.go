@@ -57,7 +57,8 @@ func waitFor(s *suite.Runner, t *testing.T) {
 		c.Met(executor.WaitCondition{Text: "old text"})
 	})
 	s.Page(t, "time", "wait.html", func(c *suite.Case) {
-		if res := c.Met(executor.WaitCondition{Time: 150 * time.Millisecond}); res.Waited < 150*time.Millisecond {
+		cond := executor.WaitCondition{Time: 150 * time.Millisecond}
+		if res := c.Met(cond); res.Waited < cond.Time {
 			c.Errorf("result %+v", *res)
 		}
 	})
