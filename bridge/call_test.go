@@ -310,7 +310,7 @@ func TestPeerPings(t *testing.T) {
 func TestPolicyChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		allow := "a.example"
-		s, err := New(Options{ExtensionID: ourID, Policy: func() Policy { return Policy{Allow: []string{allow}} }})
+		s, err := New(&Options{ExtensionID: ourID, Policy: func() Policy { return Policy{Allow: []string{allow}} }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,11 +27,12 @@ const (
 func start(t *testing.T) (*Server, string, *testlog.Buffer) {
 	t.Helper()
 	dir, log := filepath.Join(t.TempDir(), "data"), &testlog.Buffer{}
-	s, err := New(Options{
+	s, err := New(&Options{
 		DataDir: dir, ExtensionID: ourID, Port: AnyPort, Name: "a test", Version: "1.2.3",
 		Policy: func() Policy { return Policy{Allow: []string{"example.com"}, Subresources: "public"} },
 		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,13 +17,14 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(data)
-	server, err := bridge.New(bridge.Options{
+	server, err := bridge.New(&bridge.Options{
 		DataDir:     data,
 		ExtensionID: extension.ID(),
 		Port:        bridge.AnyPort,
 		Name:        "example",
 		Policy:      func() bridge.Policy { return bridge.Policy{Allow: []string{"example.com"}} },
 	})
+
 	if err != nil {
 		log.Fatal(err)
 	}

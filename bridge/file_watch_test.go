@@ -20,7 +20,7 @@ func TestServersChangedNotification(t *testing.T) {
 			t.Fatalf("%s: got %+v", what, f)
 		}
 	}
-	other, err := New(Options{DataDir: dir, ExtensionID: ourID, Port: AnyPort})
+	other, err := New(&Options{DataDir: dir, ExtensionID: ourID, Port: AnyPort})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,9 +48,10 @@ func TestServersChangedNotification(t *testing.T) {
 func TestChangedPolicyIsSent(t *testing.T) {
 	var port atomic.Int64
 	dir := filepath.Join(t.TempDir(), "data")
-	s, err := New(Options{DataDir: dir, ExtensionID: ourID, Port: AnyPort, Policy: func() Policy {
+	s, err := New(&Options{DataDir: dir, ExtensionID: ourID, Port: AnyPort, Policy: func() Policy {
 		return Policy{OwnPorts: []int{int(port.Load())}}
 	}})
+
 	if err != nil {
 		t.Fatal(err)
 	}

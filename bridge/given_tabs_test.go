@@ -16,7 +16,7 @@ func TestGivenTabs(t *testing.T) {
 	_, key := pair(t, first, dir, "chosen")
 	opts := first.opts
 	opts.Installation = "chosen"
-	s, err := New(opts)
+	s, err := New(&opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestGivenTabs(t *testing.T) {
 	}
 
 	opts.Port = 0
-	if _, err := New(opts); !errors.Is(err, errs.ErrBadArgs) {
+	if _, err := New(&opts); !errors.Is(err, errs.ErrBadArgs) {
 		t.Errorf("with a port that extensions guess: %v", err)
 	}
 }

@@ -122,7 +122,7 @@ func TestRawJunk(t *testing.T) {
 // TestMountedHandler serves the bridge on a listener of the caller.
 func TestMountedHandler(t *testing.T) {
 	dir := t.TempDir()
-	s, err := New(Options{DataDir: dir, ExtensionID: ourID})
+	s, err := New(&Options{DataDir: dir, ExtensionID: ourID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestPorts(t *testing.T) {
 	if p := first.Port(); p == 0 {
 		t.Error("no port")
 	}
-	s, err := New(Options{DataDir: t.TempDir(), ExtensionID: ourID, Port: first.Port()})
+	s, err := New(&Options{DataDir: t.TempDir(), ExtensionID: ourID, Port: first.Port()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestPorts(t *testing.T) {
 	// Two servers with the default port do not conflict.
 	var ports []int
 	for range 2 {
-		s, err := New(Options{DataDir: t.TempDir(), ExtensionID: ourID})
+		s, err := New(&Options{DataDir: t.TempDir(), ExtensionID: ourID})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func TestPorts(t *testing.T) {
 		t.Errorf("ports %v", ports)
 	}
 	for _, o := range []Options{{}, {ExtensionID: ourID, Port: -2}, {ExtensionID: ourID, Port: 65536}} {
-		if _, err := New(o); err == nil {
+		if _, err := New(&o); err == nil {
 			t.Errorf("%+v was accepted", o)
 		}
 	}
@@ -209,7 +209,7 @@ func TestCloseEndsEverything(t *testing.T) {
 // TestStartAs checks that the handshake file has the name, truncated.
 func TestStartAs(t *testing.T) {
 	dir := t.TempDir()
-	s, err := New(Options{DataDir: dir, ExtensionID: ourID, Port: AnyPort, Name: "first"})
+	s, err := New(&Options{DataDir: dir, ExtensionID: ourID, Port: AnyPort, Name: "first"})
 	if err != nil {
 		t.Fatal(err)
 	}

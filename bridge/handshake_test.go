@@ -48,7 +48,7 @@ func TestWelcome(t *testing.T) {
 // TestInstanceIDs checks that an installation keeps its instance id while its browser runs, and
 // that each run of a browser has another one.
 func TestInstanceIDs(t *testing.T) {
-	s, err := New(Options{ExtensionID: ourID})
+	s, err := New(&Options{ExtensionID: ourID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestHelloTimeout(t *testing.T) {
 func TestLateHello(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			s, err := New(Options{ExtensionID: ourID})
+			s, err := New(&Options{ExtensionID: ourID})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -111,7 +111,7 @@ func TestNativeWatch(t *testing.T) {
 	}
 	ask(1)
 	ask(1)
-	other, err := New(Options{DataDir: dir, ExtensionID: ourID, Port: AnyPort})
+	other, err := New(&Options{DataDir: dir, ExtensionID: ourID, Port: AnyPort})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestNativeWatch(t *testing.T) {
 // host if its id is set, and only then.
 func TestStoreID(t *testing.T) {
 	for _, id := range []string{"", otherID} {
-		s, err := New(Options{DataDir: t.TempDir(), ExtensionID: ourID, StoreID: id, Port: AnyPort})
+		s, err := New(&Options{DataDir: t.TempDir(), ExtensionID: ourID, StoreID: id, Port: AnyPort})
 		if err != nil {
 			t.Fatal(err)
 		}

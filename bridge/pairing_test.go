@@ -88,7 +88,7 @@ func TestPairing(t *testing.T) {
 	thief.send(hello)
 	thief.wantRejected(wire.ReasonNotPaired)
 	s.Close()
-	next, err := New(Options{DataDir: dir, ExtensionID: ourID, Port: AnyPort})
+	next, err := New(&Options{DataDir: dir, ExtensionID: ourID, Port: AnyPort})
 	if err != nil {
 		t.Fatal(err)
 	}

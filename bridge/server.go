@@ -94,8 +94,9 @@ func (o *Options) extensionIDs() []string {
 	return []string{o.ExtensionID, o.StoreID}
 }
 
-// New returns a Server that does not listen yet.
-func New(opts Options) (*Server, error) {
+// New returns a Server that does not listen yet. It returns ErrBadArgs for invalid options.
+func New(options *Options) (*Server, error) {
+	opts := *cmp.Or(options, new(Options))
 	if opts.ExtensionID == "" {
 		return nil, errs.Errorf(errs.ErrBadArgs, "", "the bridge needs the id of its extension")
 	}
@@ -124,8 +125,8 @@ func New(opts Options) (*Server, error) {
 // error. The Server must be closed in either case.
 func (s *Server) Start() error { return s.StartAs("") }
 
-// StartAs is Start with a name for the user that replaces Options.Name, unless it is empty. It is for a
-// program that learns its name after New.
+// StartAs is like Start, but name, if it is not empty, replaces Options.Name. It is for a program that
+// learns its name after New.
 func (s *Server) StartAs(name string) error {
 	err := s.start(name)
 	if err != nil {
@@ -169,19 +170,20 @@ func (s *Server) publish(port int, server *http.Server, name string) error {
 	if s.closed || s.dataDir != nil {
 		return errs.Errorf(errs.ErrInternal, "", "the bridge was already started or closed")
 	}
-	if r := []rune(name); len(r) > maxName {
-		name = string(r[:maxName])
+	opts := s.opts
+	opts.Name = cmp.Or(name, opts.Name)
+	if r := []rune(opts.Name); len(r) > maxName {
+		opts.Name = string(r[:maxName])
 	}
-	s.opts.Name = cmp.Or(name, s.opts.Name)
 	dir, err := openDataDir(s.opts.DataDir)
 	if err != nil {
 		return err
 	}
-	file, err := dir.publish(port, s.opts)
+	file, err := dir.publish(port, opts)
 	if err != nil {
 		return err
 	}
-	s.dataDir, s.port, s.published, s.http = dir, port, file, server
+	s.opts, s.dataDir, s.port, s.published, s.http = opts, dir, port, file, server
 	servers := dir.recordPaths() // before Start returns, so that no later server is missed
 	s.wg.Go(func() { s.watch(servers) })
 	return nil

@@ -9,8 +9,9 @@ import (
 // use.
 type Backend interface {
 	Kind() BackendKind
-	// NewSession returns an Executor for one client. It starts nothing.
-	NewSession(opts SessionOptions) (Executor, error)
+	// NewSession returns an Executor for one client. It starts nothing. A nil opts means the defaults:
+	// everything is denied.
+	NewSession(opts *SessionOptions) (Executor, error)
 	// Status returns the state of the backend, without starting anything.
 	Status(ctx context.Context) Status
 	// Close closes the backend and its sessions. A launched browser is terminated, and an attached

@@ -141,7 +141,8 @@ func (r Request) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (r *Request) UnmarshalJSON(data []byte) error {
-	var p plainRequest
+	p := plainRequest(*r)
+	p.Duration /= time.Millisecond
 	err := json.Unmarshal(data, &p)
 	*r = Request(p)
 	r.Duration *= time.Millisecond

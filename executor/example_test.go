@@ -14,12 +14,12 @@ import (
 // trust the pages should use a policy instead of AllowAll.
 func Example() {
 	ctx := context.Background()
-	browser, err := chromium.New(chromium.Options{Isolated: true})
+	browser, err := chromium.New(&chromium.Options{Isolated: true})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer browser.Close()
-	chrome, err := browser.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	chrome, err := browser.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func ExampleError() {
 
 // A Manager without an available backend says what is missing.
 func ExampleManager() {
-	chrome := executor.NewManager(executor.ManagerOptions{})
+	chrome := executor.NewManager(&executor.ManagerOptions{})
 	defer chrome.Close()
 	_, err := chrome.Page(context.Background(), "")
 	fmt.Println(executor.CodeOf(err))

@@ -29,7 +29,9 @@ type Executor interface {
 // A Page is a tab of one client. Its methods are safe for concurrent use. Calls on one tab run one
 // at a time, in the order they arrive; calls on different tabs run in parallel.
 //
-// A function that needs only a part of a Page should take a role, such as [Reader].
+// A function that needs only a part of a Page should take a role, such as [Reader]. A method does not
+// change or keep its options, which must not change during the call. A nil pointer to options means the
+// defaults, unless the method says otherwise.
 //
 // Every method that has an error result may return ErrPolicyDenied, ErrNoBackend, ErrLaunchFailed,
 // ErrTabNotFound, ErrStaleTab, ErrTargetGone, ErrDialogOpen or ErrTimeout.

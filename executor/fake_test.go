@@ -41,13 +41,13 @@ func (b *fakeBackend) Changed() <-chan struct{}               { return b.changed
 func (b *fakeBackend) Status(context.Context) executor.Status { return b.status }
 func (b *fakeBackend) Close() error                           { panic("a shared backend was closed") }
 
-func (b *fakeBackend) NewSession(opts executor.SessionOptions) (executor.Executor, error) {
+func (b *fakeBackend) NewSession(opts *executor.SessionOptions) (executor.Executor, error) {
 	if b.newErr != nil {
 		return nil, b.newErr
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := &fakeSession{backend: b, opts: opts}
+	s := &fakeSession{backend: b, opts: *opts}
 	b.sessions = append(b.sessions, s)
 	return s, nil
 }

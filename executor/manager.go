@@ -102,8 +102,9 @@ var (
 	_ CDPBrowser = (*Manager)(nil)
 )
 
-// NewManager returns a Manager. It starts nothing. Close the Manager before the backends.
-func NewManager(opts ManagerOptions) *Manager {
+// NewManager returns a Manager. It starts nothing. A nil options means a Manager without backends. Close the Manager before the backends.
+func NewManager(options *ManagerOptions) *Manager {
+	opts := *cmp.Or(options, new(ManagerOptions))
 	opts.Session.Logger = cmp.Or(opts.Session.Logger, opts.Logger)
 	if onEvent := opts.Session.OnEvent; onEvent != nil {
 		var mu sync.Mutex // each session calls from its own goroutine

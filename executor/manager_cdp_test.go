@@ -46,7 +46,7 @@ func TestManagerConnectCDP(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ext.connected.Store(tt.connected)
 			before := len(cdp.opened())
-			m := executor.NewManager(tt.opts)
+			m := executor.NewManager(&tt.opts)
 			if _, err := m.ConnectCDP(t.Context(), &executor.CDPOptions{Name: "client"}); !errors.Is(err, tt.want) {
 				t.Errorf("error %v, want %v", err, tt.want)
 			}

@@ -215,7 +215,7 @@ func (m *Manager) open(c *backendState) (Executor, error) {
 		return nil, errManagerClosed()
 	}
 	if c.session == nil {
-		s, err := c.backend.NewSession(m.opts.Session)
+		s, err := c.backend.NewSession(&m.opts.Session)
 		if err != nil {
 			return nil, err
 		}

@@ -129,7 +129,7 @@ func TestManagerWaitsForReconnect(t *testing.T) {
 		ext, cdp := pair()
 		ext.connected.Store(false)
 		ext.lost.Store(time.Now().UnixMilli())
-		m := executor.NewManager(executor.ManagerOptions{Extension: ext, CDP: cdp})
+		m := executor.NewManager(&executor.ManagerOptions{Extension: ext, CDP: cdp})
 		call := make(chan error, 1)
 		go func() { call <- m.Ready(t.Context()) }()
 		synctest.Wait()

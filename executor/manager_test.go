@@ -24,7 +24,7 @@ func pair() (ext, cdp *fakeBackend) {
 }
 
 func manager(t *testing.T, opts executor.ManagerOptions) *executor.Manager {
-	m := executor.NewManager(opts)
+	m := executor.NewManager(&opts)
 	t.Cleanup(func() { m.Close() })
 	return m
 }
@@ -251,7 +251,7 @@ func TestManagerClose(t *testing.T) {
 			}
 			return nil
 		}
-		m := executor.NewManager(executor.ManagerOptions{Extension: ext, CDP: cdp})
+		m := executor.NewManager(&executor.ManagerOptions{Extension: ext, CDP: cdp})
 		if err := m.Ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +305,7 @@ func TestManagerCloseWhilePinging(t *testing.T) {
 			}
 			return nil
 		}
-		m := executor.NewManager(executor.ManagerOptions{Extension: ext, CDP: cdp})
+		m := executor.NewManager(&executor.ManagerOptions{Extension: ext, CDP: cdp})
 		call := make(chan error, 1)
 		go func() { call <- m.Ready(t.Context()) }()
 		synctest.Wait()

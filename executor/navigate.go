@@ -42,7 +42,9 @@ type Navigator interface {
 	// Reload loads the document again.
 	Reload(ctx context.Context, opts *NavigateOptions) (*Navigation, error)
 	// WaitFor waits until all conditions in cond hold at the same time. A timeout is not an error:
-	// the result has Matched false. WaitFor returns ErrBadArgs if cond has no condition.
+	// the result has Matched false. WaitFor returns ErrBadArgs if cond has no condition or
+	// an invalid one, and ErrRefExpired if the document of the ref in Visible is gone. A ref in Gone is
+	// gone then.
 	WaitFor(ctx context.Context, cond *WaitCondition) (*WaitResult, error)
 }
 
@@ -89,7 +91,8 @@ type WaitResult struct {
 	Waited  time.Duration `json:"waitedMs"`      // in JSON, in milliseconds
 	// Unmet names the conditions that did not hold at the end.
 	Unmet []string `json:"unmet,omitempty"`
-	// Note says that the ref in Visible or Gone is another thing, as in [Snapshot].
+	// Note says that the element of a ref in Visible or Gone is another thing than the client last
+	// received, as in [Snapshot].
 	Note string `json:"note,omitempty"`
 }
 
@@ -104,7 +107,8 @@ func (r WaitResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (r *WaitResult) UnmarshalJSON(data []byte) error {
-	var p plainWaitResult
+	p := plainWaitResult(*r)
+	p.Waited /= time.Millisecond
 	err := json.Unmarshal(data, &p)
 	*r = WaitResult(p)
 	r.Waited *= time.Millisecond

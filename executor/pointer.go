@@ -11,9 +11,9 @@ type Pointer interface {
 	// does not. It releases the button when repeated moves there no longer change the layout, or after a
 	// second. The result's Drop says how the drag ended, and its Note if the dragged element did not move.
 	Drag(ctx context.Context, from, to Target, opts *ActionOptions) (*Drag, error)
-	// Mouse sends one input event at a position in the viewport. It returns ErrBadArgs without an
-	// action or for a position outside the viewport, and ErrPolicyDenied for a frame that may not be acted on. A
-	// pressed button stays pressed until it is released by another call. It is also released when a
+	// Mouse sends one input event at a position in the viewport. It returns ErrBadArgs if the
+	// action is missing or unknown or the position is outside the viewport, and ErrPolicyDenied if the
+	// frame there may not be acted on. A pressed button stays pressed until it is released by another call. It is also released when a
 	// call fails, the next action starts, the tab navigates or the session closes.
 	Mouse(ctx context.Context, opts *MouseOptions) (*Action, error)
 }

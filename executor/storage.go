@@ -66,7 +66,7 @@ type Cookie struct {
 	Bytes    int       // of the value; not read by SetCookie
 	Domain   string    // with a leading dot, subdomains are included; SetCookie ignores the dot, and empty means only the document's host
 	Path     string    // default "/"
-	Expires  time.Time // in whole seconds; zero means when the browser exits
+	Expires  time.Time // without fractions of a second; zero for a session cookie
 	HTTPOnly bool      // hidden from the page's scripts
 	Secure   bool      // sent over https only
 	SameSite SameSite  // empty means the browser's default
@@ -90,26 +90,31 @@ type cookieJSON struct {
 }
 
 // MarshalJSON implements json.Marshaler. Expires is in seconds since 1970.
-func (c Cookie) MarshalJSON() ([]byte, error) {
-	var expires int64
-	if !c.Expires.IsZero() {
-		expires = c.Expires.Unix()
+func (c Cookie) MarshalJSON() ([]byte, error) { return json.Marshal(cookieOf(c)) }
+
+// cookieOf returns the JSON form of a cookie.
+func cookieOf(c Cookie) cookieJSON {
+	j := cookieJSON{
+		Name: c.Name, Value: c.Value, Bytes: c.Bytes, Domain: c.Domain, Path: c.Path, HTTPOnly: c.HTTPOnly,
+		Secure: c.Secure, SameSite: c.SameSite, Partition: c.Partition,
 	}
-	return json.Marshal(cookieJSON{
-		c.Name, c.Value, c.Bytes, c.Domain, c.Path, expires, c.HTTPOnly, c.Secure, c.SameSite, c.Partition,
-	})
+	if !c.Expires.IsZero() {
+		j.Expires = c.Expires.Unix()
+	}
+	return j
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (c *Cookie) UnmarshalJSON(data []byte) error {
-	var j cookieJSON
+	j := cookieOf(*c)
 	err := json.Unmarshal(data, &j)
 	var expires time.Time
 	if j.Expires != 0 {
 		expires = time.Unix(j.Expires, 0)
 	}
 	*c = Cookie{
-		j.Name, j.Value, j.Bytes, j.Domain, j.Path, expires, j.HTTPOnly, j.Secure, j.SameSite, j.Partition,
+		Name: j.Name, Value: j.Value, Bytes: j.Bytes, Domain: j.Domain, Path: j.Path, Expires: expires,
+		HTTPOnly: j.HTTPOnly, Secure: j.Secure, SameSite: j.SameSite, Partition: j.Partition,
 	}
 	return err
 }

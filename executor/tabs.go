@@ -124,10 +124,10 @@ type Target struct {
 	Ref      Ref
 }
 
-// Selector returns the target that selector matches.
+// Selector returns the target that selector matches. See also [ByRef].
 func Selector(selector string) Target { return Target{Selector: selector} }
 
-// ByRef returns the target that ref identifies.
+// ByRef returns the target that ref identifies. See also [Selector].
 func ByRef(ref Ref) Target { return Target{Ref: ref} }
 
 // IsZero reports whether neither field is set.

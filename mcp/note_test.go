@@ -14,7 +14,7 @@ import (
 // note about it, also if the call fails.
 func TestBackendSwitchReported(t *testing.T) {
 	manager := func(connected bool) *executor.Manager {
-		m := executor.NewManager(executor.ManagerOptions{Extension: &fakeBackend{connected: &connected}, CDP: &fakeBackend{}})
+		m := executor.NewManager(&executor.ManagerOptions{Extension: &fakeBackend{connected: &connected}, CDP: &fakeBackend{}})
 		t.Cleanup(func() { m.Close() })
 		if _, err := m.Tabs(t.Context()); err != nil {
 			t.Fatal(err)
@@ -203,7 +203,7 @@ func (b *fakeBackend) Kind() executor.BackendKind {
 	return executor.BackendCDP
 }
 
-func (b *fakeBackend) NewSession(executor.SessionOptions) (executor.Executor, error) {
+func (b *fakeBackend) NewSession(*executor.SessionOptions) (executor.Executor, error) {
 	return pingable{&fake{listTabs: func(context.Context) ([]executor.Tab, error) { return nil, nil }}}, nil
 }
 

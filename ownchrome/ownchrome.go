@@ -39,8 +39,8 @@ type Chrome struct {
 }
 
 // Open starts a server for the extension, and waits until the extension of a browser has connected. If
-// ctx is done before, it returns ErrNoBackend, with what the user can do as the hint. The caller closes
-// the Chrome. A nil opts means the defaults.
+// ctx is done first, it returns ErrNoBackend or another error that says why no extension is connected, and
+// whose hint says what the user can do. The caller closes the Chrome. A nil opts means the defaults.
 func Open(ctx context.Context, opts *Options) (*Chrome, error) {
 	o := *cmp.Or(opts, new(Options))
 	rules := o.Policy
@@ -59,10 +59,11 @@ func Open(ctx context.Context, opts *Options) (*Chrome, error) {
 	}
 	var server *bridge.Server
 	guard := policy.NewGuard(rules, &policy.GuardOptions{Logger: o.Logger, OnChange: func() { server.PolicyChanged() }})
-	server, err := bridge.New(bridge.Options{
+	server, err := bridge.New(&bridge.Options{
 		DataDir: o.DataDir, ExtensionID: extension.ID(), StoreID: extension.StoreID, Name: o.Name, Logger: o.Logger,
 		Policy: func() bridge.Policy { return Rules(guard.Policy()) },
 	})
+
 	if err != nil {
 		return nil, err
 	}
@@ -72,14 +73,14 @@ func Open(ctx context.Context, opts *Options) (*Chrome, error) {
 	rules.AddOwnPort(server.Port()) // pages must not connect to the server
 	server.PolicyChanged()
 	c := &Chrome{server: server}
-	c.backend, err = backend.New(backend.Options{Server: server, DataDir: o.DataDir, Network: guard.Network(), Logger: o.Logger})
+	c.backend, err = backend.New(&backend.Options{Server: server, DataDir: o.DataDir, Network: guard.Network(), Logger: o.Logger})
 	if err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
 	if err := c.connected(ctx); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	session, err := c.backend.NewSession(executor.SessionOptions{Gate: guard})
+	session, err := c.backend.NewSession(&executor.SessionOptions{Gate: guard})
 	if err != nil {
 		return nil, errors.Join(err, c.close())
 	}

@@ -47,10 +47,11 @@ func openChromium(t *testing.T, network chromium.NetworkPolicy) executor.Executo
 	t.Helper()
 	userbrowser.Find(t)
 	headless := true
-	b, err := chromium.New(chromium.Options{
+	b, err := chromium.New(&chromium.Options{
 		Browser: os.Getenv("CHROME_MCP_BROWSER"), Headless: &headless, Isolated: true, NoSandbox: os.Getuid() == 0,
 		DataDir: t.TempDir(), Network: network,
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ func openChromium(t *testing.T, network chromium.NetworkPolicy) executor.Executo
 			t.Errorf("closing the browser: %v", err)
 		}
 	})
-	s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	s, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		t.Fatal(err)
 	}

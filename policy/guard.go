@@ -39,12 +39,13 @@ var _ executor.Gate = (*Guard)(nil)
 type GuardOptions struct {
 	// Logger logs denials at level Info, those of OpList at level Debug. nil discards.
 	Logger *slog.Logger
-	// Audit records denials that no call of a client receives: of what a page attempted on its own.
+	// Audit records the denials that no call of a client receives, such as those of requests that a page
+	// made on its own.
 	// Decisions about calls go to the observer in their context, see executor.CallOptions. nil means no
 	// recorder.
 	Audit audit.Recorder
-	// OnChange is called after each change of the run-time grants, for example to send the new policy to
-	// the extension. Its calls do not overlap.
+	// OnChange, if not nil, is called after each change of the run-time grants, for example to send the
+	// new policy to the extension. Its calls do not overlap. It must not change the grants.
 	OnChange func()
 }
 

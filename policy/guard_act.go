@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -54,12 +55,13 @@ func (p *guardedPage) FillForm(
 
 // HandleDialog needs the mutations grant to accept a dialog, and no grant to dismiss it.
 func (p *guardedPage) HandleDialog(ctx context.Context, answer *executor.DialogAnswer) (*executor.DialogResult, error) {
+	a := *cmp.Or(answer, new(executor.DialogAnswer))
 	var needs []grant
-	if answer != nil && answer.Accept {
+	if a.Accept {
 		needs = append(needs, grantMutations)
 	}
 	d, err := act(ctx, p, "handle_dialog",
-		func() (*executor.DialogResult, error) { return p.next.HandleDialog(ctx, answer) },
+		func() (*executor.DialogResult, error) { return p.next.HandleDialog(ctx, &a) },
 		func(r *executor.DialogResult) *executor.Changes { return &r.Changes }, needs...)
 	if d != nil && d.URL == executor.DeniedURL {
 		d.Message = "" // the session may dismiss a denied page's dialog, but not read it

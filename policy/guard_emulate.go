@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -18,12 +19,13 @@ func (p *guardedPage) Resize(ctx context.Context, opts *executor.ResizeOptions) 
 }
 
 func (p *guardedPage) Emulate(ctx context.Context, opts *executor.EmulateOptions) (*executor.Emulation, error) {
+	o := *cmp.Or(opts, new(executor.EmulateOptions))
 	var needs []grant
-	if opts != nil && len(opts.Headers) > 0 {
+	if len(o.Headers) > 0 {
 		needs = append(needs, grantMutations)
 	}
 	if err := p.x.checkCall(ctx, "emulate", p.tab, needs...); err != nil {
 		return nil, err
 	}
-	return p.next.Emulate(ctx, opts)
+	return p.next.Emulate(ctx, &o)
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -71,12 +72,13 @@ func (g *guarded) navigateTo(
 // WaitFor needs the eval grant for an expression. Its result reports only which condition is met
 // and has no origin, so the Gate's check of the page is sufficient.
 func (p *guardedPage) WaitFor(ctx context.Context, cond *executor.WaitCondition) (*executor.WaitResult, error) {
+	c := *cmp.Or(cond, new(executor.WaitCondition)) // the caller cannot change it after the check
 	var needs []grant
-	if cond != nil && cond.Expression != "" {
+	if c.Expression != "" {
 		needs = append(needs, grantEval)
 	}
 	if err := p.x.checkCall(ctx, "wait_for", p.tab, needs...); err != nil {
 		return nil, err
 	}
-	return p.next.WaitFor(ctx, cond)
+	return p.next.WaitFor(ctx, &c)
 }

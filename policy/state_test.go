@@ -37,10 +37,11 @@ func TestStateLogsIntoAnotherBrowser(t *testing.T) {
 	in := func(use func(context.Context, executor.Executor), allow ...string) {
 		g := NewGuard(mustNew(t, Config{AllowDomains: allow, StateDir: dir}), nil)
 		headless := true
-		b, err := chromium.New(chromium.Options{
+		b, err := chromium.New(&chromium.Options{
 			Browser: os.Getenv("CHROME_MCP_BROWSER"), Headless: &headless, Isolated: true, NoSandbox: os.Getuid() == 0,
 			DataDir: t.TempDir(), Network: g.Network(),
 		})
+
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +50,7 @@ func TestStateLogsIntoAnotherBrowser(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		s, err := b.NewSession(executor.SessionOptions{Gate: g, StateDir: dir})
+		s, err := b.NewSession(&executor.SessionOptions{Gate: g, StateDir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,10 +30,11 @@ func startBackend(t testing.TB) *chromium.Backend {
 	t.Helper()
 	userbrowser.Find(t)
 	// The goroutines of the browser end after the test.
-	b, err := chromium.New(chromium.Options{
+	b, err := chromium.New(&chromium.Options{
 		CDPClients: true, Isolated: true, NoSandbox: os.Geteuid() == 0,
 		Network: hostPolicy{"127.0.0.1"}, DataDir: t.TempDir(),
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,7 @@ func TestManagedBrowser(t *testing.T) {
 	b := startBackend(t)
 	web := newSite(t)
 	s, address := serve(t, Options{Browser: b})
-	session, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	session, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func Example() {
 		panic(err)
 	}
 	network := policy.NewGuard(p, nil).Network()
-	browser, err := chromium.New(chromium.Options{CDPClients: true, Isolated: true, Network: network})
+	browser, err := chromium.New(&chromium.Options{CDPClients: true, Isolated: true, Network: network})
 	if err != nil {
 		panic(err)
 	}

@@ -33,10 +33,11 @@ func openTestBridge(t *testing.T) (server *bridge.Server, data string, rules *po
 // startTestBridge starts a server for the extension.
 func startTestBridge(t *testing.T, data string, rules *policy.Policy) *bridge.Server {
 	t.Helper()
-	server, err := bridge.New(bridge.Options{
+	server, err := bridge.New(&bridge.Options{
 		DataDir: data, ExtensionID: extension.ID(), StoreID: extension.StoreID, Port: bridge.AnyPort,
 		Policy: func() bridge.Policy { return ownchrome.Rules(rules) },
 	})
+
 	if err == nil {
 		t.Cleanup(func() { server.Close() })
 		err = server.Start()

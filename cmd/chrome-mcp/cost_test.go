@@ -116,14 +116,15 @@ func TestPolicyEnforcementOverhead(t *testing.T) {
 	}
 
 	headless := true
-	b, err := chromium.New(chromium.Options{
+	b, err := chromium.New(&chromium.Options{
 		Browser: browser, Headless: &headless, Isolated: true, NoSandbox: os.Getuid() == 0, DataDir: t.TempDir(),
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.Close() })
-	open, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	open, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,10 +48,10 @@ func TestOrder(t *testing.T) {
 func browse(t *testing.T) executor.Executor {
 	t.Helper()
 	userbrowser.Find(t)
-	browser, err := chromium.New(chromium.Options{Headless: new(true), Isolated: true, NoSandbox: os.Geteuid() == 0})
+	browser, err := chromium.New(&chromium.Options{Headless: new(true), Isolated: true, NoSandbox: os.Geteuid() == 0})
 	check(t, err)
 	t.Cleanup(func() { check(t, browser.Close()) })
-	chrome, err := browser.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	chrome, err := browser.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 	check(t, err)
 	t.Cleanup(func() {
 		if t.Failed() {

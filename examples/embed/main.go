@@ -23,9 +23,9 @@ func main() {
 
 // order orders a lamp in the shop at address and returns the receipt.
 func order(ctx context.Context, address string) (receipt string) {
-	browser := must(chromium.New(chromium.Options{Isolated: true, NoSandbox: os.Geteuid() == 0}))
+	browser := must(chromium.New(&chromium.Options{Isolated: true, NoSandbox: os.Geteuid() == 0}))
 	defer browser.Close()
-	chrome := must(browser.NewSession(executor.SessionOptions{Gate: executor.AllowAll}))
+	chrome := must(browser.NewSession(&executor.SessionOptions{Gate: executor.AllowAll}))
 
 	must(chrome.Navigate(ctx, address+"/order", nil))
 	page := must(chrome.Page(ctx, "")) // "" is the active tab

@@ -27,16 +27,17 @@ func main() {
 
 // run reads the shop's page.
 func run(ctx context.Context, address string, out io.Writer) error {
-	browser, err := chromium.New(chromium.Options{Isolated: true, NoSandbox: os.Geteuid() == 0})
+	browser, err := chromium.New(&chromium.Options{Isolated: true, NoSandbox: os.Geteuid() == 0})
 	if err != nil {
 		return err
 	}
 	defer browser.Close()
-	chrome := executor.NewManager(executor.ManagerOptions{
+	chrome := executor.NewManager(&executor.ManagerOptions{
 		CDP:     browser,
 		Prefer:  executor.BackendCDP,
 		Session: executor.SessionOptions{Gate: executor.AllowAll},
 	})
+
 	defer chrome.Close()
 
 	fmt.Fprintf(out, "before the first call: running: %v\n", chrome.Status(ctx).CDPAttached)

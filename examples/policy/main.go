@@ -34,7 +34,7 @@ func run(ctx context.Context, address string, out io.Writer) error {
 		return err
 	}
 	guard := policy.NewGuard(rules, nil)
-	browser, err := chromium.New(chromium.Options{Isolated: true, NoSandbox: os.Geteuid() == 0})
+	browser, err := chromium.New(&chromium.Options{Isolated: true, NoSandbox: os.Geteuid() == 0})
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func run(ctx context.Context, address string, out io.Writer) error {
 
 	// The guard is used twice: as the session's gate it checks each document access, and as a
 	// wrapper of the session it checks each call.
-	session, err := browser.NewSession(executor.SessionOptions{Gate: guard})
+	session, err := browser.NewSession(&executor.SessionOptions{Gate: guard})
 	if err != nil {
 		return err
 	}

@@ -59,15 +59,16 @@ type start struct {
 	calls    int // number of waiting calls; at 0 the start is canceled
 }
 
-// New returns a Backend. It starts nothing. It returns ErrBadArgs for options that are invalid or
-// contradict each other. What depends on the environment, such as whether the browser is installed, the
-// first call that needs the browser reports.
-func New(opts Options) (*Backend, error) {
-	if err := opts.check(); err != nil {
+// New returns a Backend. It starts nothing. A nil opts means the defaults. New returns ErrBadArgs for options that are invalid or
+// contradict each other. Errors that depend on the environment, such as a browser that is not installed, are
+// returned by the first call that needs the browser.
+func New(opts *Options) (*Backend, error) {
+	o := *cmp.Or(opts, new(Options))
+	if err := o.check(); err != nil {
 		return nil, err
 	}
-	opts.timing = cmp.Or(opts.timing, timing.Current())
-	return &Backend{opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))}, nil
+	o.timing = cmp.Or(o.timing, timing.Current())
+	return &Backend{opts: o, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}, nil
 }
 
 // Kind returns executor.BackendCDP.
@@ -76,8 +77,8 @@ func (b *Backend) Kind() executor.BackendKind { return executor.BackendCDP }
 // NewSession returns an Executor for one client. It starts nothing. Sessions share the browser with
 // its cookies, and see each other's tabs. Clients that must not see each other's tabs need separate
 // Backends.
-func (b *Backend) NewSession(opts executor.SessionOptions) (executor.Executor, error) {
-	return b.sessions.Open(sessionProvider{b}, opts)
+func (b *Backend) NewSession(opts *executor.SessionOptions) (executor.Executor, error) {
+	return b.sessions.Open(sessionProvider{b}, *cmp.Or(opts, new(executor.SessionOptions)))
 }
 
 // A sessionProvider implements session.BrowserProvider for a Backend.

@@ -50,7 +50,7 @@ func pages(t *testing.T) *httptest.Server {
 // mustNew is New for valid options.
 func mustNew(t testing.TB, o Options) *Backend {
 	t.Helper()
-	b, err := New(o)
+	b, err := New(&o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func running(b *Backend) *instance {
 
 func newSession(t *testing.T, b *Backend) executor.Executor {
 	t.Helper()
-	s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	s, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestKilledBrowserIsReplaced(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "ann.json"), []byte(state), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll, StateDir: dir, State: "ann"})
+	s, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll, StateDir: dir, State: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}

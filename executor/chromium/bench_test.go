@@ -133,7 +133,7 @@ func BenchmarkExecutor(b *testing.B) {
 			b.Errorf("close: %v", err)
 		}
 	})
-	session, err := browser.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	session, err := browser.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func BenchmarkFirstPage(b *testing.B) {
 	}, func() error {
 		browser := mustNew(b, benchOptions(b))
 		ends = append(ends, browser.Close)
-		session, err := browser.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+		session, err := browser.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ func TestBlankPopup(t *testing.T) {
 	o := testOptions(t)
 	o.Network, o.ExtraArgs = p, []string{"--disable-popup-blocking"}
 	b := newBrowser(t, o)
-	s, err := b.NewSession(executor.SessionOptions{Gate: policy.NewGuard(p, nil)})
+	s, err := b.NewSession(&executor.SessionOptions{Gate: policy.NewGuard(p, nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

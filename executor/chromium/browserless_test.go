@@ -204,7 +204,7 @@ func TestBrowserlessCheck(t *testing.T) {
 		t.Errorf("launch options %s, %v", got, err)
 	}
 	o := Options{Browserless: &b, CDPEndpoint: "http://a"}
-	if _, err := New(o); executor.CodeOf(err) != executor.ErrBadArgs {
+	if _, err := New(&o); executor.CodeOf(err) != executor.ErrBadArgs {
 		t.Errorf("with an endpoint: %v", err)
 	}
 }

@@ -262,7 +262,7 @@ func TestConnectCDPOptions(t *testing.T) {
 			o := testOptions(t)
 			o.CDPClients = true
 			change(&o)
-			b, err := New(o)
+			b, err := New(&o)
 			if err == nil {
 				_, err = b.ConnectCDP(t.Context(), nil)
 			}

@@ -21,7 +21,7 @@ func TestCDPClientHandover(t *testing.T) {
 	o := testOptions(t)
 	o.CDPClients = true
 	b := newBrowser(t, o)
-	manager := executor.NewManager(executor.ManagerOptions{CDP: b, Session: executor.SessionOptions{Gate: guard}})
+	manager := executor.NewManager(&executor.ManagerOptions{CDP: b, Session: executor.SessionOptions{Gate: guard}})
 	s := guard.Wrap(manager)
 	t.Cleanup(func() { s.Close() })
 	server, err := relay.New(relay.Options{Browser: b, Policy: guard.Network()})

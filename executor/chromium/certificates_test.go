@@ -88,7 +88,7 @@ func TestAcceptCertificates(t *testing.T) {
 	start := func(servers []string) executor.Executor {
 		o := testOptions(t)
 		o.Isolated, o.Network, o.resolver, o.AcceptCertificates = true, anyHost{}, loopback{}, servers
-		session, err := newBrowser(t, o).NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+		session, err := newBrowser(t, o).NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func TestAcceptCertificates(t *testing.T) {
 
 func TestAcceptCertificatesOptions(t *testing.T) {
 	valid := Options{Isolated: true, Network: anyHost{}, DataDir: t.TempDir(), AcceptCertificates: []string{"shop.example:443"}}
-	if _, err := New(valid); err != nil {
+	if _, err := New(&valid); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Options){
@@ -170,7 +170,7 @@ func TestAcceptCertificatesOptions(t *testing.T) {
 	} {
 		o := valid
 		change(&o)
-		if _, err := New(o); !errors.Is(err, executor.ErrBadArgs) {
+		if _, err := New(&o); !errors.Is(err, executor.ErrBadArgs) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -36,7 +36,7 @@ func TestDeniedPage(t *testing.T) {
 	guard := policy.NewGuard(p, nil)
 	o := testOptions(t)
 	o.Network = p
-	inner, err := newBrowser(t, o).NewSession(executor.SessionOptions{Gate: guard})
+	inner, err := newBrowser(t, o).NewSession(&executor.SessionOptions{Gate: guard})
 	if err != nil {
 		t.Fatal(err)
 	}

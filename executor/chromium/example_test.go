@@ -12,12 +12,12 @@ import (
 // This program saves a screenshot of a page in a headless browser with a temporary profile.
 func ExampleNew() {
 	ctx := context.Background()
-	browser, err := chromium.New(chromium.Options{Headless: new(true), Isolated: true})
+	browser, err := chromium.New(&chromium.Options{Headless: new(true), Isolated: true})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer browser.Close()
-	chrome, err := browser.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	chrome, err := browser.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func ExampleNew() {
 
 // The backend starts no browser before the first call that needs one.
 func ExampleBackend_Status() {
-	browser, err := chromium.New(chromium.Options{Isolated: true})
+	browser, err := chromium.New(&chromium.Options{Isolated: true})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func testExecutor(t *testing.T, name string, opts Options) {
 			t.Fatalf("no tab at %s", url)
 		},
 		NewSession: func(t *testing.T, opts executor.SessionOptions) executor.Executor {
-			s, err := b.NewSession(opts)
+			s, err := b.NewSession(&opts)
 			if err != nil {
 				t.Fatalf("new session: %v", err)
 			}

@@ -129,7 +129,7 @@ func TestDialRunningChromium(t *testing.T) {
 	}
 	b := mustNew(t, Options{CDPEndpoint: "chromium", Network: documents{hosts{"127.0.0.1"}}, DataDir: t.TempDir()})
 	defer b.Close()
-	s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	s, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,7 +133,7 @@ func TestHTTPCredentials(t *testing.T) {
 	o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	o.HTTPCredentials = map[string]HTTPCredentials{one: ada, two: bob, wrong: {"ada", "mistyped-Pa55word"}}
 	b := newBrowser(t, o)
-	session, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll, Record: true})
+	session, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll, Record: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestExactFilter(t *testing.T) {
 
 func TestHTTPCredentialsOptions(t *testing.T) {
 	valid := Options{Isolated: true, Network: anyHost{}, DataDir: t.TempDir(), HTTPCredentials: map[string]HTTPCredentials{"https://shop.example": {"ada", "word"}}}
-	if _, err := New(valid); err != nil {
+	if _, err := New(&valid); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Options){
@@ -311,7 +311,7 @@ func TestHTTPCredentialsOptions(t *testing.T) {
 	} {
 		o := valid
 		change(&o)
-		_, err := New(o)
+		_, err := New(&o)
 		if !errors.Is(err, executor.ErrBadArgs) || strings.Contains(err.Error(), "word") {
 			t.Errorf("%s: %v", name, err)
 		}

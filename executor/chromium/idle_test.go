@@ -51,7 +51,7 @@ func TestCloseIdle(t *testing.T) {
 		}
 		return nil
 	})
-	s, err := b.NewSession(executor.SessionOptions{Gate: gate, StateDir: dir, State: "s"})
+	s, err := b.NewSession(&executor.SessionOptions{Gate: gate, StateDir: dir, State: "s"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -155,7 +155,7 @@ func TestColor(t *testing.T) {
 		}
 	}
 	for _, color := range []string{"red", "#12345", "#1234567", "1a73e8"} {
-		if _, err := New(Options{Color: color}); executor.CodeOf(err) != executor.ErrBadArgs {
+		if _, err := New(&Options{Color: color}); executor.CodeOf(err) != executor.ErrBadArgs {
 			t.Errorf("color %q: %v", color, err)
 		}
 	}
@@ -175,7 +175,7 @@ func TestBadOptions(t *testing.T) {
 		"endpoint":            {CDPEndpoint: "file:///tmp"},
 		"browserless":         {Browserless: new(Browserless)},
 	} {
-		if b, err := New(o); executor.CodeOf(err) != executor.ErrBadArgs || b != nil {
+		if b, err := New(&o); executor.CodeOf(err) != executor.ErrBadArgs || b != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -186,7 +186,7 @@ func TestBadOptions(t *testing.T) {
 		"endpoint":         {CDPEndpoint: "ws://127.0.0.1:1/devtools/browser/x", ExtraArgs: []string{"unused"}},
 		"no such browser":  {Browser: "/nowhere"},
 	} {
-		if _, err := New(o); err != nil {
+		if _, err := New(&o); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

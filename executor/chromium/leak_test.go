@@ -98,7 +98,7 @@ func poolLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 		free := *o
 		free.Network = anyHost{}
 		other := mustNew(t, free)
-		s, err := other.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+		s, err := other.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 		if err == nil {
 			_, _, err = s.NewPage(t.Context(), nil)
 		}
@@ -133,7 +133,7 @@ func leakyBrowser(t *testing.T, setup leaktest.Setup, provide func(o *Options, f
 	b := newBrowser(t, o)
 	return leaktest.Browser{
 		NewSession: func(t *testing.T) executor.Executor {
-			s, err := b.NewSession(executor.SessionOptions{Gate: gate})
+			s, err := b.NewSession(&executor.SessionOptions{Gate: gate})
 			if err != nil {
 				t.Fatal(err)
 			}

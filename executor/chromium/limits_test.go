@@ -63,7 +63,7 @@ func TestLimits(t *testing.T) {
 	o := testOptions(t)
 	o.MaxDownloads, o.MaxDownloadTotal, o.Audit = 1, 5000, &log
 	b := newBrowser(t, o)
-	s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll, MaxTabs: 4})
+	s, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll, MaxTabs: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,7 @@ func TestLiveView(t *testing.T) {
 		t.Fatal(err)
 	}
 	guard := policy.NewGuard(p, nil)
-	manager := executor.NewManager(executor.ManagerOptions{CDP: newBrowser(t, testOptions(t)), Session: executor.SessionOptions{Gate: guard}})
+	manager := executor.NewManager(&executor.ManagerOptions{CDP: newBrowser(t, testOptions(t)), Session: executor.SessionOptions{Gate: guard}})
 	s := guard.Wrap(manager)
 	t.Cleanup(func() { s.Close() })
 	if tabs := s.(executor.Watcher).WatchTabs(t.Context()); len(tabs) != 0 || manager.Status(t.Context()).CDPAttached {

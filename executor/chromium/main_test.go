@@ -38,7 +38,7 @@ func launchAndWait(spec string) {
 		panic(err)
 	}
 	if o.CDPEndpoint != "" {
-		b, err := New(o)
+		b, err := New(&o)
 		if err == nil {
 			_, err = sessionProvider{b}.Acquire(context.Background())
 		}

@@ -171,12 +171,13 @@ func TestRefusedDownloadLeavesNoFile(t *testing.T) {
 	t.Cleanup(srv.Close)
 	o := testOptions(t)
 	b := newBrowser(t, o)
-	s, err := b.NewSession(executor.SessionOptions{Gate: executor.GateFunc(func(_ context.Context, a executor.Access) error {
+	s, err := b.NewSession(&executor.SessionOptions{Gate: executor.GateFunc(func(_ context.Context, a executor.Access) error {
 		if a.Op == executor.OpDownload {
 			return executor.ErrPolicyDenied
 		}
 		return nil
 	})})
+
 	if err != nil {
 		t.Fatal(err)
 	}

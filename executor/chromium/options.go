@@ -179,14 +179,14 @@ func (o *Options) check() error {
 	}
 	if o.Pool != nil && (!o.Isolated || o.Network == nil || o.CDPEndpoint != "") {
 		return executor.Errorf(executor.ErrBadArgs, "Set Isolated and Network, and no CDPEndpoint.",
-			"the options do not fit a browser of a pool")
+			"Pool requires Isolated and Network, and excludes CDPEndpoint")
 	}
 	if o.Color != "" && !windowColor().MatchString(o.Color) {
 		return executor.Errorf(executor.ErrBadArgs, "Write it as #1a73e8.", "color %q is not valid", o.Color)
 	}
 	if o.Browserless != nil {
 		if o.Pool != nil || o.CDPEndpoint != "" || o.AttachDefaultContext || o.CDPClients {
-			return executor.Errorf(executor.ErrBadArgs, "Set neither Pool, CDPEndpoint, AttachDefaultContext nor CDPClients.", "the options exclude a browser of browserless")
+			return executor.Errorf(executor.ErrBadArgs, "Set neither Pool, CDPEndpoint, AttachDefaultContext nor CDPClients.", "Browserless excludes Pool, CDPEndpoint, AttachDefaultContext and CDPClients")
 		}
 		if err := o.Browserless.Check(); err != nil {
 			return err
@@ -196,24 +196,24 @@ func (o *Options) check() error {
 		return executor.Errorf(executor.ErrBadArgs, "Set neither Pool nor CDPEndpoint.", "CDPClients excludes Pool and CDPEndpoint")
 	}
 	if len(o.HTTPCredentials) > 0 && (o.Network == nil || o.Pool != nil || o.CDPEndpoint != "" || o.Browserless != nil || o.CDPClients) {
-		return executor.Errorf(executor.ErrBadArgs, "Set Network, and neither Pool, CDPEndpoint, Browserless nor CDPClients.", "the options exclude HTTPCredentials")
+		return executor.Errorf(executor.ErrBadArgs, "Set Network, and neither Pool, CDPEndpoint, Browserless nor CDPClients.", "HTTPCredentials requires Network, and excludes Pool, CDPEndpoint, Browserless and CDPClients")
 	}
 	if len(o.AcceptCertificates) > 0 && (o.Network == nil || o.Pool != nil || o.CDPEndpoint != "" || o.Browserless != nil) {
-		return executor.Errorf(executor.ErrBadArgs, "Set Network, and neither Pool, CDPEndpoint nor Browserless.", "the options exclude AcceptCertificates")
+		return executor.Errorf(executor.ErrBadArgs, "Set Network, and neither Pool, CDPEndpoint nor Browserless.", "AcceptCertificates requires Network, and excludes Pool, CDPEndpoint and Browserless")
 	}
 	if o.Profile != "" && !IsProfileName(o.Profile) {
 		return executor.Errorf(executor.ErrBadArgs,
 			"Use up to 63 letters, digits, dots, dashes and underscores.", "profile %q is not a usable name", o.Profile)
 	}
 	if o.Width < 0 || o.Height < 0 || o.Width > maxWindow || o.Height > maxWindow {
-		return executor.Errorf(executor.ErrBadArgs, "", "viewport %dx%d is not between 1 and %d pixels", o.Width, o.Height, maxWindow)
+		return executor.Errorf(executor.ErrBadArgs, "", "viewport %dx%d has a side that is negative or exceeds %d pixels", o.Width, o.Height, maxWindow)
 	}
 	if _, err := egress.ParseUpstream(o.Proxy); err != nil {
 		return err
 	}
 	for _, server := range o.AcceptCertificates {
 		if err := egress.CheckServer(server); err != nil {
-			return executor.Errorf(executor.ErrBadArgs, "Write it as host:port.", "AcceptCertificates has an invalid server: %w", err)
+			return executor.Errorf(executor.ErrBadArgs, "Write it as host:port.", "AcceptCertificates: %w", err)
 		}
 	}
 	switch {

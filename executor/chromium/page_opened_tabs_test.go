@@ -32,7 +32,7 @@ func TestConcurrentNewTabs(t *testing.T) {
 	for range 6 {
 		clients.Go(func() {
 			for range 6 {
-				s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+				s, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 				if err != nil {
 					t.Error(err)
 					return

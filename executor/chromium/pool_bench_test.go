@@ -30,7 +30,7 @@ func BenchmarkNewSession(b *testing.B) {
 		}
 	})
 	ours := func(browser *Backend) error {
-		s, err := browser.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+		s, err := browser.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 		if err != nil {
 			return err
 		}

@@ -337,7 +337,7 @@ func TestPoolOptions(t *testing.T) {
 		{Pool: new(Pool), Isolated: true},
 		{Pool: new(Pool), Isolated: true, Network: hosts{}, CDPEndpoint: "http://127.0.0.1:9222"},
 	} {
-		_, err := New(o)
+		_, err := New(&o)
 		wantCode(t, err, executor.ErrBadArgs)
 	}
 }

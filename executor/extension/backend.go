@@ -1,6 +1,7 @@
 package extension
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,22 +56,25 @@ var (
 )
 
 // New returns a Backend for the browsers that connect to opts.Server. Close the Backend before the
-// server; Close does not close the server. New returns ErrBadArgs without a server, and for an invalid
-// proxy.
-func New(opts Options) (*Backend, error) {
-	if opts.Server == nil {
+// server; Close does not close the server. New returns ErrBadArgs if opts.Server is nil or
+// opts.Proxy is invalid.
+func New(opts *Options) (*Backend, error) {
+	if opts == nil || opts.Server == nil {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Set Options.Server.", "no server for the extension")
 	}
 	if _, err := egress.ParseUpstream(opts.Proxy); err != nil {
 		return nil, err
 	}
-	opts = opts.withDefaults()
-	b := &Backend{opts: opts, log: opts.Logger, timing: timing.Current()}
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	b := &Backend{opts: o, log: o.Logger, timing: timing.Current()}
 	b.hub = &hub{backend: b}
-	b.quota = download.NewQuota(opts.MaxDownloads, opts.MaxDownloadTotal)
-	b.quota.ShareUsage(opts.DownloadsDir, opts.DownloadsUsage)
+	b.quota = download.NewQuota(o.MaxDownloads, o.MaxDownloadTotal)
+	b.quota.ShareUsage(o.DownloadsDir, o.DownloadsUsage)
 	b.files = sync.OnceValues(func() (*download.Dir, error) {
-		return download.OpenShared(opts.DownloadsDir, opts.MaxDownloadBytes, b.quota)
+		return download.OpenShared(o.DownloadsDir, o.MaxDownloadBytes, b.quota)
 	})
 	b.proxy = sync.OnceValues(b.startProxy)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -128,8 +132,8 @@ func (b *Backend) connectedInstallations() []*installation {
 
 // NewSession returns an Executor for one client. Sessions see the tabs that the user has shared, and
 // each other's tabs.
-func (b *Backend) NewSession(opts executor.SessionOptions) (executor.Executor, error) {
-	return b.sessions.Open(host{b}, opts)
+func (b *Backend) NewSession(opts *executor.SessionOptions) (executor.Executor, error) {
+	return b.sessions.Open(host{b}, *cmp.Or(opts, new(executor.SessionOptions)))
 }
 
 // Status returns which browsers are connected, how many tabs each of them shares, and when a

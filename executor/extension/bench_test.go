@@ -58,19 +58,20 @@ func BenchmarkExtension(b *testing.B) {
 	ext := newBackend(b, server)
 	waitConnected(b, ext)
 	headless := true
-	managed, err := chromium.New(chromium.Options{
+	managed, err := chromium.New(&chromium.Options{
 		Browser: os.Getenv("CHROME_MCP_BROWSER"), Headless: &headless, Isolated: true, NoSandbox: os.Getuid() == 0, DataDir: b.TempDir(),
 	})
+
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { managed.Close() })
 	type backend interface {
-		NewSession(executor.SessionOptions) (executor.Executor, error)
+		NewSession(*executor.SessionOptions) (executor.Executor, error)
 	}
 	var sessions []executor.Executor
 	for _, x := range []backend{managed, ext} {
-		s, err := x.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+		s, err := x.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 		if err != nil {
 			b.Fatal(err)
 		}

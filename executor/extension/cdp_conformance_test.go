@@ -44,7 +44,7 @@ func TestCDPConformance(t *testing.T) {
 // consent allows scripts on a site, as the user does.
 func consent(t *testing.T, b *Backend, u *userBrowser, site string) {
 	t.Helper()
-	s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	s, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func TestEmulationResetOnDisconnect(t *testing.T) {
 	}{
 		{"session", func(int) {
 			env.s.Close()
-			next, err := env.b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+			next, err := env.b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,7 +20,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(data)
-	server, err := bridge.New(bridge.Options{DataDir: data, ExtensionID: extension.ID(), Port: bridge.AnyPort})
+	server, err := bridge.New(&bridge.Options{DataDir: data, ExtensionID: extension.ID(), Port: bridge.AnyPort})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -28,9 +28,9 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	defer server.Close()
-	chrome, err := backend.New(backend.Options{Server: server, DataDir: data})
+	chrome, err := backend.New(&backend.Options{Server: server, DataDir: data})
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
 	defer chrome.Close()
 

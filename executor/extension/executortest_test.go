@@ -16,7 +16,7 @@ const testID = "abcdefghijklmnopabcdefghijklmnop"
 // newServer returns a server that does not listen: extensions connect to it in memory.
 func newServer(t testing.TB) *bridge.Server {
 	t.Helper()
-	s, err := bridge.New(bridge.Options{ExtensionID: testID})
+	s, err := bridge.New(&bridge.Options{ExtensionID: testID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func newBackend(t testing.TB, server *bridge.Server, more ...func(*Options)) *Ba
 	for _, set := range more {
 		set(&opts)
 	}
-	b, err := New(opts)
+	b, err := New(&opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func harness(b *Backend, name string) suite.Harness {
 	return suite.Harness{
 		Name: name, UserAnswers: true, UserClipboard: true, Exceptions: executortest.ExtensionExceptions,
 		NewSession: func(t *testing.T, opts executor.SessionOptions) executor.Executor {
-			s, err := b.NewSession(opts)
+			s, err := b.NewSession(&opts)
 			if err != nil {
 				t.Fatalf("new session: %v", err)
 			}

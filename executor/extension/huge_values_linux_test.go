@@ -21,7 +21,7 @@ func TestHugeValueMemory(t *testing.T) {
 		_, _ = io.WriteString(w, "<title>page</title>")
 	}))
 	t.Cleanup(site.Close)
-	s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	s, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func startLeakBrowser(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 	return leaktest.Browser{
 		NewSession: func(t *testing.T) executor.Executor {
 			l.visit()
-			s, err := l.b.NewSession(executor.SessionOptions{Gate: gate})
+			s, err := l.b.NewSession(&executor.SessionOptions{Gate: gate})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,9 +83,10 @@ func newLeakBrowser(t *testing.T, setup leaktest.Setup, prepare func(dir string)
 		rules = bridge.Policy{Allow: c.AllowDomains, Block: c.BlockDomains, Subresources: string(c.Subresources), OwnPorts: c.OwnPorts}
 	}
 	data := filepath.Join(t.TempDir(), "data")
-	server, err := bridge.New(bridge.Options{
+	server, err := bridge.New(&bridge.Options{
 		DataDir: data, ExtensionID: extfiles.ID(), Port: bridge.AnyPort, Name: "test", Policy: func() bridge.Policy { return rules },
 	})
+
 	if err == nil {
 		err = server.Start()
 	}

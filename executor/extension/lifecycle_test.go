@@ -97,7 +97,7 @@ func TestLifecycle(t *testing.T) {
 	waitConnected(t, b)
 	ctx := t.Context()
 	open := func(gate executor.Gate) executor.Executor {
-		s, err := b.NewSession(executor.SessionOptions{Gate: gate})
+		s, err := b.NewSession(&executor.SessionOptions{Gate: gate})
 		if err != nil {
 			t.Fatal(err)
 		}

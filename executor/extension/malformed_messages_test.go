@@ -15,7 +15,7 @@ import (
 // extension has connected.
 func TestDisconnectedReason(t *testing.T) {
 	b := newBackend(t, newServer(t))
-	s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	s, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestDisconnectedReason(t *testing.T) {
 // TestBadOptions checks that New rejects options that are invalid.
 func TestBadOptions(t *testing.T) {
 	for name, o := range map[string]Options{"no server": {}, "proxy": {Server: newServer(t), Proxy: "socks5://127.0.0.1:1080"}} {
-		b, err := New(o)
+		b, err := New(&o)
 		if wantCode(t, err, executor.ErrBadArgs); b != nil {
 			t.Errorf("%s: New returned a Backend", name)
 		}
@@ -41,7 +41,7 @@ func TestBadOptions(t *testing.T) {
 // TestNotSetUp checks that the error does not ask the user to open Chrome if no extension is
 // expected.
 func TestNotSetUp(t *testing.T) {
-	b, err := New(Options{Server: newServer(t), DataDir: t.TempDir(), Expected: func() bool { return false }})
+	b, err := New(&Options{Server: newServer(t), DataDir: t.TempDir(), Expected: func() bool { return false }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestMalformedMessages(t *testing.T) {
 	sendEvent("download", `{"id":-1,"url":"","filename":"","state":"?","bytes":-1,"total":-1,"mime":""}`)
 	sendEvent("tab_updated", tab("3", "T3"))
 	awaitTabs(t, b, 2)
-	s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	s, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,16 +60,20 @@ type Options struct {
 	Logger *slog.Logger // nil discards
 }
 
-func (o Options) withDefaults() Options {
+// withDefaults returns o with its defaults set. It returns ErrBadArgs if the user's home directory is
+// needed and unknown.
+func (o Options) withDefaults() (Options, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.MaxDownloadBytes <= 0 {
 		o.MaxDownloadBytes = executor.DefaultMaxDownloadBytes
 	}
 	if o.DataDir == "" {
-		if home, err := os.UserHomeDir(); err == nil {
-			o.DataDir = filepath.Join(home, ".chrome-mcp")
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return o, executor.Errorf(executor.ErrBadArgs, "Set Options.DataDir.", "home directory is unknown: %w", err)
 		}
+		o.DataDir = filepath.Join(home, ".chrome-mcp")
 	}
 	o.DownloadsDir = cmp.Or(o.DownloadsDir, filepath.Join(o.DataDir, "downloads"))
-	return o
+	return o, nil
 }

@@ -33,13 +33,14 @@ func newPolicyEnv(t *testing.T, opts userBrowserOptions) *policyEnv {
 	}
 	g := &policyEnv{guard: policy.NewGuard(p, nil)}
 	data := filepath.Join(t.TempDir(), "data")
-	server, err := bridge.New(bridge.Options{
+	server, err := bridge.New(&bridge.Options{
 		DataDir: data, ExtensionID: extfiles.ID(), Port: bridge.AnyPort, Name: "test",
 		Policy: func() bridge.Policy {
 			c := p.Config()
 			return bridge.Policy{Allow: c.AllowDomains, Subresources: string(c.Subresources), OwnPorts: c.OwnPorts}
 		},
 	})
+
 	if err == nil {
 		err = server.Start()
 	}
@@ -50,7 +51,7 @@ func newPolicyEnv(t *testing.T, opts userBrowserOptions) *policyEnv {
 	newUserBrowser(t, data, opts)
 	g.b = newBackend(t, server, func(o *Options) { o.Network = g.guard.Network() })
 	waitConnected(t, g.b)
-	if g.session, err = g.b.NewSession(executor.SessionOptions{Gate: g.guard}); err != nil {
+	if g.session, err = g.b.NewSession(&executor.SessionOptions{Gate: g.guard}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { g.session.Close() })
@@ -60,7 +61,7 @@ func newPolicyEnv(t *testing.T, opts userBrowserOptions) *policyEnv {
 // newSession returns a session whose gate allows everything.
 func (e *policyEnv) newSession(t *testing.T) executor.Executor {
 	t.Helper()
-	s, err := e.b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	s, err := e.b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,12 +74,13 @@ func startReal(t testing.TB) (*bridge.Server, *userBrowser) {
 func startRealUser(t testing.TB, prepare func(dir string)) (*bridge.Server, *userBrowser) {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "data")
-	server, err := bridge.New(bridge.Options{
+	server, err := bridge.New(&bridge.Options{
 		DataDir: data, ExtensionID: extfiles.ID(), Port: bridge.AnyPort, Name: "test",
 		Policy: func() bridge.Policy {
 			return bridge.Policy{Allow: []string{"127.0.0.1", "localhost", "*.localhost", "http://nowhere.invalid"}, Subresources: "public"}
 		},
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}

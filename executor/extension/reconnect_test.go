@@ -56,10 +56,11 @@ func newTestSite(t *testing.T) *testSite {
 // startServer starts a bridge server with the data directory data.
 func startServer(t testing.TB, data, name string, log *slog.Logger) *bridge.Server {
 	t.Helper()
-	server, err := bridge.New(bridge.Options{
+	server, err := bridge.New(&bridge.Options{
 		DataDir: data, ExtensionID: extfiles.ID(), Port: bridge.AnyPort, Name: name, Logger: log,
 		Policy: func() bridge.Policy { return bridge.Policy{Allow: []string{"127.0.0.1"}, Subresources: "public"} },
 	})
+
 	if err == nil {
 		err = server.Start()
 	}
@@ -96,7 +97,7 @@ func newTestEnv(t *testing.T, log *slog.Logger, opts userBrowserOptions) *testEn
 func newClient(t *testing.T, server *bridge.Server) (*Backend, executor.Executor) {
 	t.Helper()
 	b := newBackend(t, server)
-	s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	s, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func (env *testEnv) newGuardedSession(conf policy.Config) executor.Executor {
 		env.u.t.Fatal(err)
 	}
 	guard := policy.NewGuard(p, nil)
-	s, err := env.b.NewSession(executor.SessionOptions{Gate: guard})
+	s, err := env.b.NewSession(&executor.SessionOptions{Gate: guard})
 	if err != nil {
 		env.u.t.Fatal(err)
 	}
@@ -273,7 +274,7 @@ func TestReconnect(t *testing.T) {
 		waitForPage(t, s, theirs, "/of-second")
 		waitForPage(t, env.s, mine, "/of-first")
 		waitForPage(t, env.s, id, "/again") // driven by the first server
-		third, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+		third, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -413,10 +414,11 @@ const (
 // runServerProcess starts a bridge server and prints its port. When an extension is connected, it
 // opens url, reads the page, prints "read" and blocks forever.
 func runServerProcess(data, url string) error {
-	server, err := bridge.New(bridge.Options{
+	server, err := bridge.New(&bridge.Options{
 		DataDir: data, ExtensionID: extfiles.ID(), Port: bridge.AnyPort, Name: "child",
 		Policy: func() bridge.Policy { return bridge.Policy{Allow: []string{"127.0.0.1"}, Subresources: "public"} },
 	})
+
 	if err != nil {
 		return err
 	}
@@ -425,7 +427,7 @@ func runServerProcess(data, url string) error {
 		return err
 	}
 	fmt.Println(server.Port())
-	b, err := New(Options{Server: server, DataDir: data})
+	b, err := New(&Options{Server: server, DataDir: data})
 	if err != nil {
 		return err
 	}
@@ -433,7 +435,7 @@ func runServerProcess(data, url string) error {
 	for changed := b.Changed(); !b.Connected(); changed = b.Changed() {
 		<-changed
 	}
-	s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	s, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		return err
 	}

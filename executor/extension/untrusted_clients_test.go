@@ -162,7 +162,7 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 	})
 	steps.Run(t, "another program on the port", func(t *testing.T) {
 		fake := startFakeServer(t)
-		decoy, err := bridge.New(bridge.Options{DataDir: u.data, ExtensionID: extfiles.ID(), Name: "decoy"})
+		decoy, err := bridge.New(&bridge.Options{DataDir: u.data, ExtensionID: extfiles.ID(), Name: "decoy"})
 		if err != nil {
 			t.Fatal(err)
 		}

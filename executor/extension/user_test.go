@@ -115,12 +115,13 @@ func TestUserActions(t *testing.T) {
 	})
 
 	run("denied download is canceled and leaves no file", func(t *testing.T) {
-		s, err := env.b.NewSession(executor.SessionOptions{Gate: executor.GateFunc(func(_ context.Context, a executor.Access) error {
+		s, err := env.b.NewSession(&executor.SessionOptions{Gate: executor.GateFunc(func(_ context.Context, a executor.Access) error {
 			if a.Op == executor.OpDownload {
 				return executor.Errorf(executor.ErrPolicyDenied, "", "no downloads")
 			}
 			return nil
 		})})
+
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ func newBridge(s *setup, guard *policy.Guard, log *slog.Logger) (*bridge.Server,
 		port = bridge.AnyPort
 	}
 	var bridgeServer *bridge.Server
-	bridgeServer, err := bridge.New(bridge.Options{
+	bridgeServer, err := bridge.New(&bridge.Options{
 		DataDir:      s.Data,
 		ExtensionID:  extension.ID(),
 		StoreID:      extension.StoreID,
@@ -41,6 +41,7 @@ func newBridge(s *setup, guard *policy.Guard, log *slog.Logger) (*bridge.Server,
 		},
 		Logger: log,
 	})
+
 	return bridgeServer, err
 }
 

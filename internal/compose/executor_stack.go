@@ -27,8 +27,8 @@ import (
 type stack struct {
 	executor.Executor
 	executor.PermissionGranter
-	guard     *policy.Guard         // of Executor
-	browser   *chromium.Backend     // nil if its options are invalid
+	guard     *policy.Guard // of Executor
+	browser   *chromium.Backend
 	extension *extension.Backend    // nil without a bridge
 	bridge    *bridge.Server        // nil if no extension can connect
 	cdp       *cdpendpoint.Endpoint // nil if no CDP client can connect
@@ -67,12 +67,10 @@ func open(
 	if s.files != nil {
 		b.filesURL = s.files.URL()
 	}
-	var cdp executor.Backend
-	if b.browser, err = chromium.New(options); err == nil {
-		cdp = b.browser
-	} else {
-		cdp = rejectedBrowser{err}
+	if b.browser, err = chromium.New(&options); err != nil {
+		return nil, err
 	}
+	var cdp executor.Backend = b.browser
 	if s.wrapBackend != nil {
 		cdp = s.wrapBackend(cdp)
 	}
@@ -93,7 +91,7 @@ func open(
 		Logger: log,
 	}
 	if server != nil {
-		b.extension, err = extension.New(extension.Options{
+		b.extension, err = extension.New(&extension.Options{
 			Server:           server,
 			DataDir:          s.Data,
 			MaxDownloadBytes: int64(s.MaxDownload),
@@ -108,6 +106,7 @@ func open(
 			Expected:         func() bool { return extinstall.Expected(s.Data) },
 			Logger:           log,
 		})
+
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +117,7 @@ func open(
 	if s.watched != nil {
 		layers.Session.OnEvent = func(executor.Event) { s.watched.TabsChanged() }
 	}
-	manager := executor.NewManager(layers)
+	manager := executor.NewManager(&layers)
 	opener := &browserOpener{session: s, guard: guard, options: layers.Session, stack: b, record: record, log: log}
 	b.Executor = guard.Wrap(opener.withNamed(manager))
 	if s.ServesCDP() {
@@ -173,9 +172,6 @@ func (s *stack) Close() error {
 func (s *stack) browsers() []*chromium.Backend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.browser == nil {
-		return slices.Clone(s.named)
-	}
 	return append([]*chromium.Backend{s.browser}, s.named...)
 }
 
@@ -198,26 +194,6 @@ func (s *stack) closeBrowsers() error {
 	closing.Wait()
 	return errors.Join(errs...)
 }
-
-// A rejectedBrowser is the backend of a browser whose options chromium.New rejects. The first call that
-// needs the browser returns the error: until then, the extension may be used.
-type rejectedBrowser struct{ err error }
-
-func (rejectedBrowser) Kind() executor.BackendKind { return executor.BackendCDP }
-
-func (b rejectedBrowser) NewSession(executor.SessionOptions) (executor.Executor, error) {
-	return nil, b.err
-}
-
-func (b rejectedBrowser) ConnectCDP(context.Context, *executor.CDPOptions) (executor.CDPConn, error) {
-	return nil, b.err
-}
-
-func (b rejectedBrowser) Status(context.Context) executor.Status {
-	return executor.Status{Backend: executor.BackendCDP, Detail: "the browser did not start: " + b.err.Error()}
-}
-
-func (rejectedBrowser) Close() error { return nil }
 
 // chromium returns the options of the backend.
 func (s *setup) chromium(rules chromium.NetworkPolicy, log *slog.Logger) (chromium.Options, error) {

@@ -48,7 +48,7 @@ func (o *browserOpener) sessionOptions(b *namedbrowser.Browser) executor.Session
 func (o *browserOpener) openChromium(b *namedbrowser.Browser, options chromium.Options) (executor.Executor, error) {
 	options.Audit = o.record
 	options.Logger = o.log.With("browser", b.Name)
-	backend, err := chromium.New(options)
+	backend, err := chromium.New(&options)
 	if err != nil {
 		return nil, err
 	}
@@ -59,17 +59,21 @@ func (o *browserOpener) openChromium(b *namedbrowser.Browser, options chromium.O
 	if b.Profile != "" && o.session.wrapNamed != nil {
 		cdp = o.session.wrapNamed(cdp, b.Profile)
 	}
-	return executor.NewManager(executor.ManagerOptions{
-		CDP: cdp, Session: o.sessionOptions(b), Logger: options.Logger,
-	}), nil
+	return executor.NewManager(&executor.ManagerOptions{
+			CDP: cdp, Session: o.sessionOptions(b), Logger: options.Logger,
+		}),
+
+		nil
 }
 
 // open returns the Executor of the session for a browser. It starts nothing.
 func (o *browserOpener) open(b *namedbrowser.Browser) (executor.Executor, error) {
 	if b.Type == namedbrowser.Extension {
-		return executor.NewManager(executor.ManagerOptions{
-			Extension: o.stack.extension, Session: o.sessionOptions(b), Logger: o.log,
-		}), nil
+		return executor.NewManager(&executor.ManagerOptions{
+				Extension: o.stack.extension, Session: o.sessionOptions(b), Logger: o.log,
+			}),
+
+			nil
 	}
 	s := o.sessionFor(b)
 	switch b.Type {

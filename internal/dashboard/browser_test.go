@@ -32,10 +32,11 @@ import (
 func newBackend(t *testing.T, network chromium.NetworkPolicy) *chromium.Backend {
 	t.Helper()
 	headless := true
-	b, err := chromium.New(chromium.Options{
+	b, err := chromium.New(&chromium.Options{
 		Browser: userbrowser.Find(t), Headless: &headless, Isolated: true, NoSandbox: os.Getuid() == 0, DataDir: t.TempDir(),
 		Width: 1200, Height: 860, Network: network,
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,10 +74,11 @@ func newAgent(t *testing.T, board *Board, desk *handover.Desk, opts SessionOptio
 	ctx, cancel := context.WithCancel(t.Context())
 	opts.Stop = func() { close(a.stopped); cancel() }
 	a.session = board.Open(opts)
-	manager := executor.NewManager(executor.ManagerOptions{
+	manager := executor.NewManager(&executor.ManagerOptions{
 		CDP:     newBackend(t, guard.Network()),
 		Session: executor.SessionOptions{Gate: guard, OnEvent: func(executor.Event) { a.session.TabsChanged() }},
 	})
+
 	a.ex = guard.Wrap(manager)
 	a.session.SetExecutor(a.ex)
 	server := mcp.NewServer(a.ex, &mcp.Options{
@@ -125,7 +127,7 @@ type user struct {
 
 func newUser(t *testing.T) *user {
 	t.Helper()
-	ex, err := newBackend(t, nil).NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	ex, err := newBackend(t, nil).NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		t.Fatal(err)
 	}

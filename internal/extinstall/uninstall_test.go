@@ -19,7 +19,7 @@ func TestUninstallDisconnects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := bridge.New(bridge.Options{DataDir: s.Data, ExtensionID: extension.ID(), StoreID: extension.StoreID, Port: bridge.AnyPort, Policy: func() bridge.Policy { return bridge.Policy{} }})
+	server, err := bridge.New(&bridge.Options{DataDir: s.Data, ExtensionID: extension.ID(), StoreID: extension.StoreID, Port: bridge.AnyPort, Policy: func() bridge.Policy { return bridge.Policy{} }})
 	if err == nil {
 		t.Cleanup(func() { server.Close() })
 		err = server.Start()

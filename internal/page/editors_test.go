@@ -60,7 +60,7 @@ func TestEditors(t *testing.T) {
 	tier.Long(t)
 	site := serveEditors(t)
 	headless := true
-	b, err := chromium.New(chromium.Options{Headless: &headless, Isolated: true, NoSandbox: true, DataDir: t.TempDir()})
+	b, err := chromium.New(&chromium.Options{Headless: &headless, Isolated: true, NoSandbox: true, DataDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func openEditor(t *testing.T, b *chromium.Backend, url string) *editorPage {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*await.HangLimit)
 	t.Cleanup(cancel)
-	s, err := b.NewSession(executor.SessionOptions{Gate: executor.AllowAll})
+	s, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func (v *View) WaitFor(ctx context.Context, opts *executor.WaitCondition) (*exec
 		timeout = executor.DefaultWaitTimeout
 	}
 	if cond.Visible.IsZero() && cond.Gone.IsZero() && cond.Text == "" && cond.TextGone == "" && cond.URL == "" && cond.Load == "" && cond.Expression == "" && cond.Time <= 0 {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Set one of the conditions.", "nothing to wait for")
+		return nil, executor.Errorf(executor.ErrBadArgs, "Set a field other than Timeout.", "nothing to wait for")
 	}
 	for _, target := range []executor.Target{cond.Visible, cond.Gone} {
 		if err := target.Validate(); err != nil && !target.IsZero() {
@@ -208,7 +208,10 @@ func (w *waitCall) hasReached(state executor.WaitUntil) bool {
 func (w *waitCall) isVisible(ctx context.Context) (bool, error) {
 	if w.cond.Visible.Ref != "" {
 		el, visible, err := w.resolve(ctx, w.cond.Visible.Ref)
-		w.visible, w.ref = el, w.cond.Visible.Ref
+		if el != nil {
+			w.visible = el
+		}
+		w.ref = w.cond.Visible.Ref
 		return visible, err
 	}
 	el, found, err := w.match(ctx, w.cond.Visible.Selector)
@@ -228,7 +231,9 @@ func (w *waitCall) isGone(ctx context.Context) (bool, error) {
 	if errors.Is(err, executor.ErrRefExpired) {
 		return true, nil
 	}
-	w.gone = el
+	if el != nil {
+		w.gone = el
+	}
 	return !visible, err
 }
 

@@ -147,7 +147,7 @@ type backend struct {
 }
 
 // NewSession implements executor.Backend.
-func (b *backend) NewSession(opts executor.SessionOptions) (executor.Executor, error) {
+func (b *backend) NewSession(opts *executor.SessionOptions) (executor.Executor, error) {
 	ex, err := b.Backend.NewSession(opts)
 	if err != nil {
 		return nil, err

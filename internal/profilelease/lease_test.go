@@ -19,7 +19,7 @@ type lockedBackend struct {
 	until time.Time
 }
 
-func (b *lockedBackend) NewSession(executor.SessionOptions) (executor.Executor, error) {
+func (b *lockedBackend) NewSession(*executor.SessionOptions) (executor.Executor, error) {
 	return lockedExecutor{b: b}, nil
 }
 
@@ -38,7 +38,7 @@ func (e lockedExecutor) Ready(context.Context) error {
 // executor returns an executor of l on b.
 func (l *Lease) executor(t *testing.T, b executor.Backend) executor.Executor {
 	t.Helper()
-	ex, err := l.Wrap(b, "work").NewSession(executor.SessionOptions{})
+	ex, err := l.Wrap(b, "work").NewSession(&executor.SessionOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ type slowBackend struct {
 	start chan error // each value ends one Ready call
 }
 
-func (b *slowBackend) NewSession(executor.SessionOptions) (executor.Executor, error) {
+func (b *slowBackend) NewSession(*executor.SessionOptions) (executor.Executor, error) {
 	return slowExecutor{b: b}, nil
 }
 

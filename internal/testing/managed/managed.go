@@ -24,10 +24,11 @@ func Main(m *testing.M) {
 func Run(t *testing.T, topics []suite.Topic) {
 	tier.Browser(t)
 	headless := true
-	b, err := chromium.New(chromium.Options{
+	b, err := chromium.New(&chromium.Options{
 		Browser: tier.Shell(), Headless: &headless, Isolated: true, NoSandbox: true, DataDir: t.TempDir(),
 		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func Run(t *testing.T, topics []suite.Topic) {
 	suite.Run(t, suite.Harness{
 		Name: "chromium",
 		NewSession: func(t *testing.T, opts executor.SessionOptions) executor.Executor {
-			s, err := b.NewSession(opts)
+			s, err := b.NewSession(&opts)
 			if err != nil {
 				t.Fatalf("new session: %v", err)
 			}

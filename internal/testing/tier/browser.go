@@ -5,8 +5,8 @@ import (
 	"os/exec"
 )
 
-// BrowserVariable is the environment variable with which a user names the browser to test, and a test
-// that of a program.
+// BrowserVariable is the environment variable that selects the browser: the user sets it for the tests,
+// and a test sets it for a program that it starts.
 const BrowserVariable = "CHROME_MCP_BROWSER"
 
 // browser is the browser that the user named, or "".
