@@ -21,7 +21,7 @@ func Example() {
 		panic(err)
 	}
 	defer browser.Close()
-	server, err := relay.New(relay.Options{Browser: browser, Policy: network})
+	server, err := relay.New(&relay.Options{Browser: browser, Policy: network})
 	if err != nil {
 		panic(err)
 	}

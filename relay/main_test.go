@@ -83,7 +83,7 @@ func serve(t testing.TB, o Options) (*Server, string) {
 	if o.Policy == nil {
 		o.Policy = onlyHost("127.0.0.1")
 	}
-	s, err := New(o)
+	s, err := New(&o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,8 @@ type Server struct {
 
 // New returns a server. It neither listens nor starts the browser. It returns [executor.ErrBadArgs]
 // if a required option is missing.
-func New(opts Options) (*Server, error) {
+func New(options *Options) (*Server, error) {
+	opts := *cmp.Or(options, new(Options))
 	if opts.Browser == nil || opts.Policy == nil {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Set Options.Browser and Options.Policy.",
 			"the relay has no browser or no policy")

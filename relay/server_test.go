@@ -75,7 +75,7 @@ func TestPathIsSecret(t *testing.T) {
 
 // TestServeLoopbackOnly checks that a server does not listen on addresses of the network.
 func TestServeLoopbackOnly(t *testing.T) {
-	s, err := New(Options{Browser: newFake(), Policy: onlyHost("a.test")})
+	s, err := New(&Options{Browser: newFake(), Policy: onlyHost("a.test")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestServeLoopbackOnly(t *testing.T) {
 	if _, err := l.Accept(); err == nil {
 		t.Error("the listener is open")
 	}
-	if _, err := New(Options{Browser: newFake()}); !errors.Is(err, executor.ErrBadArgs) {
+	if _, err := New(&Options{Browser: newFake()}); !errors.Is(err, executor.ErrBadArgs) {
 		t.Error(err)
 	}
 }
@@ -244,7 +244,7 @@ func TestMaxClients(t *testing.T) {
 
 // TestServeDevTools checks the endpoints behind a server that authenticates requests.
 func TestServeDevTools(t *testing.T) {
-	s, err := New(Options{Browser: newFake(), Policy: onlyHost("a.test")})
+	s, err := New(&Options{Browser: newFake(), Policy: onlyHost("a.test")})
 	if err != nil {
 		t.Fatal(err)
 	}

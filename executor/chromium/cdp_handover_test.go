@@ -24,7 +24,7 @@ func TestCDPClientHandover(t *testing.T) {
 	manager := executor.NewManager(&executor.ManagerOptions{CDP: b, Session: executor.SessionOptions{Gate: guard}})
 	s := guard.Wrap(manager)
 	t.Cleanup(func() { s.Close() })
-	server, err := relay.New(relay.Options{Browser: b, Policy: guard.Network()})
+	server, err := relay.New(&relay.Options{Browser: b, Policy: guard.Network()})
 	if err != nil {
 		t.Fatal(err)
 	}

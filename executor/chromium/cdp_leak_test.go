@@ -36,7 +36,7 @@ func startCDPClient(t *testing.T, setup leaktest.Setup, node, where string) leak
 	o.Logger = slog.New(slog.NewTextHandler(t.Output(), nil)) // says why a browser exited
 	o.Network, o.resolver = leaktest.PublicNamesPolicy{Policy: setup.Policy}, names
 	b := newBrowser(t, o)
-	server, err := relay.New(relay.Options{Browser: b, Policy: setup.Policy})
+	server, err := relay.New(&relay.Options{Browser: b, Policy: setup.Policy})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func serveCDP(t *testing.T, b *Backend, run *cdpsuite.Run) cdpsuite.Endpoint {
 // startRelay serves CDP clients of a backend until the test ends.
 func startRelay(t *testing.T, b *Backend, rules relay.Policy, uploads string) cdpsuite.Endpoint {
 	t.Helper()
-	server, err := relay.New(relay.Options{Browser: b, Policy: rules, UploadsDir: uploads})
+	server, err := relay.New(&relay.Options{Browser: b, Policy: rules, UploadsDir: uploads})
 	if err != nil {
 		t.Fatal(err)
 	}

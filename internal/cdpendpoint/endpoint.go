@@ -30,7 +30,7 @@ func New(s *cli.Settings, guard *policy.Guard, browser executor.CDPBrowser, log 
 	if s.CDPClients == cli.CDPSingle {
 		maxClients = 1
 	}
-	server, err := relay.New(relay.Options{
+	server, err := relay.New(&relay.Options{
 		Browser:    browser,
 		Policy:     guard.Network(),
 		UploadsDir: guard.Policy().Config().UploadsDir,
@@ -38,6 +38,7 @@ func New(s *cli.Settings, guard *policy.Guard, browser executor.CDPBrowser, log 
 		Audit:      record,
 		Logger:     log,
 	})
+
 	if err != nil {
 		return nil, err
 	}
