@@ -32,7 +32,6 @@ func start(t *testing.T) (*Server, string, *testlog.Buffer) {
 		Policy: func() Policy { return Policy{Allow: []string{"example.com"}, Subresources: "public"} },
 		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,6 @@ func ExampleNew() {
 		Name:        "example",
 		Policy:      func() bridge.Policy { return bridge.Policy{Allow: []string{"example.com"}} },
 	})
-
 	if err != nil {
 		log.Fatal(err)
 	}

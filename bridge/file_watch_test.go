@@ -51,7 +51,6 @@ func TestChangedPolicyIsSent(t *testing.T) {
 	s, err := New(&Options{DataDir: dir, ExtensionID: ourID, Port: AnyPort, Policy: func() Policy {
 		return Policy{OwnPorts: []int{int(port.Load())}}
 	}})
-
 	if err != nil {
 		t.Fatal(err)
 	}

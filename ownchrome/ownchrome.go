@@ -63,7 +63,6 @@ func Open(ctx context.Context, opts *Options) (*Chrome, error) {
 		DataDir: o.DataDir, ExtensionID: extension.ID(), StoreID: extension.StoreID, Name: o.Name, Logger: o.Logger,
 		Policy: func() bridge.Policy { return Rules(guard.Policy()) },
 	})
-
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,6 @@ func openChromium(t *testing.T, network chromium.NetworkPolicy) executor.Executo
 		Browser: os.Getenv("CHROME_MCP_BROWSER"), Headless: &headless, Isolated: true, NoSandbox: os.Getuid() == 0,
 		DataDir: t.TempDir(), Network: network,
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,6 @@ func TestStateLogsIntoAnotherBrowser(t *testing.T) {
 			Browser: os.Getenv("CHROME_MCP_BROWSER"), Headless: &headless, Isolated: true, NoSandbox: os.Getuid() == 0,
 			DataDir: t.TempDir(), Network: g.Network(),
 		})
-
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,6 @@ func startBackend(t testing.TB) *chromium.Backend {
 		CDPClients: true, Isolated: true, NoSandbox: os.Geteuid() == 0,
 		Network: hostPolicy{"127.0.0.1"}, DataDir: t.TempDir(),
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}

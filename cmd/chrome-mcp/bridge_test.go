@@ -37,7 +37,6 @@ func startTestBridge(t *testing.T, data string, rules *policy.Policy) *bridge.Se
 		DataDir: data, ExtensionID: extension.ID(), StoreID: extension.StoreID, Port: bridge.AnyPort,
 		Policy: func() bridge.Policy { return ownchrome.Rules(rules) },
 	})
-
 	if err == nil {
 		t.Cleanup(func() { server.Close() })
 		err = server.Start()

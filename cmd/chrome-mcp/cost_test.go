@@ -119,7 +119,6 @@ func TestPolicyEnforcementOverhead(t *testing.T) {
 	b, err := chromium.New(&chromium.Options{
 		Browser: browser, Headless: &headless, Isolated: true, NoSandbox: os.Getuid() == 0, DataDir: t.TempDir(),
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}

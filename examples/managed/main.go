@@ -37,7 +37,6 @@ func run(ctx context.Context, address string, out io.Writer) error {
 		Prefer:  executor.BackendCDP,
 		Session: executor.SessionOptions{Gate: executor.AllowAll},
 	})
-
 	defer chrome.Close()
 
 	fmt.Fprintf(out, "before the first call: running: %v\n", chrome.Status(ctx).CDPAttached)

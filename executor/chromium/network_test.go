@@ -177,7 +177,6 @@ func TestRefusedDownloadLeavesNoFile(t *testing.T) {
 		}
 		return nil
 	})})
-
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,6 @@ func BenchmarkExtension(b *testing.B) {
 	managed, err := chromium.New(&chromium.Options{
 		Browser: os.Getenv("CHROME_MCP_BROWSER"), Headless: &headless, Isolated: true, NoSandbox: os.Getuid() == 0, DataDir: b.TempDir(),
 	})
-
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -86,7 +86,6 @@ func newLeakBrowser(t *testing.T, setup leaktest.Setup, prepare func(dir string)
 	server, err := bridge.New(&bridge.Options{
 		DataDir: data, ExtensionID: extfiles.ID(), Port: bridge.AnyPort, Name: "test", Policy: func() bridge.Policy { return rules },
 	})
-
 	if err == nil {
 		err = server.Start()
 	}

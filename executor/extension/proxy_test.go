@@ -40,7 +40,6 @@ func newPolicyEnv(t *testing.T, opts userBrowserOptions) *policyEnv {
 			return bridge.Policy{Allow: c.AllowDomains, Subresources: string(c.Subresources), OwnPorts: c.OwnPorts}
 		},
 	})
-
 	if err == nil {
 		err = server.Start()
 	}

@@ -80,7 +80,6 @@ func startRealUser(t testing.TB, prepare func(dir string)) (*bridge.Server, *use
 			return bridge.Policy{Allow: []string{"127.0.0.1", "localhost", "*.localhost", "http://nowhere.invalid"}, Subresources: "public"}
 		},
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}

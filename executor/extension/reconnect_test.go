@@ -60,7 +60,6 @@ func startServer(t testing.TB, data, name string, log *slog.Logger) *bridge.Serv
 		DataDir: data, ExtensionID: extfiles.ID(), Port: bridge.AnyPort, Name: name, Logger: log,
 		Policy: func() bridge.Policy { return bridge.Policy{Allow: []string{"127.0.0.1"}, Subresources: "public"} },
 	})
-
 	if err == nil {
 		err = server.Start()
 	}
@@ -418,7 +417,6 @@ func runServerProcess(data, url string) error {
 		DataDir: data, ExtensionID: extfiles.ID(), Port: bridge.AnyPort, Name: "child",
 		Policy: func() bridge.Policy { return bridge.Policy{Allow: []string{"127.0.0.1"}, Subresources: "public"} },
 	})
-
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,6 @@ func TestUserActions(t *testing.T) {
 			}
 			return nil
 		})})
-
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,6 @@ func New(s *cli.Settings, guard *policy.Guard, browser executor.CDPBrowser, log 
 		Audit:      record,
 		Logger:     log,
 	})
-
 	if err != nil {
 		return nil, err
 	}

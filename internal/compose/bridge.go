@@ -41,7 +41,6 @@ func newBridge(s *setup, guard *policy.Guard, log *slog.Logger) (*bridge.Server,
 		},
 		Logger: log,
 	})
-
 	return bridgeServer, err
 }
 

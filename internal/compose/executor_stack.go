@@ -106,7 +106,6 @@ func open(
 			Expected:         func() bool { return extinstall.Expected(s.Data) },
 			Logger:           log,
 		})
-
 		if err != nil {
 			return nil, err
 		}

@@ -36,7 +36,6 @@ func newBackend(t *testing.T, network chromium.NetworkPolicy) *chromium.Backend 
 		Browser: userbrowser.Find(t), Headless: &headless, Isolated: true, NoSandbox: os.Getuid() == 0, DataDir: t.TempDir(),
 		Width: 1200, Height: 860, Network: network,
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +77,6 @@ func newAgent(t *testing.T, board *Board, desk *handover.Desk, opts SessionOptio
 		CDP:     newBackend(t, guard.Network()),
 		Session: executor.SessionOptions{Gate: guard, OnEvent: func(executor.Event) { a.session.TabsChanged() }},
 	})
-
 	a.ex = guard.Wrap(manager)
 	a.session.SetExecutor(a.ex)
 	server := mcp.NewServer(a.ex, &mcp.Options{

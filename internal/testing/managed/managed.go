@@ -28,7 +28,6 @@ func Run(t *testing.T, topics []suite.Topic) {
 		Browser: tier.Shell(), Headless: &headless, Isolated: true, NoSandbox: true, DataDir: t.TempDir(),
 		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
 	})
-
 	if err != nil {
 		t.Fatal(err)
 	}
