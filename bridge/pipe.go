@@ -12,7 +12,7 @@ import (
 // Pipe returns a Conn and the other end of its connection, for tests. The connection is in memory
 // and has no handshake. Closing the Peer ends the Conn.
 func Pipe() (*Conn, *Peer) {
-	s, err := New(Options{ExtensionID: "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"})
+	s, err := New(&Options{ExtensionID: "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"})
 	if err != nil {
 		panic(err)
 	}

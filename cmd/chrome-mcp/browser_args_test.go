@@ -13,7 +13,7 @@ import (
 // TestBrowserArgEffect checks that a real browser follows the arguments.
 func TestBrowserArgEffect(t *testing.T) {
 	needChromium(t)
-	t.Setenv(tier.BrowserVariable, tier.FullBrowser()) // a headless shell has no dark mode
+	tier.SetFullBrowser(t) // a headless shell has no dark mode
 	dir := filepath.Join(t.TempDir(), "site")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)

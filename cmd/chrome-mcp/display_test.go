@@ -29,7 +29,7 @@ type display struct {
 // newDisplay starts an X server. Without Xvfb it skips the test, and in CI fails it.
 func newDisplay(t *testing.T) *display {
 	t.Helper()
-	t.Setenv(tier.BrowserVariable, tier.FullBrowser()) // a headless shell has no windows
+	tier.SetFullBrowser(t) // a headless shell has no windows
 	path, err := exec.LookPath("Xvfb")
 	if err != nil {
 		if os.Getenv("CI") != "" {

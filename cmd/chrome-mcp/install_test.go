@@ -87,7 +87,7 @@ const versionScript = "#!/bin/sh\necho Google Chrome for Testing " + testingVers
 func runProgram(t *testing.T, home string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	cmd := exec.Command(binary, args...)
-	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME=", tier.BrowserVariable+"="+tier.FullBrowser())
+	cmd.Env = append(tier.FullEnviron(), "HOME="+home, "XDG_CONFIG_HOME=")
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); cmd.ProcessState == nil {
@@ -186,7 +186,7 @@ func TestInstallInterrupted(t *testing.T) {
 	site.stall.Store(true)
 	for _, signal := range []os.Signal{os.Interrupt, os.Kill} {
 		cmd := exec.Command(binary, "install", "--force", "--versions-url", site.URL)
-		cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME=", tier.BrowserVariable+"="+tier.FullBrowser())
+		cmd.Env = append(tier.FullEnviron(), "HOME="+home, "XDG_CONFIG_HOME=")
 		stderr, err := cmd.StderrPipe()
 		if err != nil {
 			t.Fatal(err)

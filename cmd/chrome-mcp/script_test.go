@@ -45,7 +45,7 @@ func TestScripts(t *testing.T) {
 				env.Setenv("CHROME_MCP_NO_SANDBOX", "true")
 			}
 			if browser := tier.FullBrowser(); browser != "" {
-				env.Setenv(tier.BrowserVariable, browser)
+				env.Setenv("CHROME_MCP_BROWSER", browser)
 			}
 			return nil
 		},

@@ -39,7 +39,7 @@ func newUserBrowser(t *testing.T) *userBrowser {
 
 // environ returns the environment of the user's programs.
 func (b *userBrowser) environ() []string {
-	return append(os.Environ(), "HOME="+b.root, "XDG_CONFIG_HOME=", tier.BrowserVariable+"="+tier.FullBrowser())
+	return append(tier.FullEnviron(), "HOME="+b.root, "XDG_CONFIG_HOME=")
 }
 
 // profile returns the user data directory of Chromium.

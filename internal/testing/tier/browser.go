@@ -3,14 +3,17 @@ package tier
 import (
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
+	"testing"
 )
 
-// BrowserVariable is the environment variable that selects the browser: the user sets it for the tests,
-// and a test sets it for a program that it starts.
-const BrowserVariable = "CHROME_MCP_BROWSER"
+// browserVariable is the environment variable that selects the browser: the user sets it for the tests,
+// and the tests set it for the programs that they start.
+const browserVariable = "CHROME_MCP_BROWSER"
 
-// browser is the browser that the user named, or "".
-var browser = os.Getenv(BrowserVariable)
+// browser is the browser that the user selected, or "".
+var browser = os.Getenv(browserVariable)
 
 // FullBrowser returns the browser for a test that depends on the browser's user interface or on its
 // extensions, as Options.Browser of package chromium: that of the user, or "", the installed one.
@@ -31,6 +34,27 @@ func Shell() string {
 	return ""
 }
 
-// SetShell makes [Shell] the browser of the programs that the tests start. A test in which a program needs
-// another one sets BrowserVariable to [FullBrowser].
-func SetShell() { os.Setenv(BrowserVariable, Shell()) }
+// SetShell makes [Shell] the browser of the programs that the tests of this process start. Those that need
+// another one call [SetFullBrowser], or use [FullEnviron].
+func SetShell() {
+	if shell := Shell(); shell != "" {
+		os.Setenv(browserVariable, shell)
+	}
+}
+
+// SetFullBrowser makes [FullBrowser] the browser of the programs that the test starts.
+func SetFullBrowser(t testing.TB) {
+	t.Setenv(browserVariable, browser)
+	if browser == "" {
+		os.Unsetenv(browserVariable)
+	}
+}
+
+// FullEnviron returns the environment of this process with [FullBrowser] as the browser.
+func FullEnviron() []string {
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, browserVariable+"=") })
+	if browser != "" {
+		env = append(env, browserVariable+"="+browser)
+	}
+	return env
+}
