@@ -15,7 +15,7 @@ import (
 
 // TestLibraryRules runs the test of another module that the extension gets each field of a policy.
 func TestLibraryRules(t *testing.T) {
-	test := exec.CommandContext(await.Context(t), "go", "test", "-run", "^TestRules$", ".")
+	test := exec.CommandContext(t.Context(), "go", "test", "-run", "^TestRules$", ".")
 	test.Dir = "../../examples/own-chrome"
 	if out, err := test.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

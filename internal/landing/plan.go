@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/gotest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 const module = "github.com/chrome-mcp/chrome-mcp/"
@@ -44,8 +45,8 @@ const timeout = "-timeout=20m"
 // uncached also runs tests that have passed: the browser, or what they build, may have changed.
 const uncached = "-count=1"
 
-// plan divides the packages that match the patterns into runs. The packages that drive browsers take
-// turns (see package tier), so that more of them start than there are cores.
+// plan divides the packages that match the patterns into runs. As many packages that drive browsers run at
+// a time as may have browsers (see package tier): none waits for its turn in the middle of a test.
 func plan(patterns []string) ([]testRun, error) {
 	if len(patterns) == 0 {
 		patterns = []string{"./..."}
@@ -73,7 +74,7 @@ func plan(patterns []string) ([]testRun, error) {
 	runs := []testRun{
 		{flags: []string{timeout, "-p=2"}, packages: serial},
 		{flags: []string{timeout, "-p=2"}, packages: append(slow, all...)},
-		{flags: []string{timeout, "-p=4", uncached}, packages: browsers},
+		{flags: []string{timeout, fmt.Sprint("-p=", tier.MaxProcesses()), uncached}, packages: browsers},
 	}
 	if hasCompiler() {
 		runs[1].flags = append(runs[1].flags, "-race")

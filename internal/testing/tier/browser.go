@@ -3,10 +3,16 @@ package tier
 import (
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 )
+
+// MaxProcesses returns the number of test processes on this machine that may use browsers at the same
+// time: one for each core, because a test waits for its browser most of the time. On two cores, one process
+// leaves the machine idle for more than half of the time.
+func MaxProcesses() int { return min(runtime.NumCPU(), 4) }
 
 // browserVariable is the environment variable that selects the browser: the user sets it for the tests,
 // and the tests set it for the programs that they start.

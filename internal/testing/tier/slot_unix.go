@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -14,10 +13,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
-// maxBrowsers is the number of test processes on this machine that may use browsers at the same time:
-// one for each core, because a test waits for its browser most of the time. On two cores, one process
-// leaves the machine idle for more than half of the time.
-var maxBrowsers = min(runtime.NumCPU(), 4)
+// maxBrowsers is MaxProcesses; a test changes it.
+var maxBrowsers = MaxProcesses()
 
 // slotDir is determined before a TestMain sets the temporary directory of its browsers.
 var slotDir = filepath.Join(os.TempDir(), fmt.Sprintf("chrome-mcp-tests-%d", os.Getuid()))
