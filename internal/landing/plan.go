@@ -40,7 +40,7 @@ var slowPackages = []string{"mcp", "internal/chat", "internal/outline"}
 var raceCases = []string{"concurrency", "dialogs"}
 
 // timeout ends a test binary that hangs, with the stacks of its goroutines.
-const timeout = "-timeout=20m"
+const timeout = "-timeout=30m"
 
 // uncached also runs tests that have passed: the browser, or what they build, may have changed.
 const uncached = "-count=1"
