@@ -17,13 +17,14 @@ const (
 
 // folds reports whether repeated entries like e are counted instead of written: entries that a page
 // can cause without limit, those about sessions, which a client can open again and again, and calls
-// that had no effect. A call that acted before it failed is always written, because a caller could make its calls fail on purpose.
+// that had no effect and returned nothing of a page, such as tabs_list. A call that acted before it
+// failed is always written, because a caller could make its calls fail on purpose.
 func folds(e Entry) bool {
 	switch e.Event {
 	case EventDenied, EventDownload, EventSession, EventOpened, EventClosed:
 		return true
 	case EventCall:
-		return e.Code != "" && e.Code != "OK" && !e.Acted || e.Tool == "chrome_status"
+		return !e.Acted && e.Code != "" && (e.Code != "OK" || e.Decision == "" && e.Bytes == 0)
 	}
 	return false
 }

@@ -53,7 +53,7 @@ type Entry struct {
 	Code        string    `json:"code,omitempty"`      // "OK", or the error code of a result
 	DurationMS  int64     `json:"ms,omitempty"`        // duration of a call, in milliseconds
 	Args        string    `json:"args,omitempty"`      // keyed hash of a call's arguments
-	Acted       bool      `json:"acted,omitempty"`     // the failed call was allowed to act, and may have acted
+	Acted       bool      `json:"acted,omitempty"`     // the call failed or needed no decision, and may have acted
 	Bytes       int64     `json:"bytes,omitempty"`     // size of a download, an upload or a saved result
 	DeniedParts int       `json:"withheld,omitempty"`  // of an allowed call: number of denials of parts of a page
 	Count       int       `json:"count,omitempty"`     // number of repetitions within a minute

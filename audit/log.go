@@ -91,10 +91,11 @@ func (l *Log) line(e Entry) ([]byte, error) {
 }
 
 // Record writes an entry. It folds denials, downloads that pages started, starts and ends of sessions,
-// calls of chrome_status and calls that failed before they acted: it writes the first entry of a kind immediately, counts
-// the others, and writes the counts once a minute. The kind of an entry is the entry without time,
-// process id, duration, byte count and argument hash. For calls that failed with BAD_ARGS or
-// BACKPRESSURE, it is also without tab and origin; for starts and ends of sessions, without Session.
+// calls that failed before they acted, and successful calls without a decision that neither acted nor
+// saved a file: it writes the first entry of a kind immediately, counts the others, and writes the
+// counts once a minute. The kind of an entry is the entry without time, process id, duration, byte
+// count and argument hash. For calls that failed with BAD_ARGS or BACKPRESSURE, it is also without tab
+// and origin; for starts and ends of sessions, without Session.
 // The number of kinds within a minute is limited, for each principal; entries of further kinds are
 // counted together.
 //

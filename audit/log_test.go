@@ -285,7 +285,7 @@ func TestDownloadsAndCallsAreFolded(t *testing.T) {
 	for i := range 1000 {
 		l.Record(Entry{Event: EventDownload, Tab: "cdp:1:1", Origin: "https://a.test", Code: "OK", Bytes: int64(i)})
 		l.Record(Entry{Event: EventCall, Tool: "click", Code: "NOT_ACTIONABLE", Args: fmt.Sprint(i), DurationMS: int64(i)})
-		l.Record(Entry{Event: EventCall, Tool: "click", Code: "OK", Count: 0, Args: fmt.Sprint(i)}) // not folded
+		l.Record(Entry{Event: EventCall, Tool: "click", Code: "OK", Decision: Allowed, Args: fmt.Sprint(i)}) // not folded
 	}
 	if err := l.Close(); err != nil {
 		t.Error(err)
@@ -301,6 +301,43 @@ func TestDownloadsAndCallsAreFolded(t *testing.T) {
 	}
 	if count[EventDownload] != 999 || count[EventCall] != 999 || bytes != 999*1000/2 || done != 1000 {
 		t.Errorf("counted %v and %d bytes, wrote %d successful calls", count, bytes, done)
+	}
+}
+
+// TestCallsWithoutEffectAreFolded checks that successful calls without a decision are counted, unless
+// they acted or saved a file.
+func TestCallsWithoutEffectAreFolded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l := open(t, path, nil)
+	const n = 1000
+	for i := range n {
+		e := Entry{Event: EventCall, Tool: "tabs_list", Code: "OK", Args: fmt.Sprint(i)}
+		l.Record(e)
+		for _, change := range []func(*Entry){
+			func(e *Entry) { e.Acted = true },
+			func(e *Entry) { e.Bytes = 1 },
+			func(e *Entry) { e.Decision = Allowed },
+		} {
+			e := e
+			change(&e)
+			l.Record(e)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	lines, counted := 0, 0
+	for _, e := range entries(t, path) {
+		switch {
+		case e.Event != EventCall:
+		case !e.Acted && e.Bytes == 0 && e.Decision == "":
+			counted += 1 + e.Count
+		default:
+			lines++
+		}
+	}
+	if lines != 3*n || counted != n+1 {
+		t.Errorf("%d lines for %d calls that are not folded, and a count of %d for %d others", lines, 3*n, counted-1, n)
 	}
 }
 

@@ -11,7 +11,7 @@ type Policy struct {
 	Resources    []string // patterns of further hosts for "list"
 	Private      []string // CIDRs of private addresses that pages may reach
 	UnsafeAll    bool     // allow all public hosts
-	OwnPorts     []int    // loopback ports of this program, which pages may not reach
+	OwnPorts     []int    // ports of this program, which pages may not reach on this machine
 }
 
 // policy returns the current policy for the extension.

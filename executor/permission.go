@@ -37,6 +37,14 @@ type PermissionGranter interface {
 	Grant(ctx context.Context, p Permission, once bool) (revoke func(), err error)
 }
 
+// A PolicyReporter reports the policy in force without the cost of [Lifecycle.Status]. The Executor
+// that policy.Guard's Wrap returns is one. Its method is safe for concurrent use.
+type PolicyReporter interface {
+	// PolicyStatus returns the policy for the call of ctx, with what was granted to its client. It
+	// does not block.
+	PolicyStatus(ctx context.Context) *PolicyStatus
+}
+
 // A PromptAnswer is the user's answer to a permission prompt.
 type PromptAnswer string
 

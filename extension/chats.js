@@ -45,7 +45,8 @@ import { timing } from './timing.js';
  *
  * new {agent, title, tabId, url} and open {chat, tabId, url} start an agent and give it the active tab
  * of the panel's window, if tabId and url are those of that tab; without tabId it has no tab. Their
- * result has problem, which is "" or why it has no tab. · show {chat} ("" for none) selects the events
+ * result has problem, which is "" or why it has no tab. · export {chat, from} returns the part of the
+ * chat from a position, with the position of the next part as next, if there is one · show {chat} ("" for none) selects the events
  * to receive · addTab {chat, tabId, url} · removeTab {chat, tabId} · showTab {tabId} · retry {}
  *
  * @typedef {'agents' | 'list' | 'read' | 'prompt' | 'cancel' | 'answer' | 'rename' | 'export' | 'close' | 'delete' | 'new' | 'open' | 'show' | 'addTab' | 'removeTab' | 'showTab' | 'retry'} Method
@@ -77,7 +78,7 @@ const MAX_TABS = 200;
 /** Methods of the host that are forwarded, with the names of their parameters. */
 const FORWARDED = Object.freeze({
   agents: [], list: ['query'], read: ['chat', 'before', 'limit'], prompt: ['chat', 'text', 'quote'], cancel: ['chat'], answer: ['chat', 'request', 'option'],
-  rename: ['chat', 'title'], export: ['chat'],
+  rename: ['chat', 'title'], export: ['chat', 'from'],
 });
 
 /** @type {Record<Exclude<Method, keyof typeof FORWARDED>, (c: Chats, panel: Panel, params: any) => unknown>} */

@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"fb97c1dbdd157d2ed2281b4123368e35bfe197ca185c528bdb07a812c96b7f58",
+	"379453c0d6d4d83325b56444b4d7d144b7705904021a528475d7dfc36c8549d7",
 ]);

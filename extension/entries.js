@@ -13,6 +13,9 @@ import { timing } from './timing.js';
 /** The maximum length of shown inputs and outputs of tools. */
 const MAX_SHOWN = 20_000;
 
+/** Precedes text that pages can determine. */
+const PAGE_TEXT = 'Page text';
+
 /** @type {Record<string, [mark: string, label: string]>} */
 const MARKS = { pending: ['○', 'waiting'], in_progress: ['◐', 'running'], completed: ['✓', 'done'], failed: ['✕', 'failed'] };
 
@@ -54,7 +57,10 @@ function userRow() {
   return {
     element,
     update: ({ text = '', quote }) => {
-      element.replaceChildren(...(quote ? [make('blockquote', { className: 'theirs', dir: 'auto', title: `From ${sanitizeLine(quote.url, 300)}` }, sanitizeText(quote.text))] : []),
+      element.replaceChildren(...(quote ? [
+        make('p', { className: 'origin theirs', title: sanitizeLine(quote.url, 300) }, `${PAGE_TEXT} of ${displayURL(quote.url)}: `),
+        make('blockquote', { className: 'theirs', dir: 'auto' }, sanitizeText(quote.text)),
+      ] : []),
         make('div', { className: 'words', dir: 'auto' }, sanitizeText(text)));
     },
   };
@@ -90,9 +96,10 @@ function toolRow() {
   const mark = make('span', { className: 'mark', role: 'img' });
   const name = make('span', { className: 'name line' });
   const site = make('span', { className: 'site line theirs' });
+  const origin = make('span', { className: 'origin', title: 'It can contain text of the page, which is not from the agent' }, `${PAGE_TEXT}:`);
   const result = make('span', { className: 'result line theirs' });
   const body = make('div');
-  const element = make('details', { className: 'entry tool' }, make('summary', {}, mark, name, site, result), body);
+  const element = make('details', { className: 'entry tool' }, make('summary', {}, mark, name, ' ', site, ' ', origin, ' ', result), body);
   /** @type {import('./chat_host.js').ToolCall | undefined} */
   let tool;
   const fill = () => {
@@ -116,6 +123,7 @@ function toolRow() {
       setText(name, sanitizeLine(tool.title || tool.kind, 120));
       setText(site, sanitizeLine(tool.site ?? '', 80));
       setText(result, sanitizeLine((tool.output ?? '').slice(0, 2000).split('\n').find((l) => l.trim() !== '') ?? '', 160));
+      origin.hidden = result.textContent === '';
       fill();
     },
   };

@@ -165,7 +165,11 @@ func (h *fakeChats) handle(method string, p object) (object, string) {
 			}
 		}
 	case "export":
-		return object{"markdown": "# " + c.Title + "\n"}, ""
+		from, _ := p["from"].(object)
+		if seq := from["seq"].(float64); seq > 0 {
+			return object{"markdown": "part 2\n"}, ""
+		}
+		return object{"markdown": "# " + c.Title + "\npart 1\n", "next": object{"seq": 1, "offset": 7}}, ""
 	}
 	return object{}, ""
 }
@@ -212,8 +216,8 @@ func (h *fakeChats) put(c *fakeChat, e object) int {
 	return e["seq"].(int)
 }
 
-// turn runs the script for a prompt: "wait" waits for the cancellation, "xss" answers with what would
-// run in HTML, and everything else shows all kinds of entries.
+// turn runs the script for a prompt: "wait" waits for the cancellation, "note" does nothing, "xss" answers
+// with what would run in HTML, and everything else shows all kinds of entries.
 func (h *fakeChats) turn(c *fakeChat, p object) object {
 	text := p["text"].(string)
 	c.Running = true
@@ -227,6 +231,9 @@ func (h *fakeChats) turn(c *fakeChat, p object) object {
 		user["quote"] = p["quote"]
 	}
 	h.put(c, user)
+	if strings.HasPrefix(text, "note") {
+		return object{"stop": "end_turn"}
+	}
 	switch text {
 	case "wait":
 		<-c.cancel

@@ -395,16 +395,53 @@ func (b *browser) fill(t *testing.T, session, selector, text string) {
 	})()`, selector, quoted))
 }
 
-// press presses a key in the page.
-func (b *browser) press(t *testing.T, session, key string) {
+// shift is the modifier of the Shift key.
+const shift = 8
+
+// press presses a key in the page: Tab, Enter or Escape.
+func (b *browser) press(t *testing.T, session, key string, modifiers ...int) {
 	t.Helper()
-	code, text := 9, ""
-	if key == "Enter" {
-		code, text = 13, "\r"
+	event := map[string]any{"type": "keyDown", "key": key, "code": key, "modifiers": 0}
+	for _, m := range modifiers {
+		event["modifiers"] = m
+	}
+	switch key {
+	case "Tab":
+		event["windowsVirtualKeyCode"] = 9
+	case "Enter":
+		event["windowsVirtualKeyCode"], event["text"] = 13, "\r"
+	case "Escape":
+		event["windowsVirtualKeyCode"] = 27
 	}
 	b.Call(t, session, "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}, nil)
-	b.Call(t, session, "Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text}, nil)
-	b.Call(t, session, "Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key, "code": key, "windowsVirtualKeyCode": code}, nil)
+	b.Call(t, session, "Input.dispatchKeyEvent", event, nil)
+	event["type"] = "keyUp"
+	delete(event, "text")
+	b.Call(t, session, "Input.dispatchKeyEvent", event, nil)
+}
+
+// mouse waits for a visible, enabled element and clicks it with the mouse.
+func (b *browser) mouse(t *testing.T, session, selector string) {
+	t.Helper()
+	var at struct{ X, Y float64 }
+	await.Until(t, selector+" to be under the pointer", func() bool {
+		var hit bool
+		b.Eval(t, session, fmt.Sprintf(`(() => {
+			const e = document.querySelector(%q);
+			if (!e || e.disabled || !e.checkVisibility()) return { X: -1, Y: -1 };
+			e.scrollIntoView({ block: 'nearest' });
+			const r = e.getBoundingClientRect();
+			return { X: r.x + r.width / 2, Y: r.y + r.height / 2 };
+		})()`, selector), &at)
+		if at.X < 0 {
+			return false
+		}
+		b.Eval(t, session, fmt.Sprintf("document.elementFromPoint(%f, %f)?.closest(%q) != null", at.X, at.Y, selector), &hit)
+		return hit
+	})
+	for _, kind := range []string{"mousePressed", "mouseReleased"} {
+		b.Call(t, session, "Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at.X, "y": at.Y, "button": "left", "clickCount": 1}, nil)
+	}
 }
 
 // accessible checks that each control of the page has a name, that the
@@ -423,7 +460,7 @@ func (b *browser) accessible(t *testing.T, session string) {
 	controls := 0
 	for _, n := range tree.Nodes {
 		switch n.Role.Value {
-		case "button", "link", "textbox", "searchbox", "checkbox", "radio", "combobox", "spinbutton", "region", "list", "dialog":
+		case "button", "link", "textbox", "searchbox", "checkbox", "radio", "combobox", "spinbutton", "region", "list", "dialog", "log", "DisclosureTriangle":
 			if n.Ignored {
 				continue
 			}
@@ -442,12 +479,14 @@ func (b *browser) accessible(t *testing.T, session string) {
 	var want int
 	b.Eval(t, session, `(() => {
 		const radios = new Set();
-		window.stops = [...document.querySelectorAll('a[href], button, input, select, [tabindex="0"]')].filter((e) => {
+		window.stops = [...document.querySelectorAll('a[href], button, input, select, summary, textarea, [tabindex="0"]')].filter((e) => {
 			if (e.disabled || !e.checkVisibility()) return false;
 			if (e.type !== 'radio') return true;
 			return e.checked; // one of a group
 		});
-		document.activeElement?.blur();
+		document.documentElement.tabIndex = -1; // the next Tab is from the beginning
+		document.documentElement.focus();
+		document.documentElement.removeAttribute('tabindex');
 		getSelection().removeAllRanges();
 		return window.stops.length;
 	})()`, &want)
@@ -471,7 +510,7 @@ func (b *browser) accessible(t *testing.T, session string) {
 	b.Eval(t, session, `(() => {
 		document.documentElement.style.fontSize = '200%';
 		const width = Math.min(document.documentElement.clientWidth, document.querySelector('#share') ? 800 : Infinity); // a popup grows no further
-		const wide = [...document.querySelectorAll('body *')].filter((e) => e.checkVisibility() && !e.closest('#log-box > *, .line') && e.getBoundingClientRect().right + scrollX > width + 1).map((e) => e.id || e.className || e.tagName);
+		const wide = [...document.querySelectorAll('body *')].filter((e) => e.checkVisibility() && !e.closest('#log-box > *, .line, .table > *, pre > *') && e.getBoundingClientRect().right + scrollX > width + 1).map((e) => e.id || e.className || e.tagName);
 		document.documentElement.style.fontSize = '';
 		return wide;
 	})()`, &wide)

@@ -227,8 +227,11 @@ export function buildRules({ tabs, rules, hosts }, otherTabs, types, tried = [])
   const denied = [...rules.block, ...rules.mine, ...BUILTIN.map((b) => b.pattern), ...METADATA];
   for (const condition of denyConditions(denied)) add(PRIORITY.blocked, 'block', condition);
   if (rules.ownPorts.size > 0) {
-    const host = `(?:${UNDER}*localhost|127\\.[0-9.]+|\\[::1\\])`;
+    const host = `(?:${UNDER}*localhost|[0-9.]+|\\[[0-9a-f:.]+\\])`;
     add(PRIORITY.blocked, 'block', { regexFilter: `^[a-z]+${START}${host}:(?:${[...rules.ownPorts].join('|')})/` });
+    // A URL does not have the default port of its scheme.
+    if (rules.ownPorts.has(80)) add(PRIORITY.blocked, 'block', { regexFilter: `^(?:http|ws)${START}${host}/` });
+    if (rules.ownPorts.has(443)) add(PRIORITY.blocked, 'block', { regexFilter: `^(?:https|wss)${START}${host}/` });
   }
   return out;
 }

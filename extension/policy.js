@@ -411,7 +411,8 @@ export function decide(rules, url) {
  * @returns {string | null}
  */
 export function decideBlocked(rules, site) {
-  if (isLoopbackHost(site.host) && rules.ownPorts.has(site.port)) return `port ${site.port} is one of chrome-mcp's own`;
+  const local = isLoopbackHost(site.host) || parseAddress(site.host) !== null; // the addresses of this machine are unknown
+  if (local && rules.ownPorts.has(site.port)) return `port ${site.port} is one of chrome-mcp's own`;
   if (isMetadata(site.host)) return `${site.host} is a cloud metadata service`;
   for (const { pattern, what } of BUILTIN) {
     if (denies(pattern, site)) return `${site.host} is ${what}`;

@@ -15,6 +15,9 @@ import { ago, displayURL, sanitizeLine, sentence, setupSteps, titleOf } from './
 const SEARCH_DELAY_MS = 150;
 const EVERY_MS = 30_000;
 
+/** The beginning of an exported chat. The host returns the position of each further part. */
+const START = { seq: 0, offset: 0 };
+
 /** The maximum length of a finished message that is announced. */
 const MAX_ANNOUNCED = 500;
 
@@ -379,10 +382,16 @@ byId('close').onclick = () => {
 };
 byId('export').onclick = async () => {
   menu.open = false;
-  const title = chats.get(current)?.title ?? '';
-  const result = await run(client.call('export', { chat: current }));
-  if (!result) return;
-  const url = URL.createObjectURL(new Blob([result.markdown], { type: 'text/markdown' }));
+  const chat = current;
+  const title = chats.get(chat)?.title ?? '';
+  const parts = [];
+  for (let from = START; from; ) {
+    const part = await run(client.call('export', { chat, from }));
+    if (!part) return;
+    parts.push(part.markdown);
+    from = part.next;
+  }
+  const url = URL.createObjectURL(new Blob(parts, { type: 'text/markdown' }));
   make('a', { href: url, download: `${title.replace(/[^\p{L}\p{N} _-]/gu, ' ').trim().slice(0, 80) || 'chat'}.md` }).click();
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 };

@@ -363,7 +363,7 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * @property {string[]} resources patterns of additional hosts that pages may load subresources from with list
  * @property {string[]} private CIDRs of allowed private addresses
  * @property {boolean} unsafeAll whether all public hosts are allowed
- * @property {number[]} ownPorts loopback ports of the server itself, always denied
+ * @property {number[]} ownPorts ports of the server itself, denied at loopback names and at all addresses
  */
 
 /**

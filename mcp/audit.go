@@ -149,7 +149,7 @@ type callRecord struct {
 	a      *auditor
 	client string
 	start  time.Time
-	tool   string
+	tool   *tool
 	args   json.RawMessage
 
 	mu          sync.Mutex // guards the fields below
@@ -159,13 +159,17 @@ type callRecord struct {
 	deniedParts int // number of denials
 }
 
-// record starts the record of a call and returns the context that the call must use.
+// record starts the record of a call and returns the context that the call must use. The decisions
+// about a call within another call are also in the record of that call.
 func (a *auditor) record(ctx context.Context, t *tool, args json.RawMessage) (context.Context, *callRecord) {
 	if a == nil {
 		return ctx, nil
 	}
-	r := &callRecord{a: a, client: clientOf(ctx), start: time.Now(), tool: t.name, args: args}
-	return executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: r.observe}), r
+	r := &callRecord{a: a, client: clientOf(ctx), start: time.Now(), tool: t, args: args}
+	return executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: func(d executor.Decision) {
+		r.observe(d)
+		d.Report(ctx)
+	}}), r
 }
 
 // actedWeight is the weight of operations other than list, read and dismiss.
@@ -202,7 +206,7 @@ func (r *callRecord) end(out mcptext.Result, err error) {
 	r.mu.Lock()
 	d, deniedParts, acted := r.allowed, r.deniedParts, r.weight == actedWeight
 	e := audit.Entry{
-		Event: audit.EventCall, Session: r.a.session, Client: r.client, Tool: r.tool, Code: "OK",
+		Event: audit.EventCall, Session: r.a.session, Client: r.client, Tool: r.tool.name, Code: "OK",
 		DurationMS: time.Since(r.start).Milliseconds(), Args: r.a.hash(r.args), DeniedParts: deniedParts,
 	}
 	switch {
@@ -213,8 +217,11 @@ func (r *callRecord) end(out mcptext.Result, err error) {
 		e.Decision, e.Rule = audit.Allowed, d.Rule
 	}
 	r.mu.Unlock()
-	if err != nil {
+	switch {
+	case err != nil:
 		e.Code, e.Acted = string(executor.CodeOf(err)), acted
+	case e.Decision == "":
+		e.Acted = r.tool.actsWithoutDecision()
 	}
 	e.Tab, e.Origin = string(d.Access.Tab), audit.Origin(d.Access.Origin)
 	if d.Access.Destination != "" {
@@ -240,6 +247,13 @@ func (r *callRecord) end(out mcptext.Result, err error) {
 		}
 	}
 	r.a.to.Record(e)
+}
+
+// actsWithoutDecision reports whether a successful call of t for which the policy decided nothing, such
+// as one that opened a blank tab, had an effect. Selecting a tab affects only the session, and the
+// calls of a batch have their own entries.
+func (t *tool) actsWithoutDecision() bool {
+	return !t.kind.hints.readOnly && t.kind != batches && t.name != "tab_select"
 }
 
 var tabName = lazyregexp.New(`^(cdp|ext):[a-z0-9]{1,10}:[0-9]{1,10}$`)

@@ -194,6 +194,44 @@ func TestAuditOutage(t *testing.T) {
 	}
 }
 
+// TestAuditWithoutDecision checks which successful calls count as having acted although the policy
+// decided nothing, and that the entry of a batch has the decision about a call in it.
+func TestAuditWithoutDecision(t *testing.T) {
+	var log memoryRecorder
+	var did recorder
+	ex := canned(&did)
+	click := ex.click
+	ex.click = func(ctx context.Context, tab executor.TabID, target executor.Target, o *executor.ClickOptions) (*executor.Action, error) {
+		reportDecision(ctx, executor.OpAct, "https://shop.example", "", "allow:shop.example", nil)
+		return click(ctx, tab, target, o)
+	}
+	cs := connect(t, NewServer(ex, &Options{Audit: &log, Tools: Toolsets()}), nil)
+	for _, tt := range []struct {
+		tool, args string
+		acted      bool
+		rule       string
+	}{
+		{"tabs_list", `{}`, false, ""},
+		{"get_text", `{}`, false, ""},
+		{"tab_select", `{"tabId":"cdp:b7:1"}`, false, ""},
+		{"batch", `{"calls":[{"tool":"tabs_list","args":{}}]}`, false, ""},
+		{"batch", `{"calls":[{"tool":"click","args":{"ref":"e6"}}]}`, false, "allow:shop.example"},
+		{"run_script", `{"script":"click({ref: 'e6'})"}`, false, "allow:shop.example"},
+		{"tab_new", `{}`, true, ""},
+		{"click", `{"ref":"e6"}`, false, "allow:shop.example"},
+	} {
+		log.take()
+		if res := callTool(t, cs, tt.tool, tt.args); res.IsError {
+			t.Errorf("%s: %s", tt.tool, textOf(res))
+		}
+		all := log.take()
+		e := all[len(all)-1]
+		if e.Tool != tt.tool || e.Code != "OK" || e.Acted != tt.acted || e.Rule != tt.rule || (e.Decision == audit.Allowed) != (tt.rule != "") {
+			t.Errorf("%s: %+v", tt.tool, e)
+		}
+	}
+}
+
 // TestAuditFlood makes 10,000 calls that have no effect. The log grows by a few lines and keeps its
 // earlier entries.
 func TestAuditFlood(t *testing.T) {
@@ -204,18 +242,27 @@ func TestAuditFlood(t *testing.T) {
 	}
 	var did recorder
 	ex := canned(&did)
-	s := NewServer(ex, &Options{Audit: log, CallsPerMinute: 5}).session(ex)
-	call := func(tool, args string) { s.runTool(t.Context(), s.tool(tool), json.RawMessage(args), false, nil) }
-	call("click", `{"ref":"e6"}`)
+	limited := NewServer(ex, &Options{Audit: log, CallsPerMinute: 5, Tools: Toolsets()}).session(ex)
+	s := NewServer(ex, &Options{Audit: log, CallsPerMinute: -1, Tools: Toolsets()}).session(ex)
+	call := func(s *toolSession, tool, args string) {
+		s.runTool(t.Context(), s.tool(tool), json.RawMessage(args), false, nil)
+	}
+	call(limited, "click", `{"ref":"e6"}`)
 	const n = 10_000
 	for i := range n {
-		switch i % 3 {
+		switch i % 6 {
 		case 0:
-			call("chrome_status", `{}`)
+			call(limited, "chrome_status", `{}`)
 		case 1:
-			call("navigate", fmt.Sprintf(`{"url":"https://h%d.example/","none":%d,"tabId":"cdp:b7:%d"}`, i, i, i))
+			call(limited, "navigate", fmt.Sprintf(`{"url":"https://h%d.example/","none":%d,"tabId":"cdp:b7:%d"}`, i, i, i))
 		case 2:
-			call("get_text", fmt.Sprintf(`{"tabId":"cdp:b7:%d"}`, i))
+			call(limited, "get_text", fmt.Sprintf(`{"tabId":"cdp:b7:%d"}`, i))
+		case 3:
+			call(s, "tabs_list", `{}`)
+		case 4:
+			call(s, "secrets_list", `{}`)
+		case 5:
+			call(s, "batch", fmt.Sprintf(`{"calls":[{"tool":"chrome_status","args":{}}],"continueOnError":%t}`, i%2 == 0))
 		}
 	}
 	if err := log.Close(); err != nil {
@@ -244,7 +291,7 @@ func TestAuditFlood(t *testing.T) {
 			counted += e.Count
 		}
 	}
-	if lines > 30 || counted != n+1 || !clicked {
-		t.Errorf("%d lines for %d calls, click included: %t", lines, counted, clicked)
+	if want := 1 + n + n/6; lines > 40 || counted != want || !clicked { // with the calls in the batches
+		t.Errorf("%d lines for %d of %d calls, click included: %t", lines, counted, want, clicked)
 	}
 }

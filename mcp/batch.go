@@ -104,7 +104,7 @@ func (s *toolSession) batch(ctx context.Context, a batchArgs) (batchResults, err
 	for i, call := range a.Calls {
 		t, err := s.nestedTool(call.name)
 		if err == nil {
-			_, err = t.decode(call.args)
+			_, _, err = s.decode(t, call.args)
 		}
 		if err != nil {
 			return batchResults{}, errorInCall(i, t, call.name, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -79,7 +80,9 @@ type property struct {
 func TestBadArguments(t *testing.T) {
 	wrong := map[string]string{"string": `"x"`, "boolean": `true`, "number": `1.5`, "array": `["x"]`, "object": `{"x":"y"}`}
 	var rec recorder
-	cs := connect(t, NewServer(canned(&rec), &Options{Tools: Toolsets(), Handover: &HandoverOptions{Prompter: popupAnswer("done")}}), nil)
+	cs := connect(t, NewServer(canned(&rec), &Options{
+		Tools: Toolsets(), Handover: &HandoverOptions{Prompter: popupAnswer("done")}, OutputDir: filepath.Join(t.TempDir(), "out"),
+	}), nil)
 	cases := 0
 	rejected := func(tool, name, args string) {
 		t.Helper()

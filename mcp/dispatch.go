@@ -13,11 +13,11 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
+	"github.com/chrome-mcp/chrome-mcp/internal/hint"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
 	"github.com/chrome-mcp/chrome-mcp/internal/prompting"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"golang.org/x/time/rate"
 )
 
 // A toolSession is one MCP session. The handlers that need more than an executor, such as those of
@@ -27,14 +27,16 @@ type toolSession struct {
 	opts           *Options // of the server
 	tools          []*tool
 	fence          mcptext.Fence
-	browserStarted atomic.Bool         // a call has succeeded, so the browser is running
-	audit          *auditor            // nil means no audit log
-	calls          *rate.Limiter       // nil means no limit
+	browserStarted atomic.Bool  // a call has succeeded, so the browser is running
+	hasSucceeded   *atomic.Bool // Server.succeeded
+	audit          *auditor     // nil means no audit log
+	calls          *CallRate
 	prompter       *prompting.Prompter // nil means no permission prompts
 	client         string              // random id of the session, for permission prompts
 	lost           *mcptransport.LostResults
 	handovers      *handovers
 	output         *outputDir
+	gate           *callGate // may be nil
 	notified       sync.Once // calls Options.OnClient
 }
 
@@ -74,6 +76,8 @@ func (s *toolSession) call(ctx context.Context, t *tool, req *sdk.CallToolReques
 // begin may be nil.
 func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage, structured bool, begin func(args any) (end func())) (res *sdk.CallToolResult) {
 	start := time.Now()
+	ctx, leave, stopped := s.gate.enter(ctx)
+	defer leave()
 	var err error
 	var out mcptext.Result
 	ctx, record := s.audit.record(ctx, t, raw)
@@ -82,11 +86,14 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	var notes []string
 	options := executor.CallOptions{
 		Client:        s.client,
-		OnSwitch:      func(sw executor.BackendSwitch) { notes = append(notes, sw.String()) },
+		OnSwitch:      func(sw executor.BackendSwitch) { notes = append(notes, hint.Translate(sw.String())) },
 		OnSharedTab:   func(sh executor.SharedTab) { notes = append(notes, sharedNote(sh.Tab)) },
 		OnSentElement: func(e executor.SentElement) { notes = append(notes, sentNote(e)) },
-		OnDownload:    func(d executor.Download) { notes = append(notes, string(mcptext.DownloadText("download", d))) },
-		OnIdleClose:   func(c executor.IdleClose) { notes = append(notes, idleCloseNotes(c)...) },
+		OnDownload: func(d executor.Download) {
+			d.Reason = s.translateNote(ctx, d.Reason)
+			notes = append(notes, string(mcptext.DownloadText("download", d)))
+		},
+		OnIdleClose: func(c executor.IdleClose) { notes = append(notes, idleCloseNotes(c)...) },
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -95,7 +102,7 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 		if err != nil {
 			err = s.classifyError(ctx, t, err)
 			if res = prompting.InputFor(err); res == nil {
-				res = s.failed(t, err)
+				res = s.failed(ctx, t, err)
 			}
 		}
 		record.end(out, err)
@@ -109,7 +116,10 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 		ended(res, err) // with the masked result
 		s.opts.Logger.Debug("tool call", "tool", t.name, "code", string(executor.CodeOf(err)), "took", time.Since(start))
 	}()
-	args, err := t.decode(raw)
+	if err = stopped; err != nil {
+		return nil
+	}
+	args, file, err := s.decode(t, raw)
 	if err != nil {
 		return nil
 	}
@@ -119,7 +129,6 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	if err = s.audit.checkWritable(t, args); err != nil {
 		return nil
 	}
-	file := browsertools.OutputPathOf(args)
 	if file != "" {
 		if err = s.output.open(); err != nil {
 			return nil
@@ -138,8 +147,9 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	}
 	if t.name != "chrome_status" { // the only tool that needs no browser
 		s.browserStarted.Store(true)
+		s.hasSucceeded.Store(true) // before leave, after which the server may close the session
 	}
-	translateTexts(reflect.ValueOf(out))
+	s.translateTexts(ctx, reflect.ValueOf(out))
 	if out, err = s.saveResult(file, out); err != nil {
 		return nil
 	}
@@ -149,6 +159,15 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 		}
 	}
 	return res
+}
+
+// decode returns the arguments of a call of t, and the file in which they save its result, or "".
+func (s *toolSession) decode(t *tool, raw json.RawMessage) (args any, file browsertools.OutputPath, err error) {
+	args, err = t.decode(raw)
+	if file = browsertools.OutputPathOf(args); file != "" && s.output.path == "" {
+		err = errNoOutputDir // even if the file has another fault, whose hint would propose another file
+	}
+	return args, file, err
 }
 
 // sharedNote returns the note about a tab that the user shared since the last call.

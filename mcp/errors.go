@@ -43,12 +43,13 @@ const (
 
 // classifyError returns the error to report for err, the error of a call with context ctx. If the
 // call was canceled, an unclassified error, such as the EOF that ended the session, is a result of
-// the cancellation and not a bug. A panic is always a bug.
+// the cancellation and not a bug: if the cause has a code, because the session ended or the user
+// stopped the call, it is the error to report. A panic is always a bug.
 func (s *toolSession) classifyError(ctx context.Context, t *tool, err error) error {
 	_, panicked := errors.AsType[*panicError](err)
 	code := executor.CodeOf(err)
 	cause := context.Cause(ctx)
-	ended := executor.CodeOf(cause) == executor.ErrSessionEnded
+	ended := cause != nil && executor.CodeOf(cause) != executor.ErrInternal
 	switch {
 	case ctx.Err() == nil || panicked:
 		return err
@@ -63,8 +64,8 @@ func (s *toolSession) classifyError(ctx context.Context, t *tool, err error) err
 
 var errCanceled = errors.New("the call was canceled before it finished")
 
-// failed renders err as a result with isError.
-func (s *toolSession) failed(t *tool, err error) *sdk.CallToolResult {
+// failed renders err, the error of a call with context ctx, as a result with isError.
+func (s *toolSession) failed(ctx context.Context, t *tool, err error) *sdk.CallToolResult {
 	m := errorMeta{Code: executor.CodeOf(err)}
 	about := t // the tool that the hint is about
 	if c, ok := errors.AsType[*callError](err); ok {
@@ -73,7 +74,7 @@ func (s *toolSession) failed(t *tool, err error) *sdk.CallToolResult {
 	var e *executor.Error
 	switch {
 	case errors.As(err, &e):
-		m.Code, m.Message, m.Hint, m.Retryable = e.Code, e.Message(), about.hint(e.Hint, e.Retryable), e.Retryable
+		m.Code, m.Message, m.Hint, m.Retryable = e.Code, e.Message(), s.hint(ctx, about, e.Hint, e.Retryable), e.Retryable
 		m.Candidates = slices.Clone(e.Candidates[:min(len(e.Candidates), maxCandidates)])
 		if none, ok := errors.AsType[*executor.NoActiveTabError](e.Err); ok {
 			m.Message, m.Tabs, m.tabsHeading = none.Reason, none.Tabs, browsertools.OpenTabsHeading
@@ -85,7 +86,7 @@ func (s *toolSession) failed(t *tool, err error) *sdk.CallToolResult {
 	case errors.Is(err, context.Canceled):
 		m.Code, m.Message, m.Retryable = executor.ErrTimeout, errCanceled.Error(), true
 	case errors.Is(err, context.DeadlineExceeded):
-		m.Code, m.Message, m.Hint, m.Retryable = executor.ErrTimeout, "the call did not finish in time", t.hint(executor.HintMoreTime, true), true
+		m.Code, m.Message, m.Hint, m.Retryable = executor.ErrTimeout, "the call did not finish in time", s.hint(ctx, t, executor.HintMoreTime, true), true
 	case m.Code != executor.ErrInternal:
 		e = &executor.Error{Code: m.Code}
 		if err != error(m.Code) {

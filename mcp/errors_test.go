@@ -146,7 +146,7 @@ func TestCanceledCallIsNotInternalError(t *testing.T) {
 		s := NewServer(&fake{}, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}).session(&fake{})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		res := s.failed(&coreTools[0], s.classifyError(ctx, &coreTools[0], err))
+		res := s.failed(ctx, &coreTools[0], s.classifyError(ctx, &coreTools[0], err))
 		if got, want := textOf(res), "TIMEOUT: The call was canceled before it finished."; got != want {
 			t.Errorf("%v: got %q, want %q", err, got, want)
 		}
@@ -154,7 +154,7 @@ func TestCanceledCallIsNotInternalError(t *testing.T) {
 			t.Errorf("%v: code %s, log %q", err, m.Code, &log)
 		}
 		// A panic is always an internal error.
-		if m := metaOf(t, s.failed(&coreTools[0], s.classifyError(ctx, &coreTools[0], &panicError{value: "x"}))); m.Code != executor.ErrInternal || log.Len() == 0 {
+		if m := metaOf(t, s.failed(ctx, &coreTools[0], s.classifyError(ctx, &coreTools[0], &panicError{value: "x"}))); m.Code != executor.ErrInternal || log.Len() == 0 {
 			t.Errorf("panic: code %s, log %q", m.Code, &log)
 		}
 	}

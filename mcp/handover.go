@@ -15,6 +15,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/handover"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/prompting"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
@@ -278,8 +279,8 @@ func (h *handovers) post(ctx context.Context, by askChannel, message string, pag
 		agent = nameOf(by.Conn)
 	}
 	posted, opened, err := h.opts.Questions.Post(executor.HandoverQuestion{
-		HandoverAsker: h.asker(), Agent: mcptext.OneLine(agent), Message: message,
-		Site: webOrigin(page.URL), URL: page.URL, Title: page.Title, Tab: page.Tab,
+		HandoverAsker: h.asker(), Agent: pagetext.Truncate(mcptext.OneLine(agent), maxClient), Message: message,
+		Site: webOrigin(page.URL), URL: page.URL, Title: pagetext.Truncate(mcptext.Clean(page.Title), mcptext.MaxTitle), Tab: page.Tab,
 	})
 	if err == nil && !opened {
 		err = executor.Errorf(executor.ErrBackpressure, "Call it again.", "another question about the tab is open")

@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"cmp"
+	"context"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,12 +11,36 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/hint"
+	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
+	"github.com/chrome-mcp/chrome-mcp/internal/prompting"
 	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
-// hint returns an executor's hint, with tools and flags instead of Go names, adapted to the
-// arguments of t. It removes sentences that name an argument that t does not have.
-func (t *tool) hint(text string, retryable bool) string {
+// hint returns an executor's hint about a call of t for the client of ctx, with tools and flags
+// instead of Go names, adapted to the arguments of t. It removes sentences that the client cannot
+// follow: those that name an argument that t does not have, a tool that the session does not offer,
+// or one that the policy denies. If no sentence is left, the hint says how the user can allow it.
+func (s *toolSession) hint(ctx context.Context, t *tool, text string, retryable bool) string {
+	var kept []string
+	allow, all := "", sentences(text)
+	for _, sentence := range all {
+		if l := s.lacks(ctx, sentence); l != nil {
+			allow = cmp.Or(allow, l.allow)
+		} else if sentence = t.adapt(hint.Translate(sentence)); !t.lacksArgument(sentence) {
+			kept = append(kept, sentence)
+		}
+	}
+	if len(kept) == 0 && len(all) > 0 {
+		if allow == "" && retryable {
+			allow = "Try again."
+		}
+		return allow
+	}
+	return strings.Join(kept, " ")
+}
+
+// adapt returns a sentence of a hint adapted to the arguments of t.
+func (t *tool) adapt(sentence string) string {
 	moreTime := "Try again."
 	if t.hasParam("timeoutMs") {
 		moreTime = "Try again with a longer timeoutMs."
@@ -29,54 +55,82 @@ func (t *tool) hint(text string, retryable bool) string {
 	if len(by) > 0 {
 		readLess = "The page is large: read a part of it, by " + strings.Join(by, " or ") + "."
 	}
-	text = strings.NewReplacer(
+	return strings.NewReplacer(
 		executor.HintMoreTime, moreTime,
 		executor.HintReadLess, readLess,
-	).Replace(hint.Translate(text))
-	sentences := strings.SplitAfter(text, ". ")
-	kept := slices.DeleteFunc(slices.Clone(sentences), t.lacksArgument)
-	switch {
-	case len(kept) == len(sentences):
-		return text
-	case len(kept) == 0 && retryable:
-		return "Try again."
-	}
-	return strings.TrimSpace(strings.Join(kept, ""))
+	).Replace(sentence)
 }
 
 // translateTexts replaces the Go names in the notes and reasons of a result, which contain hints, by
-// tools and flags.
-func translateTexts(v reflect.Value) {
+// tools and flags, and removes the sentences that the client of ctx cannot follow.
+func (s *toolSession) translateTexts(ctx context.Context, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
-			translateTexts(v.Elem())
+			s.translateTexts(ctx, v.Elem())
 		}
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
 			return // the bytes of a file, of which there can be millions
 		}
 		for i := range v.Len() {
-			translateTexts(v.Index(i))
+			s.translateTexts(ctx, v.Index(i))
 		}
 	case reflect.Struct:
 		for field, value := range v.Fields() {
 			switch {
 			case !field.IsExported():
 			case value.Kind() != reflect.String:
-				translateTexts(value)
+				s.translateTexts(ctx, value)
 			case value.CanSet() && (field.Name == "Note" || field.Name == "Reason"):
-				value.SetString(hint.Translate(value.String()))
+				value.SetString(s.translateNote(ctx, value.String()))
 			}
 		}
 	}
+}
+
+// translateNote returns a note or reason of the executor with tools and flags instead of Go names,
+// without the sentences that the client of ctx cannot follow.
+func (s *toolSession) translateNote(ctx context.Context, text string) string {
+	all := sentences(text)
+	kept := slices.DeleteFunc(slices.Clone(all), func(sentence string) bool { return s.lacks(ctx, sentence) != nil })
+	if len(kept) < len(all) {
+		text = strings.Join(kept, " ")
+	}
+	return hint.Translate(text)
+}
+
+// sentences returns the sentences of a text without the space between them. A quoted text does not
+// end a sentence.
+func sentences(text string) (list []string) {
+	start, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case quoted && text[i] == '\\':
+			i++
+		case text[i] == '"':
+			quoted = !quoted
+		case text[i] == ' ' && !quoted && i > 0 && (text[i-1] == '.' || text[i-1] == '?'):
+			list = append(list, strings.TrimSpace(text[start:i]))
+			start = i
+		}
+	}
+	if last := strings.TrimSpace(text[start:]); last != "" {
+		list = append(list, last)
+	}
+	return list
+}
+
+// wordsOf returns the words of a sentence. A tool name is one word.
+func wordsOf(sentence string) []string {
+	return strings.FieldsFunc(sentence, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // lacksArgument reports whether a sentence names an argument of a tool, but neither t nor a tool
 // that the sentence names has this argument. It does not recognize arguments whose name is an
 // English word.
 func (t *tool) lacksArgument(sentence string) bool {
-	words := strings.FieldsFunc(sentence, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := wordsOf(sentence)
 	return slices.ContainsFunc(words, func(word string) bool {
 		owners := argumentOwners()[word]
 		return len(owners) > 0 && !t.hasParam(word) &&
@@ -97,3 +151,94 @@ var argumentOwners = sync.OnceValue(func() map[string][]string {
 	}
 	return owners
 })
+
+// A lack is a reason why a client cannot follow a sentence.
+type lack struct {
+	allow string // what the user can do about it; may be empty
+}
+
+// quotedText matches a quoted text, which may come from a page.
+var quotedText = lazyregexp.New(`"(?:[^"\\]|\\.)*"`)
+
+// lacks returns the reason why the client of ctx cannot follow a sentence of the executor, or nil: it
+// names a tool that the session does not offer, or a tool or an argument that needs a grant which the
+// client does not have and for which the user cannot be prompted. Tools that are named by an English
+// word, other than snapshot and screenshot, are recognized by their Go names only.
+func (s *toolSession) lacks(ctx context.Context, sentence string) *lack {
+	sentence = quotedText().ReplaceAllString(sentence, "")
+	var tools []string
+	var needs []*grant
+	for name, text := range hint.Names {
+		if strings.Contains(sentence, name) {
+			tools = append(tools, text)
+			needs = append(needs, grantsOfArguments[name]...)
+		}
+	}
+	for _, word := range wordsOf(sentence) {
+		if strings.Contains(word, "_") || word == "snapshot" || word == "screenshot" {
+			tools = append(tools, word)
+		}
+	}
+	slices.Sort(tools) // the order of a map is random
+	for _, name := range tools {
+		t := s.tool(name)
+		if t == nil && toolsetOf(name) != "" {
+			return &lack{"The user can enable " + name + " with --tools."}
+		}
+		if t != nil {
+			needs = append(needs, grantsOfKinds[t.kind.letter]...)
+		}
+	}
+	if len(needs) == 0 {
+		return nil
+	}
+	reporter, ok := s.ex.(executor.PolicyReporter)
+	if !ok {
+		return nil // no policy
+	}
+	by := prompting.ChannelOf(ctx)
+	if by != nil {
+		ctx = s.prompter.Permit.WithCall(ctx, by.Client)
+	}
+	p := reporter.PolicyStatus(ctx)
+	for _, g := range needs {
+		if !g.given(p) && (by == nil || g.prompt == "") {
+			return &lack{g.allow}
+		}
+	}
+	return nil
+}
+
+// A grant is a grant of the policy that a tool or an argument needs.
+type grant struct {
+	given  func(*executor.PolicyStatus) bool
+	prompt executor.PermissionKind // for which the user can be prompted; empty means none
+	allow  string                  // what the user can do to give it; empty means that a hint must not say it
+}
+
+var (
+	grantMutations = &grant{func(p *executor.PolicyStatus) bool { return p.Mutations }, executor.PermitMutations,
+		"The user can allow changing pages with --enable-mutations."}
+	grantDownloads = &grant{func(p *executor.PolicyStatus) bool { return p.Downloads }, executor.PermitDownloads,
+		"The user can allow downloads with --enable-downloads."}
+	grantUploads = &grant{func(p *executor.PolicyStatus) bool { return p.Uploads }, "",
+		"The user can allow uploads from one directory with --uploads-dir."}
+	grantState = &grant{func(p *executor.PolicyStatus) bool { return p.State }, "",
+		"The user can allow saving and loading logins with --state-dir."}
+	grantEval = &grant{func(p *executor.PolicyStatus) bool { return p.Eval }, "", ""}
+)
+
+// grantsOfKinds are the grants without which a tool cannot be used at all, by the letter of its kind.
+var grantsOfKinds = map[string][]*grant{
+	mutates.letter:   {grantMutations},
+	evaluates.letter: {grantEval},
+	downloads.letter: {grantDownloads},
+	states.letter:    {grantState},
+	uploads.letter:   {grantUploads, grantMutations},
+}
+
+// grantsOfArguments are the grants that arguments need, by the names of internal/hint.
+var grantsOfArguments = map[string][]*grant{
+	"DialogAnswer.Accept":      {grantMutations},
+	"NavigateOptions.Resubmit": {grantMutations},
+}

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"errors"
-	"log/slog"
 	"reflect"
 	"regexp"
 	"strings"
@@ -15,10 +14,10 @@ import (
 // TestHintsNameOwnArguments checks that hints about time and size, and hints that name arguments of
 // any tool, name only arguments that the tool has.
 func TestHintsNameOwnArguments(t *testing.T) {
-	s := &toolSession{opts: &Options{Logger: slog.New(slog.DiscardHandler)}}
+	s := NewServer(&fake{}, &Options{Tools: Toolsets()}).session(&fake{})
 	render := func(tool *tool, hint string) errorMeta {
 		t.Helper()
-		return s.failed(tool, &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: errors.New("it took too long"), Hint: hint}).Meta[metaError].(errorMeta)
+		return s.failed(t.Context(), tool, &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: errors.New("it took too long"), Hint: hint}).Meta[metaError].(errorMeta)
 	}
 	byLetters := regexp.MustCompile(`[A-Za-z]+`)
 	for _, tool := range allTools() {
@@ -57,7 +56,7 @@ func TestHintsNameOwnArguments(t *testing.T) {
 
 // TestHintsNameTools checks that hints which refer to a method name the tool and its arguments.
 func TestHintsNameTools(t *testing.T) {
-	s := &toolSession{opts: &Options{Logger: slog.New(slog.DiscardHandler)}}
+	s := NewServer(&fake{}, &Options{Tools: Toolsets()}).session(&fake{})
 	for hint, want := range map[string]string{
 		"Open a tab with Executor.NewPage or Executor.Navigate.":              "Open a tab with tab_new or navigate.",
 		"Give a value, or call Page.Type with TypeOptions.KeyEvents.":         "Give a value, or call type with keyEvents: true.",
@@ -65,7 +64,7 @@ func TestHintsNameTools(t *testing.T) {
 	} {
 		for _, tool := range allTools() {
 			e := &executor.Error{Code: executor.ErrNotActionable, Err: errors.New("it failed"), Hint: hint}
-			if got := s.failed(tool, e).Meta[metaError].(errorMeta).Hint; got != want {
+			if got := s.failed(t.Context(), tool, e).Meta[metaError].(errorMeta).Hint; got != want {
 				t.Errorf("%s: %q, want %q", tool.name, got, want)
 			}
 		}
@@ -79,7 +78,7 @@ func TestNotesNameTools(t *testing.T) {
 		Note:      "navigation denied by policy: allow it with Config.AllowDomains",
 		Downloads: []executor.Download{{Reason: "allow downloads with Config.Downloads"}},
 	}}}
-	translateTexts(reflect.ValueOf(out))
+	NewServer(&fake{}, nil).session(&fake{}).translateTexts(t.Context(), reflect.ValueOf(out))
 	if got := out.Note + "; " + out.Downloads[0].Reason; got != "navigation denied by policy: allow it with --allow-domain; allow downloads with --enable-downloads" {
 		t.Error(got)
 	}

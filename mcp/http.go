@@ -21,6 +21,7 @@ type HTTPSession struct {
 	stateful, stateless http.Handler
 	sessions            *mcptransport.MCPSessions
 	ses                 *toolSession
+	gate                *callGate // of ses and of the sessions of Run
 	server              *Server
 	life                context.Context // done when the session is being closed; its cause is the error of the calls
 	cancel              context.CancelCauseFunc
@@ -45,6 +46,7 @@ func (s *Server) OpenHTTP(ctx context.Context) (*HTTPSession, error) {
 	if err != nil {
 		return nil, err
 	}
+	ses.gate = new(callGate)
 	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // canceled with ErrSessionEnded
 	srv := s.protocol(life, ses)
 	events := new(mcptransport.EventStore)
@@ -57,7 +59,7 @@ func (s *Server) OpenHTTP(ctx context.Context) (*HTTPSession, error) {
 	sessions := mcptransport.NewMCPSessions(srv, ses.prompter.Forget)
 	return &HTTPSession{
 		stateful: handler(false), stateless: handler(true),
-		sessions: sessions, ses: ses, server: s, life: life, cancel: cancel, closeSession: closeSession, limits: timing.Current().ProgramLimits,
+		sessions: sessions, ses: ses, gate: ses.gate, server: s, life: life, cancel: cancel, closeSession: closeSession, limits: timing.Current().ProgramLimits,
 	}, nil
 }
 
@@ -65,8 +67,11 @@ func (s *Server) OpenHTTP(ctx context.Context) (*HTTPSession, error) {
 // that are running when h is closed return ErrSessionEnded. The caller ends the input of the
 // transport before it closes h.
 func (h *HTTPSession) Run(ctx context.Context, transport sdk.Transport) error {
-	return h.server.run(ctx, h.life, transport)
+	return h.server.run(ctx, h.life, h.gate, transport)
 }
+
+// Succeeded reports whether a call of a client, other than chrome_status, has succeeded.
+func (h *HTTPSession) Succeeded() bool { return h.server.succeeded.Load() }
 
 // firstStateless is the first protocol version without MCP sessions.
 const firstStateless = "2026-07-28"

@@ -14,23 +14,29 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// newCallLimit returns the rate limiter of one session's calls, or nil for no limit.
-func newCallLimit(perMinute int) *rate.Limiter {
+// A CallRate limits the rate of calls of all sessions that share it, see Options.CallRate. It is safe
+// for concurrent use.
+type CallRate struct{ limit *rate.Limiter } // nil means no limit
+
+// NewCallRate returns a limit of perMinute calls. A burst of this many calls is allowed. 0 means
+// DefaultCallsPerMinute; a negative value means no limit.
+func NewCallRate(perMinute int) *CallRate {
 	if perMinute < 0 {
-		return nil
+		return new(CallRate)
 	}
 	if perMinute == 0 {
 		perMinute = DefaultCallsPerMinute
 	}
-	return rate.NewLimiter(rate.Limit(perMinute)/60, perMinute)
+	return &CallRate{rate.NewLimiter(rate.Limit(perMinute)/60, perMinute)}
 }
 
 // mayCall returns an error if a call of t exceeds the rate limit. chrome_status is exempt.
 func (s *toolSession) mayCall(t *tool) error {
-	if s.calls == nil || t.name == "chrome_status" || s.calls.Allow() {
+	limit := s.calls.limit
+	if limit == nil || t.name == "chrome_status" || limit.Allow() {
 		return nil
 	}
-	return rateLimited(s.calls, "calls", 100*time.Millisecond, "Try again in %v, and read each result before the next call; the user can allow more with --max-calls.")
+	return rateLimited(limit, "calls", 100*time.Millisecond, "Try again in %v, and read each result before the next call; the user can allow more with --max-calls.")
 }
 
 // rateLimited returns the error of a call that limit, on what, does not allow. The hint contains %v for

@@ -43,6 +43,25 @@ func TestBackendSwitchReported(t *testing.T) {
 	}
 }
 
+// TestReportedHints checks that the hints in notes about what happened since the last call name tools
+// and flags.
+func TestReportedHints(t *testing.T) {
+	c := connect(t, NewServer(&fake{listTabs: func(ctx context.Context) ([]executor.Tab, error) {
+		report := executor.CallOptionsOf(ctx)
+		report.OnSwitch(executor.BackendSwitch{
+			From: executor.BackendExtension, To: executor.BackendCDP,
+			Reason: executor.Errorf(executor.ErrNoBackend, "Run bridge.NewPairing.", "no browser is paired"),
+		})
+		report.OnDownload(executor.Download{SuggestedName: "a.pdf", State: "canceled", Reason: "too large. The user can allow more with Options.MaxDownloadBytes. Use Page.Upload."})
+		return nil, nil
+	}}, nil), nil)
+	got := textOf(callTool(t, c, "tabs_list", ""))
+	const want = `: no browser is paired (Run chrome-mcp --print-pairing.); download canceled "a.pdf": too large. The user can allow more with --max-download.`
+	if !strings.HasSuffix(got, want) {
+		t.Errorf("%q does not end with %q", got, want)
+	}
+}
+
 // TestSharedTabReported checks that the result of a call has a note about the tabs that the user
 // has shared since the last call, also if the call fails.
 func TestSharedTabReported(t *testing.T) {

@@ -69,12 +69,12 @@ func newOutputDir(opts *Options) *outputDir {
 	return o
 }
 
+// errNoOutputDir is the error of calls that name a file if there is no output directory.
+var errNoOutputDir = toolschema.BadArgs("Omit file.", "file is not available: there is no output directory")
+
 // open creates and opens the directory, and checks that only the user can access it and that the
 // quota is not used up.
 func (o *outputDir) open() error {
-	if o.path == "" {
-		return toolschema.BadArgs("Omit file.", "file is not available: there is no output directory")
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.usage.Reserve(0, 0, o.max-1, maxOutputFiles-1) {

@@ -218,9 +218,14 @@ func TestFileNames(t *testing.T) {
 			}
 		}
 	}
-	none := connect(t, NewServer(canned(&rec), nil), nil)
-	if got, want := textOf(callTool(t, none, "eval", `{"expression":"1","file":"x"}`)), "BAD_ARGS: file is not available: there is no output directory. Omit file."; got != want {
-		t.Errorf("without a directory: %s, want %s", got, want)
+	none := connect(t, NewServer(canned(&rec), &Options{Tools: []Toolset{ToolsCore, ToolsBatch}}), nil)
+	for tool, args := range map[string]string{
+		"eval": `{"expression":"1","file":"x"}`, "screenshot": `{"file":"a.gif"}`, // another name of the file would not help
+		"batch": `{"calls":[{"tool":"tabs_list"},{"tool":"screenshot","args":{"file":"a.gif"}}]}`,
+	} {
+		if got := textOf(callTool(t, none, tool, args)); !strings.HasPrefix(got, "BAD_ARGS: ") || !strings.HasSuffix(strings.Replace(got, "; nothing was done", "", 1), "ile is not available: there is no output directory. Omit file.") {
+			t.Errorf("%s without a directory: %s", tool, got)
+		}
 	}
 	if called := rec.take(); called != "" {
 		t.Errorf("called %s", called)

@@ -81,7 +81,7 @@ func (h *HTTPSession) ServeTool(w http.ResponseWriter, r *http.Request, tool str
 		if h.beginCall() {
 			respond(w, h.callTool(r, t, args))
 		} else {
-			respond(w, h.ses.failed(t, context.Cause(h.life)))
+			respond(w, h.ses.failed(r.Context(), t, context.Cause(h.life)))
 		}
 	}), w, r)
 }

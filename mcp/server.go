@@ -19,6 +19,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -59,9 +60,11 @@ type Options struct {
 	OnClient func(name string)
 	// Notes are added to the Instructions, one line each. They can point out risks of the policy.
 	Notes []string
-	// CallsPerMinute limits the rate of calls of each session. A burst of this many calls is
-	// allowed. 0 means DefaultCallsPerMinute; a negative value means no limit.
+	// CallsPerMinute limits the rate of calls of each session, as NewCallRate describes it.
 	CallsPerMinute int
+	// CallRate limits the rate of calls instead of CallsPerMinute. All sessions of a client can share
+	// it, also those of other servers. Nil means that each session has its own.
+	CallRate *CallRate
 	// Limit is called before each call. One Limit may serve all sessions of a process. It waits while
 	// too many calls are running, and returns ErrBackpressure if that takes too long. release is called
 	// when the call has ended or waits for the user. A call within another call, such as those of a
@@ -135,6 +138,8 @@ type Server struct {
 	open  func(context.Context) (executor.Executor, error)
 	owns  bool                      // a session closes the Executor that open returned
 	lost  *mcptransport.LostResults // of the sessions that share an Executor
+
+	succeeded *atomic.Bool // a call of a session, other than chrome_status, has succeeded
 }
 
 // NewServer returns a server whose sessions use ex. The caller closes ex. Concurrent sessions share
@@ -152,7 +157,7 @@ func NewSessionServer(open func(context.Context) (executor.Executor, error), opt
 }
 
 func newServer(open func(context.Context) (executor.Executor, error), owns bool, opts *Options) *Server {
-	s := &Server{opts: *cmp.Or(opts, new(Options)), open: open, owns: owns, lost: &mcptransport.LostResults{}}
+	s := &Server{opts: *cmp.Or(opts, new(Options)), open: open, owns: owns, lost: &mcptransport.LostResults{}, succeeded: new(atomic.Bool)}
 	if len(s.opts.Tools) == 0 {
 		s.opts.Tools = []Toolset{ToolsCore}
 	}
@@ -174,15 +179,17 @@ func newServer(open func(context.Context) (executor.Executor, error), owns bool,
 // when ctx is done. Run cancels the calls that are still running and returns after all of them. It
 // returns an error if Options.Tools has an unknown toolset.
 func (s *Server) Run(ctx context.Context, transport sdk.Transport) error {
-	return s.run(ctx, context.WithoutCancel(ctx), transport)
+	return s.run(ctx, context.WithoutCancel(ctx), nil, transport)
 }
 
-// run is Run, and also cancels the running calls when life is done, with its cause.
-func (s *Server) run(ctx, life context.Context, transport sdk.Transport) (err error) {
+// run is Run, and also cancels the running calls when life is done, with its cause. The calls pass
+// gate.
+func (s *Server) run(ctx, life context.Context, gate *callGate, transport sdk.Transport) (err error) {
 	ses, closeSession, err := s.openSession(ctx)
 	if err != nil {
 		return err
 	}
+	ses.gate = gate
 	defer func() { err = errors.Join(err, closeSession()) }()
 	// When the SDK is closed, it waits for running calls but does not cancel them. So calls get a
 	// context that is canceled here.
@@ -230,10 +237,12 @@ func (s *Server) session(ex executor.Executor) *toolSession {
 		tools:  s.tools,
 		fence:  mcptext.NewFence(s.opts.Nonce),
 		audit:  newAuditor(s.opts.Audit),
-		calls:  newCallLimit(s.opts.CallsPerMinute),
+		calls:  cmp.Or(s.opts.CallRate, NewCallRate(s.opts.CallsPerMinute)),
 		output: newOutputDir(&s.opts),
 		client: rand.Text(),
 		lost:   s.lost,
+
+		hasSucceeded: s.succeeded,
 	}
 	if s.owns {
 		ses.lost = &mcptransport.LostResults{}

@@ -46,7 +46,7 @@ type Config struct {
 	// resolve to. Loopback hosts that a pattern names need no entry. Cloud metadata addresses are
 	// always denied.
 	AllowPrivate []string
-	// OwnPorts are loopback ports that belong to this program. No pattern allows them.
+	// OwnPorts are ports of this machine that belong to this program. No pattern allows them.
 	// [Policy.AddOwnPort] adds more later.
 	OwnPorts []int
 }

@@ -40,7 +40,8 @@ func ambiguousHostError() error {
 }
 
 func deniedOwnPort(port uint16) error {
-	return deny(ruleOwnPort, "This cannot be allowed.", "port %d of this machine belongs to chrome-mcp itself", port)
+	return deny(ruleOwnPort, "This cannot be allowed. On another machine, use its host name.",
+		"port %d belongs to chrome-mcp itself, so addresses with this port are denied", port)
 }
 
 func deniedBuiltin(host, what string) error {

@@ -33,7 +33,10 @@ type Guard struct {
 	widestPolicy   atomic.Pointer[Policy]             // sessionPolicy plus all other grants
 }
 
-var _ executor.Gate = (*Guard)(nil)
+var (
+	_ executor.Gate           = (*Guard)(nil)
+	_ executor.PolicyReporter = (*Guard)(nil)
+)
 
 // GuardOptions are the options of [NewGuard].
 type GuardOptions struct {
@@ -61,6 +64,11 @@ func NewGuard(p *Policy, opts *GuardOptions) *Guard {
 // Policy returns the current policy with all run-time grants. It may be nil, which denies
 // everything.
 func (g *Guard) Policy() *Policy { return g.widestPolicy.Load() }
+
+// PolicyStatus implements executor.PolicyReporter.
+func (g *Guard) PolicyStatus(ctx context.Context) *executor.PolicyStatus {
+	return g.policyForCall(ctx).Status()
+}
 
 // Check implements executor.Gate.
 //

@@ -24,7 +24,8 @@ import (
 //     part of the result is redacted (in Tabs and executor.Changes).
 //   - Status returns the policy.
 //
-// The result is also an executor.PermissionGranter and an executor.Watcher. Closing it closes next.
+// The result is also an executor.PermissionGranter, an executor.PolicyReporter and an
+// executor.Watcher. Closing it closes next.
 func (g *Guard) Wrap(next executor.Executor) executor.Executor {
 	return &guarded{guard: g, next: next}
 }
@@ -46,6 +47,7 @@ type guardedPage struct {
 var (
 	_ executor.Executor          = (*guarded)(nil)
 	_ executor.PermissionGranter = (*guarded)(nil)
+	_ executor.PolicyReporter    = (*guarded)(nil)
 	_ executor.Page              = (*guardedPage)(nil)
 )
 
@@ -101,8 +103,13 @@ func (g *guarded) Ping(ctx context.Context) error { return g.next.Ping(ctx) }
 // Status adds the policy.
 func (g *guarded) Status(ctx context.Context) executor.Status {
 	s := g.next.Status(ctx)
-	s.Policy = g.guard.policyForCall(ctx).Status()
+	s.Policy = g.PolicyStatus(ctx)
 	return s
+}
+
+// PolicyStatus implements executor.PolicyReporter.
+func (g *guarded) PolicyStatus(ctx context.Context) *executor.PolicyStatus {
+	return g.guard.PolicyStatus(ctx)
 }
 
 func (g *guarded) Close() error { return g.next.Close() }

@@ -74,7 +74,7 @@ func (p *Policy) CheckAddr(host string, port int, addr netip.Addr) error {
 	if isMetadata(addr) {
 		return deniedBuiltin(s.host, "at the address of a cloud metadata service")
 	}
-	if (addr.IsLoopback() || addr.IsUnspecified()) && p.owns(s.port) { // Linux connects to loopback for 0.0.0.0
+	if p.own.addresses.contains(addr) && p.owns(s.port) {
 		return deniedOwnPort(s.port)
 	}
 	for _, b := range p.block {

@@ -27,10 +27,11 @@ type Policy struct {
 	own          *ownPorts // nil in the zero value
 }
 
-// ownPorts are the loopback ports that belong to this program. Policies that differ in run-time
+// ownPorts are the ports of this machine that belong to this program. Policies that differ in run-time
 // grants share them.
 type ownPorts struct {
-	added sync.Map // keys are uint16
+	added     sync.Map // keys are uint16
+	addresses ownAddresses
 
 	mu    sync.Mutex // guards lists
 	lists []func() []int
@@ -98,17 +99,18 @@ func New(c Config) (*Policy, error) {
 	return p, nil
 }
 
-// AddOwnPort denies a loopback port from now on. Callers pass the ports that this program listens
-// on.
+// AddOwnPort denies a port of this machine from now on: at loopback names, at all hosts that are
+// addresses, and at names that resolve to an address of this machine. Callers pass the ports that this
+// program listens on.
 func (p *Policy) AddOwnPort(port int) {
 	if p.own != nil { // otherwise p denies everything
 		p.own.added.Store(uint16(port), nil)
 	}
 }
 
-// AddOwnPorts denies from now on the loopback ports that list returns at the time of a check. Callers
-// pass the ports of other processes of this program. list is called only for loopback hosts, and by
-// several goroutines at the same time.
+// AddOwnPorts denies from now on, as AddOwnPort does, the ports that list returns at the time of a
+// check. Callers pass the ports of other processes of this program. list is called only for loopback
+// names and for addresses, and by several goroutines at the same time.
 func (p *Policy) AddOwnPorts(list func() []int) {
 	if p.own == nil {
 		return
@@ -137,7 +139,7 @@ func (o *ownPorts) all() (ports []int) {
 	return slices.Compact(ports)
 }
 
-// owns reports whether a loopback port belongs to this program.
+// owns reports whether a port of this machine belongs to this program.
 func (p *Policy) owns(port uint16) bool {
 	if p.own == nil {
 		return false
@@ -429,9 +431,10 @@ func (p *Policy) document(s site, matchIfPathUnknown bool) error {
 }
 
 // blocked returns the denial of what no setting allows: own ports, built-in blocks and the block
-// list.
+// list. An own port is denied at all addresses, because the extension does not know those of this
+// machine and must decide alike.
 func (p *Policy) blocked(s site, matchIfPathUnknown bool) error {
-	if (s.loopback() || s.addr.IsUnspecified()) && p.owns(s.port) {
+	if (s.loopback() || s.addr.IsValid()) && p.owns(s.port) {
 		return deniedOwnPort(s.port)
 	}
 	if err := builtin(s, matchIfPathUnknown); err != nil {

@@ -2,10 +2,12 @@ package policy
 
 import (
 	"errors"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
@@ -206,6 +208,36 @@ func TestCheckHost(t *testing.T) {
 	if err := withTier("").CheckHost("http", "2606:4700::1", 80); err != nil {
 		t.Errorf("IPv6 without brackets: %v", err)
 	}
+}
+
+// TestCheckOwnAddr checks that an own port is denied at the addresses of the machine's interfaces,
+// whatever name resolves to them, and not at other addresses.
+func TestCheckOwnAddr(t *testing.T) {
+	p := mustNew(t, Config{AllowDomains: []string{"wiki.internal:5000", "wiki.internal:5001"}, AllowPrivate: []string{"10.1.0.0/16"}, OwnPorts: []int{5000}})
+	var failure error
+	p.own.addresses.interfaces = func() ([]net.Addr, error) {
+		return []net.Addr{
+			&net.IPNet{IP: net.ParseIP("127.0.0.1"), Mask: net.CIDRMask(8, 32)},
+			&net.IPNet{IP: net.ParseIP("10.1.2.3"), Mask: net.CIDRMask(16, 32)},
+			&net.IPNet{IP: net.ParseIP("2606:4700::5"), Mask: net.CIDRMask(64, 128)},
+		}, failure
+	}
+	check := func(host string, port int, addr string, allowed bool) {
+		t.Helper()
+		if err := p.CheckAddr(host, port, netip.MustParseAddr(addr)); (err == nil) != allowed {
+			t.Errorf("%s:%d at %s: %v", host, port, addr, err)
+		}
+	}
+	check("wiki.internal", 5000, "10.1.2.3", false)
+	check("wiki.internal", 5000, "::ffff:10.1.2.3", false)
+	check("example.com", 5000, "2606:4700::5", false)
+	check("wiki.internal", 5001, "10.1.2.3", true)
+	check("wiki.internal", 5000, "10.1.2.4", true)
+	check("example.com", 5000, "2606:4700::6", true)
+	p.own.addresses.listed = time.Time{}
+	failure = errors.New("no list")
+	check("example.com", 5000, "2606:4700::6", false)
+	check("example.com", 5001, "2606:4700::6", true)
 }
 
 func TestCheckAddr(t *testing.T) {

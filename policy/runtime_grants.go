@@ -92,6 +92,13 @@ func (g *Guard) Grant(ctx context.Context, p executor.Permission, once bool) (re
 	return g.addGrant(added), nil
 }
 
+// Granted reports whether the user has granted a permission at run time, which has not been revoked.
+func (g *Guard) Granted() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.permitted) > 0
+}
+
 // addGrant adds a grant, which applies until revoke is called.
 func (g *Guard) addGrant(added *runtimeGrant) (revoke func()) {
 	g.change(func() { g.permitted = append(g.permitted, added) })

@@ -107,7 +107,7 @@ func checkCancelDownload(ctx context.Context, c *client, cmd *command) error {
 	if err != nil {
 		return err
 	}
-	if _, known := c.downloads.get(id); !known {
+	if seen, _ := c.downloads.get(id); !seen {
 		return chromiumError(codeInvalidParams, "No download item found for the given GUID")
 	}
 	return checkBrowserContext(ctx, c, cmd)

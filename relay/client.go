@@ -33,7 +33,7 @@ type client struct {
 	code    websocket.StatusCode // set by end, like reason
 	reason  string
 
-	downloads recent // ids of the downloads that events for the client named
+	downloads recent // by id: whether an event for the client named the download
 
 	mu       sync.Mutex     // guards the fields below, and what run sets while end may be called
 	closing  bool           // end was called; background sends nothing more

@@ -46,9 +46,11 @@ func (c *client) handleEvent(ctx context.Context, m *executor.CDPMessage) bool {
 	case "Page.frameNavigated":
 		s.frameNavigated(m)
 	case "Browser.downloadWillBegin", "Page.downloadWillBegin":
-		if id, err := textParam(m.Params, "guid"); err == nil {
-			c.downloads.set(id, true)
-		}
+		return c.downloadBegan(m)
+	case "Browser.downloadProgress", "Page.downloadProgress":
+		id, err := textParam(m.Params, "guid")
+		seen, known := c.downloads.get(id)
+		return err != nil || seen || !known
 	case "Network.requestWillBeSent", "Network.responseReceived":
 		c.requests.event(m)
 	case "Network.requestWillBeSentExtraInfo":

@@ -58,6 +58,11 @@ var structural = map[string]bool{
 // forwardDuringHandover reports whether an event of a page that is handed over is for the client. It
 // lets a page continue that waits for the client.
 func (c *client) forwardDuringHandover(ctx context.Context, s *cdpSession, m *executor.CDPMessage) bool {
+	if m.Method == "Page.javascriptDialogClosed" {
+		e := object(m.Params)
+		e["userInput"] = "" // what the user has entered in a prompt
+		m.Params = encode(e)
+	}
 	if structural[m.Method] || strings.HasPrefix(m.Method, "Target.") || strings.HasPrefix(m.Method, "Inspector.") {
 		return true
 	}
@@ -80,4 +85,15 @@ func (c *client) forwardDuringHandover(ctx context.Context, s *cdpSession, m *ex
 	}
 	c.background(ctx, s.id, resume, params)
 	return false
+}
+
+// downloadBegan records a download, and reports whether its event is for the client. Events of the
+// browser's session name the page by one of its frames.
+func (c *client) downloadBegan(m *executor.CDPMessage) bool {
+	frame, err := textParam(m.Params, "frameId")
+	seen := err == nil && !c.browser.conn.HandedOver(frame)
+	if id, err := textParam(m.Params, "guid"); err == nil {
+		c.downloads.set(id, seen)
+	}
+	return seen
 }

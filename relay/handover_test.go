@@ -190,6 +190,42 @@ func TestRequestsDuringHandover(t *testing.T) {
 	c.call("page", "Network.getRequestPostData", map[string]any{"requestId": "before"})
 }
 
+// TestEntriesDuringHandover checks that a client does not receive what the user enters in a prompt
+// dialog, nor the downloads that start during a handover.
+func TestEntriesDuringHandover(t *testing.T) {
+	b := newFake()
+	_, address := serve(t, Options{Browser: b})
+	c := dial(t, address+"/devtools/browser/x", "")
+	c.call("", "Target.setDiscoverTargets", map[string]any{"discover": true}) // then it has started
+	b.conn().attach("", "page", target{ID: "P", Type: "page", URL: "https://example.com/"})
+	c.event("Target.attachedToTarget", nil)
+	download := func(id, frame string) {
+		b.conn().emit("", "Browser.downloadWillBegin", map[string]any{"guid": id, "frameId": frame, "url": "https://example.com/" + id, "suggestedFilename": id})
+		b.conn().emit("", "Browser.downloadProgress", map[string]any{"guid": id, "state": "completed", "filePath": "/" + id})
+	}
+	target := "P"
+	b.handOver(&target)
+	b.conn().emit("page", "Page.javascriptDialogClosed", map[string]any{"frameId": "P", "result": true, "userInput": "typed"})
+	if m := c.next(); m.Method != "Page.javascriptDialogClosed" || object(m.Params)["userInput"] != "" {
+		t.Errorf("the client received %s %s", m.Method, m.Params)
+	}
+	download("mine", "P")
+	download("frame", "a frame of P")
+	b.conn().emit("page", "Page.loadEventFired", map[string]any{"timestamp": 1})
+	if m := c.next(); m.Method != "Page.loadEventFired" {
+		t.Errorf("the client received %s %s", m.Method, m.Params)
+	}
+	b.handOver(nil)
+	b.conn().emit("", "Browser.downloadProgress", map[string]any{"guid": "mine", "state": "completed", "filePath": "/mine"})
+	c.denied("", "Browser.cancelDownload", map[string]any{"guid": "mine"}, "No download item found")
+	download("later", "P")
+	for _, want := range []string{"Browser.downloadWillBegin", "Browser.downloadProgress"} {
+		if m := c.next(); m.Method != want || object(m.Params)["guid"] != "later" {
+			t.Errorf("the client received %s %s, want %s", m.Method, m.Params, want)
+		}
+	}
+}
+
 // TestSettingsInChromium checks that Chromium accepts the commands that release a page.
 func TestSettingsInChromium(t *testing.T) {
 	_, address := serve(t, Options{Browser: startPlain(t)})

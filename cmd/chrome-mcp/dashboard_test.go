@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 type dashboardLogin struct {
 	base   string
 	cookie *http.Cookie
+	hidden []string // what only the user may have: the link, the file, the code and the cookie
 }
 
 // dashboard runs the command dashboard and logs in with the file that it prints.
@@ -48,7 +50,12 @@ func (c *commandLine) dashboard(args ...string) *dashboardLogin {
 	if len(resp.Cookies()) != 1 {
 		c.t.Fatalf("login: %s", resp.Status)
 	}
-	return &dashboardLogin{strings.TrimSuffix(m[1], "login"), resp.Cookies()[0]}
+	base, cookie := strings.TrimSuffix(m[1], "login"), resp.Cookies()[0]
+	u, err := url.Parse(base)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return &dashboardLogin{base, cookie, []string{u.Host, u.Path, filepath.Base(path[1]), m[2], cookie.Value}}
 }
 
 // events reads events until one contains text, which it returns.
@@ -84,7 +91,13 @@ func (l *dashboardLogin) stop(t *testing.T, event string) {
 	if id == nil {
 		t.Fatalf("no session in %s", event)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, l.base+"stop", strings.NewReader(fmt.Sprintf(`{"session":%q}`, id[1])))
+	l.post(t, "stop", fmt.Sprintf(`{"session":%q}`, id[1]))
+}
+
+// post sends a request of the page.
+func (l *dashboardLogin) post(t *testing.T, path, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, l.base+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +114,7 @@ func (l *dashboardLogin) stop(t *testing.T, event string) {
 	}
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusNoContent {
-		t.Errorf("stop: %s", resp.Status)
+		t.Errorf("%s: %s", path, resp.Status)
 	}
 }
 
@@ -205,6 +218,43 @@ func TestDashboardCommand(t *testing.T) {
 	go func() { ended <- host.client.Wait() }()
 	await.Receive(t, "the end of the process of the MCP host", ended)
 	await.Until(t, "the end of the process", func() bool { return len(dashboard.Ports(c.data)) == 1 })
+}
+
+// TestAskUserInDashboard checks that an agent with a headless browser gets the answer that the user
+// gives in the dashboard, and that no result, no log and no audit entry opens the dashboard.
+func TestAskUserInDashboard(t *testing.T) {
+	needChromium(t)
+	c := newCommandLine(t)
+	site, record := openShop(t), filepath.Join(t.TempDir(), "audit.jsonl")
+	host := startMCP(t, "--data", c.data, "--prefer", "cdp", "--headless", "--isolated", "--allow-domain", site,
+		"--tools=core,people", "--audit-log", record, "--log-level=debug")
+	host.call(t, "navigate", map[string]any{"url": site})
+	question := map[string]any{"message": "Please check the price."}
+	host.refused(t, "CONSENT_REQUIRED", "ask_user", question, "the user to run `chrome-mcp dashboard`")
+	login := c.dashboard()
+	event := login.events(t, "Please check the price.")
+	id := regexp.MustCompile(`"id":"([^"]+)"[^}]*"message":"Please check the price\."`).FindStringSubmatch(event)
+	if id == nil {
+		t.Fatalf("no question in %s", event)
+	}
+	login.post(t, "answer", fmt.Sprintf(`{"question":%q,"outcome":"done"}`, id[1]))
+	host.call(t, "ask_user", question, "done", site)
+	host.call(t, "snapshot", nil, "Walnut")
+	host.end(t)
+	audit, err := os.ReadFile(record)
+	if err != nil || !strings.Contains(string(audit), "handover: done") {
+		t.Errorf("the audit log: %v\n%s", err, audit)
+	}
+	for where, text := range map[string]string{"results": host.out.String(), "log": host.er.String(), "audit log": string(audit)} {
+		if text == "" {
+			t.Errorf("no %s", where)
+		}
+		for _, hidden := range login.hidden {
+			if strings.Contains(text, hidden) {
+				t.Errorf("the %s contain %q:\n%s", where, hidden, text)
+			}
+		}
+	}
 }
 
 // TestPagesCannotReachDashboard checks that the dashboard shows the tab of call, and that agents cannot open the dashboard of any process of the

@@ -33,7 +33,7 @@ func TestEndToEnd(t *testing.T) {
 	t.Parallel() // it mainly waits
 	e := &endToEnd{data: filepath.Join(t.TempDir(), "data"), site: newTestSite(t), browser: newUserBrowser(t)}
 	e.server = startMCP(t, "--data", e.data, "--port=0", "--allow-domain", e.site.URL, "--enable-mutations", "--enable-downloads",
-		"--unsafe-enable-eval", "--headless", "--isolated", "--log-level=debug")
+		"--unsafe-enable-eval", "--headless", "--isolated", "--log-level=debug", "--state", "ann", "--state-dir", e.savedState(t))
 	for _, step := range []struct {
 		name string
 		work func(*endToEnd, *testing.T)
@@ -58,10 +58,36 @@ func TestEndToEnd(t *testing.T) {
 	}
 }
 
-// alone checks that calls use a launched browser, and that the status contains the reason.
+// savedState writes the storage state ann, as Playwright does, with a login on the site and one on
+// the denied site. It returns its directory.
+func (e *endToEnd) savedState(t *testing.T) (dir string) {
+	t.Helper()
+	cookie := func(domain string) map[string]any {
+		return map[string]any{"name": "user", "value": "ann", "domain": domain, "path": "/", "expires": -1, "httpOnly": false, "secure": false, "sameSite": "Lax"}
+	}
+	origin := func(url string) map[string]any {
+		return map[string]any{"origin": url, "localStorage": []map[string]string{{"name": "theme", "value": "dark"}}}
+	}
+	dir = t.TempDir()
+	state := map[string]any{
+		"cookies": []any{cookie("127.0.0.1"), cookie("localhost")},
+		"origins": []any{origin(e.site.URL), origin(strings.TrimSuffix(e.site.denied(), "/denied"))},
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ann.json"), []byte(asJSON(state)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// alone checks that calls use a launched browser with the storage state of --state, and that the
+// status contains the reason.
 func (e *endToEnd) alone(t *testing.T) {
 	e.server.call(t, "chrome_status", nil, "backend: cdp", "no extension is connected: none was set up", "extension connected: false")
 	e.server.call(t, "navigate", map[string]any{"url": e.site.URL + "/managed"}, "managed")
+	e.server.call(t, "eval", map[string]any{"expression": "document.cookie + ' ' + localStorage.theme"}, "user=ann dark")
+	if log := e.server.er.String(); !strings.Contains(log, "cookies=1 items=1 denied_cookies=1 denied_origins=1 ") {
+		t.Errorf("the log does not report what was loaded:\n%s", log)
+	}
 	e.server.call(t, "tabs_list", nil, "cdp:")
 	published(t, e.data)
 	e.secrets = append(e.secrets, token(t, e.data))

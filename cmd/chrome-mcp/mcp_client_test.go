@@ -38,7 +38,13 @@ func startMCPWith(t testing.TB, of *sdk.ClientOptions, begin *sdk.ClientSessionO
 // startProgram is startMCPWith without --no-sandbox.
 func startProgram(t testing.TB, of *sdk.ClientOptions, begin *sdk.ClientSessionOptions, args ...string) *mcpServer {
 	t.Helper()
-	s := &mcpServer{cmd: exec.Command(binary, args...), out: new(testlog.Buffer), er: new(testlog.Buffer)}
+	return startCommand(t, of, begin, exec.Command(binary, args...))
+}
+
+// startCommand starts cmd, as MCP hosts do, and initializes an MCP session.
+func startCommand(t testing.TB, of *sdk.ClientOptions, begin *sdk.ClientSessionOptions, cmd *exec.Cmd) *mcpServer {
+	t.Helper()
+	s := &mcpServer{cmd: cmd, out: new(testlog.Buffer), er: new(testlog.Buffer)}
 	s.cmd.Stderr = s.er
 	stdin, err := s.cmd.StdinPipe()
 	if err != nil {

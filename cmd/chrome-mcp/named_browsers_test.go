@@ -2,7 +2,12 @@ package main
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,6 +17,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/browserless"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
@@ -33,6 +39,65 @@ func TestBrowserlessByName(t *testing.T) {
 	status := s.call(t, "chrome_status", nil, "browser fleet: browserless, open", "browser more: browserless, not open", "its network is not filtered")
 	if strings.Contains(status, "SECRET") {
 		t.Errorf("chrome_status contains the token:\n%s", status)
+	}
+}
+
+// TestEndpointByName attaches to a running browser behind a proxy that requires a header.
+func TestEndpointByName(t *testing.T) {
+	t.Parallel() // it mainly waits
+	needChromium(t)
+	site, profile, dir := newTestSite(t), t.TempDir(), t.TempDir()
+	userbrowser.Start(t, userbrowser.Options{Browser: tier.Shell(), Profile: profile, Flags: []string{"--remote-debugging-port=0"}})
+	var port string
+	await.Until(t, "the debugging port", func() bool {
+		text, _ := os.ReadFile(filepath.Join(profile, "DevToolsActivePort"))
+		first, _, complete := strings.Cut(string(text), "\n")
+		port = first
+		return complete
+	})
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: "127.0.0.1:" + port})
+	gate := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer sesame-SECRET" {
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(gate.Close)
+	// endpoint returns a browser of the configuration, and writes its file of headers.
+	endpoint := func(name, address, token string) string {
+		file := filepath.Join(dir, name+".txt")
+		if err := os.WriteFile(file, []byte("Authorization: Bearer "+token+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf(`%q: {"type": "endpoint", "url": %q, "headers-file": %q}`, name, address, file)
+	}
+	config := writeConfig(t, `{"browsers": {`+strings.Join([]string{
+		endpoint("remote", gate.URL, "sesame-SECRET"),
+		endpoint("wrong", gate.URL, "wrong-SECRET"),
+		endpoint("socket", strings.Replace(gate.URL, "http", "ws", 1)+"/devtools/browser/x", "wrong-SECRET"),
+		`"none": {"type": "endpoint", "url": "chrome"}`,
+	}, ", ")+`}}`)
+	cmd := exec.Command(binary, "--data", filepath.Join(t.TempDir(), "data"), "--prefer=cdp", "--allow-domain", site.URL, "--config", config)
+	cmd.Env = append(os.Environ(), "HOME="+dir, "LOCALAPPDATA="+dir, "XDG_CONFIG_HOME=") // no Chrome of the user
+	s := startCommand(t, nil, nil, cmd)
+
+	open := func(browser string) map[string]any {
+		return map[string]any{"browser": browser, "url": site.URL + "/lamps"}
+	}
+	for _, browser := range []string{"wrong", "socket"} {
+		s.refused(t, "LAUNCH_FAILED", "tab_new", open(browser), "HTTP 401", "requires other headers")
+	}
+	s.refused(t, "NO_BACKEND", "tab_new", open("none"), "no running Chrome with remote debugging was found", "chrome://inspect/#remote-debugging")
+	if n := site.asked(""); n > 0 {
+		t.Errorf("%d requests without a browser", n)
+	}
+	tab := namedTabs(s.call(t, "tab_new", open("remote"), "remote:cdp:"))[0]
+	s.call(t, "get_text", map[string]any{"tabId": tab}, "Lamps of walnut")
+	s.refused(t, "POLICY_DENIED", "navigate", map[string]any{"url": site.denied(), "tabId": tab})
+	status := s.call(t, "chrome_status", nil, "browser remote: endpoint, open", "browser wrong: endpoint, not open", "browser none: endpoint, not open", "cdp attached: false")
+	if output := status + s.out.String() + s.er.String(); strings.Contains(output, "SECRET") {
+		t.Errorf("the output contains a header:\n%s", output)
 	}
 }
 

@@ -156,6 +156,57 @@ func TestServeDirectoryOfSession(t *testing.T) {
 	}
 }
 
+// TestServeDirectoryOfToken requests files of the server itself and of other tokens, which are hidden
+// in the directory that a token serves, through links in it.
+func TestServeDirectoryOfToken(t *testing.T) {
+	c := newCommandLine(t)
+	dir := localSite(t)
+	settings, err := json.Marshal(map[string]any{"serve-directory": []string{dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	credentials, stateDir := filepath.Join(dir, ".passwords"), filepath.Join(dir, ".state")
+	other, err := json.Marshal(map[string]any{"http-credentials": []string{credentials}, "state-dir": []string{stateDir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, tokens := writeTokens(t, map[string]string{"a": string(settings), "b": string(other)})
+	tokenFile := filepath.Join(dir, ".tokens.json")
+	if err := os.Rename(written, tokenFile); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(credentials, []byte(`{"https://example.com": {"username": "ann", "password": "secret"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(stateDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(stateDir, "login.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for link, target := range map[string]string{"tokens": ".tokens.json", "passwords": ".passwords", "state": ".state"} {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := c.serve("--token-file", tokenFile)
+	_, body := curl(t, "-H", "Authorization: Bearer "+tokens["a"], "--data", "{}", server+"/v1/sessions/default/tools/chrome_status")
+	var status struct{ Text string }
+	if err := json.Unmarshal([]byte(body), &status); err != nil {
+		t.Fatalf("%v\n%s", err, body)
+	}
+	files, err := url.Parse(filesURL(t, status.Text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"/notes.txt": "200", "/tokens": "404", "/passwords": "404", "/state/login.json": "404"} {
+		got, body := curl(t, "-H", "Host: "+files.Host, "http://127.0.0.1:"+files.Port()+path)
+		if got != want {
+			t.Errorf("%s: %s %s, want %s", path, got, body, want)
+		}
+	}
+}
+
 // TestServeDirectoryInUserChrome reads local files in the user's Chrome.
 func TestServeDirectoryInUserChrome(t *testing.T) {
 	b := newUserBrowser(t)

@@ -60,7 +60,8 @@ func (b *userBrowser) newChat(t *testing.T, session, agent, text string) {
 
 // TestSidePanelAgents uses two agents in the panels of two windows at the same time: an agent that
 // sends every kind of message, and the example agent of the SDK. Each sees its own tab and each panel
-// its own chat. After Chrome was closed, a chat continues.
+// its own chat. After Chrome was closed, a chat continues. Stop stops the calls of an agent that ignores
+// it.
 func TestSidePanelAgents(t *testing.T) {
 	site := newTestSite(t)
 	b := newUserBrowser(t)
@@ -135,5 +136,25 @@ func TestSidePanelAgents(t *testing.T) {
 		b.hasText(t, s, "#entries", "cannot load earlier sessions")
 		b.ask(t, s, "say welcome back")
 		b.hasText(t, s, "#entries", "welcome back")
+
+		// Stop ends the running call, and the further ones of an agent that ignores it do not reach the tab.
+		b.ask(t, s, strings.Join([]string{
+			`call wait_for {"text": "never"}`, fmt.Sprintf(`call navigate {"url": %q}`, site.URL+"/after-stop"), "hang",
+		}, "\n"))
+		await.Until(t, "the tool to use the tab", func() (attached bool) {
+			b.Worker(t, fmt.Sprintf("chrome.debugger.getTargets().then((all) => all.some((x) => x.attached && x.url === %q))", site.URL+"/first"), &attached)
+			return attached
+		})
+		b.Click(t, s, "#stop", "Stop")
+		b.hasText(t, s, "#turn", "Stopped")
+		b.ask(t, s, "results")
+		b.hasText(t, s, "#entries", "DETACHED: The call was canceled before it finished: the user stopped this turn in the side panel. Ask the user before you continue.")
+		b.hasText(t, s, "#entries", "DETACHED: Calls are rejected: the user stopped this turn in the side panel.")
+		b.ask(t, s, fmt.Sprintf(`call navigate {"url": %q}`, site.URL+"/after-prompt"))
+		b.hasText(t, s, "#entries", "/after-prompt")
+		await.Until(t, "the page of the next turn", func() bool { return site.asked("127.0.0.1 /after-prompt") > 0 })
+		if n := site.asked("127.0.0.1 /after-stop"); n > 0 {
+			t.Errorf("the agent opened %d pages after the stop", n)
+		}
 	})
 }

@@ -129,8 +129,9 @@ func (b *Browserless) launchOptions(more []string) (string, error) {
 // dial launches a browser with additional arguments on one of the replicas. If no replica launches
 // one, it returns ErrBackpressure if at least one is full, and ErrNoBackend otherwise. It returns
 // ErrLaunchFailed if a replica rejects the token or the request. replica is the address of the replica,
-// without secrets. Closing the transport terminates the browser.
-func (b *Browserless) dial(ctx context.Context, args []string) (t chromedp.Transport, v cdpconn.Version, replica string, err error) {
+// without secrets. Closing the transport terminates the browser. limits bound the wait for each
+// replica.
+func (b *Browserless) dial(ctx context.Context, args []string, limits timing.Timing) (t chromedp.Transport, v cdpconn.Version, replica string, err error) {
 	fail := func(err error) (chromedp.Transport, cdpconn.Version, string, error) {
 		return nil, cdpconn.Version{}, "", err
 	}
@@ -146,7 +147,6 @@ func (b *Browserless) dial(ctx context.Context, args []string) (t chromedp.Trans
 		}
 		header.Set("Authorization", "Bearer "+token)
 	}
-	limits := timing.Current()
 	wait := max(limits.Dial/time.Duration(len(b.URLs)), 2*limits.Connect)
 	full := false
 	var failed []string

@@ -10,10 +10,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/browserless"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 const browserlessToken = "sesame-SECRET"
@@ -138,6 +140,10 @@ func TestBrowserlessDial(t *testing.T) {
 		t.Cleanup(s.Close)
 		return s.URL + "/chromium?timeout=-1"
 	}
+	queue := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done() // no browser ends, so the handshake is not answered
+	}))
+	t.Cleanup(queue.Close)
 	const unused = "http://127.0.0.1:1/"
 	for name, tt := range map[string]struct {
 		urls []string
@@ -154,9 +160,14 @@ func TestBrowserlessDial(t *testing.T) {
 		"redirect":             {[]string{answer(302)}, executor.ErrNoBackend, "HTTP 302"},
 		"no WebSocket":         {[]string{answer(200)}, executor.ErrNoBackend, "HTTP 200"},
 		"one replica is wrong": {[]string{unused, answer(401)}, executor.ErrLaunchFailed, "rejected the token"},
+		"in the queue":         {[]string{queue.URL, unused}, executor.ErrBackpressure, "no answer to the handshake; its queue is probably full"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, _, err := browserlessOptions(t, tt.urls...).Browserless.dial(t.Context(), nil)
+			limits := timing.Current()
+			if tt.urls[0] == queue.URL {
+				limits.Dial, limits.Connect = 100*time.Millisecond, 50*time.Millisecond
+			}
+			_, _, _, err := browserlessOptions(t, tt.urls...).Browserless.dial(t.Context(), nil, limits)
 			if executor.CodeOf(err) != tt.code || !strings.Contains(err.Error(), tt.text) || strings.Contains(fmt.Sprintf("%+v", err), "SECRET") {
 				t.Errorf("error %v, want %s with %s", err, tt.code, tt.text)
 			}
@@ -165,12 +176,12 @@ func TestBrowserlessDial(t *testing.T) {
 	stop := errors.New("stop")
 	o := browserlessOptions(t, unused)
 	o.Browserless.Token = func() (string, error) { return "", stop }
-	if _, _, _, err := o.Browserless.dial(t.Context(), nil); !errors.Is(err, stop) {
+	if _, _, _, err := o.Browserless.dial(t.Context(), nil, timing.Current()); !errors.Is(err, stop) {
 		t.Errorf("no token: %v", err)
 	}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, _, err := browserlessOptions(t, unused).Browserless.dial(canceled, nil); executor.CodeOf(err) != executor.ErrTimeout {
+	if _, _, _, err := browserlessOptions(t, unused).Browserless.dial(canceled, nil, timing.Current()); executor.CodeOf(err) != executor.ErrTimeout {
 		t.Errorf("canceled: %v", err)
 	}
 }

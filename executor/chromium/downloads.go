@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
 
@@ -66,15 +67,16 @@ func (ds *downloads) restore() {
 
 // began handles the start of a download.
 func (ds *downloads) began(e cdpbrowser.EventDownloadWillBegin) {
+	start := time.Now()
 	if ds.knowsDownloader(e) || !ds.undecided.add(e.GUID) {
-		ds.decide(e)
+		ds.decide(e, start)
 		return
 	}
 	ds.in.work.Go(func() {
 		awaitDownloader(ds.in.opts.timing.AttachTab, func() bool {
 			return ds.knowsDownloader(e) || ds.in.conn.Err() != nil || notify.IsClosed(ds.in.ended)
 		})
-		ds.decide(e)
+		ds.decide(e, start)
 		if last := ds.undecided.remove(e.GUID); last != nil {
 			ds.progressed(*last)
 		}
@@ -91,15 +93,16 @@ func (ds *downloads) knowsDownloader(e cdpbrowser.EventDownloadWillBegin) bool {
 	return tab.Page.KnowsDocument(frame)
 }
 
-// decide records a download, and cancels it unless a session that may see its tab allows the
-// download.
-func (ds *downloads) decide(e cdpbrowser.EventDownloadWillBegin) {
+// decide records a download that began at start, and cancels it unless a session that may see its tab
+// allows the download. One that began during a handover is the user's.
+func (ds *downloads) decide(e cdpbrowser.EventDownloadWillBegin, start time.Time) {
 	tab, frame := ds.in.tabs.downloader(string(e.FrameID))
 	if tab == nil && ds.in.opts.CDPClients {
 		ds.clientBegan(e)
 		return
 	}
 	var denied error = executor.ErrPolicyDenied
+	byUser := tab != nil && tab.Page.HandedOverSince(start)
 	if tab != nil {
 		denied = ds.in.backend.sessions.MayDownload(tab, frame, e.URL)
 	}
@@ -109,12 +112,17 @@ func (ds *downloads) decide(e cdpbrowser.EventDownloadWillBegin) {
 		}
 		ds.cancel(e.GUID)
 		ds.in.clients.downloadResult(e.GUID).set("", executor.ErrPolicyDenied)
-		if tab != nil {
+		if tab != nil && !byUser {
 			ds.in.backend.sessions.DenyDownload(tab, frame, e.SuggestedFilename, denied)
 		}
 		return
 	}
-	tr := tab.AddTransfer(e.SuggestedFilename)
+	add := tab.AddTransfer
+	if byUser {
+		add = tab.NewUserTransfer
+		ds.in.clients.downloadResult(e.GUID).set("", executor.ErrPolicyDenied) // no client gets a path or a copy
+	}
+	tr := add(e.SuggestedFilename)
 	share, err := ds.quota.Begin()
 	if err != nil {
 		ds.cancel(e.GUID)

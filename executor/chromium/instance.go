@@ -125,11 +125,13 @@ func (in *instance) connectAlone(ctx context.Context, opts Options) error {
 		opts.ProxyServer = in.proxy.Addr()
 	}
 	var t chromedp.Transport
+	var address string // of a browser that was not launched here
 	if opts.Browserless != nil {
 		var err error
-		if t, in.version, in.replica, err = opts.Browserless.dial(ctx, remote); err != nil {
+		if t, in.version, in.replica, err = opts.Browserless.dial(ctx, remote, opts.timing); err != nil {
 			return err
 		}
+		address = in.replica
 	} else if opts.CDPEndpoint != "" {
 		at, err := opts.endpoint()
 		if err != nil {
@@ -139,7 +141,7 @@ func (in *instance) connectAlone(ctx context.Context, opts Options) error {
 		if err != nil {
 			return err
 		}
-		t, in.version = tr, end.Version
+		t, in.version, address = tr, end.Version, end.URL
 		if in.resumer, err = startResumer(end.Endpoint); err != nil {
 			_ = tr.Close()
 			return err
@@ -153,6 +155,9 @@ func (in *instance) connectAlone(ctx context.Context, opts Options) error {
 			return err
 		}
 		in.proc, t, in.version = p, p.Transport, p.Version
+	}
+	if address != "" && !isEncrypted(address) {
+		in.secrets.SetUnencrypted()
 	}
 	in.conn = cdpconn.New(t)
 	in.conn.BrowserSession().InOrder() // so that the reply to a command is processed in order with the events

@@ -288,12 +288,21 @@ func (o *Options) local() bool {
 		return true
 	}
 	u, err := url.Parse(o.CDPEndpoint)
-	if err != nil {
-		return false
-	}
+	return err == nil && isLocal(u)
+}
+
+// isLocal reports whether the host of a URL is this machine.
+func isLocal(u *url.URL) bool {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}
+
+// isEncrypted reports whether others on the network cannot read a connection to the browser at an
+// address.
+func isEncrypted(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "wss" || u.Scheme == "https" || isLocal(u))
 }
 
 // launch launches a browser. o must have its defaults set.

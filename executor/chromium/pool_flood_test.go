@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -81,8 +82,8 @@ func TestPoolEvicts(t *testing.T) {
 	}
 }
 
-// TestPoolFlood opens a page with many frames that reload all the time, and one with many frames that
-// do not. Another principal is not affected, and the second page stays open.
+// TestPoolFlood opens a page with many frames that reload all the time, one with many frames that do
+// not, and an application of 20 MB. Another principal is not affected, and the other pages stay open.
 func TestPoolFlood(t *testing.T) {
 	tier.Long(t)
 	frames := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -94,6 +95,14 @@ func TestPoolFlood(t *testing.T) {
 			}</script>`)
 		case "/many":
 			fmt.Fprint(w, "<title>many</title>"+strings.Repeat("<iframe src=/e></iframe>", 200))
+		case "/application":
+			fmt.Fprint(w, "<title>loading</title><script src=/application.js></script>")
+		case "/application.js":
+			w.Header().Set("Content-Type", "text/javascript")
+			for i := range 200 { // functions of 100 kB each
+				fmt.Fprintf(w, "function f%d() { return %q }\n", i, strings.Repeat("x", 100_000))
+			}
+			fmt.Fprint(w, "document.title = 'application'")
 		}
 	}))
 	defer frames.Close()
@@ -103,8 +112,9 @@ func TestPoolFlood(t *testing.T) {
 		o.DataDir, o.Isolated, o.Pool, o.Network, o.Principal = dir, true, p, hosts{"127.0.0.1"}, principal
 		return newSession(t, newBrowser(t, o))
 	}
-	flooding, neighbor, other := open("b"), open("b"), open("a")
-	mustNavigate(t, neighbor, frames.URL+"/many")
+	flooding, many, application, other := open("b"), open("b"), open("b"), open("a")
+	mustNavigate(t, many, frames.URL+"/many")
+	mustNavigate(t, application, frames.URL+"/application")
 	mustNavigate(t, other, frames.URL+"/many")
 	_, _ = flooding.Navigate(await.Context(t), frames.URL+"/flood", nil)
 	for range 20 {
@@ -112,13 +122,13 @@ func TestPoolFlood(t *testing.T) {
 			t.Errorf("the page of another principal: %s", got)
 		}
 	}
-	for {
-		res, err := pagetest.Of(neighbor, "").Eval(await.Context(t), "document.title", nil)
-		if err == nil && res.OK && string(res.Value) == `"many"` {
-			break
-		}
-		if executor.CodeOf(err) != executor.ErrTimeout {
-			t.Fatalf("the page of another session of the principal: %+v, %v", res, err)
-		}
+	for title, s := range map[string]executor.Executor{"many": many, "application": application} {
+		await.Until(t, "the page "+title+" of another session of the principal", func() bool {
+			res, err := pagetest.Of(s, "").Eval(await.Context(t), "document.title", nil)
+			if err != nil && executor.CodeOf(err) != executor.ErrTimeout {
+				t.Fatalf("the page %s of another session of the principal: %v", title, err)
+			}
+			return err == nil && res.OK && string(res.Value) == strconv.Quote(title)
+		})
 	}
 }

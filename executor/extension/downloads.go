@@ -32,40 +32,90 @@ type downloads struct {
 
 // A pendingDownload is a download that a page has reported.
 type pendingDownload struct {
-	url      string
-	id       int // Chrome's download id; 0 until it is known
-	transfer *session.Transfer
-	cancel   bool // the download is not allowed
+	url       string
+	id        int            // Chrome's download id; 0 until it is known
+	byUser    bool           // it started while the page was handed over
+	undecided bool           // the fields transfer and cancel are not set yet
+	last      *wire.Download // latest state while undecided; nil before the first message
+	handled   bool           // a message about it was handled after the decision
+	transfer  *session.Transfer
+	cancel    bool // the download is not allowed
 }
 
-// maxUnmatchedDownloads bounds the number of unmatched files. The user downloads files, too.
-const maxUnmatchedDownloads = 50
+const (
+	// maxUnmatchedDownloads bounds the number of unmatched files. The user downloads files, too.
+	maxUnmatchedDownloads = 50
+	// maxUndecided is how many downloads may wait for a decision: their files already arrive.
+	maxUndecided = 8
+)
 
 func newDownloads() downloads {
 	return downloads{unmatched: make(map[int]wire.Download), ended: make(map[int]bool)}
 }
 
 // downloadBegan handles a download that a page started. Downloads in the user's tabs count only if
-// they start during a call; the others belong to the user.
+// they start during a call; the others belong to the user, as do all that start during a handover.
 func (in *installation) downloadBegan(t *session.Tab, d cdpbrowser.EventDownloadWillBegin) {
 	if opener := t.Opener; opener != nil && blank(t.Page.URL()) {
 		// The tab was opened only for the download, and closes immediately.
 		t, d.FrameID = opener, cdp.FrameID(opener.Page.Session().Target().TargetID)
 	}
 	_, rec, info := in.backend.locate(t)
-	if rec == nil || !(info.Own || t.Page.Queue.Busy()) {
+	if rec == nil || !countsDownloads(t, info) {
 		return
 	}
 	in.begin(t, d)
 }
 
+// countsDownloads reports whether a download that starts now in a tab is subject to the policy and
+// the limits.
+func countsDownloads(t *session.Tab, info wire.Tab) bool {
+	return info.Own || t.Page.Queue.Busy() && !t.Page.HandedOver()
+}
+
 func blank(url string) bool { return url == "" || url == "about:blank" }
 
-// begin adds a download of a page. It ends it immediately if it is not allowed.
+// begin adds a download of a page. The start of a download overtakes the events of the page: the
+// document of a frame that a script has just created, or that has just navigated, may not be known.
+// Then the decision waits for it.
 func (in *installation) begin(t *session.Tab, d cdpbrowser.EventDownloadWillBegin) {
-	entry := &pendingDownload{url: d.URL}
+	entry := &pendingDownload{url: d.URL, byUser: t.Page.HandedOver(), undecided: true}
+	in.mu.Lock()
+	waiting := 0
+	for _, b := range in.files.begun {
+		if b.undecided {
+			waiting++
+		}
+	}
+	in.files.begun = append(in.files.begun, entry)
+	for id, w := range in.files.unmatched { // the browser has reported it first
+		if w.URL == d.URL || w.FinalURL == d.URL {
+			entry.id, entry.last = id, &w
+			delete(in.files.unmatched, id)
+			break
+		}
+	}
+	in.mu.Unlock()
+	if waiting >= maxUndecided || t.Page.KnowsDocument(string(d.FrameID)) {
+		in.decide(entry, t, d)
+		return
+	}
+	in.work.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), in.backend.timing.AttachTab)
+		defer cancel()
+		t.Page.AwaitKnown(ctx, string(d.FrameID))
+		in.decide(entry, t, d)
+	})
+}
+
+// decide records a download, and cancels it unless it is allowed.
+func (in *installation) decide(entry *pendingDownload, t *session.Tab, d cdpbrowser.EventDownloadWillBegin) {
+	add := t.AddTransfer
+	if entry.byUser {
+		add = t.NewUserTransfer
+	}
 	if denied := in.backend.sessions.MayDownload(t, string(d.FrameID), d.URL); denied == nil {
-		entry.transfer = t.AddTransfer(d.SuggestedFilename)
+		entry.transfer = add(d.SuggestedFilename)
 		if share, err := in.backend.quota.Begin(); err != nil {
 			entry.cancel = true
 			entry.transfer.End(download.File{}, err)
@@ -75,26 +125,39 @@ func (in *installation) begin(t *session.Tab, d cdpbrowser.EventDownloadWillBegi
 		in.notifyDownload(entry.transfer)
 	} else {
 		entry.cancel = true
-		in.backend.sessions.DenyDownload(t, string(d.FrameID), d.SuggestedFilename, denied)
-	}
-	in.mu.Lock()
-	in.files.begun = append(in.files.begun, entry)
-	var reported *wire.Download
-	for id, w := range in.files.unmatched { // the browser has reported it first
-		if w.URL == d.URL || w.FinalURL == d.URL {
-			reported = &w
-			delete(in.files.unmatched, id)
-			break
+		if !entry.byUser {
+			in.backend.sessions.DenyDownload(t, string(d.FrameID), d.SuggestedFilename, denied)
 		}
 	}
+	in.mu.Lock()
+	entry.undecided = false
+	last := entry.last
 	in.mu.Unlock()
-	if reported != nil {
-		in.downloaded(*reported)
+	if last != nil {
+		in.downloaded(*last)
 	}
+}
+
+// progressed stores the state of an undecided download. The browser reports the end only once. It
+// reports whether w is the first state with more than limit bytes: the download is then canceled, and
+// reported as too large after the decision.
+func (d *pendingDownload) progressed(w wire.Download, limit int64) (exceeded bool) {
+	if d.last == nil {
+		d.last = &w
+		return w.Bytes > limit
+	}
+	if d.last.State != "in_progress" {
+		return false // w is outdated
+	}
+	before := d.last.Bytes
+	w.Bytes = max(w.Bytes, before)
+	d.last = &w
+	return before <= limit && w.Bytes > limit
 }
 
 // downloaded handles a message of the browser about a file.
 func (in *installation) downloaded(w wire.Download) {
+	limit := min(in.backend.opts.MaxDownloadBytes, in.backend.quota.Remaining())
 	in.mu.Lock()
 	if in.files.ended[w.ID] {
 		in.mu.Unlock()
@@ -106,7 +169,7 @@ func (in *installation) downloaded(w wire.Download) {
 			return b.id == 0 && (b.url == w.URL || w.FinalURL != "" && b.url == w.FinalURL)
 		})
 	}
-	if t := in.tabs[w.TabID]; i < 0 && w.Opened && t != nil && t.tab != nil && (t.info.Own || t.tab.Page.Queue.Busy()) {
+	if t := in.tabs[w.TabID]; i < 0 && w.Opened && t != nil && t.tab != nil && countsDownloads(t.tab, t.info) {
 		if w.Filename == "" && w.State == "in_progress" {
 			in.mu.Unlock()
 			return // the next message contains its name
@@ -139,8 +202,17 @@ func (in *installation) downloaded(w wire.Download) {
 		return
 	}
 	entry := in.files.begun[i]
-	first := entry.id == 0
 	entry.id = w.ID
+	if entry.undecided {
+		exceeded := entry.progressed(w, limit)
+		in.mu.Unlock()
+		if exceeded {
+			in.cancel(w.ID)
+		}
+		return
+	}
+	first := !entry.handled
+	entry.handled = true
 	if w.State != "in_progress" {
 		in.files.ended[w.ID] = true
 		in.files.begun = slices.Delete(slices.Clone(in.files.begun), i, i+1)

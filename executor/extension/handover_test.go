@@ -2,11 +2,13 @@ package extension
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/session"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
@@ -82,6 +84,40 @@ func TestHandoverInChrome(t *testing.T) {
 		}
 		if _, err := pagetest.Of(env.s, id).Text(t.Context(), nil); err != nil {
 			t.Error(err)
+		}
+	})
+
+	t.Run("the user downloads a file", func(t *testing.T) {
+		env.t, u.t = t, t
+		_, id := env.share("/save")
+		h := handOver(t, id)
+		waiting := make(chan error, 1)
+		go func() { // it makes the tab busy
+			_, err := pagetest.Of(env.s, id).Text(t.Context(), nil)
+			waiting <- err
+		}()
+		await.Until(t, "the call to wait", func() bool {
+			return slices.ContainsFunc(host{env.b}.Tabs(), func(tab *session.Tab) bool { return tab.Page.HandedOver() && tab.Page.Queue.Busy() })
+		})
+		u.WithSession(t, u.Find(t, "page", "/save").ID, func(session string) {
+			u.Call(t, session, "Runtime.evaluate", map[string]any{"userGesture": true, "expression": `Object.assign(document.createElement("a"), {
+				href: URL.createObjectURL(new Blob(["mine"])), download: "mine.txt"}).click()`}, nil)
+		})
+		var file string
+		await.Until(t, "the file of the user", func() bool {
+			u.worker("chrome.downloads.search({state: 'complete'}).then((all) => all.find((d) => d.filename.endsWith('mine.txt'))?.filename ?? '')", &file)
+			return file != ""
+		})
+		if err := env.s.Ping(t.Context()); err != nil { // the reports of the browser have arrived before
+			t.Fatal(err)
+		}
+		h.End()
+		if err := <-waiting; err != nil {
+			t.Fatal(err)
+		}
+		a, err := pagetest.Of(env.s, id).Click(t.Context(), executor.Target{Selector: "body"}, nil)
+		if err != nil || len(a.Downloads)+len(a.EarlierDownloads) > 0 {
+			t.Errorf("the next result: %v, %+v", err, a)
 		}
 	})
 

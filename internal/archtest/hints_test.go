@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/hint"
 )
 
 // libraryDirs are the directories below mcp and the program, whose errors must name no tool and no
@@ -25,7 +27,55 @@ func TestHintsNameNoTools(t *testing.T) {
 		t.Fatalf("only %d tools and flags in the documentation: %v", len(names), names)
 	}
 	named := regexp.MustCompile(`(^|[^\w-])(` + strings.Join(names, "|") + `)($|[^\w-])`)
-	for _, dir := range libraryDirs {
+	eachText(t, libraryDirs, func(at token.Position, text string) {
+		if strings.Contains(text, "Running as root") { // Chromium's text
+			return
+		}
+		if m := named.FindStringSubmatch(text); m != nil {
+			t.Errorf("%s: %s names %s: name the Go method or option, and add it to internal/hint", at, text, m[2])
+		}
+	})
+}
+
+// untranslated are the names in texts that no user of the program sees, or that are not Go names.
+var untranslated = map[string]string{
+	"Google.Chrome":         "the name of a package of winget",
+	"Options.CDPClients":    "the program sets it if it lets CDP clients connect",
+	"Options.Server":        "the program always sets it",
+	"Options.Policy":        "the program always sets it for a relay",
+	"SessionOptions.Record": "the program sets it with the tools that need it",
+}
+
+// TestHintsAreTranslated checks that internal/hint has each Go name in the texts of the library, and no
+// other name.
+func TestHintsAreTranslated(t *testing.T) {
+	named := regexp.MustCompile(`\b[A-Za-z]\w*\.[A-Z]\w+`)
+	found := map[string]bool{}
+	eachText(t, append([]string{"audit", "mcp", "ownchrome", "relay"}, libraryDirs...), func(at token.Position, text string) {
+		for _, name := range named.FindAllString(text, -1) {
+			found[name] = true
+			if hint.Names[name] == "" && untranslated[name] == "" {
+				t.Errorf("%s: %s names %s, which is not in internal/hint", at, text, name)
+			}
+		}
+	})
+	for name := range hint.Names {
+		if !found[name] {
+			t.Errorf("no text names %s: remove it from internal/hint", name)
+		}
+	}
+	for name := range untranslated {
+		if !found[name] || hint.Names[name] != "" {
+			t.Errorf("%s is not an exception", name)
+		}
+	}
+}
+
+// eachText calls f for each string literal with a space in the packages below dirs, other than those
+// that may name tools and flags and those for tests.
+func eachText(t *testing.T, dirs []string, f func(at token.Position, text string)) {
+	t.Helper()
+	for _, dir := range dirs {
 		err := filepath.WalkDir(filepath.Join("../..", dir), func(path string, entry fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
@@ -41,12 +91,8 @@ func TestHintsNameNoTools(t *testing.T) {
 				return err
 			}
 			ast.Inspect(file, func(n ast.Node) bool {
-				lit, ok := n.(*ast.BasicLit)
-				if !ok || lit.Kind != token.STRING || !strings.Contains(lit.Value, " ") || strings.Contains(lit.Value, "Running as root") { // Chromium's text
-					return true
-				}
-				if m := named.FindStringSubmatch(lit.Value); m != nil {
-					t.Errorf("%s: %s names %s: name the Go method or option, and add it to internal/hint", set.Position(lit.Pos()), lit.Value, m[2])
+				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && strings.Contains(lit.Value, " ") {
+					f(set.Position(lit.Pos()), lit.Value)
 				}
 				return true
 			})

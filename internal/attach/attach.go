@@ -191,6 +191,8 @@ func fetchVersion(ctx context.Context, u *url.URL, header http.Header) (*url.URL
 		return nil, executor.Errorf(executor.ErrLaunchFailed,
 			portHint+" A Chrome whose debugging was switched on at chrome://inspect does not publish its WebSocket URL; specify it as ws://host:port/path, both in the DevToolsActivePort file of its profile.",
 			"endpoint %s has no /json/version (HTTP 404)", RedactedURL(u))
+	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
+		return nil, executor.Errorf(executor.ErrLaunchFailed, headersHint, "endpoint %s answered HTTP %d", RedactedURL(u), resp.StatusCode)
 	case resp.StatusCode != http.StatusOK:
 		return nil, executor.Errorf(executor.ErrLaunchFailed, portHint, "endpoint %s answered HTTP %d", RedactedURL(u), resp.StatusCode)
 	case len(body) > maxDiscovery:
@@ -231,6 +233,9 @@ func badEndpoint(why string) error {
 	return executor.Errorf(executor.ErrBadArgs, "Give http://host:port, ws://… or wss://….", "CDP endpoint is not usable: %s", why)
 }
 
+// headersHint is the hint for an endpoint that requires credentials.
+const headersHint = "The endpoint requires other headers, such as a token. The user can correct them."
+
 // unreachable explains why the connection to u failed. hint is the hint if a program responded
 // there, but not with a WebSocket.
 func unreachable(ctx context.Context, u *url.URL, err error, hint string) error {
@@ -246,6 +251,9 @@ func unreachable(ctx context.Context, u *url.URL, err error, hint string) error 
 		return CanceledError(ctx, u)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return executor.Errorf(executor.ErrNoBackend, start, "endpoint %s did not answer in time", RedactedURL(u))
+	}
+	if e, ok := errors.AsType[*HandshakeError](err); ok && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden) {
+		hint = headersHint
 	}
 	return executor.Errorf(executor.ErrLaunchFailed, cmp.Or(hint, start), "endpoint %s: %w", RedactedURL(u), err)
 }

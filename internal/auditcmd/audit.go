@@ -219,7 +219,7 @@ func printEntry(w io.Writer, line []byte) error {
 	add("%s", e.Tab, e.Tab != "")
 	add("%s", e.Rule, e.Rule != "")
 	add("%d ms", e.DurationMS, e.Event == audit.EventCall)
-	add("%s", "acted before it failed", e.Acted)
+	add("%s", "acted before it failed", e.Acted && e.Code != "OK")
 	add("%d bytes", e.Bytes, e.Bytes > 0)
 	add("%d parts withheld", e.DeniedParts, e.DeniedParts > 0)
 	add("%d more", e.Count, e.Count > 0)

@@ -31,7 +31,10 @@ type Options struct {
 	// OnEvent is called with one event at a time, in order, also before Start returns. The agent
 	// waits until it returns. It must not call methods of the Chat.
 	OnEvent func(Event)
-	Logger  *slog.Logger // nil discards
+	// OnTurn is called when a turn begins: after the end of the previous one, also of one that was
+	// canceled, and before the agent receives the prompt. Nil means no call.
+	OnTurn func()
+	Logger *slog.Logger // nil discards
 
 	initializeTimeout time.Duration // 0 means the constant initializeTimeout
 	flood             floodLimits   // zero means defaultFloodLimits
@@ -99,6 +102,8 @@ type Chat struct {
 	resumes, loads bool // the agent can continue a session, without or with its history
 	loaded         bool
 
+	onTurn func()
+
 	mu      sync.Mutex // protects the fields below; held while onEvent is called
 	onEvent func(Event)
 	session acp.SessionId // "" until the agent has one
@@ -160,7 +165,7 @@ func Start(ctx context.Context, o Options) (*Chat, error) {
 // start starts the agent and completes the initialize request.
 func start(ctx context.Context, o Options) (*Chat, error) {
 	c := &Chat{
-		agent: o.Agent, dir: o.Dir, log: o.Logger, onEvent: o.OnEvent,
+		agent: o.Agent, dir: o.Dir, log: o.Logger, onEvent: o.OnEvent, onTurn: o.OnTurn,
 		done: make(chan struct{}), end: ending{signal: make(chan struct{})},
 	}
 	if c.log == nil {
@@ -169,6 +174,9 @@ func start(ctx context.Context, o Options) (*Chat, error) {
 	c.log = c.log.With("agent", o.Agent.Name)
 	if c.onEvent == nil {
 		c.onEvent = func(Event) {}
+	}
+	if c.onTurn == nil {
+		c.onTurn = func() {}
 	}
 	var err error
 	if c.process, err = startProcess(o.Agent.Command, o.Dir, c.log); err != nil {
@@ -319,7 +327,7 @@ func (c *Chat) loginHint() string {
 
 // Prompt sends a message of the user and waits for the end of the agent's turn. It returns the
 // reason for which the turn ended, and the tokens that it used if the agent reports that. Only one
-// turn runs at a time. The end of ctx cancels the turn.
+// turn runs at a time. The end of ctx cancels the turn; before the turn begins, it is an error.
 func (c *Chat) Prompt(ctx context.Context, blocks []Block) (stop string, usage *transcript.Usage, err error) {
 	content, err := c.content(blocks)
 	if err != nil {
@@ -329,6 +337,7 @@ func (c *Chat) Prompt(ctx context.Context, blocks []Block) (stop string, usage *
 	if err != nil {
 		return "", nil, err
 	}
+	c.onTurn()
 	go func() { // it outlives a turn that is abandoned
 		t.result, t.err = acp.SendRequest[acp.PromptResponse](c.conn, context.Background(), acp.AgentMethodSessionPrompt,
 			acp.PromptRequest{SessionId: c.session, Prompt: content})
@@ -368,6 +377,9 @@ func (c *Chat) beginTurn(ctx context.Context) (*turn, error) {
 	limit := time.NewTimer(turnTimeout)
 	defer limit.Stop()
 	for {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		c.mu.Lock()
 		earlier := c.turn
 		if earlier == nil {

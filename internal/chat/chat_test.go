@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -362,13 +363,22 @@ func TestCancel(t *testing.T) {
 	})
 	t.Run("agent does not obey", func(t *testing.T) {
 		r := newRecorder(t)
-		c := startChat(t, options(t, r))
+		o := options(t, r)
+		var turns atomic.Int32
+		o.OnTurn = func() { turns.Add(1) }
+		c := startChat(t, o)
 		cancelWhen(c, r, "x")
 		stop := prompt(t, c, "say x", "deaf", "say dropped")
 		if stop != StopCancelled { // although the turn of the agent has not ended
 			t.Errorf("stop %q", stop)
 		}
 		before := r.text()
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		began := turns.Load()
+		if _, _, err := c.Prompt(gone, []Block{{Text: "say never"}}); !errors.Is(err, context.Canceled) || turns.Load() != began {
+			t.Errorf("a prompt during the canceled turn: %v, %d turns began", err, turns.Load()-began)
+		}
 		// The next prompt waits for the end of the turn, which comes with the next cancel.
 		if err := c.conn.SendNotification(t.Context(), "session/cancel", map[string]string{"sessionId": acpagent.SessionID}); err != nil {
 			t.Fatal(err)
@@ -378,6 +388,9 @@ func TestCancel(t *testing.T) {
 		}
 		if got := r.text(); got != before+"agent: \"next\"\n" {
 			t.Errorf("transcript:\n%s\nbefore the next turn:\n%s", got, before)
+		}
+		if n := turns.Load(); n != 2 {
+			t.Errorf("%d turns began, want 2", n)
 		}
 	})
 	t.Run("agent never obeys", func(t *testing.T) {

@@ -68,13 +68,14 @@ func TestPagesCannotReachBridge(t *testing.T) {
 // port of the first one, whatever its policy allows.
 func TestPagesCannotReachOtherProcesses(t *testing.T) {
 	first, s, _ := openBridgeOf(t)
-	second, err := policy.New(policy.Config{AllowDomains: []string{"127.0.0.1", "localhost"}})
+	port := strconv.Itoa(first.Port())
+	second, err := policy.New(policy.Config{AllowDomains: []string{"127.0.0.1", "localhost", "http://192.0.2.2:" + port}, AllowPrivate: []string{"192.0.2.0/24"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	second.AddOwnPorts(ownPorts(s.Data))
-	for _, host := range []string{"127.0.0.1", "localhost"} {
-		url := "http://" + host + ":" + strconv.Itoa(first.Port()) + "/"
+	for _, host := range []string{"127.0.0.1", "localhost", "192.0.2.2"} {
+		url := "http://" + host + ":" + port + "/"
 		if _, err := second.CheckURL(url); executor.CodeOf(err) != executor.ErrPolicyDenied {
 			t.Errorf("%s: %v", url, err)
 		}

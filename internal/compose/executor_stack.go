@@ -127,7 +127,10 @@ func open(
 	return b, nil
 }
 
-var _ executor.Watcher = (*stack)(nil)
+var (
+	_ executor.PolicyReporter = (*stack)(nil)
+	_ executor.Watcher        = (*stack)(nil)
+)
 
 // WatchTabs implements executor.Watcher.
 func (s *stack) WatchTabs(ctx context.Context) []executor.Tab {
@@ -137,6 +140,11 @@ func (s *stack) WatchTabs(ctx context.Context) []executor.Tab {
 // Watch implements executor.Watcher.
 func (s *stack) Watch(ctx context.Context, tab executor.TabID) (executor.LiveView, error) {
 	return executor.AsWatcher(s.Executor).Watch(ctx, tab)
+}
+
+// PolicyStatus implements executor.PolicyReporter.
+func (s *stack) PolicyStatus(ctx context.Context) *executor.PolicyStatus {
+	return s.guard.PolicyStatus(ctx)
 }
 
 // Status adds the connected CDP clients and the URL of the served directory to the status of the

@@ -34,7 +34,7 @@ func openMCP(
 		}
 	}()
 	if s.ServeDirectory != "" {
-		if rules, err = s.serveFiles(rules.Config().StateDir, log); err != nil {
+		if rules, err = s.serveFiles(rules, log); err != nil {
 			return nil, nil, nil, err
 		}
 		defer func() {
@@ -120,6 +120,7 @@ func openMCP(
 
 		Limit:          s.limit,
 		CallsPerMinute: s.MaxCalls,
+		CallRate:       s.callRate,
 		MaxResultBytes: int64(s.MaxResult),
 		MaxImage:       s.MaxImage,
 		MaxOutputBytes: int64(s.MaxOutputTotal),

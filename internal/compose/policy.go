@@ -32,7 +32,7 @@ func Policy(s *cli.Settings, more ...string) (*policy.Policy, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, cli.Usagef("Correct the path; policy.example.json shows the format.",
-				"policy file %s does not exist", s.PolicyFile)
+				"%s: policy file %s does not exist", s.NameOf("policy"), s.PolicyFile)
 		case err != nil:
 			return nil, cli.Usagef("Correct the file; policy.example.json shows the format. Other users must not be able to change or replace it.",
 				"%w", err)
@@ -66,21 +66,22 @@ func Policy(s *cli.Settings, more ...string) (*policy.Policy, error) {
 		return nil, cli.Usagef("", "%w", err)
 	}
 	if dir := p.Config().UploadsDir; dir != "" {
-		if err := checkDir(dir, "upload", "uploads-dir"); err != nil {
+		if err := checkDir(sourceOf(s, "uploads-dir", s.UploadsDir), "upload", dir); err != nil {
 			return nil, err
 		}
 	}
 	if dir := p.Config().StateDir; dir != "" {
-		if err := checkDir(dir, "state", "state-dir"); err != nil {
+		source := sourceOf(s, "state-dir", s.StateDir)
+		if err := checkDir(source, "state", dir); err != nil {
 			return nil, err
 		}
 		if inside(dir, p.Config().UploadsDir) {
-			return nil, cli.Usagef("Choose another directory with --state-dir.",
-				"state directory %s is inside the upload directory, whose files can be uploaded to pages", dir)
+			return nil, cli.Usagef("Choose another directory.",
+				"%s: state directory %s is inside the upload directory, whose files can be uploaded to pages", source, dir)
 		}
 	}
 	if s.ServeDirectory != "" {
-		if err := checkServeDirectory(s, p.Config().StateDir); err != nil {
+		if err := checkServeDirectory(s, p); err != nil {
 			return nil, err
 		}
 	}
@@ -94,19 +95,21 @@ func Policy(s *cli.Settings, more ...string) (*policy.Policy, error) {
 
 // checkServeDirectory returns an error if --serve-directory names no directory, or one through
 // which pages could read the data directory or state files.
-func checkServeDirectory(s *cli.Settings, stateDir string) error {
-	if err := checkDir(s.ServeDirectory, "served", "serve-directory"); err != nil {
+func checkServeDirectory(s *cli.Settings, p *policy.Policy) error {
+	source := s.NameOf("serve-directory")
+	if err := checkDir(source, "served", s.ServeDirectory); err != nil {
 		return err
 	}
-	if err := fileserver.CheckDir(s.ServeDirectory, privatePaths(s, stateDir)...); err != nil {
-		return cli.Usagef("Choose another directory with --serve-directory.", "%s: %w", s.NameOf("serve-directory"), err)
+	if err := fileserver.CheckDir(s.ServeDirectory, PrivatePaths(s, p)...); err != nil {
+		return cli.Usagef("Choose another directory.", "%s: %w", source, err)
 	}
 	return nil
 }
 
-// privatePaths returns the files and directories of the settings that have secrets.
-func privatePaths(s *cli.Settings, stateDir string) []string {
-	paths := []string{s.Data, stateDir, s.HTTPCredentials, s.ConnectToken}
+// PrivatePaths returns the files and directories with secrets that the settings name, and
+// s.Private. p is the policy of the settings.
+func PrivatePaths(s *cli.Settings, p *policy.Policy) []string {
+	paths := append([]string{s.Data, p.Config().StateDir, s.HTTPCredentials, s.ConnectToken}, s.Private...)
 	for _, b := range s.Browsers {
 		paths = append(paths, b.HeadersFile, b.TokenFile)
 	}
@@ -114,10 +117,10 @@ func privatePaths(s *cli.Settings, stateDir string) []string {
 }
 
 // serveFiles starts to serve the files of --serve-directory, and returns a policy that also allows
-// them. StateDir is the directory of state files, or empty.
-func (s *setup) serveFiles(stateDir string, log *slog.Logger) (*policy.Policy, error) {
+// them. rules is the policy without them.
+func (s *setup) serveFiles(rules *policy.Policy, log *slog.Logger) (*policy.Policy, error) {
 	var err error
-	if s.files, err = fileserver.New(s.ServeDirectory, log, privatePaths(s.Settings, stateDir)...); err != nil {
+	if s.files, err = fileserver.New(s.ServeDirectory, log, PrivatePaths(s.Settings, rules)...); err != nil {
 		return nil, cli.Usagef("", "%s: %w", s.NameOf("serve-directory"), err)
 	}
 	p, err := Policy(s.Settings, s.files.Origin())
@@ -149,16 +152,25 @@ func checkState(s *cli.Settings, dir string) error {
 	return err
 }
 
-// checkDir returns an error if dir does not exist or is not a directory. Error texts call it the
-// kind directory.
-func checkDir(dir, kind, flag string) error {
+// sourceOf returns the name by which the user set a directory of the policy: that of a flag with a
+// value, or the policy file.
+func sourceOf(s *cli.Settings, flag, value string) string {
+	if value == "" {
+		return s.PolicyFile
+	}
+	return s.NameOf(flag)
+}
+
+// checkDir returns an error if dir, which source sets, does not exist or is not a directory. Error
+// texts call it the kind directory.
+func checkDir(source, kind, dir string) error {
 	switch info, err := os.Stat(dir); {
 	case errors.Is(err, fs.ErrNotExist):
-		return cli.Usagef("Create it, or choose another with --"+flag+".", "%s directory %s does not exist", kind, dir)
+		return cli.Usagef("Create it, or choose another directory.", "%s: %s directory %s does not exist", source, kind, dir)
 	case err != nil:
-		return cli.Usagef("Choose another with --"+flag+".", "%s directory: %w", kind, err)
+		return cli.Usagef("Choose another directory.", "%s: %s directory: %w", source, kind, err)
 	case !info.IsDir():
-		return cli.Usagef("Choose another with --"+flag+".", "%s directory %s is not a directory", kind, dir)
+		return cli.Usagef("Choose another directory.", "%s: %s directory %s is not a directory", source, kind, dir)
 	}
 	return nil
 }

@@ -34,6 +34,7 @@ type setup struct {
 	dirs         sessiondir.Dirs // of downloads and saved results
 	auditLogs    *AuditLogs
 	limit        func(context.Context) (release func(), err error)         // mcp.Options.Limit
+	callRate     *mcp.CallRate                                             // mcp.Options.CallRate
 	wrapBackend  func(executor.Backend) executor.Backend                   // nil means no wrapper
 	wrapNamed    func(b executor.Backend, profile string) executor.Backend // wrapBackend for a named browser with a profile
 	chatAgent    string                                                    // name of the agent, if the session is that of a chat

@@ -54,7 +54,8 @@ func ServeStdio(
 
 	if cli.IsTerminal(stdin) {
 		fmt.Fprintln(stderr,
-			"chrome-mcp serves MCP on stdin, started by an MCP host; run chrome-mcp help for usage; press Ctrl-C to stop.")
+			"chrome-mcp serves MCP on stdin, started by an MCP host; run chrome-mcp help for usage; press Ctrl-C to stop.\n"+
+				"To add it to an MCP host, run chrome-mcp setup HOST --allow-domain example.com; chrome-mcp setup lists the hosts.")
 	}
 	trimmer := newIdleTrimmer(stdin, stdout)
 	defer trimmer.Close()

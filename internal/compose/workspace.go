@@ -102,8 +102,11 @@ func (i *sessionInput) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// HasBrowser implements server.Workspace.
-func (s *Workspace) HasBrowser() bool {
+// Used implements server.Workspace.
+func (s *Workspace) Used() bool {
+	if s.Succeeded() || s.stack.guard.Granted() {
+		return true
+	}
 	st := s.stack.Status(s.ended)
 	return st.CDPAttached || st.ActiveTabID != "" ||
 		slices.ContainsFunc(st.Browsers, func(b executor.Browser) bool { return b.Open })
@@ -161,8 +164,10 @@ type Opener struct {
 	Vault        *secrets.Vault
 	Profiles     *profilelease.Leases
 	usages       sessiondir.Usages
+	rates        callRates
 	Audits       *AuditLogs                          // nil means that each workspace opens its own
 	OwnHosts     []string                            // hosts of the server that are not loopback; pages must not reach them
+	Private      []string                            // files and directories with secrets of the server and of all tokens; cli.Settings.Private
 	Count        func(audit.Recorder) audit.Recorder // returns a recorder that counts entries and passes them on; may be nil
 	Board        *dashboard.Board
 	Dashboard    *Dashboard
@@ -188,6 +193,7 @@ func (o *Opener) OpenFor(r server.OpenRequest, chatAgent string) (*Workspace, er
 	}
 	settings.Version, settings.RemoteEgress = o.Version, o.Egress
 	settings.BlockDomain = append(settings.BlockDomain, o.OwnHosts...)
+	settings.Private = o.Private
 	s := newSetup(settings, o.Vault)
 	s.closeTimeout = timing.Current().CloseTerminal
 	s.chatAgent, s.installation = chatAgent, o.Installation
@@ -197,6 +203,9 @@ func (o *Opener) OpenFor(r server.OpenRequest, chatAgent string) (*Workspace, er
 	}
 	s.dirs = sessiondir.Dirs{
 		Name: r.Name, Principal: r.Principal, Token: r.Principal != "" && chatAgent == "", Usages: &o.usages,
+	}
+	if s.dirs.Token {
+		s.callRate = o.rates.of(r.Principal, s.MaxCalls)
 	}
 	lease := o.Profiles.Lease(r.Principal, r.Name)
 	if !s.Isolated && s.CDPEndpoint == "" { // otherwise the default browser uses no profile

@@ -131,7 +131,7 @@ func (d *Dialog) Err() *executor.Error {
 	case d.Consecutive > MaxConsecutive:
 		hint = "The page keeps opening dialogs. Close it with Page.Close."
 	case d.Type == executor.DialogBeforeUnload:
-		hint = "Answer it with Page.HandleDialog: accept to leave the page, dismiss to stay."
+		hint = "Dismiss it with Page.HandleDialog to stay on the page. To leave the page, answer with DialogAnswer.Accept."
 	}
 	return &executor.Error{Code: executor.ErrDialogOpen, Retryable: true, Hint: hint,
 		Err: fmt.Errorf("%s dialog is open and blocks the page", phrase.WithArticle(string(d.Type)))}

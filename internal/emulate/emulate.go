@@ -265,8 +265,10 @@ func (e *Emulator) unattended(top, enabled bool) (list []cdpconn.Command) {
 // SetHandedOver disables what would hinder the user during a handover: passkeys that fail
 // immediately, and the emulated focus. If handedOver is not set, it enables them again.
 func (e *Emulator) SetHandedOver(ctx context.Context, handedOver bool) {
-	for _, c := range e.unattended(true, !handedOver) {
-		_, _ = e.tree.Session().Start(ctx, c.Method, c.Params)
+	for _, s := range e.tree.Sessions() {
+		for _, c := range e.unattended(s == e.tree.Session(), !handedOver) {
+			_, _ = s.Start(ctx, c.Method, c.Params)
+		}
 	}
 }
 

@@ -139,8 +139,39 @@ func emulation(s *suite.Runner, t *testing.T) {
 		c.GoTo(c.URL("emulate.html"), nil)
 		c.WantValue("navigator.userAgent", before)
 	})
-	s.Page(t, "geolocation and permissions", "emulate.html", func(c *suite.Case) {
-		const where = "new Promise((done) => navigator.geolocation.getCurrentPosition((p) => done([p.coords.latitude, p.coords.longitude].join()), (e) => done('error ' + e.code)))"
+	s.Page(t, "geolocation", "emulate.html", func(c *suite.Case) {
+		// grant allows the origin of url, which the tab shows, to query the position.
+		grant := func(url, origin string) {
+			c.Helper()
+			if c.H.UserAnswers { // only the user grants permissions
+				c.H.Raw(c.T, url, "Browser.grantPermissions", map[string]any{"origin": origin, "permissions": []string{"geolocation"}})
+				return
+			}
+			emulate(c, executor.EmulateOptions{Permissions: []executor.PagePermission{executor.PermissionGeolocation}})
+		}
+		wantPosition := func(want string) {
+			c.Helper()
+			const where = "new Promise((done) => navigator.geolocation.getCurrentPosition((p) => done([p.coords.latitude, p.coords.longitude, p.coords.accuracy].join()), (e) => done('error ' + e.code)))"
+			if got := c.EvalString(where); got != want {
+				c.Errorf("position %s, want %s", got, want)
+			}
+		}
+		e := emulate(c, executor.EmulateOptions{Geolocation: &executor.Geolocation{Latitude: 59.91, Longitude: 10.75, Accuracy: 20}})
+		if e.Geolocation == nil || *e.Geolocation != (executor.Geolocation{Latitude: 59.91, Longitude: 10.75, Accuracy: 20}) {
+			c.Errorf("emulated: %+v", e)
+		}
+		grant(c.URL("emulate.html"), c.Origin())
+		wantPosition("59.91,10.75,20")
+		_, err := c.Page().Emulate(c.Ctx, &executor.EmulateOptions{Geolocation: &executor.Geolocation{Latitude: 91}})
+		c.WantCode(err, executor.ErrBadArgs)
+		wantPosition("59.91,10.75,20")
+		emulate(c, executor.EmulateOptions{Geolocation: &executor.Geolocation{Latitude: -33.5, Longitude: 151.25}})
+		wantPosition("-33.5,151.25,0")
+		c.GoTo(c.OtherURL("emulate.html"), nil)
+		grant(c.OtherURL("emulate.html"), c.OtherOrigin())
+		wantPosition("-33.5,151.25,0")
+	})
+	s.Page(t, "permissions", "emulate.html", func(c *suite.Case) {
 		state := func(name string) string {
 			return c.EvalString("navigator.permissions.query({name: '" + name + "'}).then((p) => p.state)")
 		}
@@ -148,9 +179,6 @@ func emulation(s *suite.Runner, t *testing.T) {
 		e := emulate(c, executor.EmulateOptions{Geolocation: &executor.Geolocation{Latitude: 59.91, Longitude: 10.75}, Permissions: both})
 		if len(e.Permissions) != 2 || e.Permissions[0].Origin != c.Origin() {
 			c.Errorf("emulated: %+v", e)
-		}
-		if got := c.EvalString(where); got != "59.91,10.75" {
-			c.Errorf("position %s", got)
 		}
 		if got := state("geolocation") + state("notifications"); got != "grantedgranted" {
 			c.Errorf("permissions: %s", got)
@@ -160,10 +188,6 @@ func emulation(s *suite.Runner, t *testing.T) {
 			c.Errorf("permissions of another origin: %s", got)
 		}
 		c.GoTo(c.URL("emulate.html"), nil)
-		emulate(c, executor.EmulateOptions{Geolocation: &executor.Geolocation{Latitude: -33.5, Longitude: 151.25}})
-		if got := c.EvalString(where); got != "-33.5,151.25" {
-			c.Errorf("position %s", got)
-		}
 		emulate(c, executor.EmulateOptions{Reset: true})
 		if got := state("geolocation") + state("notifications"); strings.Contains(got, "granted") {
 			c.Errorf("permissions after reset: %s", got)

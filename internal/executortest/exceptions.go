@@ -4,7 +4,7 @@ package executortest
 // user's Chrome, with the reasons.
 var ExtensionExceptions = map[string]string{
 	"emulation/locale, time zone and CPU throttling":                 "in the user's Chrome other tabs may share the page's process and would also be affected; the call reports this",
-	"emulation/geolocation and permissions":                          "only the user grants permissions in their Chrome; the call reports this",
+	"emulation/permissions":                                          "only the user grants permissions in their Chrome; the call reports this",
 	"emulation/headers of requests to an origin":                     "the extension changes no requests of the user's Chrome; the call reports this",
 	"native_dialogs/document with basic authentication":              "Chrome asks its user for the password",
 	"error_pages/certificate warning is read and left, not acted on": "Chrome does not let an extension read a certificate warning; the next case shows that it is left",

@@ -2,11 +2,14 @@ package executortest
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/suite"
 )
@@ -280,6 +283,52 @@ func handover(s *suite.Runner, t *testing.T) {
 		c.WantValue(`log.filter((r) => r.kind === "pasted" && r.id === "entered").length`, "0")
 		// The client can still replace it.
 		c.Must(c.Page().Type(c.Ctx, suite.Selector("#code"), "new", &executor.TypeOptions{Clear: true}))
+	})
+	s.Page(t, "PDFs are denied, and a field to which the page copies what is entered is hidden", "handover.html", func(c *suite.Case) {
+		c.Must(c.Page().SavePDF(c.Ctx, nil))
+		duringHandover(c, "enter", "entered", "code")
+		c.Eval(`{
+			const code = document.getElementById("code");
+			code.replaceWith(Object.assign(document.createElement("input"), {id: "shown", value: code.value}));
+		} 0`, nil)
+		wantHidden(c, "#shown")
+		denied := func() {
+			c.Helper()
+			_, err := c.Page().SavePDF(c.Ctx, nil)
+			c.WantCode(err, executor.ErrPolicyDenied, "the user entered something")
+		}
+		denied()
+		c.Eval(`document.querySelectorAll("input, textarea").forEach((field) => field.remove()); 0`, nil)
+		denied() // the page shows it outside of the fields
+		c.Must(c.Page().Navigate(c.Ctx, c.URL("read.html"), nil))
+		c.Must(c.Page().SavePDF(c.Ctx, nil))
+	})
+	s.Watched(t, "downloads of the user are saved and not reported", "download.html", func(c *suite.Case, next func(executor.EventKind) executor.Event) {
+		dir := filepath.Dir(c.Fetch(executor.DownloadOptions{Target: suite.Selector("#report")}).Path)
+		for next(executor.EventDownload).Download.State != "completed" {
+		}
+		c.Eval(fmt.Sprintf(`fetch("/held/%s/save").then(() => {
+			const link = document.getElementById("first");
+			link.href = %q;
+			link.click();
+		}); 0`, c.ID, c.NavigationURL("attachment/mine"+c.ID+".csv")), nil)
+		h := handOver(c, c.Page())
+		defer h.End()
+		c.Release("save")
+		await.Until(c, "the file of the user", func() bool {
+			files, err := filepath.Glob(filepath.Join(dir, "mine"+c.ID+"*.csv"))
+			return err == nil && len(files) == 1
+		})
+		if err := c.Exec.Ping(c.Ctx); err != nil { // the report of the browser has arrived before
+			c.Fatal(err)
+		}
+		h.End()
+		a := c.Click(suite.Selector("#nothing"), nil)
+		d := c.Fetch(executor.DownloadOptions{Target: suite.Selector("#report")})
+		e := next(executor.EventDownload)
+		if text := asJSON(c, a) + asJSON(c, d) + asJSON(c, e); strings.Contains(text, "mine") {
+			c.Errorf("the download of the user is reported: %s", text)
+		}
 	})
 	s.Page(t, "what is entered in a page that the user leaves is masked when the page is restored", "click.html", func(c *suite.Case) {
 		// Chrome may evict any page from the bfcache. It then loads the page again, and fills in its

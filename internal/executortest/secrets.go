@@ -144,6 +144,26 @@ func secrets(s *suite.Runner, t *testing.T) {
 		c.Await("input", "code")
 		wantHidden(c, "#code")
 	})
+	secret("screenshots hide a field that replaces the one with a secret, and PDFs are denied", "secrets.html", func(c *suite.Case) {
+		c.TypeInto("#password", "{{shop.password}}", nil)
+		c.Click(suite.Selector("#show"), nil)
+		c.Await("shown", "password")
+		wantHidden(c, "#shown")
+		if !c.H.SharedClipboard {
+			for _, key := range []string{"Control+a", "Control+c"} {
+				c.Must(c.Page().Press(c.Ctx, key, &executor.PressOptions{Target: suite.Selector("#shown")}))
+			}
+			c.Must(c.Page().Press(c.Ctx, "Control+v", &executor.PressOptions{Target: suite.Selector("#comment")}))
+			c.Must(c.Page().Press(c.Ctx, "x", &executor.PressOptions{Target: suite.Selector("#comment")}))
+			if r := c.Await("input", "comment"); strings.Contains(r.Value, secretValue) {
+				c.Error("the secret was copied to another field")
+			}
+		}
+		_, err := c.Page().SavePDF(c.Ctx, nil)
+		c.WantCode(err, executor.ErrPolicyDenied, "a field of the page has a secret")
+		c.Must(c.Page().Navigate(c.Ctx, c.URL("read.html"), nil))
+		c.Must(c.Page().SavePDF(c.Ctx, nil))
+	})
 }
 
 // wantHidden checks that a screenshot hides a field.

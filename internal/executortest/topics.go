@@ -11,7 +11,6 @@ var Topics = []suite.Topic{
 	{Name: "navigate", Cases: navigate},
 	{Name: "history", Cases: history},
 	{Name: "error_pages", Cases: errorPages},
-	{Name: "resubmission", Cases: resubmission},
 	{Name: "nested_frames", Cases: nestedFrames},
 	{Name: "clipboard", Cases: clipboard},
 	{Name: "secrets", Cases: secrets},

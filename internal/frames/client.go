@@ -150,6 +150,11 @@ func (t *Tree) pathTo(id cdp.FrameID) []*Document {
 func (t *Tree) KnowsDocument(id cdp.FrameID) bool {
 	s := t.Lock()
 	defer s.Unlock()
+	return s.KnowsDocument(id)
+}
+
+// KnowsDocument is Tree.KnowsDocument.
+func (s *State) KnowsDocument(id cdp.FrameID) bool {
 	f := s.Frame(id)
 	for f != nil && s.isInitial(f) {
 		f = s.Frame(f.parent)

@@ -14,6 +14,7 @@ import (
 
 // Names maps the names in the hints of the library to tools, arguments and flags of the program.
 var Names = map[string]string{
+	"DialogAnswer.Accept":      "accept: true",
 	"Executor.Navigate":        "navigate",
 	"Executor.NewPage":         "tab_new",
 	"Executor.SaveState":       "session_state",
@@ -22,7 +23,6 @@ var Names = map[string]string{
 	"NavigateOptions.Resubmit": "resubmit: true",
 	"Page.Click":               "click",
 	"Page.Close":               "tab_close",
-	"Page.Download":            "download_file",
 	"Page.Eval":                "eval",
 	"Page.FillForm":            "fill_form",
 	"Page.HandleDialog":        "handle_dialog",

@@ -22,6 +22,7 @@ func TestNames(t *testing.T) {
 		"Config": reflect.TypeFor[policy.Config](), "Options": reflect.TypeFor[chromium.Options](), "Pool": reflect.TypeFor[chromium.Pool](), "ManagerOptions": reflect.TypeFor[executor.ManagerOptions](),
 		"SessionOptions": reflect.TypeFor[executor.SessionOptions](), "TypeOptions": reflect.TypeFor[executor.TypeOptions](),
 		"HTTPOptions": reflect.TypeFor[server.HTTPOptions](), "NavigateOptions": reflect.TypeFor[executor.NavigateOptions](),
+		"DialogAnswer": reflect.TypeFor[executor.DialogAnswer](),
 	}
 	for name := range hint.Names {
 		owner, member, _ := strings.Cut(name, ".")

@@ -218,7 +218,7 @@ var alternativeToTyping = map[string]string{
 	"select": "Use Page.SelectOption.",
 	"check":  "Use Page.Click, or Page.FillForm with true or false.",
 	"radio":  "Use Page.Click, or Page.FillForm with true.",
-	"file":   "Use Page.Upload, if the user has allowed it.",
+	"file":   "Use Page.Upload.",
 }
 
 // describeInterceptor describes the intercepting element of a failure, with a ref if its document

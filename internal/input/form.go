@@ -173,7 +173,7 @@ func (f *formFill) fillValue(ctx context.Context, el *element, name string, valu
 		}
 		return "", f.setChecked(ctx, field, info, want)
 	case "file":
-		return "", executor.Errorf(executor.ErrBadArgs, "Omit the field, and use Page.Upload if the user has allowed it.", "a file field cannot be filled with a value")
+		return "", executor.Errorf(executor.ErrBadArgs, "Omit the field. Use Page.Upload for its files.", "a file field cannot be filled with a value")
 	}
 	if isText {
 		return "", f.chooseRadio(ctx, el, field, text)

@@ -16,6 +16,9 @@ import (
 // commands. A page that logs in a loop fills it, so that all other tabs wait. No command stops log
 // messages alone (Runtime.disable also stops the events of execution contexts), so the renderer
 // process of such a page is throttled. A script that never yields is not: the command waits for it.
+//
+// Tabs of the user are not throttled, and in the user's Chrome no tab is. There the extension forwards
+// only as many log messages as package cdpconn accepts, but Chrome passes all of them to the extension.
 const (
 	// floodLosses is how many lost log messages make a flood. A few large messages do not delay
 	// other tabs.

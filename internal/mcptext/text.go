@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/hint"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -236,7 +235,7 @@ func (t *Text) Download(what Own, d executor.Download) { t.Line("%s", DownloadTe
 func DownloadText(what Own, d executor.Download) Own {
 	why := Own("")
 	if d.Reason != "" {
-		why = Own(": " + OneLine(hint.Translate(d.Reason)))
+		why = Own(": " + OneLine(d.Reason))
 	}
 	return Ownf("%s %s %s%s", what, Own(cmp.Or(d.State, "running")), Quote(cmp.Or(d.Path, d.SuggestedName), MaxTitle), why)
 }

@@ -79,6 +79,12 @@ var dashboard = promises{
 		New:     "			return ports\n",
 		Package: "./cmd/chrome-mcp", Test: "^TestPagesCannotReachDashboard$",
 	}},
+	"The link to the dashboard, its code and its cookie are in no result": {{
+		File:    "internal/dashboard/dashboard.go",
+		Old:     "	return Login{File: path}, nil\n",
+		New:     "	s.log.Info(\"The dashboard can be opened.\", \"file\", path)\n	return Login{File: path}, nil\n",
+		Package: "./cmd/chrome-mcp", Test: "^TestAskUserInDashboard$",
+	}},
 	"A live view shows nothing of a tab": {
 		{
 			File:    "internal/live/live.go",

@@ -50,7 +50,7 @@ var general = []Mutation{
 	{
 		"`reload`, `back`, `forward` and scripts that reload send a form again", "internal/interception/guard.go",
 		`denied = !known || !n.History`, `denied = false`,
-		"./executor/chromium", "TestExecutor/.*/^resubmission$/reload_sends_a_form_again_only_with_resubmit",
+		"./internal/page/pagesuite", "^TestSuite$/.*/^resubmission$/reload_sends_a_form_again_only_with_resubmit",
 	},
 	{
 		"`reload`, `back`, `forward` and scripts that reload send a form again", "policy/guard_navigate.go",
@@ -66,6 +66,11 @@ var general = []Mutation{
 		"The user's clipboard is used only with the clipboard grant", "policy/denial.go",
 		`slices.Contains(p.clipboard, origin) {`, `len(slices.Clone(p.clipboard)) > 0 {`,
 		"./policy", "TestClipboard",
+	},
+	{
+		"The user's clipboard is used only with the clipboard grant", "executor/chromium/tabs.go",
+		`UserClipboard:      in.proc == nil || !in.proc.Headless,`, `UserClipboard:      false,`,
+		"./executor/chromium", "^TestAttachedClipboard$",
 	},
 	{
 		"The user's clipboard is used only with the clipboard grant", "internal/launch/flags.go",
@@ -96,7 +101,7 @@ var general = []Mutation{
 	},
 	{
 		"Server and extension make the same", "extension/policy.js",
-		`if (isLoopbackHost(site.host) && rules.ownPorts.has(site.port))`, `if (rules.ownPorts.has(-1))`,
+		`if (local && rules.ownPorts.has(site.port))`, `if (rules.ownPorts.has(-1))`,
 		"extension/test", "documents are allowed and denied as in package policy",
 	},
 	{
@@ -165,7 +170,7 @@ var general = []Mutation{
 	},
 	{
 		"Pages cannot reach our own ports.", "policy/policy.go",
-		`	if (s.loopback() || s.addr.IsUnspecified()) && p.owns(s.port) {`, `	if false {`,
+		`	if (s.loopback() || s.addr.IsValid()) && p.owns(s.port) {`, `	if false {`,
 		"./policy", "TestCheckHost|TestCheckURL",
 	},
 	{

@@ -123,6 +123,18 @@ var serverHTTP = promises{
 			Package: "./cmd/chrome-mcp", Test: "TestPagesCannotReachServer",
 		},
 		{
+			File:    "policy/policy.go",
+			Old:     "(s.loopback() || s.addr.IsValid()) && p.owns",
+			New:     "s.loopback() && p.owns",
+			Package: "./internal/compose", Test: "TestPagesCannotReachOtherProcesses",
+		},
+		{
+			File: "policy/network.go",
+			Old:  "p.own.addresses.contains(addr) && p.owns",
+			New:  "addr.IsLoopback() && p.owns",
+			Test: "TestCheckOwnAddr",
+		},
+		{
 			File: "internal/server/port_file.go",
 			Old:  "	if isNotListening(err) {",
 			New:  "	if err != nil {",

@@ -68,7 +68,12 @@ var pageText = promises{
 	"Repeated entries do not push other entries out of the audit log": {
 		{
 			File: "audit/denial_counter.go",
-			Old:  `return e.Code != "" && e.Code != "OK" && !e.Acted || e.Tool == "chrome_status"`, New: "return false",
+			Old:  `return !e.Acted && e.Code != "" && (`, New: `return false && (`,
+			Package: "./mcp", Test: "^TestAuditFlood$",
+		},
+		{
+			File: "audit/denial_counter.go",
+			Old:  `(e.Code != "OK" || e.Decision == "" && e.Bytes == 0)`, New: `e.Code != "OK"`,
 			Package: "./mcp", Test: "^TestAuditFlood$",
 		},
 		{
@@ -87,6 +92,11 @@ var pageText = promises{
 			Test: "^TestSessionsAreFolded$",
 		},
 		{
+			File: "internal/compose/workspace.go",
+			Old:  "		s.callRate = o.rates.of(r.Principal, s.MaxCalls)\n", New: "",
+			Test: "^TestCallsPerMinuteOfToken$",
+		},
+		{
 			File: "internal/server/open_rate.go",
 			Old:  "	return limit.Allow()\n", New: "	return limit != nil\n",
 			Test: "^TestOpeningsPerMinute$",
@@ -95,8 +105,23 @@ var pageText = promises{
 	"Each call that acted has its own line": {
 		{
 			File: "audit/denial_counter.go",
-			Old:  `e.Code != "OK" && !e.Acted ||`, New: `e.Code != "OK" ||`,
+			Old:  `return !e.Acted && e.Code`, New: `return e.Code`,
 			Test: "^TestActionsAreNotFolded$",
+		},
+		{
+			File: "audit/denial_counter.go",
+			Old:  ` && e.Bytes == 0)`, New: `)`,
+			Test: "^TestCallsWithoutEffectAreFolded$",
+		},
+		{
+			File: "mcp/audit.go",
+			Old:  "	return !t.kind.hints.readOnly && t.kind != batches", New: "	return false && t.kind != batches",
+			Test: "^TestAuditWithoutDecision$",
+		},
+		{
+			File: "mcp/audit.go",
+			Old:  "		d.Report(ctx)\n", New: "",
+			Test: "^TestAuditWithoutDecision$",
 		},
 		{
 			File: "audit/denial_counter.go",

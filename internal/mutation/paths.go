@@ -57,6 +57,10 @@ var paths = []Mutation{
 		"case filepath.IsLocal(rel) && ", "case false && ", "./internal/fileserver", "TestCheckDir"},
 	{"Pages read only files in the directory of `--serve-directory`", "internal/fileserver/fileserver.go",
 		"return err == nil && filepath.IsLocal(rel)", "return err == nil && filepath.IsLocal(rel) && false", "./internal/fileserver", "TestPrivateFiles"},
+	{"Pages read only files in the directory of `--serve-directory`", "internal/serve/listen.go",
+		"checkSession(s, c.Principal.Settings, l.private)", "checkSession(s, c.Principal.Settings, nil)", "./internal/serve", "TestPrivateFilesOfTokens"},
+	{"Pages read only files in the directory of `--serve-directory`", "internal/compose/workspace.go",
+		"	settings.Private = o.Private\n", "", "./cmd/chrome-mcp", "TestServeDirectoryOfToken"},
 	{"Other users of the machine", "bridge/peer_linux.go",
 		"if answer[diagHeader+diagState] != established {", "if false {", "./bridge", "TestOwnerOfClosed"},
 }

@@ -122,9 +122,27 @@ var secrets = promises{
 		},
 		{
 			File:    "internal/page/js/secret_entry.js",
-			Old:     "  keepContent(el);\n",
+			Old:     "  keepContent(el, text);\n",
 			New:     "",
 			Package: "./cmd/chrome-mcp", Test: "^TestSecretAttacks$/^clipboard$",
+		},
+		{
+			File:    "internal/page/js/kept_content.js",
+			Old:     "  if (content.length >= MIN_CONTENT) contents.add(content);\n",
+			New:     "",
+			Package: "./executor/chromium", Test: "TestExecutor/.*/^secrets$/screenshots_hide_a_field_that_replaces",
+		},
+	},
+	"No secret is typed in a browser on another machine": {
+		{
+			File: "internal/page/secret_guard.go",
+			Old:  "	if g.secretGuard.unencrypted.Load() {", New: "	if false {",
+			Test: "^TestSecretGuard$",
+		},
+		{
+			File: "executor/chromium/instance.go",
+			Old:  "	if address != \"\" && !isEncrypted(address) {", New: "	if false {",
+			Test: "^TestSecretOverNetwork$",
 		},
 	},
 	"A file of secrets that others can read": {{

@@ -24,9 +24,19 @@ var server = promises{
 		},
 		{
 			File: "internal/server/workspaces.go",
-			Old:  "	if ws.HasBrowser() { // the call",
+			Old:  "	if ws.Used() { // by the call",
 			New:  "	if false { // the call",
 			Test: "TestReplaceSession",
+		},
+		{
+			File: "internal/compose/workspace.go",
+			Old:  "	if s.Succeeded() || s.stack", New: "	if s.stack",
+			Test: "TestReplacedSession",
+		},
+		{
+			File: "internal/compose/workspace.go",
+			Old:  "s.Succeeded() || s.stack.guard.Granted()", New: "s.Succeeded()",
+			Test: "TestReplacedSession",
 		},
 		{
 			File:    "internal/client/server.go",
@@ -79,6 +89,12 @@ var server = promises{
 			Old:  "	if 2*largest > total && largest >= atLeast {\n",
 			New:  "	if total > 0 {\n",
 			Test: "TestMostActive",
+		},
+		{
+			File: "executor/chromium/pool.go",
+			Old:  "	b.watchFlood()\n",
+			New:  "",
+			Test: "^TestPoolHungBrowser$",
 		},
 	},
 	"Scripts, conversions and full-page screenshots of one principal do not make those of others wait.": {

@@ -98,4 +98,18 @@ var sidePanel = promises{
 		New:  "flag",
 		Test: "^TestFileIsPrivate$",
 	}},
+	"A chat can be deleted while the disk is full": {
+		{
+			File: "internal/transcript/store.go",
+			Old:  "		err = s.deleteInSteps(id)\n",
+			New:  "		err = s.writeError(err)\n",
+			Test: "^TestDiskFull$",
+		},
+		{
+			File: "internal/sidepanel/chats.go",
+			Old:  "		h.addStoring(open, unstored)\n",
+			New:  "",
+			Test: "^TestDiskFull$",
+		},
+	},
 }

@@ -200,6 +200,15 @@ func (t *chatTabServer) Allow(url string) (revoke func(), err error) {
 	return t.session.AllowSite(u)
 }
 
+// SetStopped implements sidepanel.TabServer.
+func (t *chatTabServer) SetStopped(stopped bool) {
+	if stopped {
+		t.session.StopCalls("the user stopped this turn in the side panel")
+	} else {
+		t.session.AllowCalls()
+	}
+}
+
 // SiteOf implements sidepanel.TabServer. The site is that of the last decision about a page.
 func (t *chatTabServer) SiteOf(title string) string {
 	words := strings.FieldsFunc(title, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) })

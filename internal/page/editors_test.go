@@ -21,8 +21,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-// An editorStep types into an editor. The editor must then save want, or what it saved before if
-// the call returns an error.
+// An editorStep types into an editor. The call must not fail, and the editor must then save want.
 type editorStep struct {
 	text string
 	opts executor.TypeOptions
@@ -198,7 +197,7 @@ func (p *editorPage) saved() string {
 	return htmlText(s)
 }
 
-// step types once and checks the result. An error is accepted if the text did not change.
+// step types once and checks what the page would save, and the note. The call must not fail.
 func (p *editorPage) step(field string, s editorStep) {
 	p.t.Helper()
 	for _, key := range s.keys {

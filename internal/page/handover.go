@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
@@ -16,6 +17,15 @@ const hintHandedOver = "Wait for the answer of the user, or work in another tab.
 
 // HandedOver reports whether the tab, or a tab of its opener group, is handed over to the user.
 func (t *Tab) HandedOver() bool { return t.openerGroup.handedOver() }
+
+// HandedOverSince reports whether the tab, or a tab of its opener group, is handed over, or was until
+// after start.
+func (t *Tab) HandedOverSince(start time.Time) bool {
+	g := t.openerGroup
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.handedOverBy != nil || g.handoverEnd.After(start)
+}
 
 // AwaitHandoverEnd waits until the tab is not handed over. Calls that use [Tab.Acquire] need not
 // call it.
@@ -62,7 +72,7 @@ func (g *openerGroup) wasHandedOver() bool {
 func (g *openerGroup) endHandover(v *View) {
 	g.mu.Lock()
 	if g.handedOverBy == v {
-		g.handedOverBy = nil
+		g.handedOverBy, g.handoverEnd = nil, time.Now()
 	}
 	g.mu.Unlock()
 	g.notifyMembers()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/dialogs"
@@ -25,6 +26,7 @@ type openerGroup struct {
 	secretGuard  *SecretGuard // of the browser; set with the first tab
 	handedOverBy *View        // that handed a tab of the group over to the user; nil if no tab is handed over
 	handovers    bool         // a tab of the group is or was handed over
+	handoverEnd  time.Time    // of the last handover
 
 	userInput userInput
 }

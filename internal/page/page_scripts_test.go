@@ -22,13 +22,18 @@ import (
 // attach returns a tab of the browser b, with the target id "T".
 func attach(t *testing.T, b *cdptest.FakeTransport) *Tab {
 	t.Helper()
+	return attachWith(t, b, Options{})
+}
+
+func attachWith(t *testing.T, b *cdptest.FakeTransport, opts Options) *Tab {
+	t.Helper()
 	conn := cdpconn.New(b)
 	b.Attach("", "T", "page")
 	ev, err := conn.BrowserSession().Next(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	tab, err := Attach(t.Context(), ev.Child, Options{})
+	tab, err := Attach(t.Context(), ev.Child, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

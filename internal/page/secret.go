@@ -9,50 +9,48 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
+	"github.com/chrome-mcp/chrome-mcp/internal/entered"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 )
 
 // maskedFields finds the fields of a tab whose contents a client must not see.
 type maskedFields struct {
-	client *frames.Client
-	group  *openerGroup // of the tab
+	client  *frames.Client
+	group   *openerGroup    // of the tab
+	entered *entered.Values // of the tab
 }
 
-// secret returns the fields in which a secret was entered.
-func (f maskedFields) secret(ctx context.Context) ([]*elements.Element, error) {
-	if !f.group.hasSecret() {
+// checkPrint returns an error if a field of the tab has a secret, or if the user entered something in
+// one of its documents while it was handed over.
+func (f maskedFields) checkPrint(ctx context.Context) error {
+	fields, err := f.all(ctx)
+	if err != nil {
+		return err
+	}
+	if f.group.hasSecret() && len(fields) > 0 {
+		return &executor.Error{Code: executor.ErrPolicyDenied, Rule: afterSecret, Hint: hintNoPDF,
+			Err: errors.New("a field of the page has a secret, and a PDF would show it")}
+	}
+	if len(fields) > 0 || len(f.entered.Of(f.client.Tree.Documents())) > 0 {
+		return executor.Errorf(executor.ErrPolicyDenied, hintNoPDF, "the user entered something in the page while it was handed over, and a PDF would show it")
+	}
+	return nil
+}
+
+// hintNoPDF is the hint of errors about pages of which a client gets no PDF.
+const hintNoPDF = "Take a screenshot instead, which hides the fields, or read the page as markdown."
+
+// all returns the text fields in which a secret was entered, or in which the user entered something,
+// and those to which the page has copied it.
+func (f maskedFields) all(ctx context.Context) ([]*elements.Element, error) {
+	if !f.group.hasSecret() && !f.group.wasHandedOver() {
 		return nil, nil
 	}
-	return f.find(ctx, "secretFields")
-}
-
-// all returns the fields in which a secret was entered, and the text fields in which the user
-// entered something.
-func (f maskedFields) all(ctx context.Context) ([]*elements.Element, error) {
-	fields, err := f.secret(ctx)
-	if err != nil || !f.group.wasHandedOver() {
-		return fields, err
-	}
-	entered, err := f.find(ctx, "enteredTextFields")
-	return append(fields, entered...), err
-}
-
-// checkPrint returns an error if a secret was entered in a field of the tab.
-func (f maskedFields) checkPrint(ctx context.Context) error {
-	fields, err := f.secret(ctx)
-	if err == nil && len(fields) > 0 {
-		err = afterSecretError("a PDF, which would show it, is")
-	}
-	return err
-}
-
-// find returns the fields whose ids a function of the page scripts returns.
-func (f maskedFields) find(ctx context.Context, function string) ([]*elements.Element, error) {
 	var list []*elements.Element
 	for _, d := range f.client.Allowed(ctx, executor.OpRead) {
 		var ids []int
-		if err := d.Call(ctx, &ids, function); err != nil {
+		if err := d.Call(ctx, &ids, "keptFields"); err != nil {
 			if errors.Is(err, frames.ErrDocumentGone) && !d.IsTop() {
 				continue
 			}

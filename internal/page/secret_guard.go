@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
@@ -17,6 +18,11 @@ func (g *openerGroup) beginSecret() (cancel func(), err error) {
 	denied := func(hint, what string) error {
 		return &executor.Error{Code: executor.ErrPolicyDenied, Rule: "secret-after-script", Hint: hint,
 			Err: fmt.Errorf("%s, and could read the secret; nothing was typed", what)}
+	}
+	if g.secretGuard.unencrypted.Load() {
+		return nil, &executor.Error{Code: executor.ErrPolicyDenied, Rule: "secret-unencrypted",
+			Hint: "Ask the user to type it, or to use a wss:// or https:// address for the browser.",
+			Err:  errors.New("the connection to the browser on another machine is not encrypted, so others could read the secret; nothing was typed")}
 	}
 	if g.scripted {
 		return nil, denied("Open the page in a new tab, and run no script there.", "a script of a client has run in this tab or one that is related to it")
@@ -38,6 +44,8 @@ func (g *openerGroup) beginSecret() (cancel func(), err error) {
 // and that none connects while a secret is in a page: it could read the secret, or prepare a script
 // or a service worker that does. The zero value is ready to use.
 type SecretGuard struct {
+	unencrypted atomic.Bool // others on the network can read the connection to the browser
+
 	mu       sync.Mutex // guards the fields below; may be locked while openerGroup.mu is held
 	clients  int        // that are or were connected, or are being connected
 	groups   map[*openerGroup]bool
@@ -49,6 +57,10 @@ type unsharedTab struct {
 	secret   bool // a secret was typed in a page of its opener group
 	scripted bool // a script of a client has run there
 }
+
+// SetUnencrypted records that others on the network can read the connection to the browser. From then
+// on, no secret is typed in it.
+func (g *SecretGuard) SetUnencrypted() { g.unencrypted.Store(true) }
 
 // ConnectClient is called before a CDP client connects. It returns ErrPolicyDenied if a secret is
 // in a page. Otherwise no secret can be typed from now on, unless the connection is only for a

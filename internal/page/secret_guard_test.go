@@ -26,6 +26,11 @@ func TestSecretGuard(t *testing.T) {
 	if _, err := queried.ConnectClient(&executor.CDPOptions{Query: true}); err == nil {
 		t.Error("a query while a secret is in a page")
 	}
+	var readable SecretGuard
+	readable.SetUnencrypted()
+	if _, err := shared(&readable).openerGroup.beginSecret(); executor.CodeOf(err) != executor.ErrPolicyDenied {
+		t.Errorf("a secret over a connection that is not encrypted: %v", err)
+	}
 	for _, closed := range []bool{true, false} {
 		var g SecretGuard
 		tab := shared(&g)

@@ -235,6 +235,12 @@ func (t *Tab) ownsRendererProcess() bool { return t.opts.Own && t.opts.Attach ==
 // check by the gate has a meaning.
 func (t *Tab) KnowsDocument(frame string) bool { return t.tree.KnowsDocument(cdp.FrameID(frame)) }
 
+// AwaitKnown waits until KnowsDocument returns true for a frame. It returns early if the tab is
+// detached or gone, or if ctx is done.
+func (t *Tab) AwaitKnown(ctx context.Context, frame string) {
+	_ = t.tree.Await(ctx, func(s *frames.State) (bool, error) { return s.KnowsDocument(cdp.FrameID(frame)), nil })
+}
+
 // Session returns the CDP session of the page target.
 func (t *Tab) Session() *cdpconn.Session { return t.sess }
 

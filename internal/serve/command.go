@@ -140,6 +140,7 @@ func serveSessions(
 	}
 	if listener != nil {
 		opener.OwnHosts, opener.Count, opts.HTTP = listener.hosts, listener.metrics.Recorder, listener.HTTPListener
+		opener.Private = listen.private
 	}
 	opts.Version = s.Version
 	opts.Logger = log

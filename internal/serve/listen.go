@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -24,6 +26,8 @@ import (
 type listenFlags struct {
 	address, tokenFile, cert, key, publicURL string
 	behindProxy                              bool
+
+	private []string // files and directories with secrets of the server and of its tokens; set by credentials
 }
 
 // listenFlagNames are the flags that need --listen.
@@ -120,12 +124,24 @@ type httpListener struct {
 }
 
 // credentials returns the principals of the token file. Without one, it returns nil and the
-// principal whose token the server creates.
+// principal whose token the server creates. It sets l.private.
 func (l *listenFlags) credentials(
 	s *cli.Settings, flags *pflag.FlagSet, log *slog.Logger,
 ) ([]server.Credential, *server.Principal, error) {
+	for _, path := range []string{l.tokenFile, l.key} {
+		if path != "" {
+			absolute, err := filepath.Abs(path)
+			if err != nil {
+				return nil, nil, err
+			}
+			l.private = append(l.private, absolute)
+		}
+	}
 	if l.tokenFile == "" {
 		values, err := principalFlags(s, flags)
+		if err == nil {
+			l.private, err = checkSession(s, values, l.private)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -137,21 +153,36 @@ func (l *listenFlags) credentials(
 	}
 	var all []server.Credential
 	var silent []string // names of the tokens that do not set ask
+	ofToken := func(e server.TokenEntry, err error) error {
+		if usage, ok := errors.AsType[*cli.UsageError](err); ok {
+			return cli.Usagef(usage.Hint, "--token-file: %s: line %d: token %q: %w", l.tokenFile, e.Line, e.Name, usage.Err)
+		}
+		return err
+	}
 	for _, e := range entries {
 		if e.Settings["ask"] == nil {
 			silent = append(silent, e.Name)
 		}
 		values, err := principalSettings(s, e.Settings, e.Browsers)
-		if err != nil {
-			if usage, ok := errors.AsType[*cli.UsageError](err); ok {
-				err = cli.Usagef(usage.Hint, "--token-file: %s: line %d: token %q: %w", l.tokenFile, e.Line, e.Name, usage.Err)
-			}
-			return nil, nil, err
+		var paths []string
+		if err == nil {
+			paths, err = checkSession(s, values, nil)
 		}
+		if err != nil {
+			return nil, nil, ofToken(e, err)
+		}
+		l.private = append(l.private, paths...)
 		all = append(all, server.Credential{
 			Digest:    e.Digest,
 			Principal: &server.Principal{Name: e.Name, Settings: values, MaxSessions: e.MaxSessions, Metrics: e.Metrics},
 		})
+	}
+	slices.Sort(l.private)
+	l.private = slices.Compact(l.private)
+	for i, c := range all { // no token may serve the secrets of another
+		if _, err := checkSession(s, c.Principal.Settings, l.private); err != nil {
+			return nil, nil, ofToken(entries[i], err)
+		}
 	}
 	if len(silent) > 0 {
 		log.Warn("clients are not prompted for missing permissions, because the settings of their tokens have no ask",

@@ -80,7 +80,7 @@ func principalSettings(s *cli.Settings, given server.Settings, browsers []string
 	if values["--ask"] == nil { // the client that would answer is the one that the settings restrict
 		values["--ask"] = []string{"never"}
 	}
-	if err := checkSession(s, values); err != nil {
+	if _, err := checkSession(s, values, nil); err != nil {
 		return nil, err
 	}
 	if values["--cdp-endpoint"] == nil && !slices.Contains(browsers, browserManaged) &&
@@ -113,13 +113,19 @@ func selectBrowsers(s *cli.Settings, values server.Settings, browsers []string) 
 	}
 }
 
-// checkSession checks the settings of a session, with the code that opens one.
-func checkSession(s *cli.Settings, values server.Settings) error {
+// checkSession checks the settings of a session, with the code that opens one. private are the files and
+// directories with secrets that the session must not serve. It returns these and those of the settings.
+func checkSession(s *cli.Settings, values server.Settings, private []string) ([]string, error) {
 	session, err := cli.SessionSettings(server.DefaultSession, s.Data, values)
-	if err == nil {
-		_, err = compose.ValidPolicy(session)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	session.Private = private
+	rules, err := compose.ValidPolicy(session)
+	if err != nil {
+		return nil, err
+	}
+	return compose.PrivatePaths(session, rules), nil
 }
 
 // principalFlags returns the settings of the sessions of the only token of serve: its flags and

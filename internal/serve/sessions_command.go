@@ -52,13 +52,18 @@ func printServerStatus(s *cli.Settings, stdout io.Writer) error {
 	return err
 }
 
-// stopServer stops the server, prints what it ended, and returns when its browsers have exited.
+// stopServer stops the server, prints what it ended, and returns when its browsers have exited, or
+// after Timing.EndSessions.
 func stopServer(s *cli.Settings, stdout io.Writer) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timing.Current().EndSessions)
+	defer cancel()
+	return stopServerUntil(ctx, s, stdout)
+}
+
+// stopServerUntil is stopServer that waits until ctx is done.
+func stopServerUntil(ctx context.Context, s *cli.Settings, stdout io.Writer) error {
 	client := server.NewClient(server.SocketPath(s.Data))
 	defer client.Close()
-	limit := timing.Current().EndSessions
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
 	st, err := client.Status(ctx)
 	var sessions []server.Info
 	if err == nil {
@@ -75,7 +80,7 @@ func stopServer(s *cli.Settings, stdout io.Writer) error {
 		return err
 	}
 	if err := client.WaitStopped(ctx, st); err != nil {
-		return fmt.Errorf("the server is still stopping after %v: process %d, sessions: %s", limit, st.PID,
+		return fmt.Errorf("the server is still stopping after %v: process %d, sessions: %s", timing.Current().EndSessions, st.PID,
 			cmp.Or(strings.Join(sessionNames(sessions), ", "), "none"))
 	}
 	for _, name := range sessionNames(sessions) {
@@ -126,16 +131,20 @@ func printSessions(s *cli.Settings, stdout io.Writer) error {
 }
 
 // closeSessions closes the named sessions, or all of the operating-system user. It prints which were
-// closed, and returns when their browsers have exited.
+// closed, and returns when their browsers have exited, or after Timing.EndSessions.
 func closeSessions(s *cli.Settings, all bool, names []string, stdout io.Writer) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timing.Current().EndSessions)
+	defer cancel()
+	return closeSessionsUntil(ctx, s, all, names, stdout)
+}
+
+// closeSessionsUntil is closeSessions that waits until ctx is done.
+func closeSessionsUntil(ctx context.Context, s *cli.Settings, all bool, names []string, stdout io.Writer) error {
 	if all == (len(names) > 0) {
 		return cli.Usagef("`chrome-mcp sessions list` lists them.", "name the sessions to close, or close --all")
 	}
 	client := server.NewClient(server.SocketPath(s.Data))
 	defer client.Close()
-	limit := timing.Current().EndSessions
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
 	if all {
 		sessions, err := client.Sessions(ctx)
 		if err != nil && !errors.Is(err, server.ErrNotRunning) {
@@ -158,7 +167,7 @@ func closeSessions(s *cli.Settings, all bool, names []string, stdout io.Writer) 
 		switch err := failed[i]; {
 		case err == nil:
 			fmt.Fprintf(stdout, "closed %s\n", name)
-		case errors.Is(err, context.DeadlineExceeded):
+		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 			open = append(open, name)
 		case errors.Is(err, server.ErrNotRunning) || errors.Is(err, executor.ErrBadArgs):
 			errs = append(errs, cli.Usagef("`chrome-mcp sessions list` lists them.", "session %q not found", name))
@@ -167,7 +176,7 @@ func closeSessions(s *cli.Settings, all bool, names []string, stdout io.Writer) 
 		}
 	}
 	if len(open) > 0 {
-		errs = append(errs, fmt.Errorf("still open after %v: %s", limit, strings.Join(open, ", ")))
+		errs = append(errs, fmt.Errorf("still open after %v: %s", timing.Current().EndSessions, strings.Join(open, ", ")))
 	}
 	if len(errs) == 1 {
 		return errs[0]

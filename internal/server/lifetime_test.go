@@ -70,7 +70,7 @@ func (s *heldSession) ServeTool(w http.ResponseWriter, r *http.Request, tool str
 	fmt.Fprint(w, " "+tool)
 }
 
-func (s *heldSession) HasBrowser() bool { return true }
+func (s *heldSession) Used() bool { return true }
 
 func (s *heldSession) HandedOver() bool { return s.h.handedOver.Load() }
 

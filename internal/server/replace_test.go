@@ -12,24 +12,24 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
-// A blankSession is a session whose browser the test starts.
+// A blankSession is a session that the test uses.
 type blankSession struct {
 	fakeSession
-	started *atomic.Bool
+	used *atomic.Bool
 }
 
-func (s blankSession) HasBrowser() bool { return s.started.Load() }
+func (s blankSession) Used() bool { return s.used.Load() }
 
-// TestReplaceSession opens a session with other settings: it is replaced unless it has a browser or
+// TestReplaceSession opens a session with other settings: it is replaced unless it was used or
 // is in use, and then the error names all differences.
 func TestReplaceSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var started atomic.Bool
+		var wasUsed atomic.Bool
 		var closed atomic.Int32
 		var settings []Settings
 		s := New(Options{Open: func(r OpenRequest) (Workspace, error) {
 			settings = append(settings, r.Settings)
-			return blankSession{fakeSession{r.Name, &closed}, &started}, nil
+			return blankSession{fakeSession{r.Name, &closed}, &wasUsed}, nil
 		}})
 		replaced := 0
 		open := func(settings Settings) error {
@@ -79,14 +79,14 @@ func TestReplaceSession(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		// One that has started a browser when it ends.
+		// One whose call has succeeded when it ends.
 		end = use()
 		time.AfterFunc(timing.Default().SessionUse/2, func() {
-			started.Store(true)
+			wasUsed.Store(true)
 			end()
 		})
-		refused("in use, then with a browser", timing.Default().SessionUse/2)
-		refused("with a browser", 0)
+		refused("in use, then used", timing.Default().SessionUse/2)
+		refused("used", 0)
 		if n := closed.Load(); n != 3 {
 			t.Errorf("closed %d sessions", n)
 		}

@@ -76,8 +76,9 @@ type Workspace interface {
 	// ServeDevTools serves a request to the workspace's endpoint for CDP clients. It returns
 	// ErrBadArgs, and writes nothing, if the workspace has none.
 	ServeDevTools(w http.ResponseWriter, r *http.Request) error
-	// HasBrowser reports whether the workspace has a running browser or an open tab.
-	HasBrowser() bool
+	// Used reports whether the workspace has a running browser, an open tab or a permission of the
+	// user, or a call in it, other than one that reports the status, has succeeded.
+	Used() bool
 	// HandedOver reports whether a page is handed over to the user, who may need longer than
 	// SessionIdle. The workspace stays open until then.
 	HandedOver() bool

@@ -46,8 +46,8 @@ func (s fakeSession) ServeDevTools(w http.ResponseWriter, r *http.Request) error
 	return nil
 }
 
-func (s fakeSession) HasBrowser() bool { return true }
-func (fakeSession) HandedOver() bool   { return false }
+func (s fakeSession) Used() bool     { return true }
+func (fakeSession) HandedOver() bool { return false }
 
 func (s fakeSession) Close(string) error {
 	s.closed.Add(1)

@@ -48,8 +48,8 @@ func (s *drainSession) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *drainSession) ServeTool(w http.ResponseWriter, r *http.Request, _ string) { s.ServeHTTP(w, r) }
 
-func (s *drainSession) HasBrowser() bool { return true }
-func (*drainSession) HandedOver() bool   { return false }
+func (s *drainSession) Used() bool     { return true }
+func (*drainSession) HandedOver() bool { return false }
 
 func (s *drainSession) ServeStream(stream io.ReadWriteCloser) error {
 	<-s.closed

@@ -68,7 +68,7 @@ func CheckName(name string) error {
 }
 
 // open opens a workspace, or checks that the open workspace of that name has the given settings. If
-// it has others, and is not in use and has no browser, another one replaces it. Concurrent calls
+// it has others, and is not in use and was not used, another one replaces it. Concurrent calls
 // for one name open it once. With keep, the workspace has no idle timeout. open reports whether it
 // replaced a workspace.
 func (s *Server) open(
@@ -120,13 +120,13 @@ func (s *Server) Open(ctx context.Context, p *Principal, name string) error {
 }
 
 // replace closes a workspace so that another one with other settings can replace it. It reports
-// false, and does nothing, if the workspace is in use or has a browser.
+// false, and does nothing, if the workspace is in use or was used, see Workspace.Used.
 func (s *Server) replace(ctx context.Context, ws *workspace) bool {
-	if ws.HasBrowser() {
+	if ws.Used() {
 		return false
 	}
 	used := s.awaitUnused(ctx, ws)
-	if ws.HasBrowser() { // the call that has just ended may have started it
+	if ws.Used() { // by the call that has just ended
 		return false
 	}
 	inUse := false

@@ -18,8 +18,12 @@ func (r *Registry) Emit(ev executor.Event, t *Tab, frame string) {
 	r.Each(func(s *Session) { s.Emit(ev, t, frame) })
 }
 
-// EmitDownload emits the state of a transfer, and records its end as Transfer.Record does.
+// EmitDownload emits the state of a transfer, and records its end as Transfer.Record does, unless the
+// transfer is the user's.
 func (r *Registry) EmitDownload(tr *Transfer, kind executor.BackendKind, id executor.TabID, record func(audit.Entry)) {
+	if tr.n == 0 {
+		return
+	}
 	d := tr.Describe(kind)
 	tr.Record(id, record)
 	r.Emit(executor.Event{Kind: executor.EventDownload, Download: &d}, tr.tab, "")

@@ -25,14 +25,14 @@ type Fetcher struct {
 // A Transfer is a download that a page started. The backend reports its end.
 type Transfer struct {
 	Name string // as suggested by the server or the page
-	n    int    // sequence number among the tab's transfers, from 1
+	n    int    // sequence number among the tab's transfers, from 1; 0 for a transfer of the user
 	tab  *Tab
 	done chan struct{}
 	once sync.Once
 
 	recorded sync.Once
 	// Share is the part of the download quota that the transfer uses until it ends. Set it right
-	// after AddTransfer; nil means no quota.
+	// after AddTransfer or NewUserTransfer; nil means no quota.
 	Share         *download.Share
 	file          download.File
 	err           error
@@ -54,6 +54,12 @@ func (t *Tab) AddTransfer(name string) *Transfer {
 		hook(tr)
 	}
 	return tr
+}
+
+// NewUserTransfer returns the transfer of a download that started while the tab was handed over. It is
+// the user's: no result, event or audit entry reports it.
+func (t *Tab) NewUserTransfer(name string) *Transfer {
+	return &Transfer{Name: name, tab: t, done: make(chan struct{})}
 }
 
 // onTransfer calls f with each new transfer until stop is called.
@@ -207,6 +213,7 @@ func (t *Tab) newDownloads(kind executor.BackendKind, begun int) (d page.Downloa
 // Download fetches a URL, or clicks a target that starts a download.
 func (p *tabPage) Download(ctx context.Context, o *executor.DownloadOptions) (*executor.DownloadedFiles, error) {
 	s, id := p.session, p.tab
+	defer s.reportDownloads(ctx)
 	opts := *cmp.Or(o, new(executor.DownloadOptions))
 	timeout := opts.Timeout
 	if timeout <= 0 {

@@ -1,10 +1,13 @@
 package session
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 
+	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
@@ -29,6 +32,19 @@ func TestTransferStates(t *testing.T) {
 	failed.End(download.File{Path: "/d/x", Bytes: 3}, errors.New("interrupted"))
 	if got, want := failed.Describe(executor.BackendCDP), (executor.Download{Backend: executor.BackendCDP, SuggestedName: "x", State: "canceled", Reason: "interrupted"}); got != want {
 		t.Errorf("failed: %+v, want %+v", got, want)
+	}
+}
+
+// TestUserTransfer checks that nothing reports a download of the user.
+func TestUserTransfer(t *testing.T) {
+	tab := &Tab{Raw: "t1"}
+	tab.onTransfer(func(*Transfer) { t.Error("a call got it") })
+	tr := tab.NewUserTransfer("mine.pdf")
+	new(Registry).EmitDownload(tr, executor.BackendCDP, "cdp-1-1", func(audit.Entry) { t.Error("it is in the audit log") })
+	tr.End(download.File{Path: "/d/mine.pdf", Bytes: 7}, nil)
+	new(Registry).EmitDownload(tr, executor.BackendCDP, "cdp-1-1", func(audit.Entry) { t.Error("its end is in the audit log") })
+	if news := tab.newDownloads(executor.BackendCDP, 0); tab.transferCount != 0 || tab.hasTransfers() || len(news.Started)+len(news.Earlier)+news.More > 0 {
+		t.Errorf("the tab has transfers: %+v", news)
 	}
 }
 
@@ -156,5 +172,75 @@ func TestDownloadArguments(t *testing.T) {
 	}
 	if n := h.started(); n != 0 {
 		t.Errorf("the browser was acquired %d times", n)
+	}
+}
+
+// TestLateDownload starts and ends a transfer between calls, and checks that the next call of any kind
+// reports it, once.
+func TestLateDownload(t *testing.T) {
+	h := newHost(t)
+	s := h.open(t, executor.SessionOptions{Record: true})
+	_, tab, err := s.NewPage(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := h.browser.Tabs()[0]
+	h.browser.show(t, opened, "https://a.test/")
+	all := map[string]func(context.Context) error{
+		"Tabs":      func(ctx context.Context) error { _, err := s.Tabs(ctx); return err },
+		"SelectTab": func(ctx context.Context) error { _, err := s.SelectTab(ctx, tab.ID); return err },
+		"Status":    func(ctx context.Context) error { s.Status(ctx); return nil },
+		"NewPage":   func(ctx context.Context) error { _, _, err := s.NewPage(ctx, nil); return err },
+		"SaveState": func(ctx context.Context) error { _, err := s.SaveState(ctx, "x"); return err },
+		"LoadState": func(ctx context.Context) error { _, err := s.LoadState(ctx, "x"); return err },
+		"Navigate":  func(ctx context.Context) error { _, err := s.Navigate(ctx, "https://a.test/", nil); return err },
+	}
+	for name, call := range calls {
+		all[name+" of a page"] = func(ctx context.Context) error { return onPage(ctx, s, "cdp:run:t99", call) }
+	}
+	for name, call := range all {
+		t.Run(name, func(t *testing.T) {
+			var reported []string
+			ctx := executor.WithCallOptions(t.Context(), executor.CallOptions{
+				OnDownload: func(d executor.Download) { reported = append(reported, d.SuggestedName+" "+d.State) },
+			})
+			ctx, cancel := context.WithCancel(ctx)
+			cancel() // the calls need not succeed
+			transfer := opened.AddTransfer("late.csv")
+			want := []string{"late.csv running"}
+			_ = call(ctx)
+			if !slices.Equal(reported, want) {
+				t.Errorf("after the start: reported %q, want %q", reported, want)
+			}
+			transfer.End(download.File{Path: "/d/late.csv"}, nil)
+			want = append(want, "late.csv completed")
+			for range 2 {
+				_ = call(ctx)
+				if !slices.Equal(reported, want) {
+					t.Errorf("after the end: reported %q, want %q", reported, want)
+				}
+			}
+		})
+	}
+}
+
+// TestLateDownloadOfClosedTab closes the tab of a transfer that has ended since the last result.
+func TestLateDownloadOfClosedTab(t *testing.T) {
+	h := newHost(t)
+	s := h.open(t, executor.SessionOptions{})
+	_, tab, err := s.NewPage(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.browser.Tabs()[0].AddTransfer("late.csv").End(download.File{Path: "/d/late.csv"}, nil)
+	var reported []string
+	ctx := executor.WithCallOptions(t.Context(), executor.CallOptions{
+		OnDownload: func(d executor.Download) { reported = append(reported, d.SuggestedName+" "+d.State) },
+	})
+	if _, err := pagetest.Of(s, tab.ID).Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"late.csv completed"}; !slices.Equal(reported, want) {
+		t.Errorf("reported %q, want %q", reported, want)
 	}
 }

@@ -7,9 +7,9 @@ import (
 )
 
 // reportDownloads passes the downloads of the session's tabs that have started or ended since the
-// last result to the observer in ctx, if there is one. It is called at the end of every call, so that
-// a file that arrives late is reported by the next result of any kind. Tabs with a running call are
-// skipped: that call reports them.
+// last result to the observer in ctx, if there is one. It is called at the end of every call, and
+// before a call closes a tab, so that a file that arrives late is reported by the next result of any
+// kind. Tabs with a running call are skipped: that call reports them.
 func (s *Session) reportDownloads(ctx context.Context) {
 	report, b := executor.CallOptionsOf(ctx).OnDownload, s.host.Current()
 	if report == nil || b == nil {

@@ -26,6 +26,7 @@ func (s *Session) NewPage(ctx context.Context, opts *executor.NewPageOptions) (e
 // open opens a tab, loads url unless it is empty, and makes the tab active unless inactive is set.
 // The timeout of one navigation bounds all of it.
 func (s *Session) open(ctx context.Context, url string, inactive bool, opts *executor.NavigateOptions) (*executor.Tab, *executor.Navigation, error) {
+	defer s.reportDownloads(ctx)
 	b, err := s.browser(ctx)
 	if err != nil {
 		return nil, nil, err

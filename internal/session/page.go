@@ -181,6 +181,7 @@ func (p *tabPage) FillForm(ctx context.Context, fields []executor.Field, opts *e
 // dialog.
 func (p *tabPage) HandleDialog(ctx context.Context, answer *executor.DialogAnswer) (*executor.DialogResult, error) {
 	s := p.session
+	defer s.reportDownloads(ctx)
 	b, t, err := s.locate(ctx, p.tab)
 	if err != nil {
 		return nil, executor.Wrap("handle dialog", p.tab, asExecutorError(err))

@@ -46,6 +46,7 @@ type acquirer func(context.Context) (BrowserInstance, error)
 // withState calls use with the directory of state files and a browser whose storage state may be
 // saved there.
 func (st *storageState) withState(ctx context.Context, op, name string, acquire acquirer, use func(context.Context, BrowserInstance, CookieJar, *statefile.Dir, *executor.StateResult) error) (*executor.StateResult, error) {
+	defer st.session.reportDownloads(ctx)
 	run := func() (*executor.StateResult, error) {
 		file, err := statefile.FileName(name)
 		if err != nil {

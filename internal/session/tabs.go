@@ -377,6 +377,7 @@ func (s *Session) locate(ctx context.Context, id executor.TabID) (BrowserInstanc
 
 // Close closes the tab, or releases it.
 func (p *tabPage) Close(ctx context.Context) (*executor.ClosedTab, error) {
+	p.session.reportDownloads(ctx) // those of the tab are not known afterwards
 	closed, err := p.session.closeTab(ctx, p.tab)
 	return closed, executor.Wrap("close tab", p.tab, asExecutorError(err))
 }

@@ -413,3 +413,48 @@ func TestBrowserEnded(t *testing.T) {
 		t.Errorf("with no tab before: %v", err)
 	}
 }
+
+// TestFailedLoad checks that calls of a client without a tab say that the tab of its last page was
+// closed because the page did not load, until the client opens or selects a tab.
+func TestFailedLoad(t *testing.T) {
+	gate := executor.GateFunc(func(_ context.Context, a executor.Access) error {
+		if strings.Contains(a.Destination, "unreachable") {
+			return executor.Errorf(executor.ErrPolicyDenied, "", "the host is unreachable")
+		}
+		return nil
+	})
+	const url = "https://unreachable.test/"
+	for _, kind := range []executor.BackendKind{executor.BackendCDP, executor.BackendExtension} {
+		t.Run(string(kind), func(t *testing.T) {
+			h := newHost(t)
+			h.kind = kind
+			s := h.open(t, executor.SessionOptions{Gate: gate})
+			reports := func(when string, want bool) {
+				t.Helper()
+				_, err := pagetest.Of(s, "").Text(t.Context(), nil)
+				if executor.CodeOf(err) != executor.ErrTabNotFound || strings.Contains(err.Error(), "did not load (the host is unreachable)") != want {
+					t.Errorf("%s: %v, want ErrTabNotFound that names the failed load: %v", when, err, want)
+				}
+			}
+			reports("before a page", false)
+			if _, err := s.Navigate(t.Context(), url, nil); executor.CodeOf(err) != executor.ErrPolicyDenied {
+				t.Fatalf("the first navigation: %v", err)
+			}
+			if tabs := h.browser.Tabs(); len(tabs) != 0 {
+				t.Errorf("%d tabs are open", len(tabs))
+			}
+			reports("after a failed navigation", true)
+			p, _, err := s.NewPage(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := s.NewPage(t.Context(), &executor.NewPageOptions{URL: url}); executor.CodeOf(err) != executor.ErrPolicyDenied {
+				t.Fatalf("a further page: %v", err)
+			}
+			if _, err := p.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			reports("after the only tab was closed by the client", false)
+		})
+	}
+}

@@ -21,8 +21,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/compose"
+	"github.com/chrome-mcp/chrome-mcp/internal/hint"
 	"github.com/chrome-mcp/chrome-mcp/internal/hostconfig"
 	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 	"github.com/chrome-mcp/chrome-mcp/internal/typo"
@@ -434,6 +437,10 @@ func printNextSteps(out io.Writer, s *cli.Settings, host *hostconfig.Host, path 
 	fmt.Fprintf(out, "%s has the entry %s. Restart %s if it is running.\n", path, hostconfig.EntryName, host.Title)
 	if runtime.GOOS == "linux" && os.Geteuid() == 0 && !slices.Contains(flags, "--no-sandbox") {
 		fmt.Fprintln(out, "Chromium does not start as root: repeat the command with --no-sandbox, or use another user.")
+	}
+	_, err := chromium.FindIn(s.Data, s.Browser)
+	if e, ok := errors.AsType[*executor.Error](err); ok {
+		fmt.Fprintf(out, "The agent has no browser yet: %s. %s\n", e.Message(), hint.Translate(e.Hint))
 	}
 	if !slices.Contains(flags, "--allow-domain") {
 		fmt.Fprintln(out, "No site is allowed yet: repeat the command with --allow-domain example.com, or answer when you are prompted.")

@@ -62,6 +62,9 @@ type TabServer interface {
 	Server() chat.MCPServer
 	// Allow lets the chat use the site of a page until revoke is called.
 	Allow(url string) (revoke func(), err error)
+	// SetStopped(true) cancels the running calls of the agent and rejects further ones, until
+	// SetStopped(false). In the beginning they are allowed.
+	SetStopped(stopped bool)
 	// SiteOf returns the site that a tool call of the agent is about, or "" if it is not a call of
 	// the server. The title is that of the agent, usually the name of the tool.
 	SiteOf(title string) string
@@ -91,8 +94,9 @@ type host struct {
 
 	ends sync.WaitGroup // of the agents of open chats
 
-	mu   sync.Mutex // guards open, and ready and running of its chats
-	open map[string]*openChat
+	mu       sync.Mutex // guards the fields below, and some fields of the chats
+	open     map[string]*openChat
+	unstored error // why the transcripts are not stored; nil if they are
 }
 
 type request struct {
@@ -146,6 +150,8 @@ func Serve(in io.Reader, out io.Writer, open func(installation string) (Options,
 		return err
 	}
 	h := &host{opts: opts, out: out, open: map[string]*openChat{}}
+	opts.Store.Notify(h.storing)
+	defer opts.Store.Notify(nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	var pending sync.WaitGroup
 	defer func() {
@@ -216,6 +222,8 @@ type params struct {
 	Quote   *transcript.Quote `json:"quote"`
 	Request string            `json:"request"`
 	Option  string            `json:"option"`
+
+	From transcript.Position `json:"from"` // of a part to export
 }
 
 // A method handles a request.
@@ -327,20 +335,64 @@ func (h *host) delete(ctx context.Context, p *params) (any, error) {
 	return nil, os.RemoveAll(c.Dir)
 }
 
+// maxExport is the maximum size of one part of an exported chat, in bytes. As JSON, it is at most six
+// times as long, which fits into a message.
+const maxExport = nativemessage.MaxToBrowser / 8
+
+// export returns the part of a chat from a position, and the position of the next part, if there is
+// one.
 func (h *host) export(_ context.Context, p *params) (any, error) {
-	text, err := h.opts.Store.Markdown(p.Chat)
-	if err == nil && len(text) > maxRead {
-		err = errs.Errorf(errs.ErrBackpressure, "Copy the parts that you need from the panel.", "the transcript is larger than %d KiB", maxRead>>10)
+	text, next, err := h.opts.Store.MarkdownPart(p.Chat, p.From, maxExport)
+	result := map[string]any{"markdown": text}
+	if next != nil {
+		result["next"] = next
 	}
-	return map[string]any{"markdown": text}, err
+	return result, err
 }
 
-// update changes a stored chat, and reports the change.
+// update changes a stored chat, and reports the change. After ErrNotStored, it has changed in memory.
 func (h *host) update(id string, change func(*transcript.Chat)) error {
-	if err := h.opts.Store.Update(id, change); err != nil {
-		return err
+	err := h.opts.Store.Update(id, change)
+	if err == nil || errors.Is(err, transcript.ErrNotStored) {
+		err = errors.Join(err, h.changed(id))
 	}
-	return h.changed(id)
+	return err
+}
+
+// storing handles that storing begins to fail, with err, or works again.
+func (h *host) storing(err error) {
+	if err != nil {
+		h.opts.Logger.Warn("storing chats failed", "error", err)
+	}
+	h.mu.Lock()
+	h.unstored = err
+	var all []*openChat
+	for _, c := range h.open {
+		if c.ready {
+			all = append(all, c)
+		}
+	}
+	h.mu.Unlock()
+	for _, c := range all {
+		h.addStoring(c, err)
+	}
+}
+
+// addStoring adds a notice that a chat is not stored, or is stored again.
+func (h *host) addStoring(c *openChat, err error) {
+	text := "The chats are stored again."
+	if err != nil {
+		text = failureOf(err).text()
+	}
+	h.add(c, transcript.Entry{Kind: transcript.KindNotice, Text: text})
+}
+
+// unlessNotStored returns err, or nil if it is ErrNotStored: the open chats have a notice about it.
+func unlessNotStored(err error) error {
+	if errors.Is(err, transcript.ErrNotStored) {
+		return nil
+	}
+	return err
 }
 
 // changed reports a change of a chat.

@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 type fakeServer struct {
 	mu      sync.Mutex // guards the fields below
 	allowed []string
+	stopped []bool // the values that were set
 	closed  bool
 }
 
@@ -54,6 +55,21 @@ func (f *fakeServer) Allow(url string) (revoke func(), err error) {
 		defer f.mu.Unlock()
 		f.allowed = slices.DeleteFunc(f.allowed, func(u string) bool { return u == url })
 	}, nil
+}
+
+func (f *fakeServer) SetStopped(stopped bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stopped = append(f.stopped, stopped)
+}
+
+func (f *fakeServer) wantStopped(t *testing.T, when string, want ...bool) {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Equal(f.stopped, want) {
+		t.Errorf("%s: stopped was set to %v, want %v", when, f.stopped, want)
+	}
 }
 
 func (f *fakeServer) Close() error {
@@ -133,6 +149,13 @@ func (p *panel) openServer(_ context.Context, id, _ string) (TabServer, error) {
 	return p.tabs[id], nil
 }
 
+// server returns the MCP server of a chat.
+func (p *panel) server(chat string) *fakeServer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.tabs[chat]
+}
+
 // open opens a chat, and returns its id.
 func (p *panel) open(agent string) string {
 	p.t.Helper()
@@ -149,6 +172,18 @@ func (p *panel) until(event, chat string, matches func(map[string]any) bool) map
 	p.t.Helper()
 	return p.Until(event, func(e map[string]any) bool {
 		return e["event"] == event && e["chat"] == chat && (matches == nil || matches(e))
+	})
+}
+
+// says waits until the agent of a chat has said a text.
+func (p *panel) says(chat, text string) {
+	p.t.Helper()
+	p.Until("the agent says "+text, func(e map[string]any) bool {
+		said := e["text"]
+		if entry, ok := e["entry"].(map[string]any); ok && entry["kind"] == "agent" {
+			said = entry["text"]
+		}
+		return e["chat"] == chat && said != nil && strings.Contains(said.(string), text)
 	})
 }
 
@@ -230,9 +265,7 @@ func TestAgentExits(t *testing.T) {
 			t.Errorf("%s: the transcript is %s", line, text)
 		}
 		p.Fails("BAD_ARGS", "the chat is not open", "prompt", map[string]any{"chat": chat, "text": "hello"})
-		p.mu.Lock()
-		tabs := p.tabs[chat]
-		p.mu.Unlock()
+		tabs := p.server(chat)
 		if tabs.mu.Lock(); !tabs.closed {
 			t.Errorf("%s: the tabs are not closed", line)
 		}
@@ -277,9 +310,7 @@ func TestResume(t *testing.T) {
 		}
 		wantAllowed := func(want ...string) {
 			t.Helper()
-			p.mu.Lock()
-			tabs := p.tabs[chats[agent]]
-			p.mu.Unlock()
+			tabs := p.server(chats[agent])
 			tabs.mu.Lock()
 			defer tabs.mu.Unlock()
 			if !slices.Equal(tabs.allowed, want) {
@@ -317,6 +348,45 @@ func TestPermissionAnswer(t *testing.T) {
 	if !strings.Contains(string(read), fmt.Sprintf(`"chosen":%q`, option["id"])) {
 		t.Errorf("the transcript does not have the answer: %s", read)
 	}
+}
+
+// TestStopStopsCalls checks that an agent cannot use the tabs from the moment in which the user stops its
+// turn until its next turn, also if it ignores that.
+func TestStopStopsCalls(t *testing.T) {
+	p := start(t, newData(t, map[string][]string{"a": nil}))
+	chat := p.open("a")
+	tabs := p.server(chat)
+	turn := p.prompt(chat, "say first", "hang")
+	p.says(chat, "first")
+	tabs.wantStopped(t, "in a turn", false)
+	p.Call("cancel", map[string]any{"chat": chat})
+	tabs.wantStopped(t, "after the stop", false, true)
+	if result := p.Result(turn); result["stop"] != "cancelled" {
+		t.Errorf("the stopped turn ended with %v", result)
+	}
+	p.Call("cancel", map[string]any{"chat": chat}) // no turn is in progress
+	tabs.wantStopped(t, "before the next turn", false, true)
+
+	turn = p.prompt(chat, "say second", "deaf")
+	p.says(chat, "second")
+	tabs.wantStopped(t, "in the next turn", false, true, false)
+	p.Call("cancel", map[string]any{"chat": chat}) // the agent ignores it
+	tabs.wantStopped(t, "after the second stop", false, true, false, true)
+	if result := p.Result(turn); result["stop"] != "cancelled" {
+		t.Errorf("the turn of an agent that ignores the stop ended with %v", result)
+	}
+}
+
+// TestStopBeforeTurn checks that the calls of an agent stay rejected if the user stops a turn that has not
+// begun, because the agent still works on the previous one.
+func TestStopBeforeTurn(t *testing.T) {
+	tabs := new(fakeServer)
+	h, c := &host{}, &openChat{server: tabs}
+	h.allowCalls(c)
+	tabs.wantStopped(t, "after the stop")
+	c.stop = func() {}
+	h.allowCalls(c)
+	tabs.wantStopped(t, "in a turn", false)
 }
 
 // TestEndDuringWork checks that chats can be closed and deleted, and the browser can exit, during a
@@ -382,6 +452,17 @@ func TestLimits(t *testing.T) {
 	}
 	if before != 1 || read < 20 {
 		t.Errorf("%d entries from %d were read", read, before)
+	}
+
+	// An exported chat is as long as it is.
+	var exported strings.Builder
+	for from := any(map[string]any{}); from != nil; {
+		part := p.Call("export", map[string]any{"chat": chat, "from": from})
+		exported.WriteString(part["markdown"].(string))
+		from = part["next"]
+	}
+	if n := strings.Count(exported.String(), strings.Repeat("\"<\\", 20_000)); n < 18 || exported.Len() < 1<<20 {
+		t.Errorf("the exported chat has %d bytes, and %d of 18 texts", exported.Len(), n)
 	}
 }
 

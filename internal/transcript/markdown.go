@@ -2,33 +2,69 @@ package transcript
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Markdown returns a chat as a Markdown document. Texts of the agent are Markdown already; those of
 // pages and tools are in code blocks.
 func (s *Store) Markdown(id string) (string, error) {
+	text, _, err := s.MarkdownPart(id, Position{}, math.MaxInt)
+	return text, err
+}
+
+// A Position is a position in the Markdown document of a chat. The zero value is the beginning.
+type Position struct {
+	Seq    int64 `json:"seq"`    // of an entry; 0 means the heading
+	Offset int   `json:"offset"` // in the text of the entry, in bytes
+}
+
+// MarkdownPart returns the part of the document of [Store.Markdown] that begins at from and has at most
+// size bytes, which is at least 1 KiB, and where the next part begins: nil if there is none. Parts do
+// not split characters. If the chat changes between two calls, each part is of the chat as it is then.
+func (s *Store) MarkdownPart(id string, from Position, size int) (text string, next *Position, err error) {
 	c, err := s.Chat(id)
 	if err != nil {
-		return "", err
-	}
-	entries, _, err := s.Entries(id, 0, 0)
-	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n", oneLine(c.Title))
+	add := func(seq int64, text string) (more bool) {
+		offset := 0
+		if seq == from.Seq {
+			offset = min(max(from.Offset, 0), len(text))
+		}
+		end := len(text)
+		if end-offset > size-b.Len() {
+			end = offset + size - b.Len()
+			for end > offset && !utf8.RuneStart(text[end]) {
+				end--
+			}
+			next = &Position{seq, end}
+		}
+		b.WriteString(text[offset:end])
+		return next == nil
+	}
+	if from.Seq == 0 && !add(0, heading(&c)) {
+		return b.String(), next, nil
+	}
+	err = s.each(id, from.Seq, func(e *Entry) (more bool) {
+		var text strings.Builder
+		text.WriteByte('\n')
+		writeEntry(&text, e)
+		return add(e.Seq, text.String())
+	})
+	return b.String(), next, err
+}
+
+// heading returns the beginning of the document of a chat.
+func heading(c *Chat) string {
 	about := []string{c.Agent, date(c.Created)}
 	if c.Site != "" {
 		about = append([]string{c.Site}, about...)
 	}
-	fmt.Fprintf(&b, "%s\n", oneLine(strings.Join(about, " · ")))
-	for _, e := range entries {
-		b.WriteByte('\n')
-		writeEntry(&b, &e)
-	}
-	return b.String(), nil
+	return fmt.Sprintf("# %s\n\n%s\n", oneLine(c.Title), oneLine(strings.Join(about, " · ")))
 }
 
 func date(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04 UTC") }

@@ -158,6 +158,53 @@ func (s *Store) Entries(id string, before int64, limit int) (entries []Entry, mo
 	return entries, more, err
 }
 
+// each calls f with the entries of a chat whose Seq is at least from, oldest first, until f returns
+// false.
+func (s *Store) each(id string, from int64, f func(*Entry) (more bool)) error {
+	s.mu.Lock()
+	var pending []*Entry // oldest first
+	for key, w := range s.pending {
+		if key.chat == id && key.seq >= from {
+			pending = append(pending, &w.entry)
+		}
+	}
+	s.mu.Unlock()
+	slices.SortFunc(pending, func(x, y *Entry) int { return cmp.Compare(x.Seq, y.Seq) })
+	more := true
+	// upTo calls f with the pending entries up to seq, and reports whether one has this seq.
+	upTo := func(seq int64) (replaced bool) {
+		for more && len(pending) > 0 && pending[0].Seq <= seq {
+			replaced = pending[0].Seq == seq
+			more = f(pending[0])
+			pending = pending[1:]
+		}
+		return replaced
+	}
+	err := s.view(func(tx *bolt.Tx) error {
+		bucket := tx.Bucket(entriesBucket).Bucket([]byte(id))
+		if bucket == nil {
+			return nil // nothing of the chat was written yet
+		}
+		cursor := bucket.Cursor()
+		for key, value := cursor.Seek(seqKey(from)); key != nil && more; key, value = cursor.Next() {
+			if upTo(seqOf(key)) || !more {
+				continue
+			}
+			e, err := s.decode(value)
+			if err != nil {
+				return err
+			}
+			e.Seq = seqOf(key)
+			more = f(&e)
+		}
+		return nil
+	})
+	if err == nil {
+		upTo(math.MaxInt64)
+	}
+	return err
+}
+
 func seqOf(key []byte) int64 { return int64(binary.BigEndian.Uint64(key)) }
 
 func (s *Store) decode(value []byte) (Entry, error) {

@@ -48,6 +48,9 @@ var (
 	ErrInUse = errors.New("another browser uses the chats")
 	// ErrNotFound means that the chat does not exist.
 	ErrNotFound = errors.New("no such chat")
+	// ErrNotStored means that writing to the file fails, for example because the disk is full. What is
+	// not written remains in memory, to a limit, and is written when that is possible again.
+	ErrNotStored = errors.New("the chats are not stored")
 	// ErrCorrupt means that the file is not a database or is damaged.
 	ErrCorrupt = errors.New("the database of chats is damaged")
 )
@@ -69,6 +72,7 @@ type Store struct {
 	pending map[entryID]*waiting
 	bytes   int   // of the texts of pending
 	failed  error // of the last write in the background
+	notify  func(error)
 	closed  bool
 
 	wake    chan struct{} // has an element if there is something to write
@@ -203,7 +207,8 @@ func (s *Store) load(tx *bolt.Tx) error {
 	})
 }
 
-// Create adds a chat. Its ID has 1 to 64 ASCII letters, digits, "-" and "_".
+// Create adds a chat. Its ID has 1 to 64 ASCII letters, digits, "-" and "_". If it returns
+// ErrNotStored, the chat was added in memory.
 func (s *Store) Create(c Chat) error {
 	if !isChatID(c.ID) {
 		return errs.Errorf(errs.ErrBadArgs, "Use letters and digits.", "invalid chat id %q", c.ID)
@@ -217,7 +222,7 @@ func (s *Store) Create(c Chat) error {
 		return errs.Errorf(errs.ErrBadArgs, "Choose another id.", "chat %s exists", c.ID)
 	}
 	s.setChat(c)
-	return nil
+	return s.failed
 }
 
 func isChatID(id string) bool {
@@ -239,7 +244,8 @@ func notFound(id string) error {
 	return errs.Errorf(errs.ErrBadArgs, "List the chats again: it was deleted, or deleted to free space.", "%w: %q", ErrNotFound, id)
 }
 
-// Update changes a chat, except for its ID. Changes of Open and Running are not stored.
+// Update changes a chat, except for its ID. Changes of Open and Running are not stored. If it returns
+// ErrNotStored, the chat has changed in memory.
 func (s *Store) Update(id string, change func(*Chat)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,7 +259,7 @@ func (s *Store) Update(id string, change func(*Chat)) error {
 	change(&c)
 	c.ID = id
 	s.setChat(c)
-	return nil
+	return s.failed
 }
 
 // setChat adds or changes a chat. The caller has locked mu.
@@ -268,7 +274,7 @@ func (s *Store) setChat(c Chat) {
 
 // Put adds an entry to a chat, or replaces the entry with the same Seq. It returns before the
 // entry is on disk; a crash loses at most the last second. The caller does not change the values
-// that e refers to afterwards.
+// that e refers to afterwards. If it returns ErrNotStored, the entry is in memory if there is space.
 func (s *Store) Put(id string, e Entry) error {
 	if e.Seq < 1 {
 		return errs.Errorf(errs.ErrBadArgs, "Count entries from 1.", "entry %d of chat %s: invalid number", e.Seq, id)
@@ -283,27 +289,40 @@ func (s *Store) Put(id string, e Entry) error {
 		s.mu.Unlock()
 		return err
 	}
-	key := entryID{id, e.Seq}
+	key, bytes := entryID{id, e.Seq}, s.bytes+size
 	if old := s.pending[key]; old != nil {
-		s.bytes -= old.size
+		bytes -= old.size
 	}
-	s.pending[key] = &waiting{e, size}
-	s.bytes += size
-	tooMuch := s.bytes > maxPending
-	s.wakeFlusher()
+	failed, tooMuch := s.failed, bytes > maxPending
+	if failed == nil || !tooMuch {
+		s.pending[key] = &waiting{e, size}
+		s.bytes = bytes
+		s.wakeFlusher()
+	}
 	s.mu.Unlock()
-	if tooMuch {
+	if failed == nil && tooMuch {
 		return s.flush()
 	}
-	return nil
+	return failed
 }
 
-// usable returns the error for a Store that is closed or cannot write. The caller has locked mu.
+// usable returns the error for a Store that is closed or damaged. The caller has locked mu.
 func (s *Store) usable() error {
 	if s.closed {
 		return errs.Errorf(errs.ErrBadArgs, "Open the side panel again.", "the chats are closed")
 	}
+	if errors.Is(s.failed, ErrNotStored) {
+		return nil // reading and deleting work
+	}
 	return s.failed
+}
+
+// Notify sets the function that is called with the error when writing begins to fail, and with nil when
+// it succeeds again. It must not call Close.
+func (s *Store) Notify(f func(error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notify = f
 }
 
 // wakeFlusher schedules a flush. The caller has locked mu.
@@ -327,13 +346,24 @@ func (s *Store) flushRegularly() {
 		case <-s.stop:
 			return
 		}
-		err := s.flush()
-		s.mu.Lock()
-		s.failed = err
-		if err != nil {
-			s.wakeFlusher() // try again: space may have become available
-		}
-		s.mu.Unlock()
+		s.flushed(s.flush())
+	}
+}
+
+// flushed sets the result of a flush in the background.
+func (s *Store) flushed(err error) {
+	s.mu.Lock()
+	notify := s.notify
+	if (err == nil) == (s.failed == nil) {
+		notify = nil
+	}
+	s.failed = err
+	if err != nil {
+		s.wakeFlusher() // try again: space may have become available
+	}
+	s.mu.Unlock()
+	if notify != nil {
+		notify(err)
 	}
 }
 
@@ -385,7 +415,7 @@ func (s *Store) writeError(err error) error {
 		return err
 	}
 	return errs.Errorf(errs.ErrInternal, "Check that the disk is not full and that the file is writable; writing is tried again.",
-		"writing the chats in %s: %w", s.path, err)
+		"%w: writing %s: %w", ErrNotStored, s.path, err)
 }
 
 // A batch is what one flush writes.
@@ -542,16 +572,10 @@ func (s *Store) Delete(id string) error {
 
 // delete removes a chat from the database and from memory. The caller has locked writing.
 func (s *Store) delete(id string) error {
-	err := s.update(func(tx *bolt.Tx) error {
-		if err := tx.Bucket(chatsBucket).Delete([]byte(id)); err != nil {
-			return err
-		}
-		err := tx.Bucket(entriesBucket).DeleteBucket([]byte(id))
-		if errors.Is(err, bolterrors.ErrBucketNotFound) {
-			err = nil // it was not written yet
-		}
-		return err
-	})
+	err := s.update(func(tx *bolt.Tx) error { return deleteChat(tx, id) })
+	if err != nil && !errors.Is(err, ErrCorrupt) {
+		err = s.deleteInSteps(id)
+	}
 	if err != nil {
 		return s.writeError(err)
 	}
@@ -567,6 +591,51 @@ func (s *Store) delete(id string) error {
 		}
 	}
 	return nil
+}
+
+// deleteChat removes a chat and its entries.
+func deleteChat(tx *bolt.Tx, id string) error {
+	if err := tx.Bucket(chatsBucket).Delete([]byte(id)); err != nil {
+		return err
+	}
+	err := tx.Bucket(entriesBucket).DeleteBucket([]byte(id))
+	if errors.Is(err, bolterrors.ErrBucketNotFound) {
+		err = nil // it was not written yet
+	}
+	return err
+}
+
+// deleteInSteps removes a chat from the database while the disk is full. A transaction frees the pages
+// that it replaces, but writes others first. So the first ones delete little, and write into the pages
+// that the one before has freed. The caller has locked writing.
+func (s *Store) deleteInSteps(id string) error {
+	for n := 1; ; {
+		done := false
+		err := s.update(func(tx *bolt.Tx) error {
+			entries := tx.Bucket(entriesBucket).Bucket([]byte(id))
+			if entries != nil {
+				if err := deleteOldest(entries, n); err != nil {
+					return err
+				}
+				if key, _ := entries.Cursor().First(); key != nil {
+					return nil
+				}
+			}
+			done = true
+			return deleteChat(tx, id)
+		})
+		switch {
+		case err == nil && done:
+			return nil
+		case err == nil:
+			s.counts[id] -= n
+			n *= 2
+		case n == 1 || errors.Is(err, ErrCorrupt):
+			return err
+		default:
+			n = 1
+		}
+	}
 }
 
 // Close writes what is pending and closes the database.

@@ -545,6 +545,38 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
+// TestMarkdownParts reads documents in parts, of which some entries are in the file and others are not.
+func TestMarkdownParts(t *testing.T) {
+	s := open(t, dbPath(t))
+	check(t, s.Create(Chat{ID: "a", Title: "Long"}))
+	for i := range int64(9) {
+		check(t, s.Put("a", text(i+1, fmt.Sprint(i+1)+strings.Repeat("ü€", 800))))
+		if i == 5 {
+			check(t, s.flush())
+		}
+	}
+	check(t, s.Put("a", text(3, "replaced")))
+	all, err := s.Markdown("a")
+	check(t, err)
+	const size = 1 << 10
+	var joined strings.Builder
+	for next := new(Position); next != nil; {
+		var part string
+		part, next, err = s.MarkdownPart("a", *next, size)
+		check(t, err)
+		if len(part) > size || len(part) == 0 && next != nil || !utf8.ValidString(part) {
+			t.Fatalf("a part has %d bytes, next %v, valid %v", len(part), next, utf8.ValidString(part))
+		}
+		joined.WriteString(part)
+	}
+	if joined.String() != all || strings.Count(all, "## Agent") != 9 || !strings.Contains(all, "replaced") {
+		t.Errorf("the parts are\n%s\nwant\n%s", joined.String(), all)
+	}
+	if part, next, err := s.MarkdownPart("a", Position{9, 1 << 40}, size); part != "" || next != nil || err != nil {
+		t.Errorf("after the end: %q, %v, %v", part, next, err)
+	}
+}
+
 // tenThousand returns a store with a chat of 10,000 entries as they occur.
 func tenThousand(t testing.TB) *Store {
 	path := dbPath(t)

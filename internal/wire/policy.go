@@ -11,7 +11,7 @@ type Policy struct {
 	Resources    []string `json:"resources"`    // patterns of additional hosts that pages may load subresources from with list
 	Private      []string `json:"private"`      // CIDRs of allowed private addresses
 	UnsafeAll    bool     `json:"unsafeAll"`    // whether all public hosts are allowed
-	OwnPorts     []int    `json:"ownPorts"`     // loopback ports of the server itself, always denied
+	OwnPorts     []int    `json:"ownPorts"`     // ports of the server itself, denied at loopback names and at all addresses
 }
 
 // MarshalJSON encodes nil lists as [], and empty Subresources as "same".

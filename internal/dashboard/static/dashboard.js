@@ -195,8 +195,10 @@ function makeQuestion(q) {
     if (now?.session) openLive(now.session, now.tab, true);
   });
   return element('li', {},
-    element('p', { class: 'asks theirs' }),
-    element('p', { class: 'message theirs' }),
+    element('p', { class: 'asks' },
+      element('bdi', { class: 'agent theirs' }), element('span', { class: 'token' }), ' asks you to act on ', element('strong', { class: 'site theirs' }), ':'),
+    element('blockquote', { class: 'message theirs', dir: 'auto' }),
+    element('p', { class: 'page quiet' }, 'The page has this title:', element('bdi', { class: 'title theirs line' })),
     element('div', { class: 'row' }, show, answer('Done', 'done'), answer("Can't do it", 'cannot')));
 }
 
@@ -205,7 +207,12 @@ function makeQuestion(q) {
  * @param {Question} q
  */
 function updateQuestion(node, q) {
-  setText(node.querySelector('.asks'), `${q.agent || 'An agent'}${q.principal ? ` (token ${q.principal})` : ''} asks you to act on ${q.site || 'a page without a site'}${q.title ? `, page “${q.title}”` : ''}:`);
+  // Each text of the agent and of the page has its own element, so that none can continue our sentence.
+  setText(node.querySelector('.agent'), q.agent || 'An agent');
+  setText(node.querySelector('.token'), q.principal ? ` (token ${q.principal})` : '');
+  setText(node.querySelector('.site'), q.site || 'a page without a site');
+  /** @type {HTMLElement} */ (node.querySelector('.page')).hidden = q.title === '';
+  setText(node.querySelector('.title'), q.title);
   setText(node.querySelector('.message'), q.message);
   /** @type {HTMLButtonElement} */ (node.querySelector('.show')).disabled = !sessions.get(q.session)?.tabs.find((t) => t.id === q.tab)?.live;
 }

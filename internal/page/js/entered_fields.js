@@ -3,7 +3,7 @@
 // masked for as long as the document exists, also the values of fields that the page has removed.
 
 import { selectCSS } from './css_selectors.js';
-import { closestTo, idOf, isConnectedOf, onShadowRoot, readyOf, tagOf, textIn } from './dom.js';
+import { closestTo, onShadowRoot, readyOf, tagOf, textIn } from './dom.js';
 import { keepContent } from './kept_content.js';
 import { report } from './page_events.js';
 
@@ -125,21 +125,6 @@ function leave() {
   end();
 }
 
-/** Text fields in which the user entered something. @type {Map<number, WeakRef<Element>>} */
-const textFields = new Map();
-
-/** @param {Element} el */
-function keepText(el) {
-  textFields.set(idOf(el), new WeakRef(el));
-  keepContent(el);
-}
-
-/** enteredTextFields returns the ids of those that are in the document. */
-export function enteredTextFields() {
-  for (const [id, ref] of textFields) if (!ref.deref()) textFields.delete(id);
-  return [...textFields].filter(([, ref]) => isConnectedOf(/** @type {Element} */ (ref.deref()))).map(([id]) => id);
-}
-
 /** changedFields marks the fields whose content changed as entered, and returns those with content. */
 function changedFields() {
   const list = [];
@@ -147,7 +132,7 @@ function changedFields() {
     const now = contentOf(el);
     if (!ended && now !== (before?.get(el) ?? initialOf(el))) entered.add(el);
     if (!entered.has(el)) continue;
-    if (tagOf(el) === 'input' || tagOf(el) === 'textarea') keepText(el);
+    if (tagOf(el) === 'input' || tagOf(el) === 'textarea') keepContent(el, now);
     if (now !== '') list.push(el);
   }
   return list;

@@ -8,14 +8,14 @@ import { closedCandidates } from './closed_shadow_roots.js';
 import { addClosedRoot, byId, idOf } from './dom.js';
 import { dragState, endDrag, frameAtPoint, holdPress, isDropLayoutStable, watchDrag } from './drag.js';
 import { editableLines, editorState, pasteInto, readEditor } from './editors.js';
-import { distrustContents, enteredTextFields, maskEntered, watchFields } from './entered_fields.js';
+import { distrustContents, maskEntered, watchFields } from './entered_fields.js';
 import { inspectField } from './field_values.js';
 import { focus, focusedFrame, rewrittenField, waitChecked, waitEditable } from './fields.js';
 import { outward, toParentDocument } from './frame_coordinates.js';
 import { framesInView, watchFrames } from './frames_in_view.js';
 import { finishCheck, startCheck } from './hit_target_check.js';
 import { internalsCandidates, setInternals } from './internals.js';
-import { blockPaste } from './kept_content.js';
+import { blockPaste, keptFields } from './kept_content.js';
 import { addListening } from './listeners.js';
 import { readable } from './markup.js';
 import { hasActiveViewTransition } from './mutations.js';
@@ -23,7 +23,6 @@ import { pointedLabel, takePointed } from './pointed.js';
 import { query } from './query.js';
 import { moveScroller } from './scroll.js';
 import { checkSecretField, enterSecret } from './secret_entry.js';
-import { secretFields } from './secret_fields.js';
 import { listOption, pickRadio, putBack, selectOptions, setValue } from './select_options.js';
 import { startTracking, stopTracking, title, waitForQuiet } from './settle.js';
 import { asShown, changeOf } from './shown_elements.js';
@@ -61,7 +60,6 @@ const api = {
   editorState,
   endDrag,
   enterSecret,
-  enteredTextFields,
   entryFocus,
   fileInput,
   finishCheck,
@@ -81,6 +79,7 @@ const api = {
   internalsCandidates,
   isDropLayoutStable,
   isShown,
+  keptFields,
   leaveField,
   links,
   listOption,
@@ -104,7 +103,6 @@ const api = {
   removeItems,
   reveal,
   rewrittenField,
-  secretFields,
   selectOptions,
   setInputFiles,
   setInternals,

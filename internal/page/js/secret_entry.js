@@ -74,7 +74,7 @@ export function enterSecret(id, opts, text) {
   const value = opts.clear ? text : withSelectionReplaced(el, text);
   if (el.maxLength >= 0 && value.length > el.maxLength) return { problem: 'limit', limit: el.maxLength };
   rememberSecret(el);
-  keepContent(el);
+  keepContent(el, text);
   native(el, 'value')?.call(el, value);
   const same = el.value === value;
   dispatch(el, new InputEvent('input', { bubbles: true, composed: true, inputType: 'insertText' }));

@@ -1,7 +1,7 @@
 // @ts-check
 // Fields with secret values: passwords and payment cards.
 
-import { allIn, attributeOf, closestTo, containsNode, elementsNamed, findShadowRoots, firstChildOf, idOf, isConnectedOf, nextSiblingOf, onShadowRoot, readyOf, rootOf, tagOf, textIn, typeOfNode } from './dom.js';
+import { allIn, attributeOf, closestTo, containsNode, elementsNamed, findShadowRoots, firstChildOf, nextSiblingOf, onShadowRoot, readyOf, rootOf, tagOf, textIn, typeOfNode } from './dom.js';
 import { isEntered } from './entered_fields.js';
 import { labelsOf } from './labels.js';
 import { foldText } from './same_text.js';
@@ -33,28 +33,10 @@ findShadowRoots(document);
 // No event reports a new shadow root, so a document that is still loading is searched again.
 if (readyOf(document) !== 'complete') addEventListener('load', () => findShadowRoots(document), { once: true });
 
-/** Fields in which a secret was entered. @type {Set<WeakRef<Element>>} */
-const entered = new Set();
-
 /** rememberSecret makes a field permanently secret. @param {Element} el */
 export function rememberSecret(el) {
   passwords.add(el);
-  if (!enteredFields().includes(el)) entered.add(new WeakRef(el));
 }
-
-/** enteredFields returns the fields in which a secret was entered. */
-export function enteredFields() {
-  const list = [];
-  for (const ref of entered) {
-    const el = ref.deref();
-    if (el) list.push(el);
-    else entered.delete(ref);
-  }
-  return list;
-}
-
-/** secretFields returns the ids of the enteredFields that are in the document. */
-export const secretFields = () => enteredFields().filter((el) => isConnectedOf(el)).map((el) => idOf(el));
 
 const SECRETS = /(^|\s)(cc-(number|csc|exp|exp-month|exp-year|name|given-name|additional-name|family-name|type)|one-time-code|current-password|new-password)(\s|$)/i;
 

@@ -7,6 +7,7 @@ import "github.com/chrome-mcp/chrome-mcp/internal/testing/suite"
 // Topics are the cases that landing tests run.
 var Topics = []suite.Topic{
 	{Name: "wait_for", Cases: waitFor},
+	{Name: "resubmission", Cases: resubmission},
 }
 
 // Details are the cases of unusual pages, which deep tests run.

@@ -1,8 +1,12 @@
 package readingsuite
 
 import (
+	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -92,6 +96,25 @@ func wantOther(c *suite.Case, err error, ref executor.Ref, x refShape) {
 	}
 }
 
+// onePassword is a secret shop.password for an origin.
+type onePassword struct {
+	origin string
+	read   atomic.Bool // the value was read
+}
+
+// List implements executor.Secrets.
+func (s *onePassword) List(context.Context) ([]executor.SecretInfo, error) {
+	return []executor.SecretInfo{{Name: "shop", Fields: []string{"password"}, Origins: []string{s.origin}}}, nil
+}
+
+// Find implements executor.Secrets.
+func (s *onePassword) Find(_ context.Context, name, field string) (*executor.SecretField, bool, error) {
+	return &executor.SecretField{Name: name, Field: field, Origins: []string{s.origin}, Value: func(context.Context) (string, error) {
+		s.read.Store(true)
+		return "Kw7#qLz9&vX", nil
+	}}, name == "shop" && field == "password", nil
+}
+
 func shownRefs(s *suite.Runner, t *testing.T) {
 	s.Page(t, "elements that change and are the same things", "refs.html", func(c *suite.Case) {
 		text := c.Snap(nil)
@@ -118,11 +141,18 @@ func shownRefs(s *suite.Runner, t *testing.T) {
 			wantOther(c, err, ref, x)
 		}
 	})
-	s.Page(t, "no call that acts sends anything", "refs.html", func(c *suite.Case) {
+	s.Page(t, "no call that acts sends anything", "", func(c *suite.Case) {
+		dir, secrets := c.TempDir(), &onePassword{}
+		if err := os.WriteFile(filepath.Join(dir, "photo.png"), []byte("photo"), 0o600); err != nil {
+			c.Fatal(err)
+		}
+		c.Exec = c.Session(executor.SessionOptions{Gate: executor.AllowAll, UploadsDir: dir, Secrets: secrets})
+		c.Tab = c.Open("refs.html")
+		secrets.origin = c.Origin()
 		text := c.Snap(nil)
 		x := refShape{shape: "fields", role: "textbox", name: "Comment", changes: true, now: `textbox "Comment" in "Kim"`}
 		ref, plan, mail := c.RefIn(text, "textbox", "Comment"), c.RefIn(text, "combobox", "Plan"), c.RefIn(text, "button", "Mail")
-		other := c.RefIn(text, "button", "Follow")
+		other, photo, passphrase := c.RefIn(text, "button", "Follow"), c.RefIn(text, "button", "Photo"), c.RefIn(text, "textbox", "Passphrase")
 		prepare(c, x, text)
 		p, ctx := c.Page(), c.Ctx
 		for _, err := range []error{
@@ -140,6 +170,20 @@ func shownRefs(s *suite.Runner, t *testing.T) {
 		}
 		x.role, x.name, x.now = "combobox", "Plan", `combobox "Plan" in "Kim"`
 		wantOther(c, suite.ErrOf(p.SelectOption(ctx, suite.ByRef(plan), []string{"Paid"}, nil)), plan, x)
+		x.role, x.name, x.now = "button", "Photo", `button "Photo" in "Kim"`
+		wantOther(c, suite.ErrOf(p.Upload(ctx, suite.ByRef(photo), []string{"photo.png"}, nil)), photo, x)
+		x.name, x.now = "Mail", `button "Mail" in "Kim"`
+		wantOther(c, suite.ErrOf(p.Download(ctx, &executor.DownloadOptions{Target: suite.ByRef(mail)})), mail, x)
+		x.role, x.name, x.now = "textbox", "Passphrase", `textbox "Passphrase" in "Kim"`
+		for _, err := range []error{
+			suite.ErrOf(p.Type(ctx, suite.ByRef(passphrase), "{{shop.password}}", nil)),
+			suite.ErrOf(p.FillForm(ctx, []executor.Field{{Target: suite.ByRef(passphrase), Value: "{{shop.password}}"}}, nil)),
+		} {
+			wantOther(c, err, passphrase, x)
+		}
+		if secrets.read.Load() {
+			c.Error("the value of the secret was read")
+		}
 		err := suite.ErrOf(p.FillForm(ctx, []executor.Field{{Target: suite.Selector("#fields input"), Value: "x"}}, &executor.FillOptions{Submit: suite.ByRef(mail)}))
 		c.WantCode(err, executor.ErrRefExpired, string(mail), `button "Mail" in "Kim"`, "nothing was sent")
 		var clicks int

@@ -26,6 +26,8 @@
 //	env NAME              says an environment variable
 //	dir                   says the working directory
 //	servers               says the MCP servers of the session, as JSON
+//	call TOOL JSON        calls a tool of the MCP server of the session; says the text of the result
+//	results               says the texts of the results of all calls
 //	blocks                says the blocks of the prompt, as JSON
 //	mode                  says the current mode
 //	child                 starts a process that does not end, and says its pid
@@ -104,6 +106,8 @@ type message struct {
 type agent struct {
 	args    []string
 	servers json.RawMessage
+	tools   *toolServer // nil before the first call
+	results []string    // of calls
 	mode    string
 	cancels chan struct{}
 
@@ -340,6 +344,12 @@ func (t *turn) do(line string) {
 		a.say(dir)
 	case "servers":
 		a.say(string(a.servers))
+	case "call":
+		text := a.call(first, json.RawMessage(more))
+		a.results = append(a.results, text)
+		a.say(text)
+	case "results":
+		a.say(strings.Join(a.results, "\n"))
 	case "blocks":
 		a.say(string(t.blocks))
 	case "mode":

@@ -1,0 +1,119 @@
+package extension
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+)
+
+// TestDownloadOfUnknownDocument sends the events of downloads before the execution context of the
+// frame that started them, and checks that the downloads are decided after it.
+func TestDownloadOfUnknownDocument(t *testing.T) {
+	server := newServer(t)
+	fake := startFakeExtension(t, server)
+	b := newBackend(t, server, func(o *Options) { o.MaxDownloadBytes = 100 })
+	waitConnected(t, b)
+	ended := make(chan executor.Download, 10)
+	s, err := b.NewSession(&executor.SessionOptions{
+		Gate: executor.AllowAll,
+		OnEvent: func(ev executor.Event) {
+			if d := ev.Download; d != nil && d.State != "running" {
+				ended <- *d
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := newTestSite(t)
+	openTab(t, s, site.URL+"/page")
+	in := b.connectedInstallations()[0]
+	fake.mu.Lock()
+	tab := slices.Collect(maps.Values(fake.tabs))[0].Tab
+	fake.mu.Unlock()
+	path := filepath.Join(t.TempDir(), "late.txt")
+	if err := os.WriteFile(path, []byte("content"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, tt := range []struct {
+		name     string
+		received int64  // bytes of the file while it is in progress
+		end      string // its last state
+		fileLast bool   // the browser reports the file after the page reports the download
+		state    string
+		reason   string
+	}{
+		{"page reports it first", 7, "complete", true, "completed", ""},
+		{"browser reports it first", 7, "complete", false, "completed", ""},
+		{"too large", 101, "interrupted", true, "canceled", "is larger than"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			id, frame, url := i+1, fmt.Sprintf("FRAME%d", i), fmt.Sprintf("%s/file%d", site.URL, i)
+			file := func() {
+				fake.mu.Lock()
+				defer fake.mu.Unlock()
+				fake.sendEvent(wire.EventDownload, wire.Download{ID: id, URL: url, Filename: path, State: "in_progress", Bytes: tt.received, Total: -1})
+				fake.sendEvent(wire.EventDownload, wire.Download{ID: id, URL: url, Filename: path, State: tt.end, Bytes: 7, Total: 7})
+			}
+			event := func(method, format string, args ...any) {
+				fake.mu.Lock()
+				defer fake.mu.Unlock()
+				fake.sendEvent(wire.EventCDP, wire.CDPEvent{TabID: tab.TabID, Method: method, Params: fmt.Appendf(nil, format, args...)})
+			}
+			if !tt.fileLast {
+				file()
+				await.Until(t, "the file to be handled", func() bool {
+					in.mu.Lock()
+					defer in.mu.Unlock()
+					return in.files.unmatched[id].State == tt.end
+				})
+			}
+			event("Page.frameAttached", `{"frameId":%q,"parentFrameId":%q}`, frame, tab.TargetID)
+			event("Page.frameNavigated", `{"frame":{"id":%q,"parentId":%q,"loaderId":"L","url":%q,"domainAndRegistry":"","securityOrigin":%q,"mimeType":"text/html",`+
+				`"secureContextType":"Secure","crossOriginIsolatedContextType":"Isolated","gatedAPIFeatures":[]},"type":"Navigation"}`, frame, tab.TargetID, site.URL+"/frame", site.URL)
+			event("Page.downloadWillBegin", `{"frameId":%q,"guid":"G","url":%q,"suggestedFilename":"late.txt"}`, frame, url)
+			if tt.fileLast {
+				await.Until(t, "the download to be handled", func() bool {
+					in.mu.Lock()
+					defer in.mu.Unlock()
+					return len(in.files.begun) == 1
+				})
+				file()
+			}
+			decided := false
+			await.Until(t, "the end of the file to be handled", func() bool {
+				in.mu.Lock()
+				defer in.mu.Unlock()
+				decided = in.files.ended[id]
+				for _, d := range in.files.begun {
+					if d.id == id && d.last != nil && d.last.State == tt.end {
+						return true
+					}
+				}
+				return decided
+			})
+			if decided {
+				t.Error("the download was decided before its document was known")
+			}
+			event("Runtime.executionContextCreated", `{"context":{"id":%d,"origin":%q,"name":%q,"uniqueId":%q,"auxData":{"frameId":%q,"isDefault":false,"type":"isolated"}}}`,
+				900+i, site.URL, frames.WorldName, "WORLD"+frame, frame)
+			if d := await.Receive(t, "the end of the download", ended); d.State != tt.state || d.SuggestedName != "late.txt" || !strings.Contains(d.Reason, tt.reason) {
+				t.Errorf("reported %+v, want %s %s", d, tt.state, tt.reason)
+			}
+		})
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if len(in.files.begun) != 0 {
+		t.Errorf("%d downloads are stored after their end", len(in.files.begun))
+	}
+}

@@ -1,0 +1,67 @@
+package mcp
+
+import (
+	"context"
+	"sync"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+)
+
+// A callGate cancels the running calls of a session and rejects further ones while it is closed. The
+// zero value is open, and so is a nil *callGate.
+type callGate struct {
+	mu      sync.Mutex // guards the fields below
+	reason  string     // why it is closed; empty while it is open
+	entered int        // calls since the beginning
+	running map[int]context.CancelCauseFunc
+}
+
+// enter returns the context of a call that begins, and what to call when it has ended. It returns an
+// error while the gate is closed.
+func (g *callGate) enter(ctx context.Context) (_ context.Context, leave func(), err error) {
+	if g == nil {
+		return ctx, func() {}, nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.reason != "" {
+		return ctx, func() {}, stoppedError("calls are rejected: " + g.reason)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	if g.running == nil {
+		g.running = map[int]context.CancelCauseFunc{}
+	}
+	g.entered++
+	call := g.entered
+	g.running[call] = cancel
+	return ctx, func() {
+		g.mu.Lock()
+		delete(g.running, call)
+		g.mu.Unlock()
+		cancel(nil)
+	}, nil
+}
+
+// stoppedError is the error of calls that the user stopped.
+func stoppedError(what string) error {
+	return executor.Errorf(executor.ErrDetached, "Ask the user before you continue.", "%s", what)
+}
+
+// StopCalls cancels the running calls and rejects further ones until [HTTPSession.AllowCalls]. The
+// errors of both are ErrDetached and repeat the reason, which is not empty. The session stays open.
+func (h *HTTPSession) StopCalls(reason string) {
+	g := h.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.reason = reason
+	for _, cancel := range g.running {
+		cancel(stoppedError("the call was canceled before it finished: " + reason))
+	}
+}
+
+// AllowCalls allows calls again after [HTTPSession.StopCalls].
+func (h *HTTPSession) AllowCalls() {
+	h.gate.mu.Lock()
+	defer h.gate.mu.Unlock()
+	h.gate.reason = ""
+}
