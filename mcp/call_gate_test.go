@@ -31,7 +31,7 @@ func TestStopCalls(t *testing.T) {
 	stdin, toServer := io.Pipe()
 	fromServer, stdout := io.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- h.Run(t.Context(), StdioTransport(stdin, stdout)) }()
+	go func() { served <- h.Run(context.WithoutCancel(t.Context()), StdioTransport(stdin, stdout)) }()
 	stream, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -40,11 +40,11 @@ func elicitationSupportOf(t *tool, req *sdk.CallToolRequest) prompting.Elicitati
 // runWithConsent runs a call. If the call is denied and the user can grant the missing permission,
 // it prompts the user and then repeats the call. It repeats a call only if the call has not acted.
 func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, args any) (mcptext.Result, error) {
-	by := prompting.ChannelOf(ctx)
-	if by == nil {
+	ch := prompting.ChannelOf(ctx)
+	if ch == nil {
 		return t.run(s, ctx, args)
 	}
-	ctx = s.prompter.Permit.WithCall(ctx, by.Client)
+	ctx = s.prompter.Granter.WithCall(ctx, ch.Client)
 	var revokes []func()
 	defer func() {
 		for _, revoke := range revokes {
@@ -52,13 +52,13 @@ func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, a
 		}
 	}()
 	permit := func(p executor.Permission) error {
-		revoke, err := s.prompter.Permit.Grant(ctx, p, true)
+		revoke, err := s.prompter.Granter.Grant(ctx, p, true)
 		if err == nil {
 			revokes = append(revokes, revoke)
 		}
 		return err
 	}
-	for p, res := range by.Results {
+	for p, res := range ch.Answers {
 		if res == prompting.AnswerOnce {
 			if err := permit(p); err != nil {
 				return nil, err
@@ -67,7 +67,7 @@ func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, a
 	}
 	for prompts := 0; ; prompts++ {
 		var acted atomic.Bool
-		out, err := t.run(s, executor.WithCallOptions(ctx, executor.CallOptions{Client: by.Client, OnDecision: func(d executor.Decision) {
+		out, err := t.run(s, executor.WithCallOptions(ctx, executor.CallOptions{Client: ch.Client, OnDecision: func(d executor.Decision) {
 			if d.Err == nil && (d.Access.Op == executor.OpAct || d.Access.Op == executor.OpUpload) {
 				acted.Store(true)
 			}
@@ -77,13 +77,13 @@ func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, a
 		if !ok || denied.Missing == nil || acted.Load() || prompts == maxPrompts || !s.audit.writes() {
 			return out, err
 		}
-		q := s.newPrompt(ctx, by, t, raw, args, *denied.Missing)
+		q := s.newPrompt(ctx, ch, t, raw, args, *denied.Missing)
 		if q == nil {
 			return out, err
 		}
-		res, ok := by.Results[q.Missing]
+		res, ok := ch.Answers[q.Missing]
 		if !ok {
-			if res, err = s.askUser(ctx, by, q); err != nil {
+			if res, err = s.askUser(ctx, ch, q); err != nil {
 				return nil, err
 			}
 		}
@@ -100,10 +100,10 @@ func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, a
 }
 
 // askUser prompts the user. Other calls may run while the call waits for the answer.
-func (s *toolSession) askUser(ctx context.Context, by *prompting.Channel, q *prompting.Prompt) (prompting.Result, error) {
+func (s *toolSession) askUser(ctx context.Context, ch *prompting.Channel, q *prompting.Prompt) (prompting.Answer, error) {
 	slot := callSlotOf(ctx)
 	slot.suspend()
-	res, err := s.prompter.Ask(ctx, by, q)
+	res, err := s.prompter.Ask(ctx, ch, q)
 	if err == nil {
 		err = slot.enter(ctx)
 	}

@@ -63,9 +63,9 @@ func (s *toolSession) tool(name string) *tool { return findTool(s.tools, name) }
 // call handles one tools/call request.
 func (s *toolSession) call(ctx context.Context, t *tool, req *sdk.CallToolRequest) *sdk.CallToolResult {
 	ctx = s.audit.begin(ctx, nameOf(req.Session))
-	by := elicitationSupportOf(t, req)
-	ctx = s.prompter.Begin(ctx, t.name, by, req.Params, t.decode)
-	ctx = s.handovers.beginCall(ctx, by, req)
+	support := elicitationSupportOf(t, req)
+	ctx = s.prompter.Begin(ctx, t.name, support, req.Params, t.decode)
+	ctx = s.handovers.beginCall(ctx, support, req)
 	return s.runTool(ctx, t, req.Params.Arguments, s.opts.Structured, func(args any) (stop func()) {
 		return s.startProgress(ctx, req, t.name, args)
 	})
@@ -116,26 +116,32 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 		ended(res, err) // with the masked result
 		s.opts.Logger.Debug("tool call", "tool", t.name, "code", string(executor.CodeOf(err)), "took", time.Since(start))
 	}()
-	if err = stopped; err != nil {
-		return nil
+	if err = stopped; err == nil {
+		res, out, err = s.runChecked(ctx, t, raw, structured, slot, options, begin)
 	}
+	return res
+}
+
+// runChecked decodes the arguments of a call, checks whether it may run now, and runs it. out is the
+// result of the tool, also if it could not be returned.
+func (s *toolSession) runChecked(ctx context.Context, t *tool, raw json.RawMessage, structured bool, slot *callSlot, options executor.CallOptions, begin func(args any) (end func())) (res *sdk.CallToolResult, out mcptext.Result, err error) {
 	args, file, err := s.decode(t, raw)
 	if err != nil {
-		return nil
+		return nil, nil, err
 	}
-	if err = s.mayCall(t); err != nil {
-		return nil
+	if err := s.mayCall(t); err != nil {
+		return nil, nil, err
 	}
-	if err = s.audit.checkWritable(t, args); err != nil {
-		return nil
+	if err := s.audit.checkWritable(t, args); err != nil {
+		return nil, nil, err
 	}
 	if file != "" {
-		if err = s.output.open(); err != nil {
-			return nil
+		if err := s.output.open(); err != nil {
+			return nil, nil, err
 		}
 	}
-	if err = slot.enter(ctx); err != nil {
-		return nil
+	if err := slot.enter(ctx); err != nil {
+		return nil, nil, err
 	}
 	defer slot.leave()
 	if begin != nil {
@@ -143,7 +149,7 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	}
 	options.Hash = s.callHash(t, args)
 	if out, err = s.runWithConsent(executor.WithCallOptions(ctx, options), t, raw, args); err != nil {
-		return nil
+		return nil, out, err
 	}
 	if t.name != "chrome_status" { // the only tool that needs no browser
 		s.browserStarted.Store(true)
@@ -151,14 +157,14 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	}
 	s.translateTexts(ctx, reflect.ValueOf(out))
 	if out, err = s.saveResult(file, out); err != nil {
-		return nil
+		return nil, out, err
 	}
 	if res, err = s.succeeded(out, structured); err == nil {
 		if err = s.checkSize(t, res); err != nil && !t.kind.hints.readOnly {
 			res, err = t.shortened(res), nil // the action is completed
 		}
 	}
-	return res
+	return res, out, err
 }
 
 // decode returns the arguments of a call of t, and the file in which they save its result, or "".

@@ -143,7 +143,7 @@ type askChannelKey struct{}
 
 // beginCall returns a context for a call with its askChannel. It accepts the answers that the
 // client has sent with the call.
-func (h *handovers) beginCall(ctx context.Context, by prompting.Elicitation, req *sdk.CallToolRequest) context.Context {
+func (h *handovers) beginCall(ctx context.Context, support prompting.Elicitation, req *sdk.CallToolRequest) context.Context {
 	for id, response := range req.Params.InputResponses {
 		h.mu.Lock()
 		q := h.open[id]
@@ -155,20 +155,20 @@ func (h *handovers) beginCall(ctx context.Context, by prompting.Elicitation, req
 			_ = h.opts.Questions.Answer(id, formOutcome(res)) // fails if it was answered elsewhere
 		}
 	}
-	return context.WithValue(ctx, askChannelKey{}, askChannel{by, req.Params.GetProgressToken() != nil})
+	return context.WithValue(ctx, askChannelKey{}, askChannel{support, req.Params.GetProgressToken() != nil})
 }
 
 // ask hands a tab over to the user and waits for the answer, or continues to wait for an earlier
 // question about the tab.
 func (h *handovers) ask(ctx context.Context, message string, tab executor.TabID) (askUserResult, error) {
-	by, _ := ctx.Value(askChannelKey{}).(askChannel) // zero for REST
+	ch, _ := ctx.Value(askChannelKey{}).(askChannel) // zero for REST
 	slot := callSlotOf(ctx)
 	slot.suspend()
-	q, err := h.questionAbout(ctx, by, message, tab)
+	q, err := h.questionAbout(ctx, ch, message, tab)
 	if err != nil {
 		return askUserResult{}, err
 	}
-	if err := h.awaitEnd(ctx, by, q); err != nil {
+	if err := h.awaitEnd(ctx, ch, q); err != nil {
 		return askUserResult{}, err
 	}
 	// h.result is last because it takes the answer: a call that fails before leaves it for the next
@@ -189,7 +189,7 @@ func (h *handovers) ask(ctx context.Context, message string, tab executor.TabID)
 }
 
 // questionAbout returns the question of the session about a tab. It opens one if there is none.
-func (h *handovers) questionAbout(ctx context.Context, by askChannel, message string, tab executor.TabID) (*question, error) {
+func (h *handovers) questionAbout(ctx context.Context, ch askChannel, message string, tab executor.TabID) (*question, error) {
 	select {
 	case h.opening <- struct{}{}:
 		defer func() { <-h.opening }()
@@ -204,7 +204,7 @@ func (h *handovers) questionAbout(ctx context.Context, by askChannel, message st
 		tab = active.ID
 	}
 	if q := h.find(tab); q != nil {
-		if q.byRepeatedCall() && by.Form && by.InputRequests && !notify.IsClosed(h.opts.Questions.Done(q.ID)) {
+		if q.byRepeatedCall() && ch.Form && ch.InputRequests && !notify.IsClosed(h.opts.Questions.Done(q.ID)) {
 			return nil, &prompting.InputRequired{ID: q.ID, Form: q.form()}
 		}
 		return q, nil
@@ -213,7 +213,7 @@ func (h *handovers) questionAbout(ctx context.Context, by askChannel, message st
 	if !h.limit.Allow() {
 		return nil, rateLimited(h.limit, "questions", time.Second, "Do more of the task without the user. The next question is possible in %v.")
 	}
-	return h.handOver(ctx, by, message, tab)
+	return h.handOver(ctx, ch, message, tab)
 }
 
 // find returns the question of the session about a tab, or nil. tab may be empty.
@@ -240,7 +240,7 @@ func (h *handovers) forget() {
 }
 
 // handOver hands a tab over and opens a question about it.
-func (h *handovers) handOver(ctx context.Context, by askChannel, message string, tab executor.TabID) (*question, error) {
+func (h *handovers) handOver(ctx context.Context, ch askChannel, message string, tab executor.TabID) (*question, error) {
 	p, err := h.ses.ex.Page(ctx, tab)
 	if err != nil {
 		return nil, err
@@ -249,7 +249,7 @@ func (h *handovers) handOver(ctx context.Context, by askChannel, message string,
 	if err != nil {
 		return nil, err
 	}
-	q, err := h.post(ctx, by, message, page)
+	q, err := h.post(ctx, ch, message, page)
 	if err != nil {
 		page.End()
 		return nil, err
@@ -269,14 +269,14 @@ func (h *handovers) handOver(ctx context.Context, by askChannel, message string,
 
 // post opens a question about a page. It returns ErrConsentRequired if no place can show the
 // question.
-func (h *handovers) post(ctx context.Context, by askChannel, message string, page *executor.HandedOver) (*question, error) {
-	popup, elicit := h.places(page, by)
+func (h *handovers) post(ctx context.Context, ch askChannel, message string, page *executor.HandedOver) (*question, error) {
+	popup, elicit := h.places(page, ch)
 	if !popup && !elicit && !h.opts.Dashboard() {
 		return nil, cannotAsk(page.Visible)
 	}
 	agent := clientOf(ctx)
-	if by.Conn != nil {
-		agent = nameOf(by.Conn)
+	if ch.Conn != nil {
+		agent = nameOf(ch.Conn)
 	}
 	posted, opened, err := h.opts.Questions.Post(executor.HandoverQuestion{
 		HandoverAsker: h.asker(), Agent: pagetext.Truncate(mcptext.OneLine(agent), maxClient), Message: message,
@@ -289,7 +289,7 @@ func (h *handovers) post(ctx context.Context, by askChannel, message string, pag
 		return nil, err
 	}
 	q := &question{
-		HandoverQuestion: posted, page: page, client: by, popup: popup, elicit: elicit,
+		HandoverQuestion: posted, page: page, client: ch, popup: popup, elicit: elicit,
 		ended: make(chan struct{}), dashboardOnly: make(chan struct{}),
 	}
 	if !popup && !elicit {
@@ -302,11 +302,11 @@ func (h *handovers) post(ctx context.Context, by askChannel, message string, pag
 }
 
 // places returns where a question about a page is shown, in addition to the dashboard.
-func (h *handovers) places(page *executor.HandedOver, by askChannel) (popup, elicit bool) {
+func (h *handovers) places(page *executor.HandedOver, ch askChannel) (popup, elicit bool) {
 	if h.opts.Prompter != nil && h.opts.Prompter.CanAsk(page.Tab) {
 		return true, false
 	}
-	return false, by.Form && (page.Visible || h.opts.Dashboard())
+	return false, ch.Form && (page.Visible || h.opts.Dashboard())
 }
 
 // cannotAsk returns the error of a call whose question cannot be shown. visible is whether the user
@@ -392,9 +392,9 @@ func (h *handovers) result(ctx context.Context, q *question) (executor.HandoverO
 }
 
 // awaitEnd waits until a question has ended. It returns an error if that takes too long.
-func (h *handovers) awaitEnd(ctx context.Context, by askChannel, q *question) error {
+func (h *handovers) awaitEnd(ctx context.Context, ch askChannel, q *question) error {
 	limit := answerWait
-	if by.progress {
+	if ch.progress {
 		limit = answerWaitProgress
 	}
 	late := time.NewTimer(limit)

@@ -196,13 +196,13 @@ func (s *toolSession) lacks(ctx context.Context, sentence string) *lack {
 	if !ok {
 		return nil // no policy
 	}
-	by := prompting.ChannelOf(ctx)
-	if by != nil {
-		ctx = s.prompter.Permit.WithCall(ctx, by.Client)
+	ch := prompting.ChannelOf(ctx)
+	if ch != nil {
+		ctx = s.prompter.Granter.WithCall(ctx, ch.Client)
 	}
 	p := reporter.PolicyStatus(ctx)
 	for _, g := range needs {
-		if !g.given(p) && (by == nil || g.prompt == "") {
+		if !g.given(p) && (ch == nil || g.prompt == "") {
 			return &lack{g.allow}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // newPrompt returns the prompt for a call that lacks the permission missing, or nil if the site is
 // unknown.
-func (s *toolSession) newPrompt(ctx context.Context, by *prompting.Channel, t *tool, raw []byte, args any, missing executor.Permission) *prompting.Prompt {
+func (s *toolSession) newPrompt(ctx context.Context, ch *prompting.Channel, t *tool, raw []byte, args any, missing executor.Permission) *prompting.Prompt {
 	site := missing.Origin
 	if site == "" {
 		if site = s.site(ctx, raw); site == "" {
@@ -24,9 +24,9 @@ func (s *toolSession) newPrompt(ctx context.Context, by *prompting.Channel, t *t
 		return nil
 	}
 	tab, _ := namedTabAndURL(raw)
-	q := &prompting.Prompt{ID: strings.ToLower(rand.Text()), Client: by.Client, Missing: missing, Site: site, Tool: t.name, Args: args, Tab: executor.TabID(tab)}
+	q := &prompting.Prompt{ID: strings.ToLower(rand.Text()), Client: ch.Client, Missing: missing, Site: site, Tool: t.name, Args: args, Tab: executor.TabID(tab)}
 	q.Entry = s.audit.consentEntry(ctx, t.name, q.Tab, site)
-	if !by.Popup {
+	if !ch.Popup {
 		q.Entry.Rule = ruleClient
 	}
 	if q.Message = prompting.Message(missing.Kind, site, t.name, policy); q.Message == "" {

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/pelletier/go-toml/v2"
@@ -61,7 +62,7 @@ func TestFirstMinute(t *testing.T) {
 			page := map[string]any{"url": site.URL + "/lamps"}
 			said, s := setup()
 			wants(t, "setup", said, []string{"No site is allowed yet: repeat the command with --allow-domain"})
-			s.refused(t, "POLICY_DENIED", "navigate", page, "--allow-domain "+site.URL)
+			s.refused(t, "POLICY_DENIED", "navigate", page, "--allow-domain "+strings.TrimPrefix(site.URL, "http://"))
 			s.end(t)
 
 			said, s = setup("--allow-domain", site.URL)

@@ -38,7 +38,7 @@ func TestTokenPrompts(t *testing.T) {
 		"trusted": fmt.Sprintf(`{"allow-domain": ["localhost"], "ask": ["auto"], "audit-log": [%q]}`, record),
 	})
 	url, log := c.serveOn("127.0.0.1:0", "--token-file", path)
-	for name, prompts := range map[string]int{"reader": 0, "trusted": 2} {
+	for name, prompts := range map[string]int{"reader": 0, "trusted": 1} {
 		client := &person{}
 		client.setAnswers(says("no"))
 		transport := &sdk.StreamableClientTransport{Endpoint: url + "/mcp", HTTPClient: &http.Client{Transport: sessionHeader{tokens[name], "default"}}}
@@ -47,8 +47,7 @@ func TestTokenPrompts(t *testing.T) {
 			t.Fatal(err)
 		}
 		(&mcpServer{client: cs}).refused(t, "POLICY_DENIED", "navigate", map[string]any{"url": "https://example.com/"})
-		(&mcpServer{client: cs}).refused(t, "POLICY_DENIED", "click", map[string]any{"selector": "button"})
-		if got := len(client.asked()); got != prompts { // about the site, and about mutations
+		if got := len(client.asked()); got != prompts {
 			t.Errorf("%s was prompted %d times, want %d", name, got, prompts)
 		}
 		cs.Close()

@@ -17,7 +17,6 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/browserless"
-	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 )
 
@@ -47,7 +46,7 @@ func TestEndpointByName(t *testing.T) {
 	t.Parallel() // it mainly waits
 	needChromium(t)
 	site, profile, dir := newTestSite(t), t.TempDir(), t.TempDir()
-	userbrowser.Start(t, userbrowser.Options{Browser: tier.Shell(), Profile: profile, Flags: []string{"--remote-debugging-port=0"}})
+	userbrowser.Start(t, userbrowser.Options{Profile: profile, Flags: []string{"--remote-debugging-port=0"}})
 	var port string
 	await.Until(t, "the debugging port", func() bool {
 		text, _ := os.ReadFile(filepath.Join(profile, "DevToolsActivePort"))

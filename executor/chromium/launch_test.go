@@ -168,6 +168,7 @@ func TestBadOptions(t *testing.T) {
 		"two profiles":        {Isolated: true, Profile: "work"},
 		"viewport":            {Width: -1},
 		"upstream proxy":      {Network: hosts{}, Proxy: "socks5://127.0.0.1:1080"},
+		"no network":          {Proxy: "http://127.0.0.1:1080"},
 		"proxy":               {ProxyServer: "127.0.0.1"},
 		"argument":            {ExtraArgs: []string{"about:blank"}},
 		"argument of ours":    {ExtraArgs: []string{"--user-data-dir=/tmp"}},

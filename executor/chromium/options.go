@@ -208,6 +208,9 @@ func (o *Options) check() error {
 	if o.Width < 0 || o.Height < 0 || o.Width > maxWindow || o.Height > maxWindow {
 		return executor.Errorf(executor.ErrBadArgs, "", "viewport %dx%d has a side that is negative or exceeds %d pixels", o.Width, o.Height, maxWindow)
 	}
+	if o.Proxy != "" && o.Network == nil {
+		return executor.Errorf(executor.ErrBadArgs, "Set Network, too.", "Proxy requires Network")
+	}
 	if _, err := egress.ParseUpstream(o.Proxy); err != nil {
 		return err
 	}

@@ -56,11 +56,14 @@ var (
 )
 
 // New returns a Backend for the browsers that connect to opts.Server. Close the Backend before the
-// server; Close does not close the server. New returns ErrBadArgs if opts.Server is nil or
-// opts.Proxy is invalid.
+// server; Close does not close the server. New returns ErrBadArgs if opts.Server is nil, or if
+// opts.Proxy is invalid or set without opts.Network.
 func New(opts *Options) (*Backend, error) {
 	if opts == nil || opts.Server == nil {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Set Options.Server.", "no server for the extension")
+		return nil, executor.Errorf(executor.ErrBadArgs, "Set Server.", "no server for the extension")
+	}
+	if opts.Proxy != "" && opts.Network == nil {
+		return nil, executor.Errorf(executor.ErrBadArgs, "Set Network, too.", "Proxy requires Network")
 	}
 	if _, err := egress.ParseUpstream(opts.Proxy); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
+	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
 // TestDisconnectedReason checks that calls describe how to install and pair the extension while no
@@ -30,7 +31,16 @@ func TestDisconnectedReason(t *testing.T) {
 
 // TestBadOptions checks that New rejects options that are invalid.
 func TestBadOptions(t *testing.T) {
-	for name, o := range map[string]Options{"no server": {}, "proxy": {Server: newServer(t), Proxy: "socks5://127.0.0.1:1080"}} {
+	rules, err := policy.New(policy.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	network := policy.NewGuard(rules, nil).Network()
+	for name, o := range map[string]Options{
+		"no server":  {},
+		"proxy":      {Server: newServer(t), Network: network, Proxy: "socks5://127.0.0.1:1080"},
+		"no network": {Server: newServer(t), Proxy: "http://127.0.0.1:1080"},
+	} {
 		b, err := New(&o)
 		if wantCode(t, err, executor.ErrBadArgs); b != nil {
 			t.Errorf("%s: New returned a Backend", name)

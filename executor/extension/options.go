@@ -42,7 +42,7 @@ type Options struct {
 	Network executor.NetworkPolicy
 
 	// Proxy is the address of an HTTP proxy for downloads by URL, such as http://host:port. It
-	// needs Network.
+	// requires Network.
 	Proxy string
 
 	// NoProxy lists hosts that are connected to without Proxy, like the environment variable

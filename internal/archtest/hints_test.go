@@ -41,7 +41,6 @@ func TestHintsNameNoTools(t *testing.T) {
 var untranslated = map[string]string{
 	"Google.Chrome":         "the name of a package of winget",
 	"Options.CDPClients":    "the program sets it if it lets CDP clients connect",
-	"Options.Server":        "the program always sets it",
 	"Options.Policy":        "the program always sets it for a relay",
 	"SessionOptions.Record": "the program sets it with the tools that need it",
 }

@@ -31,6 +31,12 @@ func (c *Chord) Events() []input.DispatchKeyEventParams {
 	if text == "" || bits&(bitControl|bitAlt|bitMeta) != 0 {
 		kind, text = input.DispatchKeyEventTypeRawKeyDown, "" // a shortcut inserts no text
 	}
+	if c.UsesClipboard() {
+		// While the page is in a background tab, Chromium runs copy, cut and paste for a raw key in the
+		// view of the window that has the focus, such as the address bar, and the page does not receive
+		// the key. Measured on Chromium 156.
+		kind = input.DispatchKeyEventTypeKeyDown
+	}
 	self := modifierKeys[executor.Modifier(c.Key.key)].bit // for a modifier that is pressed alone
 	add(kind, c.Key, bits|self, text)
 	add(input.DispatchKeyEventTypeKeyUp, c.Key, bits, "")

@@ -350,7 +350,7 @@ var general = []Mutation{
 	},
 	{
 		"The policy checks each call of a batch or a script separately", "mcp/dispatch.go",
-		`	if err = s.mayCall(t); err != nil {`, `	if err = s.mayCall(t); false {`,
+		`	if err := s.mayCall(t); err != nil {`, `	if err := s.mayCall(t); false {`,
 		"./mcp", "TestBatchEnforcesPolicy|TestScriptEnforcesPolicy",
 	},
 	{

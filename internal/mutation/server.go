@@ -196,7 +196,7 @@ var server = promises{
 		},
 		{
 			File: "mcp/dispatch.go",
-			Old:  "	if err = slot.enter(ctx); err != nil {\n",
+			Old:  "	if err := slot.enter(ctx); err != nil {\n",
 			New:  "	if err != nil {\n",
 			Test: "TestCallLimit",
 		},

@@ -15,7 +15,7 @@ type Channel struct {
 	Client      string                         // from Prompter.clientOf
 	Elicitation                                // zero if the extension popup shows the prompt
 	Popup       bool                           // the extension popup shows the prompt, not the client
-	Results     map[executor.Permission]Result // answers that arrived with the call
+	Answers     map[executor.Permission]Answer // answers that arrived with the call
 }
 
 type promptChannelKey struct{}
@@ -27,34 +27,34 @@ func (pr *Prompter) Begin(ctx context.Context, tool string, support Elicitation,
 	if pr == nil {
 		return ctx
 	}
-	by := &Channel{Client: pr.clientOf(support), Results: map[executor.Permission]Result{}}
+	ch := &Channel{Client: pr.clientOf(support), Answers: map[executor.Permission]Answer{}}
 	switch {
 	case pr.popup != nil && pr.popup.Connected():
-		by.Popup = true
+		ch.Popup = true
 	case support.Form:
-		by.Elicitation = support
+		ch.Elicitation = support
 	default:
-		return pr.Permit.WithCall(ctx, by.Client) // prevents the call from using the grants of other clients
+		return pr.Granter.WithCall(ctx, ch.Client) // prevents the call from using the grants of other clients
 	}
 	if params != nil {
 		for id, response := range params.InputResponses {
 			if p, res, ok := pr.acceptReply(id, response, tool, func() (any, error) { return decode(params.Arguments) }); ok {
-				by.Results[p] = res
+				ch.Answers[p] = res
 			}
 		}
 	}
-	return context.WithValue(ctx, promptChannelKey{}, by)
+	return context.WithValue(ctx, promptChannelKey{}, ch)
 }
 
 // ChannelOf returns the Channel of a call, or nil if nothing can show a prompt.
 func ChannelOf(ctx context.Context) *Channel {
-	by, _ := ctx.Value(promptChannelKey{}).(*Channel)
-	return by
+	ch, _ := ctx.Value(promptChannelKey{}).(*Channel)
+	return ch
 }
 
 // DeniedAfterPrompt returns the error of a call that is still denied after a prompt with result
 // res.
-func DeniedAfterPrompt(denied *executor.Error, res Result) error {
+func DeniedAfterPrompt(denied *executor.Error, res Answer) error {
 	e := *denied
 	e.Missing = nil
 	what, hint := "", ""

@@ -21,14 +21,14 @@ type Elicitation struct {
 }
 
 // parseElicitResult converts a client's elicitation result.
-func parseElicitResult(res *sdk.ElicitResult) Result {
+func parseElicitResult(res *sdk.ElicitResult) Answer {
 	switch res.Action {
 	case "decline":
 		return answerNo
 	case "cancel":
 		return answerNone
 	case "accept":
-		switch answer := Result(FormAnswer(res)); answer {
+		switch answer := Answer(FormAnswer(res)); answer {
 		case AnswerOnce, AnswerSession, answerNo:
 			return answer
 		}
@@ -39,7 +39,7 @@ func parseElicitResult(res *sdk.ElicitResult) Result {
 // acceptReply accepts the reply to a pending prompt that a client sent with a call of tool with the
 // arguments that decode returns. ok reports whether the call is the one that the user was prompted
 // about. If it is not, the reply does not apply to it.
-func (pr *Prompter) acceptReply(id string, response sdk.InputResponse, tool string, decode func() (any, error)) (p executor.Permission, res Result, ok bool) {
+func (pr *Prompter) acceptReply(id string, response sdk.InputResponse, tool string, decode func() (any, error)) (p executor.Permission, res Answer, ok bool) {
 	pr.mu.Lock()
 	q := pr.pending[id]
 	delete(pr.pending, id)

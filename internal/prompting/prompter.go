@@ -30,20 +30,20 @@ const (
 	MaxDenied     = 256
 )
 
-// A Result is the result of a permission prompt.
-type Result string
+// An Answer is the answer to a permission prompt, or why there is none.
+type Answer string
 
 // The results of a prompt. The first three are the values that a client returns.
 const (
-	AnswerOnce    Result = "once"
-	AnswerSession Result = "session"
-	answerNo      Result = "no"
-	answerNone    Result = "dismissed"
-	answerLate    Result = "no answer in time"
-	answerInvalid Result = "invalid answer"
-	answerFailed  Result = "popup failed"
-	answerPending Result = "no answer yet"    // the prompt stays open
-	answerTooMany Result = "too many prompts" // the user is not prompted
+	AnswerOnce    Answer = "once"
+	AnswerSession Answer = "session"
+	answerNo      Answer = "no"
+	answerNone    Answer = "dismissed"
+	answerLate    Answer = "no answer in time"
+	answerInvalid Answer = "invalid answer"
+	answerFailed  Answer = "popup failed"
+	answerPending Answer = "no answer yet"    // the prompt stays open
+	answerTooMany Answer = "too many prompts" // the user is not prompted
 )
 
 // A Prompter prompts the users of one session for permissions that calls lack. Each client of the
@@ -51,7 +51,7 @@ const (
 // concurrent use.
 type Prompter struct {
 	session string // a random name; the first part of the names of the clients
-	Permit  executor.PermissionGranter
+	Granter executor.PermissionGranter
 	popup   executor.PermissionPrompter // nil means elicitation only
 	record  func(e audit.Entry, decision, detail string)
 	life    context.Context
@@ -78,15 +78,15 @@ type clientPermission struct {
 
 // An unansweredPrompt records a prompt that timed out or had an invalid reply.
 type unansweredPrompt struct {
-	result Result
+	answer Answer
 	since  time.Time
 }
 
 // New returns the Prompter of a session. It calls record for each prompt, with an empty decision,
 // and for its result.
-func New(session string, permit executor.PermissionGranter, popup executor.PermissionPrompter, record func(e audit.Entry, decision, detail string)) *Prompter {
+func New(session string, granter executor.PermissionGranter, popup executor.PermissionPrompter, record func(e audit.Entry, decision, detail string)) *Prompter {
 	a := &Prompter{
-		session: session, Permit: permit, popup: popup, record: record, slots: map[string]chan struct{}{},
+		session: session, Granter: granter, popup: popup, record: record, slots: map[string]chan struct{}{},
 		open: map[clientPermission]*Prompt{}, pending: map[string]*Prompt{},
 		denied: map[clientPermission]bool{}, unanswered: map[clientPermission]unansweredPrompt{}, grants: map[clientPermission][]func(){},
 		forgotten: map[executor.Permission]time.Time{},
@@ -167,8 +167,8 @@ type Prompt struct {
 	since   time.Time
 	waiting int // number of waiting calls; guarded by Prompter.mu
 	cancel  context.CancelFunc
-	done    chan struct{} // closed when result is set
-	result  Result
+	done    chan struct{} // closed when answer is set
+	answer  Answer
 }
 
 // key identifies the permission and the client that lacks it.
@@ -177,9 +177,9 @@ func (p *Prompt) key() clientPermission { return clientPermission{p.Client, p.Mi
 // Ask prompts the user, or waits for the result of an open prompt of the client for the same
 // permission. A once answer to another call's prompt applies only if that call has the same tool, site
 // and arguments; otherwise Ask prompts again. A session grant is in effect when Ask returns.
-func (pr *Prompter) Ask(ctx context.Context, by *Channel, q *Prompt) (Result, error) {
+func (pr *Prompter) Ask(ctx context.Context, ch *Channel, q *Prompt) (Answer, error) {
 	for {
-		res, answered, err := pr.askOnce(ctx, by, q)
+		res, answered, err := pr.askOnce(ctx, ch, q)
 		if err != nil || res != AnswerOnce || answered == q || answered.Tool == q.Tool && answered.Site == q.Site && reflect.DeepEqual(answered.Args, q.Args) {
 			return res, err
 		}
@@ -187,19 +187,19 @@ func (pr *Prompter) Ask(ctx context.Context, by *Channel, q *Prompt) (Result, er
 }
 
 // askOnce returns a result and the prompt that it belongs to, which may be another call's.
-func (pr *Prompter) askOnce(ctx context.Context, by *Channel, q *Prompt) (Result, *Prompt, error) {
+func (pr *Prompter) askOnce(ctx context.Context, ch *Channel, q *Prompt) (Answer, *Prompt, error) {
 	pr.mu.Lock()
 	if res, ok := pr.suppressed(q.key()); ok {
 		pr.mu.Unlock()
 		return res, q, nil
 	}
-	if other := pr.open[q.key()]; other != nil && (!by.InputRequests || time.Since(other.since) < Timeout) {
+	if other := pr.open[q.key()]; other != nil && (!ch.InputRequests || time.Since(other.since) < Timeout) {
 		q = other
 	} else {
 		pr.recordPrompt(q, "", "asked")
 		q.since, q.done = time.Now(), make(chan struct{})
 		pr.open[q.key()] = q
-		if by.InputRequests {
+		if ch.InputRequests {
 			pr.storePending(q)
 			pr.mu.Unlock()
 			return "", q, &InputRequired{q.ID, q.form()}
@@ -210,7 +210,7 @@ func (pr *Prompter) askOnce(ctx context.Context, by *Channel, q *Prompt) (Result
 		pr.shown.Go(func() {
 			defer stop()
 			defer cancel()
-			pr.complete(q, pr.show(promptCtx, by, q))
+			pr.complete(q, pr.show(promptCtx, ch, q))
 		})
 	}
 	q.waiting++
@@ -219,14 +219,14 @@ func (pr *Prompter) askOnce(ctx context.Context, by *Channel, q *Prompt) (Result
 	defer late.Stop()
 	select {
 	case <-q.done:
-		return q.result, q, nil
+		return q.answer, q, nil
 	case <-ctx.Done():
 	case <-late.C:
-		if by.InputRequests {
+		if ch.InputRequests {
 			return answerLate, q, nil
 		}
 		<-q.done
-		return q.result, q, nil
+		return q.answer, q, nil
 	}
 	pr.mu.Lock()
 	defer pr.mu.Unlock()
@@ -239,14 +239,14 @@ func (pr *Prompter) askOnce(ctx context.Context, by *Channel, q *Prompt) (Result
 // suppressed returns the result of a prompt for p without prompting, if the user denied p to the
 // client or recently to one that has left, did not answer recently, or if there were too many
 // prompts. pr.mu must be held.
-func (pr *Prompter) suppressed(p clientPermission) (res Result, ok bool) {
+func (pr *Prompter) suppressed(p clientPermission) (res Answer, ok bool) {
 	maps.DeleteFunc(pr.forgotten, func(_ executor.Permission, since time.Time) bool { return time.Since(since) >= RepromptDelay })
 	if _, ok := pr.forgotten[p.Permission]; ok || pr.denied[p] {
 		return answerNo, true
 	}
 	maps.DeleteFunc(pr.unanswered, func(_ clientPermission, s unansweredPrompt) bool { return time.Since(s.since) >= RepromptDelay })
 	if s, ok := pr.unanswered[p]; ok {
-		return s.result, true
+		return s.answer, true
 	}
 	return answerTooMany, countOf(pr.denied, p.client)+len(pr.forgotten) >= MaxDenied || countOf(pr.unanswered, p.client) >= MaxUnanswered
 }
@@ -282,8 +282,8 @@ func (pr *Prompter) removeOpen(q *Prompt) {
 }
 
 // show shows the prompt in the extension popup or through the client, and returns the result.
-func (pr *Prompter) show(ctx context.Context, by *Channel, q *Prompt) Result {
-	if by.Popup {
+func (pr *Prompter) show(ctx context.Context, ch *Channel, q *Prompt) Answer {
+	if ch.Popup {
 		answer, err := pr.popup.Prompt(ctx, executor.PermissionPrompt{Permission: q.Missing, Site: q.Site, Tool: q.Tool, Tab: q.Tab})
 		switch {
 		case errors.Is(err, executor.ErrConsentRequired):
@@ -293,7 +293,7 @@ func (pr *Prompter) show(ctx context.Context, by *Channel, q *Prompt) Result {
 		case err != nil:
 			return answerFailed
 		}
-		return Result(answer)
+		return Answer(answer)
 	}
 	slot := pr.slotOf(q.Client)
 	select {
@@ -302,7 +302,7 @@ func (pr *Prompter) show(ctx context.Context, by *Channel, q *Prompt) Result {
 	case <-ctx.Done():
 		return answerLate
 	}
-	res, err := by.Conn.Elicit(ctx, q.form())
+	res, err := ch.Conn.Elicit(ctx, q.form())
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return answerLate
@@ -325,11 +325,11 @@ func (pr *Prompter) slotOf(client string) chan struct{} {
 }
 
 // complete records the result of a prompt, applies it and wakes the waiting calls.
-func (pr *Prompter) complete(q *Prompt, res Result) {
+func (pr *Prompter) complete(q *Prompt, res Answer) {
 	var revoke func()
 	if res == AnswerSession {
 		var err error
-		if revoke, err = pr.Permit.Grant(pr.Permit.WithCall(context.Background(), q.Client), q.Missing, false); err != nil {
+		if revoke, err = pr.Granter.Grant(pr.Granter.WithCall(context.Background(), q.Client), q.Missing, false); err != nil {
 			res = answerInvalid
 		}
 	}
@@ -349,7 +349,7 @@ func (pr *Prompter) complete(q *Prompt, res Result) {
 		pr.unanswered[q.key()] = unansweredPrompt{res, time.Now()}
 	}
 	pr.removeOpen(q)
-	q.result = res
+	q.answer = res
 	close(q.done)
 }
 

@@ -36,7 +36,7 @@ func TestForgottenDenials(t *testing.T) {
 		p := executor.Permission{Kind: executor.PermitSite, Origin: "https://a.test"}
 		a.denied[clientPermission{a.mcpClient("1"), p}] = true
 		a.Forget("1")
-		again := func() Result {
+		again := func() Answer {
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			if res, ok := a.suppressed(clientPermission{a.mcpClient("2"), p}); ok {

@@ -69,17 +69,21 @@ func stopServerUntil(ctx context.Context, s *cli.Settings, stdout io.Writer) err
 	if err == nil {
 		sessions, err = client.AllSessions(ctx)
 	}
-	if err == nil {
+	requested := err == nil
+	if requested {
 		err = client.Stop(ctx)
 	}
 	result := "stopped"
 	if errors.Is(err, server.ErrNotRunning) {
 		result, err = "not running", nil
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = client.WaitStopped(ctx, st)
 	}
-	if err := client.WaitStopped(ctx, st); err != nil {
+	switch {
+	case err != nil && (!requested || ctx.Err() == nil):
+		return err
+	case err != nil:
 		return fmt.Errorf("the server is still stopping after %v: process %d, sessions: %s", timing.Current().EndSessions, st.PID,
 			cmp.Or(strings.Join(sessionNames(sessions), ", "), "none"))
 	}

@@ -70,13 +70,14 @@ export function keepContent(el, content) {
 /**
  * blockPaste prevents that the middle mouse button, which is released next, pastes. On Linux it pastes
  * what is selected anywhere: in a field with a secret, in the page of another client, or in another
- * program of the user.
+ * program of the user. What is pasted after a key was pressed is pasted by the key.
  * @param {number} ms how long
  */
 export function blockPaste(ms) {
   const handlers = /** @type {Set<(e: Event) => void> | undefined} */ (/** @type {any} */ (globalThis).__cmEarly);
   /** @param {Event} e */
   const block = (e) => {
+    if (e.type === 'keydown' && e.isTrusted) handlers?.delete(block);
     if (e.type === 'paste') cancel(e);
   };
   handlers?.add(block);

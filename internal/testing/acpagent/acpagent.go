@@ -1,7 +1,7 @@
 // Package acpagent is an agent of the Agent Client Protocol for tests. It does what the prompt says
 // and uses no library for the protocol, so that it can also break it.
 //
-// Each line of a prompt is an instruction:
+// Each line of a prompt, except for the transcript of a resumed chat, is an instruction:
 //
 //	say TEXT              part of a message; TEXT may be a quoted Go string
 //	long N                part of a message with N bytes
@@ -251,6 +251,9 @@ func (a *agent) prompt(m message) {
 	for _, block := range params.Prompt {
 		var text struct{ Text string }
 		_ = json.Unmarshal(block, &text)
+		if strings.Contains(text.Text, "</transcript-") {
+			continue // as the text before the transcript demands
+		}
 		for line := range strings.Lines(text.Text) {
 			t.do(strings.TrimSuffix(line, "\n"))
 		}

@@ -30,8 +30,9 @@ type Harness struct {
 	// does. It is required for browsers that do not pass their own shortcut keys to pages;
 	// otherwise those keys are pressed. It must be safe for concurrent use.
 	Zoom func(t *testing.T, url string, factor float64)
-	// Raw sends a CDP command to the tab whose URL starts with url, like another CDP client. Such
-	// input represents the user's. Raw must be safe for concurrent use.
+	// Raw sends a CDP command to the tab whose URL starts with url, or to the browser if the command is
+	// of the domain Browser, like another CDP client. Such input represents the user's. Raw must be
+	// safe for concurrent use.
 	Raw func(t *testing.T, url, method string, params any)
 	// UserAnswers reports that the browser opens its native dialogs, which its user answers.
 	UserAnswers bool

@@ -34,7 +34,6 @@ func Find(t testing.TB) string {
 
 // Options are the options of [Start].
 type Options struct {
-	Browser    string   // path of the browser; empty means that of [Find]
 	Profile    string   // user data directory
 	Extensions []string // directories of extensions
 	Window     string   // window size; empty means "1000,700"
@@ -80,7 +79,7 @@ func Start(t testing.TB, o Options) *Browser {
 	if os.Geteuid() == 0 {
 		args = append(args, "--no-sandbox")
 	}
-	b := &Browser{cmd: exec.Command(cmp.Or(o.Browser, Find(t)), append(append(args, o.Flags...), "about:blank")...), ended: make(chan struct{}), in: in, pending: map[int]chan Answer{}}
+	b := &Browser{cmd: exec.Command(Find(t), append(append(args, o.Flags...), "about:blank")...), ended: make(chan struct{}), in: in, pending: map[int]chan Answer{}}
 	b.cmd.ExtraFiles = []*os.File{fromUs, fromBrowser}
 	b.cmd.Env = env
 	var stderr bytes.Buffer
