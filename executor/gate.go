@@ -77,7 +77,7 @@ func (a Access) CheckErrorPage() error {
 		return nil
 	}
 	e := Errorf(ErrPolicyDenied, "Load another URL with Page.Navigate, or ask the user to look at the tab.",
-		"the tab shows an error page or a warning of the browser, and no call acts on it: only a person can accept this")
+		"the tab shows an error page or a warning of the browser, and no call acts on it: if it is a warning, only a person can accept this")
 	e.Rule = "error-page"
 	return e
 }

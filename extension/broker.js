@@ -61,7 +61,7 @@ export class Broker {
 
     this.tabs = new Tabs(session, () => this.settings.value, {
       added: (tab) => {
-        if (tab.how === 'popup') this.network.update().catch(() => this.tabs.unshare(tab.tabId, 'stopped'));
+        if (tab.how === 'popup') this.network.update().catch(() => this.tabs.unshare(tab.tabId, 'released'));
       },
       shared: (tab) => {
         this.log.add({ what: 'shared a tab', tabId: tab.tabId, host: tab.host, detail: tab.how });

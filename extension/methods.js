@@ -85,7 +85,7 @@ const frameOwner = (_, s) => content({}, s);
 const act = (params, s) => {
   content(params, s);
   if (s.url.startsWith('chrome-error:') && params.type !== 'mouseReleased' && params.type !== 'touchCancel') {
-    throw new CommandError('POLICY_DENIED', 'the tab shows an error page or a warning of the browser: only a person can accept this');
+    throw new CommandError('POLICY_DENIED', 'the tab shows an error page or a warning of the browser, and no call acts on it: if it is a warning, only a person can accept this');
   }
 };
 
@@ -110,9 +110,10 @@ const requireEvalConsent = (params, s) => {
  */
 export function mainWorld(origin, s) {
   if (origin === '' && s.own && (s.url === '' || s.url === 'about:blank')) return; // a blank page
-  const answer = origin === '' ? false : s.evalAnswer(origin);
+  if (origin === '') throw new CommandError('POLICY_DENIED', 'the page has no site, so the user cannot allow scripts on it: open a page of a site');
+  const answer = s.evalAnswer(origin);
   if (answer === true) return;
-  if (answer === false) throw new CommandError('POLICY_DENIED', `the user denied scripts on ${origin || 'this page'}`);
+  if (answer === false) throw new CommandError('POLICY_DENIED', `the user denied scripts on ${origin}`);
   s.askEval(origin);
   throw new CommandError('CONSENT_REQUIRED', `running scripts on ${origin} requires the user's permission; the prompt is open in the extension popup`, { origin });
 }
@@ -468,10 +469,10 @@ const DENIED_HINTS = {
   'Network.getAllCookies': "only cookies of the tab's own site can be read, by Network.getCookies",
   'Page.disable': 'chrome-mcp needs page events',
   'Page.bringToFront': 'tabs are driven in the background',
-  'Page.close': 'use tab_close',
+  'Page.close': 'close the tab instead',
   'Storage.getCookies': "only cookies of the tab's own site can be read, by Network.getCookies",
-  'Target.closeTarget': 'use tab_close',
-  'Target.createTarget': 'use tab_new',
+  'Target.closeTarget': 'close the tab instead',
+  'Target.createTarget': 'open a tab instead',
 };
 
 /**

@@ -268,7 +268,7 @@ export class Tabs {
     if (!isPlain(site)) return `${site.host} is not in canonical form, so no rule would match it`;
     const builtin = BUILTIN.find(({ pattern }) => denies(pattern, site));
     if (builtin) return `${site.host} is ${builtin.what} and cannot be shared`;
-    if (this.settings().blockList.some((text) => denies(parsePattern(text), site))) return `${site.host} is on your block list`;
+    if (this.settings().blockList.some((text) => denies(parsePattern(text), site))) return `${site.host} is on the block list of the extension`;
     return null;
   }
 

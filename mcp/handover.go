@@ -211,7 +211,7 @@ func (h *handovers) questionAbout(ctx context.Context, ch askChannel, message st
 	}
 	h.forget()
 	if !h.limit.Allow() {
-		return nil, rateLimited(h.limit, "questions", time.Second, "Do more of the task without the user. The next question is possible in %v.")
+		return nil, rateLimited(h.limit, "question", time.Second, "Do more of the task without the user. The next question is possible in %v.")
 	}
 	return h.handOver(ctx, ch, message, tab)
 }
@@ -283,7 +283,7 @@ func (h *handovers) post(ctx context.Context, ch askChannel, message string, pag
 		Site: webOrigin(page.URL), URL: page.URL, Title: pagetext.Truncate(mcptext.Clean(page.Title), mcptext.MaxTitle), Tab: page.Tab,
 	})
 	if err == nil && !opened {
-		err = executor.Errorf(executor.ErrBackpressure, "Call it again.", "another question about the tab is open")
+		err = &executor.Error{Code: executor.ErrBackpressure, Retryable: true, Hint: "Call ask_user again.", Err: errors.New("another question about the tab is open")}
 	}
 	if err != nil {
 		return nil, err

@@ -65,10 +65,11 @@ func TestHintsFollowSettings(t *testing.T) {
 	}{
 		{"everything allowed", Toolsets(), everyGrant(t, nil), false, nil, ""},
 		{"default settings", nil, policy.Config{AllowDomains: []string{"shop.example"}}, false,
-			append(changing, "Page.Eval", "Executor.SaveState"), "Page.FillForm with true."},
+			append(changing, "Page.Eval", "Page.Download", "Executor.SaveState"), "Page.FillForm with true."},
 		{"default settings, with prompts", nil, policy.Config{AllowDomains: []string{"shop.example"}}, true,
 			[]string{"Page.Eval", "Page.Upload", "Executor.SaveState"}, "Page.Upload for its files"},
 		{"no eval", Toolsets(), everyGrant(t, func(c *policy.Config) { c.Eval = false }), true, []string{"Page.Eval"}, "Page.Eval to run JavaScript"},
+		{"no downloads", Toolsets(), everyGrant(t, func(c *policy.Config) { c.Downloads = false }), false, []string{"Page.Download"}, "Download it with Page.Download"},
 		{"no mutations", Toolsets(), everyGrant(t, func(c *policy.Config) { c.Mutations = false }), false, changing, "DialogAnswer.Accept"},
 		{"no upload directory", Toolsets(), everyGrant(t, func(c *policy.Config) { c.UploadsDir = "" }), true, []string{"Page.Upload"}, "Page.Upload for its files"},
 		{"no state directory", Toolsets(), everyGrant(t, func(c *policy.Config) { c.StateDir = "" }), true, []string{"Executor.SaveState"}, "Executor.SaveState"},

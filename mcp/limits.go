@@ -12,6 +12,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
 // A CallRate limits the rate of calls of all sessions that share it, see Options.CallRate. It is safe
@@ -36,7 +37,7 @@ func (s *toolSession) mayCall(t *tool) error {
 	if limit == nil || t.name == "chrome_status" || limit.Allow() {
 		return nil
 	}
-	return rateLimited(limit, "calls", 100*time.Millisecond, "Try again in %v, and read each result before the next call; the user can allow more with --max-calls.")
+	return rateLimited(limit, "call", 100*time.Millisecond, "Try again in %v, and read each result before the next call; the user can allow more with --max-calls.")
 }
 
 // rateLimited returns the error of a call that limit, on what, does not allow. The hint contains %v for
@@ -52,12 +53,12 @@ func rateLimited(limit *rate.Limiter, what string, unit time.Duration, hint stri
 // A rateLimitError is the cause of an error of rateLimited.
 type rateLimitError struct {
 	perMinute int
-	what      string        // "calls" or "questions"
+	what      string        // "call" or "question"
 	delay     time.Duration // until the next call is allowed
 }
 
 func (e *rateLimitError) Error() string {
-	return fmt.Sprintf("rate limit of %d %s per minute reached", e.perMinute, e.what)
+	return fmt.Sprintf("rate limit of %s per minute reached", phrase.Count(e.perMinute, e.what, e.what+"s"))
 }
 
 // sizeOf returns the size of a result when it is sent, in bytes.

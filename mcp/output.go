@@ -102,7 +102,7 @@ func (o *outputDir) full() error {
 		return executor.Errorf(executor.ErrBackpressure, "Omit file, and read less. The user can remove files, or allow more with Options.MaxOutputBytes.",
 			"the saved results of all sessions, such as those in %s, would exceed %s or %d files in total", o.path, mcptext.ByteCount(o.max), maxOutputFiles)
 	}
-	return executor.Errorf(executor.ErrBackpressure, "Omit file, and read less. A new session can save files again.",
+	return executor.Errorf(executor.ErrBackpressure, "Omit file, and read less. A new session can save files again. The user can allow more with Options.MaxOutputBytes.",
 		"the saved results would exceed %s or %d files in total", mcptext.ByteCount(o.max), maxOutputFiles)
 }
 

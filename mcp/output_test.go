@@ -249,7 +249,7 @@ func TestOutputQuota(t *testing.T) {
 		}
 	}
 	res := callTool(t, cs, "get_html", `{"file":"new/page"}`)
-	const want = "BACKPRESSURE: The saved results would exceed 25 bytes or 10000 files in total. Omit file, and read less. A new session can save files again."
+	const want = "BACKPRESSURE: The saved results would exceed 25 bytes or 10000 files in total. Omit file, and read less. A new session can save files again. The user can allow more with --max-output-total."
 	if got := textOf(res); !res.IsError || got != want {
 		t.Errorf("third file: %s, want %s", got, want)
 	}

@@ -74,7 +74,7 @@ func deniedUnlisted(s site, empty bool) error {
 			"%s is not in %s", what, list)
 		e.Missing = &executor.Permission{Kind: executor.PermitSite, Origin: s.origin()}
 		return e
-	case p == "":
+	case p == "", s.addr.IsValid() && !IsPublic(s.addr) && !allowable(s):
 		return deny(ruleUnlisted, "Use another site.", "%s is not in %s", what, list)
 	case s.addr.IsValid() && !s.loopback() && !IsPublic(s.addr):
 		return deny(ruleUnlisted,
@@ -89,10 +89,20 @@ func deniedUnlisted(s site, empty bool) error {
 // because the caller could use it to map the network.
 func deniedPrivate(s site) error {
 	hint := "The user can open a private network with Config.AllowPrivate and its CIDR."
-	if s.addr.IsValid() {
+	switch {
+	case !s.addr.IsValid():
+	case allowable(s):
 		hint = fmt.Sprintf("The user can open it with Config.AllowPrivate %s.", oneAddress(s))
+	default:
+		hint = "This cannot be allowed."
 	}
 	return deny(rulePrivate, hint, "host %q is at a private or special address", s.host)
+}
+
+// allowable reports whether Config.AllowPrivate accepts the address of s.
+func allowable(s site) bool {
+	_, err := parsePrivate(oneAddress(s))
+	return err == nil
 }
 
 func oneAddress(s site) string {

@@ -99,7 +99,7 @@ func (g *guarded) checkFinalURL(ctx context.Context, op string, tab executor.Tab
 	case "":
 		return nil
 	case executor.DeniedURL:
-		return g.denialError(ctx, op, tab, url, deny(ruleFinalURL, "", "the page's URL is denied by policy"))
+		return g.denialError(ctx, op, tab, url, deny(ruleFinalURL, "Load another URL with Page.Navigate, or use another tab.", "the page's URL is denied by policy"))
 	}
 	if err := g.guard.policyForCall(ctx).checkSerializedURL(url); err != nil {
 		return g.denialError(ctx, op, tab, url, err)

@@ -106,7 +106,7 @@ func TestConnectURLRejected(t *testing.T) {
 		t.Errorf("a body with many values: no %s in\n%s", want, out)
 	}
 	out = connectLines(t, []string{initializeLine}, append(connect, "--session", "second")...)
-	if want := `"id":1,"error":{"code":-32000,"message":"BACKPRESSURE: 1 sessions are open, the maximum for this token. Close a session`; !strings.Contains(out, want) {
+	if want := `"id":1,"error":{"code":-32000,"message":"BACKPRESSURE: 1 session is open, the maximum for this token. Close a session`; !strings.Contains(out, want) {
 		t.Errorf("too many sessions: no %s in\n%s", want, out)
 	}
 	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -259,7 +259,7 @@ func (b *Backend) Status(context.Context) executor.Status {
 	case b.starting != nil:
 		s.Detail = "the browser is starting"
 	case b.lastExitErr != nil:
-		s.Ready, s.Detail = true, "browser exited; the next call starts a new one"
+		s.Ready, s.Detail = true, "the browser exited, or the connection to it ended; the next call starts one or connects again"
 		if e, ok := errors.AsType[*executor.Error](b.lastExitErr); ok {
 			s.Detail = e.Message()
 		}

@@ -199,7 +199,7 @@ func checkProgress(name string, e cdpbrowser.EventDownloadProgress, limit int64,
 			"%q would exceed the total download limit", name)
 	case e.ReceivedBytes > float64(limit) || e.TotalBytes > float64(limit):
 		return executor.Errorf(executor.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadBytes.",
-			"%q is larger than %d MB", name, limit>>20)
+			"%q is larger than %s", name, download.SizeText(limit))
 	}
 	return nil
 }
@@ -229,9 +229,9 @@ func (ds *downloads) failAll() {
 	lost := ds.transfers
 	ds.transfers = make(map[string]*session.Transfer)
 	ds.mu.Unlock()
-	ds.failClients("browser exited", func(*clientDownload) bool { return true })
+	ds.failClients("the connection to the browser ended", func(*clientDownload) bool { return true })
 	for guid, tr := range lost {
-		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "browser exited during the download of %q", tr.Name))
+		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the connection to the browser ended during the download of %q", tr.Name))
 		ds.emit(tr)
 		ds.unlink(guid)
 	}

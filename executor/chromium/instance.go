@@ -375,7 +375,7 @@ func (in *instance) networkError(host string) error {
 		if e, ok := errors.AsType[*executor.Error](reason); ok {
 			return e
 		}
-		return executor.Errorf(executor.ErrPolicyDenied, "The user can allow the site with Config.AllowDomains.", "%s: %w", host, reason)
+		return executor.Errorf(executor.ErrPolicyDenied, "Only the user can allow it.", "%s: %w", host, reason)
 	}
 	if name, failed := in.proxy.Failed(host); failed {
 		hint := "Check that the server runs there, then try again."

@@ -47,7 +47,7 @@ func (p *Pool) reserve(ctx context.Context, key launchKey, opts Options) (*poole
 			return nil, context.Cause(ctx)
 		case <-timeout.C:
 			err := executor.Errorf(executor.ErrBackpressure, "Try again later. The user can allow more browsers with Pool.MaxBrowsers.",
-				"all %d browsers of the server are in use", p.maxBrowsers())
+				"all browsers of the server are in use; it may have %d", p.maxBrowsers())
 			err.Retryable = true
 			return nil, err
 		}

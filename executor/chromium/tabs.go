@@ -80,7 +80,7 @@ func (in *instance) await(ctx context.Context, done func() bool) error {
 		select {
 		case <-changed:
 		case <-in.conn.Done():
-			return executor.Errorf(executor.ErrTargetGone, "Open the page again: the next call starts the browser, or connects to it again.", "browser exited")
+			return executor.Errorf(executor.ErrTargetGone, "Open the page again: the next call starts the browser, or connects to it again.", "the browser exited, or the connection to it ended")
 		case <-in.ended:
 			if evicted := in.evicted.Load(); evicted != nil {
 				return evicted

@@ -14,7 +14,7 @@ func unsharedError(reason string) *executor.Error {
 	case "user":
 		return executor.Errorf(executor.ErrDetached,
 			"Ask the user before you continue: the tab can be shared again with the chrome-mcp button in Chrome's toolbar.",
-			"the user stopped sharing the tab")
+			"the user stopped sharing the tab, or does not share its site")
 	case "stopped":
 		return executor.Errorf(executor.ErrDetached, "Ask the user before you continue.", "the user pressed Stop")
 	case "locked":
@@ -29,7 +29,7 @@ func unsharedError(reason string) *executor.Error {
 	case "moved":
 		return executor.Errorf(executor.ErrDetached, another, "the user moved the tab out of the shared group")
 	case "other_server":
-		return executor.Errorf(executor.ErrDetached, another, "the user assigned the tab to another server")
+		return executor.Errorf(executor.ErrDetached, another+" The user can choose in the extension popup which agent drives a tab.", "another agent drives the tab now")
 	case "debugger":
 		return executor.Errorf(executor.ErrDetached,
 			"Ask the user before you continue: the tab can be shared again with the chrome-mcp button in Chrome's toolbar.",

@@ -233,7 +233,7 @@ func (in *installation) progress(entry *pendingDownload, w wire.Download) {
 	case w.Bytes > limit || w.Total > limit:
 		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed,
 			"The user can allow more with Options.MaxDownloadBytes.",
-			"%q is larger than %d MB", tr.Name, limit>>20))
+			"%q is larger than %s", tr.Name, download.SizeText(limit)))
 		in.cancel(w.ID)
 	case tr.Share.Grow(w.Bytes) != nil:
 		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed,

@@ -54,7 +54,7 @@ func TestDownloadOfUnknownDocument(t *testing.T) {
 	}{
 		{"page reports it first", 7, "complete", true, "completed", ""},
 		{"browser reports it first", 7, "complete", false, "completed", ""},
-		{"too large", 101, "interrupted", true, "canceled", "is larger than"},
+		{"too large", 101, "interrupted", true, "canceled", "is larger than 100 bytes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			id, frame, url := i+1, fmt.Sprintf("FRAME%d", i), fmt.Sprintf("%s/file%d", site.URL, i)

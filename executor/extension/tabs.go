@@ -212,7 +212,7 @@ func (in *installation) createTab(ctx context.Context) (*tab, error) {
 func (h host) CloseTab(ctx context.Context, st *session.Tab) (released bool, err error) {
 	in, t, info := h.locate(st)
 	if t == nil {
-		return false, executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
+		return false, executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed, or its browser is not connected")
 	}
 	id, why := info.TabID, "closed"
 	err = callInOrder(ctx, in, wire.MethodTabClose, wire.TabRef{TabID: id}, func(closed wire.TabClosed) error {
@@ -263,7 +263,7 @@ func findTab(list []*installation, match func(in *installation, t *tab) bool) (*
 func (h host) Consent(ctx context.Context, st *session.Tab, origin string) error {
 	in, t, _ := h.locate(st)
 	if t == nil {
-		return executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
+		return executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed, or its browser is not connected")
 	}
 	c := in.connection()
 	if c == nil {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { redactResult, check, describe, METHOD_NAMES, needsSite } from '../methods.js';
+import { redactResult, check, describe, mainWorld, METHOD_NAMES, needsSite } from '../methods.js';
 import { compile } from '../policy.js';
 import { INPUT_BLOCK_SCRIPTS, CONTENT_HIDING_SCRIPTS } from '../wire.js';
 
@@ -247,4 +247,12 @@ test('history entries of denied sites show only the origin', () => {
   assert.deepEqual(entries.map((/** @type {any} */ e) => [e.id, e.url, e.userTypedURL, e.title]), [
     [1, urls[0], urls[0], 'Secret'], [1, 'https://bank.test/', 'https://bank.test/', ''], [1, 'about:invalid', 'about:invalid', ''],
   ]);
+});
+
+test('only a script that the user denied is reported as denied by the user', () => {
+  assert.throws(() => mainWorld('https://example.com', context({ evalAnswer: () => false })), { code: 'POLICY_DENIED', message: 'the user denied scripts on https://example.com' });
+  assert.throws(() => mainWorld('', context({ evalAnswer: () => false })), (e) => {
+    const { code, message } = /** @type {any} */ (e);
+    return code === 'POLICY_DENIED' && !message.includes('the user denied');
+  });
 });

@@ -48,7 +48,7 @@ func TestCallsPerMinuteOfToken(t *testing.T) {
 		{"", "one", false},
 	} {
 		got := call(tt.principal, tt.name)
-		if denied := strings.Contains(got, "rate limit of 1 calls per minute reached"); denied != tt.denied {
+		if denied := strings.Contains(got, "rate limit of 1 call per minute reached"); denied != tt.denied {
 			t.Errorf("%s@%s: %s", tt.name, tt.principal, got)
 		}
 	}

@@ -81,7 +81,7 @@ func (s *Workspace) ServeStream(stream io.ReadWriteCloser) error {
 // ServeDevTools implements server.Workspace.
 func (s *Workspace) ServeDevTools(w http.ResponseWriter, r *http.Request) error {
 	if s.stack.cdp == nil {
-		return executor.Errorf(executor.ErrBadArgs, "Open it with --cdp-clients=multi and --unsafe-enable-eval.",
+		return executor.Errorf(executor.ErrBadArgs, "Only the user can enable them: `chrome-mcp help flags` describes --cdp-clients.",
 			"CDP clients are not enabled for the session")
 	}
 	s.stack.cdp.ServeDevTools(w, r)

@@ -245,7 +245,7 @@ func (r *report) sandbox(s *cli.Settings) {
 	case s.NoSandbox:
 		r.say(notice, "sandbox", "disabled: a renderer escape runs with your user's privileges")
 		if !root {
-			r.hint("Remove --no-sandbox: only root needs it.")
+			r.hint("Remove --no-sandbox, unless the browser does not start without it.")
 		}
 	default:
 		r.say(good, "sandbox", "on")

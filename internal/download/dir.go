@@ -148,14 +148,14 @@ func (d *Dir) Staging() (string, error) {
 // reserves space for it.
 func checkSize(n, maxBytes int64, share *Share) error {
 	if n > maxBytes {
-		return errs.Errorf(errs.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadBytes.", "file is larger than %s", sizeText(maxBytes))
+		return errs.Errorf(errs.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadBytes.", "file is larger than %s", SizeText(maxBytes))
 	}
 	return share.Grow(n)
 }
 
-// sizeText formats a size as the user wrote it: in MB if it is a multiple of 2^20 or 10^6 bytes,
+// SizeText formats a size as the user wrote it: in MB if it is a multiple of 2^20 or 10^6 bytes,
 // otherwise in bytes.
-func sizeText(n int64) string {
+func SizeText(n int64) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:
 		return fmt.Sprintf("%d MB", n>>20)

@@ -39,6 +39,9 @@ func failed(retryable bool, format string, args ...any) error {
 	return e
 }
 
+// hintDenied is the hint for a host whose denial has no hint.
+const hintDenied = "Use another URL. Only the user can allow this host."
+
 // denied is the error of a hop that Check denies.
 func denied(ctx context.Context, hop *url.URL, err error) error {
 	var e *errs.Error
@@ -48,7 +51,7 @@ func denied(ctx context.Context, hop *url.URL, err error) error {
 	case ctx.Err() != nil:
 		return fetchError(ctx, hop, ctx.Err())
 	}
-	return &errs.Error{Code: errs.ErrPolicyDenied, Err: redactedError{"host " + hop.Host + " is denied", err}}
+	return &errs.Error{Code: errs.ErrPolicyDenied, Hint: hintDenied, Err: redactedError{"host " + hop.Host + " is denied", err}}
 }
 
 // fetchError is the error of a failed fetch of hop.

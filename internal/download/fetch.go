@@ -283,7 +283,7 @@ func mimeType(header string) string {
 func checkStatus(res *http.Response, hop *url.URL) error {
 	switch status := res.StatusCode; {
 	case status == http.StatusForbidden && hop.Scheme == "http" && res.Header.Get(deniedHeader) != "":
-		return errs.Errorf(errs.ErrPolicyDenied, "", "host %s is denied: %s", hop.Host, pagetext.Text(sentence(res.Header.Get(deniedHeader))))
+		return errs.Errorf(errs.ErrPolicyDenied, hintDenied, "host %s is denied: %s", hop.Host, pagetext.Text(sentence(res.Header.Get(deniedHeader))))
 	case status == http.StatusNoContent, status == http.StatusResetContent, status == http.StatusPartialContent, status < 200, status > 299:
 		// The server's own phrase is an arbitrary text.
 		answer := strings.TrimSpace(fmt.Sprint(status, " ", http.StatusText(status)))

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
 // The defaults of [NewQuota].
@@ -76,7 +77,7 @@ func (q *Quota) Begin() (*Share, error) {
 	defer q.mu.Unlock()
 	if q.running >= q.parallel {
 		e := errs.Errorf(errs.ErrDownloadFailed, "Wait until one of them has finished, then try again. The user can allow more with Options.MaxDownloads.",
-			"%d downloads are already running", q.running)
+			"%s already running", phrase.Count(q.running, "download is", "downloads are"))
 		e.Retryable = true
 		return nil, e
 	}
@@ -107,10 +108,10 @@ const unlimited = 1 << 62
 func (q *Quota) exhausted() error {
 	if q.shared != "" {
 		return errs.Errorf(errs.ErrDownloadFailed, "The user can remove files, or allow more with Options.MaxDownloadTotal.",
-			"the downloads of all sessions, such as those in %s, would exceed %s or %d files in total", q.shared, sizeText(q.total), maxFiles)
+			"the downloads of all sessions, such as those in %s, would exceed %s or %d files in total", q.shared, SizeText(q.total), maxFiles)
 	}
 	return errs.Errorf(errs.ErrDownloadFailed, "The user can allow more with Options.MaxDownloadTotal, or restart chrome-mcp.",
-		"the downloads would exceed %s in total", sizeText(q.total))
+		"the downloads would exceed %s in total", SizeText(q.total))
 }
 
 // Remaining returns how many bytes the download may have, including those that have arrived.

@@ -58,7 +58,7 @@ func TestQuotaParallel(t *testing.T) {
 		done <- err
 	}()
 	<-began
-	e := wantCode(t, fetchErr(t.Context(), d, request(t, site.URL)), errs.ErrDownloadFailed, "1 downloads are already running")
+	e := wantCode(t, fetchErr(t.Context(), d, request(t, site.URL)), errs.ErrDownloadFailed, "1 download is already running")
 	if !e.Retryable || e.Hint == "" {
 		t.Errorf("%+v", e)
 	}

@@ -25,6 +25,7 @@ type Element struct {
 	Selector string        // if the target was a selector
 
 	matches int    // matches of the selector in all searched documents
+	hidden  bool   // no visible match was found
 	item    string // the text of the item that it is in, if its document has several matches
 }
 
@@ -186,12 +187,13 @@ func (f *Finder) Query(ctx context.Context, selector string, op executor.Operati
 			break // nth= counts in one document, first in the top one
 		}
 	}
-	if len(shown) == 0 {
+	none := len(shown) == 0
+	if none {
 		shown = hidden
 	}
 	el, err := f.firstInDocumentOrder(ctx, shown)
 	if el != nil {
-		el.matches, el.Selector = total, selector
+		el.matches, el.Selector, el.hidden = total, selector, none
 		if el.item != "" && !f.client.CanRead(ctx, el.Doc.Frame) {
 			el.item = ""
 		}
@@ -292,7 +294,11 @@ func (f *Finder) sameOrigin(ctx context.Context, top *frames.Document, op execut
 // or "".
 func (el *Element) Note() string {
 	if el.matches > 1 {
-		note := fmt.Sprintf("%d elements match; the first visible one was used", el.matches)
+		used := "the first visible one was used"
+		if el.hidden {
+			used = "no visible one was found, so the first one was used"
+		}
+		note := fmt.Sprintf("%d elements match; %s", el.matches, used)
 		if el.item != "" {
 			note += "," + inItem(el.item)
 		}

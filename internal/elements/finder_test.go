@@ -25,3 +25,19 @@ func TestDescriptionString(t *testing.T) {
 		}
 	}
 }
+
+func TestNoteOfSeveralMatches(t *testing.T) {
+	for _, test := range []struct {
+		in   Element
+		want string
+	}{
+		{Element{matches: 1}, ""},
+		{Element{matches: 3}, "3 elements match; the first visible one was used"},
+		{Element{matches: 3, item: "Lamp"}, `3 elements match; the first visible one was used, in "Lamp"`},
+		{Element{matches: 3, hidden: true}, "3 elements match; no visible one was found, so the first one was used"},
+	} {
+		if got := test.in.Note(); got != test.want {
+			t.Errorf("%+v: %q, want %q", test.in, got, test.want)
+		}
+	}
+}

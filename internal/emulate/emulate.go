@@ -331,7 +331,7 @@ func (e *Emulator) check(o executor.EmulateOptions) error {
 		return executor.Errorf(executor.ErrBadArgs, "1 means no throttling.", "cpu throttling must be between 1 and %d", executor.MaxCPUThrottling)
 	case !e.opts.OwnProcess && (o.Locale != "" || o.Timezone != "" || o.CPUThrottling > 1):
 		return executor.Errorf(executor.ErrBadArgs, "Omit them, or use the managed browser.",
-			"locale, timezone and cpu cannot be emulated in the user's own Chrome: other tabs may share the page's process")
+			"locale, timezone and cpu cannot be emulated in the user's own browser: other tabs may share the page's process")
 	case len(o.UserAgent) > maxUserAgent || strings.ContainsFunc(o.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }):
 		return executor.Errorf(executor.ErrBadArgs, "Use printable ASCII characters.", "user agent is invalid or longer than %d characters", maxUserAgent)
 	case o.Geolocation != nil && !(math.Abs(o.Geolocation.Latitude) <= 90 && math.Abs(o.Geolocation.Longitude) <= 180 && o.Geolocation.Accuracy >= 0): // also rejects NaN
@@ -349,7 +349,7 @@ func (e *Emulator) checkPermissions(o executor.EmulateOptions) error {
 		case p != executor.PermissionGeolocation && p != executor.PermissionNotifications:
 			return executor.Errorf(executor.ErrBadArgs, "Use geolocation or notifications.", "permission %q cannot be granted", pagetext.FirstLine(string(p)))
 		case e.opts.SetPermission == nil:
-			return executor.Errorf(executor.ErrBadArgs, "Ask the user to grant it, or use the managed browser.", "permissions cannot be granted in the user's own Chrome")
+			return executor.Errorf(executor.ErrBadArgs, "Ask the user to grant it, or use the managed browser.", "permissions cannot be granted in the user's own browser")
 		case p == executor.PermissionGeolocation && o.Geolocation == nil && (o.Reset || e.get().Geolocation == nil):
 			return executor.Errorf(executor.ErrBadArgs, "Also emulate a geolocation.", "permission %q needs an emulated geolocation", string(p))
 		}

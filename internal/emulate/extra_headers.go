@@ -35,7 +35,7 @@ var (
 // checkHeaders returns an error if additional headers are invalid or the gate denies an origin.
 func (c *Controls) checkHeaders(ctx context.Context, d *frames.Document, headers map[string]map[string]string) error {
 	if len(headers) > 0 && !c.emulator.opts.OwnProcess {
-		return executor.Errorf(executor.ErrBadArgs, "Omit them, or use the managed browser.", "headers cannot be added in the user's own Chrome")
+		return executor.Errorf(executor.ErrBadArgs, "Omit them, or use the managed browser.", "headers cannot be added in the user's own browser")
 	}
 	for _, origin := range slices.Sorted(maps.Keys(headers)) {
 		if !isSerializedOrigin(origin) {

@@ -23,6 +23,7 @@ var Names = map[string]string{
 	"NavigateOptions.Resubmit": "resubmit: true",
 	"Page.Click":               "click",
 	"Page.Close":               "tab_close",
+	"Page.Download":            "download_file",
 	"Page.Eval":                "eval",
 	"Page.FillForm":            "fill_form",
 	"Page.HandleDialog":        "handle_dialog",

@@ -230,13 +230,7 @@ func (c *click) notSent(ctx context.Context, n int, release bool, err error) err
 		progress = fmt.Sprintf("the element was clicked %d of %d times", n-1, c.count)
 	}
 	c.check.stopAtEnd = !release // no press follows that it must still block
-	e, ok := errors.AsType[*executor.Error](err)
-	if !ok || progress == "" {
-		return err
-	}
-	partial := *e
-	partial.Retryable = false // the same call would click again
-	return shield.WithProgress(&partial, progress)
+	return shield.WithProgress(err, progress)
 }
 
 // confirm waits until the page has handled the n-th press, and confirms that the element received

@@ -25,7 +25,7 @@ func (c clipboard) check(ctx context.Context, d *frames.Document) error {
 	switch {
 	case c.shared:
 		return executor.Errorf(executor.ErrNotActionable, "Read the text from the page, and enter it with Page.Type.",
-			"copying, cutting and pasting is not available: the sessions of this browser share one clipboard")
+			"copying, cutting and pasting are not available: the sessions of this browser share one clipboard")
 	case c.user:
 		return c.client.Check(ctx, d, executor.OpClipboard, "")
 	}

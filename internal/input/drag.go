@@ -12,8 +12,10 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
+	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 )
 
 // dragSteps is the number of moves of a drag from one end to the other. Sortable lists and
@@ -77,15 +79,19 @@ func (d *drag) run(ctx context.Context) (outcome executor.DragOutcome, err error
 		}
 	}
 	at, err := d.press(ctx)
-	ended := false
+	pressed, ended := false, false
 	defer func() {
 		if at != nil && !ended {
 			a.ReleaseButtons(ctx)
+			if pressed && !errors.As(err, new(elements.RemovedBeforeAction)) { // a drag of what was replaced is tried again
+				err = shield.WithProgress(err, "the button was pressed on the dragged element, and released without a drop")
+			}
 		}
 	}()
 	if err != nil {
 		return "", err
 	}
+	pressed = true
 	d.onto.Shown.Act()
 	_ = d.el.Doc.Call(ctx, nil, "holdPress", d.token, a.timing.DragDelay.Milliseconds())
 	// A drag starts only after the pointer has moved a few pixels. The start may change the page.

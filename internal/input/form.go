@@ -145,7 +145,11 @@ func (f *formFill) fillValue(ctx context.Context, el *element, name string, valu
 			f.effects.Entered = append(f.effects.Entered, got.field)
 		}
 		if err == nil && !got.kept {
-			err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(got.note), Hint: "Use a value that the field accepts, or call Page.Type with TypeOptions.KeyEvents."}
+			hint := "Use a value that the field accepts, or call Page.Type with TypeOptions.KeyEvents."
+			if info.Kind == "value" { // not typed
+				hint = "Use a value that the field accepts."
+			}
+			err = &executor.Error{Code: executor.ErrNotActionable, Err: errors.New(got.note), Hint: hint}
 		}
 		return got.note, err
 	case "select":

@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
+	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 )
 
 // A hitTargetCheck verifies which element receives input.
@@ -220,8 +222,11 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 		case errors.Is(err, frames.ErrDocumentGone), errors.Is(err, executor.ErrTargetGone):
 			return "", true, nil // the press replaced the document
 		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, executor.ErrTimeout):
-			if _, ended, _ := summarize(c.reported(), want); ended {
+			switch reached, ended, _ := summarize(c.reported(), want); {
+			case ended:
 				return pageBusyNote, true, nil
+			case reached:
+				err = shield.WithProgress(err, "the page received the press, and may still handle it")
 			}
 		}
 		return "", true, err
@@ -339,7 +344,7 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 		case other.Prevented && reached:
 			e.Err = fmt.Errorf("%s covered %s after %s; the next click was blocked", by, name, phrase.Count(want.times-1, "click", "clicks"))
 		case other.Prevented:
-			e.Err = fmt.Errorf("%s covered %s before the press, so %w", by, name, errInputBlocked)
+			e.Err = errs.WithCause(fmt.Sprintf("%s covered %s before the press, which was blocked", by, name), errInputBlocked)
 			e.Retryable = true
 		default:
 			e.Err = fmt.Errorf("%s received the %s intended for %s", by, other.Type, name)
@@ -347,7 +352,7 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 	case late && reached:
 		e.Err = fmt.Errorf("the page was busy for too long after %s on %s; the next click was blocked", phrase.Count(max(want.times-1, 0), "click", "clicks"), name)
 	case late:
-		e.Err = fmt.Errorf("the page was busy for too long before %s could receive the press, so %w", name, errInputBlocked)
+		e.Err = errs.WithCause(fmt.Sprintf("the page was busy for too long before %s could receive the press, which was blocked", name), errInputBlocked)
 		e.Retryable = true
 	case reached && got.Left == "removed":
 		e.Err = fmt.Errorf("%s was removed from the page after %s", name, phrase.Count(max(want.times-1, 0), "click", "clicks"))

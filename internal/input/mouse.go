@@ -64,7 +64,7 @@ func checkMouse(o executor.MouseOptions) error {
 	switch o.Action {
 	case executor.MouseMove, executor.MouseDown, executor.MouseUp, executor.MouseClick, executor.MouseTap:
 		if o.DeltaX != 0 || o.DeltaY != 0 {
-			return executor.Errorf(executor.ErrBadArgs, "Omit it, or use the action wheel.", "%s has no deltaX or deltaY", o.Action)
+			return executor.Errorf(executor.ErrBadArgs, "Omit them, or use the action wheel.", "%s has no deltaX or deltaY", o.Action)
 		}
 	case executor.MouseWheel:
 		if o.DeltaX == 0 && o.DeltaY == 0 || math.Abs(o.DeltaX) > maxWheel || math.Abs(o.DeltaY) > maxWheel {

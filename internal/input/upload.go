@@ -143,7 +143,7 @@ func (u *fileUpload) openFileChooser(ctx context.Context) (in *fileInput, releas
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, nil, executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the click did, or use the file input as the target.",
-			"%s is not a file input, %w and does not accept dropped files", a.describeWithRef(deadline.Caller(ctx), el), errNoFileChooser)
+			"%s is not a file input, and a click on it %w", a.describeWithRef(deadline.Caller(ctx), el), errNoFileChooser)
 	case err != nil:
 		return nil, nil, err
 	case chooser.BackendNodeID == 0: // the request has no file input

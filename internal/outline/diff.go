@@ -413,7 +413,7 @@ func (w *diffWriter) line(sign, s string, indent, changes int) {
 
 func (w *diffWriter) text() string {
 	if w.more > 0 {
-		fmt.Fprintf(&w.b, "… %d more changes; take a snapshot to see them\n", w.more)
+		fmt.Fprintf(&w.b, "… %d more %s; take a snapshot to see them\n", w.more, plural("change", w.more))
 	}
 	return pagetext.First(w.b.String(), w.max)
 }

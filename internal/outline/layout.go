@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
 // Maximum length of pieces of page text on one line, in characters, unless the budget allows more.
@@ -188,7 +189,7 @@ func (l *liner) document(doc *Document, depth, parent int) {
 		l.add(n, depth, parent)
 	}
 	if doc.InertNodes > 0 {
-		i := l.open(line{head: strconv.Itoa(doc.InertNodes) + " elements behind the dialog are omitted", note: true}, depth, parent)
+		i := l.open(line{head: phrase.Count(doc.InertNodes, "element behind the dialog is", "elements behind the dialog are") + " omitted", note: true}, depth, parent)
 		l.lines[i].end = len(l.lines)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
 // DefaultMaxChars is the default of Options.MaxChars.
@@ -373,7 +374,7 @@ func (p *plan) write() Result {
 		spend(p.gap(i, len(p.lines)), last)
 	}
 	if p.deeper > 0 {
-		spend("… "+strconv.Itoa(p.deeper)+" more lines are deeper than depth="+strconv.Itoa(p.opts.Depth)+"\n", 0)
+		spend("… "+phrase.Count(p.deeper, "more line is", "more lines are")+" deeper than depth="+strconv.Itoa(p.opts.Depth)+"\n", 0)
 	}
 	res.Omitted = len(p.lines) - shown
 	res.Truncated = next > 0 || res.Cut > 0

@@ -124,7 +124,7 @@ func (t *Tab) HasDialog() bool { return t.dialogs.Open() != nil }
 func (v *View) AsClientError(ctx context.Context, err error) error {
 	if errors.Is(err, frames.ErrDocumentGone) {
 		return &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errors.New("the page navigated during the call"),
-			Hint: "Try again; take a snapshot to see where it is."}
+			Hint: "Take a snapshot to see where it is before you try again."}
 	}
 	d := v.tab.dialogs.Open()
 	if d == nil || !errors.Is(err, executor.ErrDialogOpen) {

@@ -165,7 +165,7 @@ func (n *navigation) waitForErrorPage(ctx context.Context) {
 // downloadNote describes the downloads that the navigation started, and earlier ones that have
 // ended. If no download started, it says how to start one.
 func (n *navigation) downloadNote(ctx context.Context) string {
-	const instead = "the browser started no download: download the URL instead of navigating to it"
+	const instead = "the browser started no download. Download the URL with Page.Download"
 	if n.v.opts.Downloads == nil {
 		return instead
 	}

@@ -74,9 +74,9 @@ func (n *navigation) failureError(ctx context.Context) error {
 		return &executor.Error{Code: executor.ErrNavigationFailed, Hint: n.tab.obstacles.ofResponse(n.failedURL(), "", http.StatusUnauthorized).Advice,
 			Err: fmt.Errorf("%s: HTTP status 401, %s", hostOf(n.failedURL()), noteAuth)}
 	case netErrAborted:
-		hint = "The page itself or the end of its process aborted the navigation. Try again."
+		hint = "The page, the user or the end of the page's process may have aborted the navigation. Try again."
 	case "net::ERR_BLOCKED_BY_CLIENT":
-		hint, retryable = "The user blocks it, by the block list of the chrome-mcp extension or by another extension.", false
+		hint, retryable = "An extension or a CDP client of the browser blocks it, or the user's block list. Ask the user, or use another site.", false
 	case "net::ERR_NAME_NOT_RESOLVED":
 		hint = "Check the host name."
 	case "net::ERR_CONNECTION_REFUSED", "net::ERR_CONNECTION_RESET", "net::ERR_CONNECTION_TIMED_OUT", "net::ERR_EMPTY_RESPONSE":
@@ -91,14 +91,24 @@ func (n *navigation) failureError(ctx context.Context) error {
 		hint, retryable = "Redirect loop. Try another URL of the site.", false
 	case "net::ERR_HTTP_RESPONSE_CODE_FAILURE":
 		failure = fmt.Sprintf("HTTP status %d, and no page", n.tab.responses.Newest().Status)
+	case "net::ERR_SSL_CLIENT_AUTH_CERT_NEEDED", "net::ERR_BAD_SSL_CLIENT_AUTH_CERT":
+		hint, retryable = "The site requires a certificate of the client. Ask the user, or use another site.", false
+	case "net::ERR_SSL_PINNED_KEY_NOT_IN_CERT_CHAIN", "net::ERR_SSL_KEY_USAGE_INCOMPATIBLE", "net::ERR_SSL_SERVER_CERT_BAD_FORMAT":
+		hint, retryable = hintCertificate, false
 	default:
-		if strings.HasPrefix(n.failure, "net::ERR_CERT_") || strings.HasPrefix(n.failure, "net::ERR_SSL_") {
-			hint, retryable = "The browser does not accept the site's certificate. Ask the user, or use another site.", false
+		switch {
+		case strings.HasPrefix(n.failure, "net::ERR_CERT_"):
+			hint, retryable = hintCertificate, false
+		case strings.HasPrefix(n.failure, "net::ERR_SSL_"):
+			hint = "The encrypted connection failed: check the host and the port, then try again."
 		}
 	}
 	return &executor.Error{Code: executor.ErrNavigationFailed, Hint: hint, Retryable: retryable,
 		Err: fmt.Errorf("%s could not be loaded: %s", hostOf(n.url), failure)}
 }
+
+// hintCertificate is the hint of a navigation that failed because of the site's certificate.
+const hintCertificate = "The browser does not accept the site's certificate. Ask the user, or use another site."
 
 // LoadFailure returns why the top document is an error page of the browser or of the egress proxy
 // instead of the requested page, or nil if it is neither.

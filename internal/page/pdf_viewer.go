@@ -14,7 +14,7 @@ import (
 const maxReattach = 5
 
 // notePDF is the note on a navigation to a PDF.
-const notePDF = "this is a PDF in the browser's viewer, whose text cannot be read; download it instead"
+const notePDF = "this is a PDF in the browser's viewer, whose text cannot be read. Download it with Page.Download"
 
 // run calls start, which starts the navigation, waits until n.until is reached and returns the
 // result.

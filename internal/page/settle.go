@@ -173,7 +173,7 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 		}
 		return c, nil
 	case errors.Is(err, cdpconn.ErrCallTimeout):
-		c.Note = "page is busy; changes were not read"
+		c.Note = "the page is busy; changes were not read"
 		return c, nil
 	case err == nil || errors.Is(err, executor.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, frames.ErrDocumentGone):
 		limit, cancel := context.WithTimeout(ctx, t.timing.Read)
@@ -345,12 +345,16 @@ func (w *changeTracker) waitForRequests(ctx context.Context, left time.Duration)
 }
 
 // deniedNote returns the note on an action that navigated to a document that the gate denies,
-// whether the document has loaded or was blocked by network enforcement.
+// whether the document has loaded or was blocked by network enforcement. A document that is not
+// known yet is not denied.
 func deniedNote(err error) string {
 	note := "navigation denied by policy. " + string(executor.ErrPolicyDenied)
 	e, ok := errors.AsType[*executor.Error](err)
-	if !ok {
+	switch {
+	case !ok:
 		return note + "."
+	case e.Retryable:
+		return unreadNote(err)
 	}
 	return strings.TrimSpace(note + ": " + e.Message() + ". " + e.Hint)
 }

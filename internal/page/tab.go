@@ -166,7 +166,9 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 	})
 	t.inflight.Quiet = t.timing.NetworkIdle
 	t.own.Store(opts.Own)
-	recording := record.Options{Tree: t.tree, Timing: t.timing}
+	recording := record.Options{Tree: t.tree, Timing: t.timing, DeniedByProxy: func(url string) bool {
+		return opts.ProxyError != nil && errors.Is(opts.ProxyError(hostOf(url)), executor.ErrPolicyDenied)
+	}}
 	if opts.Opener != nil {
 		t.openerGroup = opts.Opener.openerGroup
 		// Its client reads the popup window's activity later.

@@ -33,6 +33,9 @@ type Options struct {
 	Paused bool
 	Tree   *frames.Tree
 	Timing timing.Timing
+	// DeniedByProxy reports whether the egress proxy denied its last request to the host of url. Nil
+	// means that there is no proxy.
+	DeniedByProxy func(url string) bool
 }
 
 // A Recorder records the console messages, uncaught errors and requests of a tab while a client
@@ -41,6 +44,7 @@ type Recorder struct {
 	popup  bool
 	tree   *frames.Tree
 	timing timing.Timing
+	denied func(url string) bool // Options.DeniedByProxy
 
 	mu      sync.Mutex   // guards the fields below and the log
 	log     *activityLog // nil while nothing is recorded
@@ -53,7 +57,7 @@ type Recorder struct {
 
 // New returns a recorder of a tab.
 func New(o Options) *Recorder {
-	r := &Recorder{popup: o.Popup, tree: o.Tree, timing: o.Timing, paused: o.Paused}
+	r := &Recorder{popup: o.Popup, tree: o.Tree, timing: o.Timing, denied: o.DeniedByProxy, paused: o.Paused}
 	if o.On {
 		r.log = newActivityLog()
 	}

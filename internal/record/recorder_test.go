@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 
+	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
@@ -85,6 +86,47 @@ func TestFirstRequestOfPopup(t *testing.T) {
 			}
 			if !slices.Equal(got, c.want) {
 				t.Errorf("recorded %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestDeniedByPolicy checks that a request that failed counts as denied by the policy only if the
+// policy is known to have denied it: extensions, servers and the network fail requests, too.
+func TestDeniedByPolicy(t *testing.T) {
+	const allowed, denied = "https://allowed.test/", "https://denied.test/"
+	for _, c := range []struct {
+		name, url, error string
+		byProxy          bool // the proxy denied the last request to the host
+		want             bool
+	}{
+		{"denied by the proxy", denied, "net::ERR_TUNNEL_CONNECTION_FAILED", true, true},
+		{"address of an allowed host denied by the proxy", allowed, "net::ERR_TUNNEL_CONNECTION_FAILED", true, true},
+		{"not reached by the proxy", allowed, "net::ERR_TUNNEL_CONNECTION_FAILED", false, false},
+		{"of an unlisted host, not reached by the proxy", denied, "net::ERR_TUNNEL_CONNECTION_FAILED", false, false},
+		{"denied by interception", denied, "net::ERR_BLOCKED_BY_CLIENT", true, true},
+		{"denied in the user's Chrome", denied, "net::ERR_BLOCKED_BY_CLIENT", false, true},
+		{"blocked by an extension", allowed, "net::ERR_BLOCKED_BY_CLIENT", false, false},
+		{"blocked by the response of the server", allowed, "net::ERR_BLOCKED_BY_RESPONSE", true, false},
+		{"of an unlisted host, blocked by its response", denied, "net::ERR_BLOCKED_BY_RESPONSE.NotSameOrigin", false, false},
+		{"blocked by a content security policy", denied, "net::ERR_BLOCKED_BY_CSP", false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := frames.New(nil, "F", nil, "", nil, timing.Current()).Lock()
+			r := New(Options{On: true, DeniedByProxy: func(url string) bool { return c.byProxy && url == c.url }})
+			r.RequestSent(s, nil, network.EventRequestWillBeSent{
+				RequestID: "1", FrameID: "F", Type: network.ResourceTypeScript, Request: &network.Request{URL: c.url, Method: "GET"},
+			})
+			s.Unlock()
+			r.LoadingFailed(network.EventLoadingFailed{RequestID: "1", ErrorText: c.error})
+			res, _, err := r.Requests(Visibility{
+				Records: func([]*frames.Document) bool { return true }, URL: func(url string) bool { return url == allowed },
+			}, executor.RequestsOptions{})
+			if err != nil || len(res.Requests) != 1 {
+				t.Fatalf("%+v, %v", res, err)
+			}
+			if got := res.Requests[0]; got.DeniedByPolicy != c.want || got.Error != c.error {
+				t.Errorf("denied by the policy: %t, want %t; error %q", got.DeniedByPolicy, c.want, got.Error)
 			}
 		})
 	}

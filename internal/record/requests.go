@@ -33,6 +33,7 @@ type RequestRecord struct {
 	loader   cdp.LoaderID  // of the document that sent it
 	document bool          // it loads the document of a frame
 	timeout  time.Duration // for reading its body
+	blocked  bool          // the policy, an extension or a CDP client blocked it
 }
 
 // RequestSent records a request.
@@ -166,9 +167,12 @@ func (r *Recorder) LoadingFailed(e network.EventLoadingFailed) {
 			return
 		}
 		q.Error = pagetext.Truncate(e.ErrorText, 100)
-		// Policy enforcement causes these errors: Fetch and the extension's DNR rules the first,
-		// the egress proxy the second, for a tunnel.
-		q.DeniedByPolicy = q.DeniedByPolicy || strings.Contains(q.Error, "ERR_BLOCKED_BY") || strings.Contains(q.Error, "ERR_TUNNEL_CONNECTION_FAILED")
+		// Policy enforcement causes these errors, and others do: an extension and a CDP client the
+		// first, a host that the egress proxy does not reach the second, for a tunnel.
+		q.blocked = strings.Contains(q.Error, "ERR_BLOCKED_BY_CLIENT")
+		if q.blocked || strings.Contains(q.Error, "ERR_TUNNEL_CONNECTION_FAILED") {
+			q.DeniedByPolicy = q.DeniedByPolicy || r.denied != nil && r.denied(q.URL)
+		}
 		l.end(e.RequestID, e.Timestamp)
 	})
 }
@@ -228,6 +232,7 @@ func (r *Recorder) Requests(visible Visibility, o executor.RequestsOptions) (res
 			continue
 		}
 		if !visible.URL(e.URL) {
+			e.DeniedByPolicy = e.DeniedByPolicy || e.blocked
 			// A top document that is visible anyway is one that the user navigated to: do not
 			// report it.
 			if e.document && len(e.path) == 0 && !e.DeniedByPolicy {

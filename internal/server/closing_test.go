@@ -84,7 +84,7 @@ func TestClosingSessionsCount(t *testing.T) {
 		h.want(200, "ann/b", ann, "POST", "/mcp", SessionHeader, "b")
 		startClosing(h)
 		status, body, header := h.send(ann, "POST", "/mcp", ping, SessionHeader, "c")
-		if status != http.StatusTooManyRequests || !strings.Contains(body, "2 sessions are open, the maximum for this token; 1 of them are being closed") || header.Get("Retry-After") == "" {
+		if status != http.StatusTooManyRequests || !strings.Contains(body, "2 sessions are open, the maximum for this token; 1 of them is being closed") || header.Get("Retry-After") == "" {
 			t.Errorf("beyond the limit: %d %s", status, body)
 		}
 		close(h.ending)

@@ -100,7 +100,7 @@ func (s Settings) check(name string, later Settings) error {
 		return nil
 	}
 	return errs.Errorf(errs.ErrBadArgs,
-		fmt.Sprintf("Omit them on the command line, restore them in the configuration file, close the session with `Client.CloseSession %s`, or use another session.", name),
+		fmt.Sprintf("Omit them, or restore those of a configuration file. Otherwise close the session with `Client.CloseSession %s` or DELETE /v1/sessions/%[1]s, or use another session.", name),
 		"session %q was opened with other settings: %s", name, strings.Join(all, "; "))
 }
 

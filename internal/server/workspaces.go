@@ -14,6 +14,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
 // A workspace is a session of the server, as users call it, that is open, or is being opened or closed.
@@ -238,15 +239,15 @@ func (s *Server) checkWorkspaces(p *Principal) error {
 	switch {
 	case own >= limit && closing > 0:
 		err := errs.Errorf(errs.ErrBackpressure, "Try again in a few seconds.",
-			"%d sessions are open, the maximum for this token; %d of them are being closed", own, closing)
+			"%s, the maximum for this token; %s", openSessions(own), phrase.Count(closing, "of them is being closed", "of them are being closed"))
 		err.Retryable = true
 		return err
 	case own >= limit:
 		return errs.Errorf(errs.ErrBackpressure, "Close a session that is no longer needed.",
-			"%d sessions are open, the maximum for this token", own)
+			"%s, the maximum for this token", openSessions(own))
 	case len(s.workspaces) >= s.opts.MaxSessions:
 		err := errs.Errorf(errs.ErrBackpressure, "Try again later.",
-			"%d sessions are open, the maximum of the server", s.opts.MaxSessions)
+			"%s, the maximum of the server", openSessions(s.opts.MaxSessions))
 		err.Retryable = true
 		return err
 	case !s.openings.allow(p):
@@ -257,6 +258,9 @@ func (s *Server) checkWorkspaces(p *Principal) error {
 	}
 	return nil
 }
+
+// openSessions returns how many sessions are open, as the beginning of a sentence.
+func openSessions(n int) string { return phrase.Count(n, "session is open", "sessions are open") }
 
 // A workspaceUse says whether a request opens its workspace, if that is a workspace of a principal
 // with settings.

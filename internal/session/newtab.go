@@ -8,6 +8,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
 // NewPage opens a tab and loads the URL of opts in it.
@@ -34,7 +35,7 @@ func (s *Session) open(ctx context.Context, url string, inactive bool, opts *exe
 	remaining := remainingTimeout(opts)
 	if n := s.owned(b); n >= s.maxTabs() {
 		return nil, nil, executor.Errorf(executor.ErrBackpressure, "Close some with Page.Close; Executor.Tabs lists them. The user can allow more with SessionOptions.MaxTabs.",
-			"%d tabs are open already", n)
+			"%s open already", phrase.Count(n, "tab is", "tabs are"))
 	}
 	t, err := b.NewTab(ctx, s)
 	if err != nil {

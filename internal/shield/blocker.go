@@ -323,21 +323,26 @@ func (b *Blocker) Err(ctx context.Context) error {
 	b.mu.Unlock()
 	for _, e := range blocked {
 		if e.doc == nil || !mayReach(ctx, b.client, e.doc) {
+			frame := "a denied frame"
+			if e.doc == nil {
+				frame = "a frame whose site is not known"
+			}
 			return WithProgress(executor.Errorf(executor.ErrPolicyDenied, "Take a snapshot to see what the page did. The page may direct input to that frame on purpose.",
-				"input was blocked because a denied frame was about to receive it (%s)", e.kind), progress)
+				"input was blocked because %s was about to receive it (%s)", frame, e.kind), progress)
 		}
 	}
 	return nil
 }
 
-// WithProgress adds the progress of a call to its error.
+// WithProgress adds the progress of a call to its error. The error is not retryable: the same call
+// would do again what is done.
 func WithProgress(err error, progress string) error {
 	e, ok := errors.AsType[*executor.Error](err)
 	if progress == "" || !ok {
 		return err
 	}
 	c := *e
-	c.Err = fmt.Errorf("%w; %s", e.Err, progress)
+	c.Err, c.Retryable = fmt.Errorf("%w; %s", e.Err, progress), false
 	return &c
 }
 

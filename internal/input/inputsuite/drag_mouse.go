@@ -1,6 +1,7 @@
 package inputsuite
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -91,6 +92,14 @@ func drags(s *suite.Runner, t *testing.T) {
 		k.Deny(nil)
 		c.Eval("new Promise((done) => { onmessage = (e) => { document.title = 'seen ' + e.data.seen; done(); }; frames[0].postMessage('tell', '*'); })", nil)
 		c.WantValue("document.title", "seen 0")
+	})
+	s.Page(t, "drop target disappears after the press", "input.html", func(c *suite.Case) {
+		c.Eval("document.querySelector('#card').addEventListener('mousedown', () => { document.querySelector('#bin').style.visibility = 'hidden'; })", nil)
+		_, err := c.Page().Drag(c.Ctx, suite.Selector("#card"), suite.Selector("#bin"), nil)
+		c.WantCode(err, executor.ErrNotActionable, "is not visible", "the button was pressed")
+		if e, ok := errors.AsType[*executor.Error](err); !ok || e.Retryable {
+			c.Errorf("retryable: %v", err)
+		}
 	})
 	s.Page(t, "no such drop target", "input.html", func(c *suite.Case) {
 		_, err := c.Page().Drag(c.Ctx, suite.Selector("#card"), suite.Selector("#nosuch"), nil)
