@@ -134,7 +134,8 @@ class Budget {
  * @property {(tabId: number) => void} canceled by the user, in Chrome's debugging bar
  * @property {(a: Attachment, what: string, url: string) => void} doing what a command does, and the
  *   URL of the page that it concerns, "" if unknown
- * @property {(a: Attachment, origin: string) => void} askEval
+ * @property {(a: Attachment, origin: string, client: string) => void} askEval client is the id of the
+ *   CDP client, "" for tools
  * @property {(a: Attachment, origin: string) => boolean | undefined} evalAnswer
  * @property {(a: Attachment, origin: string) => string[]} scriptOrigins the origins on which the
  *   user allows the agent to run scripts, and not only once; origin is one of them if it is allowed
@@ -356,8 +357,8 @@ export class Relay {
     const child = a.children.get(sessionId);
     const verify = client === '' ? check : checkClient;
     const checked = child?.url === '' && (client !== '' || needsSite(method))
-      ? this.findSite(a, sessionId).then(() => verify(method, params, this.commandContext(a, sessionId)))
-      : verify(method, params, this.commandContext(a, sessionId));
+      ? this.findSite(a, sessionId).then(() => verify(method, params, this.commandContext(a, sessionId, client)))
+      : verify(method, params, this.commandContext(a, sessionId, client));
     if (client !== '') a.followsRequests = true;
     if (typeof params.worldName === 'string') (client === '' ? a.names : a.clientNames).add(params.worldName);
     if (sessionId === '' && client === '' && method.startsWith('Network.')) {
@@ -472,9 +473,10 @@ export class Relay {
   /**
    * @param {Attachment} a
    * @param {string} sessionId
+   * @param {string} [client] id of the CDP client that sends the command, "" for tools
    * @returns {import('./methods.js').CommandContext}
    */
-  commandContext(a, sessionId) {
+  commandContext(a, sessionId, client = '') {
     const worlds = a.worlds.get(sessionId);
     const child = a.children.get(sessionId);
     const originOfFrame = (/** @type {string} */ frame) => {
@@ -490,7 +492,7 @@ export class Relay {
       worldById: (id) => withOurs(worlds?.get(id)),
       worldByUnique: (unique) => withOurs([...(worlds?.values() ?? [])].find((world) => world.unique === unique)),
       evalAnswer: (origin) => this.delegate.evalAnswer(a, origin),
-      askEval: (origin) => this.delegate.askEval(a, origin),
+      askEval: (origin) => this.delegate.askEval(a, origin, client),
       history: async () => {
         const h = /** @type {any} */ (await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.sendCommand({ tabId: a.tabId }, 'Page.getNavigationHistory'), 'reading the history'));
         return h?.entries ?? [];

@@ -439,11 +439,18 @@ func TestCDPConsent(t *testing.T) {
 	tab := env.u.open(allowed.URL + "/allowed")
 	env.u.toggle(tab)
 	awaitTabs(t, env.b, 2)
-	c := connectCDP(t, env.b)
+	c := connectNamed(t, env.b, "Playwright/1.65.1 \u202e"+strings.Repeat("x", 60))
 	no, yes := c.attachAll(env.site.URL+"/denied"), c.sessionOf(allowed.URL+"/allowed")
 	c.playwrightSetup(no)
 
 	waiting := c.start(no, "Runtime.evaluate", map[string]any{"expression": "document.title", "returnByValue": true})
+	env.u.Popup(t, func(popup string) {
+		env.holds(popup, fmt.Sprintf(`(() => {
+			const [client, server] = [...document.querySelectorAll('#questions [role=alert] bdi')].map((e) => e.textContent);
+			const { textContent: text } = document.querySelector('#questions [role=alert]') ?? {};
+			return /^Playwright\/1\.65\.1 x+…$/.test(client) && client.length <= 60 && text === client + ' (through ' + server + ') wants to run scripts on ' + %q + '.';
+		})()`, env.site.URL))
+	})
 	env.u.answer("no")
 	if m := <-waiting; m.Error == nil || !strings.Contains(m.Error.Message, "denied scripts") {
 		t.Errorf("evaluate: %s, %+v", m.Result, m.Error)
