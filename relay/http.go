@@ -257,7 +257,7 @@ func (s *Server) recordRequest(r *http.Request, what, address string, err error)
 	if err == nil {
 		err = s.audit.ready()
 	}
-	s.audit.record(&Client{Name: clientName(r.UserAgent())}, "cdp "+what, audit.Origin(address), err)
+	s.audit.record(&Client{Name: clientName(r.UserAgent())}, "cdp "+what, "", audit.Origin(address), err)
 	return err
 }
 

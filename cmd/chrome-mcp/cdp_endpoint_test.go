@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -215,6 +216,7 @@ func TestCDPEndpoint(t *testing.T) {
 
 	// The agent's page is one of the client's, and the other way round.
 	c.server.call(t, "navigate", map[string]any{"url": site.URL + "/agent"}, "agent")
+	tab := regexp.MustCompile(`cdp:\S+`).FindString(c.server.call(t, "tabs_list", nil))
 	raw, _ := dialCDP(t, ws, nil)
 	session := raw.attach(t)
 	if result, failed := raw.call(t, session, "Runtime.evaluate", map[string]any{"expression": "document.title + ' payload'"}); !strings.Contains(string(result), "agent payload") {
@@ -275,7 +277,7 @@ func TestCDPEndpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"client":"raw/1.0"`, `"tool":"cdp Runtime.evaluate","origin":"` + site.URL + `","decision":"allowed"`,
+		`"client":"raw/1.0"`, `"tool":"cdp Runtime.evaluate","tab":"` + tab + `","origin":"` + site.URL + `","decision":"allowed"`,
 		`"tool":"cdp Page.navigate"`, `"decision":"denied"`,
 	} {
 		if !strings.Contains(string(log), want) {

@@ -106,6 +106,16 @@ func (c *cdpClient) Receive(ctx context.Context) (executor.CDPMessage, error) {
 
 var errClientClosed = errors.New("the connection was closed")
 
+// TabID implements executor.CDPConn.
+func (c *cdpClient) TabID(target string) executor.TabID {
+	c.hub.mu.Lock()
+	defer c.hub.mu.Unlock()
+	if t, kind := c.hub.findTarget(target); kind == pageTarget {
+		return t.clientTabID
+	}
+	return ""
+}
+
 // Close implements executor.CDPConn. What the client changed is undone when Close returns, unless a
 // page does not respond.
 func (c *cdpClient) Close() error {
