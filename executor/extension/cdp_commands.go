@@ -22,7 +22,10 @@ var sharedCommands = map[string]func(*cdpSession, executor.CDPMessage, doneFunc)
 	"Input.setInterceptDrags":               (*cdpSession).setInterceptDrags,
 	"Page.addScriptToEvaluateOnNewDocument": (*cdpSession).addScript,
 	"Page.captureScreenshot":                (*cdpSession).captureScreenshot,
+	"Page.screencastFrameAck":               (*cdpSession).acknowledgeFrame,
 	"Page.setLifecycleEventsEnabled":        (*cdpSession).setLifecycleEvents,
+	"Page.startScreencast":                  (*cdpSession).startScreencast,
+	"Page.stopScreencast":                   (*cdpSession).stopScreencast,
 	"Runtime.addBinding":                    (*cdpSession).addBinding,
 	"Runtime.runIfWaitingForDebugger":       (*cdpSession).runIfWaiting,
 	"Target.setAutoAttach":                  (*cdpSession).setAutoAttach,
@@ -143,6 +146,42 @@ func (s *cdpSession) runIfWaiting(m executor.CDPMessage, done doneFunc) {
 // captureScreenshot takes a screenshot, for which the tab must render.
 func (s *cdpSession) captureScreenshot(m executor.CDPMessage, done doneFunc) {
 	s.tab.keepRendering()
+	s.send(m, done)
+}
+
+// startScreencast starts a screencast, which one client at a time can do in a tab. The extension
+// checks each frame.
+func (s *cdpSession) startScreencast(m executor.CDPMessage, done doneFunc) {
+	before := s.tab.screencast
+	if before != nil && before.client != s.client {
+		done(nil, serverError("%s records this tab", before.client.name))
+		return
+	}
+	s.tab.screencast = s
+	s.send(m, func(result json.RawMessage, err *executor.CDPError) {
+		if err != nil && s.tab.screencast == s {
+			s.tab.screencast = before
+		}
+		done(result, err)
+	})
+}
+
+// stopScreencast ends the screencast of s.
+func (s *cdpSession) stopScreencast(m executor.CDPMessage, done doneFunc) {
+	if s.tab.screencast != s {
+		done(emptyResult, nil)
+		return
+	}
+	s.send(m, done)
+	s.tab.screencastEnded()
+}
+
+// acknowledgeFrame acknowledges a frame of the screencast of s.
+func (s *cdpSession) acknowledgeFrame(m executor.CDPMessage, done doneFunc) {
+	if s.tab.screencast != s {
+		done(emptyResult, nil)
+		return
+	}
 	s.send(m, done)
 }
 

@@ -47,6 +47,8 @@ func (s *cdpSession) receives(e *wire.CDPEvent) bool {
 		return false
 	case domain == "Inspector", e.Method == "Input.dragIntercepted" && s.drags: // have no enable
 		return true
+	case e.Method == "Page.screencastFrame":
+		return s.tab.screencast == s
 	case !s.enabled[domain]:
 		return false
 	case e.Method == "Page.lifecycleEvent":

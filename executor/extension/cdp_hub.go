@@ -245,7 +245,7 @@ func (h *hub) event(in *installation, e *wire.CDPEvent) (forTools bool) {
 	if target == nil {
 		return true
 	}
-	forTools = t.tools || !t.clients
+	forTools = (t.tools || !t.clients) && e.Method != "Page.screencastFrame"
 	hidden := target.record(e)
 	if strings.HasPrefix(e.Method, "Page.download") {
 		h.download(t, e)

@@ -105,6 +105,10 @@ func (s *cdpSession) undo() {
 			s.client.undo(t, domain+".disable", nil)
 		}
 	}
+	if s.tab.screencast == s {
+		s.client.undo(t, "Page.stopScreencast", nil)
+		s.tab.screencastEnded()
+	}
 	for _, id := range s.scripts {
 		s.client.undo(t, "Page.removeScriptToEvaluateOnNewDocument", map[string]any{"identifier": id})
 	}

@@ -28,6 +28,7 @@ type cdpTab struct {
 	fetch       *cdpClient            // intercepts the requests
 	emulation   *cdpClient            // emulates
 	emulated    map[string][]byte     // parameters of its commands, by method
+	screencast  *cdpSession           // receives the frames of a screencast; nil if none does
 	rendering   bool                  // clients keep it rendering
 	toolsRender bool                  // tools keep it rendering
 }
@@ -217,10 +218,15 @@ func (t *cdpTab) emulates(c *cdpClient, m executor.CDPMessage) (undo func(), err
 // keepRendering makes the tab render, and its page believe that it has the focus, even if it is in
 // the background. Tools do the same.
 func (t *cdpTab) keepRendering() {
-	if t.rendering || !t.clients {
+	if t.rendering || t.screencast != nil || !t.clients {
 		return
 	}
 	t.page.sendUnanswered("", "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true})
+	t.startRendering()
+}
+
+// startRendering starts a screencast that sends no frames.
+func (t *cdpTab) startRendering() {
 	screencast := t.page.command("", "Page.startScreencast", map[string]any{
 		"format": "jpeg", "quality": 1, "maxWidth": 1, "maxHeight": 1, "everyNthFrame": 1 << 30,
 	})
@@ -231,8 +237,19 @@ func (t *cdpTab) keepRendering() {
 
 // stopRendering ends keepRendering, unless tools need it.
 func (t *cdpTab) stopRendering() {
-	if t.rendering && !t.toolsRender {
+	if t.rendering && !t.toolsRender && t.screencast == nil {
 		t.page.sendUnanswered("", "Page.stopScreencast", nil)
 	}
 	t.rendering = false
+}
+
+// screencastEnded lets the tab render for others after the screencast of a client.
+func (t *cdpTab) screencastEnded() {
+	t.screencast, t.rendering = nil, false
+	if t.clients {
+		t.startRendering()
+	} else if t.toolsRender {
+		t.startRendering()
+		t.rendering = false // tools end it
+	}
 }

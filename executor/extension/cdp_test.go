@@ -295,7 +295,7 @@ func TestCDPClients(t *testing.T) {
 			{"", "Storage.getCookies", nil, executor.CDPUnknownMethod},
 			{"", "Page.enable", nil, executor.CDPUnknownMethod},
 			{session, "Browser.getWindowForTarget", nil, executor.CDPUnknownMethod},
-			{session, "Page.startScreencast", nil, executor.CDPUnknownMethod}, // the extension knows it
+			{session, "Emulation.setTimezoneOverride", nil, executor.CDPUnknownMethod}, // the extension knows it
 			{session, "Page.unknown", nil, executor.CDPUnknownMethod},
 			{session, "Page.createIsolatedWorld", map[string]any{"frameId": "x"}, executor.CDPInvalidParams},
 			{session, "Target.setAutoAttach", map[string]any{"autoAttach": true, "waitForDebuggerOnStart": true}, executor.CDPInvalidParams},

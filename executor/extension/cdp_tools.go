@@ -59,7 +59,7 @@ func (c toolCommands) command(r route, msg *cdproto.Message) (answered bool, err
 	switch {
 	case screencast:
 		t.toolsRender = name == "startScreencast"
-		return t.rendering && !t.toolsRender, nil
+		return t.screencast != nil || t.rendering && !t.toolsRender, nil
 	case name == "setAutoAttach":
 		return x.toolAttaches(msg.SessionID, json.RawMessage(msg.Params)), nil
 	case msg.Method == "Fetch.enable" && t.fetch != nil:
