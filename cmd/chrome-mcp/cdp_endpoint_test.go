@@ -292,7 +292,8 @@ func TestCDPEndpoint(t *testing.T) {
 	}
 }
 
-// TestCDPSingleClient checks that --cdp-clients=single admits one client at a time.
+// TestCDPSingleClient checks that --cdp-clients=single admits one client at a time, which the user can
+// disconnect.
 func TestCDPSingleClient(t *testing.T) {
 	c := startCDP(t, "--cdp-clients=single", "--allow-domain", "example.com")
 	ws := strings.TrimSpace(c.cdpURL(t, "--ws"))
@@ -301,10 +302,34 @@ func TestCDPSingleClient(t *testing.T) {
 		t.Errorf("the second client: %d", status)
 	}
 	first.Close(websocket.StatusNormalClosure, "")
+	var second *rawCDP
 	await.Until(t, "the end of the first client", func() bool {
-		_, status := dialCDP(t, ws, nil)
-		return status == http.StatusSwitchingProtocols
+		second, _ = dialCDP(t, ws, nil)
+		return second != nil
 	})
+	list, stderr, err := execute(t, c.data, nil, "cdp-clients")
+	id, rest, _ := strings.Cut(list, " ")
+	if err != nil || !strings.Contains(rest, "raw/1.0 since 20") || strings.Count(list, "\n") != 1 {
+		t.Fatalf("cdp-clients: %v %s%s", err, list, stderr)
+	}
+	if _, stderr, err := execute(t, c.data, nil, "cdp-clients", "close", "other"); err == nil || !strings.Contains(stderr, `no CDP client "other" is connected`) {
+		t.Errorf("close of another client: %v %s", err, stderr)
+	}
+	if out, stderr, err := execute(t, c.data, nil, "cdp-clients", "close", id); err != nil || out != "disconnected "+id+" raw/1.0\n" {
+		t.Errorf("close: %v %s%s", err, out, stderr)
+	}
+	second.closed(t)
+	if out, _, err := execute(t, c.data, nil, "cdp-clients"); err != nil || out != "no CDP clients\n" {
+		t.Errorf("after close: %v %s", err, out)
+	}
+	third, _ := dialCDP(t, ws, nil)
+	if third == nil {
+		t.Fatal("no client can connect")
+	}
+	if out, stderr, err := execute(t, c.data, nil, "cdp-clients", "close", "raw/1.0"); err != nil || !strings.HasSuffix(out, " raw/1.0\n") {
+		t.Errorf("close by name: %v %s%s", err, out, stderr)
+	}
+	third.closed(t)
 }
 
 // TestPagesCannotReachCDPEndpoint checks that pages reach the endpoint by none of the paths, even if
