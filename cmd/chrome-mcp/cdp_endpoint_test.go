@@ -106,6 +106,12 @@ func dialCDP(t *testing.T, address string, header http.Header) (conn *rawCDP, st
 // call sends a command and returns its reply.
 func (c *rawCDP) call(t *testing.T, session, method string, params any) (result json.RawMessage, failed string) {
 	t.Helper()
+	return c.reply(t, c.send(t, session, method, params))
+}
+
+// send sends a command and returns its id.
+func (c *rawCDP) send(t *testing.T, session, method string, params any) (id int) {
+	t.Helper()
 	c.last++
 	command := map[string]any{"id": c.last, "method": method, "params": params}
 	if session != "" {
@@ -114,10 +120,16 @@ func (c *rawCDP) call(t *testing.T, session, method string, params any) (result 
 	if params == nil {
 		delete(command, "params")
 	}
-	ctx := await.Context(t)
-	if err := wsjson.Write(ctx, c.Conn, command); err != nil {
+	if err := wsjson.Write(await.Context(t), c.Conn, command); err != nil {
 		t.Fatalf("%s: %v", method, err)
 	}
+	return c.last
+}
+
+// reply waits for the reply to a command. It drops all other messages.
+func (c *rawCDP) reply(t *testing.T, id int) (result json.RawMessage, failed string) {
+	t.Helper()
+	ctx := await.Context(t)
 	for {
 		var m struct {
 			ID     int
@@ -125,10 +137,10 @@ func (c *rawCDP) call(t *testing.T, session, method string, params any) (result 
 			Error  *struct{ Message string }
 		}
 		if err := wsjson.Read(ctx, c.Conn, &m); err != nil {
-			t.Fatalf("%s: %v", method, err)
+			t.Fatal(err)
 		}
 		switch {
-		case m.ID != c.last:
+		case m.ID != id:
 		case m.Error != nil:
 			return nil, m.Error.Message
 		default:
@@ -330,6 +342,63 @@ func TestCDPSingleClient(t *testing.T) {
 		t.Errorf("close by name: %v %s%s", err, out, stderr)
 	}
 	third.closed(t)
+}
+
+// TestCDPOwnChrome connects a client to the program, which drives the user's Chrome through the
+// extension: the client opens a page, runs a script in it after the user has allowed it, and reaches
+// no denied host.
+func TestCDPOwnChrome(t *testing.T) {
+	site := newTestSite(t)
+	b := newUserBrowser(t)
+	c := &cdpTest{data: filepath.Join(b.root, "data"), audit: filepath.Join(b.root, "audit.jsonl")}
+	b.register(t, c.data)
+	c.server = startMCP(t, "--data", c.data, "--port=0", "--no-cdp-fallback", "--cdp-listen", "127.0.0.1:0", "--unsafe-enable-eval",
+		"--allow-domain", site.URL, "--audit-log", c.audit)
+	b.open()
+	c.server.until(t, "extension connected: true", "chrome_status", nil)
+	client, _ := dialCDP(t, strings.TrimSpace(c.cdpURL(t, "--ws")), nil)
+	if _, failed := client.call(t, "", "Target.createTarget", map[string]any{"url": site.URL + "/made"}); failed != "" {
+		t.Fatal(failed)
+	}
+	tab := regexp.MustCompile(`ext:\S+`).FindString(c.server.until(t, "/made", "tabs_list", nil))
+	session := client.attach(t)
+	evaluate := func(expression string) map[string]any {
+		return map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}
+	}
+	evaluating := client.send(t, session, "Runtime.evaluate", evaluate("location.pathname"))
+	b.Popup(t, func(popup string) {
+		b.holds(t, popup, fmt.Sprintf(`(() => {
+			const { textContent } = document.querySelector('#questions [role=alert]') ?? {};
+			return textContent?.startsWith('raw/1.0 (through ') && textContent.endsWith(') wants to run scripts on ' + %q + '.');
+		})()`, site.URL))
+		b.Click(t, popup, "#questions button", "Allow this session")
+	})
+	if result, failed := client.reply(t, evaluating); !strings.Contains(string(result), `"/made"`) {
+		t.Errorf("evaluate: %s %s", result, failed)
+	}
+
+	for _, command := range []struct{ session, method string }{{session, "Page.navigate"}, {"", "Target.createTarget"}} {
+		if _, failed := client.call(t, command.session, command.method, map[string]any{"url": site.denied()}); !strings.Contains(failed, "denied") {
+			t.Errorf("%s of a denied host: %q", command.method, failed)
+		}
+	}
+	send := fmt.Sprintf("fetch(%q, {mode: 'no-cors'}).then(() => 'sent', () => 'blocked')", site.denied())
+	if result, failed := client.call(t, session, "Runtime.evaluate", evaluate(send)); !strings.Contains(string(result), `"blocked"`) {
+		t.Errorf("a request of the page to a denied host: %s %s", result, failed)
+	}
+	if n := site.asked("localhost "); n != 0 {
+		t.Errorf("%d requests to a denied host", n)
+	}
+
+	if out, stderr, err := execute(t, c.data, nil, "cdp-clients", "close", "raw/1.0"); err != nil {
+		t.Errorf("cdp-clients close: %v %s%s", err, out, stderr)
+	}
+	client.closed(t)
+	c.server.end(t)
+	log, err := os.ReadFile(c.audit)
+	if want := `"tool":"cdp Runtime.evaluate","tab":"` + tab + `","origin":"` + site.URL + `","decision":"allowed"`; err != nil || !strings.Contains(string(log), want) {
+		t.Errorf("no %s in the audit log: %v\n%s", want, err, log)
+	}
 }
 
 // TestPagesCannotReachCDPEndpoint checks that pages reach the endpoint by none of the paths, even if
