@@ -18,6 +18,7 @@ var emptyResult = json.RawMessage("{}")
 // sharedCommands are the commands whose effect depends on other users of the shared session, or must
 // be undone, other than those of enable, disable and emulate.
 var sharedCommands = map[string]func(*cdpSession, executor.CDPMessage, doneFunc){
+	"Fetch.disable":                         (*cdpSession).disableFetch,
 	"Fetch.enable":                          (*cdpSession).intercept,
 	"Input.setInterceptDrags":               (*cdpSession).setInterceptDrags,
 	"Page.addScriptToEvaluateOnNewDocument": (*cdpSession).addScript,
@@ -38,6 +39,8 @@ func (s *cdpSession) run(m executor.CDPMessage, done doneFunc) {
 	switch shared := sharedCommands[m.Method]; {
 	case shared != nil:
 		shared(s, m, done)
+	case domain == "Fetch":
+		s.answerPaused(m, done)
 	case name == "enable":
 		s.enable(m, domain, done)
 	case name == "disable":
@@ -74,32 +77,11 @@ func (s *cdpSession) disable(m executor.CDPMessage, domain string, done doneFunc
 	_, had := s.enabled[domain]
 	delete(s.enabled, domain)
 	s.target.disabled(domain)
-	if domain == "Fetch" {
-		s.tab.releaseFetch()
-	}
 	if !had || domain == "Page" || s.target.uses(domain) {
 		done(emptyResult, nil)
 		return
 	}
 	s.send(m, done)
-}
-
-// intercept enables Fetch, which one client at a time can do in a tab.
-func (s *cdpSession) intercept(m executor.CDPMessage, done doneFunc) {
-	if by := s.tab.fetch; by != nil && by != s.client {
-		done(nil, serverError("%s intercepts the requests of this tab", by.name))
-		return
-	}
-	_, before := s.enabled["Fetch"]
-	s.tab.fetch = s.client
-	s.enabled["Fetch"] = true
-	s.send(m, func(result json.RawMessage, err *executor.CDPError) {
-		if err != nil && !before {
-			delete(s.enabled, "Fetch")
-			s.tab.releaseFetch()
-		}
-		done(result, err)
-	})
 }
 
 // emulate runs a command of Emulation, which one client at a time can do in a tab.

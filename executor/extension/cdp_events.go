@@ -14,10 +14,6 @@ import (
 // tools.
 func (s *cdpSession) deliver(e *wire.CDPEvent, hidden bool) {
 	if e.Denied && !isStructural(e.Method) {
-		if e.Method == "Fetch.requestPaused" && s.tab.fetch == s.client { // the network rules decide
-			s.target.sendUnanswered(s.client.id, "Fetch.continueRequest",
-				map[string]any{"requestId": member[string](e.Params, "requestId")})
-		}
 		return
 	}
 	if hidden || !s.receives(e) || e.NoConsent && isContent(e.Method) {
@@ -53,8 +49,6 @@ func (s *cdpSession) receives(e *wire.CDPEvent) bool {
 		return false
 	case e.Method == "Page.lifecycleEvent":
 		return s.lifecycle
-	case domain == "Fetch":
-		return s.tab.fetch == s.client
 	case e.Method == "Runtime.bindingCalled":
 		return s.bindings[member[string](e.Params, "name")]
 	}

@@ -250,8 +250,10 @@ func (h *hub) event(in *installation, e *wire.CDPEvent) (forTools bool) {
 	if strings.HasPrefix(e.Method, "Page.download") {
 		h.download(t, e)
 	}
-	for _, s := range slices.Clone(target.sessions) {
-		s.deliver(e, hidden)
+	if !target.fetchEvent(e) {
+		for _, s := range slices.Clone(target.sessions) {
+			s.deliver(e, hidden)
+		}
 	}
 	switch e.Method {
 	case "Target.attachedToTarget":

@@ -35,7 +35,8 @@ type cdpSession struct {
 	lifecycle bool
 	scripts   []string // identifiers of scripts for new documents
 	bindings  map[string]bool
-	drags     bool // receives the events of drags
+	drags     bool         // receives the events of drags
+	fetch     *fetchParams // which requests it intercepts; nil if it does not
 }
 
 // newChild returns a new session below s, of a target of a kind. t is nil for the browser. The caller
@@ -98,7 +99,11 @@ func (s *cdpSession) undo() {
 	t := s.target
 	for domain := range s.enabled {
 		if domain == "Fetch" {
-			s.tab.releaseFetch()
+			method, params := s.endIntercepting()
+			if method == "Fetch.enable" || !t.uses("Fetch") {
+				s.client.undo(t, method, params)
+			}
+			continue
 		}
 		t.disabled(domain)
 		if domain != "Page" && !t.uses(domain) { // see disable

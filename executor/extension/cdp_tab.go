@@ -25,7 +25,6 @@ type cdpTab struct {
 	live        bool // the debugger is attached
 	page        *cdpTarget
 	targets     map[string]*cdpTarget // by the browser's session id
-	fetch       *cdpClient            // intercepts the requests
 	emulation   *cdpClient            // emulates
 	emulated    map[string][]byte     // parameters of its commands, by method
 	screencast  *cdpSession           // receives the frames of a screencast; nil if none does
@@ -175,20 +174,14 @@ var undoEmulation = map[string]struct {
 	"Emulation.setPageScaleFactor":                {"Emulation.resetPageScaleFactor", nil},
 }
 
-// releaseFetch lets other clients intercept the requests of the tab, unless a session of the client
-// that does so still intercepts. Chrome intercepts separately for each frame of another site.
-func (t *cdpTab) releaseFetch() {
-	if t.fetch == nil {
-		return
-	}
+// interceptor returns the client that intercepts requests of the tab first, or nil.
+func (t *cdpTab) interceptor() *cdpClient {
 	for _, target := range t.targets {
-		for _, s := range target.sessions {
-			if _, ok := s.enabled["Fetch"]; ok && s.client == t.fetch {
-				return
-			}
+		if len(target.interceptors) > 0 {
+			return target.interceptors[0].client
 		}
 	}
-	t.fetch = nil
+	return nil
 }
 
 // emulates records that c emulates in the tab, or returns the error if another client does. Another
