@@ -356,6 +356,7 @@ func TestCDPOwnChrome(t *testing.T) {
 		"--allow-domain", site.URL, "--audit-log", c.audit)
 	b.open()
 	c.server.until(t, "extension connected: true", "chrome_status", nil)
+	base := strings.TrimSpace(c.cdpURL(t))
 	client, _ := dialCDP(t, strings.TrimSpace(c.cdpURL(t, "--ws")), nil)
 	if _, failed := client.call(t, "", "Target.createTarget", map[string]any{"url": site.URL + "/made"}); failed != "" {
 		t.Fatal(failed)
@@ -389,6 +390,20 @@ func TestCDPOwnChrome(t *testing.T) {
 	if n := site.asked("localhost "); n != 0 {
 		t.Errorf("%d requests to a denied host", n)
 	}
+
+	// A client of one page sees no other.
+	var list []struct{ WebSocketDebuggerURL string }
+	if _, body := get(t, base+"/json/list", nil); json.Unmarshal([]byte(body), &list) != nil || len(list) != 1 {
+		t.Fatalf("/json/list: %s", body)
+	}
+	ofPage, _ := dialCDP(t, list[0].WebSocketDebuggerURL, nil)
+	if result, failed := ofPage.call(t, "", "Runtime.evaluate", evaluate("location.pathname")); !strings.Contains(string(result), `"/made"`) {
+		t.Errorf("a client of the page: %s %s", result, failed)
+	}
+	if _, failed := ofPage.call(t, "", "Target.getTargets", nil); failed == "" {
+		t.Error("a client of the page lists the targets")
+	}
+	ofPage.Close(websocket.StatusNormalClosure, "")
 
 	if out, stderr, err := execute(t, c.data, nil, "cdp-clients", "close", "raw/1.0"); err != nil {
 		t.Errorf("cdp-clients close: %v %s%s", err, out, stderr)
