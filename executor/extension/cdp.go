@@ -11,6 +11,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpshare"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
@@ -110,7 +111,7 @@ var errClientClosed = errors.New("the connection was closed")
 func (c *cdpClient) TabID(target string) executor.TabID {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
-	if t, kind := c.hub.findTarget(target); kind == pageTarget {
+	if t, kind := c.hub.findTarget(target); kind == cdpshare.PageTarget {
 		return t.clientTabID
 	}
 	return ""

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpshare"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -18,15 +19,15 @@ var emptyResult = json.RawMessage("{}")
 // sharedCommands are the commands whose effect depends on other users of the shared session, or must
 // be undone, other than those of enable, disable and emulate.
 var sharedCommands = map[string]func(*cdpSession, executor.CDPMessage, doneFunc){
-	"Fetch.disable":                         (*cdpSession).disableFetch,
-	"Fetch.enable":                          (*cdpSession).intercept,
+	"Fetch.disable":                         endInterception,
+	"Fetch.enable":                          intercept,
 	"Input.setInterceptDrags":               (*cdpSession).setInterceptDrags,
 	"Page.addScriptToEvaluateOnNewDocument": (*cdpSession).addScript,
 	"Page.captureScreenshot":                (*cdpSession).captureScreenshot,
-	"Page.screencastFrameAck":               (*cdpSession).acknowledgeFrame,
+	"Page.screencastFrameAck":               acknowledgeFrame,
 	"Page.setLifecycleEventsEnabled":        (*cdpSession).setLifecycleEvents,
-	"Page.startScreencast":                  (*cdpSession).startScreencast,
-	"Page.stopScreencast":                   (*cdpSession).stopScreencast,
+	"Page.startScreencast":                  startScreencast,
+	"Page.stopScreencast":                   stopScreencast,
 	"Runtime.addBinding":                    (*cdpSession).addBinding,
 	"Runtime.runIfWaitingForDebugger":       (*cdpSession).runIfWaiting,
 	"Target.setAutoAttach":                  (*cdpSession).setAutoAttach,
@@ -40,7 +41,7 @@ func (s *cdpSession) run(m executor.CDPMessage, done doneFunc) {
 	case shared != nil:
 		shared(s, m, done)
 	case domain == "Fetch":
-		s.answerPaused(m, done)
+		answerPaused(s, m, done)
 	case name == "enable":
 		s.enable(m, domain, done)
 	case name == "disable":
@@ -86,9 +87,9 @@ func (s *cdpSession) disable(m executor.CDPMessage, domain string, done doneFunc
 
 // emulate runs a command of Emulation, which one client at a time can do in a tab.
 func (s *cdpSession) emulate(m executor.CDPMessage, done doneFunc) {
-	undo, err := s.tab.emulates(s.client, m)
-	if err != nil {
-		done(nil, err)
+	undo, owner, ok := s.tab.emulation.Set(s.client, cdpshare.Command{Method: m.Method, Params: m.Params})
+	if !ok {
+		done(nil, serverError("%s emulates in this tab", owner.name))
 		return
 	}
 	s.send(m, func(result json.RawMessage, err *executor.CDPError) {
@@ -133,7 +134,7 @@ func (s *cdpSession) captureScreenshot(m executor.CDPMessage, done doneFunc) {
 
 // startScreencast starts a screencast, which one client at a time can do in a tab. The extension
 // checks each frame.
-func (s *cdpSession) startScreencast(m executor.CDPMessage, done doneFunc) {
+func startScreencast(s *cdpSession, m executor.CDPMessage, done doneFunc) {
 	before := s.tab.screencast
 	if before != nil && before.client != s.client {
 		done(nil, serverError("%s records this tab", before.client.name))
@@ -149,7 +150,7 @@ func (s *cdpSession) startScreencast(m executor.CDPMessage, done doneFunc) {
 }
 
 // stopScreencast ends the screencast of s.
-func (s *cdpSession) stopScreencast(m executor.CDPMessage, done doneFunc) {
+func stopScreencast(s *cdpSession, m executor.CDPMessage, done doneFunc) {
 	if s.tab.screencast != s {
 		done(emptyResult, nil)
 		return
@@ -159,7 +160,7 @@ func (s *cdpSession) stopScreencast(m executor.CDPMessage, done doneFunc) {
 }
 
 // acknowledgeFrame acknowledges a frame of the screencast of s.
-func (s *cdpSession) acknowledgeFrame(m executor.CDPMessage, done doneFunc) {
+func acknowledgeFrame(s *cdpSession, m executor.CDPMessage, done doneFunc) {
 	if s.tab.screencast != s {
 		done(emptyResult, nil)
 		return
@@ -190,7 +191,7 @@ func (s *cdpSession) setAutoAttach(m executor.CDPMessage, done doneFunc) {
 		Auto    bool         `json:"autoAttach"`
 		Wait    bool         `json:"waitForDebuggerOnStart"`
 		Flatten bool         `json:"flatten"`
-		Filter  targetFilter `json:"filter"`
+		Filter  cdpshare.TargetFilter `json:"filter"`
 	}
 	if err := json.Unmarshal(m.Params, &p); err != nil {
 		done(nil, invalidParams(""))
@@ -216,7 +217,7 @@ func (s *cdpSession) setAutoAttach(m executor.CDPMessage, done doneFunc) {
 
 // attachChild attaches s to a frame or worker, if s attaches automatically.
 func (s *cdpSession) attachChild(t *cdpTarget, waiting bool) {
-	if !s.auto || s.detached || !s.autoFilter.matches(t.kind) ||
+	if !s.auto || s.detached || !s.autoFilter.Matches(t.kind) ||
 		slices.ContainsFunc(s.children, func(x *cdpSession) bool { return x.target == t }) {
 		return
 	}

@@ -1,7 +1,6 @@
 package extension
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -9,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpshare"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -25,8 +25,7 @@ type cdpTab struct {
 	live        bool // the debugger is attached
 	page        *cdpTarget
 	targets     map[string]*cdpTarget // by the browser's session id
-	emulation   *cdpClient            // emulates
-	emulated    map[string][]byte     // parameters of its commands, by method
+	emulation   cdpshare.Emulation[*cdpClient]
 	screencast  *cdpSession           // receives the frames of a screencast; nil if none does
 	rendering   bool                  // clients keep it rendering
 	toolsRender bool                  // tools keep it rendering
@@ -51,7 +50,7 @@ func (t *cdpTab) reset() {
 		sessions = t.page.sessions
 	}
 	*t = cdpTab{hub: t.hub, in: t.in, tab: t.tab, id: t.id, clientTabID: t.clientTabID, info: t.info}
-	t.page = newTarget(t, "", pageTarget)
+	t.page = newTarget(t, "", cdpshare.PageTarget)
 	t.page.sessions = sessions
 	for _, s := range sessions {
 		s.target = t.page
@@ -144,68 +143,11 @@ func (t *cdpTab) leave(list []*cdpSession) {
 			s.undo()
 		}
 	}
-	if t.emulation == c &&
-		!slices.ContainsFunc(c.root.tree(), func(s *cdpSession) bool { return s.tab == t && !s.detached }) {
-		for method := range t.emulated {
-			if undo, ok := undoEmulation[method]; ok {
-				c.undo(t.page, undo.method, undo.params)
-			}
-		}
-		t.emulation, t.emulated = nil, nil
-	}
-}
-
-// undoEmulation maps commands to those that undo them.
-var undoEmulation = map[string]struct {
-	method string
-	params any
-}{
-	"Emulation.setDeviceMetricsOverride":          {"Emulation.clearDeviceMetricsOverride", nil},
-	"Emulation.setEmulatedMedia":                  {"Emulation.setEmulatedMedia", map[string]any{"media": "", "features": []any{}}},
-	"Emulation.setTouchEmulationEnabled":          {"Emulation.setTouchEmulationEnabled", map[string]any{"enabled": false}},
-	"Emulation.setEmitTouchEventsForMouse":        {"Emulation.setEmitTouchEventsForMouse", map[string]any{"enabled": false}},
-	"Emulation.setUserAgentOverride":              {"Emulation.setUserAgentOverride", map[string]any{"userAgent": ""}},
-	"Emulation.setGeolocationOverride":            {"Emulation.clearGeolocationOverride", nil},
-	"Emulation.setIdleOverride":                   {"Emulation.clearIdleOverride", nil},
-	"Emulation.setDefaultBackgroundColorOverride": {"Emulation.setDefaultBackgroundColorOverride", nil},
-	"Emulation.setEmulatedVisionDeficiency":       {"Emulation.setEmulatedVisionDeficiency", map[string]any{"type": "none"}},
-	"Emulation.setAutoDarkModeOverride":           {"Emulation.setAutoDarkModeOverride", nil},
-	"Emulation.setScrollbarsHidden":               {"Emulation.setScrollbarsHidden", map[string]any{"hidden": false}},
-	"Emulation.setPageScaleFactor":                {"Emulation.resetPageScaleFactor", nil},
-}
-
-// interceptor returns the client that intercepts requests of the tab first, or nil.
-func (t *cdpTab) interceptor() *cdpClient {
-	for _, target := range t.targets {
-		if len(target.interceptors) > 0 {
-			return target.interceptors[0].client
+	if !slices.ContainsFunc(c.root.tree(), func(s *cdpSession) bool { return s.tab == t && !s.detached }) {
+		for _, command := range t.emulation.End(c) {
+			c.undo(t.page, command.Method, command.Params)
 		}
 	}
-	return nil
-}
-
-// emulates records that c emulates in the tab, or returns the error if another client does. Another
-// client may repeat what the first one has set. The caller must call undo if the command fails.
-func (t *cdpTab) emulates(c *cdpClient, m executor.CDPMessage) (undo func(), err *executor.CDPError) {
-	if t.emulation != nil && t.emulation != c {
-		if before, ok := t.emulated[m.Method]; ok && bytes.Equal(before, m.Params) {
-			return func() {}, nil
-		}
-		return nil, serverError("%s emulates in this tab", t.emulation.name)
-	}
-	if t.emulation == nil {
-		t.emulation, t.emulated = c, make(map[string][]byte)
-	}
-	_, had := t.emulated[m.Method]
-	t.emulated[m.Method] = m.Params
-	return func() {
-		if t.emulation != c || had {
-			return
-		}
-		if delete(t.emulated, m.Method); len(t.emulated) == 0 {
-			t.emulation, t.emulated = nil, nil
-		}
-	}, nil
 }
 
 // keepRendering makes the tab render, and its page believe that it has the focus, even if it is in

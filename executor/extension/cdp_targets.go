@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpshare"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -25,10 +26,7 @@ type cdpTarget struct {
 	contexts []cdpContext
 	scripts  []json.RawMessage // of Debugger.scriptParsed, while a client uses Debugger
 	sheets   []json.RawMessage // of CSS.styleSheetAdded
-
-	interceptors []*cdpSession             // that intercept requests, in the order in which they began
-	paused       map[string]*pausedRequest // by id; those for which several clients wait
-	responses    map[string]*cdpSession    // that continued a request and intercepts its response, by id
+	interception cdpshare.Interception[*cdpSession]
 }
 
 // A toolUse is what tools use of a session.
