@@ -23,13 +23,13 @@ func (s *cdpSession) decode(m executor.CDPMessage, p any) bool {
 
 // browserParams are the parameters of the commands of the targets of the browser and of tabs.
 type browserParams struct {
-	TargetID  string       `json:"targetId"`
-	SessionID string       `json:"sessionId"`
-	URL       string       `json:"url"`
-	Context   string       `json:"browserContextId"`
-	Events    bool         `json:"eventsEnabled"`
-	Discover  bool         `json:"discover"`
-	Auto      bool         `json:"autoAttach"`
+	TargetID  string                `json:"targetId"`
+	SessionID string                `json:"sessionId"`
+	URL       string                `json:"url"`
+	Context   string                `json:"browserContextId"`
+	Events    bool                  `json:"eventsEnabled"`
+	Discover  bool                  `json:"discover"`
+	Auto      bool                  `json:"autoAttach"`
 	Filter    cdpshare.TargetFilter `json:"filter"`
 }
 

@@ -188,9 +188,9 @@ func (s *cdpSession) addScript(m executor.CDPMessage, done doneFunc) {
 // setAutoAttach attaches s to the frames and workers of its target, or detaches it from them.
 func (s *cdpSession) setAutoAttach(m executor.CDPMessage, done doneFunc) {
 	var p struct {
-		Auto    bool         `json:"autoAttach"`
-		Wait    bool         `json:"waitForDebuggerOnStart"`
-		Flatten bool         `json:"flatten"`
+		Auto    bool                  `json:"autoAttach"`
+		Wait    bool                  `json:"waitForDebuggerOnStart"`
+		Flatten bool                  `json:"flatten"`
 		Filter  cdpshare.TargetFilter `json:"filter"`
 	}
 	if err := json.Unmarshal(m.Params, &p); err != nil {

@@ -26,9 +26,9 @@ type cdpTab struct {
 	page        *cdpTarget
 	targets     map[string]*cdpTarget // by the browser's session id
 	emulation   cdpshare.Emulation[*cdpClient]
-	screencast  *cdpSession           // receives the frames of a screencast; nil if none does
-	rendering   bool                  // clients keep it rendering
-	toolsRender bool                  // tools keep it rendering
+	screencast  *cdpSession // receives the frames of a screencast; nil if none does
+	rendering   bool        // clients keep it rendering
+	toolsRender bool        // tools keep it rendering
 }
 
 // url returns the URL of the tab.

@@ -15,17 +15,17 @@ import (
 // A cdpTarget is a page, frame or worker with its CDP session of the browser. hub.mu guards its
 // fields.
 type cdpTarget struct {
-	tab      *cdpTab
-	session  string // empty for the page
-	id       string // empty for the page
-	kind     string
-	info     json.RawMessage // Target.TargetInfo; nil for the page
-	children []*cdpTarget
-	sessions []*cdpSession // of clients
-	tool     toolUse
-	contexts []cdpContext
-	scripts  []json.RawMessage // of Debugger.scriptParsed, while a client uses Debugger
-	sheets   []json.RawMessage // of CSS.styleSheetAdded
+	tab          *cdpTab
+	session      string // empty for the page
+	id           string // empty for the page
+	kind         string
+	info         json.RawMessage // Target.TargetInfo; nil for the page
+	children     []*cdpTarget
+	sessions     []*cdpSession // of clients
+	tool         toolUse
+	contexts     []cdpContext
+	scripts      []json.RawMessage // of Debugger.scriptParsed, while a client uses Debugger
+	sheets       []json.RawMessage // of CSS.styleSheetAdded
 	interception cdpshare.Interception[*cdpSession]
 }
 

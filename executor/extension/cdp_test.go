@@ -171,7 +171,7 @@ func TestCDPClients(t *testing.T) {
 		a.call(inA, "Target.getTargetInfo", nil, &info)
 		a.call("", "Target.attachToTarget", map[string]any{"targetId": info.TargetInfo.TargetID, "flatten": true}, &second)
 		a.call(second.SessionID, "Fetch.enable", nil, nil)
-		a.call(second.SessionID, "Fetch.disable", nil, nil) // the first session continues to intercept
+		a.call(second.SessionID, "Fetch.disable", nil, nil)                                     // the first session continues to intercept
 		b.call(inB, "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}, nil) // does not make it the owner
 		a.call(inA, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 345, "height": 300, "deviceScaleFactor": 1, "mobile": false}, nil)
 		b.denied(inB, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 400, "height": 300, "deviceScaleFactor": 1, "mobile": false}, "emulates in this tab")

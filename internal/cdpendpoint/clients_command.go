@@ -25,7 +25,9 @@ func ClientsCommand(s *cli.Settings) *cobra.Command {
 	cmd.AddCommand(
 		s.Command("list", "list the CDP clients", printClients),
 		s.NameCommand("close", "CDP client", "chrome-mcp cdp-clients list", "disconnect a CDP client",
-			func(ctx context.Context, name string, stdout io.Writer) error { return closeClients(ctx, s, name, stdout) }),
+			func(ctx context.Context, name string, stdout io.Writer) error {
+				return closeClients(ctx, s, name, stdout)
+			}),
 	)
 	return cmd
 }

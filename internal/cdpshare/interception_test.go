@@ -70,7 +70,9 @@ func (p *peer) answer(client, method, params, command string, want ...string) (u
 // TestInterception lets requests wait for two clients, one after another.
 func TestInterception(t *testing.T) {
 	p := &peer{t: t}
-	request := func(path string) string { return `{"request":{"url":"http://a.test` + path + `"},"requestId":"` + path + `"}` }
+	request := func(path string) string {
+		return `{"request":{"url":"http://a.test` + path + `"},"requestId":"` + path + `"}`
+	}
 	p.enable("a", `{"patterns":[{"urlPattern":"*/both*"}],"x":1}`, `{"patterns":[{"urlPattern":"*/both*"}],"x":1}`)
 	p.event("Fetch.requestPaused", request("/alone"), false, "a gets Fetch.requestPaused "+request("/alone"))
 	p.answer("a", "Fetch.continueRequest", `{"requestId":"/alone","url":"x"}`, `Fetch.continueRequest {"requestId":"/alone","url":"x"}`)
