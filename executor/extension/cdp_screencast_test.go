@@ -92,9 +92,8 @@ func TestCDPScreencast(t *testing.T) {
 	}))
 	t.Cleanup(site.Close)
 	env.u.act("settings", map[string]any{"patch": map[string]any{"blockList": []string{"127.0.0.1/account"}}})
-	tab := env.u.open(site.URL + "/")
-	env.u.toggle(tab)
-	awaitTabs(t, env.b, 1)
+	// A shared tab would no longer be shared on the block list.
+	id := openTab(t, env.s, site.URL+"/")
 	page := env.u.target("page", strings.TrimPrefix(site.URL, "http://"))
 	goTo := func(path, color string) {
 		t.Helper()
@@ -122,11 +121,7 @@ func TestCDPScreencast(t *testing.T) {
 	}
 
 	// Tools also use the screencast of the tab, and do not end that of the client.
-	tabs, err := env.s.Tabs(t.Context())
-	if err != nil || len(tabs) != 1 {
-		t.Fatalf("%+v, %v", tabs, err)
-	}
-	tools := pagetest.Of(env.s, tabs[0].ID)
+	tools := pagetest.Of(env.s, id)
 	if _, err := tools.Screenshot(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
