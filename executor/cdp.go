@@ -46,6 +46,10 @@ type CDPConn interface {
 	// ended, and then the reason.
 	Receive(ctx context.Context) (CDPMessage, error)
 
+	// TabID returns the id that sessions use for the tab with a target id, or "" if they have no such
+	// tab, such as for a page in a browser context of a client.
+	TabID(target string) TabID
+
 	// HandedOver reports whether a page is handed over to the user, see [Handover]. target is the id
 	// of its target. The client must not act in it or receive what happens there. For a target that
 	// is not a page, or a page that the backend does not know yet, HandedOver reports whether any page

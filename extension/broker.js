@@ -116,8 +116,8 @@ export class Broker {
         this.log.add({ what, server: client || this.nameOf(a.connection.key), tabId: a.tabId, host: siteOf(url)?.host });
         this.changed();
       },
-      askEval: (a, origin) => {
-        this.consent.ask(origin, this.agentOf(a));
+      askEval: (a, origin, client) => {
+        this.consent.ask(origin, this.agentOf(a), '', this.nameOfClient(a.connection, client));
       },
       evalAnswer: (a, origin) => this.consent.answer(origin, this.agentOf(a)),
       scriptOrigins: (a, origin) => {

@@ -172,6 +172,12 @@ function setCookies(params, s) {
   for (const cookie of params.cookies) setCookie({ ...cookie, url: cookie.url ?? s.url }, s);
 }
 
+/** Each frame is checked before the client receives it. See screencast.js. @type {Check} */
+function startScreencast(params, s) {
+  if (s.child) throw protocolError(-32000, 'Command can only be executed on top-level targets');
+  return whole(params, s);
+}
+
 /** @type {Check} */
 function dispatchDragEvent(params, s) {
   if (params.data?.files?.length > 0) throw new CommandError('POLICY_DENIED', 'files are chosen by the user');
@@ -247,6 +253,8 @@ const TABLE = {
   'Page.navigate': navigate,
   'Page.navigateToHistoryEntry': navigateToHistoryEntry,
   'Page.reload': reload,
+  'Page.startScreencast': startScreencast,
+  ...all('Page', ['screencastFrameAck', 'stopScreencast'], allowAlways),
   ...all('Performance', ['disable', 'enable'], allowAlways),
   'Performance.getMetrics': whole,
   'Runtime.addBinding': addBinding,
@@ -266,7 +274,6 @@ const DENIAL_REASONS = {
   'Emulation.setTimezoneOverride': 'it would affect other tabs of the user',
   'DOM.setFileInputFiles': 'files are chosen by the user',
   'Network.getAllCookies': "only cookies of the tab's own site can be read, by Network.getCookies",
-  'Page.startScreencast': 'Page.captureScreenshot replaces it',
   'Profiler.enable': 'Chrome does not give extensions the Profiler',
   'Security.setIgnoreCertificateErrors': "certificates are checked in the user's Chrome",
 };

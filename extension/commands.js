@@ -292,7 +292,7 @@ async function consent(b, c, { kind, origin, tool = '', client = '', call }, tim
   }
   const why = decide(b.policyFor(c), origin + '/');
   if (why) throw new CommandError('POLICY_DENIED', why);
-  const reply = await b.consent.wait(origin, agent, JSON.stringify([client, call]), waitMs);
+  const reply = await b.consent.wait(origin, agent, JSON.stringify([client, call]), waitMs, b.nameOfClient(c, client));
   if (reply === undefined) {
     throw new CommandError('CONSENT_REQUIRED', `running scripts on ${origin} requires the user's permission; the prompt is open in the extension popup`);
   }

@@ -12,6 +12,7 @@ import { timing } from './timing.js';
  * @property {'eval'} kind
  * @property {string} origin
  * @property {string} server name of the agent
+ * @property {string} client name of the agent's CDP client that needs it, "" for a tool
  * @property {number} since ms since 1970
  * @property {boolean} waits a call waits for the answer; if not, "once" is not possible
  */
@@ -100,14 +101,15 @@ export class Consent {
    * @param {string} origin
    * @param {Agent} agent
    * @param {string} [call] hash of the call, "" for a bare command
+   * @param {string} [client] name of the CDP client, "" for a tool
    */
-  ask(origin, agent, call = '') {
+  ask(origin, agent, call = '', client = '') {
     const prompts = [...this.questions.values()].filter((x) => x.origin === origin && x.agent.key === agent.key);
     let q = prompts.find((x) => x.call === call);
     if (!q) {
       for (const old of prompts) if (old.waiting.size === 0) this.questions.delete(old.id); // this prompt replaces it
       const id = `q${++this.count}-${Date.now()}`;
-      q = { id, kind: 'eval', origin, server: agent.name, since: Date.now(), waits: false, agent, call, waiting: new Set() };
+      q = { id, kind: 'eval', origin, server: agent.name, client, since: Date.now(), waits: false, agent, call, waiting: new Set() };
       this.questions.set(id, q);
       setTimeout(() => this.expire(id), PROMPT_TTL_MS);
       this.changed();
@@ -134,13 +136,14 @@ export class Consent {
    * @param {Agent} agent
    * @param {string} call hash of the call
    * @param {number} ms
+   * @param {string} [client] name of the CDP client, "" for a tool
    * @returns {Promise<{granted: boolean, answer?: Answer} | undefined>} undefined without an answer
    *   in time
    */
-  wait(origin, agent, call, ms) {
+  wait(origin, agent, call, ms, client = '') {
     const known = this.kept(origin, agent.name);
     if (known !== undefined) return Promise.resolve({ granted: known });
-    const q = this.ask(origin, agent, call);
+    const q = this.ask(origin, agent, call, client);
     return new Promise((resolve) => {
       /** @param {Answer | undefined} answer */
       const done = (answer) => {

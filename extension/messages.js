@@ -142,7 +142,7 @@ const ACTIONS = {
     const q = await b.consent.reply(String(m.question), answer);
     const p = answer === 'always' ? undefined : b.permissionPrompts.reply(String(m.question), answer);
     if (p) b.log.add({ what: `${answer === 'no' ? 'denied' : 'allowed'} ${KIND_LABELS[p.kind]}`, server: p.server, host: siteOf(p.origin)?.host, detail: answer });
-    if (q) b.log.add({ what: answer === 'no' ? 'denied scripts' : 'allowed scripts', server: q.server, host: siteOf(q.origin)?.host, detail: answer });
+    if (q) b.log.add({ what: answer === 'no' ? 'denied scripts' : 'allowed scripts', server: q.client || q.server, host: siteOf(q.origin)?.host, detail: answer });
   },
   handover: (b, m) => {
     const q = b.handovers.reply(String(m.question), String(m.answer));

@@ -149,6 +149,12 @@ function handoverRow(q) {
   };
 }
 
+/** Returns who needs a permission. @param {import('./consent.js').ConsentPrompt | import('./permission_prompts.js').PermissionPrompt} q */
+function asker(q) {
+  const name = (/** @type {string} */ text) => make('bdi', { className: 'theirs' }, sanitizeLine(text, 60));
+  return q.kind === 'eval' && q.client ? [name(q.client), ' (through ', name(q.server), ')'] : [name(q.server)];
+}
+
 const questions = new Rows(byId('questions'), (/** @type {Prompt} */ q) => q.id, (q) => {
   if (q.kind === 'handover') return handoverRow(q);
   const once = button('Allow once', () => answer('once'), { disabled: true });
@@ -164,7 +170,7 @@ const questions = new Rows(byId('questions'), (/** @type {Prompt} */ q) => q.id,
   const { wants: [before, after], follows } = promptText(q);
   const late = make('p', { className: 'quiet' }, 'This call has ended. You can allow it once when the agent repeats it.');
   const element = make('li', {},
-    make('p', { id, role: 'alert' }, make('bdi', { className: 'theirs' }, sanitizeLine(q.server, 60)), before, make('strong', { className: 'theirs' }, q.origin), after),
+    make('p', { id, role: 'alert' }, ...asker(q), before, make('strong', { className: 'theirs' }, q.origin), after),
     make('p', { className: 'quiet' }, follows),
     late,
     make('div', { className: 'row' }, ...answers));

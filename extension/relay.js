@@ -5,6 +5,7 @@ import { checkClient } from './client_methods.js';
 import { redactResult, check, describe, needsSite } from './methods.js';
 import { CommandError, protocolError } from './command_error.js';
 import { decide, isBlank, originOf } from './policy.js';
+import { flushDocuments, Screencast } from './screencast.js';
 import { timing } from './timing.js';
 
 /** @typedef {import('./connection.js').Connection} Connection */
@@ -15,15 +16,17 @@ import { timing } from './timing.js';
 const PROTOCOL = '1.3';
 
 /** Events that are never sent: they contain the cookies of every site that the page loads
- * from, or show denied frames. */
+ * from. */
 const SUPPRESSED_EVENTS = new Set([
-  'Page.screencastFrame',
   'Network.requestWillBeSentExtraInfo', 'Network.responseReceivedExtraInfo',
   'Network.webSocketWillSendHandshakeRequest', 'Network.webSocketHandshakeResponseReceived',
 ]);
 
 /** Events with content or messages of a document. Those of denied documents are not sent. */
 const DOCUMENT_EVENTS = /^(Accessibility|DOM|Log)\.|^Runtime\.(consoleAPICalled|exceptionThrown|inspectRequested)$/;
+
+/** Events about a document that is loaded, or whose URL has changed. */
+const DOCUMENT_CHANGES = new Set(['Page.frameNavigated', 'Page.navigatedWithinDocument', 'Page.documentOpened']);
 
 /** Events that can contain what a document sends. */
 const SENT_EVENTS = /^(Network|Fetch)\./;
@@ -102,6 +105,9 @@ class Budget {
  * @property {string} top id of the top frame, "" while unknown
  * @property {number} documents how often the top document was replaced
  * @property {number} steps how often the top document's URL changed without another document
+ * @property {number} loads how often a document was loaded in any frame, or its URL changed; some count
+ *   twice
+ * @property {Screencast | null} screencast of a CDP client
  * @property {Map<string, string>} urls URLs of the documents of other frames, if known
  * @property {Set<string>} names names of the isolated worlds that the server's tools created
  * @property {Set<string>} clientNames names of the isolated worlds that CDP clients created
@@ -134,7 +140,8 @@ class Budget {
  * @property {(tabId: number) => void} canceled by the user, in Chrome's debugging bar
  * @property {(a: Attachment, what: string, url: string) => void} doing what a command does, and the
  *   URL of the page that it concerns, "" if unknown
- * @property {(a: Attachment, origin: string) => void} askEval
+ * @property {(a: Attachment, origin: string, client: string) => void} askEval client is the id of the
+ *   CDP client, "" for tools
  * @property {(a: Attachment, origin: string) => boolean | undefined} evalAnswer
  * @property {(a: Attachment, origin: string) => string[]} scriptOrigins the origins on which the
  *   user allows the agent to run scripts, and not only once; origin is one of them if it is allowed
@@ -199,7 +206,7 @@ export class Relay {
       if (old) await this.detachNow(old);
       /** @type {Attachment} */
       const a = {
-        tabId, connection, session: connection.session, rules, own, url: '', top: '', documents: 0, steps: 0, urls: new Map(), names: new Set(), clientNames: new Set(), network: null, followsRequests: false, requests: new Map(), live: false,
+        tabId, connection, session: connection.session, rules, own, url: '', top: '', documents: 0, steps: 0, loads: 0, screencast: null, urls: new Map(), names: new Set(), clientNames: new Set(), network: null, followsRequests: false, requests: new Map(), live: false,
         used: Date.now(), doing: null, children: new Map(), worlds: new Map(), gate: null, resending: null,
         dialog: '', closing: false, budgets: new Map(),
       };
@@ -356,8 +363,8 @@ export class Relay {
     const child = a.children.get(sessionId);
     const verify = client === '' ? check : checkClient;
     const checked = child?.url === '' && (client !== '' || needsSite(method))
-      ? this.findSite(a, sessionId).then(() => verify(method, params, this.commandContext(a, sessionId)))
-      : verify(method, params, this.commandContext(a, sessionId));
+      ? this.findSite(a, sessionId).then(() => verify(method, params, this.commandContext(a, sessionId, client)))
+      : verify(method, params, this.commandContext(a, sessionId, client));
     if (client !== '') a.followsRequests = true;
     if (typeof params.worldName === 'string') (client === '' ? a.names : a.clientNames).add(params.worldName);
     if (sessionId === '' && client === '' && method.startsWith('Network.')) {
@@ -386,12 +393,13 @@ export class Relay {
    * @param {string} client
    */
   async send(a, sessionId, method, params, timeoutMs, client) {
-    const what = describe(method, params, this.commandContext(a, sessionId));
+    const what = client !== '' && method === 'Page.startScreencast' ? 'recording the page' : describe(method, params, this.commandContext(a, sessionId));
     if (what) {
       a.doing = { what, at: a.used, client };
       this.delegate.doing(a, what, method === 'Page.navigate' ? String(params.url) : method === 'Page.navigateToHistoryEntry' ? '' : a.url);
     }
     const { steps } = a;
+    if (method === 'Page.startScreencast' || method === 'Page.stopScreencast') this.setScreencast(a, method, params, client);
     try {
       const target = sessionId === '' ? { tabId: a.tabId } : { tabId: a.tabId, sessionId };
       const result = await withTimeout(timeoutMs, this.sendToBrowser(a, target, method, params, Date.now() + timeoutMs, client), method) ?? {};
@@ -443,6 +451,35 @@ export class Relay {
   }
 
   /**
+   * Records the screencast that a command starts or ends. That of tools sends no frames.
+   *
+   * @param {Attachment} a
+   * @param {string} method
+   * @param {Record<string, any>} params
+   * @param {string} client id of the CDP client, "" for tools
+   */
+  setScreencast(a, method, params, client) {
+    a.screencast = null;
+    if (client === '' || method === 'Page.stopScreencast') return;
+    const started = new Screencast({ tabId: a.tabId }, params, async () => {
+      await flushDocuments(a.tabId, a.children.keys());
+      await checkClient(method, {}, { ...this.commandContext(a, ''), askEval: () => {} });
+      return a.loads;
+    });
+    a.screencast = started;
+    started.send('Page.stopScreencast', {}); // that of tools
+  }
+
+  /**
+   * Called when a frame has loaded a document.
+   * @param {number} tabId
+   */
+  committed(tabId) {
+    const a = this.attachments.get(tabId);
+    if (a) a.loads++;
+  }
+
+  /**
    * Stores the URLs of frames in a frame tree that no event reported.
    * @param {Attachment} a
    * @param {any} tree
@@ -472,9 +509,10 @@ export class Relay {
   /**
    * @param {Attachment} a
    * @param {string} sessionId
+   * @param {string} [client] id of the CDP client that sends the command, "" for tools
    * @returns {import('./methods.js').CommandContext}
    */
-  commandContext(a, sessionId) {
+  commandContext(a, sessionId, client = '') {
     const worlds = a.worlds.get(sessionId);
     const child = a.children.get(sessionId);
     const originOfFrame = (/** @type {string} */ frame) => {
@@ -490,7 +528,7 @@ export class Relay {
       worldById: (id) => withOurs(worlds?.get(id)),
       worldByUnique: (unique) => withOurs([...(worlds?.values() ?? [])].find((world) => world.unique === unique)),
       evalAnswer: (origin) => this.delegate.evalAnswer(a, origin),
-      askEval: (origin) => this.delegate.askEval(a, origin),
+      askEval: (origin) => this.delegate.askEval(a, origin, client),
       history: async () => {
         const h = /** @type {any} */ (await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.sendCommand({ tabId: a.tabId }, 'Page.getNavigationHistory'), 'reading the history'));
         return h?.entries ?? [];
@@ -545,6 +583,11 @@ export class Relay {
     this.trackEvent(a, sessionId, method, params ?? {});
     if (a.closing) return; // the tab sends no further events
     if (SUPPRESSED_EVENTS.has(method)) return;
+    if (method === 'Page.screencastFrame') {
+      const { screencast } = a;
+      screencast?.frame(params, () => this.attachments.get(a.tabId) === a && a.screencast === screencast, () => sendEvent(a, '', method, params));
+      return;
+    }
     if (DOCUMENT_EVENTS.test(method) && this.isSuppressed(a, sessionId, params ?? {})) return;
     if (LOG_EVENTS.has(method) && !this.withinLogBudget(a, sessionId, method, params ?? {})) return;
     sendEvent(a, sessionId, method, withoutCookies(method, params ?? {}), a.followsRequests ? this.withheld(a, sessionId, method, params ?? {}) : {});
@@ -615,6 +658,7 @@ export class Relay {
    * @param {any} params
    */
   trackEvent(a, sessionId, method, params) {
+    if (DOCUMENT_CHANGES.has(method)) a.loads++;
     switch (method) {
       case 'Runtime.executionContextCreated': {
         const { id, uniqueId, origin, name, auxData } = params.context;

@@ -251,10 +251,10 @@ export function setupSteps(state) {
  * Returns the texts of a prompt: what the agent wants, and the consequences. The site
  * is displayed between the two parts of wants.
  *
- * @param {{kind: string, tool?: string}} question
+ * @param {{kind: string, tool?: string, client?: string}} question client is the name of a CDP client
  * @returns {{wants: [string, string], follows: string}}
  */
-export function promptText({ kind, tool }) {
+export function promptText({ kind, tool, client }) {
   const by = tool ? ` (tool ${sanitizeLine(tool, 40)})` : '';
   const ends = '"This session" and "No" last until the agent disconnects.';
   switch (kind) {
@@ -269,7 +269,8 @@ export function promptText({ kind, tool }) {
   }
   return {
     wants: [' wants to run scripts on ', '.'],
-    follows: 'A script can read and change everything that the site\'s pages can, as you: what they show, and what your login allows. "This session" and "No" last until Chrome closes.',
+    follows: 'A script can read and change everything that the site\'s pages can, as you: what they show, and what your login allows. "This session" and "No" last until Chrome closes'
+      + (client ? ', and apply to all agents and clients of the same program.' : '.'),
   };
 }
 

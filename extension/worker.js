@@ -64,6 +64,7 @@ chrome.webNavigation.onCreatedNavigationTarget.addListener((details) => then(() 
 // they differ after a redirect.
 chrome.webNavigation.onBeforeNavigate.addListener((details) => broker.loads(details.tabId, details.frameId, details.url));
 chrome.webNavigation.onCommitted.addListener((details) => {
+  broker.relay.committed(details.tabId);
   broker.loads(details.tabId, details.frameId, details.url);
   if (details.frameId === 0) broker.newTabs.committed(details.tabId, details.url, details.transitionType);
 });

@@ -49,13 +49,13 @@ func (a *auditor) connected(c *Client) {
 	}
 }
 
-// record records a command on a page with an origin. err is why the command was not sent, or
-// nil.
-func (a *auditor) record(c *Client, what, origin string, err error) {
+// record records a command on a page: the tab, which may be empty, and the page's origin. err is why
+// the command was not sent, or nil.
+func (a *auditor) record(c *Client, what string, tab executor.TabID, origin string, err error) {
 	if a == nil {
 		return
 	}
-	e := audit.Entry{Event: audit.EventCall, Session: c.ID, Client: c.Name, Tool: what, Origin: origin}
+	e := audit.Entry{Event: audit.EventCall, Session: c.ID, Client: c.Name, Tool: what, Tab: string(tab), Origin: origin}
 	protocol, isProtocol := errors.AsType[*protocolError](err)
 	switch {
 	case err == nil:

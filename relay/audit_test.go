@@ -20,16 +20,16 @@ func TestAuditCounts(t *testing.T) {
 		a := newAuditor(log)
 		c := &Client{ID: "1", Name: "Test/1"}
 		for range 1000 {
-			a.record(c, "cdp Runtime.evaluate", "http://a.test", nil)
+			a.record(c, "cdp Runtime.evaluate", "cdp:r:1", "http://a.test", nil)
 		}
 		if got := log.of("cdp Runtime.evaluate"); len(got) != 1 || got[0].Count != 0 {
 			t.Fatalf("%+v", got)
 		}
 		time.Sleep(countWindow + time.Second)
 		synctest.Wait()
-		a.record(c, "cdp Runtime.evaluate", "http://a.test", denied("", "x"))
-		a.record(c, "cdp Runtime.evaluate", "http://a.test", nil)
-		a.record(c, "cdp Runtime.evaluate", "http://a.test", nil)
+		a.record(c, "cdp Runtime.evaluate", "cdp:r:1", "http://a.test", denied("", "x"))
+		a.record(c, "cdp Runtime.evaluate", "cdp:r:1", "http://a.test", nil)
+		a.record(c, "cdp Runtime.evaluate", "cdp:r:1", "http://a.test", nil)
 		a.flush()
 		if got := log.of("cdp Runtime.evaluate"); len(got) != 5 || got[1].Count != 999 || got[2].Decision != audit.Denied || got[4].Count != 1 {
 			t.Errorf("%+v", got)
@@ -75,6 +75,7 @@ func TestAudit(t *testing.T) {
 			continue
 		}
 		want.Event, want.Client, want.Session, want.Tool, want.Origin = audit.EventCall, "Test/1", got[0].Session, tool, "http://127.0.0.1"
+		want.Tab = "cdp:fake:P"
 		if got[0] != want {
 			t.Errorf("%s: %+v, want %+v", tool, got[0], want)
 		}
@@ -86,6 +87,13 @@ func TestAudit(t *testing.T) {
 	c.call("S", "DOM.getDocument", nil)
 	if got := log.of("cdp DOM.getDocument"); len(got) != 1 || got[0].Origin != "http://127.0.0.1:81" {
 		t.Errorf("%+v", got)
+	}
+	// A command to the browser names the page, which need not be a tab.
+	for target, tab := range map[string]string{"P2": "cdp:fake:P2", "other": ""} {
+		c.denied("", "Target.activateTarget", map[string]any{"targetId": target}, noTarget)
+		if got := log.of("cdp Target.activateTarget"); len(got) == 0 || got[len(got)-1].Tab != tab {
+			t.Errorf("%s: %+v, want tab %q", target, got, tab)
+		}
 	}
 	log.mu.Lock()
 	log.failing = errors.New("disk full")

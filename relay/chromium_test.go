@@ -82,6 +82,8 @@ func (c plainConn) Receive(context.Context) (executor.CDPMessage, error) {
 	return executor.CDPMessage{ID: m.ID, SessionID: m.Session, Method: m.Method, Params: m.Params, Result: m.Result, Error: m.Error}, err
 }
 
+func (c plainConn) TabID(string) executor.TabID { return "" }
+
 func (c plainConn) HandedOver(string) bool { return false }
 
 func (c plainConn) HandoversChanged() <-chan struct{} { return nil }

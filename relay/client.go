@@ -225,14 +225,24 @@ func (c *client) checkAndAudit(ctx context.Context, cmd *command) error {
 	if rule == nil {
 		// The client chooses the method, so it is not recorded.
 		err := unknownMethod(cmd.method)
-		c.server.audit.record(&c.info, "cdp unknown command", cmd.session.currentOrigin(), err)
+		c.server.audit.record(&c.info, "cdp unknown command", c.tabOf(cmd), cmd.session.currentOrigin(), err)
 		return err
 	}
 	err := c.check(ctx, cmd, rule)
 	if rule.audited || err != nil {
-		c.server.audit.record(&c.info, "cdp "+cmd.method, cmd.session.currentOrigin(), err)
+		c.server.audit.record(&c.info, "cdp "+cmd.method, c.tabOf(cmd), cmd.session.currentOrigin(), err)
 	}
 	return err
+}
+
+// tabOf returns the id of the tab that a command is for, or "". A command to the browser can name a
+// page.
+func (c *client) tabOf(cmd *command) executor.TabID {
+	id := c.sessions.pageOf(cmd.session)
+	if id == "" {
+		id, _ = cmd.text("targetId")
+	}
+	return c.browser.conn.TabID(id)
 }
 
 // check returns why the client cannot send a command, or nil.

@@ -140,6 +140,14 @@ func (c *fakeConn) Receive(ctx context.Context) (executor.CDPMessage, error) {
 	}
 }
 
+// TabID implements executor.CDPConn. The tabs are the pages named P and P2.
+func (c *fakeConn) TabID(target string) executor.TabID {
+	if target == "P" || target == "P2" {
+		return executor.NewTabID("cdp", "fake", target)
+	}
+	return ""
+}
+
 func (c *fakeConn) HandedOver(id string) bool {
 	target := c.browser.handedOver.Load()
 	c.browser.mu.Lock()

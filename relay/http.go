@@ -81,6 +81,10 @@ func (s *Server) ServeDevTools(w http.ResponseWriter, r *http.Request, prefix st
 		s.serveTargetCommand(ctx, w, r, "Target.activateTarget", id, "Target activated")
 	case dir == "json/close/":
 		s.serveTargetCommand(ctx, w, r, "Target.closeTarget", id, "Target is closing")
+	case name == "json/clients" && r.Method == http.MethodGet:
+		writeJSON(w, s.Clients())
+	case dir == "json/clients/" && r.Method == http.MethodDelete:
+		s.serveDisconnect(w, r, id)
 	case name == "client-slot":
 		writeJSON(w, s.slot())
 	case name == "devtools/browser", dir == "devtools/browser/":
@@ -257,8 +261,19 @@ func (s *Server) recordRequest(r *http.Request, what, address string, err error)
 	if err == nil {
 		err = s.audit.ready()
 	}
-	s.audit.record(&Client{Name: clientName(r.UserAgent())}, "cdp "+what, audit.Origin(address), err)
+	s.audit.record(&Client{Name: clientName(r.UserAgent())}, "cdp "+what, "", audit.Origin(address), err)
 	return err
+}
+
+// serveDisconnect disconnects a client, also while the audit log is not writable.
+func (s *Server) serveDisconnect(w http.ResponseWriter, r *http.Request, id string) {
+	if id == "" || !slices.ContainsFunc(s.Clients(), func(c Client) bool { return c.ID == id }) {
+		http.Error(w, fmt.Sprintf("No such client: %.100s", id), http.StatusNotFound)
+		return
+	}
+	_ = s.recordRequest(r, "disconnect", "", nil)
+	s.Disconnect(id)
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // A slot says whether another client can connect.

@@ -55,12 +55,12 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// A Client describes a connected client.
+// A Client describes a connected client. The endpoint /json/clients returns the clients as JSON.
 type Client struct {
-	ID    string // random, for Disconnect
-	Name  string // from its User-Agent header, such as "Playwright/1.55.0"; at most 60 characters
-	Since time.Time
-	Page  string // target id of the page that the client is connected to; "" for the browser
+	ID    string    `json:"id"`   // random, for Disconnect
+	Name  string    `json:"name"` // from its User-Agent header, such as "Playwright/1.55.0"; at most 60 characters
+	Since time.Time `json:"since"`
+	Page  string    `json:"page,omitempty"` // target id of the page that the client is connected to; "" for the browser
 }
 
 // A Server serves CDP clients. Its methods are safe for concurrent use.

@@ -215,6 +215,41 @@ func TestSingle(t *testing.T) {
 	dial(t, address+"/devtools/browser/x", "").call("", "Browser.getVersion", nil)
 }
 
+// TestDisconnectByRequest lists two clients, and disconnects one of them.
+func TestDisconnectByRequest(t *testing.T) {
+	log := &entries{failing: errors.New("disk full")} // does not matter
+	s, address := serve(t, Options{Browser: newFake(), Audit: log})
+	first, second := dial(t, address+"/devtools/browser/x", "First/1"), dial(t, address+"/devtools/browser/x", "Second/2")
+	for _, c := range []*testClient{first, second} {
+		c.call("", "Browser.getVersion", nil)
+	}
+	var list []Client
+	if _, body := get(t, "GET", address+"/json/clients", nil); json.Unmarshal([]byte(body), &list) != nil || len(list) != 2 || list[0].Name != "First/1" || list[0].ID != s.Clients()[0].ID {
+		t.Fatalf("the clients are %s", body)
+	}
+	path := "/json/clients/" + list[0].ID
+	fromPage := func(r *http.Request) { r.Header.Set("Origin", "http://evil.com") }
+	for _, r := range []struct {
+		method, path string
+		change       func(*http.Request)
+		status       int
+	}{
+		{"GET", path, nil, 404}, {"DELETE", path + "0", nil, 404}, {"DELETE", "/json/clients/", nil, 404}, {"DELETE", path, fromPage, 403},
+		{"DELETE", path, nil, 204}, {"DELETE", path, nil, 404},
+	} {
+		if status, body := get(t, r.method, address+r.path, r.change); status != r.status {
+			t.Errorf("%s %s: %d %s, want %d", r.method, r.path, status, body, r.status)
+		}
+	}
+	if _, _, err := first.ws.Read(await.Context(t)); err == nil || !strings.Contains(err.Error(), "disconnected by the user") {
+		t.Error(err)
+	}
+	second.call("", "Browser.getVersion", nil)
+	if got := log.of("cdp disconnect"); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestMaxClients connects 100 clients at the same time.
 func TestMaxClients(t *testing.T) {
 	s, address := serve(t, Options{Browser: newFake()})

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -105,6 +106,12 @@ func dialCDP(t *testing.T, address string, header http.Header) (conn *rawCDP, st
 // call sends a command and returns its reply.
 func (c *rawCDP) call(t *testing.T, session, method string, params any) (result json.RawMessage, failed string) {
 	t.Helper()
+	return c.reply(t, c.send(t, session, method, params))
+}
+
+// send sends a command and returns its id.
+func (c *rawCDP) send(t *testing.T, session, method string, params any) (id int) {
+	t.Helper()
 	c.last++
 	command := map[string]any{"id": c.last, "method": method, "params": params}
 	if session != "" {
@@ -113,10 +120,16 @@ func (c *rawCDP) call(t *testing.T, session, method string, params any) (result 
 	if params == nil {
 		delete(command, "params")
 	}
-	ctx := await.Context(t)
-	if err := wsjson.Write(ctx, c.Conn, command); err != nil {
+	if err := wsjson.Write(await.Context(t), c.Conn, command); err != nil {
 		t.Fatalf("%s: %v", method, err)
 	}
+	return c.last
+}
+
+// reply waits for the reply to a command. It drops all other messages.
+func (c *rawCDP) reply(t *testing.T, id int) (result json.RawMessage, failed string) {
+	t.Helper()
+	ctx := await.Context(t)
 	for {
 		var m struct {
 			ID     int
@@ -124,10 +137,10 @@ func (c *rawCDP) call(t *testing.T, session, method string, params any) (result 
 			Error  *struct{ Message string }
 		}
 		if err := wsjson.Read(ctx, c.Conn, &m); err != nil {
-			t.Fatalf("%s: %v", method, err)
+			t.Fatal(err)
 		}
 		switch {
-		case m.ID != c.last:
+		case m.ID != id:
 		case m.Error != nil:
 			return nil, m.Error.Message
 		default:
@@ -215,6 +228,7 @@ func TestCDPEndpoint(t *testing.T) {
 
 	// The agent's page is one of the client's, and the other way round.
 	c.server.call(t, "navigate", map[string]any{"url": site.URL + "/agent"}, "agent")
+	tab := regexp.MustCompile(`cdp:\S+`).FindString(c.server.call(t, "tabs_list", nil))
 	raw, _ := dialCDP(t, ws, nil)
 	session := raw.attach(t)
 	if result, failed := raw.call(t, session, "Runtime.evaluate", map[string]any{"expression": "document.title + ' payload'"}); !strings.Contains(string(result), "agent payload") {
@@ -275,7 +289,7 @@ func TestCDPEndpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"client":"raw/1.0"`, `"tool":"cdp Runtime.evaluate","origin":"` + site.URL + `","decision":"allowed"`,
+		`"client":"raw/1.0"`, `"tool":"cdp Runtime.evaluate","tab":"` + tab + `","origin":"` + site.URL + `","decision":"allowed"`,
 		`"tool":"cdp Page.navigate"`, `"decision":"denied"`,
 	} {
 		if !strings.Contains(string(log), want) {
@@ -290,7 +304,8 @@ func TestCDPEndpoint(t *testing.T) {
 	}
 }
 
-// TestCDPSingleClient checks that --cdp-clients=single admits one client at a time.
+// TestCDPSingleClient checks that --cdp-clients=single admits one client at a time, which the user can
+// disconnect.
 func TestCDPSingleClient(t *testing.T) {
 	c := startCDP(t, "--cdp-clients=single", "--allow-domain", "example.com")
 	ws := strings.TrimSpace(c.cdpURL(t, "--ws"))
@@ -299,10 +314,106 @@ func TestCDPSingleClient(t *testing.T) {
 		t.Errorf("the second client: %d", status)
 	}
 	first.Close(websocket.StatusNormalClosure, "")
+	var second *rawCDP
 	await.Until(t, "the end of the first client", func() bool {
-		_, status := dialCDP(t, ws, nil)
-		return status == http.StatusSwitchingProtocols
+		second, _ = dialCDP(t, ws, nil)
+		return second != nil
 	})
+	list, stderr, err := execute(t, c.data, nil, "cdp-clients")
+	id, rest, _ := strings.Cut(list, " ")
+	if err != nil || !strings.Contains(rest, "raw/1.0 since 20") || strings.Count(list, "\n") != 1 {
+		t.Fatalf("cdp-clients: %v %s%s", err, list, stderr)
+	}
+	if _, stderr, err := execute(t, c.data, nil, "cdp-clients", "close", "other"); err == nil || !strings.Contains(stderr, `no CDP client "other" is connected`) {
+		t.Errorf("close of another client: %v %s", err, stderr)
+	}
+	if out, stderr, err := execute(t, c.data, nil, "cdp-clients", "close", id); err != nil || out != "disconnected "+id+" raw/1.0\n" {
+		t.Errorf("close: %v %s%s", err, out, stderr)
+	}
+	second.closed(t)
+	if out, _, err := execute(t, c.data, nil, "cdp-clients"); err != nil || out != "no CDP clients\n" {
+		t.Errorf("after close: %v %s", err, out)
+	}
+	third, _ := dialCDP(t, ws, nil)
+	if third == nil {
+		t.Fatal("no client can connect")
+	}
+	if out, stderr, err := execute(t, c.data, nil, "cdp-clients", "close", "raw/1.0"); err != nil || !strings.HasSuffix(out, " raw/1.0\n") {
+		t.Errorf("close by name: %v %s%s", err, out, stderr)
+	}
+	third.closed(t)
+}
+
+// TestCDPOwnChrome connects a client to the program, which drives the user's Chrome through the
+// extension: the client opens a page, runs a script in it after the user has allowed it, and reaches
+// no denied host.
+func TestCDPOwnChrome(t *testing.T) {
+	site := newTestSite(t)
+	b := newUserBrowser(t)
+	c := &cdpTest{data: filepath.Join(b.root, "data"), audit: filepath.Join(b.root, "audit.jsonl")}
+	b.register(t, c.data)
+	c.server = startMCP(t, "--data", c.data, "--port=0", "--no-cdp-fallback", "--cdp-listen", "127.0.0.1:0", "--unsafe-enable-eval",
+		"--allow-domain", site.URL, "--audit-log", c.audit)
+	b.open()
+	c.server.until(t, "extension connected: true", "chrome_status", nil)
+	base := strings.TrimSpace(c.cdpURL(t))
+	client, _ := dialCDP(t, strings.TrimSpace(c.cdpURL(t, "--ws")), nil)
+	if _, failed := client.call(t, "", "Target.createTarget", map[string]any{"url": site.URL + "/made"}); failed != "" {
+		t.Fatal(failed)
+	}
+	tab := regexp.MustCompile(`ext:\S+`).FindString(c.server.until(t, "/made", "tabs_list", nil))
+	session := client.attach(t)
+	evaluate := func(expression string) map[string]any {
+		return map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}
+	}
+	evaluating := client.send(t, session, "Runtime.evaluate", evaluate("location.pathname"))
+	b.Popup(t, func(popup string) {
+		b.holds(t, popup, fmt.Sprintf(`(() => {
+			const { textContent } = document.querySelector('#questions [role=alert]') ?? {};
+			return textContent?.startsWith('raw/1.0 (through ') && textContent.endsWith(') wants to run scripts on ' + %q + '.');
+		})()`, site.URL))
+		b.Click(t, popup, "#questions button", "Allow this session")
+	})
+	if result, failed := client.reply(t, evaluating); !strings.Contains(string(result), `"/made"`) {
+		t.Errorf("evaluate: %s %s", result, failed)
+	}
+
+	for _, command := range []struct{ session, method string }{{session, "Page.navigate"}, {"", "Target.createTarget"}} {
+		if _, failed := client.call(t, command.session, command.method, map[string]any{"url": site.denied()}); !strings.Contains(failed, "denied") {
+			t.Errorf("%s of a denied host: %q", command.method, failed)
+		}
+	}
+	send := fmt.Sprintf("fetch(%q, {mode: 'no-cors'}).then(() => 'sent', () => 'blocked')", site.denied())
+	if result, failed := client.call(t, session, "Runtime.evaluate", evaluate(send)); !strings.Contains(string(result), `"blocked"`) {
+		t.Errorf("a request of the page to a denied host: %s %s", result, failed)
+	}
+	if n := site.asked("localhost "); n != 0 {
+		t.Errorf("%d requests to a denied host", n)
+	}
+
+	// A client of one page sees no other.
+	var list []struct{ WebSocketDebuggerURL string }
+	if _, body := get(t, base+"/json/list", nil); json.Unmarshal([]byte(body), &list) != nil || len(list) != 1 {
+		t.Fatalf("/json/list: %s", body)
+	}
+	ofPage, _ := dialCDP(t, list[0].WebSocketDebuggerURL, nil)
+	if result, failed := ofPage.call(t, "", "Runtime.evaluate", evaluate("location.pathname")); !strings.Contains(string(result), `"/made"`) {
+		t.Errorf("a client of the page: %s %s", result, failed)
+	}
+	if _, failed := ofPage.call(t, "", "Target.getTargets", nil); failed == "" {
+		t.Error("a client of the page lists the targets")
+	}
+	ofPage.Close(websocket.StatusNormalClosure, "")
+
+	if out, stderr, err := execute(t, c.data, nil, "cdp-clients", "close", "raw/1.0"); err != nil {
+		t.Errorf("cdp-clients close: %v %s%s", err, out, stderr)
+	}
+	client.closed(t)
+	c.server.end(t)
+	log, err := os.ReadFile(c.audit)
+	if want := `"tool":"cdp Runtime.evaluate","tab":"` + tab + `","origin":"` + site.URL + `","decision":"allowed"`; err != nil || !strings.Contains(string(log), want) {
+		t.Errorf("no %s in the audit log: %v\n%s", want, err, log)
+	}
 }
 
 // TestPagesCannotReachCDPEndpoint checks that pages reach the endpoint by none of the paths, even if

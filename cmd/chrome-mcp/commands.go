@@ -30,7 +30,7 @@ func newRoot(args, environ []string) *cobra.Command {
 		Help:    shortHelp,
 		Commands: func(s *cli.Settings) []*cobra.Command {
 			return []*cobra.Command{
-				agentcmd.Command(s), auditcmd.Command(s), client.CallCommand(s), cdpendpoint.Command(s), dashboardcmd.Command(s), doctor.Command(s),
+				agentcmd.Command(s), auditcmd.Command(s), client.CallCommand(s), cdpendpoint.Command(s), cdpendpoint.ClientsCommand(s), dashboardcmd.Command(s), doctor.Command(s),
 				extinstall.Command(s), doctor.InstallCommand(s), nativehost.Command(s), profilecmd.Command(s), readcmd.Command(s), secretcmd.Command(s),
 				serve.Command(s), serve.SessionsCommand(s), setupcmd.Command(s), client.ShellCommand(s), skillcmd.Command(s), extinstall.StopCommand(s),
 			}

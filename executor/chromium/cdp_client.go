@@ -108,6 +108,15 @@ func (c *cdpClient) Receive(ctx context.Context) (executor.CDPMessage, error) {
 	return out, nil
 }
 
+// TabID implements executor.CDPConn.
+func (c *cdpClient) TabID(id string) executor.TabID {
+	t := c.instance.tabs.tabOf(target.ID(id))
+	if t == nil {
+		return ""
+	}
+	return executor.NewTabID("cdp", c.instance.ID(), t.Raw)
+}
+
 // HandedOver implements executor.CDPConn.
 func (c *cdpClient) HandedOver(id string) bool {
 	if t := c.instance.tabs.tabOf(target.ID(id)); t != nil {

@@ -15,10 +15,11 @@ func (b *Backend) record(e audit.Entry) {
 	}
 }
 
-// recordConsent records the user's answer to whether scripts may run on a site.
-func (b *Backend) recordConsent(tab executor.TabID, origin string, granted bool) {
+// recordConsent records the user's answer to whether scripts may run on a site. client is the name of
+// the CDP client that needs it, or empty for a tool.
+func (b *Backend) recordConsent(tab executor.TabID, client, origin string, granted bool) {
 	e := audit.Entry{
-		Event: audit.EventConsent, Tool: "eval", Tab: string(tab), Origin: audit.Origin(origin),
+		Event: audit.EventConsent, Client: client, Tool: "eval", Tab: string(tab), Origin: audit.Origin(origin),
 		Decision: audit.Allowed, Rule: ruleUser,
 	}
 	if !granted {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpshare"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
@@ -105,6 +106,16 @@ func (c *cdpClient) Receive(ctx context.Context) (executor.CDPMessage, error) {
 }
 
 var errClientClosed = errors.New("the connection was closed")
+
+// TabID implements executor.CDPConn.
+func (c *cdpClient) TabID(target string) executor.TabID {
+	c.hub.mu.Lock()
+	defer c.hub.mu.Unlock()
+	if t, kind := c.hub.findTarget(target); kind == cdpshare.PageTarget {
+		return t.clientTabID
+	}
+	return ""
+}
 
 // Close implements executor.CDPConn. What the client changed is undone when Close returns, unless a
 // page does not respond.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpshare"
 )
 
 // decode decodes the parameters of a command into p. Like the browser, it distinguishes upper and
@@ -22,14 +23,14 @@ func (s *cdpSession) decode(m executor.CDPMessage, p any) bool {
 
 // browserParams are the parameters of the commands of the targets of the browser and of tabs.
 type browserParams struct {
-	TargetID  string       `json:"targetId"`
-	SessionID string       `json:"sessionId"`
-	URL       string       `json:"url"`
-	Context   string       `json:"browserContextId"`
-	Events    bool         `json:"eventsEnabled"`
-	Discover  bool         `json:"discover"`
-	Auto      bool         `json:"autoAttach"`
-	Filter    targetFilter `json:"filter"`
+	TargetID  string                `json:"targetId"`
+	SessionID string                `json:"sessionId"`
+	URL       string                `json:"url"`
+	Context   string                `json:"browserContextId"`
+	Events    bool                  `json:"eventsEnabled"`
+	Discover  bool                  `json:"discover"`
+	Auto      bool                  `json:"autoAttach"`
+	Filter    cdpshare.TargetFilter `json:"filter"`
 }
 
 // A browserHandler replies to a command of a session of the browser target.
@@ -117,11 +118,11 @@ func getBrowserContexts(s *cdpSession, m executor.CDPMessage, _ browserParams) {
 func getTargets(s *cdpSession, m executor.CDPMessage, p browserParams) {
 	list := []targetInfo{}
 	for _, t := range s.client.hub.tabs {
-		for _, kind := range p.Filter.tabKinds() {
+		for _, kind := range p.Filter.TabKinds() {
 			list = append(list, s.client.infoOf(t, kind))
 		}
 	}
-	if p.Filter.matches(browserTarget) {
+	if p.Filter.Matches(cdpshare.BrowserTarget) {
 		list = append(list, browserInfo)
 	}
 	s.reply(m, map[string]any{"targetInfos": list})
@@ -199,7 +200,7 @@ func closeTarget(s *cdpSession, m executor.CDPMessage, p browserParams) {
 
 // attachToBrowser attaches s to the browser target.
 func attachToBrowser(s *cdpSession, m executor.CDPMessage, _ browserParams) {
-	child := s.newChild(browserTarget, nil)
+	child := s.newChild(cdpshare.BrowserTarget, nil)
 	s.event("Target.attachedToTarget", map[string]any{
 		"sessionId": child.id, "targetInfo": browserInfo, "waitingForDebugger": false,
 	})
@@ -219,7 +220,7 @@ func (s *cdpSession) tabCommand(m executor.CDPMessage) {
 		s.autoAttach(s.tab)
 		s.reply(m, nil)
 	case "Target.getTargetInfo":
-		s.reply(m, map[string]any{"targetInfo": s.client.infoOf(s.tab, tabTarget)})
+		s.reply(m, map[string]any{"targetInfo": s.client.infoOf(s.tab, cdpshare.TabTarget)})
 	case "Target.detachFromTarget":
 		detachFromTarget(s, m, p)
 	case "Target.setDiscoverTargets", "Runtime.runIfWaitingForDebugger":
@@ -235,7 +236,7 @@ func setDiscoverTargets(s *cdpSession, m executor.CDPMessage, p browserParams) {
 	before := s.discover
 	s.discover, s.discoverFilter = p.Discover, p.Filter
 	if p.Discover && !before {
-		if p.Filter.matches(browserTarget) {
+		if p.Filter.Matches(cdpshare.BrowserTarget) {
 			s.event("Target.targetCreated", map[string]any{"targetInfo": browserInfo})
 		}
 		for _, t := range s.client.hub.tabs {
@@ -250,7 +251,7 @@ func (s *cdpSession) discovers() []string {
 	if !s.discover {
 		return nil
 	}
-	return s.discoverFilter.tabKinds()
+	return s.discoverFilter.TabKinds()
 }
 
 // report sends an event with the information about the targets of a tab that s discovers.
@@ -265,7 +266,7 @@ func (s *cdpSession) autoAttach(t *cdpTab) {
 	if !s.auto {
 		return
 	}
-	for _, kind := range s.autoFilter.tabKinds() {
+	for _, kind := range s.autoFilter.TabKinds() {
 		if kind != s.kind &&
 			!slices.ContainsFunc(s.children, func(x *cdpSession) bool { return x.tab == t && x.kind == kind }) {
 			s.attach(t, kind)
@@ -276,7 +277,7 @@ func (s *cdpSession) autoAttach(t *cdpTab) {
 // attach returns a new session of a tab or its page. It does not attach the debugger.
 func (s *cdpSession) attach(t *cdpTab, kind string) *cdpSession {
 	child := s.newChild(kind, t)
-	if kind == pageTarget {
+	if kind == cdpshare.PageTarget {
 		child.target = t.page
 		t.page.sessions = append(t.page.sessions, child)
 		if t.live {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpshare"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -18,11 +19,15 @@ var emptyResult = json.RawMessage("{}")
 // sharedCommands are the commands whose effect depends on other users of the shared session, or must
 // be undone, other than those of enable, disable and emulate.
 var sharedCommands = map[string]func(*cdpSession, executor.CDPMessage, doneFunc){
-	"Fetch.enable":                          (*cdpSession).intercept,
+	"Fetch.disable":                         endInterception,
+	"Fetch.enable":                          intercept,
 	"Input.setInterceptDrags":               (*cdpSession).setInterceptDrags,
 	"Page.addScriptToEvaluateOnNewDocument": (*cdpSession).addScript,
 	"Page.captureScreenshot":                (*cdpSession).captureScreenshot,
+	"Page.screencastFrameAck":               acknowledgeFrame,
 	"Page.setLifecycleEventsEnabled":        (*cdpSession).setLifecycleEvents,
+	"Page.startScreencast":                  startScreencast,
+	"Page.stopScreencast":                   stopScreencast,
 	"Runtime.addBinding":                    (*cdpSession).addBinding,
 	"Runtime.runIfWaitingForDebugger":       (*cdpSession).runIfWaiting,
 	"Target.setAutoAttach":                  (*cdpSession).setAutoAttach,
@@ -35,6 +40,8 @@ func (s *cdpSession) run(m executor.CDPMessage, done doneFunc) {
 	switch shared := sharedCommands[m.Method]; {
 	case shared != nil:
 		shared(s, m, done)
+	case domain == "Fetch":
+		answerPaused(s, m, done)
 	case name == "enable":
 		s.enable(m, domain, done)
 	case name == "disable":
@@ -71,9 +78,6 @@ func (s *cdpSession) disable(m executor.CDPMessage, domain string, done doneFunc
 	_, had := s.enabled[domain]
 	delete(s.enabled, domain)
 	s.target.disabled(domain)
-	if domain == "Fetch" {
-		s.tab.releaseFetch()
-	}
 	if !had || domain == "Page" || s.target.uses(domain) {
 		done(emptyResult, nil)
 		return
@@ -81,29 +85,11 @@ func (s *cdpSession) disable(m executor.CDPMessage, domain string, done doneFunc
 	s.send(m, done)
 }
 
-// intercept enables Fetch, which one client at a time can do in a tab.
-func (s *cdpSession) intercept(m executor.CDPMessage, done doneFunc) {
-	if by := s.tab.fetch; by != nil && by != s.client {
-		done(nil, serverError("%s intercepts the requests of this tab", by.name))
-		return
-	}
-	_, before := s.enabled["Fetch"]
-	s.tab.fetch = s.client
-	s.enabled["Fetch"] = true
-	s.send(m, func(result json.RawMessage, err *executor.CDPError) {
-		if err != nil && !before {
-			delete(s.enabled, "Fetch")
-			s.tab.releaseFetch()
-		}
-		done(result, err)
-	})
-}
-
 // emulate runs a command of Emulation, which one client at a time can do in a tab.
 func (s *cdpSession) emulate(m executor.CDPMessage, done doneFunc) {
-	undo, err := s.tab.emulates(s.client, m)
-	if err != nil {
-		done(nil, err)
+	undo, owner, ok := s.tab.emulation.Set(s.client, cdpshare.Command{Method: m.Method, Params: m.Params})
+	if !ok {
+		done(nil, serverError("%s emulates in this tab", owner.name))
 		return
 	}
 	s.send(m, func(result json.RawMessage, err *executor.CDPError) {
@@ -146,6 +132,42 @@ func (s *cdpSession) captureScreenshot(m executor.CDPMessage, done doneFunc) {
 	s.send(m, done)
 }
 
+// startScreencast starts a screencast, which one client at a time can do in a tab. The extension
+// checks each frame.
+func startScreencast(s *cdpSession, m executor.CDPMessage, done doneFunc) {
+	before := s.tab.screencast
+	if before != nil && before.client != s.client {
+		done(nil, serverError("%s records this tab", before.client.name))
+		return
+	}
+	s.tab.screencast = s
+	s.send(m, func(result json.RawMessage, err *executor.CDPError) {
+		if err != nil && s.tab.screencast == s {
+			s.tab.screencast = before
+		}
+		done(result, err)
+	})
+}
+
+// stopScreencast ends the screencast of s.
+func stopScreencast(s *cdpSession, m executor.CDPMessage, done doneFunc) {
+	if s.tab.screencast != s {
+		done(emptyResult, nil)
+		return
+	}
+	s.send(m, done)
+	s.tab.screencastEnded()
+}
+
+// acknowledgeFrame acknowledges a frame of the screencast of s.
+func acknowledgeFrame(s *cdpSession, m executor.CDPMessage, done doneFunc) {
+	if s.tab.screencast != s {
+		done(emptyResult, nil)
+		return
+	}
+	s.send(m, done)
+}
+
 // addBinding adds a binding, and records its name: s receives only the calls of bindings that it
 // added.
 func (s *cdpSession) addBinding(m executor.CDPMessage, done doneFunc) {
@@ -166,10 +188,10 @@ func (s *cdpSession) addScript(m executor.CDPMessage, done doneFunc) {
 // setAutoAttach attaches s to the frames and workers of its target, or detaches it from them.
 func (s *cdpSession) setAutoAttach(m executor.CDPMessage, done doneFunc) {
 	var p struct {
-		Auto    bool         `json:"autoAttach"`
-		Wait    bool         `json:"waitForDebuggerOnStart"`
-		Flatten bool         `json:"flatten"`
-		Filter  targetFilter `json:"filter"`
+		Auto    bool                  `json:"autoAttach"`
+		Wait    bool                  `json:"waitForDebuggerOnStart"`
+		Flatten bool                  `json:"flatten"`
+		Filter  cdpshare.TargetFilter `json:"filter"`
 	}
 	if err := json.Unmarshal(m.Params, &p); err != nil {
 		done(nil, invalidParams(""))
@@ -195,7 +217,7 @@ func (s *cdpSession) setAutoAttach(m executor.CDPMessage, done doneFunc) {
 
 // attachChild attaches s to a frame or worker, if s attaches automatically.
 func (s *cdpSession) attachChild(t *cdpTarget, waiting bool) {
-	if !s.auto || s.detached || !s.autoFilter.matches(t.kind) ||
+	if !s.auto || s.detached || !s.autoFilter.Matches(t.kind) ||
 		slices.ContainsFunc(s.children, func(x *cdpSession) bool { return x.target == t }) {
 		return
 	}

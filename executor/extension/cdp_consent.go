@@ -60,7 +60,7 @@ func (c *cdpClient) askConsent(t *cdpTab, command wire.CDPCommand, origin string
 			done(nil, cdpError(err))
 			return
 		}
-		c.hub.backend.recordConsent(t.clientTabID, origin, answer.Granted)
+		c.hub.backend.recordConsent(t.clientTabID, c.name, origin, answer.Granted)
 		c.queueCommand(t, command, false, done)
 	})
 	if queueErr != nil {

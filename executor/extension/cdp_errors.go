@@ -54,6 +54,7 @@ var (
 	errNoTarget  = &executor.CDPError{Code: executor.CDPInvalidParams, Message: "No target with given id found"}
 	errNoChild   = &executor.CDPError{Code: executor.CDPInvalidParams, Message: "No session with given id"} // the sender has not attached it
 	errNoSession = &executor.CDPError{Code: executor.CDPNoSession, Message: "Session with given id not found."}
+	errNotPaused = &executor.CDPError{Code: executor.CDPInvalidParams, Message: "Invalid InterceptionId."}
 	errNoContext = &executor.CDPError{Code: executor.CDPServerError, Message: "Cannot find context with specified id"}
 )
 

@@ -1,11 +1,9 @@
 package extension
 
 import (
-	"bytes"
-	"encoding/json"
-	"maps"
 	"strings"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpshare"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -13,14 +11,10 @@ import (
 // separate session, and may see it. hidden is whether the event concerns an execution context of the
 // tools.
 func (s *cdpSession) deliver(e *wire.CDPEvent, hidden bool) {
-	if e.Denied && !isStructural(e.Method) {
-		if e.Method == "Fetch.requestPaused" && s.tab.fetch == s.client { // the network rules decide
-			s.target.sendUnanswered(s.client.id, "Fetch.continueRequest",
-				map[string]any{"requestId": member[string](e.Params, "requestId")})
-		}
+	if e.Denied && !cdpshare.IsStructural(e.Method) {
 		return
 	}
-	if hidden || !s.receives(e) || e.NoConsent && isContent(e.Method) {
+	if hidden || !s.receives(e) || e.NoConsent && cdpshare.IsContent(e.Method) {
 		return
 	}
 	params, ok := s.setup.toClient(e.Method, e.Params, s.tab.info.TargetID)
@@ -30,10 +24,10 @@ func (s *cdpSession) deliver(e *wire.CDPEvent, hidden bool) {
 	if len(params) == 0 {
 		params = emptyResult
 	} else if strings.HasPrefix(e.Method, "Network.") {
-		params = withoutExtraInfo(params)
+		params = cdpshare.WithoutExtraInfo(params)
 	}
 	if e.NoConsent {
-		params = withoutPayload(params)
+		params = cdpshare.WithoutPayload(params)
 	}
 	s.event(e.Method, params)
 }
@@ -47,53 +41,14 @@ func (s *cdpSession) receives(e *wire.CDPEvent) bool {
 		return false
 	case domain == "Inspector", e.Method == "Input.dragIntercepted" && s.drags: // have no enable
 		return true
+	case e.Method == "Page.screencastFrame":
+		return s.tab.screencast == s
 	case !s.enabled[domain]:
 		return false
 	case e.Method == "Page.lifecycleEvent":
 		return s.lifecycle
-	case domain == "Fetch":
-		return s.tab.fetch == s.client
 	case e.Method == "Runtime.bindingCalled":
 		return s.bindings[member[string](e.Params, "name")]
 	}
 	return true
-}
-
-// isContent reports whether an event contains what a site sends to the page.
-func isContent(method string) bool {
-	return strings.HasPrefix(method, "Network.webSocketFrame") || method == "Network.eventSourceMessageReceived"
-}
-
-// withoutExtraInfo changes an event of Network so that clients do not wait for the events with
-// cookies, which the extension does not send.
-func withoutExtraInfo(params json.RawMessage) json.RawMessage {
-	for _, name := range []string{`"hasExtraInfo":`, `"redirectHasExtraInfo":`} {
-		params = bytes.Replace(params, []byte(name+"true"), []byte(name+"false"), 1)
-	}
-	return params
-}
-
-// isStructural reports whether an event is about the frames and execution contexts of a page.
-func isStructural(method string) bool {
-	domain, name, _ := strings.Cut(method, ".")
-	return domain == "Page" || domain == "Target" || domain == "Inspector" ||
-		domain == "Runtime" && strings.HasPrefix(name, "executionContext")
-}
-
-// withoutPayload removes what a document sends from an event about a request.
-func withoutPayload(params json.RawMessage) json.RawMessage {
-	var p, request map[string]json.RawMessage
-	if json.Unmarshal(params, &p) != nil || json.Unmarshal(p["request"], &request) != nil {
-		return params
-	}
-	delete(request, "postData")
-	delete(request, "postDataEntries")
-	var headers map[string]json.RawMessage
-	if json.Unmarshal(request["headers"], &headers) == nil {
-		maps.DeleteFunc(headers,
-			func(name string, _ json.RawMessage) bool { return strings.EqualFold(name, "Authorization") })
-		request["headers"] = mustJSON(headers)
-	}
-	p["request"] = mustJSON(request)
-	return mustJSON(p)
 }

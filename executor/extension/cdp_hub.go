@@ -10,6 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpshare"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
@@ -44,7 +45,7 @@ func (h *hub) connect(chrome, name string) (executor.CDPConn, error) {
 	if !c.shown {
 		c.name = fmt.Sprintf("CDP client %d", h.lastID)
 	}
-	c.root = &cdpSession{client: c, kind: browserTarget}
+	c.root = &cdpSession{client: c, kind: cdpshare.BrowserTarget}
 	c.sessions[""] = c.root
 	h.clients = append(h.clients, c)
 	if c.shown {
@@ -118,9 +119,9 @@ func (h *hub) findTarget(id string) (*cdpTab, string) {
 	for _, t := range h.tabs {
 		switch id {
 		case t.info.TargetID:
-			return t, pageTarget
+			return t, cdpshare.PageTarget
 		case tabTargetID(t.info.TargetID):
-			return t, tabTarget
+			return t, cdpshare.TabTarget
 		}
 	}
 	return nil, ""
@@ -165,7 +166,7 @@ func (h *hub) updateTab(in *installation, x *tab) {
 	for _, c := range slices.Clone(h.clients) {
 		for _, s := range c.root.tree() {
 			s.report("Target.targetCreated", t)
-			if s.kind == browserTarget {
+			if s.kind == cdpshare.BrowserTarget {
 				s.autoAttach(t)
 			}
 		}
@@ -219,7 +220,7 @@ func (h *hub) debuggerDetached(in *installation, x *tab) {
 	}
 	for _, target := range t.targets {
 		for _, s := range target.sessions {
-			if s.kind != pageTarget && s.parent.tab != t {
+			if s.kind != cdpshare.PageTarget && s.parent.tab != t {
 				lost = append(lost, s)
 			}
 		}
@@ -245,13 +246,15 @@ func (h *hub) event(in *installation, e *wire.CDPEvent) (forTools bool) {
 	if target == nil {
 		return true
 	}
-	forTools = t.tools || !t.clients
+	forTools = (t.tools || !t.clients) && e.Method != "Page.screencastFrame"
 	hidden := target.record(e)
 	if strings.HasPrefix(e.Method, "Page.download") {
 		h.download(t, e)
 	}
-	for _, s := range slices.Clone(target.sessions) {
-		s.deliver(e, hidden)
+	if !target.fetchEvent(e) {
+		for _, s := range slices.Clone(target.sessions) {
+			s.deliver(e, hidden)
+		}
 	}
 	switch e.Method {
 	case "Target.attachedToTarget":

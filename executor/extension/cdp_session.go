@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpshare"
 )
 
 // A cdpSession is a CDP session of a client. hub.mu guards its fields.
@@ -22,10 +23,10 @@ type cdpSession struct {
 	detached bool
 
 	discover       bool
-	discoverFilter targetFilter
+	discoverFilter cdpshare.TargetFilter
 	downloads      bool // receives events about downloads
 	auto           bool
-	autoFilter     targetFilter
+	autoFilter     cdpshare.TargetFilter
 	wait           bool // targets that it attaches to wait for it
 
 	drives    bool // the client has sent more than setup commands
@@ -98,12 +99,19 @@ func (s *cdpSession) undo() {
 	t := s.target
 	for domain := range s.enabled {
 		if domain == "Fetch" {
-			s.tab.releaseFetch()
+			if command, ok := t.endInterception(s); ok {
+				s.client.undo(t, command.Method, command.Params)
+			}
+			continue
 		}
 		t.disabled(domain)
 		if domain != "Page" && !t.uses(domain) { // see disable
 			s.client.undo(t, domain+".disable", nil)
 		}
+	}
+	if s.tab.screencast == s {
+		s.client.undo(t, "Page.stopScreencast", nil)
+		s.tab.screencastEnded()
 	}
 	for _, id := range s.scripts {
 		s.client.undo(t, "Page.removeScriptToEvaluateOnNewDocument", map[string]any{"identifier": id})
@@ -143,7 +151,7 @@ func (s *cdpSession) tree() []*cdpSession {
 // targetID returns the id of the target of s, which is not the browser.
 func (s *cdpSession) targetID() string {
 	switch {
-	case s.kind == tabTarget:
+	case s.kind == cdpshare.TabTarget:
 		return tabTargetID(s.tab.info.TargetID)
 	case s.target != nil && s.target.id != "":
 		return s.target.id
@@ -154,9 +162,9 @@ func (s *cdpSession) targetID() string {
 // command runs a command of the client.
 func (s *cdpSession) command(m executor.CDPMessage) {
 	switch {
-	case s.kind == browserTarget:
+	case s.kind == cdpshare.BrowserTarget:
 		s.browserCommand(m)
-	case s.kind == tabTarget:
+	case s.kind == cdpshare.TabTarget:
 		s.tabCommand(m)
 	case s.handleLocally(m):
 	default:
@@ -182,7 +190,7 @@ func (s *cdpSession) handleLocally(m executor.CDPMessage) bool {
 		if s.target.info != nil {
 			s.reply(m, map[string]any{"targetInfo": s.target.info})
 		} else {
-			s.reply(m, map[string]any{"targetInfo": s.client.infoOf(s.tab, pageTarget)})
+			s.reply(m, map[string]any{"targetInfo": s.client.infoOf(s.tab, cdpshare.PageTarget)})
 		}
 	case m.Method == "Target.detachFromTarget", m.Method == "Target.setDiscoverTargets":
 		s.browserCommand(m)

@@ -1,7 +1,6 @@
 package extension
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -9,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpshare"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -25,11 +25,10 @@ type cdpTab struct {
 	live        bool // the debugger is attached
 	page        *cdpTarget
 	targets     map[string]*cdpTarget // by the browser's session id
-	fetch       *cdpClient            // intercepts the requests
-	emulation   *cdpClient            // emulates
-	emulated    map[string][]byte     // parameters of its commands, by method
-	rendering   bool                  // clients keep it rendering
-	toolsRender bool                  // tools keep it rendering
+	emulation   cdpshare.Emulation[*cdpClient]
+	screencast  *cdpSession // receives the frames of a screencast; nil if none does
+	rendering   bool        // clients keep it rendering
+	toolsRender bool        // tools keep it rendering
 }
 
 // url returns the URL of the tab.
@@ -51,7 +50,7 @@ func (t *cdpTab) reset() {
 		sessions = t.page.sessions
 	}
 	*t = cdpTab{hub: t.hub, in: t.in, tab: t.tab, id: t.id, clientTabID: t.clientTabID, info: t.info}
-	t.page = newTarget(t, "", pageTarget)
+	t.page = newTarget(t, "", cdpshare.PageTarget)
 	t.page.sessions = sessions
 	for _, s := range sessions {
 		s.target = t.page
@@ -144,83 +143,25 @@ func (t *cdpTab) leave(list []*cdpSession) {
 			s.undo()
 		}
 	}
-	if t.emulation == c &&
-		!slices.ContainsFunc(c.root.tree(), func(s *cdpSession) bool { return s.tab == t && !s.detached }) {
-		for method := range t.emulated {
-			if undo, ok := undoEmulation[method]; ok {
-				c.undo(t.page, undo.method, undo.params)
-			}
-		}
-		t.emulation, t.emulated = nil, nil
-	}
-}
-
-// undoEmulation maps commands to those that undo them.
-var undoEmulation = map[string]struct {
-	method string
-	params any
-}{
-	"Emulation.setDeviceMetricsOverride":          {"Emulation.clearDeviceMetricsOverride", nil},
-	"Emulation.setEmulatedMedia":                  {"Emulation.setEmulatedMedia", map[string]any{"media": "", "features": []any{}}},
-	"Emulation.setTouchEmulationEnabled":          {"Emulation.setTouchEmulationEnabled", map[string]any{"enabled": false}},
-	"Emulation.setEmitTouchEventsForMouse":        {"Emulation.setEmitTouchEventsForMouse", map[string]any{"enabled": false}},
-	"Emulation.setUserAgentOverride":              {"Emulation.setUserAgentOverride", map[string]any{"userAgent": ""}},
-	"Emulation.setGeolocationOverride":            {"Emulation.clearGeolocationOverride", nil},
-	"Emulation.setIdleOverride":                   {"Emulation.clearIdleOverride", nil},
-	"Emulation.setDefaultBackgroundColorOverride": {"Emulation.setDefaultBackgroundColorOverride", nil},
-	"Emulation.setEmulatedVisionDeficiency":       {"Emulation.setEmulatedVisionDeficiency", map[string]any{"type": "none"}},
-	"Emulation.setAutoDarkModeOverride":           {"Emulation.setAutoDarkModeOverride", nil},
-	"Emulation.setScrollbarsHidden":               {"Emulation.setScrollbarsHidden", map[string]any{"hidden": false}},
-	"Emulation.setPageScaleFactor":                {"Emulation.resetPageScaleFactor", nil},
-}
-
-// releaseFetch lets other clients intercept the requests of the tab, unless a session of the client
-// that does so still intercepts. Chrome intercepts separately for each frame of another site.
-func (t *cdpTab) releaseFetch() {
-	if t.fetch == nil {
-		return
-	}
-	for _, target := range t.targets {
-		for _, s := range target.sessions {
-			if _, ok := s.enabled["Fetch"]; ok && s.client == t.fetch {
-				return
-			}
+	if !slices.ContainsFunc(c.root.tree(), func(s *cdpSession) bool { return s.tab == t && !s.detached }) {
+		for _, command := range t.emulation.End(c) {
+			c.undo(t.page, command.Method, command.Params)
 		}
 	}
-	t.fetch = nil
-}
-
-// emulates records that c emulates in the tab, or returns the error if another client does. Another
-// client may repeat what the first one has set. The caller must call undo if the command fails.
-func (t *cdpTab) emulates(c *cdpClient, m executor.CDPMessage) (undo func(), err *executor.CDPError) {
-	if t.emulation != nil && t.emulation != c {
-		if before, ok := t.emulated[m.Method]; ok && bytes.Equal(before, m.Params) {
-			return func() {}, nil
-		}
-		return nil, serverError("%s emulates in this tab", t.emulation.name)
-	}
-	if t.emulation == nil {
-		t.emulation, t.emulated = c, make(map[string][]byte)
-	}
-	_, had := t.emulated[m.Method]
-	t.emulated[m.Method] = m.Params
-	return func() {
-		if t.emulation != c || had {
-			return
-		}
-		if delete(t.emulated, m.Method); len(t.emulated) == 0 {
-			t.emulation, t.emulated = nil, nil
-		}
-	}, nil
 }
 
 // keepRendering makes the tab render, and its page believe that it has the focus, even if it is in
 // the background. Tools do the same.
 func (t *cdpTab) keepRendering() {
-	if t.rendering || !t.clients {
+	if t.rendering || t.screencast != nil || !t.clients {
 		return
 	}
 	t.page.sendUnanswered("", "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true})
+	t.startRendering()
+}
+
+// startRendering starts a screencast that sends no frames.
+func (t *cdpTab) startRendering() {
 	screencast := t.page.command("", "Page.startScreencast", map[string]any{
 		"format": "jpeg", "quality": 1, "maxWidth": 1, "maxHeight": 1, "everyNthFrame": 1 << 30,
 	})
@@ -231,8 +172,19 @@ func (t *cdpTab) keepRendering() {
 
 // stopRendering ends keepRendering, unless tools need it.
 func (t *cdpTab) stopRendering() {
-	if t.rendering && !t.toolsRender {
+	if t.rendering && !t.toolsRender && t.screencast == nil {
 		t.page.sendUnanswered("", "Page.stopScreencast", nil)
 	}
 	t.rendering = false
+}
+
+// screencastEnded lets the tab render for others after the screencast of a client.
+func (t *cdpTab) screencastEnded() {
+	t.screencast, t.rendering = nil, false
+	if t.clients {
+		t.startRendering()
+	} else if t.toolsRender {
+		t.startRendering()
+		t.rendering = false // tools end it
+	}
 }

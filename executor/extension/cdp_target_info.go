@@ -3,7 +3,8 @@ package extension
 import (
 	"crypto/sha256"
 	"fmt"
-	"slices"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpshare"
 )
 
 // Fixed ids of the only browser context and of the browser target. Clients only compare them.
@@ -11,38 +12,6 @@ const (
 	defaultContextID = "D0000000000000000000000000000001"
 	browserTargetID  = "B0000000000000000000000000000001"
 )
-
-// Kinds of targets, as CDP names them. The other kinds are those of frames and workers.
-const (
-	browserTarget = "browser"
-	tabTarget     = "tab"
-	pageTarget    = "page"
-)
-
-// A targetFilter selects targets by their type. The first entry that matches decides.
-type targetFilter []struct {
-	Type    string `json:"type"`
-	Exclude bool   `json:"exclude"`
-}
-
-// matches reports whether the filter selects targets of a kind. A nil filter selects all but the
-// browser and tabs.
-func (f targetFilter) matches(kind string) bool {
-	if f == nil {
-		return kind != browserTarget && kind != tabTarget
-	}
-	for _, e := range f {
-		if e.Type == "" || e.Type == kind {
-			return !e.Exclude
-		}
-	}
-	return false
-}
-
-// tabKinds returns the kinds of the targets of a tab that the filter selects.
-func (f targetFilter) tabKinds() []string {
-	return slices.DeleteFunc([]string{tabTarget, pageTarget}, func(kind string) bool { return !f.matches(kind) })
-}
 
 // targetInfo is Target.TargetInfo.
 type targetInfo struct {
@@ -56,7 +25,7 @@ type targetInfo struct {
 	BrowserContextID string `json:"browserContextId,omitempty"`
 }
 
-var browserInfo = targetInfo{TargetID: browserTargetID, Type: browserTarget, Attached: true}
+var browserInfo = targetInfo{TargetID: browserTargetID, Type: cdpshare.BrowserTarget, Attached: true}
 
 // tabTargetID returns the id of the target of a tab that contains a page.
 func tabTargetID(page string) string {
@@ -69,7 +38,7 @@ func (c *cdpClient) infoOf(t *cdpTab, kind string) targetInfo {
 	info := targetInfo{
 		TargetID: t.info.TargetID, Type: kind, Title: t.info.Title, URL: t.url(), BrowserContextID: defaultContextID,
 	}
-	if kind == tabTarget {
+	if kind == cdpshare.TabTarget {
 		info.TargetID = tabTargetID(info.TargetID)
 	} else if opener := c.hub.tabOf(t.in, t.info.OpenerTabID); opener != nil {
 		info.OpenerID = opener.info.TargetID

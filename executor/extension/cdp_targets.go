@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpshare"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -14,17 +15,18 @@ import (
 // A cdpTarget is a page, frame or worker with its CDP session of the browser. hub.mu guards its
 // fields.
 type cdpTarget struct {
-	tab      *cdpTab
-	session  string // empty for the page
-	id       string // empty for the page
-	kind     string
-	info     json.RawMessage // Target.TargetInfo; nil for the page
-	children []*cdpTarget
-	sessions []*cdpSession // of clients
-	tool     toolUse
-	contexts []cdpContext
-	scripts  []json.RawMessage // of Debugger.scriptParsed, while a client uses Debugger
-	sheets   []json.RawMessage // of CSS.styleSheetAdded
+	tab          *cdpTab
+	session      string // empty for the page
+	id           string // empty for the page
+	kind         string
+	info         json.RawMessage // Target.TargetInfo; nil for the page
+	children     []*cdpTarget
+	sessions     []*cdpSession // of clients
+	tool         toolUse
+	contexts     []cdpContext
+	scripts      []json.RawMessage // of Debugger.scriptParsed, while a client uses Debugger
+	sheets       []json.RawMessage // of CSS.styleSheetAdded
+	interception cdpshare.Interception[*cdpSession]
 }
 
 // A toolUse is what tools use of a session.

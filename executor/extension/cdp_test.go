@@ -166,14 +166,12 @@ func TestCDPClients(t *testing.T) {
 		}
 
 		a.call(inA, "Fetch.enable", map[string]any{"patterns": []map[string]any{{"urlPattern": "*/intercepted"}}}, nil)
-		b.denied(inB, "Fetch.enable", nil, "intercepts the requests of this tab")
 		var info struct{ TargetInfo struct{ TargetID string } }
 		var second struct{ SessionID string }
 		a.call(inA, "Target.getTargetInfo", nil, &info)
 		a.call("", "Target.attachToTarget", map[string]any{"targetId": info.TargetInfo.TargetID, "flatten": true}, &second)
 		a.call(second.SessionID, "Fetch.enable", nil, nil)
-		a.call(second.SessionID, "Fetch.disable", nil, nil) // the first session continues to intercept
-		b.denied(inB, "Fetch.enable", nil, "intercepts the requests of this tab")
+		a.call(second.SessionID, "Fetch.disable", nil, nil)                                     // the first session continues to intercept
 		b.call(inB, "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}, nil) // does not make it the owner
 		a.call(inA, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 345, "height": 300, "deviceScaleFactor": 1, "mobile": false}, nil)
 		b.denied(inB, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 400, "height": 300, "deviceScaleFactor": 1, "mobile": false}, "emulates in this tab")
@@ -203,6 +201,85 @@ func TestCDPClients(t *testing.T) {
 		if s, err := pagetest.Of(env.s, id).Snapshot(t.Context(), nil); err != nil || !strings.Contains(s.Text, "this is /both") {
 			t.Errorf("the tool's snapshot: %v, %v", s, err)
 		}
+	})
+
+	run("two clients intercept the requests of one tab", func(t *testing.T) {
+		site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprintf(w, "<!doctype html>%s by %s", r.URL.Path, r.Header.Get("by"))
+		}))
+		t.Cleanup(site.Close)
+		tab := env.u.open(site.URL + "/chain")
+		env.u.toggle(tab)
+		a, b := connectCDP(t, env.b), connectCDP(t, env.b)
+		inA, inB := a.attachAll(site.URL+"/chain"), b.attachAll(site.URL+"/chain")
+		a.call(inA, "Fetch.enable", map[string]any{"patterns": []map[string]any{{"urlPattern": "*/both*"}}}, nil)
+		b.call(inB, "Fetch.enable", nil, nil)
+		load := func(path string) <-chan executor.CDPMessage {
+			t.Helper()
+			return b.start(inB, "Runtime.evaluate", map[string]any{"awaitPromise": true, "returnByValue": true,
+				"expression": fmt.Sprintf("fetch(%q, {headers: {by: 'page'}}).then((r) => r.text())", path)})
+		}
+		paused := func(c *cdpPeer, session, path string) (id, by any) {
+			t.Helper()
+			event := c.find(session, "Fetch.requestPaused", func(params map[string]any) bool {
+				return params["request"].(map[string]any)["url"] == site.URL+path
+			})
+			return event["requestId"], event["request"].(map[string]any)["headers"].(map[string]any)["by"]
+		}
+		loaded := func(reply <-chan executor.CDPMessage, want string) {
+			t.Helper()
+			if m := await.Receive(t, "the response", reply); !strings.Contains(string(m.Result), want) {
+				t.Errorf("the page received %s %+v, want %s", m.Result, m.Error, want)
+			}
+		}
+		number := func(c *cdpPeer, session string) int { return c.count(session, "Fetch.requestPaused") }
+
+		// The second client gets the request as the first one has changed it.
+		loading := load("/both1")
+		id, _ := paused(a, inA, "/both1")
+		if number(b, inB) != 0 {
+			t.Error("the request waits for both clients at the same time")
+		}
+		a.call(inA, "Fetch.continueRequest", map[string]any{"requestId": id, "headers": []map[string]string{{"name": "by", "value": "first"}}}, nil)
+		if _, by := paused(b, inB, "/both1"); by != "first" {
+			t.Errorf("the second client received the header %v", by)
+		}
+		a.denied(inA, "Fetch.failRequest", map[string]any{"requestId": id, "errorReason": "Failed"}, "Invalid InterceptionId")
+		b.call(inB, "Fetch.continueRequest", map[string]any{"requestId": id}, nil)
+		loaded(loading, "/both1 by first")
+
+		// Only one client wants the request.
+		loading = load("/one")
+		id, _ = paused(b, inB, "/one")
+		b.call(inB, "Fetch.fulfillRequest", map[string]any{"requestId": id, "responseCode": 200, "body": "aGVyZQ=="}, nil)
+		loaded(loading, `"here"`)
+		if number(a, inA) != 1 {
+			t.Errorf("the first client received %d requests", number(a, inA))
+		}
+
+		// The first client answers the request.
+		before := number(b, inB)
+		loading = load("/both2")
+		id, _ = paused(a, inA, "/both2")
+		a.call(inA, "Fetch.fulfillRequest", map[string]any{"requestId": id, "responseCode": 200, "body": "aGVyZQ=="}, nil)
+		loaded(loading, `"here"`)
+		if number(b, inB) != before {
+			t.Error("the second client received a request that the first one had answered")
+		}
+
+		// The first client leaves while a request waits for it.
+		loading = load("/both3")
+		paused(a, inA, "/both3")
+		a.close()
+		id, by := paused(b, inB, "/both3")
+		if by != "page" {
+			t.Errorf("the second client received the header %v", by)
+		}
+		b.call(inB, "Fetch.continueRequest", map[string]any{"requestId": id}, nil)
+		loaded(loading, "/both3 by page")
+		b.call(inB, "Fetch.disable", nil, nil)
+		loaded(load("/both4"), "/both4 by page")
 	})
 
 	run("frames and popups", func(t *testing.T) {
@@ -295,7 +372,7 @@ func TestCDPClients(t *testing.T) {
 			{"", "Storage.getCookies", nil, executor.CDPUnknownMethod},
 			{"", "Page.enable", nil, executor.CDPUnknownMethod},
 			{session, "Browser.getWindowForTarget", nil, executor.CDPUnknownMethod},
-			{session, "Page.startScreencast", nil, executor.CDPUnknownMethod}, // the extension knows it
+			{session, "Emulation.setTimezoneOverride", nil, executor.CDPUnknownMethod}, // the extension knows it
 			{session, "Page.unknown", nil, executor.CDPUnknownMethod},
 			{session, "Page.createIsolatedWorld", map[string]any{"frameId": "x"}, executor.CDPInvalidParams},
 			{session, "Target.setAutoAttach", map[string]any{"autoAttach": true, "waitForDebuggerOnStart": true}, executor.CDPInvalidParams},
@@ -439,11 +516,18 @@ func TestCDPConsent(t *testing.T) {
 	tab := env.u.open(allowed.URL + "/allowed")
 	env.u.toggle(tab)
 	awaitTabs(t, env.b, 2)
-	c := connectCDP(t, env.b)
+	c := connectNamed(t, env.b, "Playwright/1.65.1 \u202e"+strings.Repeat("x", 60))
 	no, yes := c.attachAll(env.site.URL+"/denied"), c.sessionOf(allowed.URL+"/allowed")
 	c.playwrightSetup(no)
 
 	waiting := c.start(no, "Runtime.evaluate", map[string]any{"expression": "document.title", "returnByValue": true})
+	env.u.Popup(t, func(popup string) {
+		env.holds(popup, fmt.Sprintf(`(() => {
+			const [client, server] = [...document.querySelectorAll('#questions [role=alert] bdi')].map((e) => e.textContent);
+			const { textContent: text } = document.querySelector('#questions [role=alert]') ?? {};
+			return /^Playwright\/1\.65\.1 x+…$/.test(client) && client.length <= 60 && text === client + ' (through ' + server + ') wants to run scripts on ' + %q + '.';
+		})()`, env.site.URL))
+	})
 	env.u.answer("no")
 	if m := <-waiting; m.Error == nil || !strings.Contains(m.Error.Message, "denied scripts") {
 		t.Errorf("evaluate: %s, %+v", m.Result, m.Error)

@@ -59,12 +59,12 @@ func (c toolCommands) command(r route, msg *cdproto.Message) (answered bool, err
 	switch {
 	case screencast:
 		t.toolsRender = name == "startScreencast"
-		return t.rendering && !t.toolsRender, nil
+		return t.screencast != nil || t.rendering && !t.toolsRender, nil
 	case name == "setAutoAttach":
 		return x.toolAttaches(msg.SessionID, json.RawMessage(msg.Params)), nil
-	case msg.Method == "Fetch.enable" && t.fetch != nil:
+	case msg.Method == "Fetch.enable" && t.interceptor() != nil:
 		return false, executor.Errorf(executor.ErrCDP, "Use another tab, or ask the user to disconnect that client.",
-			"%s intercepts the requests of the tab", t.fetch.name)
+			"%s intercepts the requests of the tab", t.interceptor().name)
 	case name == "enable":
 		x.tool.enabled[domain] = true
 		if domain != "Runtime" || !used {

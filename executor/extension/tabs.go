@@ -281,7 +281,7 @@ func (h host) Consent(ctx context.Context, st *session.Tab, origin string) error
 	if err != nil {
 		return err
 	}
-	h.recordConsent(in.tabID(t), origin, answer.Granted)
+	h.recordConsent(in.tabID(t), "", origin, answer.Granted)
 	if !answer.Granted {
 		return executor.Errorf(executor.ErrPolicyDenied,
 			"Do without scripts on this site; the user can change that in the options of the chrome-mcp extension.",

@@ -52,7 +52,6 @@ test('commands of clients are allowed or denied', async () => {
     [-32601, 'constructor', {}],
     [-32601, 'Network.getAllCookies', {}],
     [-32601, 'DOM.setFileInputFiles', { files: [] }],
-    [-32601, 'Page.startScreencast', {}],
     [-32601, 'Emulation.setTimezoneOverride', { timezoneId: 'Asia/Tokyo' }],
     [-32601, 'Target.attachToTarget', { targetId: 'x' }],
     [-32601, 'HeapProfiler.takeHeapSnapshot', {}],
@@ -84,13 +83,14 @@ test('commands of clients are allowed or denied', async () => {
     ['POLICY_DENIED', 'Runtime.callFunctionOn', { objectId: '1.5.1' }],
     ['POLICY_DENIED', 'Runtime.callFunctionOn', { objectId: '1.2.1', executionContextId: 1 }],
     ['allowed', 'Runtime.getProperties', { objectId: '1.1.1' }, withDenied],
+    [-32000, 'Page.startScreencast', {}, { child: true, site: 'https://example.com/' }],
 
     ...['Page.captureScreenshot', 'Page.printToPDF', 'Page.captureSnapshot', 'DOMSnapshot.captureSnapshot', 'Accessibility.getFullAXTree', 'DOM.getDocument',
-      'Input.dispatchMouseEvent', 'Input.insertText', 'CSS.getMediaQueries', 'Debugger.enable'].flatMap((name) => [
+      'Input.dispatchMouseEvent', 'Input.insertText', 'CSS.getMediaQueries', 'Debugger.enable', 'Page.startScreencast'].flatMap((name) => [
       ['allowed', name, {}], ['POLICY_DENIED', name, {}, withDenied], ['CONSENT_REQUIRED', name, {}, unasked], ['POLICY_DENIED', name, {}, { url: 'https://evil.example.com/' }],
     ]),
     // A page that is handed over to the user is released from what a client has set, on any site.
-    ...['Debugger.resume', 'Fetch.disable'].map((name) => ['allowed', name, {}, unasked]),
+    ...['Debugger.resume', 'Fetch.disable', 'Page.stopScreencast'].map((name) => ['allowed', name, {}, unasked]),
     ['allowed', 'Debugger.setSkipAllPauses', { skip: true }, unasked],
     ['allowed', 'Input.setIgnoreInputEvents', { ignore: false }, unasked],
     ['CONSENT_REQUIRED', 'Input.setIgnoreInputEvents', { ignore: true }, unasked],

@@ -129,6 +129,17 @@ test('consent applies to the agent that asked for it', async (t) => {
   assert.equal(c.answer(origin, claude), undefined);
 });
 
+test('a prompt names the CDP client that needs it', async (t) => {
+  timers(t);
+  const { c } = await setUp();
+  c.ask(origin, claude, '', 'Playwright/1.65.1');
+  assert.deepEqual(c.open().map((q) => [q.server, q.client]), [['claude', 'Playwright/1.65.1']]);
+  void c.wait(origin, claude, 'h1', 20_000, 'Playwright/1.65.1');
+  void c.wait(origin, claude, 'h2', 20_000, 'Puppeteer');
+  void c.wait(origin, claude, 'h3', 20_000);
+  assert.deepEqual(c.open().map((q) => q.client), ['Playwright/1.65.1', 'Puppeteer', '']);
+});
+
 test('a prompt is shown once, and its answer accepted once', async (t) => {
   timers(t);
   const { c } = await setUp();

@@ -246,8 +246,6 @@ test('events that carry the cookies of all sites are not sent', async () => {
   }
   assert.deepEqual(events.map((frame) => frame.data.method), ['Network.loadingFinished']);
   events.length = 0;
-  relay.onEvent({ tabId: 1 }, 'Page.screencastFrame', { data: 'with frames that are denied' });
-  assert.deepEqual(events, []);
   relay.onEvent({ tabId: 1 }, 'Fetch.requestPaused', {
     requestId: 'r', request: { url: 'https://x.test/', headers: { Accept: '*/*', Cookie: 'secret' } },
     responseHeaders: [{ name: 'Content-Type', value: 'text/html' }, { name: 'set-cookie', value: 'secret' }],
@@ -255,6 +253,45 @@ test('events that carry the cookies of all sites are not sent', async () => {
   assert.deepEqual(events[0].data.params, {
     requestId: 'r', request: { url: 'https://x.test/', headers: { Accept: '*/*' } }, responseHeaders: [{ name: 'Content-Type', value: 'text/html' }],
   });
+});
+
+test('a client receives a frame of its screencast only if the documents were checked and have not changed', async (t) => {
+  const { relay, a, events } = await attached();
+  t.mock.method(relay.delegate, 'evalAnswer', () => true);
+  chrome.webNavigation = /** @type {any} */ ({ getAllFrames: async () => [{ frameId: 0, url: a.url }] });
+  const frame = async (/** @type {number} */ sessionId) => {
+    events.length = 0;
+    sent = [];
+    relay.onEvent({ tabId: 1 }, 'Page.screencastFrame', { data: '', sessionId });
+    await settled();
+    return [events.map((e) => e.data.method), sent.filter((method) => method.includes('creencast'))];
+  };
+  const navigate = (/** @type {string} */ url) => relay.onEvent({ tabId: 1 }, 'Page.navigatedWithinDocument', { frameId: 'T', url });
+  const again = [[], ['Page.stopScreencast', 'Page.startScreencast']];
+  const delivered = [['Page.screencastFrame'], []];
+  const dropped = [[], ['Page.screencastFrameAck']];
+
+  await relay.command(a, '', 'Page.startScreencast', {}, 1000);
+  assert.deepEqual(await frame(1), [[], []], 'the screencast of tools');
+  await relay.command(a, '', 'Page.startScreencast', {}, 1000, 'client');
+  assert.deepEqual(await frame(2), again, 'the first frame');
+  assert.deepEqual(await frame(2), [[], []], 'a frame from before the restart');
+  assert.deepEqual(await frame(3), delivered, 'a frame after it');
+  navigate('https://example.com/account');
+  assert.deepEqual(await frame(3), dropped, 'a denied document');
+  navigate('https://example.com/');
+  assert.deepEqual(await frame(3), again, 'the first frame after a denied document');
+  assert.deepEqual(await frame(4), delivered);
+  navigate('https://example.com/account');
+  navigate('https://example.com/');
+  assert.deepEqual(await frame(4), again, 'a denied document that was shown between two frames');
+  relay.committed(1);
+  assert.deepEqual(await frame(5), again, 'a document of a frame without a session');
+  assert.deepEqual(await frame(6), delivered);
+  t.mock.method(relay.delegate, 'evalAnswer', () => undefined);
+  assert.deepEqual(await frame(6), dropped, 'without consent');
+  await relay.command(a, '', 'Page.stopScreencast', {}, 1000, 'client');
+  assert.deepEqual(await frame(6), [[], []], 'after the end');
 });
 
 test('excess console messages are dropped and counted', async (t) => {

@@ -35,8 +35,7 @@ chrome-mcp exits.`,
 func printURL(s *cli.Settings, webSocket, all bool, stdout io.Writer) error {
 	endpoints := Running(s.Data)
 	if len(endpoints) == 0 {
-		return executor.Errorf(executor.ErrNoBackend,
-			"Start it with --cdp-listen 127.0.0.1:0, --unsafe-enable-eval and the same --data. For a server with --listen and --cdp-clients, the URL is its address.", "no chrome-mcp with --cdp-listen is running")
+		return errNotRunning()
 	}
 	if !all {
 		endpoints = endpoints[:1]
@@ -51,4 +50,9 @@ func printURL(s *cli.Settings, webSocket, all bool, stdout io.Writer) error {
 		}
 	}
 	return nil
+}
+
+func errNotRunning() error {
+	return executor.Errorf(executor.ErrNoBackend,
+		"Start it with --cdp-listen 127.0.0.1:0, --unsafe-enable-eval and the same --data. For a server with --listen and --cdp-clients, the URL is its address.", "no chrome-mcp with --cdp-listen is running")
 }

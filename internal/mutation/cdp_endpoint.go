@@ -97,10 +97,18 @@ var cdpEndpoint = promises{
 		New:     "addRules: [],",
 		Package: "./executor/extension", Test: "^TestCDPDeniedDocument$",
 	}},
-	"In the user's Chrome, CDP clients run scripts only on sites for which the user has allowed it": {{
-		File: "extension/client_methods.js",
-		Old:  "    if (origin !== '') mainWorld(origin, s);\n",
-		New:  "",
-		Test: "commands of clients are allowed or denied",
-	}},
+	"In the user's Chrome, CDP clients run scripts only on sites for which the user has allowed it": {
+		{
+			File: "extension/client_methods.js",
+			Old:  "    if (origin !== '') mainWorld(origin, s);\n",
+			New:  "",
+			Test: "commands of clients are allowed or denied",
+		},
+		{
+			File: "extension/relay.js",
+			Old:  "      await checkClient(method, {}, { ...this.commandContext(a, ''), askEval: () => {} });\n",
+			New:  "",
+			Test: "a client receives a frame of its screencast only if the documents were checked and have not changed",
+		},
+	},
 }

@@ -28,7 +28,7 @@ func (s *Session) Watch(ctx context.Context, id executor.TabID) (executor.LiveVi
 		return nil, executor.Wrap(op, id, err)
 	}
 	if s.host.Kind() == executor.BackendExtension {
-		// The extension does not send the frames of a screencast: they may show denied documents.
+		// The extension sends tools no frames of a screencast: they may show denied documents.
 		return nil, executor.Wrap(op, id, executor.Errorf(executor.ErrBadArgs, "", "a tab of the user's Chrome has no live view"))
 	}
 	b := s.host.Current()
