@@ -18,8 +18,9 @@ import (
 // its text is shown to the program that made the request.
 //
 // If a NetworkPolicy also has a method AddOwnPort(port int), it is called before the browser starts
-// with the loopback port of the egress proxy. The policy should deny that port to pages; otherwise
-// a rule for loopback without a port would allow it.
+// with the loopback port of the egress proxy, and before we attach to a browser on this machine with
+// its debugging port. The policy should deny these ports to pages; otherwise a rule for loopback
+// without a port would allow them.
 type NetworkPolicy interface {
 	executor.NetworkPolicy
 	// CheckDocument decides on the URL of a document, including each redirect hop. CheckHost may

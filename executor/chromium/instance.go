@@ -127,6 +127,9 @@ func (in *instance) connectAlone(ctx context.Context, opts Options) error {
 	var t chromedp.Transport
 	var address string // of a browser that was not launched here
 	if opts.Browserless != nil {
+		for _, replica := range opts.Browserless.URLs {
+			opts.closePort(replica)
+		}
 		var err error
 		if t, in.version, in.replica, err = opts.Browserless.dial(ctx, remote, opts.timing); err != nil {
 			return err
@@ -137,6 +140,7 @@ func (in *instance) connectAlone(ctx context.Context, opts Options) error {
 		if err != nil {
 			return err
 		}
+		opts.closePort(at.URL)
 		tr, end, err := attach.Dial(ctx, at)
 		if err != nil {
 			return err

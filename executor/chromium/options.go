@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
@@ -299,6 +300,19 @@ func isLocal(u *url.URL) bool {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}
+
+// closePort denies pages the port in the address of a browser on this machine: it lists the tabs of all
+// clients, and closes them.
+func (o *Options) closePort(address string) {
+	u, err := url.Parse(address)
+	own, ok := o.Network.(interface{ AddOwnPort(port int) })
+	if err != nil || !ok || !isLocal(u) {
+		return
+	}
+	if port, err := strconv.Atoi(u.Port()); err == nil {
+		own.AddOwnPort(port)
+	}
 }
 
 // isEncrypted reports whether others on the network cannot read a connection to the browser at an

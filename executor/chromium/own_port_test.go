@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 
+	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/egress"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -47,5 +49,32 @@ func TestProxyClosesItsOwnPort(t *testing.T) {
 		if reason := res.Header.Get(egress.DeniedHeader); (reason != "") != c.denied || (res.StatusCode == http.StatusOK) == c.denied {
 			t.Errorf("%s: %s, denied %q, want denied %v", c.address, res.Status, reason, c.denied)
 		}
+	}
+}
+
+// TestPagesCannotReachDebuggingPort attaches to a browser on this machine, and allows pages all ports of
+// it. They reach another server there, but not the debugging port, which lists the tabs of the user.
+func TestPagesCannotReachDebuggingPort(t *testing.T) {
+	rules, err := policy.New(policy.Config{AllowDomains: []string{"127.0.0.1", "localhost"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "a page") }))
+	t.Cleanup(site.Close)
+	_, address := startForeign(t, t.TempDir())
+	debugging := httpAddress(t, address)
+	for name, userTabs := range map[string]bool{"own context": false, "default context": true} {
+		t.Run(name, func(t *testing.T) {
+			o := testOptions(t)
+			o.CDPEndpoint, o.AttachDefaultContext, o.Network = address, userTabs, rules
+			s := newSession(t, newBrowser(t, o))
+			if _, _, err := s.NewPage(t.Context(), &executor.NewPageOptions{URL: site.URL + "/"}); err != nil {
+				t.Fatal(err)
+			}
+			for _, url := range []string{debugging, strings.Replace(debugging, "127.0.0.1", "localhost", 1)} {
+				_, _, err := s.NewPage(t.Context(), &executor.NewPageOptions{URL: url + "/json/list"})
+				wantCode(t, err, executor.ErrPolicyDenied)
+			}
+		})
 	}
 }

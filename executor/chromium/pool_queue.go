@@ -62,13 +62,13 @@ func (p *Pool) tryReserve(ctx context.Context, w *browserWaiter, key launchKey, 
 		return nil, session.ErrClosed()
 	}
 	i := slices.IndexFunc(p.browsers, func(b *pooledBrowser) bool {
-		return b.key == key && b.users < maxContexts && b.created < maxContextsCreated && !b.retired && !b.hasExited()
+		return b.key == key && b.users < maxContexts && !b.isSpent() && !b.hasExited()
 	})
 	var b *pooledBrowser
 	switch {
 	case i >= 0:
 		b = p.browsers[i]
-	case p.isNext(w) && p.hasSpace():
+	case p.isNext(w) && p.hasSpace(w):
 		b = p.launch(ctx, key, opts)
 	default:
 		return nil, nil
@@ -83,32 +83,64 @@ func (p *Pool) tryReserve(ctx context.Context, w *browserWaiter, key launchKey, 
 
 func (p *Pool) maxBrowsers() int { return cmp.Or(p.MaxBrowsers, DefaultMaxBrowsers) }
 
-// hasSpace reports whether another browser may run. To make space, it ends a browser without users.
-// p.mu must be held.
-func (p *Pool) hasSpace() bool {
+// isSpent reports whether the browser accepts no further contexts, even if it has few. pool.mu must be
+// held.
+func (b *pooledBrowser) isSpent() bool { return b.retired || b.created >= maxContextsCreated }
+
+// hasSpace reports whether another browser may run for w. To make space, it ends a browser without
+// users, or otherwise a spent one; see spentFor. p.mu must be held.
+func (p *Pool) hasSpace(w *browserWaiter) bool {
 	if len(p.browsers) < p.maxBrowsers() {
 		return true
 	}
 	i := slices.IndexFunc(p.browsers, func(b *pooledBrowser) bool { return b.users == 0 && !b.hasExited() })
 	if i < 0 {
+		i = p.spentFor(w)
+	}
+	if i < 0 {
 		return false
 	}
-	idle := p.browsers[i]
-	if idle.idle != nil {
-		idle.idle.Stop()
+	old := p.browsers[i]
+	if old.idle != nil {
+		old.idle.Stop()
 	}
-	idle.forget()
-	p.running.Go(idle.end)
+	old.forget()
+	p.running.Go(old.end)
 	return true
+}
+
+// spentFor returns the index of a spent browser that ends, with its tabs, because w is of a principal
+// without a browser and that of the spent one has others; or -1. A principal whose pages make browsers
+// unusable, and which keeps a context in each, could otherwise occupy all browsers. The
+// operating-system user is not limited by those with tokens. p.mu must be held.
+func (p *Pool) spentFor(w *browserWaiter) int {
+	of := p.browsersByPrincipal()
+	if of[w.principal] > 0 {
+		return -1
+	}
+	i := slices.IndexFunc(p.browsers, func(b *pooledBrowser) bool {
+		return b.isSpent() && of[b.key.principal] > 1 && b.key.principal != ""
+	})
+	if i >= 0 {
+		p.browsers[i].log.Warn("ending a browser that accepts no further sessions, for a client without one",
+			"principal", p.browsers[i].key.principal)
+	}
+	return i
+}
+
+// browsersByPrincipal returns the number of browsers of each principal. p.mu must be held.
+func (p *Pool) browsersByPrincipal() map[string]int {
+	of := make(map[string]int)
+	for _, b := range p.browsers {
+		of[b.key.principal]++
+	}
+	return of
 }
 
 // isNext reports whether w comes before the other waiters: no principal of another one has fewer
 // browsers, and the others whose principals have as many arrived later. p.mu must be held.
 func (p *Pool) isNext(w *browserWaiter) bool {
-	browsers := make(map[string]int)
-	for _, b := range p.browsers {
-		browsers[b.key.principal]++
-	}
+	browsers := p.browsersByPrincipal()
 	first := slices.MinFunc(p.waiting, func(a, b *browserWaiter) int { return browsers[a.principal] - browsers[b.principal] })
 	return first == w
 }

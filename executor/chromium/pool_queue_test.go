@@ -98,3 +98,52 @@ func TestPoolQueueTimeout(t *testing.T) {
 		wantCode(t, err, executor.ErrBackpressure)
 	})
 }
+
+// TestPoolSpentBrowsers checks that a principal cannot keep others from the browsers with those that
+// accept no further contexts.
+func TestPoolSpentBrowsers(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		first  string // principal of the first browser
+		spend  func(*pooledBrowser)
+		second string // principal of the second browser
+		ends   bool   // the first one ends when another principal needs a browser
+	}{
+		{"retired", "b", (*pooledBrowser).retire, "b", true},
+		{"many contexts were created", "b", func(b *pooledBrowser) { b.created = maxContextsCreated }, "b", true},
+		{"only browser of its principal", "b", (*pooledBrowser).retire, "c", false},
+		{"of the operating-system user", "", (*pooledBrowser).retire, "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := fakePool()
+				defer p.Close()
+				first, err := acquireAs(t, p, tt.first, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				tt.spend(first)
+				second, err := acquireAs(t, p, tt.second, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if second == first {
+					t.Fatal("a spent browser has another user")
+				}
+				_, err = acquireAs(t, p, "a", "")
+				synctest.Wait()
+				if tt.ends && err != nil {
+					t.Error(err)
+				} else if !tt.ends {
+					wantCode(t, err, executor.ErrBackpressure)
+				}
+				if first.hasExited() != tt.ends {
+					t.Errorf("the spent browser has ended: %v, want %v", first.hasExited(), tt.ends)
+				}
+				if second.hasExited() {
+					t.Error("the other browser has ended")
+				}
+			})
+		})
+	}
+}

@@ -59,6 +59,8 @@ func openMCP(
 				s.files.URL(), filepath.Base(s.ServeDirectory)))
 	}
 	rules.AddOwnPorts(ownPorts(s.Data))
+	s.endpoints.add(s.Settings)
+	rules.AddOwnPorts(s.endpoints.list)
 	var extensions *bridge.Server // nil if no extension can connect
 	guard := policy.NewGuard(rules, &policy.GuardOptions{Logger: log, Audit: record, OnChange: func() {
 		if extensions != nil {

@@ -26,6 +26,7 @@ type setup struct {
 	watched      *dashboard.BoardSession             // the session on the dashboard; nil for doctor
 	observe      func(audit.Recorder) audit.Recorder // adds an observer to the audit log; may be nil
 	files        *fileserver.Server                  // of ServeDirectory; set by openMCP
+	endpoints    *endpointPorts                      // of all sessions of the process
 	handover     mcp.HandoverOptions                 // the questions of the server, and the names of the session
 	closeTimeout time.Duration                       // replaces Timing.CloseBrowser if not 0
 
@@ -43,7 +44,7 @@ type setup struct {
 
 // newSetup returns a setup with the secrets of a process that its settings name.
 func newSetup(s *cli.Settings, vault *secrets.Vault) *setup {
-	one := &setup{Settings: s, vault: vault}
+	one := &setup{Settings: s, vault: vault, endpoints: new(endpointPorts)}
 	if !s.Secrets.None {
 		one.own = vault.Session(s.Secrets.Names)
 	}

@@ -165,6 +165,7 @@ type Opener struct {
 	Profiles     *profilelease.Leases
 	usages       sessiondir.Usages
 	rates        callRates
+	endpoints    endpointPorts
 	Audits       *AuditLogs                          // nil means that each workspace opens its own
 	OwnHosts     []string                            // hosts of the server that are not loopback; pages must not reach them
 	Private      []string                            // files and directories with secrets of the server and of all tokens; cli.Settings.Private
@@ -197,7 +198,7 @@ func (o *Opener) OpenFor(r server.OpenRequest, chatAgent string) (*Workspace, er
 	s := newSetup(settings, o.Vault)
 	s.closeTimeout = timing.Current().CloseTerminal
 	s.chatAgent, s.installation = chatAgent, o.Installation
-	s.limit, s.pool, s.auditLogs = r.Limit, o.Pool, o.Audits
+	s.limit, s.pool, s.auditLogs, s.endpoints = r.Limit, o.Pool, o.Audits, &o.endpoints
 	s.handover = mcp.HandoverOptions{
 		Questions: o.Desk, Session: r.Name, Principal: r.Principal, Dashboard: o.Dashboard.available,
 	}

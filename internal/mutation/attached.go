@@ -80,6 +80,18 @@ var attached = promises{
 			New:     `_ = own`,
 			Package: "./executor/extension", Test: "^TestProxyAccess$",
 		},
+		{
+			File: "executor/chromium/instance.go",
+			Old:  "		opts.closePort(at.URL)\n",
+			New:  "",
+			Test: "^TestPagesCannotReachDebuggingPort$",
+		},
+		{
+			File: "internal/compose/mcp_server.go",
+			Old:  "	rules.AddOwnPorts(s.endpoints.list)\n",
+			New:  "",
+			Test: "^TestPagesCannotReachEndpointsOfOthers$",
+		},
 	},
 	"The origin is the one that the browser reports, not the page: opaque origins are denied, blank pages have the origin of their creator.": {{
 		File:    "internal/frames/tree.go",

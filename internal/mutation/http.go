@@ -162,7 +162,7 @@ var serverHTTP = promises{
 		},
 		{
 			File: "internal/server/body.go",
-			Old:  "b.used[principal]+n > maxBodies",
+			Old:  "b.used[principal]+n > b.limit",
 			New:  "b.used[principal]+n < 0",
 			Test: "TestHTTPBodyBudget",
 		},

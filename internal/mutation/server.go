@@ -177,6 +177,24 @@ var server = promises{
 			Test: "TestPortLimitsRequestsOfEachProxy",
 		},
 		{
+			File: "internal/server/token_file.go",
+			Old:  "len(all) == maxMembers",
+			New:  "len(all) < 0",
+			Test: "TestManySettings",
+		},
+		{
+			File: "internal/typo/typo.go",
+			Old:  "diff > maxTypos || diff < -maxTypos",
+			New:  "diff != diff",
+			Test: "TestNearestOfLongText",
+		},
+		{
+			File: "executor/chromium/pool_queue.go",
+			Old:  "		i = p.spentFor(w)\n",
+			New:  "		_ = p.spentFor\n",
+			Test: "TestPoolSpentBrowsers",
+		},
+		{
 			File: "internal/server/workspaces.go",
 			Old:  "	case own >= limit:\n",
 			New:  "	case own > 1000*limit:\n",
@@ -265,6 +283,18 @@ var server = promises{
 			Old:  "		p.port.listener.CloseConns(p)\n",
 			New:  "",
 			Test: "TestPortClosesProxyOfUnreadResponse",
+		},
+		{
+			File: "internal/server/http.go",
+			Old:  "return h.unsent.add(p.Name, n)",
+			New:  "return nil",
+			Test: "TestHTTPUnreadResponses",
+		},
+		{
+			File: "internal/server/http.go",
+			Old:  "				panic(http.ErrAbortHandler) // closes the connection\n",
+			New:  "",
+			Test: "TestHTTPUnreadResponses",
 		},
 	},
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gobwas/glob"
-
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
@@ -79,7 +77,7 @@ func (v *View) WaitFor(ctx context.Context, opts *executor.WaitCondition) (*exec
 type waitCall struct {
 	v         *View
 	cond      executor.WaitCondition
-	url       *glob.Pattern
+	url       *urlglob.Pattern
 	ref       executor.Ref
 	visible   *elements.Element // of the ref in cond.Visible
 	gone      *elements.Element // of the ref in cond.Gone

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gobwas/glob"
-
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
@@ -66,6 +64,9 @@ func (r *Reader) links(ctx context.Context, o executor.LinksOptions) (*executor.
 			break // a page may have any number of frames
 		}
 		for _, l := range list.Links {
+			if ctx.Err() != nil { // callers can give many patterns
+				return nil, frames.TimeoutAs(context.Cause(ctx), "the page's links")
+			}
 			switch {
 			case !o.KeepDuplicates && seen[l.href],
 				o.SameOriginOnly && !strings.HasPrefix(l.href, top.Origin+"/") && l.href != top.Origin,
@@ -96,8 +97,8 @@ func (l *linkRow) UnmarshalJSON(data []byte) error {
 }
 
 // urlGlobs compiles URL patterns.
-func urlGlobs(patterns []string) ([]*glob.Pattern, error) {
-	var list []*glob.Pattern
+func urlGlobs(patterns []string) ([]*urlglob.Pattern, error) {
+	var list []*urlglob.Pattern
 	for _, p := range patterns {
 		g, err := urlglob.Compile(p)
 		if err != nil {
@@ -109,6 +110,6 @@ func urlGlobs(patterns []string) ([]*glob.Pattern, error) {
 }
 
 // anyMatch reports whether any of the patterns matches s.
-func anyMatch(list []*glob.Pattern, s string) bool {
-	return slices.ContainsFunc(list, func(g *glob.Pattern) bool { return g.Match(s) })
+func anyMatch(list []*urlglob.Pattern, s string) bool {
+	return slices.ContainsFunc(list, func(g *urlglob.Pattern) bool { return g.Match(s) })
 }

@@ -20,23 +20,30 @@ const (
 	bodyTimeout = 30 * time.Second
 )
 
-// maxBodies bounds the bodies of the running requests of one principal, in bytes.
-const maxBodies = 64 << 20
+const (
+	// maxBodies bounds the bodies of the running requests of one principal, in bytes.
+	maxBodies = 64 << 20
+	// maxUnsent bounds what one principal has not read of the responses to its requests, in bytes. A
+	// result in memory takes about three times the length of its response.
+	maxUnsent = 64 << 20
+)
 
-// A bodyBudget limits the memory of request bodies. Its zero value is ready to use. It is safe for
-// concurrent use.
-type bodyBudget struct {
+// A byteBudget limits the memory of request bodies, or of responses. It is safe for concurrent use.
+type byteBudget struct {
+	what  string // in plural, for the error
+	limit int64  // for one principal, in bytes
+
 	mu   sync.Mutex // guards used
 	used map[string]int64
 }
 
-// add adds n bytes to the bodies of a principal; n may be negative. It returns ErrBackpressure, and
-// adds nothing, if that exceeds the limit.
-func (b *bodyBudget) add(principal string, n int64) error {
+// add adds n bytes to those of a principal; n may be negative. It returns ErrBackpressure, and adds
+// nothing, if that exceeds the limit.
+func (b *byteBudget) add(principal string, n int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if n > 0 && b.used[principal]+n > maxBodies {
-		return errBusy("the bodies of the requests in progress exceed %d MiB", maxBodies>>20)
+	if n > 0 && b.used[principal]+n > b.limit {
+		return errBusy("%s exceed %d MiB", b.what, b.limit>>20)
 	}
 	if b.used == nil {
 		b.used = map[string]int64{}

@@ -72,7 +72,8 @@ type HTTPListener struct {
 	url      string
 	hosts    *hostCheck
 	tokens   []Credential
-	bodies   bodyBudget
+	bodies   byteBudget
+	unsent   byteBudget // of responses
 	requests *keylimit.Limit[*Principal]
 	files    []*owneronly.File
 
@@ -90,6 +91,8 @@ func ListenHTTP(opts HTTPOptions) (*HTTPListener, error) {
 	h := &HTTPListener{
 		opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)),
 		requests: keylimit.New[*Principal](maxPrincipalRequests),
+		bodies:   byteBudget{what: "the bodies of the requests in progress", limit: maxBodies},
+		unsent:   byteBudget{what: "the responses that were not read", limit: maxUnsent},
 	}
 	h.opts.Metrics = cmp.Or(opts.Metrics, new(Metrics))
 	h.opts.writeTimeout = cmp.Or(opts.writeTimeout, writeTimeout)
@@ -195,7 +198,12 @@ func (h *HTTPListener) handler(s *Server) http.Handler {
 			w.control.SetReadDeadline(start.Add(bodyTimeout))
 		}
 		// What remains of the response is sent after the handler.
-		defer func() { w.control.SetWriteDeadline(time.Now().Add(h.opts.writeTimeout)) }()
+		defer func() {
+			w.control.SetWriteDeadline(time.Now().Add(h.opts.writeTimeout))
+			if w.refused.Load() {
+				panic(http.ErrAbortHandler) // closes the connection
+			}
+		}()
 
 		if reason := h.hosts.check(r); reason != "" {
 			h.reject(w, r, reason, http.StatusForbidden,
@@ -226,6 +234,7 @@ func (h *HTTPListener) handler(s *Server) http.Handler {
 			return
 		}
 		defer h.requests.Release(p)
+		w.reserve = func(n int64) error { return h.unsent.add(p.Name, n) }
 		switch r.URL.Path {
 		case "/readyz":
 			h.readyz(w, r)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,7 +15,9 @@ type boundedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	timeout time.Duration
-	status  int // 0 before the header was written
+	reserve func(n int64) error // counts the bytes that are being written; may be nil
+	refused atomic.Bool         // reserve returned an error, so the response is not complete
+	status  int                 // 0 before the header was written
 }
 
 func newBoundedWriter(w http.ResponseWriter, timeout time.Duration) *boundedWriter {
@@ -34,6 +37,13 @@ func (w *boundedWriter) WriteHeader(status int) {
 func (w *boundedWriter) Write(p []byte) (n int, err error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
+	}
+	if w.reserve != nil {
+		if err := w.reserve(int64(len(p))); err != nil {
+			w.refused.Store(true)
+			return 0, err
+		}
+		defer w.reserve(-int64(len(p)))
 	}
 	err = w.bounded(func() error {
 		n, err = w.ResponseWriter.Write(p)

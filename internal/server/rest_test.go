@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -41,6 +42,26 @@ func TestToolRequests(t *testing.T) {
 	resp, body := f.send(t, http.MethodPost, "/v1/sessions/none/tools/navigate", "{}")
 	if want := `{"error":{"code":"BAD_ARGS","message":"session \"none\" not found","hint":"Open the session first. ` + "`chrome-mcp sessions list`" + ` and GET /v1/sessions list the open ones.","retryable":false}}`; resp.StatusCode != http.StatusNotFound || body != want {
 		t.Errorf("%s: %s", resp.Status, body)
+	}
+}
+
+// TestManySettings opens a session with more settings than there are. They are not all compared with
+// each other.
+func TestManySettings(t *testing.T) {
+	f := start(t, Options{})
+	for keys, want := range map[int]string{maxMembers: "", maxMembers + 1: fmt.Sprintf("has more than %d keys", maxMembers)} {
+		settings := map[string][]string{}
+		for i := range keys {
+			settings[fmt.Sprint(i)] = []string{""}
+		}
+		body, err := json.Marshal(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, text := f.send(t, http.MethodPut, fmt.Sprint("/v1/sessions/", keys), string(body))
+		if want == "" && resp.StatusCode != http.StatusNoContent || want != "" && (resp.StatusCode != http.StatusBadRequest || !strings.Contains(text, want)) {
+			t.Errorf("%d keys: %s: %s", keys, resp.Status, text)
+		}
 	}
 }
 

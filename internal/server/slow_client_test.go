@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 )
 
 // servePipe serves an HTTP listener on in-memory connections until the end of the test. closed
@@ -23,9 +25,14 @@ func servePipe(t *testing.T) (l *pipeListener, closed <-chan time.Time) {
 
 // servePipeTLS is servePipe with TLS, unless config is nil.
 func servePipeTLS(t *testing.T, config *tls.Config) (l *pipeListener, closed <-chan time.Time) {
+	return servePipeSession(t, config, endlessSession{failed: make(chan error, 1)})
+}
+
+// servePipeSession is servePipeTLS with a session.
+func servePipeSession(t *testing.T, config *tls.Config, session Workspace) (l *pipeListener, closed <-chan time.Time) {
 	listener, l := listenPipe(t)
 	listener.tls = config
-	serve := listener.start(New(Options{Open: func(r OpenRequest) (Workspace, error) { return endlessSession{failed: make(chan error, 1)}, nil }}))
+	serve := listener.start(New(Options{Open: func(OpenRequest) (Workspace, error) { return session, nil }}))
 	times := make(chan time.Time, 4*maxConnections)
 	serverState := listener.web.ConnState
 	listener.web.ConnState = func(conn net.Conn, state http.ConnState) {
@@ -294,4 +301,61 @@ func TestHTTPConnectionsAreEnough(t *testing.T) {
 			t.Errorf("%d connections, of which principals can use %d", listener.connections(), all)
 		}
 	}
+}
+
+// A bulkySession answers each call with a quarter of what a principal may leave unread.
+type bulkySession struct {
+	fakeSession
+	sent chan error
+}
+
+func (s bulkySession) ServeTool(w http.ResponseWriter, _ *http.Request, _ string) {
+	_, err := w.Write(make([]byte, maxUnsent/4))
+	s.sent <- err
+}
+
+// TestHTTPUnreadResponses checks that the responses which a principal does not read use limited memory:
+// it is disconnected from the next one. Other principals are served.
+func TestHTTPUnreadResponses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		session := bulkySession{sent: make(chan error, 8)}
+		l, _ := servePipeSession(t, nil, session)
+		call := func(token string) net.Conn {
+			conn := l.dial()
+			fmt.Fprintf(conn, "POST /v1/sessions/a/tools/snapshot HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 0\r\n\r\n", l.addr, token)
+			synctest.Wait()
+			return conn
+		}
+		unread := make([]net.Conn, 4)
+		for i := range unread {
+			unread[i] = call(testToken)
+		}
+		if len(session.sent) > 0 {
+			t.Fatalf("within the limit: %v", <-session.sent)
+		}
+		next := call(testToken)
+		if len(session.sent) != 1 {
+			t.Fatal("the limit is exceeded")
+		}
+		if err := <-session.sent; errs.CodeOf(err) != errs.ErrBackpressure {
+			t.Errorf("beyond the limit: %v", err)
+		}
+		begin := time.Now()
+		if text, err := io.ReadAll(next); len(text) > 0 || err != nil || time.Since(begin) > 0 {
+			t.Errorf("beyond the limit: %q, %v after %v, want a closed connection", text, err, time.Since(begin))
+		}
+		read := func(what string, conn net.Conn) {
+			t.Helper()
+			go io.Copy(io.Discard, conn)
+			if err := <-session.sent; err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		read("another principal", call(otherToken))
+		read("the first response", unread[0])
+		read("the next response", call(testToken))
+		for _, conn := range unread {
+			conn.Close()
+		}
+	})
 }

@@ -193,6 +193,9 @@ type member struct {
 	at    int // offset of the value, in bytes
 }
 
+// maxMembers bounds the keys of an object. Each is compared with all before it.
+const maxMembers = 1000
+
 // members returns the members of a JSON object. encoding/json would accept duplicate keys and keys
 // in another case.
 func members(raw []byte) (all []member, err error) {
@@ -211,6 +214,9 @@ func members(raw []byte) (all []member, err error) {
 			return nil, &positionError{int(dec.InputOffset()), errors.New("is not JSON")}
 		}
 		m.at = int(dec.InputOffset()) - len(m.value)
+		if len(all) == maxMembers {
+			return nil, &positionError{m.at, fmt.Errorf("has more than %d keys", maxMembers)}
+		}
 		if slices.ContainsFunc(all, func(other member) bool { return other.key == m.key }) {
 			return nil, &positionError{m.at, fmt.Errorf("duplicate key %s", short(m.key))}
 		}

@@ -14,8 +14,13 @@ const maxTypos = 2
 // name differs from s by more than two typing errors or by half of its length.
 func Nearest(s string, names iter.Seq[string]) string {
 	best, least := "", maxTypos+1
+	s = strings.ToLower(s)
 	for _, name := range slices.Sorted(names) {
-		if d := Distance(strings.ToLower(s), strings.ToLower(name)); d < least && 2*d < len(name) {
+		lower := strings.ToLower(name)
+		if diff := len(s) - len(lower); diff > maxTypos || diff < -maxTypos { // s can be a whole request
+			continue
+		}
+		if d := Distance(s, lower); d < least && 2*d < len(name) {
 			best, least = name, d
 		}
 	}

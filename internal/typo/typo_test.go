@@ -2,6 +2,7 @@ package typo
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -27,5 +28,17 @@ func TestNearest(t *testing.T) {
 		if got := Nearest(given, slices.Values(names)); got != want {
 			t.Errorf("%q: got %q, want %q", given, got, want)
 		}
+	}
+}
+
+// TestNearestOfLongText passes a text that is much longer than any name, as a request can. It is
+// compared with none, which would take time in proportion to its length, and memory.
+func TestNearestOfLongText(t *testing.T) {
+	names := []string{"enter", "escape", "end", "f1", "f2", "arrow-left"}
+	allocations := func(s string) float64 {
+		return testing.AllocsPerRun(10, func() { Nearest(s, slices.Values(names)) })
+	}
+	if long, similar := allocations(strings.Repeat("a", 1000)), allocations("entre"); long >= similar {
+		t.Errorf("%v allocations, and %v for a text that is compared with some names", long, similar)
 	}
 }

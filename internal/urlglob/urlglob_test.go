@@ -51,6 +51,25 @@ func TestCompile(t *testing.T) {
 	}
 }
 
+// TestMatchHostile matches patterns that take hours if more than one occurrence of each part is tried.
+func TestMatchHostile(t *testing.T) {
+	many := func(n int) string { return strings.Repeat("a", n) }
+	url := "https://a.test/" + many(2<<20)
+	for _, pattern := range []string{
+		"*" + many(1<<20) + "*" + many(1<<19) + "b*",
+		strings.Repeat("*a", 1<<20) + "*b*",
+		strings.Repeat("*aa", 1<<19) + "*b*a",
+	} {
+		g, err := Compile(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g.Match(url) {
+			t.Errorf("%.20q… matches a URL without b", pattern)
+		}
+	}
+}
+
 // stars is a reference implementation of Compile that tries every sequence.
 func stars(pattern, s string) bool {
 	lead, rest, found := strings.Cut(pattern, "*")
