@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"379453c0d6d4d83325b56444b4d7d144b7705904021a528475d7dfc36c8549d7",
+	"8199409547d4668e01d52c4e1e272e87052d45c88ecf95e27b25f86de42c4ab1",
 ]);
