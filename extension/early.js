@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"38c3f394299dc7296ecebb64593ed14d0700f64389c1ea65ba9a0d95c220670c",
+	"b2e24482b6b630504445a97e6de7ee30d02a87fe28091f48351ec63c50aa9462",
 ]);

@@ -247,7 +247,8 @@ export class Relay {
    * Attaches the debugger to a tab that the page of a driven tab has just opened, before
    * it is decided whether the tab may be driven. Its events are stored, and no command acts on it,
    * until attach completes. Without this, a dialog that its page opened earlier could not be
-   * answered, and its first requests would not be reported.
+   * answered, and its first requests would not be reported. The window is not paused: Chrome does that
+   * only for a client that is attached to the browser, which it does not let extensions be.
    *
    * @param {number} tabId
    * @param {Attachment} opener

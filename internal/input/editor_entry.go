@@ -14,7 +14,10 @@ import (
 // An editorEntry enters text into an editor that keeps its text in a model. Its field receives the
 // input and does not contain the text, so the text is selected, read and replaced as a user does
 // it: with keys, and with the events of the clipboard. See js/editors.js.
-type editorEntry struct{ *textEntry }
+type editorEntry struct {
+	*textEntry
+	noPaste bool // the page prevents pasting
+}
 
 // An editorText is the text of an editor.
 type editorText struct {
@@ -68,11 +71,14 @@ func (e *editorEntry) replaceText(ctx context.Context) (note string, stopped boo
 	if err != nil {
 		return "", false, err
 	}
-	// Editors indent lines that are typed.
-	if note, stopped, err = e.insert(ctx, strings.Contains(e.text, "\n")); stopped || err != nil {
+	lines := strings.Contains(e.text, "\n") && !e.opts.KeyEvents
+	if note, stopped, err = e.insert(ctx, lines); stopped || err != nil { // editors indent lines that are typed
 		return note, stopped, err
 	}
 	after, err := e.read(ctx)
+	if err == nil && lines {
+		after, err = e.insertUnlessPasted(ctx, e.text, strings.TrimSuffix(want, e.text), after)
+	}
 	if err == nil && !after.matches(want, e.opts.Clear) {
 		note, err = e.correct(ctx, before, after, want)
 	}
@@ -84,7 +90,7 @@ func (e *editorEntry) replaceText(ctx context.Context) (note string, stopped boo
 func (e *editorEntry) insert(ctx context.Context, paste bool) (note string, stopped bool, err error) {
 	switch {
 	case e.text == "":
-	case paste && !e.opts.KeyEvents:
+	case paste:
 		err = e.paste(ctx, e.text)
 		stopped, err = err != nil, ignoreInterruption(err)
 	default:
@@ -176,8 +182,22 @@ func (e *editorEntry) replaceSelection(ctx context.Context) (note string, stoppe
 	if err != nil {
 		return "", false, err
 	}
-	if note, stopped, err = e.insert(ctx, true); stopped || err != nil {
+	paste := !e.opts.KeyEvents
+	if note, stopped, err = e.insert(ctx, paste); stopped || err != nil {
 		return note, stopped, err
+	}
+	if paste && old.Exact && old.Text != "" && old.Text != e.text {
+		e.actor.pause(ctx)
+		now, err := e.readSelected(ctx)
+		if err != nil {
+			return "", false, err
+		}
+		if now == old { // the page prevents pasting
+			e.noPaste = true
+			if note, stopped, err = e.insert(ctx, paste); stopped || err != nil {
+				return note, stopped, err
+			}
+		}
 	}
 	start, err := e.readTo(ctx, keys.DocumentStart())
 	if err != nil {
@@ -261,10 +281,32 @@ func (e *editorEntry) clear(ctx context.Context, before editorText) error {
 // does not handle the paste.
 func (e *editorEntry) paste(ctx context.Context, text string) error {
 	var handled bool
+	if e.noPaste {
+		return e.actor.keyboard.insertText(ctx, e.field.Doc, text)
+	}
 	if err := e.field.Doc.Call(ctx, &handled, "pasteInto", e.field.ID, text); err != nil || handled {
 		return err
 	}
 	return e.actor.keyboard.insertText(ctx, e.field.Doc, text)
+}
+
+// insertUnlessPasted inserts text if a paste did not change the editor, whose text was before and is
+// now selected: some pages prevent pasting. It returns the new text.
+func (e *editorEntry) insertUnlessPasted(ctx context.Context, text, before string, now editorText) (editorText, error) {
+	same := now.Exact && now.Text == before || !now.Exact && before == "" && !hasText(now.Text)
+	if !same || e.noPaste || !hasText(text) {
+		return now, nil
+	}
+	e.noPaste = true
+	if before != "" {
+		if err := e.press(ctx, keys.DocumentEnd()); err != nil {
+			return now, err
+		}
+	}
+	if err := e.paste(ctx, text); err != nil {
+		return now, e.removed(ctx, err)
+	}
+	return e.read(ctx)
 }
 
 // correct replaces the selected text of the editor, which is not what it should be, with want, and
@@ -309,7 +351,11 @@ func (e *editorEntry) replace(ctx context.Context, text string) (editorText, err
 			return editorText{}, e.removed(ctx, err)
 		}
 	}
-	return e.read(ctx)
+	now, err := e.read(ctx)
+	if err != nil {
+		return now, err
+	}
+	return e.insertUnlessPasted(ctx, text, "", now)
 }
 
 // matches reports whether the editor has the text want, and if only is set no other text.

@@ -124,7 +124,7 @@ func (e *textEntry) enter(ctx context.Context) (entryResult, error) {
 		return entryResult{}, err
 	}
 	if e.info.Editor != "" {
-		return (&editorEntry{e}).enter(ctx)
+		return (&editorEntry{textEntry: e}).enter(ctx)
 	}
 	if e.info.Kind == "editable" && !o.KeyEvents && e.focus.Part == nil && strings.ContainsAny(text, "\r\n") {
 		if got, done, err := (&linesEntry{textEntry: e}).enter(ctx); done || err != nil {

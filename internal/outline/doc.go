@@ -38,6 +38,7 @@ const (
 	Multiple // several options can be selected
 	Masked   // its value is secret and was not sent
 	Marked   // in the element that the walk was to mark
+	Partial  // its value may be a part of the text of an editor
 )
 
 // Has reports whether all of g is set.

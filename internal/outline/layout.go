@@ -356,6 +356,7 @@ var stateNames = []struct {
 }{
 	{Checked, "checked"}, {Mixed, "mixed"}, {Selected, "selected"}, {Pressed, "pressed"}, {Expanded, "expanded"}, {Collapsed, "collapsed"},
 	{Disabled, "disabled"}, {ReadOnly, "readonly"}, {Required, "required"}, {Invalid, "invalid"}, {Multiple, "multiple"}, {Modal, "modal"}, {Focused, "focused"},
+	{Partial, "partial"},
 }
 
 func (l *liner) printStates(ln *line, n *Node, b *strings.Builder) {

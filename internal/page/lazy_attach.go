@@ -127,6 +127,11 @@ func (t *Tab) reattach(ctx context.Context) error {
 func (t *Tab) markDetached(err error) error {
 	s := t.tree.Lock()
 	defer s.Unlock()
+	if s.DetachReason() == nil && errors.Is(err, context.DeadlineExceeded) {
+		t.Recording.AttachUnanswered()
+	} else {
+		t.Recording.Detached()
+	}
 	t.discardAttached(s, cmp.Or(s.DetachReason(), err))
 	return err
 }
@@ -142,6 +147,7 @@ func (t *Tab) detached(s *frames.State, ev cdpconn.Event) {
 	if d.Permanent {
 		s.End(err)
 	}
+	t.Recording.Detached()
 	t.discardAttached(s, err)
 }
 
@@ -150,7 +156,6 @@ func (t *Tab) detached(s *frames.State, ev cdpconn.Event) {
 func (t *Tab) discardAttached(s *frames.State, err error) {
 	s.Detach(err)
 	t.rendering.stopped()
-	t.Recording.Detached()
 	t.dialogs.setOpen(nil)
 	t.responses.Detached()
 	t.inflight.Clear()

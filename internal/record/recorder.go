@@ -229,6 +229,11 @@ func (r *Recorder) NetworkParams() map[string]any {
 // messages and errors as seen, because the browser reports them again when the tab is attached.
 func (r *Recorder) Detached() { r.update((*activityLog).detached) }
 
+// AttachUnanswered is called when the page did not respond in time while the tab was being attached.
+// It marks the recorded messages and errors as seen, as Detached does. The browser is attached, so it
+// reports the ends of pending requests.
+func (r *Recorder) AttachUnanswered() { r.update(func(l *activityLog) { l.seen = l.newest }) }
+
 func (l *activityLog) detached() {
 	l.seen = l.newest
 	l.endRunning("the tab was detached during the request")

@@ -66,6 +66,32 @@ func typingModels(s *suite.Runner, t *testing.T) {
 		wantNote(c, "", c.TypeInto("#silent textarea", "b: 2", nil))
 		c.WantValue("models.silent.text.endsWith('nginx\\nb: 2')", "true")
 	})
+	s.Page(t, "code editor whose page prevents pasting, and copying", page, func(c *suite.Case) {
+		for _, id := range []string{"guarded", "unpasted"} {
+			model := "JSON.stringify(models." + id + ".text)"
+			wantNote(c, "", c.TypeInto("#"+id+" textarea", text, clearing))
+			c.WantValue(model, quoted)
+			wantNote(c, "", c.TypeInto("#"+id+" textarea", "", clearing))
+			c.WantValue(model, `""`)
+		}
+		const field, model = "#unpasted textarea", "JSON.stringify(models.unpasted.text)"
+		wantNote(c, "", c.TypeInto(field, "a: 1\nb: 2", nil))
+		wantNote(c, "", c.TypeInto(field, "\nc: 3", nil))
+		c.WantValue(model, `"a: 1\nb: 2\nc: 3"`)
+		c.Eval("document.querySelector('"+field+"').focus(); models.unpasted.select(5, 6)", nil)
+		wantNote(c, "", c.TypeInto(field, "x", nil))
+		c.WantValue(model, `"a: 1\nx: 2\nc: 3"`)
+		wantNote(c, "", c.TypeInto("#guarded textarea", "old", nil))
+		c.WantIn(c.TypeInto("#guarded textarea", "\nnew", nil).Note, "could not be verified")
+		c.WantValue("models.guarded.text", "old")
+	})
+	s.Page(t, "code editor whose field has a part of its text: value marked", page, func(c *suite.Case) {
+		c.WantNotIn(c.Snap(nil), "[partial]")
+		c.Eval("models.paged.text = 'a: 1\\nb: 2\\n'; models.paged.select(0, 0)", nil)
+		c.WantIn(c.Snap(nil), `textbox "paged content" [ref=`+string(c.Ref("textbox", "paged content"))+`] [partial]: `)
+		wantNote(c, "", c.TypeInto("#paged textarea", "c: 3", nil))
+		c.WantValue("JSON.stringify(models.paged.text)", `"a: 1\nb: 2\nc: 3"`)
+	})
 	s.Page(t, "code editor that cannot be cleared: error, no text typed", page, func(c *suite.Case) {
 		_, err := c.Page().Type(c.Ctx, suite.Selector("#stubborn textarea"), "new", clearing)
 		c.WantCode(err, executor.ErrNotActionable, "does not delete its text", "no text was typed")
@@ -158,6 +184,15 @@ func typingModels(s *suite.Runner, t *testing.T) {
 	s.Page(t, "editable element without blocks gets line breaks, no Enter", page, func(c *suite.Case) {
 		wantNote(c, "", c.TypeInto("#bare", " one\n\ntwo", nil))
 		c.WantValue("bare.innerHTML + sent", "old one<br><br>two0")
+	})
+	s.Page(t, "editor whose blocks are fields: line breaks in the block, a block for each Enter", page, func(c *suite.Case) {
+		const field = "#blocks [contenteditable]"
+		wantNote(c, "", c.TypeInto(field, "one\ntwo", nil))
+		c.WantValue("saved() + sent", "one<br>two0")
+		wantNote(c, "", c.TypeInto(field, "one\n\ntwo", clearing))
+		c.WantValue("saved() + sent", "one<br><br>two0")
+		c.WantIn(c.TypeInto(field, "a\nb", clearKeys).Note, `the field value is "a"`, `the rest of the text went to textbox "Block"`)
+		c.WantValue("saved() + sent", "a|b1")
 	})
 	s.Page(t, "editable body of a frame, and document with designMode", "editable-body.html", func(c *suite.Case) {
 		c.WantIn(c.Snap(nil), `textbox "Letter"`, `textbox "Draft"`, `button "Bold"`)

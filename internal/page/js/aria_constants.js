@@ -12,6 +12,7 @@ export const ARIA_ROLES = new Set(('alert alertdialog application article banner
 export const F = {
   checked: 1, mixed: 2, disabled: 4, expanded: 8, collapsed: 16, selected: 32, pressed: 64, required: 128, invalid: 256, readonly: 512,
   focused: 1024, inViewport: 2048, interactive: 4096, clickable: 8192, scrollable: 16384, modal: 32768, multiple: 65536, masked: 131072, marked: 262144,
+  partial: 524288,
 };
 
 /** Roles of interactive elements. */

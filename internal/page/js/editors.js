@@ -181,6 +181,27 @@ export function editorState(id) {
   return { focused: within(focusedElement(), el), shows: shownText(el) || (el instanceof HTMLTextAreaElement ? el.value : String(editContextOf(el)?.text ?? '')) };
 }
 
+/** The number of lines of which some editors give their field one page. */
+const PAGE_LINES = 10;
+
+/** The height of a part of an editor without text that stands for lines that are not rendered. */
+const GAP_HEIGHT = 50;
+
+/**
+ * isPart reports whether the value of a field may be only a part of the text of its editor. A field of
+ * a model has the selection or the lines around the caret, and an editable element for code those in
+ * view.
+ * @param {Element} el
+ * @param {string} value
+ */
+export function isPart(el, value) {
+  if (value === '' || editorOf(el) !== 'model') return false;
+  if (visibleProxyOf(el) === el) return [...flatChildren(el)].some((part) => part instanceof Element && tagOf(part) !== 'br' && innerTextOf(part).trim() === '' && boxOf(part).height > GAP_HEIGHT);
+  const fold = (/** @type {string} */ s) => s.replace(/\s+/g, ' ');
+  const has = fold(value);
+  return value.split('\n').length >= PAGE_LINES || shownText(el).split('\n').some((line) => /[^\d\s]/.test(line) && !has.includes(fold(line).trim()));
+}
+
 /** shownText returns the text that the page shows for an editor. @param {Element} el */
 function shownText(el) {
   const text = innerTextOf(visibleProxyOf(el));
@@ -190,7 +211,8 @@ function shownText(el) {
 /**
  * readEditor returns the text of an editor whose text is selected: what the editor would copy, or
  * else what the page shows. The copy event is dispatched by a script, so it does not change the
- * clipboard.
+ * clipboard. A page that prevents copying has canceled the event and provides no text: what its
+ * field then has may be a part.
  * @param {number} id
  * @returns {{text: string, exact: boolean} | null}
  */
@@ -199,14 +221,13 @@ export function readEditor(id) {
   if (!el) return null;
   const clipboardData = new DataTransfer();
   const handled = !dispatch(el, new ClipboardEvent('copy', { clipboardData, bubbles: true, cancelable: true, composed: true }));
-  const copied = clipboardData.getData('text/plain');
-  if (handled || copied) return { text: copied, exact: true };
-  const context = editContextOf(el);
+  if (clipboardData.types.includes('text/plain')) return { text: clipboardData.getData('text/plain'), exact: true };
+  const context = handled ? null : editContextOf(el);
   if (context) {
     const [from, to] = [context.selectionStart, context.selectionEnd].sort((a, b) => a - b);
     if (from < to) return { text: String(context.text).slice(from, to), exact: true };
   }
-  if (el instanceof HTMLTextAreaElement && el.selectionStart < el.selectionEnd) {
+  if (!handled && el instanceof HTMLTextAreaElement && el.selectionStart < el.selectionEnd) {
     return { text: el.value.slice(el.selectionStart, el.selectionEnd), exact: true };
   }
   return { text: shownText(el), exact: false };

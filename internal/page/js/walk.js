@@ -8,6 +8,7 @@ import { roleOf, tableOf } from './aria_roles.js';
 import { flagsOf, isModal, levelOf, linkTarget, optionsOf, valueOf } from './aria_states.js';
 import { EMPTY_HOSTS, isCandidate, MAX_CANDIDATES } from './closed_shadow_roots.js';
 import { activeDescendant, anyShadow, attributeOf, boxOf, childrenOf, clientHeightOf, clientWidthOf, collapse, containsNode, countOf, DEEPEST, descend, elementsNamed, firstChildOf, firstElementOf, firstIn, flatChildren, flatParent, focusedElement, hasAttribute, hasAttributes, hasSemanticAttribute, idOf, isEditableBody, isIn, isRendered, matchesCSS, nextSiblingOf, parentElementOf, shadowOf, tagOf, textIn, typeOfNode } from './dom.js';
+import { isPart } from './editors.js';
 import { isInternalsCandidate, MAX_INTERNALS } from './internals.js';
 import { FAR, isClipped, isLowContrast, isShrunk, replacesImage, showsText } from './invisible_text.js';
 import { addNode, comparedName, kindOf, newItem } from './items.js';
@@ -622,6 +623,7 @@ export class Walk extends Columns {
     const value = valueOf(el, role);
     this.extra(at, 'v', value === name && role !== 'textbox' ? '' : value);
     if (value === MASK) this.f[at] |= F.masked;
+    else if (role === 'textbox' && isPart(el, value)) this.f[at] |= F.partial;
     const semantic = hasSemanticAttribute(el);
     const level = role === 'heading' || semantic ? levelOf(el, role) : 0;
     if (level) this.extra(at, 'l', String(level));

@@ -89,6 +89,22 @@ func navigationDownloads(s *suite.Runner, t *testing.T) {
 			}
 		})
 	}
+	// Chrome does not ask the service worker of a page for what a link with a download attribute saves.
+	const worker = "navigation-worker.html"
+	fromWorker := []string{"framed", "linked", "navigated", "opened"}
+	for _, id := range fromWorker {
+		s.Page(t, "page with a service worker: "+id, worker, func(c *suite.Case) {
+			c.Await("controlled", "worker")
+			a := c.Click(suite.Selector("#"+id), nil)
+			wantFile(c, downloaded(c, a.Downloads, id+".csv"))
+			d, err := c.Page().Download(c.Ctx, &executor.DownloadOptions{Target: suite.Selector("#" + id)})
+			if err != nil {
+				c.Fatal(err)
+			}
+			c.WantSaved(d)
+			c.WantValue("document.title", "Worker downloads")
+		})
+	}
 	s.Page(t, "file name from the download attribute", "navigation-downloads.html", func(c *suite.Case) {
 		d, err := c.Page().Download(c.Ctx, &executor.DownloadOptions{Target: suite.Selector("#named")})
 		if err != nil {
@@ -244,8 +260,8 @@ func navigationDownloads(s *suite.Runner, t *testing.T) {
 			c.Snap(nil)
 		}
 	})
-	s.PageWith(t, "without the grant: denied, reported", "navigation-downloads.html", refuse, func(c *suite.Case) {
-		for _, id := range []string{"attachment", "blob"} {
+	denied := func(c *suite.Case, ids ...string) {
+		for _, id := range ids {
 			a := c.Click(suite.Selector("#"+id), nil)
 			reported := a.Downloads
 			for len(reported) == 0 && c.Ctx.Err() == nil {
@@ -255,7 +271,14 @@ func navigationDownloads(s *suite.Runner, t *testing.T) {
 				c.Errorf("%s: reported %+v", id, reported)
 			}
 		}
+	}
+	s.PageWith(t, "without the grant: denied, reported", "navigation-downloads.html", refuse, func(c *suite.Case) {
+		denied(c, "attachment", "blob")
 		_, err := c.Page().Download(c.Ctx, &executor.DownloadOptions{Target: suite.Selector("#attachment")})
 		c.WantCode(err, executor.ErrPolicyDenied)
+	})
+	s.PageWith(t, "page with a service worker, without the grant: denied, reported", worker, refuse, func(c *suite.Case) {
+		c.Await("controlled", "worker")
+		denied(c, fromWorker...)
 	})
 }
