@@ -216,7 +216,7 @@ export class LiveView {
       if (buttons[e.button]) this.#sendInput(type, { ...this.#mouseAt(e), button: buttons[e.button], clicks: Math.min(e.detail, 3) });
     };
     this.#on('mousedown', (e) => {
-      this.#screen.focus();
+      this.#screen.focus({ preventScroll: true }); // the position of the event would change
       press('down', e);
     });
     this.#on('mouseup', (e) => press('up', e));
