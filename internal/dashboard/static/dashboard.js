@@ -244,6 +244,7 @@ function openLive(session, tab, focus = false) {
 }
 
 byId('live-close').addEventListener('click', () => {
+  /** @type {HTMLElement} */ (document.querySelector('.tabs [aria-pressed="true"]') ?? byId('sessions-title')).focus();
   live?.close();
   live = null;
   byId('live-close').hidden = true;
