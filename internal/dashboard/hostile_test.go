@@ -58,3 +58,47 @@ func TestHostileTitle(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestMovedQuestion checks that a click on the answer of a question does not answer the question that
+// has just moved there, because the other one has ended.
+func TestMovedQuestion(t *testing.T) {
+	board, desk := new(Board), new(handover.Desk)
+	s := newDashboard(t, board, desk)
+	var ids []string
+	for _, tab := range []executor.TabID{"cdp:a:1", "cdp:a:2"} {
+		q, _, err := desk.Post(executor.HandoverQuestion{HandoverAsker: executor.HandoverAsker{Session: "shop"}, Message: "Pay in tab " + string(tab), Tab: tab})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, q.ID)
+	}
+	p := newUser(t)
+	p.open("file://" + filepath.ToSlash(loginFile(t, s)))
+	p.sees("Pay in tab cdp:a:2")
+	p.holds("!document.querySelector('#questions [aria-disabled=true]')")
+	// The click arrives as soon as the first question has ended.
+	p.eval(`(() => {
+		const list = document.getElementById('questions');
+		const { x, y } = list.querySelector('.done').getBoundingClientRect();
+		globalThis.clicked = new Promise((clicked) => {
+			new MutationObserver(() => {
+				if (list.children.length !== 1) return;
+				const second = document.elementFromPoint(x + 5, y + 5);
+				second.click();
+				clicked(second.textContent);
+			}).observe(list, { childList: true });
+		});
+		return true;
+	})()`, new(bool))
+	if err := desk.Answer(ids[0], executor.OutcomeDone); err != nil {
+		t.Fatal(err)
+	}
+	var clicked string
+	if p.eval("clicked", &clicked); clicked != "Done" {
+		t.Errorf("%q is under the pointer", clicked)
+	}
+	p.clicks(`role=button[name="Can't do it"]`)
+	if o, err := desk.Wait(await.Context(t), ids[1]); err != nil || o != executor.OutcomeCannot {
+		t.Errorf("the second question: %s, %v", o, err)
+	}
+}
