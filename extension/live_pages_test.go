@@ -50,7 +50,7 @@ func TestPages(t *testing.T) {
 			b.shows(t, s, "#obstacle", "belong to the browser")
 			b.shows(t, s, "#no-tabs", "No tab is shared.")
 			b.holds(t, s, "document.getElementById('share').disabled")
-			b.accessible(t, s)
+			b.Accessible(t, s)
 		})
 		await.Until(t, "the badge", func() bool {
 			var badge string
@@ -74,7 +74,7 @@ func TestPages(t *testing.T) {
 			b.shows(t, s, "#place", web.at("a.test", "/one"))
 			b.holds(t, s, "document.getElementById('setup').hidden")
 			b.holds(t, s, "document.getElementById('title').textContent.length <= 80")
-			b.accessible(t, s)
+			b.Accessible(t, s)
 		})
 	})
 
@@ -88,7 +88,7 @@ func TestPages(t *testing.T) {
 			b.shows(t, s, "#tabs-title", "Shared tabs (1)")
 			b.shows(t, s, "#tabs", "Idle.")
 			b.holds(t, s, "document.getElementById('keep').checked")
-			b.accessible(t, s)
+			b.Accessible(t, s)
 		})
 		var kept []string
 		b.Worker(t, "chrome.storage.local.get('settings').then((g) => g.settings.keepSites)", &kept)
@@ -116,7 +116,7 @@ func TestPages(t *testing.T) {
 			b.shows(t, s, "#tabs-title", "Shared tabs (1)")
 			b.shows(t, s, "#own-title", "Tabs that agents opened (1)")
 			b.shows(t, s, "#own-tabs", "Own")
-			b.accessible(t, s)
+			b.Accessible(t, s)
 		})
 		var badge string
 		b.Worker(t, "chrome.action.getBadgeText({})", &badge)
@@ -148,7 +148,7 @@ func TestPages(t *testing.T) {
 			b.shows(t, s, "#questions", "claude wants to run scripts on "+origin("a.test")+".")
 			b.shows(t, s, "#questions", "read and change")
 			b.shows(t, s, "#status", "Waiting for your permission")
-			b.accessible(t, s)
+			b.Accessible(t, s)
 			b.Click(t, s, "#questions button", "Allow once")
 			b.holds(t, s, "document.getElementById('asking').hidden")
 		})
@@ -232,7 +232,7 @@ func TestPages(t *testing.T) {
 		b.Popup(t, func(s string) {
 			b.shows(t, s, "#tabs-title", "Shared tabs (2)")
 			b.Eval(t, s, "document.querySelector('[aria-label=\"Stop sharing Second\"]').focus()", nil)
-			b.press(t, s, "Enter")
+			b.Press(t, s, "Enter")
 			c.await(t, mark, "tab_unshared user", unshared(second, "user"))
 			b.shows(t, s, "#tabs-title", "Shared tabs (1)")
 			b.holds(t, s, "document.activeElement.matches('#tabs button')") // focus is not lost with its row
@@ -270,7 +270,7 @@ func TestPages(t *testing.T) {
 			b.shows(t, s, "#servers", "claude")
 			b.shows(t, s, "#leaves", origin("b.test")+" claude may not run scripts")
 			b.Call(t, s, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": false}, nil)
-			b.accessible(t, s)
+			b.Accessible(t, s)
 			b.Call(t, s, "Emulation.clearDeviceMetricsOverride", nil, nil)
 
 			// An invalid pairing string.
@@ -285,7 +285,7 @@ func TestPages(t *testing.T) {
 			b.shows(t, s, "#block-said", "every host")
 			mark := c.mark()
 			b.fill(t, s, "#pattern", "a.test")
-			b.press(t, s, "Enter")
+			b.Press(t, s, "Enter")
 			c.await(t, mark, "tab_unshared user", unshared(tabOf(t, "a.test"), "user"))
 			b.shows(t, s, "#block-said", "a.test is blocked")
 			b.shows(t, s, "#blocked", "a.test")
@@ -395,31 +395,6 @@ func (b *browser) fill(t *testing.T, session, selector, text string) {
 	})()`, selector, quoted))
 }
 
-// shift is the modifier of the Shift key.
-const shift = 8
-
-// press presses a key in the page: Tab, Enter or Escape.
-func (b *browser) press(t *testing.T, session, key string, modifiers ...int) {
-	t.Helper()
-	event := map[string]any{"type": "keyDown", "key": key, "code": key, "modifiers": 0}
-	for _, m := range modifiers {
-		event["modifiers"] = m
-	}
-	switch key {
-	case "Tab":
-		event["windowsVirtualKeyCode"] = 9
-	case "Enter":
-		event["windowsVirtualKeyCode"], event["text"] = 13, "\r"
-	case "Escape":
-		event["windowsVirtualKeyCode"] = 27
-	}
-	b.Call(t, session, "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}, nil)
-	b.Call(t, session, "Input.dispatchKeyEvent", event, nil)
-	event["type"] = "keyUp"
-	delete(event, "text")
-	b.Call(t, session, "Input.dispatchKeyEvent", event, nil)
-}
-
 // mouse waits for a visible, enabled element and clicks it with the mouse.
 func (b *browser) mouse(t *testing.T, session, selector string) {
 	t.Helper()
@@ -441,80 +416,5 @@ func (b *browser) mouse(t *testing.T, session, selector string) {
 	})
 	for _, kind := range []string{"mousePressed", "mouseReleased"} {
 		b.Call(t, session, "Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at.X, "y": at.Y, "button": "left", "clickCount": 1}, nil)
-	}
-}
-
-// accessible checks that each control of the page has a name, that the
-// keyboard reaches all of them in page order, that the focus is visible, and
-// that the page does not scroll horizontally with text of twice the size.
-func (b *browser) accessible(t *testing.T, session string) {
-	t.Helper()
-	var tree struct {
-		Nodes []struct {
-			Ignored bool                   `json:"ignored"`
-			Role    struct{ Value string } `json:"role"`
-			Name    struct{ Value string } `json:"name"`
-		} `json:"nodes"`
-	}
-	b.Call(t, session, "Accessibility.getFullAXTree", nil, &tree)
-	controls := 0
-	for _, n := range tree.Nodes {
-		switch n.Role.Value {
-		case "button", "link", "textbox", "searchbox", "checkbox", "radio", "combobox", "spinbutton", "region", "list", "dialog", "log", "DisclosureTriangle":
-			if n.Ignored {
-				continue
-			}
-			controls++
-			if strings.TrimSpace(n.Name.Value) == "" && n.Role.Value != "list" {
-				t.Errorf("a %s has no name", n.Role.Value)
-			}
-		}
-	}
-	if controls < 3 {
-		t.Errorf("only %d controls in the tree", controls)
-	}
-
-	// The answer buttons are enabled after a delay.
-	b.holds(t, session, "![...document.querySelectorAll('#questions button')].some((e) => e.disabled)")
-	var want int
-	b.Eval(t, session, `(() => {
-		const radios = new Set();
-		window.stops = [...document.querySelectorAll('a[href], button, input, select, summary, textarea, [tabindex="0"]')].filter((e) => {
-			if (e.disabled || !e.checkVisibility()) return false;
-			if (e.type !== 'radio') return true;
-			return e.checked; // one of a group
-		});
-		document.documentElement.tabIndex = -1; // the next Tab is from the beginning
-		document.documentElement.focus();
-		document.documentElement.removeAttribute('tabindex');
-		getSelection().removeAllRanges();
-		return window.stops.length;
-	})()`, &want)
-	for i := range want {
-		b.press(t, session, "Tab")
-		var got struct {
-			At      int
-			Name    string
-			Visible bool
-		}
-		b.Eval(t, session, `(() => {
-			const e = document.activeElement, style = getComputedStyle(e);
-			return { At: window.stops.indexOf(e), Name: e.id || e.textContent, Visible: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0 };
-		})()`, &got)
-		if got.At != i || !got.Visible {
-			t.Errorf("Tab %d is at %q, number %d, visible %t", i, got.Name, got.At, got.Visible)
-		}
-	}
-
-	var wide []string
-	b.Eval(t, session, `(() => {
-		document.documentElement.style.fontSize = '200%';
-		const width = Math.min(document.documentElement.clientWidth, document.querySelector('#share') ? 800 : Infinity); // a popup grows no further
-		const wide = [...document.querySelectorAll('body *')].filter((e) => e.checkVisibility() && !e.closest('#log-box > *, .line, .table > *, pre > *') && e.getBoundingClientRect().right + scrollX > width + 1).map((e) => e.id || e.className || e.tagName);
-		document.documentElement.style.fontSize = '';
-		return wide;
-	})()`, &wide)
-	if len(wide) > 0 {
-		t.Errorf("with text of 200 %% these do not fit: %q", wide)
 	}
 }

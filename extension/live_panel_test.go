@@ -61,10 +61,10 @@ func TestPanel(t *testing.T) {
 	target := b.panel(t)
 	b.WithSession(t, target.ID, func(s string) {
 		b.shows(t, s, "#chats", "Which of these hotels")
-		b.accessible(t, s)
+		b.Accessible(t, s)
 		b.mouse(t, s, "#new")
 		b.shows(t, s, "#target", "The agent gets this tab: Kettle (http://shop.example/kettle)")
-		b.accessible(t, s)
+		b.Accessible(t, s)
 		b.ask(t, s, "Compare these two prices")
 		b.shows(t, s, "#entries", "The agent asks for permission")
 		b.shows(t, s, "#given", "Kettle")
@@ -84,10 +84,10 @@ func TestPanel(t *testing.T) {
 		b.shows(t, s, "#entries", "You chose: Allow once")
 		b.shows(t, s, "#entries", "5,432 tokens")
 		b.shows(t, s, ".tool.completed", "get_text shop.example Page text: Kettle, 1.7 l — 39.90 €")
-		b.accessible(t, s)
+		b.Accessible(t, s)
 
 		for _, stop := range []func(){
-			func() { b.press(t, s, "Escape") },
+			func() { b.Press(t, s, "Escape") },
 			func() { b.mouse(t, s, "#stop") },
 		} {
 			b.ask(t, s, "wait")
@@ -99,9 +99,9 @@ func TestPanel(t *testing.T) {
 		// Shift+Enter begins a line, Enter sends.
 		b.mouse(t, s, "#text")
 		b.Call(t, s, "Input.insertText", map[string]any{"text": "note one"}, nil)
-		b.press(t, s, "Enter", shift)
+		b.Press(t, s, "Enter", userbrowser.Shift)
 		b.Call(t, s, "Input.insertText", map[string]any{"text": "and two"}, nil)
-		b.press(t, s, "Enter")
+		b.Press(t, s, "Enter")
 		b.holds(t, s, `[...document.querySelectorAll('.user .words')].at(-1).textContent === 'note one\nand two' && document.getElementById('text').value === ''`)
 
 		// What the user selected is marked as page text.
@@ -116,7 +116,7 @@ func TestPanel(t *testing.T) {
 		b.mouse(t, s, "#close")
 		c.await(t, mark, "tab_unshared", func(e event) bool { return e.name == wire.EventTabUnshared })
 		b.shows(t, s, "#closed", "This chat is closed")
-		b.accessible(t, s)
+		b.Accessible(t, s)
 		b.manageChat(t, s)
 	})
 	var list wire.TabsList
@@ -131,18 +131,18 @@ func (b *browser) manageChat(t *testing.T, s string) {
 	t.Helper()
 	// With the keyboard: the menu, its first item, a new title.
 	b.Eval(t, s, "document.querySelector('#menu summary').focus()", nil)
-	b.press(t, s, "Enter")
-	b.press(t, s, "Tab")
+	b.Press(t, s, "Enter")
+	b.Press(t, s, "Tab")
 	b.holds(t, s, "document.activeElement.id === 'rename'")
-	b.press(t, s, "Escape")
+	b.Press(t, s, "Escape")
 	b.holds(t, s, "!document.getElementById('menu').open && document.activeElement.matches('#menu summary')")
-	b.press(t, s, "Enter")
-	b.press(t, s, "Tab")
-	b.press(t, s, "Enter")
+	b.Press(t, s, "Enter")
+	b.Press(t, s, "Tab")
+	b.Press(t, s, "Enter")
 	b.holds(t, s, "document.activeElement.id === 'name' && document.activeElement.value !== ''")
 	b.Eval(t, s, "document.activeElement.select()", nil)
 	b.Call(t, s, "Input.insertText", map[string]any{"text": "Two kettles: a/b"}, nil)
-	b.press(t, s, "Enter")
+	b.Press(t, s, "Enter")
 	b.shows(t, s, "#title", "Two kettles: a/b")
 
 	downloads := t.TempDir()
@@ -166,17 +166,17 @@ func (b *browser) manageChat(t *testing.T, s string) {
 	b.shows(t, s, "#chats", "Two kettles: a/b")
 	b.Call(t, s, "Input.insertText", map[string]any{"text": " of tea"}, nil)
 	b.shows(t, s, "#no-chats", "No chat contains this text.")
-	b.press(t, s, "Escape") // clears the field
+	b.Press(t, s, "Escape") // clears the field
 	b.shows(t, s, "#chats", "Which of these hotels")
 
 	b.holds(t, s, "document.querySelector('#chats button').textContent.includes('Two kettles')") // the newest
 	b.Eval(t, s, "document.querySelector('#chats button').focus()", nil)
-	b.press(t, s, "Enter")
+	b.Press(t, s, "Enter")
 	b.shows(t, s, "#closed", "This chat is closed")
 	b.mouse(t, s, "#menu summary")
 	b.mouse(t, s, "#delete")
 	b.shows(t, s, "#delete-text", "“Two kettles: a/b” and its transcript are removed")
-	b.press(t, s, "Escape")
+	b.Press(t, s, "Escape")
 	b.holds(t, s, "document.querySelector('dialog[open]') === null")
 	b.shows(t, s, "#title", "Two kettles: a/b")
 	b.mouse(t, s, "#menu summary")

@@ -39,7 +39,8 @@ func (b *userBrowser) typeInto(t *testing.T, page, selector, text string) {
 	}
 }
 
-// TestHandoverInPopup hands a page of the user's Chrome over, and answers in the extension popup.
+// TestHandoverInPopup hands a page of the user's Chrome over, and answers in the extension popup: first
+// that the user is done, then that they cannot do it.
 func TestHandoverInPopup(t *testing.T) {
 	site := handoverSite(t)
 	b := newUserBrowser(t)
@@ -52,14 +53,7 @@ func TestHandoverInPopup(t *testing.T) {
 	login := b.Find(t, "page", site.URL)
 	s.call(t, "snapshot", nil, "given")
 
-	asked := make(chan string, 1)
-	go func() {
-		text, _, err := s.try(t.Context(), "ask_user", map[string]any{"message": "Enter the code\nfrom your phone."})
-		if err != nil {
-			text = err.Error()
-		}
-		asked <- text
-	}()
+	asked := s.asksUser(t, "Enter the code\nfrom your phone.")
 	var text string
 	b.Popup(t, func(popup string) {
 		b.holds(t, popup, fmt.Sprintf("document.getElementById('questions').textContent.includes('asks you to act on %s')", site.URL))
@@ -111,5 +105,58 @@ func TestHandoverInPopup(t *testing.T) {
 		}
 	}
 	s.call(t, "get_text", nil, "You typed ••••")
+	testNotificationClick(t, b, s, site.URL)
 	s.end(t)
+}
+
+// asksUser calls ask_user. The channel receives its result.
+func (s *mcpServer) asksUser(t *testing.T, message string) <-chan string {
+	asked := make(chan string, 1)
+	go func() {
+		text, _, err := s.try(t.Context(), "ask_user", map[string]any{"message": message})
+		if err != nil {
+			text = err.Error()
+		}
+		asked <- text
+	}()
+	return asked
+}
+
+// testNotificationClick closes the popup without an answer. Later, a click on the notification shows
+// the tab and the popup, which still has the question.
+func testNotificationClick(t *testing.T, b *userBrowser, s *mcpServer, site string) {
+	asked := s.asksUser(t, "Solve the captcha.")
+	const shown = "document.querySelector('#questions blockquote')?.textContent === 'Solve the captcha.'"
+	b.Popup(t, func(popup string) { b.holds(t, popup, shown) })
+	s.call(t, "chrome_status", nil)
+	select {
+	case text := <-asked:
+		t.Fatalf("closing the popup answers the question: %s", text)
+	default:
+	}
+	var badge, notification string
+	b.Worker(t, "chrome.action.getBadgeText({})", &badge)
+	b.Worker(t, "chrome.notifications.getAll().then((all) => Object.keys(all).join())", &notification)
+	if badge != "?" || notification == "" {
+		t.Fatalf("after the popup was closed, the badge is %q, and the notification %q", badge, notification)
+	}
+
+	b.NewTab(t, site+"/other") // the user looks something up
+	b.Worker(t, fmt.Sprintf("chrome.notifications.onClicked.dispatch(%q)", notification), nil)
+	popup := b.Find(t, "page", "/popup.html")
+	var state struct {
+		Active        string
+		Notifications int
+	}
+	await.Until(t, "the tab to be shown and the notification to be removed", func() bool {
+		b.Worker(t, `Promise.all([chrome.tabs.query({ active: true, lastFocusedWindow: true }), chrome.notifications.getAll()])
+			.then(([[tab], all]) => ({ Active: tab?.url ?? '', Notifications: Object.keys(all).length }))`, &state)
+		return state.Active == site+"/login" && state.Notifications == 0
+	})
+	b.WithSession(t, popup.ID, func(popup string) {
+		b.holds(t, popup, shown)
+		b.Click(t, popup, "#questions button", "Can't do it")
+		wants(t, "ask_user", await.Receive(t, "the answer", asked), []string{"the user cannot do it", site + "/login"})
+		b.holds(t, popup, "document.getElementById('asking').hidden")
+	})
 }

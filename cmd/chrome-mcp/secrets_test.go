@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"html"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/server"
 )
 
 // The values of the secrets in the tests.
@@ -209,4 +212,86 @@ func TestSecretsFlag(t *testing.T) {
 	s.call(t, "secrets_list", nil, "no secrets")
 	tab := s.open("/login")
 	s.call(t, "type", secretArgs(tab, "#comment", "{{shop.password}}"), "secret {{shop.password}} not found")
+}
+
+// TestSecretsOfTokens uses a server with two tokens, each with a secret of its own. A client cannot use
+// the secret of the other token. The session that has typed a secret gets masked results, and those of
+// other sessions, also of the same token, do not depend on it.
+func TestSecretsOfTokens(t *testing.T) {
+	needChromium(t)
+	c := newCommandLine(t)
+	s := &secretsTest{t: t, data: c.data, site: newLoginSite(t)}
+	s.set("shop.password", testPassword, "--origin", s.site.URL)
+	s.set("bank.password", "another value", "--origin", s.site.URL)
+	s.site.page("/session", "<p>You sent: $BODY</p>")
+	s.site.page("/shown", "<p>It is "+html.EscapeString(testPassword)+"</p>")
+	record := filepath.Join(t.TempDir(), "audit.jsonl")
+	settings := func(secret string) string {
+		set := server.Settings{
+			"secrets": {secret}, "allow-domain": {"127.0.0.1"}, "enable-mutations": {"true"}, "tools": {"core,people"},
+			"headless": {"true"}, "audit-log": {record},
+		}
+		if browser := os.Getenv("CHROME_MCP_BROWSER"); browser != "" {
+			set["browser"] = []string{browser}
+		}
+		for _, flag := range rootNeedsNoSandbox() {
+			set[strings.TrimPrefix(flag, "--")] = []string{"true"}
+		}
+		return asJSON(set)
+	}
+	path, tokens := writeTokens(t, map[string]string{"ann": settings("shop"), "ben": settings("bank")})
+	url, log := c.serveOn("127.0.0.1:0", "--token-file", path)
+	connect := func(token, session string) *mcpServer {
+		t.Helper()
+		client, err := connectHTTP(t, url, tokens[token], session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { client.client.Close() })
+		return client
+	}
+	ann, second, ben := connect("ann", "first"), connect("ann", "second"), connect("ben", "first")
+	shown := func(client *mcpServer) string {
+		t.Helper()
+		client.call(t, "navigate", map[string]any{"url": s.site.URL + "/shown"})
+		return client.call(t, "get_text", nil)
+	}
+	before := map[*mcpServer]string{second: shown(second), ben: shown(ben)}
+	submit := func(client *mcpServer, secret string) string {
+		t.Helper()
+		client.call(t, "navigate", map[string]any{"url": s.site.URL + "/login"})
+		text := client.call(t, "type", map[string]any{"selector": "#password", "text": secret, "pressEnter": true})
+		client.call(t, "wait_for", map[string]any{"text": "You sent"})
+		return text
+	}
+
+	if list := ben.call(t, "secrets_list", nil, "{{bank.password}}"); strings.Contains(list, "shop") {
+		t.Errorf("secrets_list of the other token: %s", list)
+	}
+	wants(t, "type with the other token", submit(ben, "{{shop.password}}"), []string{"secret {{shop.password}} not found"})
+	if !s.site.got("password=%7B%7Bshop.password%7D%7D") || s.site.got("password=Kw7") {
+		t.Errorf("the site received %q from the client that may not use the secret", s.site.received)
+	}
+	submit(ben, "{{bank.password}}")
+	submit(ann, "{{shop.password}}")
+	if !s.site.got("password=Kw7%23qLz9%26vX") || !s.site.got("password=another+value") {
+		t.Errorf("the site received %q, want both secrets", s.site.received)
+	}
+	s.wantNothing("get_text", ann.call(t, "get_text", nil, "You sent", "••••"))
+	s.wantNothing("get_text", shown(ann))
+	status, body := curl(t, "-H", "Authorization: Bearer "+tokens["ann"], "--json", "{}", url+"/v1/sessions/first/tools/snapshot")
+	if s.wantNothing("REST", body); status != "200" || !strings.Contains(body, "••••") {
+		t.Errorf("REST: %s %s", status, body)
+	}
+	for client, text := range before {
+		if now := shown(client); now != text || !strings.Contains(now, testPassword) {
+			t.Errorf("a session that has typed no secret of the first token reads\n%s\nafter another typed it, and before\n%s", now, text)
+		}
+	}
+	s.wantNothing("the log", log.String())
+	data, err := os.ReadFile(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.wantNothing("the audit log", string(data))
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"html"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -15,7 +14,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/coder/websocket"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -117,6 +115,24 @@ func (a *agent) tryCall(tool string, args map[string]any) (string, error) {
 		return "", err
 	}
 	return res.Content[0].(*sdk.TextContent).Text, nil
+}
+
+// asks calls ask_user until there is an answer. The channel receives the result.
+func (a *agent) asks(message string) <-chan string {
+	answer := make(chan string, 1)
+	go func() {
+		for { // without an answer, a call returns after seconds; the question stays open
+			text, err := a.tryCall("ask_user", map[string]any{"message": message})
+			if err != nil {
+				text = err.Error()
+			}
+			if !strings.Contains(text, "the page is still handed over") {
+				answer <- text
+				return
+			}
+		}
+	}()
+	return answer
 }
 
 // A user uses the dashboard in a browser.
@@ -280,50 +296,6 @@ func TestDashboard(t *testing.T) {
 	testLogout(t, p)
 }
 
-// TestHostileTitle checks that the title of a page, however long, cannot continue the sentence of the
-// dashboard about it.
-func TestHostileTitle(t *testing.T) {
-	title := "x”: Your session has expired, enter the password.\u202e\u2066\u200f" + strings.Repeat("<b>\"A”", 20_000)
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprintf(w, "<!doctype html><title>%s</title><link rel=icon href=data:,>", html.EscapeString(title))
-	}))
-	t.Cleanup(site.Close)
-	board, desk := new(Board), new(handover.Desk)
-	s := newDashboard(t, board, desk)
-	a := newAgent(t, board, desk, SessionOptions{Principal: "ci", Name: "shop"}, site.URL)
-	p := newUser(t)
-	p.open("file://" + filepath.ToSlash(loginFile(t, s)))
-	p.sees("Connected")
-	a.call("navigate", map[string]any{"url": site.URL})
-	answered := make(chan error, 1)
-	go func() {
-		_, err := a.tryCall("ask_user", map[string]any{"message": "Please check."})
-		answered <- err
-	}()
-	p.sees("Please check.")
-	var shown struct{ Asks, Message, Title, Isolated, Tags string }
-	p.eval(`(() => {
-		const q = document.querySelector('#questions li');
-		const text = (selector) => q.querySelector(selector)?.textContent ?? '';
-		const title = q.querySelector('.title');
-		return {Asks: text('.asks'), Message: text('.message'), Title: text('.title'), Isolated: title ? getComputedStyle(title).unicodeBidi : '', Tags: q.querySelector('b')?.outerHTML ?? ''};
-	})()`, &shown)
-	if want := "Shopping agent 2.1 (token ci) asks you to act on " + site.URL + ":"; shown.Asks != want {
-		t.Errorf("the sentence of the dashboard is %.300q, want %q", shown.Asks, want)
-	}
-	if n := utf8.RuneCountInString(shown.Title); n < 100 || n > 201 || !strings.HasPrefix(shown.Title, "x”: Your session") || strings.ContainsAny(shown.Title, "\u202e\u2066\u200f") {
-		t.Errorf("the title has %d characters: %.300q", n, shown.Title)
-	}
-	if shown.Message != "Please check." || shown.Isolated != "isolate" || shown.Tags != "" {
-		t.Errorf("the question: %.300q", fmt.Sprint(shown))
-	}
-	p.clicks(`role=button[name="Can't do it"]`)
-	if err := await.Receive(t, "the answer", answered); err != nil {
-		t.Error(err)
-	}
-}
-
 // testShowsCalls checks that the dashboard shows the running and the last calls of an agent.
 func testShowsCalls(t *testing.T, a *agent, p *user, site string, release chan<- struct{}) {
 	done := make(chan error, 1)
@@ -414,16 +386,7 @@ func testLiveView(t *testing.T, a *agent, p *user, site string, clicked *atomic.
 	}
 	a.call("click", map[string]any{"selector": "button"})
 	p.holds(pixel(200, 0))
-	answer := make(chan string, 1)
-	go func() {
-		for { // without an answer, a call returns after seconds; the question stays open
-			text, err := a.tryCall("ask_user", map[string]any{"message": "Please pay the order."})
-			if err != nil || !strings.Contains(text, "the page is still handed over") {
-				answer <- text
-				return
-			}
-		}
-	}()
+	answer := a.asks("Please pay the order.")
 	p.sees("Please pay the order.")
 	p.sees("The page is handed over to you")
 	var at struct{ X, Y float64 }

@@ -55,6 +55,7 @@ func TestScreenshots(t *testing.T) {
 	}
 	p.sees("The page is handed over to you")
 	p.sees("Please pay, then press Done.")
+	p.holds("!document.querySelector('#questions [aria-disabled=true]')")
 	for _, scheme := range []executor.ColorScheme{executor.SchemeLight, executor.SchemeDark} {
 		if _, err := p.page().Emulate(t.Context(), &executor.EmulateOptions{ColorScheme: scheme}); err != nil {
 			t.Fatal(err)

@@ -20,12 +20,10 @@ func (t *Tree) Command(ctx context.Context, method string, params, result any) e
 		if err == nil {
 			err = t.Wait(ctx, p, result)
 		}
-		ce, ok := errors.AsType[*cdpconn.Error](err)
-		if !ok || !strings.Contains(ce.Message, "Not attached to an active page") {
+		if !IsBetweenDocuments(err) {
 			return err
 		}
-		// The next document is about to commit, and the browser accepts commands for neither
-		// document. No event reports when that is over.
+		// No event reports when that is over.
 		if t.Await(ctx, func(s *State) (bool, error) {
 			_, navigating := s.TopNavigation()
 			return !navigating, nil
@@ -38,6 +36,13 @@ func (t *Tree) Command(ctx context.Context, method string, params, result any) e
 			return err
 		}
 	}
+}
+
+// IsBetweenDocuments reports whether err is the response to a command that the browser rejects because
+// the next document is about to commit: it accepts such commands for neither document.
+func IsBetweenDocuments(err error) bool {
+	ce, ok := errors.AsType[*cdpconn.Error](err)
+	return ok && strings.Contains(ce.Message, "Not attached to an active page")
 }
 
 // Responds reports whether the page responds to a script within d, even with an error.

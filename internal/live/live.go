@@ -147,7 +147,8 @@ func (l *View) restart(ctx context.Context, before *cdppage.EventScreencastFrame
 		return l.opts.ClientError(ctx, err)
 	}
 	l.opts.Go(func() {
-		if err := p.Wait(context.Background(), nil); err != nil {
+		// Between two documents, nextFrame starts it again.
+		if err := p.Wait(context.Background(), nil); err != nil && !frames.IsBetweenDocuments(err) {
 			l.End(err)
 		}
 	})

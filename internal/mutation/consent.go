@@ -35,12 +35,20 @@ var consent = promises{
 			Test: "a once grant does not apply to another call",
 		},
 	},
-	"A click on one prompt in the extension popup never answers another": {{
-		File:    "extension/popup.js",
-		Old:     "  enable(false);\n",
-		New:     "",
-		Package: "./extension", Test: "TestPages",
-	}},
+	"A click on one question in the extension popup or in the dashboard never answers another": {
+		{
+			File:    "extension/popup.js",
+			Old:     "  enable(false);\n",
+			New:     "",
+			Package: "./extension", Test: "TestPages",
+		},
+		{
+			File:    "internal/dashboard/static/dashboard.js",
+			Old:     "  settled = false;\n",
+			New:     "",
+			Package: "./internal/dashboard", Test: "TestMovedQuestion",
+		},
+	},
 	"The gate checks the tab, frame and document that the call accesses, immediately before the access.": {{
 		File:    "internal/frames/events.go",
 		Old:     "				f.url = e.URL\n",

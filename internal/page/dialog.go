@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -62,7 +61,7 @@ func (t *tabDialogs) reply(ctx context.Context, s *cdpconn.Session, a executor.D
 	}
 	t.Answered(time.Now()) // the next dialog may open before this call returns
 	err := s.Call(ctx, "Page.handleJavaScriptDialog", params, nil)
-	if ce, ok := errors.AsType[*cdpconn.Error](err); ok && strings.Contains(ce.Message, "Not attached to an active page") {
+	if frames.IsBetweenDocuments(err) {
 		// See closeIfNavigating: the answer was too late.
 		return executor.Errorf(executor.ErrDialogOpen, "Close the tab with Page.Close, and open the page in another one.",
 			"the dialog can no longer be answered: a navigation is pending")

@@ -101,3 +101,30 @@ func TestLiveRefresh(t *testing.T) {
 		}
 	})
 }
+
+// TestLiveBetweenDocuments checks that a live view continues if the browser rejects its screencast
+// because the next document is about to commit.
+func TestLiveBetweenDocuments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		starts := 0
+		b := cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
+			if cmd.Method != "Page.startScreencast" {
+				b.Reply(cmd, "{}")
+				return
+			}
+			if starts++; starts == 1 {
+				b.Fail(cmd, -32000, "Not attached to an active page")
+				return
+			}
+			b.Reply(cmd, "{}")
+			b.Emit("T", "Page.screencastFrame", fmt.Sprintf(`{"data":"AAAA","sessionId":%d,"metadata":{"offsetTop":0,"pageScaleFactor":1,"deviceWidth":800,"deviceHeight":600,"scrollOffsetX":0,"scrollOffsetY":0}}`, starts))
+		})
+		tab := attach(t, b)
+		load(t, b, tab, 1)
+		l := tab.NewView(ViewOptions{Gate: executor.AllowAll}).Watch()
+		defer l.Close()
+		if image, err := l.Next(t.Context()); err != nil || len(image.JPEG) == 0 {
+			t.Errorf("after a rejected screencast, the live view shows %+v, %v", image, err)
+		}
+	})
+}

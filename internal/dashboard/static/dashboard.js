@@ -67,6 +67,15 @@ let live = null;
 /** The kind of the process: "server" or "MCP host". */
 let kind = '';
 
+/** How long the answers of questions stay disabled after the list has changed, in ms: a click may be
+ * meant for what was there before. */
+const MISCLICK = 600;
+/** The ids of the questions whose answers are enabled, or will be. */
+let listed = '';
+let settled = false;
+/** @type {ReturnType<typeof setTimeout>} */
+let settling;
+
 const backends = new Map([['cdp', 'managed or attached browser'], ['extension', 'your Chrome']]);
 
 /** @param {Session} s */
@@ -84,8 +93,22 @@ const clock = (time) => new Date(time).toLocaleTimeString();
 /** @param {Tab} t */
 const nameOf = (t) => t.title || t.url || 'blank page';
 
+/** Disables the answers of questions for a while if the list has changed. */
+function settle() {
+  const now = questions.map((q) => q.id).join();
+  if (now === listed) return;
+  listed = now;
+  settled = false;
+  clearTimeout(settling);
+  settling = setTimeout(() => {
+    settled = true;
+    render();
+  }, MISCLICK);
+}
+
 /** Shows what has changed. */
 function render() {
+  settle();
   const principals = [...new Set(order.map((id) => sessions.get(id)?.principal ?? ''))];
   children(byId('principals'), principals, (p) => `principal ${p}`, makePrincipal, (node, p) => {
     setText(node.querySelector('h3'), p === '' ? 'You' : `Token ${p}`);
@@ -185,7 +208,7 @@ function makeQuestion(q) {
   const answer = (/** @type {string} */ label, /** @type {string} */ outcome) => {
     const button = element('button', { type: 'button', class: outcome }, label);
     button.addEventListener('click', async () => {
-      fail(await send('answer', { question: q.id, outcome }));
+      if (settled) fail(await send('answer', { question: q.id, outcome }));
     });
     return button;
   };
@@ -214,6 +237,8 @@ function updateQuestion(node, q) {
   /** @type {HTMLElement} */ (node.querySelector('.page')).hidden = q.title === '';
   setText(node.querySelector('.title'), q.title);
   setText(node.querySelector('.message'), q.message);
+  // A button that is disabled would lose the focus.
+  for (const answer of node.querySelectorAll('.done, .cannot')) answer.setAttribute('aria-disabled', String(!settled));
   /** @type {HTMLButtonElement} */ (node.querySelector('.show')).disabled = !sessions.get(q.session)?.tabs.find((t) => t.id === q.tab)?.live;
 }
 
@@ -244,6 +269,7 @@ function openLive(session, tab, focus = false) {
 }
 
 byId('live-close').addEventListener('click', () => {
+  /** @type {HTMLElement} */ (document.querySelector('.tabs [aria-pressed="true"]') ?? byId('sessions-title')).focus();
   live?.close();
   live = null;
   byId('live-close').hidden = true;

@@ -32,7 +32,8 @@ export function setText(node, text) {
 }
 
 /**
- * Makes the children of a node match a list. Elements of values that stay are kept.
+ * Makes the children of a node match a list. Elements of values that stay are kept. If the focus was in
+ * one that is removed, it moves to a button of the next one, or else to the title of the sessions.
  *
  * @template T
  * @param {Element | null} parent
@@ -44,6 +45,7 @@ export function setText(node, text) {
 export function children(parent, list, key, make, update) {
   if (!parent) return;
   const keys = list.map(key);
+  const focused = [...parent.children].findIndex((node) => node.contains(document.activeElement));
   for (const node of [...parent.children]) {
     if (!keys.includes(/** @type {HTMLElement} */ (node).dataset.key ?? '')) node.remove();
   }
@@ -56,6 +58,9 @@ export function children(parent, list, key, make, update) {
     if (parent.children[i] !== node) parent.insertBefore(node, parent.children[i] ?? null);
     update(node, value);
   });
+  if (focused < 0 || parent.contains(document.activeElement)) return;
+  const next = parent.children[Math.min(focused, parent.children.length - 1)];
+  /** @type {HTMLElement} */ (next?.querySelector('button:enabled') ?? byId('sessions-title')).focus();
 }
 
 /**
