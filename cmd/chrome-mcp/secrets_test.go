@@ -214,7 +214,7 @@ func TestSecretsFlag(t *testing.T) {
 	s.call(t, "type", secretArgs(tab, "#comment", "{{shop.password}}"), "secret {{shop.password}} not found")
 }
 
-// TestSecretsOfTokens uses a server with two tokens, each with a secret of its own. A client cannot use
+// TestSecretsOfTokens uses a server with two tokens, each with its secret. A client cannot use
 // the secret of the other token. The session that has typed a secret gets masked results, and those of
 // other sessions, also of the same token, do not depend on it.
 func TestSecretsOfTokens(t *testing.T) {

@@ -8,6 +8,6 @@ var ExtensionExceptions = map[string]string{
 	"emulation/headers of requests to an origin":                     "the extension changes no requests of the user's Chrome; the call reports this",
 	"native_dialogs/document with basic authentication":              "Chrome asks its user for the password",
 	"error_pages/certificate warning is read and left, not acted on": "Chrome does not let an extension read a certificate warning; the next case shows that it is left",
-	"requests/bodies":                                                "the extension returns no response bodies: it cannot determine the site of each, and the call reports that",
-	"navigation_downloads/deceptive file names are sanitized":        "Chrome chooses the names of downloaded files and saves them in the user's download directory",
+	"requests/bodies": "the extension returns no response bodies: it cannot determine the site of each, and the call reports that",
+	"navigation_downloads/deceptive file names are sanitized": "Chrome chooses the names of downloaded files and saves them in the user's download directory",
 }

@@ -93,7 +93,7 @@ const clock = (time) => new Date(time).toLocaleTimeString();
 /** @param {Tab} t */
 const nameOf = (t) => t.title || t.url || 'blank page';
 
-/** Disables the answers of questions for a while if the list has changed. */
+/** Disables the answers of questions for MISCLICK if the list has changed. */
 function settle() {
   const now = questions.map((q) => q.id).join();
   if (now === listed) return;

@@ -184,7 +184,7 @@ export function editorState(id) {
 /** The number of lines of which some editors give their field one page. */
 const PAGE_LINES = 10;
 
-/** The height of a part of an editor without text that stands for lines that are not rendered. */
+/** The height of a part of an editor without text in place of lines that are not rendered. */
 const GAP_HEIGHT = 50;
 
 /**
