@@ -239,9 +239,9 @@ func emulation(s *suite.Runner, t *testing.T) {
 			c.Skip("this one is not its user's")
 		}
 		_, err := c.Page().Emulate(c.Ctx, &executor.EmulateOptions{Permissions: []executor.PagePermission{executor.PermissionNotifications}})
-		c.WantCode(err, executor.ErrBadArgs, "user's own Chrome")
+		c.WantCode(err, executor.ErrBadArgs, "user's own browser")
 		_, err = c.Page().Emulate(c.Ctx, &executor.EmulateOptions{Headers: map[string]map[string]string{c.Origin(): {"X-Lamp": "on"}}})
-		c.WantCode(err, executor.ErrBadArgs, "user's own Chrome")
+		c.WantCode(err, executor.ErrBadArgs, "user's own browser")
 	})
 	s.Page(t, "phone, page without viewport meta tag", "click.html", func(c *suite.Case) {
 		emulate(c, executor.EmulateOptions{Device: executor.DevicePhone})
