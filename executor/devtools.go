@@ -91,7 +91,9 @@ type RequestsOptions struct {
 	Filter string // only requests whose method, URL, status or type contains this text, ignoring case
 	Limit  int    // maximum number, newest first; 0 means DefaultRecords
 	ID     string // only this request, in full
-	Body   bool   // include the text of the response; needs ID
+	// Body includes the text of the response. It needs ID. A response that a service worker may have
+	// from another site, whose text the page cannot read, is ErrBadArgs.
+	Body bool
 	// BodyChars is the maximum number of characters of the body. 0 means MaxBody.
 	BodyChars int
 }

@@ -43,6 +43,11 @@ var general = []Mutation{
 		"./policy", "TestGuardErrorPage",
 	},
 	{
+		"The body of a response of another site, with which a service worker answers", "internal/record/requests.go",
+		`	case q.byWorker && q.Type`, `	case false && q.Type`,
+		"./executor/chromium", "^TestWorkerBodies$",
+	},
+	{
 		"No call acts on an error page or a warning", "extension/methods.js",
 		`if (s.url.startsWith('chrome-error:') && params.type`, `if (false && params.type`,
 		"extension/test", "commands are allowed or denied",

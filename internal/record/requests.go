@@ -34,6 +34,7 @@ type RequestRecord struct {
 	document bool          // it loads the document of a frame
 	timeout  time.Duration // for reading its body
 	blocked  bool          // the policy, an extension or a CDP client blocked it
+	byWorker bool          // a service worker answered it
 }
 
 // RequestSent records a request.
@@ -135,6 +136,7 @@ func (l *activityLog) responded(id network.RequestID, res *network.Response) {
 		return
 	}
 	q.Status, q.MIMEType, q.ResponseHeaders = int(res.Status), pagetext.Truncate(res.MimeType, 100), redact.Headers(res.Headers)
+	q.byWorker = res.FromServiceWorker
 	for name := range res.Headers {
 		q.DeniedByPolicy = q.DeniedByPolicy || strings.EqualFold(name, proxyHeaders[0])
 	}
@@ -286,6 +288,11 @@ func (r *RequestRecord) matches(filter string) bool {
 // ReadBody adds the text of the response to q, up to size characters.
 func (q *RequestRecord) ReadBody(ctx context.Context, tree *frames.Tree, size int) error {
 	switch {
+	case q.byWorker && q.Type != "document" && q.Type != "xhr":
+		// The response may be opaque: one of another site that the page cannot read, at any URL. Requests
+		// for documents and by XMLHttpRequest fail with such a response.
+		return executor.Errorf(executor.ErrBadArgs, "Omit body, or read the page.",
+			"a service worker answered request %s, so its body may be of another site", q.ID)
 	case q.Running:
 		return &executor.Error{Code: executor.ErrBadArgs, Retryable: true, Err: fmt.Errorf("request %s is still running", q.ID),
 			Hint: "Try again when it has ended. A fetch whose response no script reads may not end."}

@@ -1,0 +1,74 @@
+package chromium
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
+)
+
+// TestWorkerBodies checks that the body of an opaque response, with which a service worker answers a
+// request to its own site, is not returned, and that of a document is.
+func TestWorkerBodies(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("text of another site"))
+	}))
+	t.Cleanup(other.Close)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/worker.js" {
+			w.Header().Set("Content-Type", "text/javascript")
+			fmt.Fprintf(w, `addEventListener('install', () => skipWaiting());
+				addEventListener('activate', (e) => e.waitUntil(clients.claim()));
+				addEventListener('fetch', (e) => e.respondWith(e.request.url.includes('/opaque') ? fetch(%q, {mode: 'no-cors'}) : fetch(e.request)))`, other.URL)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<!doctype html><title>Page</title><link rel=icon href=data:,>"))
+	}))
+	t.Cleanup(site.Close)
+	ctx := await.Context(t)
+	s, err := newBrowser(t, testOptions(t)).NewSession(&executor.SessionOptions{Gate: executor.AllowAll, Record: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, tab, err := s.NewPage(ctx, &executor.NewPageOptions{URL: site.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := pagetest.Of(s, tab.ID)
+	if _, err := p.Eval(ctx, `new Promise((done) => {
+		navigator.serviceWorker.oncontrollerchange = () => done(true);
+		navigator.serviceWorker.register('/worker.js');
+	})`, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Navigate(ctx, site.URL+"/document", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Eval(ctx, "fetch('/opaque', {mode: 'no-cors'}).then((r) => r.text())", nil); err != nil {
+		t.Fatal(err)
+	}
+	body := func(path string) (executor.Request, error) {
+		t.Helper()
+		all, err := p.Requests(ctx, &executor.RequestsOptions{Filter: path})
+		if err != nil || len(all.Requests) != 1 {
+			t.Fatalf("requests for %s: %+v, %v", path, all, err)
+		}
+		one, err := p.Requests(ctx, &executor.RequestsOptions{ID: all.Requests[0].ID, Body: true})
+		if err != nil {
+			return executor.Request{}, err
+		}
+		return one.Requests[0], nil
+	}
+	if q, err := body("/opaque"); executor.CodeOf(err) != executor.ErrBadArgs || !strings.Contains(err.Error(), "service worker") {
+		t.Errorf("the body of an opaque response is %q, %v", q.Body, err)
+	}
+	if q, err := body("/document"); err != nil || q.Body == "" {
+		t.Errorf("the body of a document: %+v, %v", q, err)
+	}
+}
