@@ -111,8 +111,11 @@ func TestDialRunningChromium(t *testing.T) {
 	config := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", config)
 	_, ws := startForeign(t, filepath.Join(config, "chromium"))
-	// Chromium prints its address before it writes the file.
-	await.Until(t, "the file with its address", func() bool { return exists(filepath.Join(config, "chromium", activePortName)) })
+	// Chromium prints its address before it creates the file, and the file is empty at first.
+	await.Until(t, "the file with its address", func() bool {
+		text, err := os.ReadFile(filepath.Join(config, "chromium", activePortName))
+		return err == nil && len(text) > 0
+	})
 	for _, name := range []string{"auto", "chromium"} {
 		at, err := (&Options{CDPEndpoint: name}).endpoint()
 		if err != nil {
