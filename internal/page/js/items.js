@@ -133,24 +133,42 @@ function wordsOf(s) {
 }
 
 /**
- * linesOf returns the texts and the controls of an item, without an element in it.
+ * Words are the words of the texts and of the controls of an item.
+ * @typedef {[texts: Set<string>, controls: Set<string>]} Words
+ */
+
+/** @type {Words} */
+const NO_WORDS = [new Set(), new Set()];
+/** The lines of items, with which many elements are compared. @type {WeakMap<Item, {text: string, lines: string[], words: Words}>} */
+const readLines = new WeakMap();
+
+/**
+ * wordsWithout returns the words of an item, without an element in it. It returns the same value
+ * again if no line of the item has the name.
  * @param {Item | null} item
  * @param {string} name the name of the element
- * @returns {[Set<string>, Set<string>]}
+ * @returns {Words}
  */
-function linesOf(item, name) {
-  const lines = item?.text ? item.text.split('\n') : [];
-  if (name !== '') {
-    const [from, count] = findName(lines, name);
-    if (count > 0) {
-      lines.splice(from, count);
-    } else {
-      const at = lines.findIndex((line) => line.includes(name)); // a tree item's name has those of the elements in it
-      if (at >= 0) lines[at] = lines[at].replace(name, ' ');
-    }
+function wordsWithout(item, name) {
+  if (!item || item.text === '') return NO_WORDS;
+  let read = readLines.get(item);
+  if (!read || read.text !== item.text) {
+    const lines = item.text.split('\n');
+    read = { text: item.text, lines, words: wordsOfLines(lines) };
+    readLines.set(item, read);
   }
-  const words = (/** @type {string[]} */ list) => new Set(list.map(wordsOf).filter((s) => s !== ''));
-  return [words(lines.filter((line) => line[0] !== CONTROL)), words(lines.filter((line) => line[0] === CONTROL))];
+  if (name === '') return read.words;
+  const [from, count] = findName(read.lines, name);
+  if (count > 0) return wordsOfLines(read.lines.toSpliced(from, count));
+  const at = read.lines.findIndex((line) => line.includes(name)); // a tree item's name has those of the elements in it
+  return at >= 0 ? wordsOfLines(read.lines.with(at, read.lines[at].replace(name, ' '))) : read.words;
+}
+
+/** @param {string[]} lines @returns {Words} */
+function wordsOfLines(lines) {
+  const words = (/** @type {boolean} */ ofControls) =>
+    new Set(lines.filter((line) => (line[0] === CONTROL) === ofControls).map(wordsOf).filter((s) => s !== ''));
+  return [words(false), words(true)];
 }
 
 /**
@@ -196,7 +214,25 @@ const isCut = (item) => !!item && !item.titled && isComplete(item);
 export function itemChange(old, oldName, now, name) {
   if (sameItem(old, now) && oldName === name) return '';
   if ((old?.position ?? '') !== (now?.position ?? '') || (old?.key ?? '') !== (now?.key ?? '')) return 'other';
-  const [texts, controls] = linesOf(old, oldName), [nowTexts, nowControls] = linesOf(now, name);
+  const words = wordsWithout(old, oldName), nowWords = wordsWithout(now, name);
+  const last = comparisons.get(nowWords);
+  if (last?.words === words) return last.change;
+  const change = wordChange(old, words, now, nowWords);
+  comparisons.set(nowWords, { words, change });
+  return change;
+}
+
+/** The last result for the words of an item. @type {WeakMap<Words, {words: Words, change: '' | 'digits' | 'other'}>} */
+const comparisons = new WeakMap();
+
+/**
+ * wordChange is itemChange for items with equal positions and keys.
+ * @param {Item | null} old
+ * @param {Words} words
+ * @param {Item | null} now
+ * @param {Words} nowWords
+ */
+function wordChange(old, [texts, controls], now, [nowTexts, nowControls]) {
   // A row with an equal key and title is the same, whatever the states in its other cells are.
   if (old && now && old.key === now.key && /(^| )data-/.test(now.key) && [...texts][0] === [...nowTexts][0]) return '';
   const same = (/** @type {(s: string) => string} */ fold) => {
@@ -234,7 +270,7 @@ export function movedItems(items) {
     return change === 'other' || (change === 'digits' && known.some((o) => o.before !== before && o.like === like));
   });
   return changed.flatMap(({ item, before }) => {
-    const [was, is] = [before, item].map((i) => new Set([...linesOf(i, '')[0]].flatMap((line) => line.split(' '))));
+    const [was, is] = [before, item].map((i) => new Set([...wordsWithout(i, '')[0]].flatMap((line) => line.split(' '))));
     const shares = [...is].some((word) => /\p{L}/u.test(word) && was.has(word));
     const elsewhere = known.some((o) => o.before !== before && itemChange(o.before, '', { ...item, position: o.before.position, key: o.before.key }, '') === '');
     return changed.length > 1 || before.position !== item.position || before.key !== item.key || !shares || elsewhere ? [item] : [];
