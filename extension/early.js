@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"b2e24482b6b630504445a97e6de7ee30d02a87fe28091f48351ec63c50aa9462",
+	"fc4d22489a504354515fa7607d28726cd940720d1475a43607875883859d747a",
 ]);
