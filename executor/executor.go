@@ -6,8 +6,7 @@
 // backend, which is an Executor with its own active tab, refs and diffs. A [Manager] is also an
 // Executor: it selects the backend.
 //
-// The package imports only the standard library, so that a program depends only on the backends
-// that it uses.
+// The package needs no other module: a program depends only on those of the backends that it uses.
 package executor
 
 import (

@@ -102,7 +102,8 @@ var (
 	_ CDPBrowser = (*Manager)(nil)
 )
 
-// NewManager returns a Manager. It starts nothing. A nil options means a Manager without backends. Close the Manager before the backends.
+// NewManager returns a Manager. It starts nothing. Nil options mean a Manager without backends.
+// Close the Manager before the backends.
 func NewManager(options *ManagerOptions) *Manager {
 	opts := *cmp.Or(options, new(ManagerOptions))
 	opts.Session.Logger = cmp.Or(opts.Session.Logger, opts.Logger)
@@ -137,8 +138,8 @@ func (m *Manager) Status(ctx context.Context) Status {
 		s = Status{Detail: reason(err)}
 	}
 	if m.extension != nil {
-		side := m.statusOf(ctx, m.extension)
-		s.ExtensionConnected, s.Displaced = m.opts.Extension.Connected(), side.Displaced
+		extension := m.statusOf(ctx, m.extension)
+		s.ExtensionConnected, s.Displaced = m.opts.Extension.Connected(), extension.Displaced
 		if skipped != nil {
 			why := reason(skipped)
 			if err == nil && errors.Is(skipped, ErrExtensionNotInstalled) {

@@ -21,19 +21,6 @@ func (s BackendSwitch) String() string {
 	return text
 }
 
-// A SharedTab reports that the user has shared a tab since the last call.
-type SharedTab struct {
-	// Tab is the shared tab. If it is active, calls without a tab id used another tab before.
-	Tab Tab
-}
-
-// Report passes s to the observer in ctx, if there is one. Backends call it.
-func (s SharedTab) Report(ctx context.Context) {
-	if observe := CallOptionsOf(ctx).OnSharedTab; observe != nil {
-		observe(s)
-	}
-}
-
 // describe returns the backend's name for use in a sentence.
 func (k BackendKind) describe() string {
 	if k == BackendExtension {

@@ -7,14 +7,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 )
 
-// A TabID identifies a tab: "cdp:<session>:<raw>" or "ext:<session>:<raw>", where <session> is the
-// instance id of the browser. The id of a tab of a named browser starts with the name, as in
-// "work:cdp:<session>:<raw>". An id never refers to a tab of another backend or of an earlier
+// A TabID identifies a tab: "cdp:<instance>:<raw>" or "ext:<instance>:<raw>", where <instance> is
+// the id of the browser instance. The id of a tab of a named browser starts with the name, as in
+// "work:cdp:<instance>:<raw>". An id never refers to a tab of another backend or of an earlier
 // browser instance; such ids result in ErrStaleTab.
 type TabID = errs.TabID
 
 // NewTabID returns a TabID with the given parts. backend is "cdp" or "ext".
-func NewTabID(backend, session, raw string) TabID { return errs.NewTabID(backend, session, raw) }
+func NewTabID(backend, instance, raw string) TabID { return errs.NewTabID(backend, instance, raw) }
 
 // BackendOf returns the backend of a tab, or "" if id does not have the form of a tab id.
 func BackendOf(id TabID) BackendKind {
@@ -152,4 +152,17 @@ func (t Target) Validate() error {
 		return err
 	}
 	return nil
+}
+
+// A SharedTab reports that the user has shared a tab since the last call.
+type SharedTab struct {
+	// Tab is the shared tab. If it is active, calls without a tab id used another tab before.
+	Tab Tab
+}
+
+// Report passes s to the observer in ctx, if there is one. Backends call it.
+func (s SharedTab) Report(ctx context.Context) {
+	if observe := CallOptionsOf(ctx).OnSharedTab; observe != nil {
+		observe(s)
+	}
 }

@@ -103,7 +103,7 @@ export class Broker {
 
     this.relay = new Relay({
       protect: async (a) => {
-        if (a) await this.frames(a);
+        if (a) await this.addHosts(a);
         await this.network.update();
       },
       detached: (a, reason) => void this.onDetached(a, reason),
@@ -139,14 +139,14 @@ export class Broker {
     this.servers = new Servers(session, local, {
       changed: (c) => this.connectionChanged(c),
       command: (c, command) => handle(this, c, command),
-      policy: (c) => this.apply(c),
+      policy: (c) => this.applyPolicy(c),
       searched: () => this.changed(),
       gone: (c) => {
         if (c.given) this.releaseChat(c.key);
         this.permissionPrompts.forget(c.key);
         this.handovers.forget(c.key);
         if (this.servers.host.state === 'ok') {
-          this.ended.add(c.key); // the native host would list it if it were running
+          this.exited.add(c.key); // the native host would list it if it were running
           this.detachUnowned();
         }
         this.changed();
@@ -170,13 +170,13 @@ export class Broker {
    * back.
    * @type {Set<number>}
    */
-  adopted = new Set();
+  attachedBefore = new Set();
   startedAt = Date.now();
 
   async attachPersisted() {
     const targets = await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.getTargets(), 'listing targets');
     for (const t of targets) {
-      if (t.attached && t.tabId !== undefined && this.tabs.get(t.tabId)) this.adopted.add(t.tabId);
+      if (t.attached && t.tabId !== undefined && this.tabs.get(t.tabId)) this.attachedBefore.add(t.tabId);
     }
   }
 
@@ -255,21 +255,21 @@ export class Broker {
     for (const { tabId, chat } of this.tabs.list()) {
       if (!chat) continue;
       this.tabs.unshare(tabId, 'released');
-      if (this.adopted.delete(tabId)) withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.detach({ tabId }), 'detaching').catch(() => {});
+      if (this.attachedBefore.delete(tabId)) withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.detach({ tabId }), 'detaching').catch(() => {});
     }
   }
 
   /** When each server was last connected. @type {Map<string, number>} */
-  seen = new Map();
+  lastConnected = new Map();
 
   /** Servers that are known to have exited. @type {Set<string>} */
-  ended = new Set();
+  exited = new Set();
 
   /** Reports whether a server is connected, or was within timing.patience.driver. @param {string} key */
   isRecentlyConnected(key) {
-    if (this.ended.has(key)) return false;
+    if (this.exited.has(key)) return false;
     if (this.servers.connected().some((c) => c.key === key)) return true;
-    return Date.now() - (this.seen.get(key) ?? this.startedAt) < timing.patience.driver;
+    return Date.now() - (this.lastConnected.get(key) ?? this.startedAt) < timing.patience.driver;
   }
 
   /** Makes a server the driver of a tab. @param {Shared} tab @param {Connection} c */
@@ -377,7 +377,7 @@ export class Broker {
       // A page that the rules deny does not run, and the user may have
       // it open in another tab.
       if (decide(a.rules, a.url) === null) this.hosts.add(key, a.url);
-      const tabs = [a.tabId, ...this.newTabs.from(a.tabId)];
+      const tabs = [a.tabId, ...this.newTabs.originatingFrom(a.tabId)];
       for (const tab of this.tabs.list()) {
         if (tab.how === 'popup' && tab.driver === a.connection.key && !this.relay.attachments.has(tab.tabId)) {
           tabs.push(tab.tabId); // opened by an attached tab, and about to be attached
@@ -417,7 +417,7 @@ export class Broker {
   }
 
   /** Adds the hosts of the current documents of a tab. @param {Attachment} a */
-  async frames(a) {
+  async addHosts(a) {
     const frames = await withTimeout(SHORT_TIMEOUT_MS, chrome.webNavigation.getAllFrames({ tabId: a.tabId }), 'listing frames');
     for (const { frameId, url } of frames ?? []) {
       if (frameId !== 0 || decide(a.rules, url) === null) this.hosts.add(scopeKey(a), url);
@@ -432,9 +432,9 @@ export class Broker {
    * @param {number} frameId
    * @param {string} url
    */
-  loads(tabId, frameId, url) {
+  documentLoads(tabId, frameId, url) {
     for (const a of this.relay.attachments.values()) {
-      if (a.tabId !== tabId && !this.newTabs.from(a.tabId).includes(tabId)) continue;
+      if (a.tabId !== tabId && !this.newTabs.originatingFrom(a.tabId).includes(tabId)) continue;
       if (frameId === 0 && decide(a.rules, url) !== null) continue; // denied
       if (this.hosts.add(scopeKey(a), url)) this.delayCommands(a.connection, this.updateRules());
     }
@@ -472,15 +472,15 @@ export class Broker {
   connectionChanged(c) {
     const { key } = c;
     if (c.state === 'connected') {
-      this.seen.set(key, Date.now());
-      this.ended.delete(key);
+      this.lastConnected.set(key, Date.now());
+      this.exited.delete(key);
       this.setStoppedServer('');
       this.log.add({ what: 'connected', server: this.nameOf(key) });
       for (const a of [...this.relay.attachments.values()]) {
         if (a.connection === c && a.session !== c.session) this.detachAfterGrace(a);
       }
-    } else if (c.state !== 'connecting' && this.seen.has(key)) {
-      this.seen.set(key, Date.now());
+    } else if (c.state !== 'connecting' && this.lastConnected.has(key)) {
+      this.lastConnected.set(key, Date.now());
       this.permissionPrompts.abandon(key);
       this.handovers.abandon(key);
       this.consent.abandon(key);
@@ -530,7 +530,7 @@ export class Broker {
   applying = new Map();
 
   /** Applies the policy that a server sent. @param {Connection} c */
-  apply(c) {
+  applyPolicy(c) {
     this.delayCommands(c, this.policyChanged(c));
   }
 
@@ -626,7 +626,7 @@ export class Broker {
       await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.update(tabId, { url }), 'reloading a tab');
       return;
     }
-    if (!this.newTabs.refused(tabId)) return;
+    if (!this.newTabs.mayReload(tabId)) return;
     await this.network.update();
     await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.reload(tabId), 'reloading a tab');
   }
@@ -721,11 +721,11 @@ export class Broker {
       }
     }
     if (Date.now() - this.startedAt > timing.patience.reconnect) {
-      for (const tabId of this.adopted) {
+      for (const tabId of this.attachedBefore) {
         if (!this.relay.attachments.has(tabId)) await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.detach({ tabId }), 'detaching').catch(() => {});
       }
-      if (this.adopted.size > 0 || this.relay.attachments.size === 0) await this.network.update().catch(() => {});
-      this.adopted.clear();
+      if (this.attachedBefore.size > 0 || this.relay.attachments.size === 0) await this.network.update().catch(() => {});
+      this.attachedBefore.clear();
     }
     this.detachUnowned();
     await this.servers.renew();

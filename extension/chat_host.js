@@ -112,7 +112,7 @@ export class ChatHost {
     if (this.opening) return this.opening;
     const port = this.connect();
     this.port = port;
-    this.set('connecting', '');
+    this.setState('connecting', '');
     /** @type {Promise<void>} */
     const answered = new Promise((resolve, reject) => {
       this.waiting.set(0, { resolve, reject });
@@ -120,12 +120,12 @@ export class ChatHost {
     port.onMessage.addListener((message) => {
       if (this.port === port) this.received(port, message);
     });
-    port.onDisconnect.addListener(() => this.ended(port, chrome.runtime.lastError?.message ?? 'the chrome-mcp program exited'));
+    port.onDisconnect.addListener(() => this.onClosed(port, chrome.runtime.lastError?.message ?? 'the chrome-mcp program exited'));
     void this.owner.installation().then((installation) => {
       if (this.port === port) port.postMessage({ v: VERSION, type: 'chats', installation });
     });
     const opening = withTimeout(SHORT_TIMEOUT_MS, answered, 'starting the chrome-mcp program').catch((e) => {
-      this.ended(port, e.message);
+      this.onClosed(port, e.message);
       throw e;
     });
     this.opening = opening;
@@ -137,12 +137,12 @@ export class ChatHost {
   received(port, message) {
     if (this.state === 'connecting') {
       if (message?.v === VERSION && message.type === 'chats') {
-        this.set('ok', '');
+        this.setState('ok', '');
         this.take(0)?.resolve(undefined);
       } else if (message?.v === VERSION && typeof message.error === 'string' && !/unknown request/.test(message.error)) {
-        this.ended(port, message.error);
+        this.onClosed(port, message.error);
       } else {
-        this.ended(port, 'the chrome-mcp program has another version: run "chrome-mcp extension install" again');
+        this.onClosed(port, 'the chrome-mcp program has another version: run "chrome-mcp extension install" again');
       }
       return;
     }
@@ -184,24 +184,24 @@ export class ChatHost {
 
   /** Ends the host. */
   close() {
-    if (this.port) this.ended(this.port, '');
+    if (this.port) this.onClosed(this.port, '');
   }
 
   /** @param {chrome.runtime.Port} port @param {string} why "" if it is no longer needed */
-  ended(port, why) {
+  onClosed(port, why) {
     if (this.port !== port) return;
     this.port = this.opening = null;
     port.disconnect();
     const { waiting } = this;
     this.waiting = new Map();
     const missing = this.state === 'connecting' && /host not found|forbidden/i.test(why);
-    this.set(why === '' ? 'closed' : missing ? 'missing' : 'error', why);
+    this.setState(why === '' ? 'closed' : missing ? 'missing' : 'error', why);
     for (const { reject } of waiting.values()) reject(new ChatError(why || 'the chats were closed'));
     this.owner.ended();
   }
 
   /** @param {ChatHostState} state @param {string} message */
-  set(state, message) {
+  setState(state, message) {
     this.state = state;
     this.message = message;
     this.owner.changed();

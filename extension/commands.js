@@ -23,7 +23,7 @@ const HANDLERS = {
   ping_probe: () => ({}),
   tabs_list: async (b, c) => {
     const elsewhere = b.tabsOfOtherServers(c);
-    const ended = Object.entries(b.tabs.book.ended).map(([tabId, reason]) => ({ tabId: Number(tabId), reason }));
+    const ended = Object.entries(b.tabs.state.ended).map(([tabId, reason]) => ({ tabId: Number(tabId), reason }));
     return { tabs: await listTabs(b, c), ...(elsewhere > 0 ? { elsewhere } : {}), ...(ended.length > 0 ? { ended } : {}) };
   },
   tab_new: newTab,
@@ -279,14 +279,14 @@ const userTimeout = (timeoutMs) => Math.max(timeoutMs - 1000, timeoutMs / 2);
  * @param {number} timeoutMs
  */
 async function consent(b, c, { kind, origin, tool = '', client = '', call }, timeoutMs) {
-  const permit = PROMPT_KINDS.find((k) => k === kind);
-  if (kind !== 'eval' && !permit) throw new CommandError('BAD_ARGS', `unknown kind of consent ${kind.slice(0, 40)}`);
+  const promptKind = PROMPT_KINDS.find((k) => k === kind);
+  if (kind !== 'eval' && !promptKind) throw new CommandError('BAD_ARGS', `unknown kind of consent ${kind.slice(0, 40)}`);
   const site = siteOf(origin);
   if (!site || new URL(origin).origin !== origin) throw new CommandError('BAD_ARGS', 'the origin is not an origin such as https://example.com');
   const waitMs = userTimeout(timeoutMs);
   const agent = { key: c.key, name: b.nameOf(c.key) };
-  if (permit) {
-    const answer = await b.permissionPrompts.wait(agent, { kind: permit, origin, tool: tool.slice(0, 40), client, call }, waitMs);
+  if (promptKind) {
+    const answer = await b.permissionPrompts.wait(agent, { kind: promptKind, origin, tool: tool.slice(0, 40), client, call }, waitMs);
     if (answer === undefined) throw new CommandError('CONSENT_REQUIRED', 'waiting for the user to answer the prompt in the extension popup');
     return { granted: answer !== 'no', answer };
   }

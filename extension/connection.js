@@ -95,7 +95,7 @@ export class Connection {
     this.clients = [];
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
-    this.heard = 0;
+    this.lastMessageAt = 0;
   }
 
   /** Identifies the server process: the same after a reconnect, another after a restart. */
@@ -112,13 +112,13 @@ export class Connection {
    */
   connect(credential) {
     const generation = ++this.generation;
-    this.drop();
-    this.set('connecting', '', '');
+    this.closeSocket();
+    this.setState('connecting', '', '');
     return new Promise((resolve) => {
       /** @param {ConnectionState} state @param {string} reason @param {string} message */
       const fail = (state, reason, message) => {
         resolve(false);
-        if (generation === this.generation) this.ended(state, reason, message);
+        if (generation === this.generation) this.onClosed(state, reason, message);
       };
       let socket;
       try {
@@ -214,16 +214,16 @@ export class Connection {
     this.session = String(frame.session);
     this.server = { version: String(frame.server?.version ?? ''), pid: Number(frame.server?.pid) || 0, name: sentence(frame.server?.name) || 'an agent' };
     this.policy = frame.policy ?? null;
-    this.connectedAt = this.heard = Date.now();
-    this.set('connected', '', '');
+    this.connectedAt = this.lastMessageAt = Date.now();
+    this.setState('connected', '', '');
     const heartbeat = Number(frame.heartbeatMs) > 0 ? Number(frame.heartbeatMs) : 15_000;
     const generation = this.generation;
     // The server sends pings. If they stop (it hangs, the machine slept), this side closes
     // the connection.
     const watch = () => {
       if (generation !== this.generation) return;
-      if (Date.now() - this.heard > 2.5 * heartbeat) {
-        this.ended('waiting', 'silent', 'the server stopped responding');
+      if (Date.now() - this.lastMessageAt > 2.5 * heartbeat) {
+        this.onClosed('waiting', 'silent', 'the server stopped responding');
         return;
       }
       this.timer = setTimeout(watch, heartbeat);
@@ -233,7 +233,7 @@ export class Connection {
 
   /** @param {any} frame */
   received(frame) {
-    this.heard = Date.now();
+    this.lastMessageAt = Date.now();
     switch (frame.type) {
       case 'ping':
         this.send({ type: 'pong', ts: frame.ts });
@@ -269,7 +269,7 @@ export class Connection {
     const text = JSON.stringify({ ...frame, v: VERSION });
     if (text.length > MAX_MESSAGE / 3 && new TextEncoder().encode(text).length > MAX_MESSAGE) return false;
     if (socket.bufferedAmount > MAX_QUEUED) {
-      this.ended('waiting', 'backpressure', 'the server does not read its messages');
+      this.onClosed('waiting', 'backpressure', 'the server does not read its messages');
       return false;
     }
     socket.send(text);
@@ -283,26 +283,26 @@ export class Connection {
    * @param {string} reason
    * @param {string} message
    */
-  ended(state, reason, message) {
+  onClosed(state, reason, message) {
     const good = this.state === 'connected' && Date.now() - this.connectedAt > STABLE_AFTER_MS;
     if (this.state === 'connected') this.lostAt = Date.now();
     this.failures = good ? 0 : this.failures + 1;
     if (reason === 'displaced') this.failures = 10; // a copy of this profile: do not displace each other
-    this.due = Date.now() + this.scheduleRetry();
+    this.due = Date.now() + this.retryDelay();
     this.generation++;
-    this.drop();
-    this.set(state, reason, message);
+    this.closeSocket();
+    this.setState(state, reason, message);
   }
 
   /** Closes the connection permanently. */
   close() {
     this.generation++;
-    this.drop();
-    this.set('waiting', 'closed', '');
+    this.closeSocket();
+    this.setState('waiting', 'closed', '');
   }
 
   /** Closes and removes the socket. */
-  drop() {
+  closeSocket() {
     clearTimeout(this.timer);
     const { socket } = this;
     this.socket = null;
@@ -319,13 +319,13 @@ export class Connection {
   }
 
   /** Returns the delay before the next attempt, in ms. */
-  scheduleRetry() {
+  retryDelay() {
     const pause = Math.min(MIN_BACKOFF_MS * 2 ** Math.max(0, this.failures - 1), MAX_BACKOFF_MS);
     return pause * (0.75 + Math.random() / 4);
   }
 
   /** @param {ConnectionState} state @param {string} reason @param {string} message */
-  set(state, reason, message) {
+  setState(state, reason, message) {
     this.state = state;
     this.reason = reason;
     this.message = message;

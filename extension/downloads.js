@@ -5,7 +5,7 @@ import { timing } from './timing.js';
 
 /** @typedef {import('./wire.js').Download} WireDownload */
 
-/** How often a download is searched up if the browser does not respond. */
+/** How often a download is looked up if the browser does not respond. */
 const ATTEMPTS = 6;
 
 /** How many downloads are stored. */
@@ -81,7 +81,12 @@ export class Downloads {
     }
   }
 
-  /** @param {number} tabId @param {string} url */
+  /**
+   * Called when the debugger reports that the page of a driven tab started a download.
+   *
+   * @param {number} tabId
+   * @param {string} url
+   */
   begin(tabId, url) {
     this.forget();
     const at = this.unclaimed.findIndex(({ item }) => item.url === url || item.finalUrl === url);

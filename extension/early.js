@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"77f1055fe58e562469db3672b5e8871ea531c701b2b644d5008842bf64903b8c",
+	"713426db9137c0496f560f96878f0b8fe28419f6b1452a465333bee981d2aaf9",
 ]);

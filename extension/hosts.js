@@ -48,9 +48,9 @@ export class Hosts {
     return hosts === ANY ? null : [...hosts];
   }
 
-  /** Removes all other scopes. @param {Iterable<string>} there */
-  retain(there) {
-    const scopes = new Set(there);
-    for (const scope of this.scopes.keys()) if (!scopes.has(scope)) this.scopes.delete(scope);
+  /** Removes all other scopes. @param {Iterable<string>} scopes */
+  retain(scopes) {
+    const retained = new Set(scopes);
+    for (const scope of this.scopes.keys()) if (!retained.has(scope)) this.scopes.delete(scope);
   }
 }

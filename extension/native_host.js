@@ -71,15 +71,15 @@ export class NativeHost {
       answer = await withTimeout(SHORT_TIMEOUT_MS, this.ask(installation), 'querying the native messaging host');
     } catch (e) {
       const text = e instanceof Error ? e.message : String(e);
-      this.set(/not found|forbidden/i.test(text) ? 'missing' : 'error', text);
-      if (this.port) this.ended(this.port, text); // it hangs
+      this.setState(/not found|forbidden/i.test(text) ? 'missing' : 'error', text);
+      if (this.port) this.onClosed(this.port, text); // it hangs
       return [];
     }
     if (answer.v !== VERSION || !Array.isArray(answer.servers)) {
-      this.set('error', 'the native messaging host has another version: run "chrome-mcp extension install" again');
+      this.setState('error', 'the native messaging host has another version: run "chrome-mcp extension install" again');
       return [];
     }
-    this.set('ok', '');
+    this.setState('ok', '');
     return answer.servers;
   }
 
@@ -102,12 +102,12 @@ export class NativeHost {
       if (message?.changed === true) this.changed();
       else this.waiting.shift()?.resolve(message ?? {});
     });
-    port.onDisconnect.addListener(() => this.ended(port, chrome.runtime.lastError?.message ?? 'the native messaging host exited'));
+    port.onDisconnect.addListener(() => this.onClosed(port, chrome.runtime.lastError?.message ?? 'the native messaging host exited'));
     return port;
   }
 
   /** @param {chrome.runtime.Port} port @param {string} why */
-  ended(port, why) {
+  onClosed(port, why) {
     if (this.port !== port) return;
     this.port = null;
     port.disconnect();
@@ -115,7 +115,7 @@ export class NativeHost {
     this.waiting = [];
     for (const { reject } of waiting) reject(new Error(why));
     if (this.state !== 'ok') return; // it was not available: the next query may succeed
-    this.set('unknown', '');
+    this.setState('unknown', '');
     this.failures = Date.now() - this.opened > STABLE_AFTER_MS ? 0 : this.failures + 1;
     const pause = Math.min(MIN_BACKOFF_MS * 2 ** this.failures, MAX_BACKOFF_MS);
     this.due = Date.now() + pause;
@@ -123,7 +123,7 @@ export class NativeHost {
   }
 
   /** @param {NativeState} state @param {string} message */
-  set(state, message) {
+  setState(state, message) {
     this.state = state;
     this.message = message;
   }

@@ -91,7 +91,7 @@ export class NewTabs {
   }
 
   /** @param {number} root @returns {number[]} the tabs that originate from a tab */
-  from(root) {
+  originatingFrom(root) {
     return [...this.joined].flatMap(([tabId, of]) => (of === root ? [tabId] : []));
   }
 
@@ -122,7 +122,7 @@ export class NewTabs {
    *
    * @param {number} tabId
    */
-  refused(tabId) {
+  mayReload(tabId) {
     if (this.joined.has(tabId)) return false; // it belongs to a page of a scope
     if (this.tried.delete(tabId)) this.changed(); // blocked again: a page of a scope opened it
     if (!this.fresh.delete(tabId)) return false;

@@ -21,8 +21,8 @@ export class RecentTabs {
    * @param {number[]} open
    */
   update(open, now = Date.now()) {
-    const there = new Set(open);
-    for (const tabId of this.seen.keys()) if (!there.has(tabId)) this.seen.delete(tabId);
+    const current = new Set(open);
+    for (const tabId of this.seen.keys()) if (!current.has(tabId)) this.seen.delete(tabId);
     for (const tabId of open) this.add(tabId, now);
     return open.filter((tabId) => now - (this.seen.get(tabId) ?? now) < timing.hangLimits.openerReport);
   }

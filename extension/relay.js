@@ -45,7 +45,7 @@ const PENDING_URL_ERROR = /^Cannot access contents of url "(?!https?:|file:)/;
  * certificate: Chrome does not let extensions attach to it. */
 const WARNING_ERROR = /^Cannot attach to this target/;
 
-/** What is the case then. */
+/** The beginning of the errors of commands in such a tab. */
 const WARNING = 'the tab shows a warning of the browser, such as one about a certificate, and Chrome lets no extension read or use it';
 
 /** How long to wait before a rejected command is sent again, in ms. */
@@ -109,8 +109,8 @@ class Budget {
  *   twice
  * @property {Screencast | null} screencast of a CDP client
  * @property {Map<string, string>} urls URLs of the documents of other frames, if known
- * @property {Set<string>} names names of the isolated worlds that the server's tools created
- * @property {Set<string>} clientNames names of the isolated worlds that CDP clients created
+ * @property {Set<string>} toolWorlds names of the isolated worlds that the server's tools created
+ * @property {Set<string>} clientWorlds names of the isolated worlds that CDP clients created
  * @property {Record<string, any> | null} network parameters of the tools' last Network.enable, null
  *   while it is disabled
  * @property {boolean} followsRequests whether a CDP client has sent a command
@@ -125,7 +125,7 @@ class Budget {
  *   by session ("" for the tab's own) and context id
  * @property {Promise<unknown> | null} gate the next command waits for it
  * @property {Promise<unknown> | null} resending the last of the commands that are sent again
- * @property {'' | 'some' | 'leaving'} dialog the open dialog: beforeunload, or another
+ * @property {'none' | 'beforeunload' | 'other'} dialog the open dialog
  * @property {boolean} closing whether the tab is being closed: dialogs are answered here
  * @property {Map<string, Budget>} budgets by session and log event
  */
@@ -206,9 +206,9 @@ export class Relay {
       if (old) await this.detachNow(old);
       /** @type {Attachment} */
       const a = {
-        tabId, connection, session: connection.session, rules, own, url: '', top: '', documents: 0, steps: 0, loads: 0, screencast: null, urls: new Map(), names: new Set(), clientNames: new Set(), network: null, followsRequests: false, requests: new Map(), live: false,
+        tabId, connection, session: connection.session, rules, own, url: '', top: '', documents: 0, steps: 0, loads: 0, screencast: null, urls: new Map(), toolWorlds: new Set(), clientWorlds: new Set(), network: null, followsRequests: false, requests: new Map(), live: false,
         used: Date.now(), doing: null, children: new Map(), worlds: new Map(), gate: null, resending: null,
-        dialog: '', closing: false, budgets: new Map(),
+        dialog: 'none', closing: false, budgets: new Map(),
       };
       this.attachments.set(tabId, a);
       try {
@@ -328,9 +328,9 @@ export class Relay {
     a.closing = true;
     const target = { tabId };
     void chrome.debugger.sendCommand(target, 'Page.enable').catch(() => {});
-    if (a.dialog === '') return;
+    if (a.dialog === 'none') return;
     // Other open dialogs are dismissed: accepting them may have any effect.
-    await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.sendCommand(target, 'Page.handleJavaScriptDialog', { accept: a.dialog === 'leaving' }), 'answering a dialog').catch(() => {});
+    await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.sendCommand(target, 'Page.handleJavaScriptDialog', { accept: a.dialog === 'beforeunload' }), 'answering a dialog').catch(() => {});
   }
 
   /** @param {Attachment} a */
@@ -367,7 +367,7 @@ export class Relay {
       ? this.findSite(a, sessionId).then(() => verify(method, params, this.commandContext(a, sessionId, client)))
       : verify(method, params, this.commandContext(a, sessionId, client));
     if (client !== '') a.followsRequests = true;
-    if (typeof params.worldName === 'string') (client === '' ? a.names : a.clientNames).add(params.worldName);
+    if (typeof params.worldName === 'string') (client === '' ? a.toolWorlds : a.clientWorlds).add(params.worldName);
     if (sessionId === '' && client === '' && method.startsWith('Network.')) {
       if (method === 'Network.enable') a.network = params;
       if (method === 'Network.disable') a.network = null;
@@ -520,7 +520,7 @@ export class Relay {
       for (const world of worlds?.values() ?? []) if (world.main && world.frame === frame) return world.origin;
       return undefined;
     };
-    const withOurs = (/** @type {any} */ world) => world && { ...world, ours: a.names.has(world.name), client: a.clientNames.has(world.name) };
+    const withOurs = (/** @type {any} */ world) => world && { ...world, ours: a.toolWorlds.has(world.name), client: a.clientWorlds.has(world.name) };
     return {
       rules: a.rules, url: a.url, top: a.top, own: a.own, child: sessionId !== '',
       site: child && isBlank(child.url) ? originOfFrame(child.frame) || '' : child?.url ?? '',
@@ -542,7 +542,7 @@ export class Relay {
         return result !== null && result !== undefined && !Object.hasOwn(result, 'exceptionDetails');
       },
       scriptOrigins: () => this.delegate.scriptOrigins(a, originOf(child ? child.url : a.url)),
-      isToolWorld: (name) => a.names.has(name),
+      isToolWorld: (name) => a.toolWorlds.has(name),
     };
   }
 
@@ -712,11 +712,11 @@ export class Relay {
         this.delegate.download(a, params.url);
         break;
       case 'Page.javascriptDialogOpening':
-        a.dialog = params.type === 'beforeunload' ? 'leaving' : 'some';
+        a.dialog = params.type === 'beforeunload' ? 'beforeunload' : 'other';
         if (a.closing) void chrome.debugger.sendCommand({ tabId: a.tabId }, 'Page.handleJavaScriptDialog', { accept: true }).catch(() => {});
         break;
       case 'Page.javascriptDialogClosed':
-        a.dialog = '';
+        a.dialog = 'none';
         break;
     }
   }

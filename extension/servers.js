@@ -69,7 +69,7 @@ export class Servers {
     this.searchedAt = 0;
     /** @type {Promise<void> | null} */
     this.refreshing = null;
-    this.again = false;
+    this.refreshAgain = false;
     /**
      * When ports were last probed, in ms since 1970, and which default port is next while few are
      * tried.
@@ -119,14 +119,14 @@ export class Servers {
       this.portScanAt = 0;
     }
     if (this.refreshing) {
-      this.again = true;
+      this.refreshAgain = true;
       return this.refreshing;
     }
     const run = async () => {
       do {
-        this.again = false;
+        this.refreshAgain = false;
         await this.discover().catch((e) => console.warn(`chrome-mcp: ${e.message}`));
-      } while (this.again);
+      } while (this.refreshAgain);
     };
     this.refreshing = run().finally(() => {
       this.refreshing = null;
@@ -154,7 +154,7 @@ export class Servers {
   async discover() {
     await this.ready;
     this.searchedAt = Date.now();
-    const found = new Map((await this.ask()).map((s) => [s.port, s]));
+    const found = new Map((await this.queryHost()).map((s) => [s.port, s]));
     this.owner.searched();
     const scanned = this.paired().filter((s) => !found.has(s.port));
     const possible = new Set([...found.keys(), ...scanned.map((s) => s.port)]);
@@ -197,7 +197,7 @@ export class Servers {
    *
    * @returns {Promise<Found[]>}
    */
-  async ask() {
+  async queryHost() {
     return (await this.host.servers(this.instance.value)).flatMap((s) => {
       const key = decodeKey(s?.token);
       if (!key || !isPort(s.port)) return [];
@@ -231,7 +231,7 @@ export class Servers {
   async connectTo(found) {
     let c = this.connections.get(found.port);
     if (!c) {
-      c = this.make(found.port);
+      c = this.newConnection(found.port);
       this.connections.set(found.port, c);
     }
     c.fromPortScan = found.credentials[0]?.kind === 'paired';
@@ -261,7 +261,7 @@ export class Servers {
   }
 
   /** @param {number} port */
-  make(port) {
+  newConnection(port) {
     const { id, getManifest } = chrome.runtime;
     return new Connection(port, {
       instance: this.instance.value, run: this.run.value,
@@ -311,7 +311,7 @@ export class Servers {
     await this.ready;
     /** @type {Uint8Array | null} */
     let own = null;
-    const c = this.make(parsed.port);
+    const c = this.newConnection(parsed.port);
     c.owner = { ...c.owner, paired: (_, key) => { own = key; } };
     const before = this.connections.get(parsed.port);
     if (before) {

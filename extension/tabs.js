@@ -48,7 +48,7 @@ import { SHARE_MINUTES } from './settings.js';
  */
 
 /**
- * @typedef {object} Book
+ * @typedef {object} TabsState
  * @property {Record<string, Shared>} tabs
  * @property {Record<string, Group>} groups
  * @property {number[]} declined unshared tabs, which are not shared automatically
@@ -88,7 +88,7 @@ export class Tabs {
    * @param {Watcher} watcher
    */
   constructor(session, settings, watcher) {
-    /** @type {PersistentValue<Book>} */
+    /** @type {PersistentValue<TabsState>} */
     this.stored = new PersistentValue(session, 'tabs', { tabs: {}, groups: {}, declined: [], ended: {}, window: -1 });
     this.settings = settings;
     this.watcher = watcher;
@@ -99,18 +99,18 @@ export class Tabs {
     this.ready = this.stored.ready;
   }
 
-  get book() {
+  get state() {
     return this.stored.value;
   }
 
   /** @param {number} tabId @returns {Shared | undefined} */
   get(tabId) {
-    return this.book.tabs[tabId];
+    return this.state.tabs[tabId];
   }
 
   /** @returns {Shared[]} in the order in which they were shared */
   list() {
-    return Object.values(this.book.tabs).sort((a, b) => a.since - b.since || a.tabId - b.tabId);
+    return Object.values(this.state.tabs).sort((a, b) => a.since - b.since || a.tabId - b.tabId);
   }
 
   save() {
@@ -138,20 +138,20 @@ export class Tabs {
     const tab = await getTab(tabId);
     const why = own === '' ? this.shareRefusal(tab.url ?? '') : null;
     if (why) throw new CommandError('POLICY_DENIED', why);
-    if (this.get(tabId)) return this.book.tabs[tabId];
-    if (this.ends !== ends || (opener && this.book.declined.includes(opener.tabId))) throw new CommandError('TAB_NOT_FOUND', 'the tab is not shared: sharing was stopped');
+    if (this.get(tabId)) return this.state.tabs[tabId];
+    if (this.ends !== ends || (opener && this.state.declined.includes(opener.tabId))) throw new CommandError('TAB_NOT_FOUND', 'the tab is not shared: sharing was stopped');
     /** @type {Shared} */
     const shared = {
       tabId, targetId: '', how, opener: opener?.tabId ?? 0, own, driver: opener?.driver ?? (chat || own), chosen: opener?.chosen ?? chat !== '',
       chat: opener?.chat ?? chat !== '', group: -1, since: Date.now(), host: siteOf(tab.url ?? '')?.host ?? '', until: 'stopped', expires: 0,
     };
     setUntil(shared, opener?.until ?? until);
-    if (tab.groupId !== undefined && this.book.groups[tab.groupId]) shared.group = tab.groupId;
-    this.book.tabs[tabId] = shared;
-    delete this.book.ended[tabId];
-    if (how === 'user' || how === 'group') this.book.halted = '';
+    if (tab.groupId !== undefined && this.state.groups[tab.groupId]) shared.group = tab.groupId;
+    this.state.tabs[tabId] = shared;
+    delete this.state.ended[tabId];
+    if (how === 'user' || how === 'group') this.state.halted = '';
     this.watcher.added(shared);
-    this.book.declined = this.book.declined.filter((id) => id !== tabId);
+    this.state.declined = this.state.declined.filter((id) => id !== tabId);
     await this.save();
     shared.targetId = await targetOf(tabId);
     this.stored.saveSoon();
@@ -170,10 +170,10 @@ export class Tabs {
   unshare(tabId, reason) {
     const shared = this.get(tabId);
     if (!shared) return;
-    delete this.book.tabs[tabId];
+    delete this.state.tabs[tabId];
     if (reason !== 'closed') {
-      if (!this.book.declined.includes(tabId)) this.book.declined.push(tabId);
-      this.book.ended[tabId] = reason;
+      if (!this.state.declined.includes(tabId)) this.state.declined.push(tabId);
+      this.state.ended[tabId] = reason;
     }
     this.watcher.unshared(shared, reason);
     this.stored.saveSoon();
@@ -193,7 +193,7 @@ export class Tabs {
    */
   unshareAll(reason) {
     this.ends++;
-    if (this.book.halted !== 'stopped') this.book.halted = reason;
+    if (this.state.halted !== 'stopped') this.state.halted = reason;
     this.stored.saveSoon();
     for (const { tabId } of this.list()) this.unshare(tabId, reason);
   }
@@ -246,8 +246,8 @@ export class Tabs {
 
   /** Called when the screen is unlocked: agents may open tabs again. */
   unlocked() {
-    if (this.book.halted !== 'locked') return;
-    this.book.halted = '';
+    if (this.state.halted !== 'locked') return;
+    this.state.halted = '';
     this.stored.saveSoon();
   }
 
@@ -296,8 +296,8 @@ export class Tabs {
    * @returns {Promise<Shared>}
    */
   async open(server, name, chat = false) {
-    if (this.book.halted === 'stopped') throw new CommandError('POLICY_DENIED', 'the user stopped all sharing and has not shared a tab since: ask the user before you continue');
-    if (this.book.halted === 'locked') throw new CommandError('POLICY_DENIED', 'the screen is locked, so sharing has ended: ask the user to unlock it');
+    if (this.state.halted === 'stopped') throw new CommandError('POLICY_DENIED', 'the user stopped all sharing and has not shared a tab since: ask the user before you continue');
+    if (this.state.halted === 'locked') throw new CommandError('POLICY_DENIED', 'the screen is locked, so sharing has ended: ask the user to unlock it');
     const { ends } = this;
     const windowId = await this.windowForOwn();
     /** @param {{windowId?: number}} where */
@@ -322,16 +322,16 @@ export class Tabs {
   /** @returns {Promise<number>} the window for tabs of agents */
   async windowForOwn() {
     if (this.settings().ownWindow) {
-      const { window: id } = this.book;
+      const { window: id } = this.state;
       if (id >= 0 && await withTimeout(SHORT_TIMEOUT_MS, chrome.windows.get(id), 'finding the window').then(() => true, () => false)) return id;
     } else {
       const last = await withTimeout(SHORT_TIMEOUT_MS, chrome.windows.getLastFocused({ windowTypes: ['normal'] }), 'finding a window').catch(() => null);
       if (last?.id !== undefined && last.id >= 0) return last.id;
     }
     const made = await withTimeout(SHORT_TIMEOUT_MS, chrome.windows.create({ url: 'about:blank', focused: false, state: 'minimized' }), 'opening a window');
-    this.book.window = made?.id ?? -1;
+    this.state.window = made?.id ?? -1;
     await this.save();
-    return this.book.window;
+    return this.state.window;
   }
 
   /**
@@ -344,15 +344,15 @@ export class Tabs {
     this.enqueue(async () => {
       const tab = await chrome.tabs.get(shared.tabId);
       if (this.get(shared.tabId) !== shared || (tab.groupId ?? -1) >= 0) return;
-      const found = Object.entries(this.book.groups).find(([, g]) => g.windowId === tab.windowId && g.server === server);
+      const found = Object.entries(this.state.groups).find(([, g]) => g.windowId === tab.windowId && g.server === server);
       let groupId = found ? Number(found[0]) : -1;
       if (groupId >= 0 && !(await chrome.tabGroups.get(groupId).then(() => true, () => false))) {
-        delete this.book.groups[groupId];
+        delete this.state.groups[groupId];
         groupId = -1;
       }
       const fresh = groupId < 0;
       groupId = await chrome.tabs.group({ tabIds: [shared.tabId], ...(fresh ? { createProperties: { windowId: tab.windowId } } : { groupId }) });
-      this.book.groups[groupId] = { windowId: tab.windowId, server };
+      this.state.groups[groupId] = { windowId: tab.windowId, server };
       if (this.get(shared.tabId) === shared) shared.group = groupId;
       await this.save();
       if (fresh) {
@@ -386,7 +386,7 @@ export class Tabs {
       }
       if (change.url !== undefined && this.leftAutoSharedSite(shared, change.url)) {
         this.unshare(tabId, 'user');
-        this.book.declined = this.book.declined.filter((id) => id !== tabId); // it is shared again when it returns
+        this.state.declined = this.state.declined.filter((id) => id !== tabId); // it is shared again when it returns
         this.stored.saveSoon();
         return;
       }
@@ -414,9 +414,9 @@ export class Tabs {
     const shared = this.get(tabId);
     if (shared) {
       if (shared.group === groupId) return;
-      if (this.book.groups[groupId] && shared.group < 0) shared.group = groupId; // by putInGroup
+      if (this.state.groups[groupId] && shared.group < 0) shared.group = groupId; // by putInGroup
       else if (shared.group >= 0) void this.removedFromGroup(tabId, shared);
-    } else if (this.book.groups[groupId]?.server === '') {
+    } else if (this.state.groups[groupId]?.server === '') {
       this.share(tabId, 'group').catch((e) => console.warn(`chrome-mcp: ${e.message}`));
     }
   }
@@ -435,7 +435,7 @@ export class Tabs {
   /** Shares a tab if the settings say so for its site or all sites. @param {chrome.tabs.Tab} tab */
   autoShare(tab) {
     const { access, keepSites } = this.settings();
-    if (tab.id === undefined || tab.incognito || !siteOf(tab.url ?? '') || this.book.declined.includes(tab.id)) return;
+    if (tab.id === undefined || tab.incognito || !siteOf(tab.url ?? '') || this.state.declined.includes(tab.id)) return;
     const keep = keepSites.includes(originOf(tab.url ?? ''));
     if (!keep && access !== 'all') return;
     this.share(tab.id, keep ? 'site' : 'all').catch(() => {}); // on the block list, or closed
@@ -451,20 +451,20 @@ export class Tabs {
   /** @param {number} tabId */
   onRemoved(tabId) {
     this.unshare(tabId, 'closed');
-    if (this.book.ended[tabId]) {
-      delete this.book.ended[tabId];
+    if (this.state.ended[tabId]) {
+      delete this.state.ended[tabId];
       this.stored.saveSoon();
     }
-    if (this.book.declined.includes(tabId)) {
-      this.book.declined = this.book.declined.filter((id) => id !== tabId);
+    if (this.state.declined.includes(tabId)) {
+      this.state.declined = this.state.declined.filter((id) => id !== tabId);
       this.stored.saveSoon();
     }
   }
 
   /** @param {number} groupId */
   onGroupRemoved(groupId) {
-    if (!this.book.groups[groupId]) return;
-    delete this.book.groups[groupId];
+    if (!this.state.groups[groupId]) return;
+    delete this.state.groups[groupId];
     this.stored.saveSoon();
   }
 
@@ -480,8 +480,8 @@ export class Tabs {
       if (!tab) this.unshare(shared.tabId, 'closed');
       else if (shared.group >= 0 && tab.groupId !== shared.group) this.unshare(shared.tabId, 'moved');
     }
-    for (const id of Object.keys(this.book.groups)) {
-      if (![...open.values()].some((t) => t.groupId === Number(id))) delete this.book.groups[id];
+    for (const id of Object.keys(this.state.groups)) {
+      if (![...open.values()].some((t) => t.groupId === Number(id))) delete this.state.groups[id];
     }
   }
 }

@@ -62,10 +62,10 @@ chrome.tabGroups.onRemoved.addListener((group) => then(() => broker.tabs.onGroup
 chrome.webNavigation.onCreatedNavigationTarget.addListener((details) => then(() => broker.opened(details.sourceTabId, details.tabId, details.url)));
 // Called with the URL that a frame navigates to, and with the URL that it commits:
 // they differ after a redirect.
-chrome.webNavigation.onBeforeNavigate.addListener((details) => broker.loads(details.tabId, details.frameId, details.url));
+chrome.webNavigation.onBeforeNavigate.addListener((details) => broker.documentLoads(details.tabId, details.frameId, details.url));
 chrome.webNavigation.onCommitted.addListener((details) => {
   broker.relay.committed(details.tabId);
-  broker.loads(details.tabId, details.frameId, details.url);
+  broker.documentLoads(details.tabId, details.frameId, details.url);
   if (details.frameId === 0) broker.newTabs.committed(details.tabId, details.url, details.transitionType);
 });
 chrome.webNavigation.onErrorOccurred.addListener((details) => {

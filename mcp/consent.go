@@ -51,7 +51,7 @@ func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, a
 			revoke()
 		}
 	}()
-	permit := func(p executor.Permission) error {
+	grant := func(p executor.Permission) error {
 		revoke, err := s.prompter.Granter.Grant(ctx, p, true)
 		if err == nil {
 			revokes = append(revokes, revoke)
@@ -60,7 +60,7 @@ func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, a
 	}
 	for p, res := range ch.Answers {
 		if res == prompting.AnswerOnce {
-			if err := permit(p); err != nil {
+			if err := grant(p); err != nil {
 				return nil, err
 			}
 		}
@@ -77,19 +77,19 @@ func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, a
 		if !ok || denied.Missing == nil || acted.Load() || prompts == maxPrompts || !s.audit.writes() {
 			return out, err
 		}
-		q := s.newPrompt(ctx, ch, t, raw, args, *denied.Missing)
-		if q == nil {
+		prompt := s.newPrompt(ctx, ch, t, raw, args, *denied.Missing)
+		if prompt == nil {
 			return out, err
 		}
-		res, ok := ch.Answers[q.Missing]
+		res, ok := ch.Answers[prompt.Missing]
 		if !ok {
-			if res, err = s.askUser(ctx, ch, q); err != nil {
+			if res, err = s.askUser(ctx, ch, prompt); err != nil {
 				return nil, err
 			}
 		}
 		switch res {
 		case prompting.AnswerOnce:
-			if err := permit(q.Missing); err != nil {
+			if err := grant(prompt.Missing); err != nil {
 				return nil, err
 			}
 		case prompting.AnswerSession: // already granted
@@ -100,10 +100,10 @@ func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, a
 }
 
 // askUser prompts the user. Other calls may run while the call waits for the answer.
-func (s *toolSession) askUser(ctx context.Context, ch *prompting.Channel, q *prompting.Prompt) (prompting.Answer, error) {
+func (s *toolSession) askUser(ctx context.Context, ch *prompting.Channel, prompt *prompting.Prompt) (prompting.Answer, error) {
 	slot := callSlotOf(ctx)
 	slot.suspend()
-	res, err := s.prompter.Ask(ctx, ch, q)
+	res, err := s.prompter.Ask(ctx, ch, prompt)
 	if err == nil {
 		err = slot.enter(ctx)
 	}

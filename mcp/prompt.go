@@ -24,15 +24,15 @@ func (s *toolSession) newPrompt(ctx context.Context, ch *prompting.Channel, t *t
 		return nil
 	}
 	tab, _ := namedTabAndURL(raw)
-	q := &prompting.Prompt{ID: strings.ToLower(rand.Text()), Client: ch.Client, Missing: missing, Site: site, Tool: t.name, Args: args, Tab: executor.TabID(tab)}
-	q.Entry = s.audit.consentEntry(ctx, t.name, q.Tab, site)
+	prompt := &prompting.Prompt{ID: strings.ToLower(rand.Text()), Client: ch.Client, Missing: missing, Site: site, Tool: t.name, Args: args, Tab: executor.TabID(tab)}
+	prompt.Entry = s.audit.consentEntry(ctx, t.name, prompt.Tab, site)
 	if !ch.Popup {
-		q.Entry.Rule = ruleClient
+		prompt.Entry.Rule = ruleClient
 	}
-	if q.Message = prompting.Message(missing.Kind, site, t.name, policy); q.Message == "" {
+	if prompt.Message = prompting.Message(missing.Kind, site, t.name, policy); prompt.Message == "" {
 		return nil
 	}
-	return q
+	return prompt
 }
 
 // site returns the origin of the page that a call concerns, or "" if it is unknown or hidden from

@@ -3,8 +3,9 @@
 // toolsets.
 //
 // Each toolset is a table of tools with name, kind, handler and description (see tools.go). Most
-// handlers are in internal/browsertools, and need only an executor. Arguments are decoded strictly into the structs from
-// which the published schemas are generated. Results render themselves as short text for a model.
+// handlers are in internal/browsertools, and need only an executor. Arguments are decoded strictly
+// into the structs from which the published schemas are generated. Results render themselves as
+// short text for a model.
 package mcp
 
 import (
@@ -248,8 +249,8 @@ func (s *Server) session(ex executor.Executor) *toolSession {
 		ses.lost = &mcptransport.LostResults{}
 	}
 	ses.handovers = newHandovers(ses, s.opts.Handover)
-	if permit, ok := ex.(executor.PermissionGranter); ok && s.opts.PromptForPermission {
-		ses.prompter = prompting.New(ses.client, permit, s.opts.Prompter, ses.audit.consent)
+	if granter, ok := ex.(executor.PermissionGranter); ok && s.opts.PromptForPermission {
+		ses.prompter = prompting.New(ses.client, granter, s.opts.Prompter, ses.audit.consent)
 	}
 	return ses
 }

@@ -146,15 +146,15 @@ func RuleOf(err error) string {
 	return ""
 }
 
-// A TabID identifies a tab: "cdp:<session>:<raw>" or "ext:<session>:<raw>", where <session> is the
-// instance id of the browser. The id of a tab of a named browser starts with the name, as in
-// "work:cdp:<session>:<raw>". An id never refers to a tab of another backend or of an earlier
+// A TabID identifies a tab: "cdp:<instance>:<raw>" or "ext:<instance>:<raw>", where <instance> is
+// the id of the browser instance. The id of a tab of a named browser starts with the name, as in
+// "work:cdp:<instance>:<raw>". An id never refers to a tab of another backend or of an earlier
 // browser instance; such ids result in ErrStaleTab.
 type TabID string
 
 // NewTabID returns a TabID with the given parts. backend is "cdp" or "ext".
-func NewTabID(backend, session, raw string) TabID {
-	return TabID(backend + ":" + session + ":" + raw)
+func NewTabID(backend, instance, raw string) TabID {
+	return TabID(backend + ":" + instance + ":" + raw)
 }
 
 // In returns the id of a tab of the browser with the given name. An empty name does not change id.
@@ -184,7 +184,7 @@ func (id TabID) WithoutBrowser() TabID {
 
 // Split returns the parts of the id, or ErrBadArgs if it does not have the form of a tab id. The
 // name of the browser is not one of them.
-func (id TabID) Split() (backend, session, raw string, err error) {
+func (id TabID) Split() (backend, instance, raw string, err error) {
 	parts := strings.SplitN(string(id.WithoutBrowser()), ":", 3)
 	if len(parts) != 3 || (parts[0] != "cdp" && parts[0] != "ext") || parts[1] == "" || parts[2] == "" {
 		return "", "", "", &Error{Code: ErrBadArgs, Tab: "", Hint: "Take a tab id from Executor.Tabs.",

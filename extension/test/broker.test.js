@@ -27,11 +27,11 @@ test('a tab is released if the rules for a new frame cannot be installed', async
   const { broker, events } = driving(async () => {
     if (rejects) throw new Error('rejected');
   });
-  broker.loads(1, 7, 'https://x.test/');
+  broker.documentLoads(1, 7, 'https://x.test/');
   await broker.applying.get(connection);
   assert.equal(broker.relay.attachments.size, 1);
   rejects = true;
-  broker.loads(1, 8, 'https://y.test/');
+  broker.documentLoads(1, 8, 'https://y.test/');
   await broker.applying.get(connection); // as commands do
   assert.equal(broker.relay.attachments.size, 0);
   assert.deepEqual(events, [['detached', 1]]);
@@ -40,10 +40,10 @@ test('a tab is released if the rules for a new frame cannot be installed', async
 test('the rules include the site of a page that was open before its tab is driven', async () => {
   /** @type {any} */ (globalThis).chrome = { webNavigation: { getAllFrames: async () => [{ frameId: 0, url: 'https://shop.test/' }, { frameId: 3, url: 'https://x.test/' }] } };
   const all = driving(async () => {}, { allow: [], unsafeAll: true, subresources: 'public' });
-  await all.broker.frames(all.a);
+  await all.broker.addHosts(all.a);
   assert.deepEqual(all.broker.hosts.of('1/s'), ['shop.test', 'x.test']);
   const listed = driving(async () => {}); // the rules deny the page, which the user may have open in another tab
-  await listed.broker.frames(listed.a);
+  await listed.broker.addHosts(listed.a);
   assert.deepEqual(listed.broker.hosts.of('1/s'), ['x.test']);
 });
 
@@ -52,10 +52,10 @@ test('tabs that another server drives are counted', () => {
   const tab = { own: '', driver: '' };
   /** @type {any} */
   const broker = Object.assign(Object.create(Broker.prototype), {
-    ended: new Set(), servers: { connected: () => [mine, other] },
+    exited: new Set(), servers: { connected: () => [mine, other] },
     tabs: { list: () => [tab, { ...tab, driver: 'mine' }, { ...tab, driver: 'other' }, { own: 'other', driver: 'other' }] },
   });
   assert.equal(broker.tabsOfOtherServers(mine), 1);
-  broker.ended.add('other');
+  broker.exited.add('other');
   assert.equal(broker.tabsOfOtherServers(mine), 0);
 });

@@ -266,11 +266,11 @@ test('the tabs of a chat are unshared when it ends in any way', async () => {
     stopped: (w, c) => {
       c.state = 'waiting';
       c.reason = 'stopped';
-      w.broker.seen.set(c.key, Date.now());
+      w.broker.lastConnected.set(c.key, Date.now());
       w.broker.connectionChanged(c);
     },
     orphan: (w, c) => {
-      w.broker.ended.add(c.key);
+      w.broker.exited.add(c.key);
       w.broker.detachUnowned();
     },
     stopAll: (w) => w.broker.stopAll(),

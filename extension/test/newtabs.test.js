@@ -35,13 +35,13 @@ test("a new tab is the user's only with proof", () => {
     ['a reload', false, (t) => t.committed(NEW, 'https://a.test/', 'reload')],
     ['a successful reload after a blocked load', true, (t) => {
       t.created(tab({ pendingUrl: 'https://a.test/' }));
-      assert.ok(t.refused(NEW));
+      assert.ok(t.mayReload(NEW));
       t.committed(NEW, 'https://a.test/', 'reload');
     }],
     ['a blocked reload', false, (t) => {
       t.created(tab({ pendingUrl: 'https://a.test/' }));
-      assert.ok(t.refused(NEW));
-      assert.ok(!t.refused(NEW));
+      assert.ok(t.mayReload(NEW));
+      assert.ok(!t.mayReload(NEW));
       t.committed(NEW, 'https://a.test/', 'link');
     }],
   ];
@@ -55,25 +55,25 @@ test("a new tab is the user's only with proof", () => {
 test('a blocked load does not make a tab known', () => {
   const tabs = scoped();
   tabs.created(tab({ pendingUrl: 'https://denied.test/' }));
-  tabs.refused(NEW);
+  tabs.mayReload(NEW);
   assert.ok(!users(tabs));
 });
 
 test('windows opened by pages of a scope join it', () => {
   const tabs = scoped();
   tabs.created(tab({ openerTabId: PAGE, status: 'complete' })); // Document Picture-in-Picture
-  assert.deepEqual(tabs.from(PAGE), [NEW]);
+  assert.deepEqual(tabs.originatingFrom(PAGE), [NEW]);
   tabs.created(tab({ id: 4, openerTabId: NEW }));
-  assert.deepEqual(tabs.from(PAGE), [NEW, 4]);
+  assert.deepEqual(tabs.originatingFrom(PAGE), [NEW, 4]);
   for (const id of [NEW, 4]) {
-    assert.ok(!tabs.refused(id));
+    assert.ok(!tabs.mayReload(id));
     tabs.committed(id, 'https://a.test/', 'typed');
     assert.ok(!tabs.known?.has(id));
   }
   tabs.created(tab({ id: 5, openerTabId: PAGE, pendingUrl: 'https://a.test/' })); // the user's, from a bookmark
   assert.ok(!tabs.inScope(5));
   tabs.forget(NEW);
-  assert.deepEqual(tabs.from(PAGE), [4]);
+  assert.deepEqual(tabs.originatingFrom(PAGE), [4]);
 });
 
 test("a tab opened just before the first rules is the user's", () => {
@@ -98,7 +98,7 @@ test("a tab that the user's page opens behind a driven page is the user's", () =
     assert.ok(!tabs.inScope(NEW));
     assert.ok(users(tabs));
     assert.equal(changes, 1);
-    assert.ok(tabs.refused(NEW), 'it is reloaded if the rules blocked it');
+    assert.ok(tabs.mayReload(NEW), 'it is reloaded if the rules blocked it');
   }
 });
 
@@ -107,7 +107,7 @@ test('a tab opened by an unknown tab is not reloaded', () => {
   tabs.created(tab({ id: 4, pendingUrl: 'https://a.test/' }));
   tabs.created(tab({ openerTabId: 4 }));
   tabs.opened(NEW, 4);
-  assert.ok(!tabs.refused(NEW));
+  assert.ok(!tabs.mayReload(NEW));
 });
 
 test('a scope stores a limited number of hosts', () => {

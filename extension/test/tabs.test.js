@@ -34,7 +34,7 @@ let gone = 0;
 };
 
 /** Returns the tabs of a worker, with the storage of the previous one. @param {Map<string, string>} stored @param {import('../settings.js').Settings} [settings] */
-async function book(stored, settings = DEFAULTS, working = () => false, handedOver = (/** @type {number} */ _) => false) {
+async function newTabs(stored, settings = DEFAULTS, working = () => false, handedOver = (/** @type {number} */ _) => false) {
   /** @type {any} */
   const area = {
     get: async (/** @type {string} */ key) => (stored.has(key) ? { [key]: JSON.parse(stored.get(key) ?? '') } : {}),
@@ -54,7 +54,7 @@ test('an unshared tab is not shared again because of its group', async (t) => {
   t.mock.method(console, 'warn', () => {});
   const stored = new Map();
   open = [{ id: 1, url: 'https://example.com/', groupId: -1, windowId: 1 }];
-  let tabs = await book(stored);
+  let tabs = await newTabs(stored);
   await tabs.share(1, 'user');
   await settled();
   open[0].groupId = 9;
@@ -62,7 +62,7 @@ test('an unshared tab is not shared again because of its group', async (t) => {
   await settled();
   assert.equal(open[0].groupId, 9);
 
-  tabs = await book(stored); // a new worker
+  tabs = await newTabs(stored); // a new worker
   await tabs.reconcile();
   await settled();
   assert.equal(tabs.get(1), undefined);
@@ -76,7 +76,7 @@ test('a tab shared for a time expires unless a call renews it', async (t) => {
   const minutes = (/** @type {number} */ n) => t.mock.timers.tick(n * 60_000);
   const stored = new Map();
   open = [1, 2, 3].map((id) => ({ id, url: 'https://example.com/', groupId: -1, windowId: 1 }));
-  let tabs = await book(stored);
+  let tabs = await newTabs(stored);
   const first = await tabs.share(1, 'user', '', undefined, 'time');
   await tabs.share(2, 'user', '', undefined, 'idle');
   assert.equal(tabs.nextExpiry(), Date.now() + 15 * 60_000);
@@ -89,19 +89,19 @@ test('a tab shared for a time expires unless a call renews it', async (t) => {
   tabs.expire();
   assert.equal(tabs.list().length, 3);
 
-  tabs = await book(stored); // a new worker
+  tabs = await newTabs(stored); // a new worker
   minutes(1);
   tabs.expire();
   assert.deepEqual(tabs.list().map((s) => s.tabId), [2, 3]);
-  assert.equal(tabs.book.ended[1], 'expired');
+  assert.equal(tabs.state.ended[1], 'expired');
   minutes(60);
   tabs.expire();
   assert.deepEqual(tabs.list().map((s) => s.tabId), [2]);
   tabs.machineIdle();
-  assert.deepEqual([tabs.list().length, tabs.book.ended[2]], [0, 'idle']);
+  assert.deepEqual([tabs.list().length, tabs.state.ended[2]], [0, 'idle']);
   assert.equal(tabs.nextExpiry(), Infinity);
   await tabs.share(1, 'user');
-  assert.equal(tabs.book.ended[1], undefined);
+  assert.equal(tabs.state.ended[1], undefined);
 });
 
 test('a tab that is handed over does not expire, and a clock that is set back extends nothing', async (t) => {
@@ -109,7 +109,7 @@ test('a tab that is handed over does not expire, and a clock that is set back ex
   const minutes = (/** @type {number} */ n) => t.mock.timers.setTime(Date.now() + n * 60_000);
   open = [1, 2].map((id) => ({ id, url: 'https://example.com/', groupId: -1, windowId: 1 }));
   let held = 1;
-  const tabs = await book(new Map(), DEFAULTS, undefined, (id) => id === held);
+  const tabs = await newTabs(new Map(), DEFAULTS, undefined, (id) => id === held);
   await tabs.share(1, 'user', '', undefined, 'time');
   minutes(30);
   tabs.expire();
@@ -120,7 +120,7 @@ test('a tab that is handed over does not expire, and a clock that is set back ex
   assert.ok(tabs.get(1), 'the time begins at the end of the handover');
   minutes(2);
   tabs.expire();
-  assert.equal(tabs.book.ended[1], 'expired');
+  assert.equal(tabs.state.ended[1], 'expired');
 
   await tabs.share(2, 'user', '', undefined, 'time');
   minutes(-60);
@@ -134,7 +134,7 @@ test('a tab that is handed over does not expire, and a clock that is set back ex
 test('a tab shared for its site is unshared on another site, and shared again when it returns', async () => {
   open = [{ id: 1, url: 'https://kept.example/', groupId: -1, windowId: 1 }, { id: 2, url: 'https://kept.example/', groupId: -1, windowId: 1 }];
   let active = false;
-  const tabs = await book(new Map(), { ...DEFAULTS, keepSites: ['https://kept.example'] }, () => active);
+  const tabs = await newTabs(new Map(), { ...DEFAULTS, keepSites: ['https://kept.example'] }, () => active);
   const goTo = async (/** @type {number} */ id, /** @type {string} */ url) => {
     const tab = open[id - 1];
     tab.url = url;
@@ -159,12 +159,12 @@ test('a tab shared for its site is unshared on another site, and shared again wh
 test('after Stop all, agents cannot open tabs until the user shares one', async () => {
   const stored = new Map();
   open = [{ id: 1, url: 'https://example.com/', groupId: -1, windowId: 1 }];
-  let tabs = await book(stored);
+  let tabs = await newTabs(stored);
   await tabs.share(1, 'user');
   tabs.unshareAll('stopped');
   await settled();
   await assert.rejects(tabs.open('s', 'claude'), { code: 'POLICY_DENIED' });
-  tabs = await book(stored);
+  tabs = await newTabs(stored);
   await assert.rejects(tabs.open('s', 'claude'), { code: 'POLICY_DENIED' });
   assert.equal(open.length, 1);
   await tabs.share(1, 'user');
@@ -185,18 +185,18 @@ test('a tab that a page opened in its group is not shared after a worker restart
   const stored = new Map();
   const page = (/** @type {number} */ id) => ({ id, url: 'https://example.com/', groupId: -1, windowId: 1 });
   open = [page(1), page(2)];
-  let tabs = await book(stored);
+  let tabs = await newTabs(stored);
   await tabs.share(1, 'user');
   await settled();
   for (const tab of open) tab.groupId = 9; // the browser adds tabs that a page opens to the group of the page
 
-  tabs = await book(stored);
+  tabs = await newTabs(stored);
   await tabs.reconcile();
   await settled();
   assert.deepEqual(tabs.list().map((t) => t.tabId), [1]);
 
   tabs.unshareAll('stopped');
-  tabs = await book(stored);
+  tabs = await newTabs(stored);
   await tabs.reconcile();
   await settled();
   assert.deepEqual(tabs.list(), []);
@@ -206,7 +206,7 @@ test('a tab that a page opened in its group is not shared after a worker restart
 test('calls that started before Stop all share nothing after it', async () => {
   const page = (/** @type {number} */ id) => ({ id, url: 'https://example.com/', groupId: -1, windowId: 1 });
   open = [page(1), page(2), page(3), page(4)];
-  const tabs = await book(new Map());
+  const tabs = await newTabs(new Map());
   const parent = await tabs.share(1, 'user');
   const calls = [tabs.open('s', 'claude'), tabs.share(2, 'popup', parent), tabs.share(3, 'site')];
   tabs.unshareAll('stopped');
@@ -227,7 +227,7 @@ test('calls that started before Stop all share nothing after it', async () => {
 test('a tab opens in another window if its window closes', async () => {
   open = [];
   gone = 1;
-  const tabs = await book(new Map());
+  const tabs = await newTabs(new Map());
   assert.equal((await tabs.open('server', 'name')).tabId, 50);
   gone = 0;
 });

@@ -191,15 +191,15 @@ func (s *Set) Status(ctx context.Context) executor.Status {
 		status.ActiveTabID = ""
 	}
 	for _, b := range s.named {
-		one := executor.Browser{Name: b.Name, Type: b.Type, Color: b.Color}
+		browser := executor.Browser{Name: b.Name, Type: b.Type, Color: b.Color}
 		if ex := open[b.Name]; ex != nil {
 			st := ex.Status(ctx)
-			one.Open, one.Detail = st.CDPAttached || st.ExtensionConnected, st.Detail
+			browser.Open, browser.Detail = st.CDPAttached || st.ExtensionConnected, st.Detail
 			if b.Name == active {
 				status.ActiveTabID = st.ActiveTabID
 			}
 		}
-		status.Browsers = append(status.Browsers, one)
+		status.Browsers = append(status.Browsers, browser)
 	}
 	return status
 }

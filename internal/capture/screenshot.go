@@ -252,13 +252,13 @@ func (c *Capturer) toPageCoordinates(ctx context.Context, d *frames.Document, x,
 // scrollIntoView scrolls an element, and the frames that contain it, into view.
 func (c *Capturer) scrollIntoView(ctx context.Context, el *elements.Element) error {
 	var ok bool
-	if err := el.Doc.Call(ctx, &ok, "reveal", el.ID); err != nil {
+	if err := el.Doc.Call(ctx, &ok, "scrollIntoViewIfNeeded", el.ID); err != nil {
 		return c.finder.Removed(ctx, el, err)
 	}
 	if !ok {
 		return c.finder.RemovedError(ctx, el)
 	}
-	el.Doc.Reveal(ctx)
+	el.Doc.ScrollIntoView(ctx)
 	return nil
 }
 

@@ -183,7 +183,7 @@ func (p *portFlag) Option() int {
 	return p.number
 }
 
-// A LogLevel is a log level. Its zero value is warn.
+// A logLevel is a log level. Its zero value is warn.
 type logLevel struct{ above slog.Level } // relative to warn
 
 func (l *logLevel) Type() string      { return "LEVEL" }

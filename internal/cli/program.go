@@ -18,11 +18,11 @@ func init() {
 type Program struct {
 	Version string
 	Help    string // without a command
-	// commands returns the commands, except for completion, config, help and version.
+	// Commands returns the commands, except for completion, config, help and version.
 	Commands func(s *Settings) []*cobra.Command
-	// flags defines flags that only run uses. It may be nil.
+	// Flags defines flags that only Run uses. It may be nil.
 	Flags func(fs *pflag.FlagSet)
-	// run runs the program without a command.
+	// Run runs the program without a command.
 	Run func(cmd *cobra.Command, s *Settings) error
 }
 

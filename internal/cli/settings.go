@@ -102,7 +102,7 @@ func (s *Settings) loadData(flags *pflag.FlagSet, groups []flagGroup, environ []
 	}))
 }
 
-// variablePrefix precedes the name of an environment variable in settings.sources.
+// variablePrefix precedes the name of an environment variable in Settings.sources.
 const variablePrefix = "environment variable "
 
 // NameOf returns the name by which the user set a flag: the flag, its variable, or the name and

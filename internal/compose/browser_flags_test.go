@@ -51,9 +51,9 @@ func TestAcceptCertificateFlag(t *testing.T) {
 			t.Errorf("%q %q: %v", c.args, c.environ, err)
 			continue
 		}
-		one := newSetup(s, secrets.Open(t.TempDir()))
-		one.pool = &chromium.Pool{}
-		o, err := one.chromium(nil, nil)
+		setup := newSetup(s, secrets.Open(t.TempDir()))
+		setup.pool = &chromium.Pool{}
+		o, err := setup.chromium(nil, nil)
 		if err != nil || !slices.Equal(o.AcceptCertificates, want) || o.Pool != nil {
 			t.Errorf("%q %q: servers %q, pool %v, %v", c.args, c.environ, o.AcceptCertificates, o.Pool, err)
 		}
@@ -78,9 +78,9 @@ func TestHTTPCredentialsFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		one := newSetup(s, secrets.Open(t.TempDir()))
-		one.pool = &chromium.Pool{}
-		o, err := one.chromium(nil, nil)
+		setup := newSetup(s, secrets.Open(t.TempDir()))
+		setup.pool = &chromium.Pool{}
+		o, err := setup.chromium(nil, nil)
 		if err != nil || !maps.Equal(o.HTTPCredentials, want) || o.Pool != nil {
 			t.Errorf("%q: pool %v, credentials of %d origins, %v", args, o.Pool, len(o.HTTPCredentials), err)
 		}

@@ -24,14 +24,14 @@ type browserOpener struct {
 // sessionFor returns a copy of the session with the settings for a named browser, which CDP clients
 // do not reach. The settings that select a browser are empty.
 func (o *browserOpener) sessionFor(b *namedbrowser.Browser) *setup {
-	one, s := *o.session, *o.session.Settings
-	one.Settings = &s
+	session, s := *o.session, *o.session.Settings
+	session.Settings = &s
 	s.CDPListen, s.CDPEndpoint, s.AttachDefaultContext, s.Isolated, s.Profile = "", "", false, false, ""
 	if !b.LaunchedHere() {
 		s.HTTPCredentials, s.AcceptCertificates = "", nil
 	}
 	s.Given = func(flag string) bool { return flag != "cdp-clients" && o.session.Given(flag) }
-	return &one
+	return &session
 }
 
 // sessionOptions returns the options of the session on a browser.

@@ -43,12 +43,12 @@ type setup struct {
 }
 
 // newSetup returns a setup with the secrets of a process that its settings name.
-func newSetup(s *cli.Settings, vault *secrets.Vault) *setup {
-	one := &setup{Settings: s, vault: vault, endpoints: new(endpointPorts)}
+func newSetup(settings *cli.Settings, vault *secrets.Vault) *setup {
+	s := &setup{Settings: settings, vault: vault, endpoints: new(endpointPorts)}
 	if !s.Secrets.None {
-		one.own = vault.Session(s.Secrets.Names)
+		s.own = vault.Session(s.Secrets.Names)
 	}
-	return one
+	return s
 }
 
 // secretsOfCalls returns the secrets that calls may use, or nil if there are none.

@@ -29,9 +29,9 @@ func ServeStdio(
 	if err != nil {
 		return err
 	}
-	one := newSetup(s, secrets.Open(s.Data))
-	one.closeTimeout = closeTimeout
-	log, closeLog, err := NewLogger(s, one.vault, stderr)
+	setup := newSetup(s, secrets.Open(s.Data))
+	setup.closeTimeout = closeTimeout
+	log, closeLog, err := NewLogger(s, setup.vault, stderr)
 	if err != nil {
 		return err
 	}
@@ -41,9 +41,9 @@ func ServeStdio(
 	board, desk := new(dashboard.Board), new(handover.Desk)
 	people := StartDashboard(s, kindHost, board, desk, openDelay, log)
 	defer people.Stop()
-	one.handover = mcp.HandoverOptions{Questions: desk, Dashboard: people.available}
-	one.watched = board.Open(dashboard.SessionOptions{Stop: cancel})
-	mcpServer, _, closeServer, err := openMCP(ctx, one, rules, log)
+	setup.handover = mcp.HandoverOptions{Questions: desk, Dashboard: people.available}
+	setup.watched = board.Open(dashboard.SessionOptions{Stop: cancel})
+	mcpServer, _, closeServer, err := openMCP(ctx, setup, rules, log)
 	if err != nil {
 		return err
 	}

@@ -46,21 +46,21 @@ type Workspace struct {
 }
 
 // ServeStream implements server.Workspace. Each client has its own MCP session.
-func (s *Workspace) ServeStream(stream io.ReadWriteCloser) error {
-	s.mu.Lock()
-	if s.ended.Err() != nil {
-		s.mu.Unlock()
+func (ws *Workspace) ServeStream(stream io.ReadWriteCloser) error {
+	ws.mu.Lock()
+	if ws.ended.Err() != nil {
+		ws.mu.Unlock()
 		return stream.Close()
 	}
-	s.streams.Add(1)
-	s.mu.Unlock()
-	defer s.streams.Done()
+	ws.streams.Add(1)
+	ws.mu.Unlock()
+	defer ws.streams.Done()
 	// When the workspace closes, the input of the stream ends, as stdin does. The results of calls
 	// that have just ended are still sent, unless the client does not read them.
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	limits := timing.Current()
-	stop := context.AfterFunc(s.ended, func() {
+	stop := context.AfterFunc(ws.ended, func() {
 		if conn, ok := stream.(interface{ SetReadDeadline(time.Time) error }); ok {
 			conn.SetReadDeadline(time.Unix(1, 0))
 		}
@@ -71,20 +71,20 @@ func (s *Workspace) ServeStream(stream io.ReadWriteCloser) error {
 		}
 	})
 	defer stop()
-	err := s.HTTPSession.Run(ctx, mcp.StdioTransport(&sessionInput{stream, s.ended}, stream))
-	if s.ended.Err() != nil {
+	err := ws.HTTPSession.Run(ctx, mcp.StdioTransport(&sessionInput{stream, ws.ended}, stream))
+	if ws.ended.Err() != nil {
 		err = nil
 	}
 	return errors.Join(err, stream.Close())
 }
 
 // ServeDevTools implements server.Workspace.
-func (s *Workspace) ServeDevTools(w http.ResponseWriter, r *http.Request) error {
-	if s.stack.cdp == nil {
+func (ws *Workspace) ServeDevTools(w http.ResponseWriter, r *http.Request) error {
+	if ws.stack.cdp == nil {
 		return executor.Errorf(executor.ErrBadArgs, "Only the user can enable them: `chrome-mcp help flags` describes --cdp-clients.",
 			"CDP clients are not enabled for the session")
 	}
-	s.stack.cdp.ServeDevTools(w, r)
+	ws.stack.cdp.ServeDevTools(w, r)
 	return nil
 }
 
@@ -103,49 +103,49 @@ func (i *sessionInput) Read(p []byte) (int, error) {
 }
 
 // Used implements server.Workspace.
-func (s *Workspace) Used() bool {
-	if s.Succeeded() || s.stack.guard.Granted() {
+func (ws *Workspace) Used() bool {
+	if ws.Succeeded() || ws.stack.guard.Granted() {
 		return true
 	}
-	st := s.stack.Status(s.ended)
+	st := ws.stack.Status(ws.ended)
 	return st.CDPAttached || st.ActiveTabID != "" ||
 		slices.ContainsFunc(st.Browsers, func(b executor.Browser) bool { return b.Open })
 }
 
 // HandedOver implements server.Workspace.
-func (s *Workspace) HandedOver() bool {
-	return slices.ContainsFunc(s.desk.Questions(),
-		func(q executor.HandoverQuestion) bool { return q.Principal == s.principal && q.Session == s.name })
+func (ws *Workspace) HandedOver() bool {
+	return slices.ContainsFunc(ws.desk.Questions(),
+		func(q executor.HandoverQuestion) bool { return q.Principal == ws.principal && q.Session == ws.name })
 }
 
 // Close implements server.Workspace.
-func (s *Workspace) Close(reason string) error {
-	s.mu.Lock()
-	s.end()
-	s.mu.Unlock()
-	err := s.HTTPSession.End(reason)
-	s.streams.Wait()
-	err = errors.Join(err, s.closeAll())
-	if s.pool != nil {
-		s.pool.CloseUnused(s.principal) // the workspace may have been the last one in its browser
+func (ws *Workspace) Close(reason string) error {
+	ws.mu.Lock()
+	ws.end()
+	ws.mu.Unlock()
+	err := ws.HTTPSession.End(reason)
+	ws.streams.Wait()
+	err = errors.Join(err, ws.closeAll())
+	if ws.pool != nil {
+		ws.pool.CloseUnused(ws.principal) // the workspace may have been the last one in its browser
 	}
-	if s.record != nil {
-		s.record.Record(audit.Entry{Event: audit.EventClosed, Detail: reason})
+	if ws.record != nil {
+		ws.record.Record(audit.Entry{Event: audit.EventClosed, Detail: reason})
 	}
 	return err
 }
 
 // BridgePort returns the port of the bridge of a chat.
-func (s *Workspace) BridgePort() int { return s.stack.bridge.Port() }
+func (ws *Workspace) BridgePort() int { return ws.stack.bridge.Port() }
 
 // AllowSite allows the site of u in a chat until revoke is called.
-func (s *Workspace) AllowSite(u *policy.URL) (revoke func(), err error) {
-	return s.stack.guard.AllowSite(u)
+func (ws *Workspace) AllowSite(u *policy.URL) (revoke func(), err error) {
+	return ws.stack.guard.AllowSite(u)
 }
 
 // LastOrigin returns the origin of the last decision about a page of a chat, or "".
-func (s *Workspace) LastOrigin() string {
-	if origin := s.site.last.Load(); origin != nil {
+func (ws *Workspace) LastOrigin() string {
+	if origin := ws.site.last.Load(); origin != nil {
 		return *origin
 	}
 	return ""
@@ -178,11 +178,11 @@ type Opener struct {
 
 // Open opens a workspace with the settings of its first client.
 func (o *Opener) Open(r server.OpenRequest) (server.Workspace, error) {
-	session, err := o.OpenFor(r, "")
+	ws, err := o.OpenFor(r, "")
 	if err != nil {
 		return nil, err
 	}
-	return session, nil
+	return ws, nil
 }
 
 // OpenFor opens a workspace. If chatAgent is not empty, the workspace is that of a chat with this
@@ -256,16 +256,16 @@ func (o *Opener) OpenFor(r server.OpenRequest, chatAgent string) (*Workspace, er
 	if err != nil {
 		return nil, errors.Join(err, closeAll())
 	}
-	one := &Workspace{
+	ws := &Workspace{
 		HTTPSession: h, stack: stack, site: site, closeAll: closeAll, pool: o.Pool, desk: o.Desk,
 		principal: r.Principal, name: r.Name,
 	}
-	one.ended, one.end = context.WithCancel(ctx)
+	ws.ended, ws.end = context.WithCancel(ctx)
 	if o.Audits != nil && named != nil { // the log outlives the workspace
-		one.record = named
+		ws.record = named
 		named.Record(audit.Entry{Event: audit.EventOpened})
 	}
-	return one, nil
+	return ws, nil
 }
 
 // asBadSettings returns err with the code ErrBadArgs if it is a *cli.UsageError.

@@ -131,11 +131,11 @@ func (d *Document) FrameElement(ctx context.Context) (parent *Document, id int, 
 	return parent, id, err
 }
 
-// Reveal scrolls the frame of d and the frames around it into view.
-func (d *Document) Reveal(ctx context.Context) {
+// ScrollIntoView scrolls the frame of d and the frames around it into view.
+func (d *Document) ScrollIntoView(ctx context.Context) {
 	for !d.IsTop() {
 		parent, owner, err := d.FrameElement(ctx)
-		if err != nil || parent.Call(ctx, nil, "reveal", owner) != nil {
+		if err != nil || parent.Call(ctx, nil, "scrollIntoViewIfNeeded", owner) != nil {
 			return
 		}
 		d = parent

@@ -35,7 +35,7 @@ type Tree struct {
 	loaded   atomic.Int64 // see DocumentsLoaded
 
 	Title   Title            // of the top document, when it was last read
-	Changes notify.Broadcast // of the state of the tab; also notified of those that the tree does not know
+	Changes notify.Broadcast // of the state of the tab, also of the parts that the tree does not track
 
 	mu    sync.Mutex // guards state
 	state State

@@ -23,12 +23,12 @@ type actionabilityOptions struct {
 	Entry   *entryStart `json:"entry,omitempty"`
 	Timeout int64       `json:"timeout"` // milliseconds
 	// Patience is how long, in milliseconds, an actionability failure must last, with nothing in
-	// progress, before the script returns it. Again means that the script returned one before.
+	// progress, before the script returns it.
 	Patience int64 `json:"patience"`
+	Retried  bool  `json:"retried"` // the script has returned such a failure before
 	// Elsewhere is how long, in milliseconds, changes elsewhere in the document count as something
 	// in progress.
 	Elsewhere int64 `json:"elsewhere"`
-	Again     bool  `json:"again"`
 	// Selector is the selector that found the element, or "" for a ref. While the element is not
 	// visible, another match of the selector may become visible.
 	Selector string `json:"selector,omitempty"`
@@ -81,7 +81,7 @@ func (a *Actor) waitActionable(ctx context.Context, el *element, opts actionabil
 	ctx, cancel := deadline.Extend(ctx, limits.Script)
 	defer cancel()
 	opts.Patience, opts.Elsewhere, opts.Selector = limits.Actionability.Milliseconds(), limits.ChangesElsewhere.Milliseconds(), el.Selector
-	for quiet := time.Now(); ; {
+	for lastBusy := time.Now(); ; {
 		// The page script ends in time and returns the reason.
 		opts.Timeout = max(time.Until(end).Milliseconds(), 50)
 		p, problem, err := a.checkActionability(ctx, el, opts)
@@ -94,12 +94,12 @@ func (a *Actor) waitActionable(ctx context.Context, el *element, opts actionabil
 			return p, nil
 		}
 		if problem.Busy {
-			quiet = time.Now()
+			lastBusy = time.Now()
 		}
-		again := problem.retry && time.Since(quiet) < limits.Actionability
-		if !again && problem.Problem != optionOfClosedList && a.opts.Inflight.Since(0) > 0 && a.pause(ctx) {
+		again := problem.retry && time.Since(lastBusy) < limits.Actionability
+		if !again && problem.Problem != optionOfCollapsedList && a.opts.Inflight.Since(0) > 0 && a.pause(ctx) {
 			again = true
-			opts.Patience, opts.Again = limits.RequestActionability.Milliseconds(), true
+			opts.Patience, opts.Retried = limits.RequestActionability.Milliseconds(), true
 		}
 		if !again || time.Until(end) < limits.Recheck {
 			return nil, a.notActionable(ctx, el, problem)
@@ -107,9 +107,9 @@ func (a *Actor) waitActionable(ctx context.Context, el *element, opts actionabil
 	}
 }
 
-// optionOfClosedList is the failure of an option whose list shows only its selected option. Nothing
+// optionOfCollapsedList is the failure of an option whose list shows only its selected option. Nothing
 // in progress in the page resolves it.
-const optionOfClosedList = "folded"
+const optionOfCollapsedList = "collapsed list"
 
 // An actionabilityFailure is the reason why an element is not actionable.
 type actionabilityFailure struct {
@@ -130,7 +130,7 @@ func (a *Actor) checkActionability(ctx context.Context, el *element, opts action
 		return nil, nil, err
 	}
 	if got.Problem == "click" {
-		return &actionPoint{field: got.Info}, nil, nil // the click waits itself
+		return &actionPoint{field: got.Info}, nil, nil // the click waits until it is actionable
 	}
 	if !got.OK {
 		return nil, &actionabilityFailure{actionabilityResult: got, doc: el.Doc}, nil
@@ -197,20 +197,20 @@ func (a *Actor) notActionable(ctx context.Context, el *element, o *actionability
 	return &executor.Error{Code: executor.ErrNotActionable, Retryable: o.Problem != "not editable", Err: fmt.Errorf("%s %s", name, what), Hint: hint}
 }
 
-// actionabilityErrors maps problems of elements to the message and the hint of the error. A verb in
-// the message is replaced by the intercepting element.
+// actionabilityErrors maps problems of elements to the message and the hint of the error. In a
+// message, %s is the intercepting element.
 var actionabilityErrors = map[string][2]string{
-	"covered":          {"is covered by %s", "Dismiss or move the covering element first."},
-	"clipped":          {"is clipped: %s receives the pointer events", "Open or scroll its container, or act on the container."},
-	optionOfClosedList: {"is in a collapsed list", "Choose it with Page.SelectOption on the list."},
-	"disabled":         {"is disabled", "Another field may have to be filled or another option chosen first."},
-	"hidden":           {"is not visible", "Open its container, or take a snapshot to see the page."},
-	"no box":           {"is not visible", "Open its container, or take a snapshot to see the page."},
-	"moving":           {"is not stable", "Wait for the animation to end, with Page.WaitFor."},
-	"read-only":        {"is read-only", "If it has a picker, such as a calendar, open that with Page.Click and choose there. Otherwise use another element to change its value."},
-	"not editable":     {"does not accept text", "Click it, or use the text field that belongs to it."},
-	"inert":            {"is inert", "Take a snapshot and look for an open dialog."},
-	"pointer-events":   {"has pointer-events: none", "Act on the element around or behind it."},
+	"covered":             {"is covered by %s", "Dismiss or move the covering element first."},
+	"clipped":             {"is clipped: %s receives the pointer events", "Open or scroll its container, or act on the container."},
+	optionOfCollapsedList: {"is in a collapsed list", "Choose it with Page.SelectOption on the list."},
+	"disabled":            {"is disabled", "Another field may have to be filled or another option chosen first."},
+	"hidden":              {"is not visible", "Open its container, or take a snapshot to see the page."},
+	"no box":              {"is not visible", "Open its container, or take a snapshot to see the page."},
+	"moving":              {"is not stable", "Wait for the animation to end, with Page.WaitFor."},
+	"read-only":           {"is read-only", "If it has a picker, such as a calendar, open that with Page.Click and choose there. Otherwise use another element to change its value."},
+	"not editable":        {"does not accept text", "Click it, or use the text field that belongs to it."},
+	"inert":               {"is inert", "Take a snapshot and look for an open dialog."},
+	"pointer-events":      {"has pointer-events: none", "Act on the element around or behind it."},
 }
 
 // alternativeToTyping maps kinds of fields that accept no text to hints.

@@ -27,9 +27,9 @@ type ChangeTracker interface {
 	Finish(ctx context.Context) (executor.Changes, error)
 	// End removes what the ChangeTracker installed in the page.
 	End()
-	// DetachedByHandover reports whether err is the detachment of the tab by a navigation to
+	// DetachedByExternalNavigation reports whether err is the detachment of the tab by a navigation to
 	// another program that the action caused.
-	DetachedByHandover(err error) bool
+	DetachedByExternalNavigation(err error) bool
 }
 
 // Effects are what is known about the effects of an action when its input has been sent.
@@ -41,7 +41,7 @@ type Effects struct {
 	File     bool                   // the click was on a download link, which starts no navigation
 	Invalid  bool                   // the click submitted no form, because fields are invalid
 	Brief    bool                   // do not wait for an animation frame if the DOM has not changed
-	Plain    bool                   // also do not wait for one if the page did nothing
+	NoScroll bool                   // the input scrolled nothing: do not wait for one if the page did nothing either
 	Hung     bool                   // the page has not responded for a long time: do not wait for it again
 
 	// Handled is called when the page has handled the last input, before the result of the action

@@ -77,7 +77,7 @@ func (a *Actor) act(ctx context.Context, target executor.Target, opts actOptions
 		}
 		el = replacement
 	}
-	if err != nil && !w.DetachedByHandover(err) {
+	if err != nil && !w.DetachedByExternalNavigation(err) {
 		return executor.Changes{}, err
 	}
 	effects.Hung = note == pageBusyNote
@@ -104,13 +104,13 @@ type click struct {
 	count     int
 	modifiers int64
 
-	late    time.Duration // a press that arrives at the page later than that has no effect
-	tap     bool
-	at      *actionPoint
-	check   *hitTargetCheck
-	pressed bool               // a press was sent
-	pending []*cdpconn.Pending // events that were sent and are not confirmed
-	sendErr error              // of an event that was not sent
+	maxDelay time.Duration // a press that arrives at the page later than that has no effect
+	tap      bool
+	at       *actionPoint
+	check    *hitTargetCheck
+	pressed  bool               // a press was sent
+	pending  []*cdpconn.Pending // events that were sent and are not confirmed
+	sendErr  error              // of an event that was not sent
 }
 
 // clickOnce clicks el with the left button.
@@ -120,14 +120,14 @@ func (a *Actor) clickOnce(ctx context.Context, el *element) (note string, err er
 
 // run makes attempts until one is not blocked before its first press.
 func (c *click) run(ctx context.Context) (note string, err error) {
-	c.late = c.actor.timing.PressDelivery
+	c.maxDelay = c.actor.timing.PressDelivery
 	for tries := 1; ; tries++ {
 		note, err = c.attempt(ctx)
 		switch {
 		case errors.Is(err, errTargetMoved) && ctx.Err() != nil:
 			return "", c.notClickedError(c.actor.notStable(ctx, c.el))
 		case errors.Is(err, errTargetMoved), errors.Is(err, errInputBlocked) && tries < 3 && ctx.Err() == nil:
-			c.late = c.actor.timing.BusyPress // try again; the page may be busy
+			c.maxDelay = c.actor.timing.BusyPress // try again; the page may be busy
 		default:
 			return note, c.notClickedError(err)
 		}
@@ -174,12 +174,12 @@ func (c *click) checkHitTarget(ctx context.Context) (err error) {
 	if c.tap = c.button == executor.ButtonLeft && a.opts.Emulation.Touch(); c.tap {
 		types[1] = "touchstart"
 	}
-	c.check, err = a.startPressCheck(ctx, c.el, c.at, c.count, c.late, types...)
+	c.check, err = a.startPressCheck(ctx, c.el, c.at, c.count, c.maxDelay, types...)
 	if errors.Is(err, frames.ErrDocumentGone) {
 		return a.finder.RemovedBeforeActionError(ctx, c.el.Element)
 	}
 	if e := c.el.effects; e != nil && err == nil {
-		e.Plain = !e.Changed && !c.at.moved && c.el.Doc.IsTop() && c.at.frame == nil
+		e.NoScroll = !e.Changed && !c.at.moved && c.el.Doc.IsTop() && c.at.frame == nil
 	}
 	return err
 }
@@ -252,12 +252,12 @@ func (c *click) recheckHitTarget(ctx context.Context, n int) (note string, err e
 	if c.at.frame != nil {
 		return "", nil
 	}
-	var hits bool
-	err = c.el.Doc.Call(ctx, &hits, "hits", c.el.ID, c.at.inner[0], c.at.inner[1])
+	var hit bool
+	err = c.el.Doc.Call(ctx, &hit, "isHitAt", c.el.ID, c.at.inner[0], c.at.inner[1])
 	switch {
 	case errors.Is(err, executor.ErrDialogOpen):
 		return partialClickNote(n), nil
-	case err == nil && !hits:
+	case err == nil && !hit:
 		return "", executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the click did.",
 			"%s was clicked %d of %d times: it is no longer at the point", c.actor.describeWithRef(ctx, c.el), n, c.count)
 	}

@@ -60,7 +60,7 @@ func (e *textEntry) readBack(ctx context.Context, first *cdpconn.Pending) (got e
 	if e.unconfirmed != nil && after.Value == before.Value {
 		return entryResult{}, e.unconfirmed
 	}
-	if hint := after.rejectionHint(want, e.opts.KeyEvents); hint != "" && before.Kind == "text" && e.rest == "" {
+	if hint := after.rejectionHint(want, e.opts.KeyEvents); hint != "" && before.Kind == "text" && e.focusMoved == "" {
 		return entryResult{}, e.restoreValue(ctx, after, hint)
 	}
 	got.kept = matchesText(value, want) && after.matches(e.want) && (e.opts.Clear || after.Value != before.Value) || want == "" && isFixedPart(value, before.Value)
@@ -116,7 +116,7 @@ func (e *textEntry) restoreValue(ctx context.Context, after *fieldInfo, hint str
 	}
 	outcome := "the old value was restored"
 	var restored bool
-	if err := e.field.Doc.Call(ctx, &restored, "putBack", e.field.ID, e.info.Value); err != nil {
+	if err := e.field.Doc.Call(ctx, &restored, "restoreFieldValue", e.field.ID, e.info.Value); err != nil {
 		return e.removed(ctx, err)
 	}
 	if !restored {

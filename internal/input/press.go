@@ -43,7 +43,7 @@ func (a *Actor) Press(ctx context.Context, name string, opts *executor.PressOpti
 		}
 		note = el.Note()
 	}
-	if sent, err := a.keyboard.pressChecked(actx, d, c); err != nil && !w.DetachedByHandover(err) {
+	if sent, err := a.keyboard.pressChecked(actx, d, c); err != nil && !w.DetachedByExternalNavigation(err) {
 		if sent {
 			err = shield.WithProgress(err, "the key was sent, and the page may still receive it")
 		}

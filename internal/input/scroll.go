@@ -27,7 +27,7 @@ func (a *Actor) Scroll(ctx context.Context, opts *executor.ScrollOptions) (*exec
 		}
 		d, id = el.Doc, el.ID
 		changed = a.finder.StartComparing(ctx, el)
-		defer d.Reveal(ctx)
+		defer d.ScrollIntoView(ctx)
 	} else if o.X == nil && o.Y == nil && o.DeltaX == 0 && o.DeltaY == 0 {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Give deltaY to move by, y to move to, or a target to bring into view.", "nothing to scroll to")
 	}

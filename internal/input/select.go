@@ -49,12 +49,12 @@ func (a *Actor) choose(ctx context.Context, el *element, field int, values []str
 	}
 	start := time.Now()
 	end, _ := ctx.Deadline() // of the action
-	asking, cancel := deadline.Extend(ctx, a.timing.Script)
+	scriptCtx, cancel := deadline.Extend(ctx, a.timing.Script)
 	defer cancel()
 	for {
 		got = nil
 		wait := min(a.timing.Selector, time.Until(end))
-		err := a.finder.Call(asking, el.Element, &got, "selectOptions", field, values, wait.Milliseconds())
+		err := a.finder.Call(scriptCtx, el.Element, &got, "selectOptions", field, values, wait.Milliseconds())
 		switch {
 		case errors.Is(err, frames.ErrDocumentGone) || errors.Is(err, executor.ErrDialogOpen):
 			return values, nil, "", nil // the page's change handler caused it, so the options were selected

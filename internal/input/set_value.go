@@ -13,31 +13,31 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// A number is a limit of a field, which the page controls: a number, a date or a time. A limit that
-// is too long or has other characters is ignored.
-type number string
+// A fieldLimit is a limit of the value of a field, which the page controls: a number, a date or a time.
+// One that is too long or has other characters is ignored.
+type fieldLimit string
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (n *number) UnmarshalText(text []byte) error {
-	*n = ""
-	if len(text) <= maxNumber && !bytes.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune("0123456789+-.:eETW", r) }) {
-		*n = number(text)
+func (l *fieldLimit) UnmarshalText(text []byte) error {
+	*l = ""
+	if len(text) <= maxFieldLimit && !bytes.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune("0123456789+-.:eETW", r) }) {
+		*l = fieldLimit(text)
 	}
 	return nil
 }
 
-// maxNumber is the maximum length of a field limit, in characters.
-const maxNumber = 30
+// maxFieldLimit is the maximum length of a field limit, in characters.
+const maxFieldLimit = 30
 
 // setValue sets the text as the value of a field that accepts no typing, such as a date.
 func (e *textEntry) setValue(ctx context.Context) (entryResult, error) {
 	var got *struct {
-		OK     bool   `json:"ok"`
-		Type   string `json:"type"`
-		Masked bool   `json:"masked"`
-		Min    number `json:"min"`
-		Max    number `json:"max"`
-		Step   number `json:"step"`
+		OK     bool       `json:"ok"`
+		Type   string     `json:"type"`
+		Masked bool       `json:"masked"`
+		Min    fieldLimit `json:"min"`
+		Max    fieldLimit `json:"max"`
+		Step   fieldLimit `json:"step"`
 		// Set is the field's value immediately after it was set, Value its value after the page was
 		// notified.
 		Set   string `json:"set"`

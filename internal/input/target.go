@@ -30,12 +30,12 @@ func (el *element) withID(id int) *element {
 // find finds the element of a target for an action: it waits for the selector to match,
 // for Timing.Selector or, if useFullTimeout is set, until ctx is done.
 func (a *Actor) find(ctx context.Context, target executor.Target, useFullTimeout bool) (*element, error) {
-	asking, cancel := deadline.Extend(ctx, a.timing.Script) // a slow response also counts
+	scriptCtx, cancel := deadline.Extend(ctx, a.timing.Script) // for a query that started in time
 	defer cancel()
 	since := time.Now() // when the document was last found to be unparsed or new
 	var world string
 	for {
-		found, err := a.finder.Resolve(asking, target, executor.OpAct)
+		found, err := a.finder.Resolve(scriptCtx, target, executor.OpAct)
 		if target.Selector == "" || !errors.Is(err, executor.ErrSelectorNotFound) && !errors.Is(err, frames.ErrDocumentGone) {
 			if err != nil {
 				return nil, err

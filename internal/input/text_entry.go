@@ -34,7 +34,7 @@ type textEntry struct {
 	// For readBack.
 	want        string // the complete value that the field should have
 	unconfirmed error  // of input that was not reported as received; returned only if the field did not change
-	rest        string // the note of focusMovedNote, for the keys after the first ones
+	focusMoved  string // the result of focusMovedNote, for a text that is typed with key presses
 }
 
 // fieldInfo is the result of inspectField of js/fields.js.
@@ -168,11 +168,11 @@ func (e *textEntry) enter(ctx context.Context) (entryResult, error) {
 	}
 	e.unconfirmed = err
 	if o.KeyEvents && len(e.check.path) == 1 {
-		e.rest = e.focusMovedNote()
+		e.focusMoved = e.focusMovedNote()
 	}
 	got, err := e.readBack(ctx, first)
 	if err == nil && got.note != "" {
-		got.note = phrase.Notes(got.note, e.rest)
+		got.note = phrase.Notes(got.note, e.focusMoved)
 	}
 	return got, err
 }

@@ -100,7 +100,7 @@ var dashboard = promises{
 		},
 	},
 	"The mouse and keyboard of the user reach a page through the dashboard only": {{
-		File:    "internal/page/opener_group.go",
+		File:    "internal/page/live.go",
 		Old:     "	sending := u.sending\n",
 		New:     "	sending := new(sync.WaitGroup)\n",
 		Package: "./internal/dashboard", Test: "^TestDashboard$",

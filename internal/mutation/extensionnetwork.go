@@ -94,7 +94,7 @@ var extensionNetwork = promises{
 		},
 		{
 			File: "extension/tabs.js",
-			Old:  " || (opener && this.book.declined.includes(opener.tabId))",
+			Old:  " || (opener && this.state.declined.includes(opener.tabId))",
 			New:  "",
 			Test: "calls that started before Stop all share nothing after it",
 		},

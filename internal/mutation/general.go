@@ -386,7 +386,7 @@ var general = []Mutation{
 		"./mcp", "TestAuditOutage",
 	},
 	{
-		"Calls per minute, open tabs", "mcp/limits.go",
+		"Calls per minute, open tabs", "mcp/result_size.go",
 		`	if n <= s.opts.MaxResultBytes {`, `	if n >= 0 {`,
 		"./mcp", "TestMaxResult",
 	},

@@ -29,7 +29,7 @@ var pageText = promises{
 		},
 		{
 			File: "internal/input/set_value.go",
-			Old:  "	if len(text) <= maxNumber && ", New: "	if true || ",
+			Old:  "	if len(text) <= maxFieldLimit && ", New: "	if true || ",
 			Package: "./internal/input/inputsuite", Test: "^TestSuite$/./^fill_form$",
 		},
 		{

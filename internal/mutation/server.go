@@ -30,12 +30,12 @@ var server = promises{
 		},
 		{
 			File: "internal/compose/workspace.go",
-			Old:  "	if s.Succeeded() || s.stack", New: "	if s.stack",
+			Old:  "	if ws.Succeeded() || ws.stack", New: "	if ws.stack",
 			Test: "TestReplacedSession",
 		},
 		{
 			File: "internal/compose/workspace.go",
-			Old:  "s.Succeeded() || s.stack.guard.Granted()", New: "s.Succeeded()",
+			Old:  "ws.Succeeded() || ws.stack.guard.Granted()", New: "ws.Succeeded()",
 			Test: "TestReplacedSession",
 		},
 		{

@@ -39,7 +39,7 @@ var scriptResults = map[string]string{
 	"startCheck":     `""`,
 	"finishCheck":    `{"seen":[{"type":"pointerdown","ok":true},{"type":"mousedown","ok":true},{"type":"click","ok":true}],"left":"","disabled":false,"file":false,"invalid":[]}`,
 	"waitForQuiet":   `{"title":"Cart","changed":true,"outline":null,"target":null}`,
-	"hits":           "false", // after the first click of a double click
+	"isHitAt":        "false", // after the first click of a double click
 }
 
 func newScriptedTab(t *testing.T) *scriptedTab {
@@ -179,7 +179,7 @@ func TestDoubleClickEndsCheck(t *testing.T) {
 		if err := <-done; err == nil || !strings.Contains(err.Error(), "clicked 1 of 2 times") {
 			t.Errorf("error %v", err)
 		}
-		if _, after, found := strings.Cut(sent, " hits "); !found || !strings.Contains(after, "finishCheck") {
+		if _, after, found := strings.Cut(sent, " isHitAt "); !found || !strings.Contains(after, "finishCheck") {
 			t.Errorf("sent %s", sent)
 		}
 	})

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -223,4 +225,49 @@ func (v *View) HandleDialog(ctx context.Context, answer *executor.DialogAnswer) 
 	res := &executor.DialogResult{Type: d.Type, Message: redacted.Message, Handled: true}
 	res.Changes, err = w.settle(ctx)
 	return res, err
+}
+
+// setOpen records the open dialog; nil means none. The tree of the tab must be locked.
+func (t *tabDialogs) setOpen(d *dialogs.Dialog) {
+	t.SetOpen(d)
+	group := t.group
+	group.mu.Lock()
+	defer group.mu.Unlock()
+	if d == nil {
+		delete(group.dialogs, t)
+		return
+	}
+	group.dialogs[t] = true
+	for m := range group.tabs {
+		m.tree.Changes.Notify()
+	}
+}
+
+// inOtherTab returns the error for a page that may be blocked by a dialog in another tab of
+// its opener group, or nil if no other tab shows one.
+func (t *tabDialogs) inOtherTab() error {
+	group := t.group
+	group.mu.Lock()
+	defer group.mu.Unlock()
+	var tabs []string
+	for m := range group.dialogs {
+		if m != t {
+			tabs = append(tabs, string(m.tab))
+		}
+	}
+	if len(tabs) == 0 {
+		return nil
+	}
+	slices.Sort(tabs)
+	return &executor.Error{Code: executor.ErrDialogOpen, Retryable: true, Hint: "Answer it with Page.HandleDialog and that tab's id.",
+		Err: fmt.Errorf("a dialog that is open in another tab (%s) blocks this page too", strings.Join(tabs, " or "))}
+}
+
+// awaitOtherTab returns the error of inOtherTab if the page does not respond.
+func (t *tabDialogs) awaitOtherTab(ctx context.Context) error {
+	err := t.inOtherTab()
+	if err == nil || t.tree.Responds(ctx, t.tree.Timing().OtherTabProbe) {
+		return nil
+	}
+	return err
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/record"
 )
 
-// A handover is a navigation to a URL that the browser passes to another program.
-type handover struct {
+// An externalNavigation is a navigation to a URL that the browser passes to another program.
+type externalNavigation struct {
 	scheme string
 	frame  cdp.FrameID
 }
@@ -34,37 +34,37 @@ func programScheme(url string) string {
 	return scheme
 }
 
-// handovers are the navigations of a tab to other programs.
-type handovers struct {
-	record.EventLog[handover]
+// externalNavigations are the navigations of a tab to other programs.
+type externalNavigations struct {
+	record.EventLog[externalNavigation]
 	tree *frames.Tree
 }
 
 // record records a navigation if the browser passes it to another program, and reports whether it
 // does.
-func (l *handovers) record(frame cdp.FrameID, url string) bool {
+func (e *externalNavigations) record(frame cdp.FrameID, url string) bool {
 	scheme := programScheme(url)
 	if scheme == "" {
 		return false
 	}
-	l.Add(handover{scheme, frame})
+	e.Add(externalNavigation{scheme, frame})
 	return true
 }
 
-// detached reports whether err is a detachment and the tab has navigated to other
-// programs more than count times. Chrome detaches an extension's debugger at such a navigation. The
-// document stays, and the next call attaches to it again.
-func (l *handovers) detached(err error, count int) bool {
-	return errors.Is(err, executor.ErrDetached) && l.Count() > count && l.tree.Gone() == nil
+// detached reports whether err is a detachment and the tab has navigated to other programs more than
+// count times. Chrome detaches an extension's debugger at such a navigation. The document stays, and
+// the next call attaches to it again.
+func (e *externalNavigations) detached(err error, count int) bool {
+	return errors.Is(err, executor.ErrDetached) && e.Count() > count && e.tree.Gone() == nil
 }
 
-// handoversSince returns the note on the navigations to other programs after the first count.
-func (v *View) handoversSince(ctx context.Context, count int) string {
+// externalNavigationsNote returns the note on the navigations to other programs after the first count.
+func (v *View) externalNavigationsNote(ctx context.Context, count int) string {
 	var notes []string
-	for _, h := range v.tab.handovers.Since(count) {
+	for _, n := range v.tab.externalNavigations.Since(count) {
 		link := "a link for another program"
-		if v.client.CanRead(ctx, h.frame) {
-			link = fmt.Sprintf("the link to %q", h.scheme+":")
+		if v.client.CanRead(ctx, n.frame) {
+			link = fmt.Sprintf("the link to %q", n.scheme+":")
 		}
 		note := link + " was not opened: this browser opens no other programs"
 		if !v.tab.opts.NoPrograms {

@@ -52,7 +52,7 @@ func (o frameObserver) recordArrival(s *frames.State, f *frames.Frame, restored 
 }
 
 func (o frameObserver) OpensProgram(id cdp.FrameID, url string) bool {
-	return o.tab.handovers.record(id, url)
+	return o.tab.externalNavigations.record(id, url)
 }
 
 func (o frameObserver) DocumentDropped(id cdp.FrameID, started frames.Navigation) {

@@ -3,8 +3,6 @@ package page
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -52,7 +50,7 @@ func (g *openerGroup) beginHandover(v *View) bool {
 	g.mu.Lock()
 	free := g.handedOverBy == nil
 	if free {
-		g.handedOverBy, g.handovers = v, true
+		g.handedOverBy, g.everHandedOver = v, true
 	}
 	g.mu.Unlock()
 	if free && v.tab.opts.OnHandover != nil {
@@ -65,7 +63,7 @@ func (g *openerGroup) beginHandover(v *View) bool {
 func (g *openerGroup) wasHandedOver() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.handovers
+	return g.everHandedOver
 }
 
 // endHandover marks the group as no longer handed over by v.
@@ -85,20 +83,6 @@ func (g *openerGroup) endHandover(v *View) {
 func (g *openerGroup) acceptInput(accepted bool) {
 	g.userInput.accept(accepted)
 	g.notifyMembers()
-}
-
-// notifyMembers reports a change to all tabs of the group.
-func (g *openerGroup) notifyMembers() {
-	for _, m := range g.members() {
-		m.tree.Changes.Notify()
-	}
-}
-
-// members returns the tabs of the group.
-func (g *openerGroup) members() []*Tab {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Collect(maps.Keys(g.tabs))
 }
 
 // HandOver hands the tab over to the user: see executor.Handover.
@@ -166,14 +150,14 @@ func (v *View) endHandover() {
 	group.acceptInput(false)
 	var wg sync.WaitGroup
 	for _, m := range group.members() {
-		wg.Go(func() { v.takeBack(m) })
+		wg.Go(func() { v.resume(m) })
 	}
 	wg.Wait()
 	group.endHandover(v)
 }
 
-// takeBack makes a tab of the group mask what the user entered and prepares it for clients.
-func (v *View) takeBack(t *Tab) {
+// resume makes a tab of the group mask what the user entered and prepares it for clients.
+func (v *View) resume(t *Tab) {
 	ctx, cancel := context.WithTimeout(context.Background(), t.timing.Resume)
 	defer cancel()
 	if t.opts.Attach != nil && t.EnsureAttached(ctx) != nil { // the connection was lost during the handover

@@ -73,10 +73,10 @@ type navigation struct {
 	until executor.WaitUntil
 	what  string // names the destination in messages
 
-	before     navigationState // when the navigation started
-	autoClosed int             // dialogs that had been closed automatically
-	handovers  int             // navigations to other programs before
-	downloads  int             // downloads that had started
+	before              navigationState // when the navigation started
+	autoClosed          int             // dialogs that had been closed automatically
+	externalNavigations int             // navigations to other programs before
+	downloads           int             // downloads that had started
 
 	// What its command, or the commit, reported.
 	loader   cdp.LoaderID // of the new document; empty if the document did not change
@@ -194,83 +194,6 @@ func describeDownload(d executor.Download) string {
 		note += ": " + d.Reason
 	}
 	return note
-}
-
-// runAttached is run without attaching to the tab again if the debugger is detached during the
-// navigation.
-func (n *navigation) runAttached(ctx context.Context, start func(context.Context) error) (*executor.Navigation, error) {
-	n.v.ReleaseButtons(ctx)
-	if _, ok := lifecycleEvents[n.until]; !ok {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Use load, domcontentloaded, networkidle or commit.", "waitUntil %q is unknown", string(n.until))
-	}
-	if err := n.tab.unblock(ctx); err != nil {
-		return nil, err
-	}
-	n.autoClosed, n.handovers = n.tab.dialogs.autoClosed.Count(), n.tab.handovers.Count()
-	if n.v.opts.Downloads != nil {
-		n.downloads = n.v.opts.Downloads.Started()
-	}
-	n.before = navigationStateOf(n.tab.tree)
-	if err := start(ctx); err != nil {
-		late := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, executor.ErrTimeout)
-		if late || ctx.Err() != nil {
-			n.stop()
-		}
-		if late {
-			err = frames.TimeoutAs(context.DeadlineExceeded, n.what+" to respond")
-		}
-		return nil, err
-	}
-	return n.result(ctx)
-}
-
-// result waits until the new document has reached n.until, and returns the result of the call.
-func (n *navigation) result(ctx context.Context) (*executor.Navigation, error) {
-	t := n.tab
-	nav := &executor.Navigation{TabID: n.v.opts.ID}
-	switch {
-	case n.download:
-		nav.Note = "the URL is a download; the page did not change; " + n.downloadNote(ctx)
-	case n.failure == netErrAborted && t.handovers.Count() > n.handovers:
-		nav.Note = n.v.handoversSince(ctx, n.handovers)
-	case n.failure == netErrAborted && hasNoContent(t.responses.Of(n.loader).Status):
-		nav.Note = "the server returned no content; the page did not change"
-		nav.HTTPStatus = t.responses.Of(n.loader).Status
-	case n.failure == netErrInvalidAuth:
-		n.waitForErrorPage(ctx)
-		if err := n.policyError(ctx); err != nil {
-			return nil, n.redirected(err)
-		}
-		nav.URL, nav.HTTPStatus, nav.Note = n.failedURL(), http.StatusUnauthorized, noteAuth
-		nav.Obstacle = t.obstacles.ofResponse(nav.URL, "", nav.HTTPStatus)
-		return nav, nil
-	case n.failure == netErrAborted: // it has no error page
-		return nil, n.redirected(n.failureError(ctx))
-	case n.failure != "":
-		n.waitForErrorPage(ctx)
-		return nil, n.redirected(n.failureError(ctx))
-	case n.loader != "":
-		if err := n.waitForLifecycle(ctx, n.until); err != nil {
-			return nil, frames.TimeoutAs(err, fmt.Sprintf("%s of %s", n.until, n.what))
-		}
-		if err := n.proxyFailure(); err != nil {
-			return nil, n.redirected(err)
-		}
-	}
-	if err := n.fill(ctx, nav); err != nil {
-		return nil, n.redirected(err)
-	}
-	if n.loader != "" && nav.Note == "" {
-		res := t.responses.Of(navigationStateOf(t.tree).loader)
-		nav.HTTPStatus = res.Status
-		if res.PDF {
-			nav.Note = notePDF
-		}
-		nav.Note = phrase.Notes(nav.Note, truncatedNote(t.tree))
-		nav.Obstacle = t.obstacles.ofResponse(nav.URL, nav.Title, nav.HTTPStatus)
-	}
-	nav.Note = phrase.Notes(nav.Note, n.v.autoClosedNote(ctx, n.autoClosed))
-	return nav, nil
 }
 
 // netErrAborted is the network error of a navigation that ended without a new document: the server

@@ -88,7 +88,7 @@ func (g *SecretGuard) ConnectClient(opts *executor.CDPOptions) (cancel func(), e
 }
 
 // add records that a secret is typed in a page of a group. It returns false if that is not allowed.
-func (g *SecretGuard) add(f *openerGroup) bool {
+func (g *SecretGuard) add(group *openerGroup) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.clients > 0 {
@@ -97,15 +97,15 @@ func (g *SecretGuard) add(f *openerGroup) bool {
 	if g.groups == nil {
 		g.groups = make(map[*openerGroup]bool)
 	}
-	g.groups[f] = true
+	g.groups[group] = true
 	return true
 }
 
 // remove records that a group in which a secret was typed has ended.
-func (g *SecretGuard) remove(f *openerGroup) {
+func (g *SecretGuard) remove(group *openerGroup) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.groups, f)
+	delete(g.groups, group)
 }
 
 // setUnshared stores the state of a tab that is no longer shared.

@@ -22,38 +22,42 @@ import (
 
 // A changeTracker records the state of a page before an action, to report what the action changed.
 type changeTracker struct {
-	effects        input.Effects
-	v              *View
-	token          string
-	start          time.Time
-	doc            *frames.Document  // the top document before; nil if there was none
-	title          *cdpconn.Pending  // query for the title of doc before; nil if it was not queried
-	lastTitle      frames.NotedTitle // that was last read before
-	loader         cdp.LoaderID
-	url            string
-	seq            int // sequence number of the newest request before
-	errCount       int
-	popups         popupCounts            // popup windows that the page had requested
-	navigations    int                    // navigations of the top frame that had started
-	handovers      int                    // navigations to other programs before
-	downloads      int                    // downloads that had started
-	autoClosed     int                    // dialogs that had been closed automatically
-	quietContextID string                 // isolated world of the top document when it was quiet
-	newTitle       string                 // title of that document
-	mutated        bool                   // the DOM of a document has changed since
-	seen           reading.PrefetchedWalk // outline of that document
+	v       *View
+	token   string
+	start   time.Time
+	effects input.Effects
+
+	// The state before the action.
+	doc                 *frames.Document  // the top document; nil if there was none
+	title               *cdpconn.Pending  // query for the title of doc; nil if it was not queried
+	lastTitle           frames.NotedTitle // the title that was last read
+	loader              cdp.LoaderID
+	url                 string
+	seq                 int // sequence number of the newest request
+	errCount            int
+	popups              popupCounts // popup windows that the page had requested
+	navigations         int         // navigations of the top frame that had started
+	externalNavigations int         // navigations to other programs
+	downloads           int         // downloads that had started
+	autoClosed          int         // dialogs that had been closed automatically
+
+	// The state when the page was quiet.
 	pendingQuiet   *cdpconn.Pending       // query that begin sent to doc; nil if it sent none
+	quietContextID string                 // isolated world of the top document
+	newTitle       string                 // title of that document
+	prefetched     reading.PrefetchedWalk // outline of that document
+	mutated        bool                   // the DOM of a document has changed since start
 	ended          int                    // number of requests that had ended when the page was last queried
-	targetChange   *elements.Change       // how its element has changed since
+	targetChange   *elements.Change       // how the element of effects.Target has changed since start
 	targetCompared bool                   // targetChange is known
 }
 
 // Effects implements input.ChangeTracker.
 func (w *changeTracker) Effects() *input.Effects { return &w.effects }
 
-// DetachedByHandover implements input.ChangeTracker.
-func (w *changeTracker) DetachedByHandover(err error) bool {
-	return w.v.tab.handovers.detached(err, w.handovers)
+// DetachedByExternalNavigation implements input.ChangeTracker.
+func (w *changeTracker) DetachedByExternalNavigation(err error) bool {
+	return w.v.tab.externalNavigations.detached(err, w.externalNavigations)
 }
 
 // trackChanges starts to track changes. It does not wait.
@@ -67,7 +71,7 @@ func (v *View) trackChanges() *changeTracker {
 	w.loader, w.url = f.Loader(), f.URL()
 	w.navigations = s.NavigationsStarted()
 	w.seq, _ = t.inflight.Counts()
-	w.errCount, w.autoClosed, w.handovers = t.errors.Count(), t.dialogs.autoClosed.Count(), t.handovers.Count()
+	w.errCount, w.autoClosed, w.externalNavigations = t.errors.Count(), t.dialogs.autoClosed.Count(), t.externalNavigations.Count()
 	w.popups, w.effects.Choosers = t.Popups.counts(), t.fileChoosers.Count()
 	dialog := t.dialogs.Open() != nil
 	s.Unlock()
@@ -93,7 +97,7 @@ func (w *changeTracker) End() {
 // Finish ends the input of the call, and then calls settle. It returns ErrPolicyDenied if a denied
 // document would have received input.
 func (w *changeTracker) Finish(ctx context.Context) (executor.Changes, error) {
-	if err := w.v.tab.shield.Unblock(ctx, &w.v.client); err != nil && !w.v.tab.handovers.detached(err, w.handovers) {
+	if err := w.v.tab.shield.Unblock(ctx, &w.v.client); err != nil && !w.v.tab.externalNavigations.detached(err, w.externalNavigations) {
 		return executor.Changes{}, err
 	}
 	return w.settle(ctx)
@@ -113,7 +117,7 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 	if err == nil {
 		var read bool
 		if rewritten, read = w.v.RewrittenFields(limit, w.effects.Entered); read {
-			w.mutated, w.seen = true, reading.PrefetchedWalk{} // the values in it are older
+			w.mutated, w.prefetched = true, reading.PrefetchedWalk{} // the values in it are older
 		}
 	}
 	t := w.v.tab
@@ -144,7 +148,7 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 	}
 	blocked := ""
 	defer func() {
-		c.Note = phrase.Notes(rewritten, chooser, blocked, w.v.handoversSince(ctx, w.handovers), w.v.autoClosedNote(ctx, w.autoClosed), c.Note)
+		c.Note = phrase.Notes(rewritten, chooser, blocked, w.v.externalNavigationsNote(ctx, w.externalNavigations), w.v.autoClosedNote(ctx, w.autoClosed), c.Note)
 	}()
 	if w.v.opts.NewTabs != nil {
 		c.NewTabs, blocked = w.newTabs(ctx)
@@ -156,8 +160,8 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 		cancel()
 	}
 	switch {
-	case t.handovers.detached(gone, w.handovers):
-		return c, nil // the note of the handover says why
+	case t.externalNavigations.detached(gone, w.externalNavigations):
+		return c, nil // the note on the navigation says why
 	case gone != nil && t.tree.Gone() != nil:
 		c.Note = "the tab is gone: " + gone.Error()
 		return c, nil
@@ -211,25 +215,25 @@ func (w *changeTracker) begin(ctx context.Context) {
 
 // quietOptions is QuietOptions of js/settle.js. Durations are in milliseconds.
 type quietOptions struct {
-	Quiet   int64               `json:"quiet"`
-	Max     int64               `json:"max"`
-	Timers  int64               `json:"timers,omitempty"`
-	Brief   bool                `json:"brief,omitempty"`
-	Plain   bool                `json:"plain,omitempty"`
-	Unseen  bool                `json:"unseen,omitempty"`
-	Outline bool                `json:"outline,omitempty"`
-	Since   int                 `json:"since,omitempty"`
-	Target  *elements.Reference `json:"target,omitempty"`
+	Quiet      int64               `json:"quiet"`
+	Max        int64               `json:"max"`
+	Timers     int64               `json:"timers,omitempty"`
+	Brief      bool                `json:"brief,omitempty"`
+	NoScroll   bool                `json:"noScroll,omitempty"`
+	Unreported bool                `json:"unreported,omitempty"`
+	Outline    bool                `json:"outline,omitempty"`
+	Since      int                 `json:"since,omitempty"`
+	Target     *elements.Reference `json:"target,omitempty"`
 }
 
 // queryQuiet sends the query that the page answers when it is quiet, after limit at the latest.
 func (w *changeTracker) queryQuiet(ctx context.Context, d *frames.Document, limit time.Duration) (*cdpconn.Pending, error) {
 	_, w.ended = w.v.tab.inflight.Counts()
 	o := quietOptions{
-		Quiet: w.v.tab.timing.Quiet.Milliseconds(), Max: limit.Milliseconds(), Brief: w.effects.Brief, Plain: w.effects.Plain, Unseen: w.v.After(ctx) == executor.AfterNone,
+		Quiet: w.v.tab.timing.Quiet.Milliseconds(), Max: limit.Milliseconds(), Brief: w.effects.Brief, NoScroll: w.effects.NoScroll, Unreported: w.v.After(ctx) == executor.AfterNone,
 		Outline: w.v.ReportsOutline(ctx), Since: w.v.elements.Refs().Since(d.World),
 	}
-	if !o.Brief && !o.Unseen {
+	if !o.Brief && !o.Unreported {
 		o.Timers = w.v.tab.timing.TimedChange.Milliseconds()
 	}
 	if s := w.effects.Target; s != nil && s.Doc.World == d.World && !o.Outline {
@@ -279,7 +283,7 @@ func (w *changeTracker) waitForQuiet(ctx context.Context) error {
 		if s := w.effects.Target; s != nil && s.Doc.World == d.World && !w.v.ReportsOutline(ctx) {
 			w.targetChange, w.targetCompared = at.Target, true
 		}
-		w.seen = reading.PrefetchedWalk{World: d.World, Surveyed: at.Changed, Raw: at.Outline}
+		w.prefetched = reading.PrefetchedWalk{World: d.World, Surveyed: at.Changed, Raw: at.Outline}
 		busy, err := w.waitForRequests(ctx, limits.Settle-time.Since(start))
 		if err != nil {
 			return err
@@ -413,7 +417,7 @@ func (w *changeTracker) fillChanges(ctx context.Context, c *executor.Changes) er
 		c.Title = title
 	}
 	w.v.tab.tree.Title.Note(d.World, title)
-	err = w.v.Changes(ctx, d, c, w.mutated || moved || d.World != w.quietContextID, w.seen)
+	err = w.v.Changes(ctx, d, c, w.mutated || moved || d.World != w.quietContextID, w.prefetched)
 	c.Note = phrase.Notes(c.Note, w.targetNote(ctx))
 	return err
 }

@@ -133,13 +133,14 @@ type Tab struct {
 	floods          *logflood.Floods
 	entered         entered.Values
 	errors          pageErrors
-	handovers       handovers
 	fileChoosers    record.EventLog[cdppage.EventFileChooserOpened]
 
 	Queue        callQueue
 	Recording    *record.Recorder
 	Popups       popups
 	Interception *interception.Interception
+
+	externalNavigations externalNavigations
 
 	attaching chan struct{} // holds a token while a call attaches to the target
 }
@@ -187,7 +188,7 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 	t.storage = storageQuota{limit: opts.StorageQuota, wg: &t.wg}
 	t.floods = logflood.New(opts.ID, t.tree, t.emulation)
 	t.obstacles = obstacles{t.tree, &t.responses, opts.NoWindow}
-	t.Popups.tabsKnown, t.handovers.tree = opts.TabsKnown, t.tree
+	t.Popups.tabsKnown, t.externalNavigations.tree = opts.TabsKnown, t.tree
 	t.openerGroup.add(t)
 	sess.InOrder()
 	t.wg.Go(t.consumeEvents)

@@ -17,7 +17,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/sitedata"
 )
 
-// A View is one client's view of a [Tab], with which internal/session implements executor.Page. Its
+// A View is one client's view of a [Tab]. internal/session implements executor.Page with it. Its
 // methods must be called between Tab.Acquire and the call of the function that it returns, apart
 // from HandleDialog, Watch, Info, DialogNote, DescribePointed, Release, and those that only check
 // an access or convert an error.

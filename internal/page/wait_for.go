@@ -67,7 +67,7 @@ func (v *View) WaitFor(ctx context.Context, opts *executor.WaitCondition) (*exec
 		case limit.Err() != nil:
 			return &executor.WaitResult{Waited: waited, Unmet: w.unmet, Note: w.note(ctx)}, nil
 		}
-		if err := w.change(limit); err != nil && ctx.Err() == nil && limit.Err() == nil && !errors.Is(err, frames.ErrDocumentGone) {
+		if err := w.awaitChange(limit); err != nil && ctx.Err() == nil && limit.Err() == nil && !errors.Is(err, frames.ErrDocumentGone) {
 			return nil, err
 		}
 	}
@@ -263,8 +263,8 @@ func (w *waitCall) note(ctx context.Context) string {
 	return strings.Join(notes, "; ")
 }
 
-// change waits until the top document may have changed.
-func (w *waitCall) change(ctx context.Context) error {
+// awaitChange waits until the top document may have changed.
+func (w *waitCall) awaitChange(ctx context.Context) error {
 	d, err := w.v.tab.tree.TopDocument(ctx)
 	if err != nil {
 		return err

@@ -47,11 +47,11 @@ func (t *Tab) AddTransfer(name string) *Transfer {
 	tr.n = t.transferCount
 	t.transfers = append(t.transfers, tr)
 	t.dropTransfers()
-	hook := t.hook
+	onStart := t.onStart
 	t.mu.Unlock()
 	t.transferStarted.Notify()
-	if hook != nil {
-		hook(tr)
+	if onStart != nil {
+		onStart(tr)
 	}
 	return tr
 }
@@ -65,11 +65,11 @@ func (t *Tab) NewUserTransfer(name string) *Transfer {
 // onTransfer calls f with each new transfer until stop is called.
 func (t *Tab) onTransfer(f func(*Transfer)) (stop func()) {
 	t.mu.Lock()
-	t.hook = f
+	t.onStart = f
 	t.mu.Unlock()
 	return func() {
 		t.mu.Lock()
-		t.hook = nil
+		t.onStart = nil
 		t.mu.Unlock()
 	}
 }
@@ -143,10 +143,10 @@ func (d downloads) Started() int {
 }
 
 // News implements page.Downloads.
-func (d downloads) News(ctx context.Context, begun, want int) page.DownloadNews {
+func (d downloads) News(ctx context.Context, startedBefore, want int) page.DownloadNews {
 	for ctx.Err() == nil {
 		started := d.tab.transferStarted.Changed()
-		if d.Started()-begun >= want {
+		if d.Started()-startedBefore >= want {
 			break
 		}
 		select {
@@ -154,7 +154,7 @@ func (d downloads) News(ctx context.Context, begun, want int) page.DownloadNews 
 		case <-ctx.Done():
 		}
 	}
-	return d.tab.newDownloads(d.kind, begun)
+	return d.tab.newDownloads(d.kind, startedBefore)
 }
 
 // now returns the changes since the last call.
@@ -183,8 +183,8 @@ func (t *Tab) dropTransfers() {
 }
 
 // newDownloads returns the transfers of the tab whose state has changed since the last call. The
-// first begun transfers of the tab are reported as earlier ones.
-func (t *Tab) newDownloads(kind executor.BackendKind, begun int) (d page.DownloadNews) {
+// first startedBefore transfers of the tab are reported as earlier ones.
+func (t *Tab) newDownloads(kind executor.BackendKind, startedBefore int) (d page.DownloadNews) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	d.More, t.dropped = t.dropped, 0
@@ -196,7 +196,7 @@ func (t *Tab) newDownloads(kind executor.BackendKind, begun int) (d page.Downloa
 			switch {
 			case len(d.Started)+len(d.Earlier) == maxReported:
 				d.More++
-			case tr.n > begun:
+			case tr.n > startedBefore:
 				d.Started = append(d.Started, now)
 			default:
 				d.Earlier = append(d.Earlier, now)
@@ -266,7 +266,7 @@ func (s *Session) fetch(ctx context.Context, b BrowserInstance, t *Tab, dir *dow
 		return nil, err
 	}
 	return &executor.DownloadedFiles{
-		Path: file.Path, Backend: s.host.Kind(), Bytes: file.Bytes, MIMEType: res.MIMEType, SuggestedName: res.SuggestedName,
+		Path: file.Path, Backend: s.provider.Kind(), Bytes: file.Bytes, MIMEType: res.MIMEType, SuggestedName: res.SuggestedName,
 	}, nil
 }
 
@@ -313,7 +313,7 @@ func (s *Session) downloadByClick(ctx context.Context, v *page.View, t *Tab, opt
 		return nil, &executor.Error{Code: executor.ErrDownloadFailed, Err: errors.New("the click started no download"),
 			Hint: "Take a snapshot to see what it did, or pass the file's url."}
 	}
-	return t.downloadedFiles(s.host.Kind(), transfers)
+	return t.downloadedFiles(s.provider.Kind(), transfers)
 }
 
 // downloadedFiles returns the result of a click that started transfers: the first that was saved,

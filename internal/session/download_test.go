@@ -51,10 +51,10 @@ func TestUserTransfer(t *testing.T) {
 // TestFreshDownloads checks that each state of a transfer is reported once.
 func TestFreshDownloads(t *testing.T) {
 	tab := &Tab{Raw: "t1"}
-	begun := 0
+	startedBefore := 0
 	states := func() (list []string) {
-		fresh := tab.newDownloads(executor.BackendCDP, begun)
-		begun = tab.transferCount
+		fresh := tab.newDownloads(executor.BackendCDP, startedBefore)
+		startedBefore = tab.transferCount
 		for _, d := range fresh.Started {
 			list = append(list, d.SuggestedName+" "+d.State)
 		}

@@ -14,7 +14,7 @@ const maxEvents = 1000
 
 // deliverEvents returns a queue whose events go to a client's OnEvent function, in order, from one
 // goroutine of wg. The goroutine exits when the queue is closed and all its events are delivered.
-func deliverEvents(wg *sync.WaitGroup, hook func(executor.Event)) *notify.Queue[executor.Event] {
+func deliverEvents(wg *sync.WaitGroup, onEvent func(executor.Event)) *notify.Queue[executor.Event] {
 	queue := notify.NewQueue[executor.Event](maxEvents)
 	wg.Go(func() {
 		for {
@@ -22,7 +22,7 @@ func deliverEvents(wg *sync.WaitGroup, hook func(executor.Event)) *notify.Queue[
 			if err != nil {
 				return
 			}
-			hook(ev)
+			onEvent(ev)
 		}
 	})
 	return queue

@@ -46,6 +46,6 @@ func (p *tabPage) SavePDF(ctx context.Context, opts *executor.PDFOptions) (*exec
 		if err != nil {
 			return nil, err
 		}
-		return &executor.PDF{Path: file.Path, Backend: s.host.Kind(), Bytes: file.Bytes, Pages: printed.Pages}, nil
+		return &executor.PDF{Path: file.Path, Backend: s.provider.Kind(), Bytes: file.Bytes, Pages: printed.Pages}, nil
 	})
 }

@@ -11,23 +11,23 @@ import (
 // before a call closes a tab, so that a file that arrives late is reported by the next result of any
 // kind. Tabs with a running call are skipped: that call reports them.
 func (s *Session) reportDownloads(ctx context.Context) {
-	report, b := executor.CallOptionsOf(ctx).OnDownload, s.host.Current()
+	report, b := executor.CallOptionsOf(ctx).OnDownload, s.provider.Current()
 	if report == nil || b == nil {
 		return
 	}
 	for _, t := range b.Tabs() {
-		if !t.servesLast(s) || t.Page.Queue.Busy() || !t.hasTransfers() || s.view(t).Check(ctx, executor.OpList, "") != nil {
+		if !t.wasLastUsedBy(s) || t.Page.Queue.Busy() || !t.hasTransfers() || s.view(t).Check(ctx, executor.OpList, "") != nil {
 			continue
 		}
-		news := downloads{t, s.host.Kind()}.now()
+		news := downloads{t, s.provider.Kind()}.now()
 		for _, d := range append(news.Started, news.Earlier...) {
 			report(d)
 		}
 	}
 }
 
-// servesLast reports whether the tab belongs to s or, without an owner, was last used by s.
-func (t *Tab) servesLast(s *Session) bool {
+// wasLastUsedBy reports whether the tab belongs to s or, without an owner, was last used by s.
+func (t *Tab) wasLastUsedBy(s *Session) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	owner := t.Owner()

@@ -16,8 +16,8 @@ type Registry struct {
 	closed   bool
 }
 
-// Open returns a new session on host. After CloseAll it returns ErrNoBackend.
-func (r *Registry) Open(host BrowserProvider, opts executor.SessionOptions) (executor.Executor, error) {
+// Open returns a new session on a provider. After CloseAll it returns ErrNoBackend.
+func (r *Registry) Open(provider BrowserProvider, opts executor.SessionOptions) (executor.Executor, error) {
 	switch opts.AfterAction {
 	case "", executor.AfterDiff, executor.AfterSnapshot, executor.AfterNone:
 	default:
@@ -28,7 +28,7 @@ func (r *Registry) Open(host BrowserProvider, opts executor.SessionOptions) (exe
 	if r.closed {
 		return nil, ErrClosed()
 	}
-	s := New(host, opts)
+	s := New(provider, opts)
 	s.registry = r
 	if r.sessions == nil {
 		r.sessions = make(map[*Session]bool)
@@ -73,4 +73,9 @@ func (r *Registry) CloseAll() bool {
 	r.Each(func(s *Session) { closing.Go(func() { s.Close() }) })
 	closing.Wait()
 	return first
+}
+
+// Emit calls Session.Emit of all sessions.
+func (r *Registry) Emit(ev executor.Event, t *Tab, frame string) {
+	r.Each(func(s *Session) { s.Emit(ev, t, frame) })
 }

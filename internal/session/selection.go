@@ -12,13 +12,13 @@ import (
 
 // tabIDs are the ids of the tabs of a session.
 type tabIDs struct {
-	host    BrowserProvider
-	browser string // SessionOptions.Browser
+	provider BrowserProvider
+	browser  string // SessionOptions.Browser
 }
 
 // prefix returns the part of the ids that names the backend.
 func (i tabIDs) prefix() string {
-	if i.host.Kind() == executor.BackendExtension {
+	if i.provider.Kind() == executor.BackendExtension {
 		return "ext"
 	}
 	return "cdp"
@@ -56,9 +56,9 @@ type selection struct {
 	// failedLoad is the error of the last tab that the client opened, if it was closed because its page did
 	// not load, and the client has chosen no tab since.
 	failedLoad error
-	// noticed is when the newest tab that noticeShared has seen was shared, or when the session
-	// started.
-	noticed time.Time
+	// newestShared is when the newest tab that noticeShared has seen was shared, and at first when the
+	// session started.
+	newestShared time.Time
 }
 
 // tab returns the id of the active tab, or "" if none is active.
@@ -100,7 +100,7 @@ func (l *selection) noticeShared(b BrowserInstance, ids tabIDs) []*Tab {
 	defer l.mu.Unlock()
 	var fresh []*Tab
 	for _, t := range b.Tabs() {
-		if t.Owner() == nil && t.SharedByUserAt.After(l.noticed) {
+		if t.Owner() == nil && t.SharedByUserAt.After(l.newestShared) {
 			fresh = append(fresh, t)
 		}
 	}
@@ -109,7 +109,7 @@ func (l *selection) noticeShared(b BrowserInstance, ids tabIDs) []*Tab {
 	}
 	slices.SortStableFunc(fresh, func(a, b *Tab) int { return a.SharedByUserAt.Compare(b.SharedByUserAt) })
 	newest := fresh[len(fresh)-1]
-	l.noticed = newest.SharedByUserAt
+	l.newestShared = newest.SharedByUserAt
 	if !l.chosen && ids.browser == "" { // otherwise the active tab may be in another browser
 		switch before := ids.find(b, l.active); before {
 		case nil:

@@ -81,7 +81,7 @@ type Sharer interface {
 
 // A Session is one client's use of a backend. It implements executor.Executor.
 type Session struct {
-	host     BrowserProvider
+	provider BrowserProvider
 	registry *Registry // nil if the session is in none
 	gate     executor.Gate
 	opts     executor.SessionOptions
@@ -100,11 +100,11 @@ type Session struct {
 
 var _ executor.Executor = (*Session)(nil)
 
-// New returns a session on host.
-func New(host BrowserProvider, opts executor.SessionOptions) *Session {
-	s := &Session{host: host, gate: opts.Gate, opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), views: make(map[*Tab]*page.View), timing: timing.Current()}
+// New returns a session on a provider.
+func New(provider BrowserProvider, opts executor.SessionOptions) *Session {
+	s := &Session{provider: provider, gate: opts.Gate, opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), views: make(map[*Tab]*page.View), timing: timing.Current()}
 	s.storageState = storageState{session: s, turn: make(chan struct{}, 1)}
-	s.ids, s.selection.noticed = tabIDs{host, opts.Browser}, time.Now()
+	s.ids, s.selection.newestShared = tabIDs{provider, opts.Browser}, time.Now()
 	if s.gate == nil {
 		s.gate = executor.GateFunc(denyAll)
 	}
@@ -129,7 +129,7 @@ func (s *Session) Ping(ctx context.Context) error {
 	if err := s.alive(); err != nil {
 		return executor.Wrap("ping", "", err)
 	}
-	b := s.host.Current()
+	b := s.provider.Current()
 	if b == nil {
 		return executor.Wrap("ping", "", executor.Errorf(executor.ErrNoBackend, "Any other call launches it.", "no running browser"))
 	}
@@ -138,12 +138,12 @@ func (s *Session) Ping(ctx context.Context) error {
 
 // Status returns the state of the backend and the active tab.
 func (s *Session) Status(ctx context.Context) executor.Status {
-	st := s.host.Status(ctx)
-	if b := s.host.Current(); b != nil {
+	st := s.provider.Status(ctx)
+	if b := s.provider.Current(); b != nil {
 		s.noticeShared(ctx, b)
 		s.reportDownloads(ctx)
 	}
-	if b, active := s.host.Current(), s.selection.tab(); b != nil && s.ids.find(b, active) != nil {
+	if b, active := s.provider.Current(), s.selection.tab(); b != nil && s.ids.find(b, active) != nil {
 		st.ActiveTabID = active
 	}
 	return st
@@ -167,7 +167,7 @@ func (s *Session) Close() error {
 	for _, v := range views {
 		v.Release()
 	}
-	if b := s.host.Current(); b != nil {
+	if b := s.provider.Current(); b != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), s.timing.CloseTabs)
 		defer cancel()
 		for _, t := range b.Tabs() {
@@ -198,7 +198,7 @@ func (s *Session) browser(ctx context.Context) (BrowserInstance, error) {
 	if err := s.reportIdleClose(ctx); err != nil {
 		return nil, err
 	}
-	b, err := s.host.Acquire(ctx)
+	b, err := s.provider.Acquire(ctx)
 	if err == nil && s.opts.State != "" {
 		err = s.loadInitialState(ctx, b)
 	}
@@ -224,7 +224,7 @@ func (s *Session) Emit(ev executor.Event, t *Tab, frame string) {
 	if owner := t.Owner(); s.opts.OnEvent == nil || (owner != nil && owner != s) {
 		return
 	}
-	b := s.host.Current()
+	b := s.provider.Current()
 	if b == nil {
 		return
 	}

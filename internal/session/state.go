@@ -33,7 +33,7 @@ type storageState struct {
 
 // jar returns the cookies of a browser whose storage state may be saved and loaded, or nil.
 func (st *storageState) jar(b BrowserInstance) CookieJar {
-	if st.session.host.AttachesToRunning() {
+	if st.session.provider.AttachesToRunning() {
 		return nil
 	}
 	jar, _ := b.(CookieJar)
@@ -66,7 +66,7 @@ func (st *storageState) withState(ctx context.Context, op, name string, acquire 
 		}
 		jar := st.jar(b)
 		if jar == nil {
-			if st.session.host.Kind() != executor.BackendExtension {
+			if st.session.provider.Kind() != executor.BackendExtension {
 				return nil, executor.Errorf(executor.ErrPolicyDenied, "Ask the user to start chrome-mcp without that browser.", "storage state is not available in a browser that chrome-mcp did not start")
 			}
 			return nil, executor.Errorf(executor.ErrPolicyDenied, "Without the extension, or with ManagerOptions.Prefer cdp, chrome-mcp starts a browser in which it is available.",

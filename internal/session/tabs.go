@@ -39,9 +39,9 @@ type Tab struct {
 	user          *Session               // the session whose call used the tab last; nil if none has
 	sent          []*page.PointedElement // elements that the user has sent; nil for an unknown one
 	transfers     []*Transfer
-	dropped       int // finished transfers that were removed before they were reported
-	transferCount int // total number of transfers
-	hook          func(*Transfer)
+	dropped       int             // finished transfers that were removed before they were reported
+	transferCount int             // total number of transfers
+	onStart       func(*Transfer) // is called with each new transfer; may be nil
 }
 
 // Owner returns the session that opened the tab or its opener. It returns nil for an adopted tab.
@@ -55,11 +55,11 @@ func (s *Session) tab(ctx context.Context, b BrowserInstance, id executor.TabID)
 	if id == "" {
 		return s.activeTab(ctx, b)
 	}
-	prefix, run, _, err := id.Split()
+	prefix, instance, _, err := id.Split()
 	if err != nil {
 		return nil, err
 	}
-	if prefix != s.ids.prefix() || id.Browser() != s.opts.Browser || !b.HasInstance(run) {
+	if prefix != s.ids.prefix() || id.Browser() != s.opts.Browser || !b.HasInstance(instance) {
 		return nil, executor.Errorf(executor.ErrStaleTab, "Take a tab id from Executor.Tabs.", "tab %s belongs to another or an earlier browser instance", id)
 	}
 	if t := s.ids.find(b, id); t != nil {
@@ -135,7 +135,7 @@ func (s *Session) soleTab(ctx context.Context, b BrowserInstance, active executo
 		return nil, executor.Errorf(executor.ErrTabNotFound,
 			hintOpenTab+" Or ask the user to choose in the extension popup which agent drives the tab.",
 			"no tab is shared with this agent: another agent drives the shared tabs")
-	case s.host.Kind() == executor.BackendExtension:
+	case s.provider.Kind() == executor.BackendExtension:
 		return nil, executor.Errorf(executor.ErrTabNotFound,
 			hintOpenTab+" Or ask the user to share one with the chrome-mcp button in Chrome's toolbar.", "no tab is shared%s%s", s.ids.inBrowser(), s.selection.whyClosed())
 	case isFromEarlierInstance(b, active):
@@ -163,8 +163,8 @@ func tabsOfOtherDrivers(ctx context.Context, b BrowserInstance) int {
 
 // isFromEarlierInstance reports whether id belongs to a browser that ran before b.
 func isFromEarlierInstance(b BrowserInstance, id executor.TabID) bool {
-	_, run, _, err := id.Split()
-	return id != "" && err == nil && !b.HasInstance(run)
+	_, instance, _, err := id.Split()
+	return id != "" && err == nil && !b.HasInstance(instance)
 }
 
 // noActiveTab returns the error of a call that names no tab while no tab is active.
@@ -203,7 +203,7 @@ func (s *Session) view(t *Tab) *page.View {
 		return v
 	}
 	var id executor.TabID
-	if b := s.host.Current(); b != nil {
+	if b := s.provider.Current(); b != nil {
 		id = s.ids.of(b, t)
 		open := b.Tabs()
 		for old := range s.views { // remove views of closed tabs
@@ -217,9 +217,9 @@ func (s *Session) view(t *Tab) *page.View {
 		NewTabs: func(ctx context.Context, start time.Time, want int) []executor.Tab {
 			return s.openedBy(ctx, t, start, want)
 		},
-		Downloads: downloads{t, s.host.Kind()},
+		Downloads: downloads{t, s.provider.Kind()},
 		Consent: func(ctx context.Context, origin string) error {
-			if c, ok := s.host.Current().(Consenter); ok {
+			if c, ok := s.provider.Current().(Consenter); ok {
 				return c.Consent(ctx, t, origin)
 			}
 			return nil
@@ -239,7 +239,7 @@ const noteOpenedEarlier = "opened before this action"
 // openedBy returns the tabs that t's page opened and that were not reported yet, as described for
 // page.ViewOptions.NewTabs.
 func (s *Session) openedBy(ctx context.Context, t *Tab, start time.Time, want int) []executor.Tab {
-	b := s.host.Current()
+	b := s.provider.Current()
 	if b == nil {
 		return nil
 	}
@@ -326,8 +326,8 @@ func (s *Session) Tabs(ctx context.Context) ([]executor.Tab, error) {
 	if err := s.reportIdleClose(ctx); err != nil {
 		return nil, executor.Wrap("list tabs", "", err)
 	}
-	b := s.host.Current()
-	if b == nil && s.host.AttachesToRunning() {
+	b := s.provider.Current()
+	if b == nil && s.provider.AttachesToRunning() {
 		var err error
 		if b, err = s.browser(ctx); err != nil {
 			return nil, executor.Wrap("list tabs", "", asExecutorError(err))

@@ -14,7 +14,7 @@ func (s *Session) WatchTabs(ctx context.Context) []executor.Tab {
 	if s.alive() != nil {
 		return nil
 	}
-	b := s.host.Current()
+	b := s.provider.Current()
 	if b == nil {
 		return nil
 	}
@@ -27,11 +27,11 @@ func (s *Session) Watch(ctx context.Context, id executor.TabID) (executor.LiveVi
 	if err := s.alive(); err != nil {
 		return nil, executor.Wrap(op, id, err)
 	}
-	if s.host.Kind() == executor.BackendExtension {
+	if s.provider.Kind() == executor.BackendExtension {
 		// The extension sends tools no frames of a screencast: they may show denied documents.
 		return nil, executor.Wrap(op, id, executor.Errorf(executor.ErrBadArgs, "", "a tab of the user's Chrome has no live view"))
 	}
-	b := s.host.Current()
+	b := s.provider.Current()
 	if b == nil || id == "" {
 		return nil, executor.Wrap(op, id, executor.Errorf(executor.ErrTabNotFound, "", "tab %s not found", id))
 	}

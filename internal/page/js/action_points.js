@@ -18,7 +18,7 @@ function hasSize(r) {
  */
 export function boxesOf(el) {
   if (tagOf(el) === 'area') return areaBoxes(el);
-  if (shown(el)) {
+  if (isVisiblyRendered(el)) {
     const own = [...rectsOf(el)].filter(hasSize).slice(0, MAX_BOXES);
     return own.length ? own : innerBoxes(el, []);
   }
@@ -39,7 +39,7 @@ function innerBoxes(el, boxes) {
       boxes.push(...[...range.getClientRects()].filter(hasSize));
     } else if (typeOfNode(child) === 1) {
       const inner = /** @type {Element} */ (child);
-      const own = shown(inner) ? [...rectsOf(inner)].filter(hasSize) : [];
+      const own = isVisiblyRendered(inner) ? [...rectsOf(inner)].filter(hasSize) : [];
       if (own.length) boxes.push(...own);
       else innerBoxes(inner, boxes);
     }
@@ -65,7 +65,7 @@ export function imageOf(area) {
  */
 function areaBoxes(area) {
   const image = imageOf(area);
-  if (!image || !shown(image)) return [];
+  if (!image || !isVisiblyRendered(image)) return [];
   const style = getComputedStyle(image);
   const box = boxOf(image);
   const scale = box.width / (offsetWidthOf(image) || box.width || 1);
@@ -81,8 +81,11 @@ function areaBoxes(area) {
   return [new DOMRect(left + x, top + y, Math.max(...xs) - x, Math.max(...ys) - y)];
 }
 
-/** @param {Element} el */
-export function shown(el) {
+/**
+ * isVisiblyRendered reports whether an element is rendered and not hidden by the property visibility.
+ * @param {Element} el
+ */
+export function isVisiblyRendered(el) {
   return isRendered(el, { visibilityProperty: true, contentVisibilityAuto: false });
 }
 
@@ -92,13 +95,14 @@ export function shown(el) {
  */
 export function labelBoxes(el) {
   const labels = labelsFor(el);
-  return labels.length ? labels.filter(shown).flatMap((l) => [...rectsOf(l)]).filter(hasSize) : [];
+  return labels.length ? labels.filter(isVisiblyRendered).flatMap((l) => [...rectsOf(l)]).filter(hasSize) : [];
 }
 
-/** Positions to try in a box: first the middle parts, then a grid of points. */
-export const middles = /** @type {[number, number][]} */ ([[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.2], [0.5, 0.8]]);
+/** The positions in a box to try first, as parts of its width and height. */
+export const CENTER_POINTS = /** @type {[number, number][]} */ ([[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.2], [0.5, 0.8]]);
 
-export const allOver = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.12, 0.88, 0.06, 0.94, 0.02, 0.98].flatMap((y, _, parts) =>
+/** A grid of positions in a box, those near its center first. */
+export const GRID_POINTS = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.12, 0.88, 0.06, 0.94, 0.02, 0.98].flatMap((y, _, parts) =>
   parts.map((x) => /** @type {[number, number]} */ ([x, y])));
 
 /**

@@ -2,7 +2,7 @@
 // Actionability: waits until an element can be acted on, and finds the action point, a point
 // of the element that receives events.
 
-import { allOver, boxesOf, imageOf, labelBoxes, middles, pointsAlong, pointsOf, shown } from './action_points.js';
+import { boxesOf, CENTER_POINTS, GRID_POINTS, imageOf, isVisiblyRendered, labelBoxes, pointsAlong, pointsOf } from './action_points.js';
 import { animated, animatedWithin, hasFiniteAnimation, leastStep, nextFrame, timelineOf } from './animations.js';
 import { isDisabled } from './aria_states.js';
 import { excerpt, roleAndName } from './described_elements.js';
@@ -18,11 +18,11 @@ import { inPage, pinch } from './viewport.js';
 /** @import { EntryStart } from './text_entry.js' */
 
 /**
- * @typedef {{hit?: boolean, editable?: boolean, calm?: boolean, timeout: number, patience: number, elsewhere: number, again?: boolean, selector?: string, entry?: EntryStart}} ActionabilityOptions
- *   hit false means that no hit test is required. calm: no point is pressed, so an element without
+ * @typedef {{hit?: boolean, editable?: boolean, noPress?: boolean, timeout: number, patience: number, elsewhere: number, retried?: boolean, selector?: string, entry?: EntryStart}} ActionabilityOptions
+ *   hit false means that no hit test is required. noPress: no point is pressed, so an element without
  *   animations counts as stable. patience is how long a failure must persist, with nothing in
  *   progress, before waiting ends early, and elsewhere how long changes elsewhere in the document
- *   count as something in progress. again: an earlier call ended that way.
+ *   count as something in progress. retried: an earlier call ended that way.
  * @typedef {{ok: true, x: number, y: number, pinch: [number, number], moved: boolean, frame: number}} ActionPoint
  *   x and y are in the document's viewport. pinch is the offset of the visual viewport on a
  *   pinch-zoomed page. moved: the element moved or was scrolled during the call. frame is the id of
@@ -48,7 +48,7 @@ function isInert(el) {
  */
 function checkActionability(el, opts) {
   let boxes = boxesOf(el);
-  if (!boxes.length && tagOf(el) === 'option' && closestTo(el, 'select')) return { problem: 'folded' };
+  if (!boxes.length && tagOf(el) === 'option' && closestTo(el, 'select')) return { problem: 'collapsed list' };
   if (isDisabled(el)) return { problem: 'disabled' };
   if (opts.editable) {
     const why = notEditable(el);
@@ -60,7 +60,7 @@ function checkActionability(el, opts) {
   boxes = boxes.concat(labels);
   const others = field ? boxesOf(field.el) : boxes; // for the stand-in
   if (opts.hit === false) {
-    for (const box of field ? boxes.concat(others) : boxes) for (const point of pointsOf(box, middles)) return { point, box, hit: null };
+    for (const box of field ? boxes.concat(others) : boxes) for (const point of pointsOf(box, CENTER_POINTS)) return { point, box, hit: null };
     return { problem: 'outside' };
   }
   const found = field?.instead ? { hit: null, cover: null } : hitPoint(boxes, () => pointsAlong(el), (hit) => isDirectHit(hit, el));
@@ -83,10 +83,10 @@ function checkActionability(el, opts) {
 function hitPoint(boxes, outline, accept) {
   /** @type {Element | null} */
   let cover = null;
-  for (const parts of [middles, allOver]) {
+  for (const parts of [CENTER_POINTS, GRID_POINTS]) {
     for (const box of boxes) {
       const points = pointsOf(box, parts);
-      if (parts === allOver) points.unshift(...outline());
+      if (parts === GRID_POINTS) points.unshift(...outline());
       for (const point of points) {
         const hit = elementAt(...point);
         if (hit && accept(hit)) return { point, box, hit };
@@ -139,7 +139,7 @@ function describeInterceptor(cover, el) {
  */
 function scrollNear(el, position) {
   const boxes = boxesOf(el);
-  const label = labelsFor(el).find(shown);
+  const label = labelsFor(el).find(isVisiblyRendered);
   // A control may be positioned anywhere if its label is what users click. Try the label also.
   const byLabel = label && (!boxes.length || position % 2 === 1);
   const subject = byLabel ? label : tagOf(el) === 'area' ? imageOf(el) || el : el;
@@ -176,7 +176,7 @@ function fillsWindow(found) {
  */
 export async function waitActionable(id, opts) {
   const start = performance.now();
-  let lastChange = opts.again ? -Infinity : start;
+  let lastChange = opts.retried ? -Infinity : start;
   /** @type {Element | null} */
   let cover = null;
   const observer = new MutationObserver((records) => {
@@ -184,11 +184,11 @@ export async function waitActionable(id, opts) {
     const el = byId(id);
     const near = (/** @type {Node | null} */ of, /** @type {Node} */ node) => !!of && (containsNode(node, of) || containsNode(of, node));
     // A change elsewhere may lead to a change here, but a ticking clock does not.
-    if ((!opts.again && now - start < opts.elsewhere) || records.some((r) => near(el, r.target) || near(cover, r.target))) lastChange = now;
+    if ((!opts.retried && now - start < opts.elsewhere) || records.some((r) => near(el, r.target) || near(cover, r.target))) lastChange = now;
   });
   observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
   let lastQuery = start; // the last search for another match of the selector
-  let position = opts.again ? SCROLL_POSITIONS.length : 0; // an earlier call has tried them all
+  let position = opts.retried ? SCROLL_POSITIONS.length : 0; // an earlier call has tried them all
   let scrolled = false;
   let justScrolled = false;
   let inFrame = false;
@@ -209,7 +209,7 @@ export async function waitActionable(id, opts) {
         const comparable = !animated(el, () => true) || (inFrame && clock - lastClock >= leastStep);
         const same = comparable && lastBox && lastBox.left === b.left && lastBox.top === b.top && lastBox.width === b.width && lastBox.height === b.height;
         if (same && scrolled && (window !== top || firstIn(document, 'iframe, frame, object, embed'))) await nextPaint();
-        if (same || (!lastBox && (opts.calm ? !animated(el, () => true) : !scrolled && isPositionStable(el)))) return { ok: true, x: found.point[0], y: found.point[1], pinch: pinch(), moved: same || scrolled, frame: isFrame(found.hit) ? idOf(found.hit) : 0 };
+        if (same || (!lastBox && (opts.noPress ? !animated(el, () => true) : !scrolled && isPositionStable(el)))) return { ok: true, x: found.point[0], y: found.point[1], pinch: pinch(), moved: same || scrolled, frame: isFrame(found.hit) ? idOf(found.hit) : 0 };
         if (now - start > opts.timeout) return { problem: 'moving' };
         if (comparable) {
           lastBox = b;
@@ -232,7 +232,7 @@ export async function waitActionable(id, opts) {
         scrolled = justScrolled = true;
         continue;
       }
-      if (now - start > opts.timeout || found.problem === 'folded') return found; // the browser never shows it
+      if (now - start > opts.timeout || found.problem === 'collapsed list') return found; // the browser never shows it
       cover = found.by ? byId(found.by.id) : null;
       if (inProgress(el, found)) lastChange = now;
       if (now - Math.max(lastChange, start) > opts.patience) return found;
@@ -270,8 +270,11 @@ export const box = (id) => {
   return [...inPage(b.left, b.top), b.width, b.height];
 };
 
-/** @param {number} id */
-export const reveal = (id) => {
+/**
+ * scrollIntoViewIfNeeded scrolls an element into view, and reports whether the element exists.
+ * @param {number} id
+ */
+export const scrollIntoViewIfNeeded = (id) => {
   const el = byId(id);
   if (!el) return false;
   // Scroll it into view in its scroll containers, which may be in the viewport themselves.
@@ -284,13 +287,13 @@ export const reveal = (id) => {
 };
 
 /**
- * hits reports whether a point of this viewport is still in an element or in the
+ * isHitAt reports whether a point of this viewport is still in an element or in the
  * element's frame.
  * @param {number} id
  * @param {number} x
  * @param {number} y
  */
-export const hits = (id, x, y) => {
+export const isHitAt = (id, x, y) => {
   const el = byId(id);
   return !!el && isHitFor(elementAt(x, y), el);
 };

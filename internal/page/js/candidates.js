@@ -1,7 +1,7 @@
 // @ts-check
 // Elements to suggest if a target was not found.
 
-import { shown } from './action_points.js';
+import { isVisiblyRendered } from './action_points.js';
 import { roleAndName } from './described_elements.js';
 import { allIn, attributeOf, idOf } from './dom.js';
 import { isInItem, itemText } from './item_text.js';
@@ -24,7 +24,7 @@ export const candidates = (role, text, limit, item, id) => {
   const found = [];
   const list = allIn(document, 'a[href], button, input, select, textarea, summary, [role], [tabindex], [contenteditable]');
   for (const el of [...list].slice(0, 3000)) {
-    if (!shown(el)) continue;
+    if (!isVisiblyRendered(el)) continue;
     const [r, name] = roleAndName(el);
     const own = new Set(foldCase(name + ' ' + (attributeOf(el, 'id') || '') + ' ' + (attributeOf(el, 'name') || '')).split(/[^\p{L}\p{N}]+/u));
     let score = role && r === role ? 1 : 0;

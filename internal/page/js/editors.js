@@ -4,7 +4,7 @@
 // behind its own rendering, has an EditContext (https://www.w3.org/TR/edit-context/), or is an editable
 // element for code.
 
-import { labelBoxes, shown } from './action_points.js';
+import { isVisiblyRendered, labelBoxes } from './action_points.js';
 import { allIn, attributeNamesOf, attributeOf, boxOf, byId, dispatch, flatChildren, flatParent, focusedElement, innerTextOf, isEditable, isRendered, matchesCSS, tagOf, textIn, typeOfNode, within } from './dom.js';
 
 const readContext = /** @type {((this: Element) => any) | undefined} */ (Object.getOwnPropertyDescriptor(HTMLElement.prototype, 'editContext')?.get);
@@ -55,7 +55,7 @@ export function visibleProxyOf(el) {
   if (!isRendered(el, { visibilityProperty: true }) || (!editContextOf(el) && !isHidden(el))) return el;
   if (labelBoxes(el).length) return el;
   let at = flatParent(el);
-  for (let n = 0; n < 3 && at && !matchesCSS(at, 'form, body, html'); n++, at = flatParent(at)) if (!tiny(at) && shown(at)) return at;
+  for (let n = 0; n < 3 && at && !matchesCSS(at, 'form, body, html'); n++, at = flatParent(at)) if (!tiny(at) && isVisiblyRendered(at)) return at;
   return el;
 }
 

@@ -70,7 +70,7 @@ export async function waitEditable(id, opts) {
   const proxy = visibleProxyOf(el);
   if (proxy !== el && isDisabled(el)) return { problem: 'disabled' };
   if (proxy !== el && editorOf(el) && notEditable(el)) return { problem: notEditable(el) };
-  const how = { ...opts, editable: proxy === el && (typed || opts.editable), calm: true };
+  const how = { ...opts, editable: proxy === el && (typed || opts.editable), noPress: true };
   const result = /** @type {any} */ (await waitActionable(idOf(proxy), how));
   if (result.ok) {
     result.info = inspectField(idOf(el));

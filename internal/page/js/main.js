@@ -2,7 +2,7 @@
 // The entry point of the page scripts: the functions that Go calls in the isolated
 // world of a document.
 
-import { box, hits, pixelRatio, reveal, waitActionable } from './actionability.js';
+import { box, isHitAt, pixelRatio, scrollIntoViewIfNeeded, waitActionable } from './actionability.js';
 import { candidates } from './candidates.js';
 import { closedCandidates } from './closed_shadow_roots.js';
 import { addClosedRoot, byId, idOf } from './dom.js';
@@ -23,7 +23,7 @@ import { pointedLabel, takePointed } from './pointed.js';
 import { query } from './query.js';
 import { moveScroller } from './scroll.js';
 import { checkSecretField, enterSecret } from './secret_entry.js';
-import { listOption, pickRadio, putBack, selectOptions, setValue } from './select_options.js';
+import { listOption, pickRadio, restoreFieldValue, selectOptions, setValue } from './select_options.js';
 import { startTracking, stopTracking, title, waitForQuiet } from './settle.js';
 import { asShown, changeOf } from './shown_elements.js';
 import { snapshot } from './snapshot.js';
@@ -71,7 +71,7 @@ const api = {
   framesInView,
   hasActiveViewTransition,
   hasText,
-  hits,
+  isHitAt,
   holdPress,
   html,
   idOf,
@@ -95,13 +95,13 @@ const api = {
   pixelRatio,
   pointedLabel,
   prefill,
-  putBack,
+  restoreFieldValue,
   query,
   readEditor,
   readable,
   receiveFileChunk,
   removeItems,
-  reveal,
+  scrollIntoViewIfNeeded,
   rewrittenField,
   selectOptions,
   setInputFiles,

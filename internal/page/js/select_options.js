@@ -2,7 +2,7 @@
 // Values that are selected, not typed: in selects, radio buttons, and inputs with the browser's
 // own picker, such as a date.
 
-import { shown } from './action_points.js';
+import { isVisiblyRendered } from './action_points.js';
 import { isDisabled } from './aria_states.js';
 import { roleAndName } from './described_elements.js';
 import { allIn, attributeOf, byId, closestTo, collapse, dispatch, documents, elementsNamed, giveFocus, idOf, matchesCSS, parentElementOf, rootOf, textIn } from './dom.js';
@@ -214,7 +214,7 @@ export function listOption(id, wanted) {
   if (!el) return null;
   for (const list of [el, ...elementsNamed(el, 'aria-controls'), ...elementsNamed(el, 'aria-owns')]) {
     for (const option of allIn(list, '[role=option], [role=menuitemradio], [role=treeitem]')) {
-      if (!shown(option)) continue;
+      if (!isVisiblyRendered(option)) continue;
       const [role, name] = roleAndName(option);
       if (foldCase(name) === foldCase(wanted) || attributeOf(option, 'data-value') === wanted) return { id: idOf(option), role, name, ...recordElement(option) };
     }
@@ -223,11 +223,11 @@ export function listOption(id, wanted) {
 }
 
 /**
- * putBack restores the old value of a field, and reports whether the field has it afterwards.
+ * restoreFieldValue restores the old value of a field, and reports whether the field has it afterwards.
  * @param {number} id
  * @param {string} value
  */
-export function putBack(id, value) {
+export function restoreFieldValue(id, value) {
   const el = byId(id);
   if (!(el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement)) return false;
   native(el, 'value')?.call(el, value);

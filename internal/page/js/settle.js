@@ -83,10 +83,10 @@ function waitForChange(m, ms) {
  * @property {number} [timers] if the page requested timers while it handled the input, and has not
  *   changed yet: how long after that it may change, in ms
  * @property {boolean} [brief] do not wait for a frame if the tree has not changed
- * @property {boolean} [plain] the input scrolled nothing: do not wait for a frame if the page did
+ * @property {boolean} [noScroll] the input scrolled nothing: do not wait for a frame if the page did
  *   nothing either
- * @property {boolean} [unseen] the page is not displayed: do not wait for a frame unless the page
- *   requested frames or timers
+ * @property {boolean} [unreported] the result reports nothing of the page: do not wait for a frame unless
+ *   the page requested frames or timers
  * @property {boolean} [outline] also return a snapshot
  * @property {number} [since] of the snapshot
  * @property {{id: number, at: number}} [target] without a snapshot: also return how the element with
@@ -100,22 +100,22 @@ function waitForChange(m, ms) {
  * @param {string} token
  * @param {QuietOptions} opts
  */
-export const waitForQuiet = async (token, { quiet, max, timers, brief, plain, unseen, outline, since, target }) => {
+export const waitForQuiet = async (token, { quiet, max, timers, brief, noScroll, unreported, outline, since, target }) => {
   const start = performance.now();
   const m = trackers.get(token);
   // Requested before other tasks run, so that it is the frame that paints what the input changed.
   let before = start;
-  let frame = m && (m.last < 0 || unseen) ? null : nextFrame();
-  if (m && (brief || plain || unseen)) {
+  let frame = m && (m.last < 0 || unreported) ? null : nextFrame();
+  if (m && (brief || noScroll || unreported)) {
     // Run the pending tasks, and those that they add.
     await task();
     await task();
   }
   const goesOn = pageScheduledWork();
   const alone = !goesOn && !window.length;
-  if (m && unseen && alone) {
+  if (m && unreported && alone) {
     markQuiet(true);
-  } else if (!m || m.last >= 0 || !(brief || (plain && !m.touched && alone))) {
+  } else if (!m || m.last >= 0 || !(brief || (noScroll && !m.touched && alone))) {
     if (!frame || (m && m.last >= before)) {
       before = performance.now();
       frame = nextFrame();

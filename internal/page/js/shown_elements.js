@@ -10,9 +10,10 @@ import { attributeOf, byId, idOf, nodes, parentElementOf, withCaches } from './d
 import { follow, isNumbered, oldest, recordAt, recordItem } from './item_history.js';
 import { itemChange, movedItems, sameItem, titleOfItem, withoutDigits } from './items.js';
 import { itemsAround } from './items_around.js';
+import { newShown } from './outline_nodes.js';
 import { readPlainRow, rowOf } from './plain_rows.js';
 import { foldText } from './same_text.js';
-import { newShown, walkPart } from './walk.js';
+import { walkPart } from './walk.js';
 /** @import { Item } from './items.js' */
 /** @import { Walk } from './walk.js' */
 

@@ -1,7 +1,7 @@
 // @ts-check
 // The conditions of WaitFor, and the wait for a paint before a screenshot.
 
-import { boxesOf, labelBoxes, shown } from './action_points.js';
+import { boxesOf, isVisiblyRendered, labelBoxes } from './action_points.js';
 import { after, nextFrame, onFrame } from './animations.js';
 import { roleAndName } from './described_elements.js';
 import { byId } from './dom.js';
@@ -39,7 +39,7 @@ export const hasText = (a, b) => {
 /** isShown reports whether an element is visible. @param {number} id */
 export const isShown = (id) => {
   const el = byId(id);
-  return !!el && shown(el) && (boxesOf(el).length > 0 || labelBoxes(el).length > 0);
+  return !!el && isVisiblyRendered(el) && (boxesOf(el).length > 0 || labelBoxes(el).length > 0);
 };
 
 /**

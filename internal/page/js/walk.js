@@ -1,23 +1,20 @@
 // @ts-check
-// One walk over the flat tree: it emits the nodes of the outline as the columns that snapshot.js
-// describes.
+// One walk over the flat tree: it decides which elements and texts are nodes of the outline.
 
-import { descriptionOf, isTitled, nameOf, referencedText, shownText } from './accessible_names.js';
-import { ARIA_ROLES, F, INTERACTIVE, MASK } from './aria_constants.js';
+import { isTitled, nameOf, referencedText, shownText } from './accessible_names.js';
+import { ARIA_ROLES, F, INTERACTIVE } from './aria_constants.js';
 import { roleOf, tableOf } from './aria_roles.js';
-import { flagsOf, isModal, levelOf, linkTarget, optionsOf, valueOf } from './aria_states.js';
+import { flagsOf, isModal } from './aria_states.js';
 import { EMPTY_HOSTS, isCandidate, MAX_CANDIDATES } from './closed_shadow_roots.js';
 import { activeDescendant, anyShadow, attributeOf, boxOf, childrenOf, clientHeightOf, clientWidthOf, collapse, containsNode, countOf, DEEPEST, descend, elementsNamed, firstChildOf, firstElementOf, firstIn, flatChildren, flatParent, focusedElement, hasAttribute, hasAttributes, hasSemanticAttribute, idOf, isEditableBody, isIn, isRendered, matchesCSS, nextSiblingOf, parentElementOf, shadowOf, tagOf, textIn, typeOfNode } from './dom.js';
-import { isPart } from './editors.js';
 import { isInternalsCandidate, MAX_INTERNALS } from './internals.js';
-import { FAR, isClipped, isLowContrast, isShrunk, replacesImage, showsText } from './invisible_text.js';
-import { addNode, comparedName, kindOf, newItem } from './items.js';
+import { isClipped, isLowContrast, showsText } from './invisible_text.js';
+import { kindOf, newItem } from './items.js';
 import { isNestedClickable, MAX_CLICKABLES, mayContainClickables } from './listeners.js';
-import { Columns } from './outline_columns.js';
+import { OutlineNodes } from './outline_nodes.js';
 import { generated, hidesSubtree, isEditingHost, isHidden, isRenderedAround, mayGenerate, mayScroll, styleOf, UNFADED } from './visibility.js';
 /** @import { Root } from './dom.js' */
 /** @import { Item } from './items.js' */
-/** @import { Shown } from './shown_elements.js' */
 
 /** Roles that get a line only if the element has a name. */
 const UNNAMED_DROPPED = new Set('generic none group label legend caption rowgroup document article img figure form region search math object embed application complementary canvas presentation'.split(' '));
@@ -36,7 +33,7 @@ const EDITABLE_ROLES = new Set('searchbox combobox spinbutton'.split(' '));
 const ATOMS = new Set('input textarea select iframe frame canvas video audio object embed progress meter img area'.split(' '));
 
 /**
- * @typedef {object} Around what a walk knows from the ancestors of an element
+ * @typedef {object} Inherited what a walk knows from the ancestors of an element
  * @property {boolean} pointer the cursor is already a pointer
  * @property {boolean} quiet text and structure are part of the name of an ancestor
  * @property {boolean} unseen text here is not visible
@@ -84,23 +81,10 @@ function namesParent(el, tag) {
 
 const contentWindowOfObject = Object.getOwnPropertyDescriptor(HTMLObjectElement.prototype, 'contentWindow')?.get;
 
-export class Walk extends Columns {
+export class Walk extends OutlineNodes {
   /** @param {number} chars */
   constructor(chars) {
     super(chars);
-    /** The element of each node, and the item, dialog or tab panel that it is in. @type {Element[]} */
-    this.e = [];
-    /** @type {(Item | null)[]} */
-    this.owners = [];
-    this.text = '';
-    /** The element of the current run of text. @type {Element | null} */
-    this.textParent = null;
-    this.textDepth = 0;
-    this.textFlags = 0;
-    this.width = innerWidth;
-    this.height = innerHeight;
-    this.farLeft = -FAR - scrollX;
-    this.farTop = -FAR - scrollY;
     /** The element that was walked, if it is the root of the document. @type {Element | null} */
     this.body = null;
     this.focus = focusedElement();
@@ -115,20 +99,10 @@ export class Walk extends Columns {
     /** Whether the rows of a layout table are emitted. @type {Map<Element, boolean>} */
     this.tables = new Map();
     /** The nesting depth of the current element. */
-    this.deep = 0;
+    this.nesting = 0;
     /** Whether childrenFlat, not visit, walks the children of an element. */
     this.flat = false;
-    /** The item, and the dialog or tab panel, that is being walked. @type {Item | null} */
-    this.item = null;
-    /** @type {Item | null} */
-    this.box = null;
-    /** Those of the current run of text. @type {Item | null} */
-    this.textItem = null;
-    /** @type {Item | null} */
-    this.textBox = null;
     /** @type {{el: Element, item: Item}[]} */ this.items = [];
-    /** What the elements are that can be a target. @type {Shown[]} */
-    this.shown = [];
     /** Reports whether the walk may end. @type {(() => boolean) | null} */
     this.stop = null;
     /** The only item whose content is walked. @type {Element | null} */
@@ -138,11 +112,11 @@ export class Walk extends Columns {
   }
 
   /**
-   * closed records an element about which CDP must be queried.
+   * recordCandidates records an element about which CDP must be queried.
    * @param {Element} el
    * @param {string} tag
    */
-  closed(el, tag) {
+  recordCandidates(el, tag) {
     if ((tag.includes('-') || (!el.firstChild && EMPTY_HOSTS.has(tag))) && this.hosts.length < MAX_CANDIDATES && isCandidate(el, tag)) {
       this.hosts.push(idOf(el));
     }
@@ -159,110 +133,25 @@ export class Walk extends Columns {
 
   /**
    * @param {Element} el
-   * @param {string} role
    * @param {number} depth
+   * @param {Inherited} inherited
    */
-  emit(el, role, depth, flags = 0, id = 0, name = '') {
-    this.append(role, depth, flags, id, name);
-    const owner = this.item || this.box;
-    this.e.push(el);
-    this.owners.push(owner);
-    if (name !== '' && owner) addNode(owner, role, name);
-    if (id) this.shown.push(newShown(id, role, name, this.item, this.box));
-    return this.d.length - 1;
-  }
-
-  /** truncate drops the nodes from n on. @param {number} n */
-  truncate(n) {
-    super.truncate(n);
-    this.e.length = this.owners.length = n;
-  }
-
-  /** flush emits the current run of text. */
-  flush() {
-    if (this.text === '') return;
-    const s = collapse(this.text);
-    this.text = '';
-    if (s === '') return;
-    const { item, box } = this;
-    this.item = this.textItem; // the item may have ended, or another one begun, since
-    this.box = this.textBox;
-    this.emit(/** @type {Element} */ (this.textParent), 'text', this.textDepth, this.textFlags, 0, s);
-    this.item = item;
-    this.box = box;
-  }
-
-  /**
-   * breakText separates the text before a box from the text in it or after it.
-   * @param {string} display
-   */
-  breakText(display) {
-    if (display === 'inline' || display === 'contents') return;
-    if (display.startsWith('inline')) this.text += ' ';
-    else if (display.endsWith('math')) this.text += ' ';
-    else this.flush();
-  }
-
-  /** @param {DOMRect} r */
-  inViewport(r) {
-    return r.bottom > 0 && r.right > 0 && r.top < this.height && r.left < this.width;
-  }
-
-  /** isFar reports whether a box is at a position that cannot be scrolled to. @param {DOMRect} r */
-  isFar(r) {
-    return r.right < this.farLeft || r.bottom < this.farTop;
-  }
-
-  /** @param {Element} el */
-  isAway(el) {
-    const r = boxOf(el);
-    return r.width > 0 && r.height > 0 && !this.inViewport(r) && !this.isFar(r);
-  }
-
-  /**
-   * @param {string} s
-   * @param {number} depth
-   * @param {Element} parent
-   * @param {boolean} away
-   */
-  addText(s, depth, parent, away) {
-    if (this.text === '') {
-      let flags = 0;
-      if (!away) {
-        const box = boxOf(parent);
-        if (this.inViewport(box)) flags = F.inViewport;
-        if ((isShrunk(parent, box) || (!flags && this.isFar(box))) && !replacesImage(parent)) return;
-      }
-      this.textParent = parent;
-      this.textDepth = depth;
-      this.textFlags = flags;
-      this.textItem = this.item;
-      this.textBox = this.box;
-    }
-    this.text += s;
-  }
-
-  /**
-   * @param {Element} el
-   * @param {number} depth
-   * @param {Around} around
-   */
-  visit(el, depth, around) {
+  visit(el, depth, inherited) {
     if (el === this.marked) {
       this.marked = null;
-      this.visitMarked(el, depth, around);
+      this.visitMarked(el, depth, inherited);
       return;
     }
     const tag = tagOf(el);
     if (tag === 'form') {
-      this.form(el, depth, around);
+      this.form(el, depth, inherited);
       return;
     }
-    if ((tag === 'div' || tag === 'span') && !around.clipped && this.deep < DEEPEST && this.isWrapper(el) && !(around.pointer && isNestedClickable(el))) {
+    if ((tag === 'div' || tag === 'span') && !inherited.clipped && this.nesting < DEEPEST && this.isWrapper(el) && !(inherited.pointer && isNestedClickable(el))) {
       if (this.text !== '') this.breakText(styleOf(el).display);
-      this.deep++;
-      this.visit(/** @type {Element} */ (el.firstChild), depth, around);
-      this.deep--;
+      this.nesting++;
+      this.visit(/** @type {Element} */ (el.firstChild), depth, inherited);
+      this.nesting--;
       if (this.text !== '') this.breakText(styleOf(el).display);
       return;
     }
@@ -274,13 +163,13 @@ export class Walk extends Columns {
       if (this.text !== '') this.text += ' ';
       return;
     }
-    this.closed(el, tag);
-    if (!semantic && (tag === 'div' || tag === 'span') && this.visitPlain(el, cs, depth, around)) return;
+    this.recordCandidates(el, tag);
+    if (!semantic && (tag === 'div' || tag === 'span') && this.visitPlain(el, cs, depth, inherited)) return;
     const role = tag === 'tr' || tag === 'td' ? this.rowRole(el, tag) : roleOf(el);
     // Generic elements show nothing themselves. Their children determine whether they are visible.
     if (role !== 'generic' && cs.visibility !== 'visible') {
       // Its descendants may be visible again.
-      this.children(el, depth, { ...around, unseen: true });
+      this.children(el, depth, { ...inherited, unseen: true });
       return;
     }
     const kind = kindOf(el, tag, role, semantic);
@@ -288,11 +177,11 @@ export class Walk extends Columns {
     const interactive = INTERACTIVE.has(role);
     // In an element with a pointer cursor or an interactive element, a pointer cursor has no
     // further meaning.
-    const pointer = around.pointer || interactive || cs.cursor === 'pointer';
+    const pointer = inherited.pointer || interactive || cs.cursor === 'pointer';
     const start = this.d.length;
     const html = tag === 'html' || (tag === 'body' && !isEditableBody(el));
-    const inner = { pointer, quiet: around.quiet, unseen: false, clipped: around.clipped, away: around.away };
-    if (around.clipped && (cs.position === 'fixed' || cs.position === 'absolute')) inner.clipped = false;
+    const inner = { pointer, quiet: inherited.quiet, unseen: false, clipped: inherited.clipped, away: inherited.away };
+    if (inherited.clipped && (cs.position === 'fixed' || cs.position === 'absolute')) inner.clipped = false;
     // The content of a box outside of the viewport is not measured: except for fixed boxes, it is
     // outside also.
     if (!inner.away && countOf(el) > 3 && !html) inner.away = this.isAway(el);
@@ -301,7 +190,7 @@ export class Walk extends Columns {
     let scrolls = false;
     if (!html) {
       if (!interactive) {
-        clicks = (pointer && !around.pointer) || (around.pointer && !around.quiet && isNestedClickable(el)) || (semantic && (hasAttribute(el, 'onclick') || this.isTabStop(el))) || (tag === 'label' && this.replacesControl(el));
+        clicks = (pointer && !inherited.pointer) || (inherited.pointer && !inherited.quiet && isNestedClickable(el)) || (semantic && (hasAttribute(el, 'onclick') || this.isTabStop(el))) || (tag === 'label' && this.replacesControl(el));
         if (clicks && tag === 'label' && !this.replacesControl(el)) clicks = /** @type {HTMLLabelElement} */ (el).control === null && hasAttribute(el, 'onclick');
         if (tag === 'iframe' || tag === 'frame' || role === 'dialog') clicks = false;
       }
@@ -314,13 +203,13 @@ export class Walk extends Columns {
 
     if ((clicks || scrolls) && role === 'generic' && cs.visibility !== 'visible') {
       clicks = scrolls = false;
-      inner.pointer = around.pointer;
+      inner.pointer = inherited.pointer;
     }
 
     if (this.text !== '') this.breakText(cs.display);
     const { item, box } = this;
     if (kind) this.enterItem(el, kind, role);
-    this.emitElement(el, tag, role, depth, inner, around, interactive, clicks, scrolls, editable);
+    this.emitElement(el, tag, role, depth, inner, inherited, interactive, clicks, scrolls, editable);
     if (this.text !== '') this.breakText(cs.display);
     this.item = item;
     this.box = box;
@@ -340,12 +229,12 @@ export class Walk extends Columns {
    * visitMarked visits an element whose text is separate from the text around it, and marks its nodes.
    * @param {Element} el
    * @param {number} depth
-   * @param {Around} around
+   * @param {Inherited} inherited
    */
-  visitMarked(el, depth, around) {
+  visitMarked(el, depth, inherited) {
     this.flush();
     const start = this.d.length;
-    this.visit(el, depth, around);
+    this.visit(el, depth, inherited);
     this.flush();
     for (let k = start; k < this.d.length; k++) this.f[k] |= F.marked;
   }
@@ -399,17 +288,17 @@ export class Walk extends Columns {
    * @param {Element} el without semantic attributes
    * @param {CSSStyleDeclaration} cs
    * @param {number} depth
-   * @param {Around} around
+   * @param {Inherited} inherited
    */
-  visitPlain(el, cs, depth, around) {
-    if (cs.cursor === 'pointer' && (!around.pointer || isNestedClickable(el))) return false;
+  visitPlain(el, cs, depth, inherited) {
+    if (cs.cursor === 'pointer' && (!inherited.pointer || isNestedClickable(el))) return false;
     const overflow = this.overflow(el, cs);
     if (overflow === 'scrolls') return false;
-    let inner = around;
-    const away = !around.away && el.childElementCount > 3 && this.isAway(el);
-    const escapes = around.clipped && (cs.position === 'fixed' || cs.position === 'absolute');
-    if (around.unseen || away || overflow || escapes) {
-      inner = { ...around, unseen: false, away: around.away || away, clipped: overflow === 'clips' || (around.clipped && !escapes) };
+    let inner = inherited;
+    const away = !inherited.away && el.childElementCount > 3 && this.isAway(el);
+    const escapes = inherited.clipped && (cs.position === 'fixed' || cs.position === 'absolute');
+    if (inherited.unseen || away || overflow || escapes) {
+      inner = { ...inherited, unseen: false, away: inherited.away || away, clipped: overflow === 'clips' || (inherited.clipped && !escapes) };
     }
     const start = this.d.length;
     if (this.text !== '') this.breakText(cs.display);
@@ -442,9 +331,9 @@ export class Walk extends Columns {
    * form visits a form, whose fields may shadow its properties.
    * @param {Element} el
    * @param {number} depth
-   * @param {Around} around
+   * @param {Inherited} inherited
    */
-  form(el, depth, around) {
+  form(el, depth, inherited) {
     const cs = styleOf(el);
     if (cs.display !== 'contents' && !isRendered(el)) return;
     if (hidesSubtree(el)) return;
@@ -455,17 +344,17 @@ export class Walk extends Columns {
     const role = token === 'none' || token === 'presentation' ? 'none' : ARIA_ROLES.has(token) ? token : 'form';
     const labelled = elementsNamed(el, 'aria-labelledby');
     const name = collapse((labelled.length && referencedText(labelled, el)) || attributeOf(el, 'aria-label') || attributeOf(el, 'title') || '');
-    if (!around.quiet && !unseen && role !== 'none' && (name !== '' || !UNNAMED_DROPPED.has(role))) {
+    if (!inherited.quiet && !unseen && role !== 'none' && (name !== '' || !UNNAMED_DROPPED.has(role))) {
       this.flush();
-      const seen = !around.away && this.inViewport(Element.prototype.getBoundingClientRect.call(el));
+      const seen = !inherited.away && this.inViewport(Element.prototype.getBoundingClientRect.call(el));
       const dialog = role === 'dialog' || role === 'alertdialog';
       const modal = dialog && attributeOf(el, 'aria-modal') === 'true';
       this.emit(el, role, depth, (seen ? F.inViewport : 0) | (modal ? F.modal : 0), dialog ? idOf(el) : 0, name);
-      this.children(el, depth + 1, { ...around, unseen });
+      this.children(el, depth + 1, { ...inherited, unseen });
       this.flush();
       if (modal) this.modals.push({ el, start, end: this.d.length });
     } else {
-      this.children(el, depth, { ...around, unseen });
+      this.children(el, depth, { ...inherited, unseen });
     }
     if (this.text !== '') this.breakText(cs.display);
     if (parentElementOf(el) === this.body) {
@@ -480,18 +369,18 @@ export class Walk extends Columns {
    * @param {string} tag
    * @param {string} role
    * @param {number} depth
-   * @param {Around} inner
-   * @param {Around} around
+   * @param {Inherited} inner
+   * @param {Inherited} inherited
    * @param {boolean} interactive
    * @param {boolean} clicks
    * @param {boolean} scrolls
    * @param {boolean} editable
    */
-  emitElement(el, tag, role, depth, inner, around, interactive, clicks, scrolls, editable) {
+  emitElement(el, tag, role, depth, inner, inherited, interactive, clicks, scrolls, editable) {
     const html = tag === 'html' || (tag === 'body' && !editable);
     if ((tag === 'object' || tag === 'embed') && showsPage(el)) role = 'iframe';
     const target = interactive || clicks || scrolls || role === 'iframe' || tag === 'frame' || tag === 'video' || tag === 'audio' || role === 'dialog' || role === 'alertdialog';
-    if (around.quiet && !interactive && !(clicks && hasAttribute(el, 'onclick'))) {
+    if (inherited.quiet && !interactive && !(clicks && hasAttribute(el, 'onclick'))) {
       this.children(el, depth, inner);
       return;
     }
@@ -529,7 +418,7 @@ export class Walk extends Columns {
     if (clicks && (INLINE.has(role) || role === 'group')) shown = 'clickable';
     else if (scrolls && !interactive && (INLINE.has(role) || (role === 'group' && name === ''))) shown = 'scrollable';
     if (editable) shown = EDITABLE_ROLES.has(role) ? role : 'textbox';
-    let flags = flagsOf(el, role) | (!around.away && this.inViewport(boxOf(el)) ? F.inViewport : 0);
+    let flags = flagsOf(el, role) | (!inherited.away && this.inViewport(boxOf(el)) ? F.inViewport : 0);
     if (interactive || editable) flags |= F.interactive;
     if (clicks) flags |= F.clickable;
     if (scrolls) flags |= F.scrollable;
@@ -550,7 +439,7 @@ export class Walk extends Columns {
       if (firstElementOf(el) || shadowOf(el)) {
         const quiet = tag === 'svg' ? !firstIn(el, 'a, text, foreignObject') : true;
         this.children(el, depth + 1, { ...inner, quiet });
-        this.text = this.textDepth > depth ? '' : this.text;
+        if (this.textDepth > depth) this.text = '';
       }
       return;
     }
@@ -559,95 +448,6 @@ export class Walk extends Columns {
     this.flush();
     if (shown === 'clickable' && name === '') this.nameByText(at);
     else if (role === 'treeitem') this.dropRepeatedText(at, name);
-  }
-
-  /**
-   * @param {Element} el
-   * @param {string} role
-   * @param {number} depth
-   * @param {string} name
-   * @param {number} flags
-   * @param {boolean} target
-   */
-  node(el, role, depth, name, flags, target) {
-    this.flush();
-    return this.emit(el, role, depth, flags | (this.inViewport(boxOf(el)) ? F.inViewport : 0), target ? idOf(el) : 0, name);
-  }
-
-  /**
-   * nameByText makes the text in a node its name if the node contains only text.
-   * @param {number} at
-   */
-  nameByText(at) {
-    const end = this.d.length;
-    if (end === at + 1) return;
-    const text = this.roles.get('text');
-    const parts = [];
-    for (let k = at + 1; k < end; k++) {
-      if (this.r[k] !== text) {
-        if (this.i[k] || this.d[k] > this.d[at] + 1 || !this.n[k]) return;
-      }
-      parts.push(this.n[k]);
-    }
-    const s = parts.join(' ');
-    if (s.length > 300) return;
-    this.n[at] = s;
-    for (let k = at + 1; k < end; k++) this.f[at] |= this.f[k] & F.marked;
-    this.shown[this.shown.length - 1].name = comparedName(s); // the nodes in it are no targets
-    this.truncate(at + 1);
-  }
-
-  /**
-   * dropRepeatedText drops the first text of a node if it repeats the node's name.
-   * @param {number} at
-   * @param {string} name
-   */
-  dropRepeatedText(at, name) {
-    if (this.r[at + 1] !== this.roles.get('text') || !name.includes(this.n[at + 1])) return;
-    for (const column of [this.d, this.r, this.f, this.i, this.n, this.e, this.owners]) column.splice(at + 1, 1);
-    for (let x = this.xi.length - 1; x >= 0 && this.xi[x] > at; x--) if (this.xi[x] > at + 1) this.xi[x]--;
-    for (let x = this.ci.length - 1; x >= 0 && this.ci[x] > at; x--) {
-      if (this.ci[x] > at + 1) this.ci[x]--;
-      else for (const column of [this.ci, this.cr, this.ch, this.ck]) column.splice(x, 1);
-    }
-  }
-
-  /**
-   * @param {number} at
-   * @param {Element} el
-   * @param {string} tag
-   * @param {string} role
-   * @param {string} name
-   */
-  extras(at, el, tag, role, name) {
-    const value = valueOf(el, role);
-    this.extra(at, 'v', value === name && role !== 'textbox' ? '' : value);
-    if (value === MASK) this.f[at] |= F.masked;
-    else if (role === 'textbox' && isPart(el, value)) this.f[at] |= F.partial;
-    const semantic = hasSemanticAttribute(el);
-    const level = role === 'heading' || semantic ? levelOf(el, role) : 0;
-    if (level) this.extra(at, 'l', String(level));
-    if (role === 'link') this.extra(at, 'u', linkTarget(el, name));
-    if (value === '' && (tag === 'input' || tag === 'textarea' || role === 'textbox' || role === 'searchbox' || role === 'combobox')) {
-      const p = collapse(attributeOf(el, 'placeholder') || attributeOf(el, 'aria-placeholder') || '');
-      if (p !== name) this.extra(at, 'p', p);
-    }
-    if ((semantic && (hasAttribute(el, 'aria-describedby') || hasAttribute(el, 'aria-description'))) || (hasAttribute(el, 'title') && role !== 'iframe') ||
-      tag === 'svg' || tag === 'table') {
-      this.extra(at, 'd', descriptionOf(el, name));
-    }
-    if (semantic) {
-      const cur = attributeOf(el, 'aria-current');
-      if (cur && cur !== 'false') this.extra(at, 'c', cur);
-    }
-    if (tag === 'input') {
-      const type = /** @type {HTMLInputElement} */ (el).type;
-      if (/^(password|file|time|month|week|datetime-local)$/.test(type)) this.extra(at, 't', type);
-    } else if (tag === 'select') {
-      const { length } = /** @type {HTMLSelectElement} */ (el).options;
-      if (length > 10) this.extra(at, 'm', String(length));
-      this.extra(at, 'o', optionsOf(/** @type {HTMLSelectElement} */ (el)));
-    }
   }
 
   /**
@@ -702,34 +502,34 @@ export class Walk extends Columns {
   /**
    * @param {Element} el
    * @param {number} depth
-   * @param {Around} around
+   * @param {Inherited} inherited
    */
-  children(el, depth, around) {
-    if (this.deep === DEEPEST) {
-      this.childrenFlat(el, depth, around);
+  children(el, depth, inherited) {
+    if (this.nesting === DEEPEST) {
+      this.childrenFlat(el, depth, inherited);
       return;
     }
-    this.deep++;
+    this.nesting++;
     const shadow = shadowOf(el);
     if (shadow) this.collectOwned(shadow);
-    const silent = around.quiet || around.unseen || around.clipped;
+    const silent = inherited.quiet || inherited.unseen || inherited.clipped;
     const generates = !silent && mayGenerate(el);
-    if (generates) this.addGenerated(el, '::before', depth, around);
+    if (generates) this.addGenerated(el, '::before', depth, inherited);
     if (shadow || (anyShadow && tagOf(el) === 'slot')) {
-      for (const node of flatChildren(el)) this.child(node, el, depth, around, silent);
+      for (const node of flatChildren(el)) this.child(node, el, depth, inherited, silent);
     } else {
-      for (let node = firstChildOf(el); node; node = nextSiblingOf(node)) this.child(node, el, depth, around, silent);
+      for (let node = firstChildOf(el); node; node = nextSiblingOf(node)) this.child(node, el, depth, inherited, silent);
     }
     if (this.owned.size > 0 && attributeOf(el, 'aria-owns') !== null) {
       for (const o of elementsNamed(el, 'aria-owns')) {
         if (containsNode(o, el) || !this.owned.delete(o)) continue;
         if (this.text !== '') this.text += ' ';
-        this.visit(o, depth, around);
+        this.visit(o, depth, inherited);
         this.owned.add(o);
       }
     }
-    if (generates) this.addGenerated(el, '::after', depth, around);
-    this.deep--;
+    if (generates) this.addGenerated(el, '::after', depth, inherited);
+    this.nesting--;
   }
 
   /**
@@ -737,22 +537,22 @@ export class Walk extends Columns {
    * same depth.
    * @param {Element} el
    * @param {number} depth
-   * @param {Around} around
+   * @param {Inherited} inherited
    */
-  childrenFlat(el, depth, around) {
+  childrenFlat(el, depth, inherited) {
     if (this.flat) return;
     this.flat = true;
-    const silent = around.quiet || around.unseen || around.clipped;
+    const silent = inherited.quiet || inherited.unseen || inherited.clipped;
     descend(el, (node, parent) => {
       if (typeOfNode(node) !== 1) {
-        this.child(node, parent, depth, around, silent);
+        this.child(node, parent, depth, inherited, silent);
         return;
       }
       const child = /** @type {Element} */ (node);
       const { display } = styleOf(child);
       if (this.owned.has(child) || (!isRendered(child) && display !== 'contents') || hidesSubtree(child)) return false;
       const at = this.d.length;
-      this.visit(child, depth, around);
+      this.visit(child, depth, inherited);
       const last = this.d.length - 1;
       if (last >= at) {
         const role = [...this.roles.keys()][this.r[last]];
@@ -770,48 +570,35 @@ export class Walk extends Columns {
    * @param {Element} el
    * @param {'::before' | '::after'} which
    * @param {number} depth
-   * @param {Around} around
+   * @param {Inherited} inherited
    */
-  addGenerated(el, which, depth, around) {
+  addGenerated(el, which, depth, inherited) {
     const s = generated(el, which);
-    if (s) this.addText(s, depth, el, around.away);
+    if (s) this.addText(s, depth, el, inherited.away);
   }
 
   /**
    * @param {Node} node
    * @param {Element} el its parent in the flat tree
    * @param {number} depth
-   * @param {Around} around
+   * @param {Inherited} inherited
    * @param {boolean} silent
    */
-  child(node, el, depth, around, silent) {
+  child(node, el, depth, inherited, silent) {
     if (this.stop !== null && this.stop()) return;
     // Only for a form can this be something other than a number.
     const type = node.nodeType;
     if (type !== 3 && type !== 8) {
-      if (this.owned.size === 0 || !this.owned.has(/** @type {Element} */ (node))) this.visit(/** @type {Element} */ (node), depth, around);
+      if (this.owned.size === 0 || !this.owned.has(/** @type {Element} */ (node))) this.visit(/** @type {Element} */ (node), depth, inherited);
     } else if (type === 3 && !silent) {
       const data = /** @type {Text} */ (node).data;
       if (!/[^ \t\n\r\f]/.test(data)) {
         if (this.text !== '') this.text += ' ';
       } else if (showsText(el)) {
-        this.addText(shownText(/** @type {Text} */ (node), el), depth, el, around.away);
+        this.addText(shownText(/** @type {Text} */ (node), el), depth, el, inherited.away);
       }
     }
   }
-}
-
-/**
- * newShown returns what an element is in a walk.
- * @param {number} id
- * @param {string} role
- * @param {string} name
- * @param {Item | null} item
- * @param {Item | null} box
- * @returns {Shown}
- */
-export function newShown(id, role, name, item, box) {
-  return { at: 0, since: 0, id, role, name: comparedName(name), href: '', item, box, walked: true, before: null, depth: 0 };
 }
 
 /**

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // NewPage opens a tab and loads the URL of opts in it.
@@ -136,4 +139,43 @@ func (s *Session) load(ctx context.Context, t *Tab, url string, opts *executor.N
 	v := s.view(t)
 	nav, err := v.Navigate(ctx, url, opts)
 	return nav, v.AsClientError(ctx, err)
+}
+
+// OpenTab returns the tab that open opens in the browser b. If ctx is done first, the tab is closed
+// when it is open. The goroutines of OpenTab belong to work.
+func OpenTab(ctx context.Context, b BrowserInstance, work *sync.WaitGroup, log *slog.Logger, open func() (*Tab, error)) (*Tab, error) {
+	type result struct {
+		tab *Tab
+		err error
+	}
+	opened := make(chan result, 1)
+	work.Go(func() {
+		t, err := open()
+		opened <- result{t, err}
+	})
+	select {
+	case r := <-opened:
+		return r.tab, r.err
+	case <-ctx.Done():
+		work.Go(func() {
+			if r := <-opened; r.tab != nil {
+				CloseAbandoned(ctx, b, r.tab, log)
+			}
+		})
+		return nil, context.Cause(ctx)
+	}
+}
+
+// CloseAbandoned closes a tab that the call that opened it no longer needs, also if ctx is done.
+func CloseAbandoned(ctx context.Context, b BrowserInstance, t *Tab, log *slog.Logger) {
+	closeUnused(ctx, b, t, timing.Current().CloseAbandoned, log)
+}
+
+// closeUnused closes a tab, also if ctx is done, and logs a failure.
+func closeUnused(ctx context.Context, b BrowserInstance, t *Tab, timeout time.Duration, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	defer cancel()
+	if _, err := b.CloseTab(ctx, t); err != nil {
+		log.Debug("closing an unused tab failed", "error", err)
+	}
 }
