@@ -145,6 +145,7 @@ function continueRequest(params) {
 function responseBody(params, s) {
   const url = s.urlOfRequest(String(params.requestId));
   if (url === undefined) throw protocolError(-32000, 'No resource with given identifier found');
+  if (url === '') throw new CommandError('POLICY_DENIED', 'a service worker answered the request, perhaps with a response of another site');
   const why = url.startsWith('data:') ? null : decide(s.rules, url);
   if (why) throw new CommandError('POLICY_DENIED', why);
   return whole(params, s);

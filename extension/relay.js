@@ -708,6 +708,13 @@ export class Relay {
       case 'Fetch.requestPaused':
         if (a.followsRequests) followRequest(a, params);
         break;
+      case 'Network.responseReceived':
+        // A service worker can answer a request with an opaque response: one of another site that the
+        // page cannot read, at any URL. Requests for documents and by XMLHttpRequest fail with it.
+        if (a.requests.has(params.requestId) && params.response.fromServiceWorker && params.type !== 'Document' && params.type !== 'XHR') {
+          a.requests.set(params.requestId, '');
+        }
+        break;
       case 'Page.downloadWillBegin':
         this.delegate.download(a, params.url);
         break;
@@ -762,7 +769,8 @@ export class Relay {
 }
 
 /**
- * Records the URL of a request, which decides whether a CDP client may read the response.
+ * Records the URL of a request, which decides whether a CDP client may read the response. It becomes
+ * empty when the response may be of any site.
  *
  * @param {Attachment} a
  * @param {any} params of an event

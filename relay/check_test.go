@@ -446,3 +446,29 @@ func TestRedirectBeforeReply(t *testing.T) {
 	}
 	c.denied("S", "Network.getResponseBody", map[string]any{"requestId": "1"}, "does not allow")
 }
+
+// TestServiceWorkerResponse reads responses of a service worker, which can be opaque unless they are
+// those of documents and of XMLHttpRequest.
+func TestServiceWorkerResponse(t *testing.T) {
+	b := newFake()
+	b.respond = func(c *fakeConn, m executor.CDPMessage) bool {
+		if m.Method != "Network.getResponseBody" {
+			return false
+		}
+		c.reply(m, map[string]any{"body": "text"})
+		return true
+	}
+	c, conn := attachPage(t, Options{Browser: b})
+	for kind, readable := range map[string]bool{"Document": true, "XHR": true, "Fetch": false, "Script": false, "Image": false, "Other": false} {
+		conn.emit("S", "Network.requestWillBeSent", map[string]any{"requestId": kind, "request": map[string]any{"url": "http://127.0.0.1/"}})
+		conn.emit("S", "Network.responseReceived", map[string]any{
+			"requestId": kind, "type": kind, "response": map[string]any{"url": "http://127.0.0.1/", "fromServiceWorker": true},
+		})
+		c.event("Network.responseReceived", nil)
+		if !readable {
+			c.denied("S", "Network.getResponseBody", map[string]any{"requestId": kind}, "a service worker answered")
+		} else if body := c.call("S", "Network.getResponseBody", map[string]any{"requestId": kind})["body"]; body != "text" {
+			t.Errorf("%s: read %q", kind, body)
+		}
+	}
+}

@@ -107,7 +107,7 @@ func checkPausedBody(_ context.Context, c *client, cmd *command) error {
 
 func deniedBody() error {
 	return denied("Only responses of sites that the policy allows can be read.",
-		"the policy does not allow the site of the response")
+		"the policy does not allow the site of the response, or a service worker answered, perhaps with one of another site")
 }
 
 // checkContinueRequest checks the URL and the Host header with which a request continues. It fails a
@@ -210,7 +210,7 @@ func checkRequest(_ context.Context, c *client, cmd *command) error {
 		return deniedBody()
 	}
 	cmd.filter = func(result json.RawMessage) json.RawMessage {
-		if allowed, _ := c.requests.bodies.get(id); !allowed { // redirected to a denied site since then
+		if allowed, _ := c.requests.bodies.get(id); !allowed { // redirected to a denied site since then, or answered by a service worker
 			return json.RawMessage("{}")
 		}
 		return result

@@ -28,7 +28,7 @@ const context = (over) => ({
   worldById: (id) => worlds[id], worldByUnique: (unique) => worlds[Number(unique.slice(1))],
   evalAnswer: (origin) => (origin === 'https://example.com' ? true : undefined), askEval: (origin) => prompted.push(origin),
   history: async () => [], documents: async () => ['https://example.com/x', 'about:blank', 'data:text/html,x'],
-  urlOfRequest: (request) => ({ mine: 'https://example.com/data', theirs: 'https://bank.test/' })[request],
+  urlOfRequest: (request) => ({ mine: 'https://example.com/data', theirs: 'https://bank.test/', opaque: '' })[request],
   compiles: async (source) => !source.startsWith('}'), scriptOrigins: () => ['https://example.com'], isToolWorld: (name) => name === 'tools',
   ...over,
 });
@@ -107,6 +107,7 @@ test('commands of clients are allowed or denied', async () => {
 
     ['allowed', 'Network.getResponseBody', { requestId: 'mine' }],
     ['POLICY_DENIED', 'Network.getResponseBody', { requestId: 'theirs' }],
+    ['POLICY_DENIED', 'Network.getResponseBody', { requestId: 'opaque' }],
     [-32000, 'Network.getResponseBody', { requestId: 'unknown' }],
     ['POLICY_DENIED', 'Fetch.getResponseBody', { requestId: 'theirs' }],
     ['POLICY_DENIED', 'Page.getResourceContent', { frameId: 'top', url: 'https://bank.test/' }],
