@@ -426,25 +426,27 @@ func TestEmulation(t *testing.T) {
 	second.call("S", "Emulation.setTimezoneOverride", map[string]any{"timezoneId": "Asia/Tokyo"})
 }
 
-// TestRedirectBeforeReply reads the response to a request that is redirected to a denied site before
-// the browser replies.
-func TestRedirectBeforeReply(t *testing.T) {
+// TestRequestWithoutResponse reads the response to a request before its event, which may be about
+// another site.
+func TestRequestWithoutResponse(t *testing.T) {
 	b := newFake()
-	b.respond = func(c *fakeConn, m executor.CDPMessage) bool {
-		if m.Method != "Network.getResponseBody" {
-			return false
-		}
-		c.emit("S", "Network.responseReceived", map[string]any{"requestId": "1", "response": map[string]any{"url": "http://denied.test/"}})
-		c.reply(m, map[string]any{"body": "secret"})
-		return true
-	}
 	c, conn := attachPage(t, Options{Browser: b})
+	request := map[string]any{"requestId": "1"}
 	conn.emit("S", "Network.requestWillBeSent", map[string]any{"requestId": "1", "request": map[string]any{"url": "http://127.0.0.1/"}})
 	c.event("Network.requestWillBeSent", nil)
-	if body := c.call("S", "Network.getResponseBody", map[string]any{"requestId": "1"})["body"]; body != nil {
-		t.Errorf("read %q", body)
+	reads := []string{"Network.getResponseBody", "Network.streamResourceContent", "Network.searchInResponseBody", "Audits.getEncodedResponse"}
+	for _, method := range reads {
+		c.denied("S", method, request, "No resource with given identifier found")
 	}
-	c.denied("S", "Network.getResponseBody", map[string]any{"requestId": "1"}, "does not allow")
+	c.call("S", "Network.getRequestPostData", request)
+	conn.emit("S", "Network.responseReceived", map[string]any{"requestId": "1", "response": map[string]any{"url": "http://denied.test/"}})
+	c.event("Network.responseReceived", nil)
+	for _, method := range reads {
+		c.denied("S", method, request, "does not allow")
+	}
+	if sent := b.sent(); !slices.Equal(sent, []string{"Network.getRequestPostData"}) {
+		t.Errorf("the browser got %q", sent)
+	}
 }
 
 // TestServiceWorkerResponse reads responses of a service worker, which can be opaque unless they are
