@@ -219,13 +219,24 @@ func (s *Server) browserContextOwner(id string) *client {
 	return s.contexts[id]
 }
 
-// call connects to the browser, sends one command, and decodes its result into res, if it is not nil.
+// call connects to the browser, and sends one command.
 func (s *Server) call(ctx context.Context, method string, params map[string]any, res any) error {
-	conn, err := s.opts.Browser.ConnectCDP(ctx, &executor.CDPOptions{Query: true})
+	conn, err := s.query(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
+	return callOn(ctx, conn, method, params, res)
+}
+
+// query connects to the browser for commands of callOn.
+func (s *Server) query(ctx context.Context) (executor.CDPConn, error) {
+	return s.opts.Browser.ConnectCDP(ctx, &executor.CDPOptions{Query: true})
+}
+
+// callOn sends a command on a connection without other commands, and decodes its result into res, if
+// it is not nil.
+func callOn(ctx context.Context, conn executor.CDPConn, method string, params map[string]any, res any) error {
 	if id, ok := params["targetId"].(string); ok && conn.HandedOver(id) {
 		return errHandedOver
 	}
