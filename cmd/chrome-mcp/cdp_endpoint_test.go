@@ -532,6 +532,20 @@ func TestServeCDP(t *testing.T) {
 	if targets, _ := b.call(t, "", "Target.getTargets", nil); strings.Contains(string(targets), "/of-a") {
 		t.Errorf("session b has the page of session a: %s", targets)
 	}
+	// The user lists and disconnects the clients of all sessions.
+	if out, err := c.run("cdp-clients"); err != nil || !strings.Contains(out, ", session a@http\n") || !strings.Contains(out, ", session b@http\n") || strings.Count(out, "\n") != 2 {
+		t.Errorf("cdp-clients: %v\n%s", err, out)
+	}
+	other, _ := dialCDP(t, ws, header("c"))
+	list, err := c.run("cdp-clients", "list")
+	id := regexp.MustCompile(`(?m)^(\S+) .*, session c@http$`).FindStringSubmatch(list)
+	if err != nil || id == nil {
+		t.Fatalf("cdp-clients list: %v\n%s", err, list)
+	}
+	if out, err := c.run("cdp-clients", "close", id[1]); err != nil || out != "disconnected "+id[1]+" raw/1.0\n" {
+		t.Errorf("cdp-clients close: %v\n%s", err, out)
+	}
+	other.closed(t)
 	// The end of a session disconnects its clients.
 	if status, body := curl(t, "-H", c.header(), "-X", "DELETE", base+"/v1/sessions/a"); status != "204" {
 		t.Errorf("close: %s %s", status, body)
