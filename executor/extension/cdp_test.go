@@ -1,18 +1,24 @@
 package extension
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdpsuite"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // denied sends a command, which must fail with an error that contains part.
@@ -496,6 +502,70 @@ func TestCDPManyTabs(t *testing.T) {
 	c.close()
 	if n := env.attachedTabs(); n != 0 {
 		t.Errorf("after the client left, the debugger is attached to %d tabs", n)
+	}
+	server := startRelay(t, env.b, anyPolicy{}, "")
+	for _, client := range []string{"playwright", "puppeteer"} {
+		t.Run(client, func(t *testing.T) {
+			ask := startStock(t, client, server)
+			if got := ask("connect"); got != strconv.Itoa(tabs) {
+				t.Errorf("the client sees %s pages", got)
+			}
+			if n := env.attachedTabs(); n != 0 {
+				t.Errorf("connected, the debugger is attached to %d tabs", n)
+			}
+			if got := ask("title /many7"); got != "/many7" {
+				t.Errorf("the page has title %q", got)
+			}
+			if n := env.attachedTabs(); n != 1 {
+				t.Errorf("after page.title, the debugger is attached to %d tabs", n)
+			}
+			ask("close")
+			env.waitAttached(0)
+		})
+	}
+}
+
+// anyPolicy is a relay.Policy that allows everything; the extension has the rules.
+type anyPolicy struct{}
+
+func (anyPolicy) CheckDocument(string) error        { return nil }
+func (anyPolicy) CheckCookies(string, string) error { return nil }
+
+// startStock starts a stock client, which ends with the test. ask sends it a command of
+// tools/cdp/connect.mjs and returns the result.
+func startStock(t *testing.T, client string, server cdpsuite.Endpoint) (ask func(command string) string) {
+	t.Helper()
+	cmd := exec.Command(tier.Node(t, "playwright-core"), "../../tools/cdp/connect.mjs", client, server.URL, server.WebSocket)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	hung := time.AfterFunc(await.HangLimit, func() { cmd.Process.Kill() })
+	t.Cleanup(func() {
+		stdin.Close()
+		err := cmd.Wait()
+		hung.Stop()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", client, err, &stderr)
+		}
+	})
+	lines := bufio.NewScanner(stdout)
+	return func(command string) string {
+		t.Helper()
+		fmt.Fprintln(stdin, command)
+		if !lines.Scan() {
+			t.Fatalf("%s %s: no result: %v", client, command, lines.Err())
+		}
+		return lines.Text()
 	}
 }
 
