@@ -651,13 +651,14 @@ func TestCDPConsent(t *testing.T) {
 // TestCDPDeniedDocument connects a client to a tab with a frame of a denied site.
 func TestCDPDeniedDocument(t *testing.T) {
 	env := newCDPEnv(t)
-	var sent atomic.Int32 // requests of the client's scripts
+	var sent, secret atomic.Int32 // requests of the client's scripts, and for the denied document
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		if r.URL.Path == "/sent" {
 			sent.Add(1)
 		}
 		if r.URL.Path == "/secret" {
+			secret.Add(1)
 			fmt.Fprint(w, "<!doctype html><title>secret</title><p>secret</p><script>setInterval(() => console.log('secret'), 20)</script>")
 			return
 		}
@@ -734,5 +735,18 @@ func TestCDPDeniedDocument(t *testing.T) {
 	var tree json.RawMessage
 	if c.call(session, "DOM.getDocument", map[string]any{"depth": -1, "pierce": true}, &tree); strings.Contains(string(tree), "<p>secret") {
 		t.Error("the denied document is readable")
+	}
+
+	// It is blocked in a document that the client writes, too.
+	before := secret.Load()
+	var top struct {
+		FrameTree struct{ Frame struct{ ID string } }
+	}
+	c.call(session, "Page.getFrameTree", nil, &top)
+	c.call(session, "Page.setDocumentContent", map[string]any{"frameId": top.FrameTree.Frame.ID,
+		"html": fmt.Sprintf(`<iframe src="%s/secret" onload="this.title = 'done'"></iframe>`, denied)}, nil)
+	await.Until(t, "the end of the frame's navigation", func() bool { return c.eval(session, "document.querySelector('iframe').title") == `"done"` })
+	if n := secret.Load() - before; n != 0 {
+		t.Errorf("%d requests for the denied document", n)
 	}
 }
