@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -444,7 +445,7 @@ func TestRequestWithoutResponse(t *testing.T) {
 	for _, method := range reads {
 		c.denied("S", method, request, "does not allow")
 	}
-	if sent := b.sent(); !slices.Equal(sent, []string{"Network.getRequestPostData"}) {
+	if sent := b.sent(); sent[len(sent)-1] != "Network.getRequestPostData" || slices.ContainsFunc(reads, func(method string) bool { return slices.Contains(sent, method) }) {
 		t.Errorf("the browser got %q", sent)
 	}
 }
