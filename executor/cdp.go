@@ -21,7 +21,8 @@ type CDPOptions struct {
 	// user, who can disconnect the client. "" is for a connection that the user need not see.
 	Name string
 	// Query is for a connection of the caller that only asks for the version and the targets, or opens,
-	// shows or closes one. It does not exclude secrets afterwards, as a client does.
+	// shows or closes one. It does not exclude secrets afterwards, as a client does. When it receives the
+	// reply to Target.createTarget, TabID knows the tab, unless that takes too long.
 	Query bool
 }
 

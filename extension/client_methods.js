@@ -141,13 +141,21 @@ function continueRequest(params) {
   if (params.url !== undefined) throw new CommandError('POLICY_DENIED', "a request's url cannot be changed");
 }
 
-/** @type {Check} */
-function responseBody(params, s) {
-  const url = s.urlOfRequest(String(params.requestId));
-  if (url === undefined) throw protocolError(-32000, 'No resource with given identifier found');
-  const why = url.startsWith('data:') ? null : decide(s.rules, url);
+/** For commands about a request that an event named. @type {Check} */
+function ofRequest(params, s) {
+  const request = s.request(String(params.requestId));
+  if (!request) throw protocolError(-32000, 'No resource with given identifier found');
+  const why = request.url.startsWith('data:') ? null : decide(s.rules, request.url);
   if (why) throw new CommandError('POLICY_DENIED', why);
   return whole(params, s);
+}
+
+/** @type {Check} */
+function responseBody(params, s) {
+  const request = s.request(String(params.requestId));
+  if (request?.opaque === undefined) throw protocolError(-32000, 'No resource with given identifier found');
+  if (request.opaque) throw new CommandError('POLICY_DENIED', 'a service worker answered the request, perhaps with a response of another site');
+  return ofRequest(params, s);
 }
 
 /** The content of another site's resource is not readable by scripts. @type {Check} */
@@ -223,7 +231,7 @@ const TABLE = {
   'Fetch.continueResponse': scriptableOnly,
   'Fetch.enable': scriptableOnly,
   'Fetch.fulfillRequest': scriptableOnly,
-  ...all('Fetch', ['getResponseBody', 'takeResponseBodyAsStream'], responseBody),
+  ...all('Fetch', ['getResponseBody', 'takeResponseBodyAsStream'], ofRequest),
   ...all('IO', ['close'], allowAlways),
   ...all('IO', ['read'], whole),
   ...all('Input', ['cancelDragging', 'dispatchKeyEvent', 'dispatchMouseEvent', 'dispatchTouchEvent', 'imeSetComposition', 'insertText',
@@ -237,7 +245,7 @@ const TABLE = {
     'setUserAgentOverride'], allowAlways),
   'Network.deleteCookies': (params, s) => { scriptable(s); return deleteCookies(params, s); },
   'Network.getCookies': ownCookies,
-  'Network.getRequestPostData': responseBody,
+  'Network.getRequestPostData': ofRequest,
   'Network.getResponseBody': responseBody,
   'Network.setCookie': (params, s) => { scriptable(s); return setCookie(params, s); },
   'Network.setCookies': setCookies,

@@ -93,6 +93,14 @@ class Budget {
 }
 
 /**
+ * A request of a page, which a CDP client may want to read.
+ *
+ * @typedef {object} PageRequest
+ * @property {string} url
+ * @property {boolean} [opaque] whether the response may be of any site; undefined before the response
+ */
+
+/**
  * The state of one attached tab.
  *
  * @typedef {object} Attachment
@@ -114,7 +122,7 @@ class Budget {
  * @property {Record<string, any> | null} network parameters of the tools' last Network.enable, null
  *   while it is disabled
  * @property {boolean} followsRequests whether a CDP client has sent a command
- * @property {Map<string, string>} requests URLs of the last requests, by id
+ * @property {Map<string, PageRequest>} requests the last requests, by id
  * @property {boolean} live whether the debugger is attached
  * @property {number} used when it was last used, in ms since 1970
  * @property {{what: string, at: number, client: string} | null} doing the last activity; client is
@@ -535,7 +543,7 @@ export class Relay {
         return h?.entries ?? [];
       },
       documents: () => this.documents(a),
-      urlOfRequest: (request) => a.requests.get(request),
+      request: (id) => a.requests.get(id),
       compiles: async (source) => {
         // A new frame has no document to compile in.
         const result = await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.sendCommand({ tabId: a.tabId }, 'Runtime.compileScript', { expression: source, sourceURL: '', persistScript: false }), 'compiling a script').catch(() => null);
@@ -708,6 +716,13 @@ export class Relay {
       case 'Fetch.requestPaused':
         if (a.followsRequests) followRequest(a, params);
         break;
+      case 'Network.responseReceived': {
+        const request = a.requests.get(params.requestId);
+        // A service worker can answer a request with an opaque response: one of another site that the
+        // page cannot read, at any URL. Requests for documents and by XMLHttpRequest fail with it.
+        if (request) request.opaque = Boolean(params.response?.fromServiceWorker) && params.type !== 'Document' && params.type !== 'XHR';
+        break;
+      }
       case 'Page.downloadWillBegin':
         this.delegate.download(a, params.url);
         break;
@@ -762,14 +777,14 @@ export class Relay {
 }
 
 /**
- * Records the URL of a request, which decides whether a CDP client may read the response.
+ * Records a request.
  *
  * @param {Attachment} a
  * @param {any} params of an event
  */
 function followRequest(a, { requestId, request }) {
   a.requests.delete(requestId);
-  a.requests.set(requestId, String(request?.url));
+  a.requests.set(requestId, { url: String(request?.url) });
   if (a.requests.size > MAX_REQUESTS) a.requests.delete(/** @type {string} */ (a.requests.keys().next().value));
 }
 

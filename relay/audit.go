@@ -50,7 +50,7 @@ func (a *auditor) connected(c *Client) {
 }
 
 // record records a command on a page: the tab, which may be empty, and the page's origin. err is why
-// the command was not sent, or nil.
+// the command was not sent or has failed, or nil.
 func (a *auditor) record(c *Client, what string, tab executor.TabID, origin string, err error) {
 	if a == nil {
 		return

@@ -107,25 +107,29 @@ func TestAudit(t *testing.T) {
 func TestAuditOfRequests(t *testing.T) {
 	b := newFake()
 	b.respond = func(c *fakeConn, m executor.CDPMessage) bool {
-		if m.Method != "Target.getTargets" {
+		switch m.Method {
+		case "Target.getTargets":
+			c.reply(m, map[string]any{"targetInfos": []target{{ID: "P", Type: "page", URL: "http://127.0.0.1/x"}}})
+		case "Target.createTarget":
+			c.reply(m, map[string]any{"targetId": "P2"})
+		default:
 			return false
 		}
-		c.reply(m, map[string]any{"targetInfos": []target{{ID: "P", Type: "page", URL: "http://127.0.0.1/x"}}})
 		return true
 	}
 	log := &entries{}
 	_, address := serve(t, Options{Browser: b, Audit: log})
 	asTest := func(r *http.Request) { r.Header.Set("User-Agent", "Test/1") }
-	requests := []struct{ method, path, tool, origin string }{
-		{"PUT", "/json/new?http://127.0.0.1/y", "cdp /json/new", "http://127.0.0.1"},
-		{"GET", "/json/activate/P", "cdp Target.activateTarget", "http://127.0.0.1"},
-		{"GET", "/json/close/P", "cdp Target.closeTarget", "http://127.0.0.1"},
+	requests := []struct{ method, path, tool, tab, origin string }{
+		{"PUT", "/json/new?http://127.0.0.1/y", "cdp /json/new", "cdp:fake:P2", "http://127.0.0.1"},
+		{"GET", "/json/activate/P", "cdp Target.activateTarget", "cdp:fake:P", "http://127.0.0.1"},
+		{"GET", "/json/close/P", "cdp Target.closeTarget", "cdp:fake:P", "http://127.0.0.1"},
 	}
 	for _, r := range requests {
 		if status, body := get(t, r.method, address+r.path, asTest); status != http.StatusOK {
 			t.Errorf("%s: %d %s", r.path, status, body)
 		}
-		if got := log.of(r.tool); len(got) != 1 || got[0].Client != "Test/1" || got[0].Origin != r.origin || got[0].Decision != audit.Allowed {
+		if got := log.of(r.tool); len(got) != 1 || got[0].Client != "Test/1" || got[0].Tab != r.tab || got[0].Origin != r.origin || got[0].Decision != audit.Allowed {
 			t.Errorf("%s: %+v", r.path, got)
 		}
 	}

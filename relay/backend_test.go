@@ -101,6 +101,14 @@ func TestManagedBrowser(t *testing.T) {
 	if n := web.count(web.denied + "/inner"); n != 0 {
 		t.Errorf("%d requests for the denied document", n)
 	}
+	// Nor in a document that the client writes.
+	c.call(own, "Fetch.disable", nil)
+	frame := c.call(own, "Page.getFrameTree", nil)["frameTree"].(map[string]any)["frame"].(map[string]any)["id"]
+	c.call(own, "Page.setDocumentContent", map[string]any{"frameId": frame, "html": `<iframe src="` + web.denied + `/inner" onload="this.title = 'done'"></iframe>`})
+	await.Until(t, "the end of the frame's navigation", func() bool { return c.eval(own, "document.querySelector('iframe').title") == "done" })
+	if n := web.count(web.denied + "/inner"); n != 0 {
+		t.Errorf("%d requests for the denied document in one of the client", n)
+	}
 	c.ws.CloseNow()
 	waitForNoClients(t, s)
 	second := dial(t, address+"/devtools/browser/x", "")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -426,23 +427,51 @@ func TestEmulation(t *testing.T) {
 	second.call("S", "Emulation.setTimezoneOverride", map[string]any{"timezoneId": "Asia/Tokyo"})
 }
 
-// TestRedirectBeforeReply reads the response to a request that is redirected to a denied site before
-// the browser replies.
-func TestRedirectBeforeReply(t *testing.T) {
+// TestRequestWithoutResponse reads the response to a request before its event, which may be about
+// another site.
+func TestRequestWithoutResponse(t *testing.T) {
+	b := newFake()
+	c, conn := attachPage(t, Options{Browser: b})
+	request := map[string]any{"requestId": "1"}
+	conn.emit("S", "Network.requestWillBeSent", map[string]any{"requestId": "1", "request": map[string]any{"url": "http://127.0.0.1/"}})
+	c.event("Network.requestWillBeSent", nil)
+	reads := []string{"Network.getResponseBody", "Network.streamResourceContent", "Network.searchInResponseBody", "Audits.getEncodedResponse"}
+	for _, method := range reads {
+		c.denied("S", method, request, "No resource with given identifier found")
+	}
+	c.call("S", "Network.getRequestPostData", request)
+	conn.emit("S", "Network.responseReceived", map[string]any{"requestId": "1", "response": map[string]any{"url": "http://denied.test/"}})
+	c.event("Network.responseReceived", nil)
+	for _, method := range reads {
+		c.denied("S", method, request, "does not allow")
+	}
+	if sent := b.sent(); sent[len(sent)-1] != "Network.getRequestPostData" || slices.ContainsFunc(reads, func(method string) bool { return slices.Contains(sent, method) }) {
+		t.Errorf("the browser got %q", sent)
+	}
+}
+
+// TestServiceWorkerResponse reads responses of a service worker, which can be opaque unless they are
+// those of documents and of XMLHttpRequest.
+func TestServiceWorkerResponse(t *testing.T) {
 	b := newFake()
 	b.respond = func(c *fakeConn, m executor.CDPMessage) bool {
 		if m.Method != "Network.getResponseBody" {
 			return false
 		}
-		c.emit("S", "Network.responseReceived", map[string]any{"requestId": "1", "response": map[string]any{"url": "http://denied.test/"}})
-		c.reply(m, map[string]any{"body": "secret"})
+		c.reply(m, map[string]any{"body": "text"})
 		return true
 	}
 	c, conn := attachPage(t, Options{Browser: b})
-	conn.emit("S", "Network.requestWillBeSent", map[string]any{"requestId": "1", "request": map[string]any{"url": "http://127.0.0.1/"}})
-	c.event("Network.requestWillBeSent", nil)
-	if body := c.call("S", "Network.getResponseBody", map[string]any{"requestId": "1"})["body"]; body != nil {
-		t.Errorf("read %q", body)
+	for kind, readable := range map[string]bool{"Document": true, "XHR": true, "Fetch": false, "Script": false, "Image": false, "Other": false} {
+		conn.emit("S", "Network.requestWillBeSent", map[string]any{"requestId": kind, "request": map[string]any{"url": "http://127.0.0.1/"}})
+		conn.emit("S", "Network.responseReceived", map[string]any{
+			"requestId": kind, "type": kind, "response": map[string]any{"url": "http://127.0.0.1/", "fromServiceWorker": true},
+		})
+		c.event("Network.responseReceived", nil)
+		if !readable {
+			c.denied("S", "Network.getResponseBody", map[string]any{"requestId": kind}, "a service worker answered")
+		} else if body := c.call("S", "Network.getResponseBody", map[string]any{"requestId": kind})["body"]; body != "text" {
+			t.Errorf("%s: read %q", kind, body)
+		}
 	}
-	c.denied("S", "Network.getResponseBody", map[string]any{"requestId": "1"}, "does not allow")
 }

@@ -107,7 +107,7 @@ func checkPausedBody(_ context.Context, c *client, cmd *command) error {
 
 func deniedBody() error {
 	return denied("Only responses of sites that the policy allows can be read.",
-		"the policy does not allow the site of the response")
+		"the policy does not allow the site of the response, or a service worker answered, perhaps with one of another site")
 }
 
 // checkContinueRequest checks the URL and the Host header with which a request continues. It fails a
@@ -204,16 +204,10 @@ func checkRequest(_ context.Context, c *client, cmd *command) error {
 	}
 	allowed, known := c.requests.bodies.get(id)
 	switch {
-	case !known:
+	case !known: // or there is no response yet
 		return chromiumError(codeServer, "No resource with given identifier found")
 	case !allowed:
 		return deniedBody()
-	}
-	cmd.filter = func(result json.RawMessage) json.RawMessage {
-		if allowed, _ := c.requests.bodies.get(id); !allowed { // redirected to a denied site since then
-			return json.RawMessage("{}")
-		}
-		return result
 	}
 	return nil
 }
@@ -225,7 +219,7 @@ func checkKnownRequest(_ context.Context, c *client, cmd *command) error {
 	if err != nil {
 		return err
 	}
-	if _, known := c.requests.bodies.get(id); !known {
+	if _, known := c.requests.known.get(id); !known {
 		return chromiumError(codeServer, "No resource with given id was found")
 	}
 	return nil

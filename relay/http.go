@@ -167,16 +167,22 @@ func describe(r *http.Request, prefix string, t target) map[string]string {
 }
 
 // targets returns the targets that all clients see.
-func (s *Server) targets(ctx context.Context) ([]target, error) {
+func (s *Server) targets(ctx context.Context, conn executor.CDPConn) ([]target, error) {
 	var res struct{ TargetInfos []target }
-	if err := s.call(ctx, "Target.getTargets", nil, &res); err != nil {
+	if err := callOn(ctx, conn, "Target.getTargets", nil, &res); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(res.TargetInfos, func(t target) bool { return !s.visible(t, nil) }), nil
 }
 
 func (s *Server) serveList(ctx context.Context, w http.ResponseWriter, r *http.Request, prefix string) {
-	targets, err := s.targets(ctx)
+	conn, err := s.query(ctx)
+	if err != nil {
+		s.writeError(w, err)
+		return
+	}
+	defer conn.Close()
+	targets, err := s.targets(ctx, conn)
 	if err != nil {
 		s.writeError(w, err)
 		return
@@ -205,23 +211,45 @@ func (s *Server) serveNew(ctx context.Context, w http.ResponseWriter, r *http.Re
 	default:
 		address, err = s.checkURL(address)
 	}
-	if err := s.recordRequest(r, "/json/new", address, err); err != nil {
+	if err == nil {
+		err = s.audit.ready()
+	}
+	var id string
+	var tab executor.TabID
+	if err == nil {
+		id, tab, err = s.openPage(ctx, address)
+	}
+	s.recordRequest(r, "/json/new", tab, address, err)
+	if err != nil {
 		s.writeError(w, err)
 		return
 	}
+	writeJSON(w, describe(r, prefix, target{ID: id, Type: "page", URL: address}))
+}
+
+// openPage opens a page. It returns its target and its tab.
+func (s *Server) openPage(ctx context.Context, address string) (id string, tab executor.TabID, err error) {
+	conn, err := s.query(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	defer conn.Close()
 	var res struct{ TargetID string }
-	if err := s.call(ctx, "Target.createTarget", map[string]any{"url": address}, &res); err != nil {
-		s.writeError(w, err)
-		return
-	}
-	writeJSON(w, describe(r, prefix, target{ID: res.TargetID, Type: "page", URL: address}))
+	err = callOn(ctx, conn, "Target.createTarget", map[string]any{"url": address}, &res)
+	return res.TargetID, conn.TabID(res.TargetID), err
 }
 
 // serveTargetCommand sends a command with the id of a target. The text of the response is done.
 func (s *Server) serveTargetCommand(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, method, id, done string,
 ) {
-	targets, err := s.targets(ctx)
+	conn, err := s.query(ctx)
+	if err != nil {
+		s.writeError(w, err)
+		return
+	}
+	defer conn.Close()
+	targets, err := s.targets(ctx, conn)
 	if err != nil {
 		s.writeError(w, err)
 		return
@@ -231,10 +259,12 @@ func (s *Server) serveTargetCommand(
 		http.Error(w, noSuchTarget(id), http.StatusNotFound)
 		return
 	}
-	err = s.recordRequest(r, method, targets[i].URL, nil)
+	tab := conn.TabID(id)
+	err = s.audit.ready()
 	if err == nil {
-		err = s.call(ctx, method, map[string]any{"targetId": id}, nil)
+		err = callOn(ctx, conn, method, map[string]any{"targetId": id}, nil)
 	}
+	s.recordRequest(r, method, tab, targets[i].URL, err)
 	if err != nil {
 		s.writeError(w, err)
 		return
@@ -255,14 +285,10 @@ func (s *Server) hasTarget(ctx context.Context, id string) (bool, error) {
 	return err == nil && res.TargetInfo.ID == id && s.visible(res.TargetInfo, nil), err
 }
 
-// recordRequest records a request that acts on a page with a URL. err is why the request is denied,
-// or nil. It returns err, or a denial if the audit log is not writable.
-func (s *Server) recordRequest(r *http.Request, what, address string, err error) error {
-	if err == nil {
-		err = s.audit.ready()
-	}
-	s.audit.record(&Client{Name: clientName(r.UserAgent())}, "cdp "+what, "", audit.Origin(address), err)
-	return err
+// recordRequest records a request that acts on a page with a URL, and its tab, which may be empty. err
+// is why the request was denied or has failed, or nil.
+func (s *Server) recordRequest(r *http.Request, what string, tab executor.TabID, address string, err error) {
+	s.audit.record(&Client{Name: clientName(r.UserAgent())}, "cdp "+what, tab, audit.Origin(address), err)
 }
 
 // serveDisconnect disconnects a client, also while the audit log is not writable.
@@ -271,7 +297,7 @@ func (s *Server) serveDisconnect(w http.ResponseWriter, r *http.Request, id stri
 		http.Error(w, fmt.Sprintf("No such client: %.100s", id), http.StatusNotFound)
 		return
 	}
-	_ = s.recordRequest(r, "disconnect", "", nil)
+	s.recordRequest(r, "disconnect", "", "", nil)
 	s.Disconnect(id)
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"strings"
@@ -13,20 +12,32 @@ import (
 // use.
 type requests struct {
 	server *Server
-	bodies recent // by request id: the policy allows reading the response
+	known  recent // by request id
+	bodies recent // by id of a request with a response: the client may read it
 	raw    recent // by request id: the policy allows the request of the last ExtraInfo event
 	unseen recent // ids of the requests that began in a page that was handed over
 }
 
-// event handles Network.requestWillBeSent and Network.responseReceived.
+// event handles Network.requestWillBeSent and Network.responseReceived. Only the latter decides about
+// the response, because an event about a redirect may be dropped.
 func (r *requests) event(m *executor.CDPMessage) {
 	var e struct {
 		RequestID string
-		Request   struct{ URL string }
-		Response  struct{ URL string }
+		Type      string
+		Response  *struct {
+			URL               string
+			FromServiceWorker bool
+		}
 	}
-	if json.Unmarshal(m.Params, &e) == nil {
-		r.bodies.set(e.RequestID, r.server.checkResource(cmp.Or(e.Request.URL, e.Response.URL)) == nil)
+	if json.Unmarshal(m.Params, &e) != nil {
+		return
+	}
+	r.known.set(e.RequestID, true)
+	if m.Method == "Network.responseReceived" && e.Response != nil {
+		// A service worker can answer a request with an opaque response: one of another site that the page
+		// cannot read, at any URL. Requests for documents and by XMLHttpRequest fail with such a response.
+		opaque := e.Response.FromServiceWorker && e.Type != "Document" && e.Type != "XHR"
+		r.bodies.set(e.RequestID, !opaque && r.server.checkResource(e.Response.URL) == nil)
 	}
 }
 

@@ -51,6 +51,9 @@ type Options struct {
 	// Audit records the clients' commands, without their parameters. Commands that act or read fail
 	// while it is not ready. Nil disables recording.
 	Audit audit.Recorder
+	// OnClients is called after the result of [Server.Clients] has changed. It must not block. Nil means
+	// that nothing is called.
+	OnClients func()
 	// Logger logs connections. No message contains the path of the server. Nil disables logging.
 	Logger *slog.Logger
 }
@@ -90,6 +93,9 @@ func New(options *Options) (*Server, error) {
 			"the relay has no browser or no policy")
 	}
 	opts.MaxClients = cmp.Or(opts.MaxClients, DefaultMaxClients)
+	if opts.OnClients == nil {
+		opts.OnClients = func() {}
+	}
 	s := &Server{
 		opts: opts, log: cmp.Or(opts.Logger, slog.New(slog.DiscardHandler)), path: "/" + randomHex(32),
 		audit: newAuditor(opts.Audit), contexts: map[string]*client{}, emulated: map[string]*emulation{},
@@ -184,18 +190,23 @@ type rejection struct {
 // add adds a client that is about to connect, or returns why it cannot.
 func (s *Server) add(c *client) *rejection {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	switch {
 	case s.closed:
+		s.mu.Unlock()
 		return &rejection{http.StatusServiceUnavailable, "The server is closing."}
 	case len(s.clients) < s.opts.MaxClients:
 		s.clients = append(s.clients, c)
 		s.wg.Add(1)
+		s.mu.Unlock()
+		s.opts.OnClients()
 		return nil
-	case s.opts.MaxClients == 1:
+	}
+	first := s.clients[0].info.Name
+	s.mu.Unlock()
+	if s.opts.MaxClients == 1 {
 		return &rejection{
 			http.StatusConflict,
-			"Another client is connected: " + s.clients[0].info.Name + ". Only one is allowed at a time. Disconnect it first.",
+			"Another client is connected: " + first + ". Only one is allowed at a time. Disconnect it first.",
 		}
 	}
 	return &rejection{http.StatusServiceUnavailable, "Too many clients are connected. Disconnect one of them first."}
@@ -208,6 +219,7 @@ func (s *Server) remove(c *client) {
 	maps.DeleteFunc(s.contexts, func(_ string, owner *client) bool { return owner == c })
 	maps.DeleteFunc(s.emulated, func(_ string, e *emulation) bool { return e.owner == c })
 	s.mu.Unlock()
+	s.opts.OnClients()
 	s.audit.flush()
 	s.wg.Done()
 }
@@ -219,13 +231,24 @@ func (s *Server) browserContextOwner(id string) *client {
 	return s.contexts[id]
 }
 
-// call connects to the browser, sends one command, and decodes its result into res, if it is not nil.
+// call connects to the browser, and sends one command.
 func (s *Server) call(ctx context.Context, method string, params map[string]any, res any) error {
-	conn, err := s.opts.Browser.ConnectCDP(ctx, &executor.CDPOptions{Query: true})
+	conn, err := s.query(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
+	return callOn(ctx, conn, method, params, res)
+}
+
+// query connects to the browser for commands of callOn.
+func (s *Server) query(ctx context.Context) (executor.CDPConn, error) {
+	return s.opts.Browser.ConnectCDP(ctx, &executor.CDPOptions{Query: true})
+}
+
+// callOn sends a command on a connection without other commands, and decodes its result into res, if
+// it is not nil.
+func callOn(ctx context.Context, conn executor.CDPConn, method string, params map[string]any, res any) error {
 	if id, ok := params["targetId"].(string); ok && conn.HandedOver(id) {
 		return errHandedOver
 	}

@@ -28,6 +28,17 @@ func TestCDPConformance(t *testing.T) {
 	}
 }
 
+// TestCDPFigures measures what the relay costs a stock client.
+func TestCDPFigures(t *testing.T) {
+	tier.Long(t)
+	needChromium(t)
+	site := cdpsuite.NewSite(t)
+	run := &cdpsuite.Run{Site: site.URL, Other: site.Other, Nothing: site.Nothing, Uploads: t.TempDir()}
+	run.Plain = cdpsuite.StartPlain(t, site.URL+"/frames.html")
+	run.Ours = startOurs(t, run)
+	run.Figures(t)
+}
+
 // startOurs starts chrome-mcp for CDP clients of the run. A tool has opened a page.
 func startOurs(t *testing.T, run *cdpsuite.Run) cdpsuite.Endpoint {
 	t.Helper()

@@ -56,7 +56,13 @@ func (c *cdpTest) cdpURL(t *testing.T, args ...string) string {
 // get returns the status and the body of a response of the endpoint.
 func get(t *testing.T, address string, header map[string]string) (status int, body string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	return request(t, http.MethodGet, address, header)
+}
+
+// request returns the status and the body of a response of the endpoint.
+func request(t *testing.T, method, address string, header map[string]string) (status int, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, address, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,6 +153,29 @@ func (c *rawCDP) reply(t *testing.T, id int) (result json.RawMessage, failed str
 			return m.Result, ""
 		}
 	}
+}
+
+// openAndClose opens a page by /json/new, and closes it by /json/close. It returns the audit entries
+// that follow, with the tab, which the tools list meanwhile.
+func (c *cdpTest) openAndClose(t *testing.T, site string) (entries []string) {
+	t.Helper()
+	base := strings.TrimSpace(c.cdpURL(t))
+	status, body := request(t, http.MethodPut, base+"/json/new?"+site+"/by-request", nil)
+	var made struct{ ID string }
+	if err := json.Unmarshal([]byte(body), &made); err != nil || status != http.StatusOK {
+		t.Fatalf("/json/new: %d %s", status, body)
+	}
+	line := regexp.MustCompile(`(?m)^.*/by-request.*$`).FindString(c.server.until(t, "/by-request", "tabs_list", nil))
+	tab := regexp.MustCompile(`(cdp|ext):[^\s,\]]+`).FindString(line)
+	for _, command := range []string{"activate", "close"} {
+		if status, body := get(t, base+"/json/"+command+"/"+made.ID, nil); status != http.StatusOK {
+			t.Errorf("/json/%s: %d %s", command, status, body)
+		}
+	}
+	for _, tool := range []string{"/json/new", "Target.activateTarget", "Target.closeTarget"} {
+		entries = append(entries, `"tool":"cdp `+tool+`","tab":"`+tab+`","origin":"`+site+`","decision":"allowed"`)
+	}
+	return entries
 }
 
 // attach attaches to the only page and returns the session.
@@ -257,6 +286,8 @@ func TestCDPEndpoint(t *testing.T) {
 	c.server.call(t, "tabs_list", nil, "/agent", "/chromedp")
 	c.server.call(t, "chrome_status", nil, `cdp client: "raw/1.0" since 20`)
 
+	requests := c.openAndClose(t, site.URL)
+
 	// SIGTERM ends the program while the clients are connected, also one that reads nothing.
 	dialCDP(t, ws, nil)
 	if err := c.server.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -288,10 +319,10 @@ func TestCDPEndpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{
-		`"client":"raw/1.0"`, `"tool":"cdp Runtime.evaluate","tab":"` + tab + `","origin":"` + site.URL + `","decision":"allowed"`,
+	for _, want := range append(requests,
+		`"client":"raw/1.0"`, `"tool":"cdp Runtime.evaluate","tab":"`+tab+`","origin":"`+site.URL+`","decision":"allowed"`,
 		`"tool":"cdp Page.navigate"`, `"decision":"denied"`,
-	} {
+	) {
 		if !strings.Contains(string(log), want) {
 			t.Errorf("no %s in the audit log\n%s", want, log)
 		}
@@ -404,6 +435,7 @@ func TestCDPOwnChrome(t *testing.T) {
 		t.Error("a client of the page lists the targets")
 	}
 	ofPage.Close(websocket.StatusNormalClosure, "")
+	requests := c.openAndClose(t, site.URL)
 
 	if out, stderr, err := execute(t, c.data, nil, "cdp-clients", "close", "raw/1.0"); err != nil {
 		t.Errorf("cdp-clients close: %v %s%s", err, out, stderr)
@@ -411,8 +443,10 @@ func TestCDPOwnChrome(t *testing.T) {
 	client.closed(t)
 	c.server.end(t)
 	log, err := os.ReadFile(c.audit)
-	if want := `"tool":"cdp Runtime.evaluate","tab":"` + tab + `","origin":"` + site.URL + `","decision":"allowed"`; err != nil || !strings.Contains(string(log), want) {
-		t.Errorf("no %s in the audit log: %v\n%s", want, err, log)
+	for _, want := range append(requests, `"tool":"cdp Runtime.evaluate","tab":"`+tab+`","origin":"`+site.URL+`","decision":"allowed"`) {
+		if err != nil || !strings.Contains(string(log), want) {
+			t.Errorf("no %s in the audit log: %v\n%s", want, err, log)
+		}
 	}
 }
 
@@ -498,6 +532,20 @@ func TestServeCDP(t *testing.T) {
 	if targets, _ := b.call(t, "", "Target.getTargets", nil); strings.Contains(string(targets), "/of-a") {
 		t.Errorf("session b has the page of session a: %s", targets)
 	}
+	// The user lists and disconnects the clients of all sessions.
+	if out, err := c.run("cdp-clients"); err != nil || !strings.Contains(out, ", session a@http\n") || !strings.Contains(out, ", session b@http\n") || strings.Count(out, "\n") != 2 {
+		t.Errorf("cdp-clients: %v\n%s", err, out)
+	}
+	other, _ := dialCDP(t, ws, header("c"))
+	list, err := c.run("cdp-clients", "list")
+	id := regexp.MustCompile(`(?m)^(\S+) .*, session c@http$`).FindStringSubmatch(list)
+	if err != nil || id == nil {
+		t.Fatalf("cdp-clients list: %v\n%s", err, list)
+	}
+	if out, err := c.run("cdp-clients", "close", id[1]); err != nil || out != "disconnected "+id[1]+" raw/1.0\n" {
+		t.Errorf("cdp-clients close: %v\n%s", err, out)
+	}
+	other.closed(t)
 	// The end of a session disconnects its clients.
 	if status, body := curl(t, "-H", c.header(), "-X", "DELETE", base+"/v1/sessions/a"); status != "204" {
 		t.Errorf("close: %s %s", status, body)

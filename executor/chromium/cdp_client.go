@@ -48,7 +48,7 @@ func (b *Backend) ConnectCDP(ctx context.Context, opts *executor.CDPOptions) (ex
 		cancel()
 		return nil, err
 	}
-	c := &cdpClient{instance: in, client: client, disposed: make(chan string), ended: make(chan struct{})}
+	c := &cdpClient{instance: in, client: client, query: opts != nil && opts.Query, disposed: make(chan string), ended: make(chan struct{})}
 	in.clients.connected.Add(1)
 	in.work.Go(c.run)
 	return c, nil
@@ -58,6 +58,7 @@ func (b *Backend) ConnectCDP(ctx context.Context, opts *executor.CDPOptions) (ex
 type cdpClient struct {
 	instance *instance
 	client   *cdpconn.Client
+	query    bool          // see executor.CDPOptions
 	disposed chan string   // ids of browser contexts, for run
 	ended    chan struct{} // closed when run has returned
 
@@ -104,8 +105,20 @@ func (c *cdpClient) Receive(ctx context.Context) (executor.CDPMessage, error) {
 		c.awaitCredentials(ctx, out.Params)
 	case "Browser.downloadProgress", "Page.downloadProgress":
 		out.Params = c.finishedDownload(ctx, out.Params)
+	case "":
+		if c.query {
+			c.awaitCreated(ctx, out.Result)
+		}
 	}
 	return out, nil
+}
+
+// awaitCreated waits until the tab that the result of Target.createTarget names is attached.
+func (c *cdpClient) awaitCreated(ctx context.Context, result json.RawMessage) {
+	var res target.CreateTargetResult
+	if cdpconn.Unmarshal([]byte(result), &res) == nil && res.TargetID != "" {
+		_, _ = c.instance.awaitTab(ctx, res.TargetID) // it may be closed
+	}
 }
 
 // TabID implements executor.CDPConn.

@@ -1,9 +1,14 @@
 package extension
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -301,6 +306,25 @@ func (p *cdpPeer) playwrightSetup(session string) (main, utility float64) {
 // newCDPEnv is newTestEnv with a user who has allowed scripts.
 func newCDPEnv(t *testing.T) *testEnv {
 	return newTestEnv(t, nil, userBrowserOptions{prepare: func(dir string) { agree(t, dir+"/consent.js") }})
+}
+
+// TestSetupCommandsDocumented checks that docs/cdp.md lists the commands that are answered without the
+// debugger.
+func TestSetupCommandsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/cdp.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ = bytes.Cut(text, []byte("**The debugger.**"))
+	text, _, _ = bytes.Cut(text, []byte("If another client"))
+	var listed []string
+	for _, m := range regexp.MustCompile("`([A-Z][A-Za-z]+\\.[A-Za-z]+)`").FindAllSubmatch(text, -1) {
+		listed = append(listed, string(m[1]))
+	}
+	slices.Sort(listed)
+	if want := slices.Sorted(maps.Keys(setupCommands)); !slices.Equal(listed, want) {
+		t.Errorf("docs/cdp.md lists\n%q, want\n%q", listed, want)
+	}
 }
 
 // TestDecodeExactNames checks that a client cannot replace a parameter that the relay has checked by

@@ -1,18 +1,24 @@
 package extension
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdpsuite"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // denied sends a command, which must fail with an error that contains part.
@@ -497,6 +503,70 @@ func TestCDPManyTabs(t *testing.T) {
 	if n := env.attachedTabs(); n != 0 {
 		t.Errorf("after the client left, the debugger is attached to %d tabs", n)
 	}
+	server := startRelay(t, env.b, anyPolicy{}, "")
+	for _, client := range []string{"playwright", "puppeteer"} {
+		t.Run(client, func(t *testing.T) {
+			ask := startStock(t, client, server)
+			if got := ask("connect"); got != strconv.Itoa(tabs) {
+				t.Errorf("the client sees %s pages", got)
+			}
+			if n := env.attachedTabs(); n != 0 {
+				t.Errorf("connected, the debugger is attached to %d tabs", n)
+			}
+			if got := ask("title /many7"); got != "/many7" {
+				t.Errorf("the page has title %q", got)
+			}
+			if n := env.attachedTabs(); n != 1 {
+				t.Errorf("after page.title, the debugger is attached to %d tabs", n)
+			}
+			ask("close")
+			env.waitAttached(0)
+		})
+	}
+}
+
+// anyPolicy is a relay.Policy that allows everything; the extension has the rules.
+type anyPolicy struct{}
+
+func (anyPolicy) CheckDocument(string) error        { return nil }
+func (anyPolicy) CheckCookies(string, string) error { return nil }
+
+// startStock starts a stock client, which ends with the test. ask sends it a command of
+// tools/cdp/connect.mjs and returns the result.
+func startStock(t *testing.T, client string, server cdpsuite.Endpoint) (ask func(command string) string) {
+	t.Helper()
+	cmd := exec.Command(tier.Node(t, "playwright-core"), "../../tools/cdp/connect.mjs", client, server.URL, server.WebSocket)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	hung := time.AfterFunc(await.HangLimit, func() { cmd.Process.Kill() })
+	t.Cleanup(func() {
+		stdin.Close()
+		err := cmd.Wait()
+		hung.Stop()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", client, err, &stderr)
+		}
+	})
+	lines := bufio.NewScanner(stdout)
+	return func(command string) string {
+		t.Helper()
+		fmt.Fprintln(stdin, command)
+		if !lines.Scan() {
+			t.Fatalf("%s %s: no result: %v", client, command, lines.Err())
+		}
+		return lines.Text()
+	}
 }
 
 // TestCDPConsent connects a client of a user who has not allowed scripts.
@@ -581,13 +651,14 @@ func TestCDPConsent(t *testing.T) {
 // TestCDPDeniedDocument connects a client to a tab with a frame of a denied site.
 func TestCDPDeniedDocument(t *testing.T) {
 	env := newCDPEnv(t)
-	var sent atomic.Int32 // requests of the client's scripts
+	var sent, secret atomic.Int32 // requests of the client's scripts, and for the denied document
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		if r.URL.Path == "/sent" {
 			sent.Add(1)
 		}
 		if r.URL.Path == "/secret" {
+			secret.Add(1)
 			fmt.Fprint(w, "<!doctype html><title>secret</title><p>secret</p><script>setInterval(() => console.log('secret'), 20)</script>")
 			return
 		}
@@ -664,5 +735,18 @@ func TestCDPDeniedDocument(t *testing.T) {
 	var tree json.RawMessage
 	if c.call(session, "DOM.getDocument", map[string]any{"depth": -1, "pierce": true}, &tree); strings.Contains(string(tree), "<p>secret") {
 		t.Error("the denied document is readable")
+	}
+
+	// It is blocked in a document that the client writes, too.
+	before := secret.Load()
+	var top struct {
+		FrameTree struct{ Frame struct{ ID string } }
+	}
+	c.call(session, "Page.getFrameTree", nil, &top)
+	c.call(session, "Page.setDocumentContent", map[string]any{"frameId": top.FrameTree.Frame.ID,
+		"html": fmt.Sprintf(`<iframe src="%s/secret" onload="this.title = 'done'"></iframe>`, denied)}, nil)
+	await.Until(t, "the end of the frame's navigation", func() bool { return c.eval(session, "document.querySelector('iframe').title") == `"done"` })
+	if n := secret.Load() - before; n != 0 {
+		t.Errorf("%d requests for the denied document", n)
 	}
 }

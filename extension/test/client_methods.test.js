@@ -28,7 +28,10 @@ const context = (over) => ({
   worldById: (id) => worlds[id], worldByUnique: (unique) => worlds[Number(unique.slice(1))],
   evalAnswer: (origin) => (origin === 'https://example.com' ? true : undefined), askEval: (origin) => prompted.push(origin),
   history: async () => [], documents: async () => ['https://example.com/x', 'about:blank', 'data:text/html,x'],
-  urlOfRequest: (request) => ({ mine: 'https://example.com/data', theirs: 'https://bank.test/' })[request],
+  request: (id) => ({
+    mine: { url: 'https://example.com/data', opaque: false }, theirs: { url: 'https://bank.test/', opaque: false },
+    opaque: { url: 'https://example.com/data', opaque: true }, sent: { url: 'https://example.com/data' },
+  })[id],
   compiles: async (source) => !source.startsWith('}'), scriptOrigins: () => ['https://example.com'], isToolWorld: (name) => name === 'tools',
   ...over,
 });
@@ -107,7 +110,14 @@ test('commands of clients are allowed or denied', async () => {
 
     ['allowed', 'Network.getResponseBody', { requestId: 'mine' }],
     ['POLICY_DENIED', 'Network.getResponseBody', { requestId: 'theirs' }],
+    ['POLICY_DENIED', 'Network.getResponseBody', { requestId: 'opaque' }],
+    [-32000, 'Network.getResponseBody', { requestId: 'sent' }],
     [-32000, 'Network.getResponseBody', { requestId: 'unknown' }],
+    ['allowed', 'Network.getRequestPostData', { requestId: 'opaque' }],
+    ['allowed', 'Network.getRequestPostData', { requestId: 'sent' }],
+    ['POLICY_DENIED', 'Network.getRequestPostData', { requestId: 'theirs' }],
+    [-32000, 'Network.getRequestPostData', { requestId: 'unknown' }],
+    ['allowed', 'Fetch.getResponseBody', { requestId: 'sent' }],
     ['POLICY_DENIED', 'Fetch.getResponseBody', { requestId: 'theirs' }],
     ['POLICY_DENIED', 'Page.getResourceContent', { frameId: 'top', url: 'https://bank.test/' }],
     ['POLICY_DENIED', 'Fetch.continueRequest', { requestId: 'mine', url: 'https://example.com/' }],

@@ -255,6 +255,31 @@ test('events that carry the cookies of all sites are not sent', async () => {
   });
 });
 
+test('a client reads the response to a request after its event, unless a service worker may have it from another site', async (t) => {
+  const { relay, a, event } = await attached();
+  t.mock.method(relay.delegate, 'evalAnswer', () => true);
+  chrome.webNavigation = /** @type {any} */ ({ getAllFrames: async () => [{ frameId: 0, url: a.url }] });
+  const read = async (/** @type {string} */ requestId) => {
+    try {
+      await relay.command(a, '', 'Network.getResponseBody', { requestId }, 1000, 'client');
+      return 'sent';
+    } catch (e) {
+      return /** @type {any} */ (e).code;
+    }
+  };
+  await relay.command(a, '', 'Network.enable', {}, 1000, 'client');
+  for (const [type, fromServiceWorker, want] of /** @type {[string, boolean | undefined, string][]} */ ([
+    ['Document', true, 'sent'], ['XHR', true, 'sent'], ['Fetch', true, 'POLICY_DENIED'], ['Script', true, 'POLICY_DENIED'], ['Image', true, 'POLICY_DENIED'],
+    ['Fetch', false, 'sent'], ['Script', undefined, 'sent'],
+  ])) {
+    const requestId = `${type} ${fromServiceWorker}`;
+    event('Network.requestWillBeSent', { requestId, request: { url: 'https://example.com/data' } });
+    assert.equal(await read(requestId), 'CDP_ERROR', `${requestId} before the response`);
+    event('Network.responseReceived', { requestId, type, response: { url: 'https://example.com/data', fromServiceWorker } });
+    assert.equal(await read(requestId), want, requestId);
+  }
+});
+
 test('a client receives a frame of its screencast only if the documents were checked and have not changed', async (t) => {
   const { relay, a, events } = await attached();
   t.mock.method(relay.delegate, 'evalAnswer', () => true);

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/relay"
 )
 
@@ -21,7 +22,7 @@ const requestTimeout = 10 * time.Second
 
 // ClientsCommand returns the command cdp-clients.
 func ClientsCommand(s *cli.Settings) *cobra.Command {
-	cmd := s.Command("cdp-clients", "list or disconnect the CDP clients of --cdp-listen", printClients)
+	cmd := s.Command("cdp-clients", "list or disconnect CDP clients", printClients)
 	cmd.AddCommand(
 		s.Command("list", "list the CDP clients", printClients),
 		s.NameCommand("close", "CDP client", "chrome-mcp cdp-clients list", "disconnect a CDP client",
@@ -32,18 +33,46 @@ func ClientsCommand(s *cli.Settings) *cobra.Command {
 	return cmd
 }
 
-// eachClient calls do for each client of the running endpoints of the data directory, with the URL
-// of its endpoint.
-func eachClient(ctx context.Context, s *cli.Settings, do func(url string, c relay.Client) error) error {
-	endpoints := Running(s.Data)
-	if len(endpoints) == 0 {
-		return errNotRunning()
+// A clientList is the list of the clients of one endpoint.
+type clientList struct {
+	session   string // of the server; empty for an endpoint of --cdp-listen
+	url       string // of the endpoint, which is secret without a session
+	transport http.RoundTripper
+}
+
+// clientLists returns the running endpoints of the data directory: those of --cdp-listen, and those of
+// the sessions of the server.
+func clientLists(ctx context.Context, s *cli.Settings, client *server.Client) (all []clientList, err error) {
+	for _, e := range Running(s.Data) {
+		all = append(all, clientList{"", e.URL, &http.Transport{DisableKeepAlives: true}}) // without the proxy of the environment
 	}
-	for _, e := range endpoints {
+	sessions, err := client.AllSessions(ctx)
+	if errors.Is(err, server.ErrNotRunning) {
+		if err = nil; len(all) == 0 {
+			err = errNotRunning()
+		}
+	}
+	for _, one := range sessions {
+		name := one.FullName()
+		url, transport := client.DevTools(name)
+		all = append(all, clientList{name, url, transport})
+	}
+	return all, err
+}
+
+// eachClient calls do for each CDP client.
+func eachClient(ctx context.Context, s *cli.Settings, do func(l clientList, c relay.Client) error) error {
+	client := server.NewClient(server.SocketPath(s.Data))
+	defer client.Close()
+	lists, err := clientLists(ctx, s, client)
+	if err != nil {
+		return err
+	}
+	for _, l := range lists {
 		var clients []relay.Client
-		err := request(ctx, http.MethodGet, e.URL+"/json/clients", &clients)
+		err := l.request(ctx, http.MethodGet, "/json/clients", &clients)
 		for _, c := range clients {
-			err = errors.Join(err, do(e.URL, c))
+			err = errors.Join(err, do(l, c))
 		}
 		if err != nil {
 			return err
@@ -52,22 +81,23 @@ func eachClient(ctx context.Context, s *cli.Settings, do func(url string, c rela
 	return nil
 }
 
-// request sends a request to an endpoint, and decodes the response into result, which may be nil.
-// Its errors do not contain the URL, which is secret.
-func request(ctx context.Context, method, url string, result any) error {
+// request sends a request to the endpoint, and decodes the response into result, which may be nil. A
+// session that was closed, or has no CDP clients, has an empty response. Errors do not contain the URL.
+func (l clientList) request(ctx context.Context, method, path string, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, method, url, nil)
+	r, err := http.NewRequestWithContext(ctx, method, l.url+path, nil)
 	if err != nil {
 		return executor.Errorf(executor.ErrInternal, "", "the file of a CDP endpoint has an invalid URL")
 	}
-	transport := &http.Transport{DisableKeepAlives: true} // without the proxy of the environment
-	resp, err := transport.RoundTrip(r)
+	resp, err := l.transport.RoundTrip(r)
 	if err != nil {
 		return executor.Errorf(executor.ErrNoBackend, "", "the CDP endpoint does not respond: %w", err)
 	}
 	defer resp.Body.Close()
 	switch {
+	case l.session != "" && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusBadRequest):
+		return nil
 	case resp.StatusCode/100 != 2:
 		return executor.Errorf(executor.ErrInternal, "Restart that chrome-mcp: it may have another version.",
 			"the CDP endpoint responded with the status %d", resp.StatusCode)
@@ -80,9 +110,13 @@ func request(ctx context.Context, method, url string, result any) error {
 // printClients prints the CDP clients, one per line.
 func printClients(s *cli.Settings, stdout io.Writer) error {
 	none := true
-	err := eachClient(context.Background(), s, func(_ string, c relay.Client) error {
+	err := eachClient(context.Background(), s, func(l clientList, c relay.Client) error {
 		none = false
-		_, err := fmt.Fprintf(stdout, "%-10s %s since %s\n", c.ID, c.Name, c.Since.Format(time.DateTime))
+		session := ""
+		if l.session != "" {
+			session = ", session " + l.session
+		}
+		_, err := fmt.Fprintf(stdout, "%-10s %s since %s%s\n", c.ID, c.Name, c.Since.Format(time.DateTime), session)
 		return err
 	})
 	if err == nil && none {
@@ -94,12 +128,12 @@ func printClients(s *cli.Settings, stdout io.Writer) error {
 // closeClients disconnects the client with an id, or those with a name, and prints them.
 func closeClients(ctx context.Context, s *cli.Settings, name string, stdout io.Writer) error {
 	none := true
-	err := eachClient(ctx, s, func(url string, c relay.Client) error {
+	err := eachClient(ctx, s, func(l clientList, c relay.Client) error {
 		if c.ID != name && c.Name != name {
 			return nil
 		}
 		none = false
-		if err := request(ctx, http.MethodDelete, url+"/json/clients/"+c.ID, nil); err != nil {
+		if err := l.request(ctx, http.MethodDelete, "/json/clients/"+c.ID, nil); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintf(stdout, "disconnected %s %s\n", c.ID, c.Name)

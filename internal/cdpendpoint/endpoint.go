@@ -24,8 +24,11 @@ type Endpoint struct {
 	served sync.WaitGroup
 }
 
-// New returns an endpoint that does not listen.
-func New(s *cli.Settings, guard *policy.Guard, browser executor.CDPBrowser, log *slog.Logger, record audit.Recorder) (*Endpoint, error) {
+// New returns an endpoint that does not listen. It calls changed, which may be nil, after its clients
+// have changed.
+func New(
+	s *cli.Settings, guard *policy.Guard, browser executor.CDPBrowser, changed func(), log *slog.Logger, record audit.Recorder,
+) (*Endpoint, error) {
 	maxClients := relay.DefaultMaxClients
 	if s.CDPClients == cli.CDPSingle {
 		maxClients = 1
@@ -36,6 +39,7 @@ func New(s *cli.Settings, guard *policy.Guard, browser executor.CDPBrowser, log 
 		UploadsDir: guard.Policy().Config().UploadsDir,
 		MaxClients: maxClients,
 		Audit:      record,
+		OnClients:  changed,
 		Logger:     log,
 	})
 	if err != nil {

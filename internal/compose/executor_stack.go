@@ -120,8 +120,15 @@ func open(
 	opener := &browserOpener{session: s, guard: guard, options: layers.Session, stack: b, record: record, log: log}
 	b.Executor = guard.Wrap(opener.withNamed(manager))
 	if s.ServesCDP() {
-		if b.cdp, err = cdpendpoint.New(s.Settings, guard, manager, log, record); err != nil {
+		var changed func()
+		if s.watched != nil {
+			changed = s.watched.ClientsChanged
+		}
+		if b.cdp, err = cdpendpoint.New(s.Settings, guard, manager, changed, log, record); err != nil {
 			return nil, err
+		}
+		if s.watched != nil {
+			s.watched.SetCDPClients(b.cdp.Clients)
 		}
 	}
 	return b, nil

@@ -57,6 +57,7 @@ type BoardSession struct {
 
 	mu       sync.Mutex // guards the fields below
 	executor executor.Executor
+	cdp      func() []executor.CDPClient // nil without an endpoint for them
 	clients  []string
 	calls    []*callState // the oldest first
 	next     int          // number of the next call
@@ -155,6 +156,16 @@ func (s *BoardSession) AddClient(name string) {
 		return true
 	})
 }
+
+// SetCDPClients sets the function that returns the connected CDP clients.
+func (s *BoardSession) SetCDPClients(clients func() []executor.CDPClient) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cdp = clients
+}
+
+// ClientsChanged reports that the CDP clients have changed.
+func (s *BoardSession) ClientsChanged() { s.update(func() bool { return true }) }
 
 // CallStarted adds a call. The caller calls ended with the code and the first line of its result.
 func (s *BoardSession) CallStarted(c Call) (ended func(code, line string)) {
@@ -308,6 +319,7 @@ type sessionState struct {
 	Principal string               `json:"principal"`
 	Name      string               `json:"name"`
 	Clients   []string             `json:"clients"`
+	CDP       []string             `json:"cdpClients"` // connected now
 	Backend   executor.BackendKind `json:"backend"`
 	Started   time.Time            `json:"started"`
 	Stopping  bool                 `json:"stopping"`
@@ -339,6 +351,11 @@ func (s *BoardSession) state() (sessionState, int) {
 	}
 	for i, c := range s.calls {
 		st.Calls[i] = *c
+	}
+	if s.cdp != nil {
+		for _, c := range s.cdp() {
+			st.CDP = append(st.CDP, c.Name)
+		}
 	}
 	return st, s.version
 }

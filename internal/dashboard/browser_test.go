@@ -288,6 +288,11 @@ func TestDashboard(t *testing.T) {
 		t.Errorf("the page shows no URL of the tab: %s", text)
 	}
 	p.sees("Shopping agent 2.1")
+	for _, ses := range board.all() {
+		ses.SetCDPClients(func() []executor.CDPClient { return []executor.CDPClient{{Name: "Playwright/1.65.1"}} })
+		ses.ClientsChanged()
+	}
+	p.sees("Shopping agent 2.1, Playwright/1.65.1 (CDP)")
 
 	testShowsCalls(t, a, p, site.URL, release)
 	testIgnoresInput(t, s, a)

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -463,6 +464,19 @@ func TestEvents(t *testing.T) {
 	until("event: ready")
 	ses := board.Open(SessionOptions{Principal: "ci", Name: "shop"})
 	until(`"principal":"ci","name":"shop"`)
+	var cdp atomic.Pointer[executor.CDPClient]
+	ses.SetCDPClients(func() []executor.CDPClient {
+		if c := cdp.Load(); c != nil {
+			return []executor.CDPClient{*c}
+		}
+		return nil
+	})
+	cdp.Store(&executor.CDPClient{Name: "Playwright/1.65.1"})
+	ses.ClientsChanged()
+	until(`"cdpClients":["Playwright/1.65.1"]`)
+	cdp.Store(nil)
+	ses.ClientsChanged()
+	until(`"cdpClients":null`)
 	ended := ses.CallStarted(Call{Client: "agent 1", Tool: "navigate", Target: "https://example.com/"})
 	if line := until(`"tool":"navigate"`); strings.Contains(line, `"code"`) {
 		t.Errorf("a call that runs has a code: %s", line)

@@ -48,6 +48,16 @@ var general = []Mutation{
 		"./executor/chromium", "^TestWorkerBodies$",
 	},
 	{
+		"The body of a response of another site, with which a service worker answers", "relay/requests.go",
+		`opaque := e.Response.FromServiceWorker && e.Type`, `opaque := false && e.Type`,
+		"./relay", "^TestServiceWorkerResponse$",
+	},
+	{
+		"The body of a response of another site, with which a service worker answers", "extension/relay.js",
+		`if (request) request.opaque = Boolean(`, `if (request) request.opaque = false && Boolean(`,
+		"extension/test", "a client reads the response to a request after its event, unless a service worker may have it from another site",
+	},
+	{
 		"No call acts on an error page or a warning", "extension/methods.js",
 		`if (s.url.startsWith('chrome-error:') && params.type`, `if (false && params.type`,
 		"extension/test", "commands are allowed or denied",

@@ -97,14 +97,10 @@ func stopServerUntil(ctx context.Context, s *cli.Settings, stdout io.Writer) err
 // noSessions is what sessions prints if there are none.
 const noSessions = "no open sessions; chrome-mcp call and shell open them"
 
-// sessionNames returns the names of sessions; those of tokens are SESSION@TOKEN.
+// sessionNames returns the full names of sessions.
 func sessionNames(all []server.Info) (names []string) {
 	for _, one := range all {
-		name := one.Name
-		if one.Principal != "" {
-			name += "@" + one.Principal
-		}
-		names = append(names, name)
+		names = append(names, one.FullName())
 	}
 	return names
 }

@@ -140,6 +140,12 @@ func (c *Client) MCP(session string) (url string, client *http.Client) {
 	return base + "/mcp", &http.Client{Transport: workspaceTransport{c, session}}
 }
 
+// DevTools returns the URL of the endpoint for CDP clients, and a transport whose requests to it reach
+// an open workspace. SESSION@TOKEN names one of a token, for /json/clients.
+func (c *Client) DevTools(session string) (url string, transport http.RoundTripper) {
+	return base, workspaceTransport{c, session}
+}
+
 // Stream connects to an open workspace.
 func (c *Client) Stream(ctx context.Context, session string) (*Stream, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost,

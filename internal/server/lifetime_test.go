@@ -158,6 +158,13 @@ func TestPrincipalsSeeOnlyTheirSessions(t *testing.T) {
 		h.want(200, "ann/shop "+path, ann, "GET", path, SessionHeader, "shop")
 	}
 	h.want(200, "ann/default /json/list", ann, "GET", "/json/list")
+	h.want(200, "ann/shop /json/clients", ann, "GET", "/json/clients", SessionHeader, "shop")
+	h.want(404, "not found", bob, "GET", "/json/clients", SessionHeader, "shop")
+	h.want(404, "not found", bob, "GET", "/json/clients", SessionHeader, "shop@ann")
+	h.want(404, "not found", localUser, "DELETE", "/json/clients/1", SessionHeader, "shop")
+	h.want(200, "ann/shop /json/clients/1", localUser, "DELETE", "/json/clients/1", SessionHeader, "shop@ann")
+	h.want(404, "not found", localUser, "GET", "/json/version", SessionHeader, "shop@ann")
+	h.want(404, "not found", ann, "GET", "/json/clients", SessionHeader, "unopened")
 	h.want(400, "no CDP clients", ann, "GET", "/json/none")
 	h.want(200, "ann/shop snapshot", ann, "POST", "/v1/sessions/shop/tools/snapshot")
 	h.want(404, "not found", ann, "DELETE", "/v1/sessions/mine")

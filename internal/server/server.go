@@ -19,6 +19,8 @@
 //	GET    /v1/openapi.json                   the OpenAPI document of the server
 //	*      /mcp                               MCP's streamable HTTP transport; SessionHeader names the workspace
 //	*      /json/..., /devtools/...           the workspace's endpoint for CDP clients; SessionHeader names the workspace
+//	*      /json/clients...                   the CDP clients of an open workspace; on the Unix socket, SESSION@TOKEN
+//	                                          names one of a token
 //
 // TCP also has /healthz, /readyz and /metrics. Stopping the server and streams are available only
 // on the Unix socket. A request sees only the workspaces of its [Principal].
@@ -273,6 +275,9 @@ func (s *Server) handler() http.Handler {
 	for _, path := range devToolsPaths {
 		mux.HandleFunc(path, s.withWorkspace(opensUnlessEnded, (*workspace).ServeDevTools)) // a connected client uses the workspace
 	}
+	for _, path := range []string{"/json/clients", "/json/clients/"} {
+		mux.HandleFunc(path, s.serveCDPClients)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.begin()
@@ -380,6 +385,21 @@ func (s *Server) withWorkspace(
 func serveTool(ws *workspace, w http.ResponseWriter, r *http.Request) error {
 	ws.ServeTool(w, r, r.PathValue("tool"))
 	return nil
+}
+
+// serveCDPClients lists or disconnects the CDP clients of an open workspace, which it does not use.
+func (s *Server) serveCDPClients(w http.ResponseWriter, r *http.Request) {
+	name := cmp.Or(r.Header.Get(SessionHeader), DefaultSession)
+	ws, err := s.find(principalOf(r.Context()), name), errUnknown(name)
+	if ws != nil {
+		<-ws.ready
+		if err = ws.err; err == nil {
+			err = ws.ServeDevTools(w, r)
+		}
+	}
+	if err != nil {
+		fail(w, err)
+	}
 }
 
 // devToolsPaths are the paths of the endpoint for CDP clients, as in Chromium.

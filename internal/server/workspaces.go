@@ -55,6 +55,15 @@ type Info struct {
 	Ends time.Time `json:"ends,omitzero"`
 }
 
+// FullName returns the name of the workspace for the operating-system user: SESSION@TOKEN for that of
+// a token.
+func (i Info) FullName() string {
+	if i.Principal == "" {
+		return i.Name
+	}
+	return i.Name + "@" + i.Principal
+}
+
 // workspaceName matches valid names of workspaces.
 var workspaceName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$`)
 
@@ -332,17 +341,23 @@ func (s *Server) use(
 // user can also close those of tokens, by SESSION@TOKEN. Close returns ErrBadArgs if the workspace
 // is not open.
 func (s *Server) Close(p *Principal, name, reason string) error {
+	ws := s.find(p, name)
+	if ws == nil {
+		return errUnknown(name)
+	}
+	return s.closeWorkspace(ws, reason)
+}
+
+// find returns a workspace of p, or nil. The operating-system user can also name those of tokens, by
+// SESSION@TOKEN.
+func (s *Server) find(p *Principal, name string) *workspace {
 	key := workspaceKey{p.Name, name}
 	if of, token, ok := strings.Cut(name, "@"); ok && p == localUser {
 		key = workspaceKey{token, of} // names of workspaces have no @
 	}
 	s.mu.Lock()
-	ws := s.workspaces[key]
-	s.mu.Unlock()
-	if ws == nil {
-		return errUnknown(name)
-	}
-	return s.closeWorkspace(ws, reason)
+	defer s.mu.Unlock()
+	return s.workspaces[key]
 }
 
 // closeWorkspace closes a workspace. The errors of running calls, and of the next ones of its

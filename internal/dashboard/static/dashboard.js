@@ -37,6 +37,7 @@ import { LiveView } from './live.js';
  * @property {string} principal
  * @property {string} name
  * @property {string[] | null} clients
+ * @property {string[] | null} cdpClients
  * @property {string} backend
  * @property {string} started
  * @property {boolean} stopping
@@ -147,7 +148,8 @@ function updateSession(node, s) {
   stop.disabled = s.stopping;
   stop.setAttribute('aria-label', `Stop ${titleOf(s)}`);
   setText(node.querySelector('h4'), titleOf(s));
-  const about = [(s.clients ?? []).join(', ') || 'no client yet', backends.get(s.backend) ?? 'no browser yet', `since ${clock(s.started)}`];
+  const clients = [...s.clients ?? [], ...(s.cdpClients ?? []).map((name) => `${name} (CDP)`)];
+  const about = [clients.join(', ') || 'no client yet', backends.get(s.backend) ?? 'no browser yet', `since ${clock(s.started)}`];
   setText(node.querySelector('.about'), about.join(' · '));
   const running = s.calls.filter((c) => !c.code);
   const now = running.map((c) => `${c.tool}${c.target ? ` ${c.target}` : ''}`).join(', ');

@@ -192,6 +192,25 @@ func (r *Run) client(t *testing.T, node, client string, ran func(*Case)) {
 	}
 }
 
+// Figures logs how long a stock Playwright client takes to connect and to evaluate, in both browsers.
+func (r *Run) Figures(t *testing.T) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), tier.Node(t, "playwright-core"), "../../tools/cdp/figures.mjs", asJSON(r))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	var figures map[string]struct{ Plain, Ours float64 }
+	if err == nil {
+		err = json.Unmarshal(out, &figures)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &stderr)
+	}
+	for name, f := range figures {
+		t.Logf("%s: plain Chromium %.2f ms, chrome-mcp %.2f ms, ratio %.2f", name, f.Plain, f.Ours, f.Ours/f.Plain)
+	}
+}
+
 func asJSON(v any) string {
 	data, _ := json.Marshal(v)
 	return string(data)
