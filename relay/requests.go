@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
@@ -27,6 +28,21 @@ func (r *requests) event(m *executor.CDPMessage) {
 	}
 	if json.Unmarshal(m.Params, &e) == nil {
 		r.bodies.set(e.RequestID, r.server.checkResource(cmp.Or(e.Request.URL, e.Response.URL)) == nil)
+	}
+}
+
+// dataReceived handles Network.dataReceived, which has data after Network.streamResourceContent. It
+// removes the data of a response that the policy does not allow reading: the request may have been
+// redirected after the command.
+func (r *requests) dataReceived(m *executor.CDPMessage) {
+	if !bytes.Contains(m.Params, []byte(`"data"`)) {
+		return
+	}
+	e := object(m.Params)
+	id, _ := e["requestId"].(string)
+	if allowed, _ := r.bodies.get(id); !allowed {
+		delete(e, "data")
+		m.Params = encode(e)
 	}
 }
 
