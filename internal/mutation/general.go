@@ -43,8 +43,8 @@ var general = []Mutation{
 		"./policy", "TestGuardErrorPage",
 	},
 	{
-		"The body of a response of another site, with which a service worker answers", "internal/record/requests.go",
-		`	case q.byWorker && q.Type`, `	case false && q.Type`,
+		"The body and the headers of a response of another site, with which a service worker answers", "internal/record/requests.go",
+		`	return q.byWorker && q.Type`, `	return false && q.Type`,
 		"./executor/chromium", "^TestWorkerBodies$",
 	},
 	{
