@@ -48,6 +48,11 @@ var general = []Mutation{
 		"./executor/chromium", "^TestWorkerBodies$",
 	},
 	{
+		"An error in text of a denied site that a page runs as a script", "internal/record/page_errors.go",
+		`	if s == "" || s != unknownSource && url(string(s)) {`, `	if url != nil {`,
+		"./executor/chromium", "^TestScriptErrors$",
+	},
+	{
 		"No call acts on an error page or a warning", "extension/methods.js",
 		`if (s.url.startsWith('chrome-error:') && params.type`, `if (false && params.type`,
 		"extension/test", "commands are allowed or denied",
