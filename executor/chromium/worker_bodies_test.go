@@ -12,10 +12,11 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
-// TestWorkerBodies checks that the body of an opaque response, with which a service worker answers a
-// request to its own site, is not returned, and that of a document is.
+// TestWorkerBodies checks that the body and the headers of an opaque response, with which a service
+// worker answers a request to its own site, are not returned, and those of a document are.
 func TestWorkerBodies(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Account", "of another site")
 		_, _ = w.Write([]byte("text of another site"))
 	}))
 	t.Cleanup(other.Close)
@@ -28,6 +29,7 @@ func TestWorkerBodies(t *testing.T) {
 			return
 		}
 		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("X-Account", "of the site")
 		_, _ = w.Write([]byte("<!doctype html><title>Page</title><link rel=icon href=data:,>"))
 	}))
 	t.Cleanup(site.Close)
@@ -53,11 +55,15 @@ func TestWorkerBodies(t *testing.T) {
 	if _, err := p.Eval(ctx, "fetch('/opaque', {mode: 'no-cors'}).then((r) => r.text())", nil); err != nil {
 		t.Fatal(err)
 	}
-	body := func(path string) (executor.Request, error) {
+	body := func(path, account string) (executor.Request, error) {
 		t.Helper()
 		all, err := p.Requests(ctx, &executor.RequestsOptions{Filter: path})
 		if err != nil || len(all.Requests) != 1 {
 			t.Fatalf("requests for %s: %+v, %v", path, all, err)
+		}
+		full, err := p.Requests(ctx, &executor.RequestsOptions{ID: all.Requests[0].ID})
+		if err != nil || full.Requests[0].ResponseHeaders["x-account"] != account {
+			t.Errorf("the request for %s: %+v, %v, want the header %q", path, full, err, account)
 		}
 		one, err := p.Requests(ctx, &executor.RequestsOptions{ID: all.Requests[0].ID, Body: true})
 		if err != nil {
@@ -65,10 +71,10 @@ func TestWorkerBodies(t *testing.T) {
 		}
 		return one.Requests[0], nil
 	}
-	if q, err := body("/opaque"); executor.CodeOf(err) != executor.ErrBadArgs || !strings.Contains(err.Error(), "service worker") {
+	if q, err := body("/opaque", ""); executor.CodeOf(err) != executor.ErrBadArgs || !strings.Contains(err.Error(), "service worker") {
 		t.Errorf("the body of an opaque response is %q, %v", q.Body, err)
 	}
-	if q, err := body("/document"); err != nil || q.Body == "" {
+	if q, err := body("/document", "of the site"); err != nil || q.Body == "" {
 		t.Errorf("the body of a document: %+v, %v", q, err)
 	}
 }

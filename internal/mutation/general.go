@@ -43,19 +43,24 @@ var general = []Mutation{
 		"./policy", "TestGuardErrorPage",
 	},
 	{
-		"The body of a response of another site, with which a service worker answers", "internal/record/requests.go",
-		`	case q.byWorker && q.Type`, `	case false && q.Type`,
+		"The body and the headers of a response of another site, with which a service worker answers", "internal/record/requests.go",
+		`	return q.byWorker && q.Type`, `	return false && q.Type`,
 		"./executor/chromium", "^TestWorkerBodies$",
 	},
 	{
-		"The body of a response of another site, with which a service worker answers", "relay/requests.go",
+		"The body and the headers of a response of another site, with which a service worker answers", "relay/requests.go",
 		`opaque := e.Response.FromServiceWorker && e.Type`, `opaque := false && e.Type`,
 		"./relay", "^TestServiceWorkerResponse$",
 	},
 	{
-		"The body of a response of another site, with which a service worker answers", "extension/relay.js",
+		"The body and the headers of a response of another site, with which a service worker answers", "extension/relay.js",
 		`if (request) request.opaque = Boolean(`, `if (request) request.opaque = false && Boolean(`,
 		"extension/test", "a client reads the response to a request after its event, unless a service worker may have it from another site",
+	},
+	{
+		"An error in text of a denied site that a page runs as a script", "internal/record/page_errors.go",
+		`	if s == "" || s != unknownSource && url(string(s)) {`, `	if url != nil {`,
+		"./executor/chromium", "^TestScriptErrors$",
 	},
 	{
 		"No call acts on an error page or a warning", "extension/methods.js",

@@ -17,7 +17,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
-	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/record"
 )
 
@@ -61,6 +60,7 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 		cdpconn.On(ev, cdppage.FrameNavigated, func(e cdppage.EventFrameNavigated) {
 			if e.Frame != nil && e.Frame.ID == t.main {
 				t.storage.apply(ev.Session, e.Frame.SecurityOrigin)
+				t.errors.Scripts.Reset()
 				url := e.Frame.URL + e.Frame.URLFragment
 				after = func() { t.emit(Event{Kind: executor.EventNavigated, URL: url}) }
 			}
@@ -121,8 +121,8 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 		cdpconn.On(ev, runtime.BindingCalled, func(e runtime.EventBindingCalled) { t.handleBindingCall(s, ev.Session, e) })
 	case "Runtime.exceptionThrown":
 		cdpconn.On(ev, runtime.ExceptionThrown, func(e runtime.EventExceptionThrown) {
-			t.errors.thrown(s, ev.Session, e.ExceptionDetails)
-			t.Recording.ExceptionThrown(s, ev.Session, e)
+			t.errors.Thrown(s, ev.Session, e.ExceptionDetails)
+			t.Recording.ExceptionThrown(s, ev.Session, e, &t.errors.Scripts)
 		})
 	case "Runtime.consoleAPICalled":
 		if t.Recording.On() {
@@ -152,6 +152,7 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	case "Network.requestWillBeSent":
 		cdpconn.On(ev, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) {
 			t.inflight.Sent(e)
+			t.errors.Scripts.Sent(e)
 			t.Recording.RequestSent(s, ev.Session, e)
 			if e.Type == network.ResourceTypeDocument && e.FrameID == t.main && e.Request != nil {
 				t.responses.Requested(record.DocumentRequest{Loader: e.LoaderID, Method: e.Request.Method, URL: e.Request.URL})
@@ -161,6 +162,7 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 		cdpconn.On(ev, network.ResponseReceived, func(e network.EventResponseReceived) {
 			t.Recording.ResponseReceived(s, ev.Session, e)
 			t.inflight.Responded(e)
+			t.errors.Scripts.Responded(e)
 			switch {
 			case e.Type != network.ResourceTypeDocument || e.Response == nil:
 			case e.FrameID == t.main:
@@ -222,31 +224,6 @@ func (t *Tab) childAttached(ev cdpconn.Event, e target.EventAttachedToTarget) (a
 			}
 		})
 	}
-}
-
-// A pageError is an uncaught error in a page.
-type pageError struct {
-	text  string
-	frame cdp.FrameID // empty if not known
-}
-
-// pageErrors are the uncaught errors of a page.
-type pageErrors struct{ record.EventLog[pageError] }
-
-// thrown records an uncaught error.
-func (l *pageErrors) thrown(s *frames.State, sess *cdpconn.Session, d *runtime.ExceptionDetails) {
-	if d == nil {
-		return
-	}
-	var frame cdp.FrameID
-	if f := s.FrameOf(sess, d.ExecutionContextID, false); f != nil {
-		frame = f.ID()
-	}
-	text := d.Text
-	if d.Exception != nil && d.Exception.Description != "" {
-		text = d.Exception.Description
-	}
-	l.Add(pageError{pagetext.FirstLine(text), frame})
 }
 
 // handleBindingCall passes the report of a page script to the subscriber of its token.

@@ -142,8 +142,8 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 		c.Dialog = &redacted
 	}
 	for _, e := range t.errors.Since(w.errCount) {
-		if w.v.client.CanRead(ctx, e.frame) {
-			c.Errors = append(c.Errors, e.text)
+		if w.v.client.CanRead(ctx, e.Frame) {
+			c.Errors = append(c.Errors, e.Text(w.v.visibility(ctx).URL))
 		}
 	}
 	blocked := ""

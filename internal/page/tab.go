@@ -132,7 +132,7 @@ type Tab struct {
 	responses       record.Documents
 	floods          *logflood.Floods
 	entered         entered.Values
-	errors          pageErrors
+	errors          record.PageErrors
 	fileChoosers    record.EventLog[cdppage.EventFileChooserOpened]
 
 	Queue        callQueue

@@ -55,6 +55,7 @@ type errorRecord struct {
 	text      string
 	rejection bool
 	at        scriptLocation
+	source    scriptSource
 	time      runtime.Timestamp
 }
 
@@ -81,8 +82,8 @@ func (r *Recorder) ConsoleCalled(s *frames.State, sess *cdpconn.Session, e runti
 	})
 }
 
-// ExceptionThrown records an uncaught error.
-func (r *Recorder) ExceptionThrown(s *frames.State, sess *cdpconn.Session, e runtime.EventExceptionThrown) {
+// ExceptionThrown records an uncaught error. scripts are those of the tab.
+func (r *Recorder) ExceptionThrown(s *frames.State, sess *cdpconn.Session, e runtime.EventExceptionThrown, scripts *Scripts) {
 	d := e.ExceptionDetails
 	if d == nil {
 		return
@@ -93,7 +94,7 @@ func (r *Recorder) ExceptionThrown(s *frames.State, sess *cdpconn.Session, e run
 			text = remoteText(d.Exception)
 		}
 		at := cmp.Or(stackLocation(d.StackTrace), newScriptLocation(d.URL, d.LineNumber))
-		m := errorRecord{pagetext.Truncate(text, maxRecordText), strings.Contains(d.Text, "(in promise)"), at, e.Timestamp}
+		m := errorRecord{pagetext.Truncate(text, maxRecordText), strings.Contains(d.Text, "(in promise)"), at, scripts.sourceOf(d), e.Timestamp}
 		l.errors.put(m, len(m.text)+len(m.at.url), path)
 	})
 }
@@ -224,7 +225,8 @@ func (r *Recorder) PageErrors(visible Visibility, o executor.PageErrorsOptions) 
 	list := []executor.PageError{}
 	for _, e := range items {
 		if visible.Records(e.path) {
-			list = append(list, executor.PageError{Text: redact.Secrets(redactStack(e.item.text, visible.URL)), Rejection: e.item.rejection, At: e.item.at.redactedString(visible.URL), Time: timeOf(e.item.time)})
+			text := redact.Secrets(redactStack(e.item.source.visible(e.item.text, visible.URL), visible.URL))
+			list = append(list, executor.PageError{Text: text, Rejection: e.item.rejection, At: e.item.at.redactedString(visible.URL), Time: timeOf(e.item.time)})
 		}
 	}
 	res.Matched, res.Errors = len(list), newestOf(list, o.Limit)

@@ -259,6 +259,9 @@ func (r *Recorder) Requests(visible Visibility, o executor.RequestsOptions) (res
 		return nil, nil, executor.Errorf(executor.ErrBadArgs, "Use an id from the list of requests.", "no request %s", pagetext.FirstLine(o.ID))
 	}
 	e := list[0]
+	if e.mayBeOpaque() {
+		e.ResponseHeaders = nil
+	}
 	for _, h := range []*map[string]string{&e.RequestHeaders, &e.ResponseHeaders} {
 		*h = maps.Clone(*h)
 		for _, name := range urlHeaders {
@@ -285,12 +288,17 @@ func (r *RequestRecord) matches(filter string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(filter))
 }
 
+// mayBeOpaque reports whether the response may be opaque: one of another site, at any URL, that the
+// page cannot read. A service worker can answer with it, except requests for documents and by
+// XMLHttpRequest, which then fail.
+func (q *RequestRecord) mayBeOpaque() bool {
+	return q.byWorker && q.Type != "document" && q.Type != "xhr"
+}
+
 // ReadBody adds the text of the response to q, up to size characters.
 func (q *RequestRecord) ReadBody(ctx context.Context, tree *frames.Tree, size int) error {
 	switch {
-	case q.byWorker && q.Type != "document" && q.Type != "xhr":
-		// The response may be opaque: one of another site that the page cannot read, at any URL. Requests
-		// for documents and by XMLHttpRequest fail with such a response.
+	case q.mayBeOpaque():
 		return executor.Errorf(executor.ErrBadArgs, "Omit body, or read the page.",
 			"a service worker answered request %s, so its body may be of another site", q.ID)
 	case q.Running:
