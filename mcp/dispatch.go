@@ -100,7 +100,7 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 			err = &panicError{value: p, stack: debug.Stack()}
 		}
 		if err != nil {
-			err = s.classifyError(ctx, t, err)
+			err = s.classifyError(ctx, t, slot.entered, err)
 			if res = prompting.InputFor(err); res == nil {
 				res = s.failed(ctx, t, err)
 			}

@@ -51,6 +51,7 @@ func (n *navigation) loadAgain(ctx context.Context, resubmit bool, method string
 		}
 		defer g.End(ctx)
 	}
+	n.tab.acted.Store(resubmit)
 	err := n.tab.tree.Command(ctx, method, params, nil)
 	if err == nil {
 		err = n.waitForCommit(ctx)

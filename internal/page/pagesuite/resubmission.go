@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/suite"
 )
 
@@ -41,6 +42,17 @@ func resubmission(s *suite.Runner, t *testing.T) {
 		wantOrders(c, 2, "Shop")
 		c.Click(suite.Selector("button"), nil)
 		wantOrders(c, 3, "Order 3")
+	})
+	s.Page(t, "form that was sent again without an answer is not to be sent once more", "second.html", func(c *suite.Case) {
+		order(c, "?again=again")
+		ctx, pass := await.Deadline(c.Ctx)
+		done := make(chan error, 1)
+		go func() {
+			done <- suite.ErrOf(c.Page().Reload(ctx, &executor.NavigateOptions{Resubmit: true}))
+		}()
+		c.AwaitRequest("again")
+		pass()
+		c.WantUncertain(<-done, executor.ErrTimeout)
 	})
 	s.Page(t, "script that reloads sends no form again", "second.html", func(c *suite.Case) {
 		order(c, "")
