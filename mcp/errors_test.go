@@ -109,7 +109,9 @@ func TestErrorTexts(t *testing.T) {
 func TestUnfinishedCalls(t *testing.T) {
 	var fail error
 	f := &fake{
-		snapshot: func(context.Context, executor.TabID, *executor.SnapshotOptions) (*executor.Snapshot, error) { return nil, fail },
+		snapshot: func(context.Context, executor.TabID, *executor.SnapshotOptions) (*executor.Snapshot, error) {
+			return nil, fail
+		},
 		click: func(context.Context, executor.TabID, executor.Target, *executor.ClickOptions) (*executor.Action, error) {
 			return nil, fail
 		},
@@ -137,7 +139,10 @@ func TestUnfinishedCalls(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		fail = c.err
 		if c.cancel {
-			f.text = func(context.Context, executor.TabID, *executor.TextOptions) (*executor.Text, error) { cancel(); return nil, fail }
+			f.text = func(context.Context, executor.TabID, *executor.TextOptions) (*executor.Text, error) {
+				cancel()
+				return nil, fail
+			}
 			f.click = func(context.Context, executor.TabID, executor.Target, *executor.ClickOptions) (*executor.Action, error) {
 				cancel()
 				return &executor.Action{OK: true}, nil
