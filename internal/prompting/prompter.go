@@ -61,10 +61,10 @@ type Prompter struct {
 	cancel  context.CancelFunc
 	shown   sync.WaitGroup
 
-	mu         sync.Mutex                            // guards the fields below
-	slots      map[string]chan struct{}              // by client; occupied while an elicitation is shown: one at a time
-	open       map[clientPermission]*Prompt          // prompts that wait for an answer
-	pending    map[string]*Prompt                    // prompts that a repeated call answers, by id
+	mu         sync.Mutex                      // guards the fields below
+	slots      map[string]chan struct{}        // by client; occupied while an elicitation is shown: one at a time
+	open       map[clientPermission]*Prompt    // prompts that wait for an answer
+	pending    map[string]*Prompt              // prompts that a repeated call answers, by id
 	denied     map[clientPermission]Answer     // answers of prompts that were denied: answerNo or answerDeclined
 	unanswered map[clientPermission]pastPrompt // prompts without a valid answer
 	// forgotten has what was denied to clients whose MCP session has ended, and when it ended: a
