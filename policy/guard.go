@@ -137,7 +137,7 @@ func (g *Guard) check(ctx context.Context, a executor.Access) error {
 		}
 		return p.checkSerializedURL(a.Destination)
 	case executor.OpLoad:
-		return p.checkLoad(a.Destination)
+		return p.checkRequest(a.Destination)
 	}
 	return deny(ruleUnknown, "", "unknown operation %q", a.Op)
 }

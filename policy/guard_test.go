@@ -465,9 +465,13 @@ func TestWrapGrantsByArgument(t *testing.T) {
 	if e := denied(t, "accept", err); !strings.Contains(e.Hint, "Config.Mutations") {
 		t.Error(e.Hint)
 	}
-	_, err = pagetest.Of(x, "").Reload(t.Context(), &executor.NavigateOptions{Resubmit: true})
-	if e := denied(t, "resubmit", err); !strings.Contains(e.Hint, "Config.Mutations") {
-		t.Error(e.Hint)
+	for _, load := range []func(context.Context, *executor.NavigateOptions) (*executor.Navigation, error){
+		pagetest.Of(x, "").Reload, pagetest.Of(x, "").Back, pagetest.Of(x, "").Forward,
+	} {
+		_, err = load(t.Context(), &executor.NavigateOptions{Resubmit: true})
+		if e := denied(t, "resubmit", err); !strings.Contains(e.Hint, "Config.Mutations") {
+			t.Error(e.Hint)
+		}
 	}
 	_, err = pagetest.Of(x, "").WaitFor(t.Context(), &executor.WaitCondition{Expression: "1"})
 	if e := denied(t, "expression", err); !strings.Contains(e.Hint, "chrome-mcp doctor") {

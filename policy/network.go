@@ -41,8 +41,8 @@ func (p *Policy) CheckPath(scheme, host string, port int, path string) error {
 	return p.blocked(s, true)
 }
 
-// checkLoad decides whether a page may send a request for url, which is as the browser serializes it.
-func (p *Policy) checkLoad(url string) error {
+// checkRequest decides whether a page may send a request for url, which is as the browser serializes it.
+func (p *Policy) checkRequest(url string) error {
 	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") {
 		return nil // not sent
 	}
