@@ -107,15 +107,22 @@ func TestErrorTexts(t *testing.T) {
 // TestUnfinishedCalls checks that a call whose outcome is unknown is retryable only if that cannot do
 // anything twice, and that its error says that it may have had effects.
 func TestUnfinishedCalls(t *testing.T) {
-	var fail error
+	var fail error    // of a call
+	var during func() // runs during a call
 	f := &fake{
 		snapshot: func(context.Context, executor.TabID, *executor.SnapshotOptions) (*executor.Snapshot, error) {
 			return nil, fail
 		},
-		click: func(context.Context, executor.TabID, executor.Target, *executor.ClickOptions) (*executor.Action, error) {
+		text: func(context.Context, executor.TabID, *executor.TextOptions) (*executor.Text, error) {
+			during()
 			return nil, fail
 		},
+		click: func(context.Context, executor.TabID, executor.Target, *executor.ClickOptions) (*executor.Action, error) {
+			during()
+			return &executor.Action{OK: true}, fail
+		},
 		eval: func(context.Context, executor.TabID, string, *executor.EvalOptions) (*executor.EvalResult, error) {
+			during()
 			return nil, fail
 		},
 	}
@@ -137,20 +144,9 @@ func TestUnfinishedCalls(t *testing.T) {
 		{"batch", `{"calls":[{"tool":"click","args":{"ref":"e1"}},{"tool":"snapshot"}]}`, true, nil, false, "TIMEOUT: The call was canceled before it finished" + effects},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
-		fail = c.err
+		fail, during = c.err, func() {}
 		if c.cancel {
-			f.text = func(context.Context, executor.TabID, *executor.TextOptions) (*executor.Text, error) {
-				cancel()
-				return nil, fail
-			}
-			f.click = func(context.Context, executor.TabID, executor.Target, *executor.ClickOptions) (*executor.Action, error) {
-				cancel()
-				return &executor.Action{OK: true}, nil
-			}
-			f.eval = func(context.Context, executor.TabID, string, *executor.EvalOptions) (*executor.EvalResult, error) {
-				cancel()
-				return nil, fail
-			}
+			during = cancel
 		}
 		res := s.runTool(ctx, s.tool(c.tool), json.RawMessage(c.args), false, nil)
 		if got, m := textOf(res), metaOf(t, res); got != c.want || m.Retryable != c.retryable {

@@ -72,8 +72,8 @@ func DeniedAfterPrompt(denied *executor.Error, res Answer) error {
 		what, hint = "the user was not prompted: too many prompts were denied or not answered", "Continue without it."
 	case answerNone:
 		what = "the prompt was dismissed, possibly before the user saw it"
-	case answerNotShown:
-		what = "the client did not show the prompt"
+	case answerError:
+		what = "the client answered the prompt with an error"
 	case answerFailed:
 		what = "the prompt was not answered in the popup: the extension failed or disconnected"
 	case answerLate:

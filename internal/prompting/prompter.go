@@ -43,7 +43,7 @@ const (
 	answerNone     Answer = "dismissed"
 	answerLate     Answer = "no answer in time"
 	answerInvalid  Answer = "invalid answer"
-	answerNotShown Answer = "not shown by the client"
+	answerError    Answer = "error of the client"
 	answerFailed   Answer = "popup failed"
 	answerPending  Answer = "no answer yet"    // the prompt stays open
 	answerTooMany  Answer = "too many prompts" // the user is not prompted
@@ -315,7 +315,7 @@ func (pr *Prompter) show(ctx context.Context, ch *Channel, q *Prompt) Answer {
 	case ctx.Err() != nil:
 		return answerNone
 	case err != nil:
-		return answerNotShown
+		return answerError
 	}
 	return parseElicitResult(res)
 }
@@ -351,7 +351,7 @@ func (pr *Prompter) complete(q *Prompt, res Answer) {
 		pr.grants[q.key()] = append(pr.grants[q.key()], revoke)
 	case answerNo, answerDeclined:
 		pr.denied[q.key()] = res
-	case answerLate, answerInvalid, answerNotShown:
+	case answerLate, answerInvalid, answerError:
 		pr.unanswered[q.key()] = pastPrompt{res, time.Now()}
 	}
 	pr.removeOpen(q)
