@@ -130,10 +130,9 @@ func (i *Interception) RequestPaused(s *cdpconn.Session, e fetch.EventRequestPau
 	method, params := "Fetch.continueRequest", map[string]any{"requestId": e.RequestID}
 	if guard != nil && document && e.Request != nil {
 		denied := guard.denies(e)
-		blank := denied && guard.resends
+		blank := denied && guard.blanks
 		defer guard.decide(denied && !blank)
 		if blank {
-			guard.blank.Store(true)
 			s.Start(context.Background(), "Fetch.fulfillRequest", map[string]any{"requestId": e.RequestID, "responseCode": http.StatusOK})
 			return
 		}

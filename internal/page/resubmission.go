@@ -20,8 +20,8 @@ const (
 // guardResubmission installs a guard until its End is called. Another client may intercept the
 // requests of the tab. Then it returns an error, unless the document is known to be made by GET,
 // and a nil guard otherwise.
-func (v *View) guardResubmission(ctx context.Context, hint string, resends bool) (*interception.Guard, error) {
-	g, err := v.tab.Interception.Guard(ctx, hint, resends, v.tab.tree.Command)
+func (v *View) guardResubmission(ctx context.Context, hint string, blanks bool) (*interception.Guard, error) {
+	g, err := v.tab.Interception.Guard(ctx, hint, blanks, v.tab.tree.Command)
 	if executor.CodeOf(err) == executor.ErrCDP && v.tab.madeByGET() {
 		return nil, nil
 	}
@@ -39,19 +39,39 @@ func (t *Tab) madeByGET() bool {
 // loadAgain runs a command that loads a page again, and waits until the page has committed. It
 // returns ErrNavigationFailed if that would send a form again, unless resubmit is set.
 func (n *navigation) loadAgain(ctx context.Context, resubmit bool, method string, params any) error {
-	reload := method == cdppage.CommandReload
-	var g *interception.Guard
-	if !resubmit || !reload {
-		hint := hintHistory
-		if reload {
-			hint = hintResubmit
+	hint := hintHistory
+	if method == cdppage.CommandReload {
+		if resubmit {
+			return n.send(ctx, true, method, params)
 		}
-		var err error
-		if g, err = n.v.guardResubmission(ctx, hint, resubmit); err != nil {
-			return err
-		}
-		defer g.End(ctx)
+		hint = hintResubmit
 	}
+	g, err := n.v.guardResubmission(ctx, hint, false)
+	if err != nil {
+		return err
+	}
+	err = n.send(ctx, false, method, params)
+	denied := n.tab.Interception.Failed() != nil
+	g.End(ctx)
+	if !denied || !resubmit {
+		return err
+	}
+	// No cache has the page of the history.
+	if g, err = n.v.guardResubmission(ctx, hint, true); err != nil {
+		return err
+	}
+	err = n.send(ctx, true, method, params)
+	g.End(ctx)
+	if err != nil {
+		return err
+	}
+	n.before = navigationStateOf(n.tab.tree)
+	return n.send(ctx, true, cdppage.CommandReload, nil)
+}
+
+// send runs a command that loads a page again, and waits until the page has committed. resubmit means
+// that it may send a form.
+func (n *navigation) send(ctx context.Context, resubmit bool, method string, params any) error {
 	n.tab.acted.Store(resubmit)
 	err := n.tab.tree.Command(ctx, method, params, nil)
 	if err == nil {
@@ -62,11 +82,6 @@ func (n *navigation) loadAgain(ctx context.Context, resubmit bool, method string
 	}
 	if ctx.Err() != nil {
 		n.stop() // before the guard ends
-	}
-	if err == nil && g.Blank() {
-		g.End(ctx)
-		n.before = navigationStateOf(n.tab.tree)
-		return n.loadAgain(ctx, resubmit, cdppage.CommandReload, nil)
 	}
 	return err
 }
