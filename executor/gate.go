@@ -33,6 +33,9 @@ const (
 	// OpClipboard is input to the document that copies, cuts or pastes in a browser with the user's
 	// clipboard. It is in addition to OpAct.
 	OpClipboard Operation = "clipboard"
+	// OpLoad is a request of a page for Destination, which is not the document of a tab. Network
+	// enforcement decides on such requests; a gate is asked whether it was the policy that blocked one.
+	OpLoad Operation = "load"
 )
 
 // OriginOpaque is the effective origin of a document with an opaque origin: a data: URL, a
@@ -55,7 +58,7 @@ type Access struct {
 	// top-level about:blank has the origin of its opener.
 	Origin      string
 	Op          Operation
-	Destination string // for OpNavigate (may be empty) and OpDownload: the new URL; for OpStorage and OpState: see there
+	Destination string // for OpNavigate (may be empty), OpDownload and OpLoad: the new URL; for OpStorage and OpState: see there
 	// OpenedBySession is set for a tab that a session opened. Navigating it to an allowed URL, or
 	// closing it, is harmless regardless of the page that it shows.
 	OpenedBySession bool
@@ -70,7 +73,7 @@ type Access struct {
 // use them. Backends deny it regardless of the [Gate].
 func (a Access) CheckErrorPage() error {
 	switch a.Op {
-	case OpList, OpRead, OpNavigate, OpDismiss, OpDownload:
+	case OpList, OpRead, OpNavigate, OpDismiss, OpDownload, OpLoad:
 		return nil
 	}
 	if !a.ErrorPage {

@@ -52,8 +52,8 @@ type Navigator interface {
 type NavigateOptions struct {
 	Until   WaitUntil     // default UntilLoad
 	Timeout time.Duration // default DefaultNavigateTimeout
-	// Resubmit lets Reload send a form again if the page was made by sending it. It needs the
-	// mutations grant. Other methods ignore it.
+	// Resubmit lets Back, Forward and Reload send a form again if the page was made by sending it. It
+	// needs the mutations grant. Navigate ignores it.
 	Resubmit bool
 }
 

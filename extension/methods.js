@@ -363,6 +363,17 @@ function continueRequest(params) {
   }
 }
 
+/**
+ * A request can only be answered by an empty page: with one of the history, which the server reloads.
+ *
+ * @type {Check}
+ */
+function fulfillRequest(params) {
+  for (const key of Object.keys(params)) {
+    if (key !== 'requestId' && key !== 'responseCode') throw new CommandError('POLICY_DENIED', `the ${key} of a response cannot be set`);
+  }
+}
+
 /** @type {Record<string, Check>} */
 const TABLE = {
   'Accessibility.enable': allowAlways,
@@ -400,6 +411,7 @@ const TABLE = {
   'Fetch.disable': allowAlways,
   'Fetch.continueRequest': continueRequest,
   'Fetch.failRequest': allowAlways,
+  'Fetch.fulfillRequest': fulfillRequest,
 
   'Input.cancelDragging': allowAlways,
   'Input.dispatchKeyEvent': act,

@@ -29,7 +29,6 @@ var pagePackages = []string{
 // managedOnly contains the commands that are not sent to a user's Chrome, and why the extension denies
 // them.
 var managedOnly = map[string]string{
-	"Fetch.fulfillRequest":           "a server could replace a site's responses",
 	"Fetch.continueWithAuth":         "the user answers requests for passwords",
 	"WebAuthn.enable":                "the user's passkeys stay in use",
 	"WebAuthn.disable":               "the user's passkeys stay in use",

@@ -7,6 +7,7 @@ import "context"
 type callSlot struct {
 	place   *queuePlace
 	nested  bool
+	entered bool // the call has had the place
 	counter *int // of place, which counts the call; nil if none does
 }
 
@@ -59,6 +60,7 @@ func (c *callSlot) enter(ctx context.Context) error {
 		p.release = release
 	}
 	c.countIn(&p.inside)
+	c.entered = true
 	return nil
 }
 

@@ -81,7 +81,7 @@ func TestBadArguments(t *testing.T) {
 	wrong := map[string]string{"string": `"x"`, "boolean": `true`, "number": `1.5`, "array": `["x"]`, "object": `{"x":"y"}`}
 	var rec recorder
 	cs := connect(t, NewServer(canned(&rec), &Options{
-		Tools: Toolsets(), Handover: &HandoverOptions{Prompter: popupAnswer("done")}, OutputDir: filepath.Join(t.TempDir(), "out"),
+		Tools: Toolsets(), Handover: &HandoverOptions{Prompter: popupAnswer("done")}, OutputDir: filepath.Join(t.TempDir(), "out"), CallsPerMinute: -1,
 	}), nil)
 	cases := 0
 	rejected := func(tool, name, args string) {

@@ -100,7 +100,7 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 			err = &panicError{value: p, stack: debug.Stack()}
 		}
 		if err != nil {
-			err = s.classifyError(ctx, t, err)
+			err = s.classifyError(ctx, t, slot.entered, err)
 			if res = prompting.InputFor(err); res == nil {
 				res = s.failed(ctx, t, err)
 			}
@@ -122,14 +122,14 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	return res
 }
 
-// runChecked decodes the arguments of a call, checks whether it may run now, and runs it. out is the
+// runChecked checks whether a call may run now, decodes its arguments, and runs it. out is the
 // result of the tool, also if it could not be returned.
 func (s *toolSession) runChecked(ctx context.Context, t *tool, raw json.RawMessage, structured bool, slot *callSlot, options executor.CallOptions, begin func(args any) (end func())) (res *sdk.CallToolResult, out mcptext.Result, err error) {
-	args, file, err := s.decode(t, raw)
-	if err != nil {
+	if err := s.mayCall(t); err != nil { // first, because arguments can be large
 		return nil, nil, err
 	}
-	if err := s.mayCall(t); err != nil {
+	args, file, err := s.decode(t, raw)
+	if err != nil {
 		return nil, nil, err
 	}
 	if err := s.audit.checkWritable(t, args); err != nil {

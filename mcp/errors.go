@@ -41,28 +41,51 @@ const (
 	maxErrorTabs  = 50
 )
 
-// classifyError returns the error to report for err, the error of a call with context ctx. If the
-// call was canceled, an unclassified error, such as the EOF that ended the session, is a result of
-// the cancellation and not a bug: if the cause has a code, because the session ended or the user
-// stopped the call, it is the error to report. A panic is always a bug.
-func (s *toolSession) classifyError(ctx context.Context, t *tool, err error) error {
+// classifyError returns the error to report for err, the error of a call of t with context ctx, which
+// has run if ran is set. If the call was canceled, an unclassified error, such as the EOF that ended
+// the session, is a result of the cancellation and not a bug: if the cause has a code, because the
+// session ended or the user stopped the call, it is the error to report. A panic is always a bug.
+func (s *toolSession) classifyError(ctx context.Context, t *tool, ran bool, err error) error {
 	_, panicked := errors.AsType[*panicError](err)
+	_, classified := errors.AsType[*executor.Error](err)
 	code := executor.CodeOf(err)
 	cause := context.Cause(ctx)
 	ended := cause != nil && executor.CodeOf(cause) != executor.ErrInternal
+	late := errors.Is(err, context.DeadlineExceeded)
 	switch {
-	case ctx.Err() == nil || panicked:
+	case panicked:
 		return err
 	case ended && (code == executor.ErrInternal || code == executor.ErrTimeout):
 		return cause
 	case code != executor.ErrInternal:
 		return err
+	case ctx.Err() == nil && (classified || !late && !errors.Is(err, context.Canceled)):
+		return err
 	}
 	s.opts.Logger.Debug("call canceled", "tool", t.name, "error", err)
-	return &executor.Error{Code: executor.ErrTimeout, Err: errCanceled, Retryable: true}
+	if late {
+		return t.unfinished(ran, errLate)
+	}
+	return t.unfinished(ran, errCanceled)
 }
 
-var errCanceled = errors.New("the call was canceled before it finished")
+var (
+	errCanceled = errors.New("the call was canceled before it finished")
+	errLate     = errors.New("the call did not finish in time")
+)
+
+// unfinished returns the error of a call of t that ended because of why. If it has run, and running it
+// twice is not the same as running it once, it is not retryable.
+func (t *tool) unfinished(ran bool, why error) error {
+	e := &executor.Error{Code: executor.ErrTimeout, Err: why, Retryable: true}
+	switch {
+	case ran && !t.kind.hints.readOnly && !t.kind.hints.idempotent:
+		e.Err, e.Hint, e.Retryable = fmt.Errorf("%w, and may have had effects", why), "Check what it did before you try again.", false
+	case why == errLate:
+		e.Hint = executor.HintMoreTime
+	}
+	return e
+}
 
 // failed renders err, the error of a call with context ctx, as a result with isError.
 func (s *toolSession) failed(ctx context.Context, t *tool, err error) *sdk.CallToolResult {
@@ -83,10 +106,6 @@ func (s *toolSession) failed(ctx context.Context, t *tool, err error) *sdk.CallT
 			m.Tabs, m.tabsHeading = choice.Tabs, choice.Heading
 		}
 		m.Tabs = m.Tabs[:min(len(m.Tabs), maxErrorTabs)]
-	case errors.Is(err, context.Canceled):
-		m.Code, m.Message, m.Retryable = executor.ErrTimeout, errCanceled.Error(), true
-	case errors.Is(err, context.DeadlineExceeded):
-		m.Code, m.Message, m.Hint, m.Retryable = executor.ErrTimeout, "the call did not finish in time", s.hint(ctx, t, executor.HintMoreTime, true), true
 	case m.Code != executor.ErrInternal:
 		e = &executor.Error{Code: m.Code}
 		if err != error(m.Code) {

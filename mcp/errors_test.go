@@ -90,8 +90,6 @@ func TestErrorTexts(t *testing.T) {
 		{"URL's scheme", executor.Errorf(executor.ErrBadArgs, "", "chrome: URLs cannot be opened"), "BAD_ARGS: chrome: URLs cannot be opened."},
 		{"tool's name", executor.Errorf(executor.ErrNotActionable, "type takes selector, ref.", "navigate takes a URL"), "NOT_ACTIONABLE: navigate takes a URL. type takes selector, ref."},
 		{"flag", executor.Errorf(executor.ErrNoBackend, "--browser names one.", "no browser found"), "NO_BACKEND: No browser found. --browser names one."},
-		{"canceled", context.Canceled, "TIMEOUT: The call was canceled before it finished."},
-		{"deadline", fmt.Errorf("call: %w", context.DeadlineExceeded), "TIMEOUT: The call did not finish in time. Try again with a longer timeoutMs."},
 		{"candidates", &executor.Error{
 			Code: executor.ErrRefExpired, Err: errors.New("ref e3 is gone"), Hint: "Take a new snapshot.",
 			Candidates: []executor.Candidate{{Role: "button", Name: "Pay \"now\"\nand obey", Item: "Ann's \"order\"\n1", Ref: "e7"}, {Role: "link", Name: strings.Repeat("x", 200), Ref: "e8"}},
@@ -103,6 +101,65 @@ func TestErrorTexts(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestUnfinishedCalls checks that a call whose outcome is unknown is retryable only if that cannot do
+// anything twice, and that its error says that it may have had effects.
+func TestUnfinishedCalls(t *testing.T) {
+	var fail error    // of a call
+	var during func() // runs during a call
+	f := &fake{
+		snapshot: func(context.Context, executor.TabID, *executor.SnapshotOptions) (*executor.Snapshot, error) {
+			return nil, fail
+		},
+		text: func(context.Context, executor.TabID, *executor.TextOptions) (*executor.Text, error) {
+			during()
+			return nil, fail
+		},
+		click: func(context.Context, executor.TabID, executor.Target, *executor.ClickOptions) (*executor.Action, error) {
+			during()
+			return &executor.Action{OK: true}, fail
+		},
+		eval: func(context.Context, executor.TabID, string, *executor.EvalOptions) (*executor.EvalResult, error) {
+			during()
+			return nil, fail
+		},
+	}
+	const effects = ", and may have had effects. Check what it did before you try again."
+	s := NewServer(f, &Options{Tools: Toolsets()}).session(f)
+	for _, c := range []struct {
+		tool, args string
+		cancel     bool // during the call, which then returns an unclassified error
+		err        error
+		retryable  bool
+		want       string
+	}{
+		{"snapshot", `{}`, false, context.Canceled, true, "TIMEOUT: The call was canceled before it finished."},
+		{"get_text", `{}`, true, io.EOF, true, "TIMEOUT: The call was canceled before it finished."},
+		{"snapshot", `{}`, false, fmt.Errorf("call: %w", context.DeadlineExceeded), true, "TIMEOUT: The call did not finish in time. Try again."},
+		{"click", `{"ref":"e1"}`, false, context.Canceled, false, "TIMEOUT: The call was canceled before it finished" + effects},
+		{"click", `{"ref":"e1"}`, false, fmt.Errorf("call: %w", context.DeadlineExceeded), false, "TIMEOUT: The call did not finish in time" + effects},
+		{"eval", `{"expression":"pay()"}`, true, io.EOF, false, "TIMEOUT: The call was canceled before it finished" + effects},
+		{"batch", `{"calls":[{"tool":"click","args":{"ref":"e1"}},{"tool":"snapshot"}]}`, true, nil, false, "TIMEOUT: The call was canceled before it finished" + effects},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		fail, during = c.err, func() {}
+		if c.cancel {
+			during = cancel
+		}
+		res := s.runTool(ctx, s.tool(c.tool), json.RawMessage(c.args), false, nil)
+		if got, m := textOf(res), metaOf(t, res); got != c.want || m.Retryable != c.retryable {
+			t.Errorf("%s, %v: retryable %t, got %q, want %q", c.tool, c.err, m.Retryable, got, c.want)
+		}
+		cancel()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // before the call runs
+	s.opts.Limit = func(ctx context.Context) (func(), error) { return nil, context.Cause(ctx) }
+	res := s.runTool(ctx, s.tool("click"), json.RawMessage(`{"ref":"e1"}`), false, nil)
+	if got, want := textOf(res), "TIMEOUT: The call was canceled before it finished."; got != want || !metaOf(t, res).Retryable {
+		t.Errorf("before the call: got %q, want %q", got, want)
 	}
 }
 
@@ -146,7 +203,7 @@ func TestCanceledCallIsNotInternalError(t *testing.T) {
 		s := NewServer(&fake{}, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}).session(&fake{})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		res := s.failed(ctx, &coreTools[0], s.classifyError(ctx, &coreTools[0], err))
+		res := s.failed(ctx, &coreTools[0], s.classifyError(ctx, &coreTools[0], true, err))
 		if got, want := textOf(res), "TIMEOUT: The call was canceled before it finished."; got != want {
 			t.Errorf("%v: got %q, want %q", err, got, want)
 		}
@@ -154,7 +211,7 @@ func TestCanceledCallIsNotInternalError(t *testing.T) {
 			t.Errorf("%v: code %s, log %q", err, m.Code, &log)
 		}
 		// A panic is always an internal error.
-		if m := metaOf(t, s.failed(ctx, &coreTools[0], s.classifyError(ctx, &coreTools[0], &panicError{value: "x"}))); m.Code != executor.ErrInternal || log.Len() == 0 {
+		if m := metaOf(t, s.failed(ctx, &coreTools[0], s.classifyError(ctx, &coreTools[0], true, &panicError{value: "x"}))); m.Code != executor.ErrInternal || log.Len() == 0 {
 			t.Errorf("panic: code %s, log %q", m.Code, &log)
 		}
 	}

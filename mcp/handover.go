@@ -90,6 +90,7 @@ type question struct {
 	// handovers.mu guards the fields below.
 	hinted   bool                     // a call has returned the hint to open the dashboard
 	err      error                    // why the handover ended without an answer; may be nil
+	refused  bool                     // the client declined or canceled the form
 	received executor.HandoverOutcome // empty until a call has received the answer
 }
 
@@ -152,7 +153,7 @@ func (h *handovers) beginCall(ctx context.Context, support prompting.Elicitation
 			continue
 		}
 		if res, ok := response.(*sdk.ElicitResult); ok {
-			_ = h.opts.Questions.Answer(id, formOutcome(res)) // fails if it was answered elsewhere
+			h.answerForm(q, res)
 		}
 	}
 	return context.WithValue(ctx, askChannelKey{}, askChannel{support, req.Params.GetProgressToken() != nil})
@@ -344,13 +345,15 @@ func (h *handovers) show(ctx context.Context, cancel func(), q *question) {
 				answer(o, err)
 			}
 		case q.elicit && !q.client.InputRequests:
-			o, err := q.elicitAnswer(ctx)
+			res, err := q.showForm(ctx)
 			switch {
 			case ctx.Err() != nil:
-			case err != nil && h.opts.Dashboard():
+			case err == nil:
+				h.answerForm(q, res)
+			case h.opts.Dashboard():
 				close(q.dashboardOnly)
 			default:
-				answer(o, err)
+				answer(executor.OutcomeClosed, err)
 			}
 		}
 	})
@@ -382,6 +385,13 @@ func (h *handovers) result(ctx context.Context, q *question) (executor.HandoverO
 		return o, nil
 	case o == executor.OutcomeCannot:
 		h.record(ctx, q, audit.Denied, string(o))
+		h.mu.Lock()
+		refused := q.refused
+		h.mu.Unlock()
+		if refused {
+			return "", executor.Errorf(executor.ErrConsentRequired, "Do not ask again: write to the user what to do, or continue without it.",
+				"the client declined or canceled the question, possibly without showing it to the user")
+		}
 		return o, nil
 	case o == executor.OutcomeTimeout:
 		return "", executor.Errorf(executor.ErrTimeout, "Continue without the user, or report that to them.", "the user did not answer within an hour")

@@ -12,13 +12,13 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// elicitAnswer shows a question through the client and returns the answer.
-func (q *question) elicitAnswer(ctx context.Context) (executor.HandoverOutcome, error) {
+// showForm shows a question through the client and returns the result of the form.
+func (q *question) showForm(ctx context.Context) (*sdk.ElicitResult, error) {
 	res, err := q.client.Conn.Elicit(ctx, q.form())
 	if err != nil {
-		return executor.OutcomeClosed, executor.Errorf(executor.ErrConsentRequired, "Write the question to the user in your answer.", "the client did not show the question: %w", err)
+		return nil, executor.Errorf(executor.ErrConsentRequired, "Write the question to the user in your answer.", "the client did not show the question: %w", err)
 	}
-	return formOutcome(res), nil
+	return res, nil
 }
 
 // form returns the elicitation request that the client shows. Its text is fixed, except for the
@@ -42,10 +42,21 @@ func (q *question) form() *sdk.ElicitParams {
 		[]string{string(executor.OutcomeDone), string(executor.OutcomeCannot)}, []string{"Done", "Can't do it"})
 }
 
-// formOutcome returns the answer in the result of a form. To dismiss the form is to answer cannot.
-func formOutcome(res *sdk.ElicitResult) executor.HandoverOutcome {
+// answerForm answers a question with the result of its form. To decline or to cancel the form, which
+// clients do that cannot show it, is to answer cannot.
+func (h *handovers) answerForm(q *question, res *sdk.ElicitResult) {
+	o := executor.OutcomeCannot
 	if res.Action == "accept" && prompting.FormAnswer(res) == string(executor.OutcomeDone) {
-		return executor.OutcomeDone
+		o = executor.OutcomeDone
 	}
-	return executor.OutcomeCannot
+	h.setRefused(q, res.Action != "accept") // before the answer, after which calls read it
+	if h.opts.Questions.Answer(q.ID, o) != nil {
+		h.setRefused(q, false) // it was answered elsewhere
+	}
+}
+
+func (h *handovers) setRefused(q *question, refused bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	q.refused = refused
 }

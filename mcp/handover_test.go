@@ -95,8 +95,8 @@ func TestAskUserByElicitation(t *testing.T) {
 		for _, tt := range []struct{ action, answer, want string }{
 			{"accept", "done", "the user is done\nURL: \"https://shop.example/done\" \"Done\""},
 			{"accept", "cannot", "the user cannot do it"},
-			{"decline", "", "the user cannot do it"},
-			{"cancel", "", "the user cannot do it"},
+			{"decline", "", "CONSENT_REQUIRED: The client declined or canceled the question, possibly without showing it to the user. Do not ask again"},
+			{"cancel", "", "CONSENT_REQUIRED: The client declined or canceled the question, possibly without showing it to the user. Do not ask again"},
 		} {
 			inBubble(t, version+" "+tt.action+" "+tt.answer, func(t *testing.T) {
 				p := newHandedOverPage(true)
@@ -108,7 +108,7 @@ func TestAskUserByElicitation(t *testing.T) {
 					question = q.Message
 				}), version)
 				res := callTool(t, cs, "ask_user", askCall)
-				if text := textOf(res); res.IsError || !strings.Contains(text, tt.want) {
+				if text := textOf(res); res.IsError != (tt.action != "accept") || !strings.Contains(text, tt.want) {
 					t.Errorf("result: %s", text)
 				}
 				if questions != 1 || p.shown != 1 {

@@ -47,6 +47,23 @@ func TestCallsPerMinute(t *testing.T) {
 	})
 }
 
+// TestCallsPerMinuteBadArgs checks that calls with bad arguments count, and that the arguments of a call
+// above the limit are not decoded.
+func TestCallsPerMinuteBadArgs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cs := connect(t, NewServer(&fake{}, &Options{CallsPerMinute: 6}), nil)
+		for i := range 8 {
+			want := "BAD_ARGS: "
+			if i >= 6 {
+				want = "BACKPRESSURE: Rate limit of 6 calls per minute reached."
+			}
+			if got := textOf(callTool(t, cs, "get_text", `{"bogus":1}`)); !strings.HasPrefix(got, want) {
+				t.Errorf("call %d: %s", i+1, got)
+			}
+		}
+	})
+}
+
 func TestMaxResult(t *testing.T) {
 	text, image := "", []byte(nil)
 	ex := &fake{

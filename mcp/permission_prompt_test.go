@@ -77,18 +77,19 @@ func TestInvalidElicitationResults(t *testing.T) {
 		answer func(context.Context) (*sdk.ElicitResult, error)
 		want   string
 	}{
-		"unknown value":  {accept(map[string]any{"answer": "always"}), "with once, session or no"},
+		"unknown value":  {accept(map[string]any{"answer": "always"}), "the client answered the prompt with an error"},
 		"no content":     {accept(nil), "with once, session or no"},
-		"number":         {accept(map[string]any{"answer": 1}), "with once, session or no"},
-		"unknown field":  {accept(map[string]any{"ok": true}), "with once, session or no"},
+		"number":         {accept(map[string]any{"answer": 1}), "the client answered the prompt with an error"},
+		"unknown field":  {accept(map[string]any{"ok": true}), "the client answered the prompt with an error"},
 		"unknown action": {func(context.Context) (*sdk.ElicitResult, error) { return &sdk.ElicitResult{Action: "maybe"}, nil }, "with once, session or no"},
-		"error":          {func(context.Context) (*sdk.ElicitResult, error) { return nil, errors.New("no window") }, "with once, session or no"},
-		"dismissed":      {func(context.Context) (*sdk.ElicitResult, error) { return &sdk.ElicitResult{Action: "cancel"}, nil }, "dismissed the prompt"},
-		"declined":       {func(context.Context) (*sdk.ElicitResult, error) { return &sdk.ElicitResult{Action: "decline"}, nil }, "user denied permission"},
+		"error":          {func(context.Context) (*sdk.ElicitResult, error) { return nil, errors.New("no window") }, "the client answered the prompt with an error"},
+		"dismissed":      {func(context.Context) (*sdk.ElicitResult, error) { return &sdk.ElicitResult{Action: "cancel"}, nil }, "the prompt was dismissed, possibly before the user saw it"},
+		"declined":       {func(context.Context) (*sdk.ElicitResult, error) { return &sdk.ElicitResult{Action: "decline"}, nil }, "the client declined the prompt, possibly without showing it"},
+		"no":             {accept(map[string]any{"answer": "no"}), "the user denied permission"},
 		"timeout": {func(ctx context.Context) (*sdk.ElicitResult, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
-		}, "did not answer within 55 seconds"},
+		}, "the prompt was not answered within 55 seconds"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -419,7 +420,7 @@ func TestPopupPrompts(t *testing.T) {
 			t.Errorf("popup prompts %+v, %d client prompts", shown, h.prompts.Load())
 		}
 		p.connected = false
-		if text := errorText(t, callTool(t, cs, "navigate", shopCall)); !strings.Contains(text, "user denied permission") || h.prompts.Load() != 1 {
+		if text := errorText(t, callTool(t, cs, "navigate", shopCall)); !strings.Contains(text, "the client declined the prompt") || h.prompts.Load() != 1 {
 			t.Errorf("without the popup: %s, %d client prompts", text, h.prompts.Load())
 		}
 	}

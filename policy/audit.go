@@ -25,7 +25,7 @@ func (g *Guard) reportDecision(ctx context.Context, a executor.Access, err error
 		return
 	}
 	switch a.Op {
-	case executor.OpList, executor.OpRead, executor.OpDismiss:
+	case executor.OpList, executor.OpRead, executor.OpDismiss, executor.OpLoad:
 		return // a denied read is not an action
 	}
 	where := a.Origin

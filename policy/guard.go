@@ -77,7 +77,8 @@ func (g *Guard) PolicyStatus(ctx context.Context) *executor.PolicyStatus {
 // opened, and on an internal page, such as the error page of a denied document. A known destination
 // must be allowed in any case. OpEval and OpCDP need the eval grant, OpDownload the downloads
 // grant, OpUpload the uploads grant, OpStorage the storage grant, OpState the state grant, and
-// OpClipboard the clipboard grant, which can be limited to the origin. Acting on an error page of
+// OpClipboard the clipboard grant, which can be limited to the origin. OpLoad depends on the
+// subresource tier. Acting on an error page of
 // the browser is always denied, see executor.Access.CheckErrorPage.
 // [Guard.Wrap] checks the mutations grant, because an operation does not distinguish a scroll from
 // a click.
@@ -89,7 +90,7 @@ func (g *Guard) Check(ctx context.Context, a executor.Access) error {
 	g.reportDecision(ctx, a, err)
 	if err != nil {
 		level := slog.LevelInfo
-		if a.Op == executor.OpList {
+		if a.Op == executor.OpList || a.Op == executor.OpLoad {
 			level = slog.LevelDebug
 		}
 		g.logDenial(ctx, level, string(a.Op), a.Tab, err)
@@ -135,6 +136,8 @@ func (g *Guard) check(ctx context.Context, a executor.Access) error {
 			return nil // a data: URL is the allowed document's own content
 		}
 		return p.checkSerializedURL(a.Destination)
+	case executor.OpLoad:
+		return p.checkRequest(a.Destination)
 	}
 	return deny(ruleUnknown, "", "unknown operation %q", a.Op)
 }

@@ -34,21 +34,28 @@ func (g *guarded) navigate(
 }
 
 func (p *guardedPage) Back(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
-	return p.x.navigateTo(ctx, "back", p.tab, func() (*executor.Navigation, error) { return p.next.Back(ctx, opts) })
+	return p.loadAgain(ctx, "back", opts, p.next.Back)
 }
 
 func (p *guardedPage) Forward(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
-	return p.x.navigateTo(ctx, "forward", p.tab, func() (*executor.Navigation, error) { return p.next.Forward(ctx, opts) })
+	return p.loadAgain(ctx, "forward", opts, p.next.Forward)
 }
 
-// Reload needs the mutations grant to send a form again.
 func (p *guardedPage) Reload(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
+	return p.loadAgain(ctx, "reload", opts, p.next.Reload)
+}
+
+// loadAgain forwards a navigation that may load a page again. It needs the mutations grant to send a
+// form again.
+func (p *guardedPage) loadAgain(
+	ctx context.Context, op string, opts *executor.NavigateOptions, load func(context.Context, *executor.NavigateOptions) (*executor.Navigation, error),
+) (*executor.Navigation, error) {
 	if opts != nil && opts.Resubmit {
-		if err := p.x.checkCall(ctx, "reload", p.tab, grantMutations); err != nil {
+		if err := p.x.checkCall(ctx, op, p.tab, grantMutations); err != nil {
 			return nil, err
 		}
 	}
-	return p.x.navigateTo(ctx, "reload", p.tab, func() (*executor.Navigation, error) { return p.next.Reload(ctx, opts) })
+	return p.x.navigateTo(ctx, op, p.tab, func() (*executor.Navigation, error) { return load(ctx, opts) })
 }
 
 // navigateTo forwards one navigation. It returns a denial in place of one that ended on a denied page,

@@ -44,7 +44,7 @@ func TestGuardErrorPage(t *testing.T) {
 
 func TestGuardCheck(t *testing.T) {
 	const good, bad = "https://example.com", "https://evil.com"
-	conf := Config{AllowDomains: []string{"example.com"}}
+	conf := Config{AllowDomains: []string{"example.com"}, BlockDomains: []string{"cdn.example/private"}}
 	plain := NewGuard(mustNew(t, conf), nil)
 	conf.Mutations, conf.Eval, conf.Downloads = true, true, true
 	granted := NewGuard(mustNew(t, conf), nil)
@@ -77,6 +77,11 @@ func TestGuardCheck(t *testing.T) {
 		{"navigate from error page", executor.Access{Op: executor.OpNavigate, Origin: executor.OriginInternal, URL: bad + "/", Destination: good + "/"}, true, true},
 		{"retry denied from error page", executor.Access{Op: executor.OpNavigate, Origin: executor.OriginInternal, URL: bad + "/", Destination: bad + "/"}, false, false},
 		{"close error page", executor.Access{Op: executor.OpDismiss, Origin: executor.OriginInternal, URL: bad + "/"}, true, true},
+		{"load", executor.Access{Op: executor.OpLoad, Origin: good, URL: good + "/", Destination: good + "/a.js"}, true, true},
+		{"load from an unlisted host", executor.Access{Op: executor.OpLoad, Origin: good, URL: good + "/", Destination: bad + "/a.js"}, true, false}, // with eval, the tier is same
+		{"load from a private address", executor.Access{Op: executor.OpLoad, Origin: good, URL: good + "/", Destination: "http://10.0.0.1/a.js"}, false, false},
+		{"load from no host", executor.Access{Op: executor.OpLoad, Origin: good, URL: good + "/", Destination: "https://"}, false, false},
+		{"load of a blocked path", executor.Access{Op: executor.OpLoad, Origin: good, URL: good + "/", Destination: "https://cdn.example/private/a.js"}, false, false},
 		{"navigate from blank", executor.Access{Op: executor.OpNavigate, URL: "about:blank", Destination: good + "/a|b"}, true, true},
 		{"navigate to denied", executor.Access{Op: executor.OpNavigate, Origin: good, OpenedBySession: true, Destination: bad + "/secret"}, false, false},
 		{"navigate to file", executor.Access{Op: executor.OpNavigate, Origin: good, OpenedBySession: true, Destination: "file:///secret"}, false, false},
@@ -460,9 +465,13 @@ func TestWrapGrantsByArgument(t *testing.T) {
 	if e := denied(t, "accept", err); !strings.Contains(e.Hint, "Config.Mutations") {
 		t.Error(e.Hint)
 	}
-	_, err = pagetest.Of(x, "").Reload(t.Context(), &executor.NavigateOptions{Resubmit: true})
-	if e := denied(t, "resubmit", err); !strings.Contains(e.Hint, "Config.Mutations") {
-		t.Error(e.Hint)
+	for _, load := range []func(context.Context, *executor.NavigateOptions) (*executor.Navigation, error){
+		pagetest.Of(x, "").Reload, pagetest.Of(x, "").Back, pagetest.Of(x, "").Forward,
+	} {
+		_, err = load(t.Context(), &executor.NavigateOptions{Resubmit: true})
+		if e := denied(t, "resubmit", err); !strings.Contains(e.Hint, "Config.Mutations") {
+			t.Error(e.Hint)
+		}
 	}
 	_, err = pagetest.Of(x, "").WaitFor(t.Context(), &executor.WaitCondition{Expression: "1"})
 	if e := denied(t, "expression", err); !strings.Contains(e.Hint, "chrome-mcp doctor") {

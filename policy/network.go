@@ -41,6 +41,21 @@ func (p *Policy) CheckPath(scheme, host string, port int, path string) error {
 	return p.blocked(s, true)
 }
 
+// checkRequest decides whether a page may send a request for url, which is as the browser serializes it.
+func (p *Policy) checkRequest(url string) error {
+	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") {
+		return nil // not sent
+	}
+	s, err := parseDocument(url)
+	if err != nil {
+		return err
+	}
+	if err := p.CheckHost(s.scheme, s.host, int(s.port)); err != nil {
+		return err
+	}
+	return p.CheckPath(s.scheme, s.host, int(s.port), s.path)
+}
+
 // allowsSubresource reports whether pages may load from s even if it is not in the allow list.
 func (p *Policy) allowsSubresource(s site) bool {
 	switch p.subresources {

@@ -152,7 +152,7 @@ func TestAsk(t *testing.T) {
 			// answer.
 			button := map[string]any{"selector": "button"}
 			user.setAnswers(&sdk.ElicitResult{Action: "cancel"}, says("once"), says("session"))
-			s.refused(t, "POLICY_DENIED", "click", button, "dismissed the prompt")
+			s.refused(t, "POLICY_DENIED", "click", button, "the prompt was dismissed")
 			if n := net.asked("stay.example.com/clicked"); n != 0 {
 				t.Fatalf("%d clicks before one was allowed", n)
 			}
@@ -168,9 +168,9 @@ func TestAsk(t *testing.T) {
 				t.Errorf("%d clicks arrived", n)
 			}
 			user.setAnswers(&sdk.ElicitResult{Action: "decline"})
-			s.refused(t, "POLICY_DENIED", "download_file", to("http://stay.example.com/report.csv"), "the user denied permission")
+			s.refused(t, "POLICY_DENIED", "download_file", to("http://stay.example.com/report.csv"), "the client declined the prompt")
 			asked(1, "save a file from http://stay.example.com")
-			s.refused(t, "POLICY_DENIED", "download_file", to("http://stay.example.com/report.csv"), "the user denied permission")
+			s.refused(t, "POLICY_DENIED", "download_file", to("http://stay.example.com/report.csv"), "the client declined the prompt")
 			asked(1)
 
 			// What users are never prompted for.
@@ -213,7 +213,7 @@ func wantAnswers(t *testing.T, record string) {
 		"click http://stay.example.com mutations: dismissed denied",
 		"click http://stay.example.com mutations: once allowed",
 		"click http://stay.example.com mutations: session allowed",
-		"download_file http://stay.example.com downloads: no denied",
+		"download_file http://stay.example.com downloads: declined denied",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the log contains\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

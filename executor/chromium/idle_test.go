@@ -105,6 +105,12 @@ func TestCloseIdle(t *testing.T) {
 	wantOpen("download", ctx)
 	close(release)
 	await.Until(t, "the end of the download", func() bool { return !downloading(running(b)) })
+	handedOver, err := pagetest.Of(s, "").HandOver(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantOpen("handover", ctx)
+	handedOver.End()
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
 	wantOpen("a call has started", canceled)

@@ -68,7 +68,7 @@ type Error struct {
 	Err        error       // what happened, in lower case, without advice
 	Hint       string      // what to do next, one or two full sentences; may be empty
 	Rule       string      // with ErrPolicyDenied, the rule that denied, such as "block:example.com", for logs; may be empty
-	Retryable  bool        // whether the same call may succeed later
+	Retryable  bool        // whether the same call may succeed later, and would do nothing twice
 	Missing    *Permission // with ErrPolicyDenied, what the user can grant at run time; nil if no permission would help
 	Candidates []Candidate // elements that the caller may have meant, at most five
 }

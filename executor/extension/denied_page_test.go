@@ -3,6 +3,7 @@ package extension
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -153,4 +154,64 @@ func newJumpingSite(t testing.TB) string {
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// TestBlockedResources loads resources from hosts that are not in the allow list. Only the one that the
+// policy denies is reported as denied by it; an ad blocker blocks the other one.
+func TestBlockedResources(t *testing.T) {
+	env := newTestEnv(t, nil, userBrowserOptions{more: []string{writeOtherExtension(t)}})
+	env.u.evalInOther(`chrome.declarativeNetRequest.updateSessionRules({addRules: [
+		{id: 1, action: {type: 'block'}, condition: {urlFilter: '||ads.example/', resourceTypes: ['script']}},
+	]}).then(() => 0)`, nil)
+	const blocked, denied = "http://ads.example", "http://10.20.30.40"
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<!doctype html><title>Shop</title><p></p><button>Load</button><script>
+			document.querySelector('button').onclick = () => {
+				for (const host of [%q, %q]) {
+					const s = document.createElement('script');
+					s.onerror = () => { document.querySelector('p').textContent += 'failed '; };
+					s.src = host + '/a.js';
+					document.head.append(s);
+				}
+			};
+		</script>`, blocked, denied)
+	}))
+	t.Cleanup(site.Close)
+	p, err := policy.New(policy.Config{AllowDomains: []string{"127.0.0.1"}, Mutations: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	guard := policy.NewGuard(p, nil)
+	session, err := env.b.NewSession(&executor.SessionOptions{Gate: guard, Record: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { session.Close() })
+	page, _, err := guard.Wrap(session).NewPage(t.Context(), &executor.NewPageOptions{URL: site.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := page.Click(t.Context(), executor.Target{Selector: "button"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if res, err := page.WaitFor(t.Context(), &executor.WaitCondition{Text: "failed failed", Timeout: await.HangLimit}); err != nil || !res.Matched {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	res, err := page.Requests(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reported := make(map[string]bool)
+	for _, q := range res.Requests {
+		if q.Type == "script" {
+			reported[q.URL] = q.DeniedByPolicy
+			if q.Error != "net::ERR_BLOCKED_BY_CLIENT" {
+				t.Errorf("%s: error %q", q.URL, q.Error)
+			}
+		}
+	}
+	if want := map[string]bool{blocked: false, denied: true}; !maps.Equal(reported, want) {
+		t.Errorf("denied by the policy: %v, want %v", reported, want)
+	}
 }

@@ -195,6 +195,9 @@ test('commands are allowed or denied', async () => {
     ['BAD_ARGS', 'Target.setAutoAttach', { autoAttach: true }],
     ['allowed', 'Target.setAutoAttach', { autoAttach: true, flatten: true, waitForDebuggerOnStart: false }],
     ['POLICY_DENIED', 'Fetch.continueRequest', { requestId: 'r', url: 'https://x/' }],
+    ['allowed', 'Fetch.fulfillRequest', { requestId: 'r', responseCode: 200 }],
+    ['POLICY_DENIED', 'Fetch.fulfillRequest', { requestId: 'r', responseCode: 200, body: 'PGgxPg==' }],
+    ['POLICY_DENIED', 'Fetch.fulfillRequest', { requestId: 'r', responseCode: 200, responseHeaders: [] }],
     ['CONSENT_REQUIRED', 'DOM.getDocument', { pierce: true }],
   ])) {
     assert.equal(await outcome(method, params, over), want, `${method} ${JSON.stringify(params)} ${JSON.stringify(over ?? {})}`);

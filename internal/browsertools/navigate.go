@@ -46,30 +46,31 @@ func (a NavigateArgs) Run(ctx context.Context, ex executor.Executor) (navigateRe
 	return navigateResult{nav, a.Tab}, err
 }
 
+// HistoryArgs are the arguments of back, forward and reload.
 type HistoryArgs struct {
 	TabArg
 	untilArg
+	Resubmit bool `json:"resubmit,omitempty"`
 }
 
 func (HistoryArgs) WaitDescription() string { return "the page" }
 
+func (a HistoryArgs) options() *executor.NavigateOptions {
+	return &executor.NavigateOptions{Until: a.Until, Resubmit: a.Resubmit}
+}
+
 func (a HistoryArgs) Back(ctx context.Context, p executor.Page) (navigateResult, error) {
-	nav, err := p.Back(ctx, &executor.NavigateOptions{Until: a.Until})
+	nav, err := p.Back(ctx, a.options())
 	return navigateResult{nav, a.Tab}, err
 }
 
 func (a HistoryArgs) Forward(ctx context.Context, p executor.Page) (navigateResult, error) {
-	nav, err := p.Forward(ctx, &executor.NavigateOptions{Until: a.Until})
+	nav, err := p.Forward(ctx, a.options())
 	return navigateResult{nav, a.Tab}, err
 }
 
-type ReloadArgs struct {
-	HistoryArgs
-	Resubmit bool `json:"resubmit,omitempty"`
-}
-
-func (a ReloadArgs) Reload(ctx context.Context, p executor.Page) (navigateResult, error) {
-	nav, err := p.Reload(ctx, &executor.NavigateOptions{Until: a.Until, Resubmit: a.Resubmit})
+func (a HistoryArgs) Reload(ctx context.Context, p executor.Page) (navigateResult, error) {
+	nav, err := p.Reload(ctx, a.options())
 	return navigateResult{nav, a.Tab}, err
 }
 

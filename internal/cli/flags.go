@@ -107,7 +107,7 @@ func define() (*Settings, []flagGroup) {
 	fs.BoolVar(&s.Structured, "structured", false, "add structured results and output schemas, for programs")
 	fs.Var(NewChoice(&s.AfterAction, "diff", "snapshot", "none"), "after-action", "page changes that actions report: diff, snapshot or none")
 	fs.Var(&s.LogLevel, "log-level", "minimum log level: debug, info, warn or error")
-	fs.StringVar(&s.LogFile, "log-file", "", "append the log to `FILE` instead of stderr")
+	fs.StringVar(&s.LogFile, "log-file", "", "append the log to `FILE` instead of stderr; above 8 MiB it is renamed to FILE.old")
 	fs.StringVar(&s.config, "config", "", "read settings, which other flags and variables override, from `FILE`, or none (default: config.json in your configuration directory, if it exists)")
 	fs.StringVar(&s.AuditLog, "audit-log", "", "append one JSON line per call to `FILE`, without page text or arguments; tools that act fail while it cannot be written; print it with chrome-mcp audit")
 	return s, groups

@@ -18,7 +18,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/compose"
-	"github.com/chrome-mcp/chrome-mcp/internal/logging"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
@@ -149,7 +148,7 @@ func startLocalServer(ctx context.Context, data string, client *server.Client) (
 		return server.Status{}, err
 	}
 	path := filepath.Join(filepath.Dir(server.SocketPath(data)), "log")
-	log, err := logging.Open(path)
+	log, err := owneronly.OpenAppend(path) // what is not the log, such as a panic
 	if err != nil {
 		return server.Status{}, fmt.Errorf("%s: %w", path, err)
 	}
@@ -158,7 +157,7 @@ func startLocalServer(ctx context.Context, data string, client *server.Client) (
 	if err != nil {
 		return server.Status{}, err
 	}
-	cmd := exec.Command(program, "serve", "--data", data, "--idle-timeout", startedIdleTimeout.String(), "--config", cli.NoConfig)
+	cmd := exec.Command(program, "serve", "--data", data, "--idle-timeout", startedIdleTimeout.String(), "--log-file", path, "--config", cli.NoConfig)
 	cmd.Stderr = log
 	cmd.Dir = filepath.VolumeName(data) + string(filepath.Separator)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/logging"
-	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
 )
 
@@ -15,7 +14,7 @@ import (
 func NewLogger(s *cli.Settings, vault *secrets.Vault, stderr io.Writer) (*slog.Logger, func(), error) {
 	w, closeLog := stderr, func() {}
 	if s.LogFile != "" {
-		f, err := owneronly.OpenAppend(s.LogFile)
+		f, err := logging.Open(s.LogFile)
 		if err != nil {
 			return nil, nil, cli.Usagef("Name a regular file that you own, or a new file in an existing directory.",
 				"%s: %v", s.NameOf("log-file"), err)

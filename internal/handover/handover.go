@@ -21,7 +21,7 @@ import (
 const (
 	// answerTTL is how long an answer is stored for a caller that has returned without it.
 	answerTTL = time.Hour
-	// maxKept is the maximum number of stored answers.
+	// maxKept is the maximum number of stored answers of one principal.
 	maxKept = 256
 )
 
@@ -189,22 +189,26 @@ func (d *Desk) Forget(agent executor.HandoverAsker) {
 	}
 }
 
-// expire removes the answers that no caller has received within answerTTL, and the oldest ones
-// beyond maxKept. d.mu must be held.
+// expire removes the answers that no caller has received within answerTTL, and the oldest ones of a
+// principal beyond maxKept. d.mu must be held.
 func (d *Desk) expire() {
-	var kept []*post
+	kept := make(map[string][]*post) // by principal
 	for id, p := range d.questions {
 		switch {
 		case p.outcome == "":
 		case time.Since(p.answered) >= answerTTL:
 			delete(d.questions, id)
 		default:
-			kept = append(kept, p)
+			kept[p.Principal] = append(kept[p.Principal], p)
 		}
 	}
-	if more := len(kept) - maxKept; more > 0 {
-		slices.SortFunc(kept, func(a, b *post) int { return a.answered.Compare(b.answered) })
-		for _, p := range kept[:more] {
+	for _, answers := range kept {
+		more := len(answers) - maxKept
+		if more <= 0 {
+			continue
+		}
+		slices.SortFunc(answers, func(a, b *post) int { return a.answered.Compare(b.answered) })
+		for _, p := range answers[:more] {
 			delete(d.questions, p.ID)
 		}
 	}

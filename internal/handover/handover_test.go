@@ -138,9 +138,19 @@ func TestOtherSession(t *testing.T) {
 	}
 }
 
-// TestKeptAnswersAreLimited checks the number of kept answers.
+// TestKeptAnswersAreLimited checks the number of kept answers of a principal, whose answers do not
+// displace those of another one.
 func TestKeptAnswersAreLimited(t *testing.T) {
 	d := new(Desk)
+	other := question("s", "other")
+	other.Principal = "other"
+	kept, _, err := d.Post(other)
+	if err == nil {
+		err = d.Answer(kept.ID, executor.OutcomeDone)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range 2 * maxKept {
 		q, _, err := d.Post(question("s", fmt.Sprint("t", i)))
 		if err != nil {
@@ -150,7 +160,10 @@ func TestKeptAnswersAreLimited(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(d.questions); n > maxKept+1 {
+	if n := len(d.questions); n > maxKept+2 {
 		t.Errorf("%d answers are kept", n)
+	}
+	if o, err := d.Wait(t.Context(), kept.ID); o != executor.OutcomeDone {
+		t.Errorf("the answer of another principal: %q, %v", o, err)
 	}
 }

@@ -61,6 +61,8 @@ type Options struct {
 	Inflight     *record.Inflight
 	FileChoosers *record.EventLog[cdppage.EventFileChooserOpened]
 
+	// Sent is called when input was sent to the page.
+	Sent func()
 	// TrackChanges starts to track what an action changes.
 	TrackChanges func() ChangeTracker
 	// Secrets are what Type and FillForm may type without the client seeing it. nil means nothing.
@@ -86,7 +88,7 @@ type Actor struct {
 
 // New returns the Actor of a client.
 func New(client *frames.Client, finder *elements.Finder, opts Options) *Actor {
-	s := &sender{client: client, tree: client.Tree, timing: client.Tree.Timing(), shield: opts.Shield}
+	s := &sender{client: client, tree: client.Tree, timing: client.Tree.Timing(), shield: opts.Shield, sent: opts.Sent}
 	c := clipboard{client: client, shared: opts.SharedBrowser, user: opts.UserClipboard}
 	return &Actor{sender: s, keyboard: &keyboard{s, c}, pointer: &pointer{s, c, opts.Buttons}, finder: finder, opts: opts}
 }

@@ -18,6 +18,7 @@ type sender struct {
 	tree   *frames.Tree
 	timing *timing.Timing
 	shield *shield.Shield
+	sent   func() // Options.Sent
 }
 
 // send sends an input event and waits until the page has handled it. A dialog or a detached
@@ -52,7 +53,11 @@ func (s *sender) StartInput(ctx context.Context, method string, params any) (*cd
 		}
 		s.blockPaste(ctx)
 	}
-	return b.Send(ctx, method, params)
+	p, err := b.Send(ctx, method, params)
+	if err == nil {
+		s.sent()
+	}
+	return p, err
 }
 
 // blockPaste prevents the middle button from pasting: see js/kept_content.js.

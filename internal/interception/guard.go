@@ -21,10 +21,15 @@ import (
 
 // A Guard fails the requests by which the top frame of a tab would load again what was made by
 // sending a form. The current document stays.
+//
+// A blanking Guard answers them with an empty page, for a step in the history whose page no cache has:
+// the browser would show a page that asks its user to reload. The caller reloads the empty page, which
+// sends the form.
 type Guard struct {
 	in      *Interception
 	loader  cdp.LoaderID // of the top document before
 	hint    string       // of its error
+	blanks  bool
 	denied  atomic.Bool
 	decided atomic.Bool // a request for the top document was paused
 	reloads atomic.Bool // a script requested a reload
@@ -37,11 +42,11 @@ var documentPatterns = []map[string]any{
 	{"urlPattern": "*", "resourceType": network.ResourceTypeDocument, "requestStage": "Response"},
 }
 
-// Guard installs a guard until its End is called. hint is that of its error. send sends a command
-// and waits for the response.
-func (i *Interception) Guard(ctx context.Context, hint string, send func(ctx context.Context, method string, params, result any) error) (*Guard, error) {
+// Guard installs a guard until its End is called. hint is that of its error. blanks means that it is a
+// blanking guard. send sends a command and waits for the response.
+func (i *Interception) Guard(ctx context.Context, hint string, blanks bool, send func(ctx context.Context, method string, params, result any) error) (*Guard, error) {
 	s := i.opts.Tree.Lock()
-	g := &Guard{in: i, loader: s.Top().Loader(), hint: hint}
+	g := &Guard{in: i, loader: s.Top().Loader(), hint: hint, blanks: blanks}
 	s.Unlock()
 	i.guard.Store(g)
 	c := i.command(true)
@@ -109,7 +114,7 @@ func (g *Guard) denies(e fetch.EventRequestPaused) bool {
 		denied = e.ResponseErrorReason != ""
 	default:
 		// The browser takes the page of a history entry only from a cache if it was made by POST.
-		denied = !known || !n.History
+		denied = !known || !n.History || g.blanks
 	}
 	return denied
 }

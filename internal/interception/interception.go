@@ -4,6 +4,7 @@ package interception
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"sync/atomic"
 
 	"github.com/chromedp/cdproto/fetch"
@@ -129,7 +130,12 @@ func (i *Interception) RequestPaused(s *cdpconn.Session, e fetch.EventRequestPau
 	method, params := "Fetch.continueRequest", map[string]any{"requestId": e.RequestID}
 	if guard != nil && document && e.Request != nil {
 		denied := guard.denies(e)
-		defer guard.decide(denied)
+		blank := denied && guard.blanks
+		defer guard.decide(denied && !blank)
+		if blank {
+			s.Start(context.Background(), "Fetch.fulfillRequest", map[string]any{"requestId": e.RequestID, "responseCode": http.StatusOK})
+			return
+		}
 		if denied {
 			// An aborted navigation does not replace the document, not even with an error page.
 			s.Start(context.Background(), "Fetch.failRequest", map[string]any{"requestId": e.RequestID, "errorReason": network.ErrorReasonAborted})

@@ -6,22 +6,71 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 )
 
-// maxBytes is the size, in bytes, above which a new process of the data directory starts a new log.
-const maxBytes = 1 << 20
+// maxBytes is the maximum size of a log file, in bytes.
+const maxBytes = 8 << 20
 
-// Open opens a log of the data directory for appending. A log that is larger than maxBytes is kept
-// as path.old, instead of an earlier one.
-func Open(path string) (*os.File, error) {
-	if info, err := os.Lstat(path); err == nil && info.Size() > maxBytes {
-		if err := os.Rename(path, path+".old"); err != nil {
-			return nil, err
+// A File is a log file that several processes append to. When the next line would make it too large, it
+// is renamed to path.old, in place of an earlier one, and a new file is started. A File is safe for
+// concurrent use.
+type File struct {
+	path string
+	max  int64
+
+	mu   sync.Mutex // guards the field below
+	file *os.File   // nil after an error
+}
+
+// Open opens a log file, or creates it, as [owneronly.OpenAppend] does.
+func Open(path string) (*File, error) {
+	file, err := owneronly.OpenAppend(path)
+	if err != nil {
+		return nil, err
+	}
+	return &File{path: path, max: maxBytes, file: file}, nil
+}
+
+// Write appends lines.
+func (f *File) Write(lines []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.rotate(int64(len(lines))); err != nil {
+		return 0, err
+	}
+	return f.file.Write(lines)
+}
+
+// rotate starts a new file if n more bytes would make the file too large, or if it has been renamed or
+// removed. f.mu must be held.
+func (f *File) rotate(n int64) (err error) {
+	if f.file != nil {
+		opened, err := f.file.Stat()
+		named, missing := os.Lstat(f.path)
+		same := err == nil && missing == nil && os.SameFile(opened, named)
+		if same && (opened.Size() == 0 || opened.Size()+n <= f.max) {
+			return nil
+		}
+		f.file.Close() // Windows renames no open file
+		if same {
+			_ = os.Rename(f.path, f.path+".old") // on an error, as on Windows while another process has it open, it grows
 		}
 	}
-	return owneronly.OpenAppend(path)
+	f.file, err = owneronly.OpenAppend(f.path)
+	return err
+}
+
+// Close closes the file.
+func (f *File) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.file == nil {
+		return nil
+	}
+	return f.file.Close()
 }
 
 // New returns a logger that writes lines of at least a level to w, and a function that writes what is

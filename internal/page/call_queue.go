@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/dialogs"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
@@ -92,6 +93,7 @@ func (t *Tab) Acquire(ctx context.Context) (release func(), err error) {
 		t.Queue.release(slot)
 		return nil, err
 	}
+	t.acted.Store(false)
 	t.rendering.keep(ctx)
 	return func() {
 		t.shield.EndCall()
@@ -99,6 +101,31 @@ func (t *Tab) Acquire(ctx context.Context) (release func(), err error) {
 		t.Queue.setIdle()
 		t.Queue.release(slot)
 	}, nil
+}
+
+// hintActed is the hint of a call that ended before its outcome was known.
+const hintActed = "Take a snapshot to see what it did before you try again."
+
+// Interrupted returns err, the error of the current call, for the client. If the call ended before
+// its outcome was known, and the page may have received its input or script, the error reports that
+// and is not retryable: the same call might do again what is done.
+func (v *View) Interrupted(err error) error {
+	e, ok := errors.AsType[*executor.Error](err)
+	if !ok || !e.Retryable || !v.tab.acted.Load() {
+		return err
+	}
+	switch e.Code {
+	case executor.ErrTimeout, executor.ErrTargetGone, executor.ErrDetached, executor.ErrExtensionDisconnected, executor.ErrNavigationFailed:
+		return actedError(e, "the call may have had effects")
+	}
+	return err
+}
+
+// actedError returns e for a call of which progress is known.
+func actedError(e *executor.Error, progress string) error {
+	acted := *e
+	acted.Err, acted.Hint, acted.Retryable = errs.WithCause(e.Message()+"; "+progress, e), hintActed, false
+	return &acted
 }
 
 // wait waits for the turn of a call, and for the end of a handover. The caller must call setIdle

@@ -214,7 +214,10 @@ func (v *View) HandleDialog(ctx context.Context, answer *executor.DialogAnswer) 
 	err = t.tree.Await(ctx, closed)
 	t.dialogs.Answered(time.Now())
 	if err != nil {
-		return nil, frames.TimeoutAs(err, "the dialog to close")
+		if late, ok := errors.AsType[*executor.Error](frames.TimeoutAs(err, "the dialog to close")); ok {
+			err = actedError(late, "the answer was sent")
+		}
+		return nil, err
 	}
 	if t.opts.Attach != nil {
 		t.EnsureAttached(ctx) // on error, no changes are known that could be returned

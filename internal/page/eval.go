@@ -38,6 +38,7 @@ func (v *View) Eval(ctx context.Context, expression string, opts *executor.EvalO
 	}
 	dialogs, done := v.tab.dialogs.AnswerAll()
 	defer done()
+	v.tab.acted.Store(true)
 	var remote *evaluate.Value
 	var exception *runtime.ExceptionDetails
 	if el == nil {
@@ -134,6 +135,7 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 		v.tab.Interception.ReloadRequested(v.tab.main)
 	}
 	done := v.TrackRaw(method, raw)
+	v.tab.acted.Store(true)
 	var p *cdpconn.Pending
 	if raw == nil {
 		p, err = start(ctx, method, nil)

@@ -8,12 +8,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// Back navigates to the previous entry of the tab's history. It does not send a form again.
+// Back navigates to the previous entry of the tab's history. It does not send a form again, unless
+// opts.Resubmit is set.
 func (v *View) Back(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
 	return v.history(ctx, -1, opts)
 }
 
-// Forward navigates to the next entry of the tab's history. It does not send a form again.
+// Forward navigates to the next entry of the tab's history. It does not send a form again, unless
+// opts.Resubmit is set.
 func (v *View) Forward(ctx context.Context, opts *executor.NavigateOptions) (*executor.Navigation, error) {
 	return v.history(ctx, 1, opts)
 }
@@ -36,6 +38,6 @@ func (v *View) history(ctx context.Context, step int, opts *executor.NavigateOpt
 	}
 	n := newNavigation(v, opts, hostOf(destination))
 	return n.run(ctx, func(ctx context.Context) error {
-		return n.loadAgain(ctx, false, cdppage.CommandNavigateToHistoryEntry, map[string]any{"entryId": h.Entries[i].ID})
+		return n.loadAgain(ctx, opts != nil && opts.Resubmit, cdppage.CommandNavigateToHistoryEntry, map[string]any{"entryId": h.Entries[i].ID})
 	})
 }

@@ -32,6 +32,11 @@ func (a *recordedActivity) visibility(ctx context.Context) record.Visibility {
 		URL: cached(func(url string) bool {
 			return a.client.Check(ctx, a.tab.tree.DocumentAt(url), executor.OpList, "") == nil
 		}),
+		Load: cached(func(url string) bool {
+			// It is only explained, so no decision is recorded.
+			ctx := executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: func(executor.Decision) {}})
+			return a.client.CheckGate(ctx, a.tab.tree.DocumentAt(url), executor.OpLoad, url) == nil
+		}),
 		Documents: func() []*frames.Document { return a.client.Allowed(ctx, executor.OpRead) },
 	}
 }

@@ -11,18 +11,17 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/interception"
 )
 
-// The hints of an [interception.Guard]. The page of a history entry can only be loaded again when
-// it is shown.
+// The hints of an [interception.Guard].
 const (
 	hintResubmit = "Stay on the page. To send the form again, use Page.Reload with NavigateOptions.Resubmit."
-	hintHistory  = "Stay on the page, or load another one with Page.Navigate."
+	hintHistory  = "Stay on the page, or load another one with Page.Navigate. To send the form again, pass NavigateOptions.Resubmit."
 )
 
 // guardResubmission installs a guard until its End is called. Another client may intercept the
 // requests of the tab. Then it returns an error, unless the document is known to be made by GET,
 // and a nil guard otherwise.
-func (v *View) guardResubmission(ctx context.Context, hint string) (*interception.Guard, error) {
-	g, err := v.tab.Interception.Guard(ctx, hint, v.tab.tree.Command)
+func (v *View) guardResubmission(ctx context.Context, hint string, blanks bool) (*interception.Guard, error) {
+	g, err := v.tab.Interception.Guard(ctx, hint, blanks, v.tab.tree.Command)
 	if executor.CodeOf(err) == executor.ErrCDP && v.tab.madeByGET() {
 		return nil, nil
 	}
@@ -40,17 +39,40 @@ func (t *Tab) madeByGET() bool {
 // loadAgain runs a command that loads a page again, and waits until the page has committed. It
 // returns ErrNavigationFailed if that would send a form again, unless resubmit is set.
 func (n *navigation) loadAgain(ctx context.Context, resubmit bool, method string, params any) error {
-	if !resubmit {
-		hint := hintHistory
-		if method == cdppage.CommandReload {
-			hint = hintResubmit
+	hint := hintHistory
+	if method == cdppage.CommandReload {
+		if resubmit {
+			return n.send(ctx, true, method, params)
 		}
-		g, err := n.v.guardResubmission(ctx, hint)
-		if err != nil {
-			return err
-		}
-		defer g.End(ctx)
+		hint = hintResubmit
 	}
+	g, err := n.v.guardResubmission(ctx, hint, false)
+	if err != nil {
+		return err
+	}
+	err = n.send(ctx, false, method, params)
+	denied := n.tab.Interception.Failed() != nil
+	g.End(ctx)
+	if !denied || !resubmit {
+		return err
+	}
+	// No cache has the page of the history.
+	if g, err = n.v.guardResubmission(ctx, hint, true); err != nil {
+		return err
+	}
+	err = n.send(ctx, true, method, params)
+	g.End(ctx)
+	if err != nil {
+		return err
+	}
+	n.before = navigationStateOf(n.tab.tree)
+	return n.send(ctx, true, cdppage.CommandReload, nil)
+}
+
+// send runs a command that loads a page again, and waits until the page has committed. resubmit means
+// that it may send a form.
+func (n *navigation) send(ctx context.Context, resubmit bool, method string, params any) error {
+	n.tab.acted.Store(resubmit)
 	err := n.tab.tree.Command(ctx, method, params, nil)
 	if err == nil {
 		err = n.waitForCommit(ctx)
@@ -71,7 +93,7 @@ func (v *View) guardScript(ctx context.Context) (done func() error, err error) {
 	if t.madeByGET() {
 		return func() error { return nil }, nil
 	}
-	g, err := v.guardResubmission(ctx, hintResubmit)
+	g, err := v.guardResubmission(ctx, hintResubmit, false)
 	if executor.CodeOf(err) == executor.ErrCDP { // another client intercepts the requests: a script needs a grant anyway
 		g, err = nil, nil
 	}
@@ -93,5 +115,5 @@ func (v *View) guardLeaving(ctx context.Context, d *dialogs.Dialog, a executor.D
 	if d.Type != executor.DialogBeforeUnload || !a.Accept || d.Resubmit.Load() || v.tab.madeByGET() {
 		return nil, nil
 	}
-	return v.tab.Interception.Guard(ctx, hintResubmit, v.tab.sess.Call) // Tree.Command does not wait while a dialog is open
+	return v.tab.Interception.Guard(ctx, hintResubmit, false, v.tab.sess.Call) // Tree.Command does not wait while a dialog is open
 }

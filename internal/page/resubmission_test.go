@@ -24,7 +24,7 @@ func TestGuardFailsRequestFirst(t *testing.T) {
 			b.Reply(cmd, "{}")
 		})
 		tab := attach(t, b)
-		if _, err := tab.Interception.Guard(t.Context(), "", tab.sess.Call); err != nil {
+		if _, err := tab.Interception.Guard(t.Context(), "", false, tab.sess.Call); err != nil {
 			t.Fatal(err)
 		}
 		go func() {

@@ -124,6 +124,7 @@ type Tab struct {
 	rendering       backgroundRendering
 	own             atomic.Bool                          // one of our sessions opened the tab
 	navigatedBefore atomic.Bool                          // a call has navigated it before
+	acted           atomic.Bool                          // the current call has sent input, or a script or command of the client
 	beforeHandover  atomic.Pointer[frames.LastKnownPage] // the page of the tab when it was handed over last; nil if another tab of the group was
 	storage         storageQuota                         // used only by consumeEvents
 	obstacles       obstacles

@@ -91,6 +91,7 @@ func (t *Tab) NewView(opts ViewOptions) *View {
 	})
 	v.Actor = input.New(&v.client, v.elements, input.Options{
 		Reader: v.Reader, Shield: t.shield, Buttons: &t.buttons, Dialogs: &t.dialogs.State, Emulation: t.emulation, Inflight: &t.inflight, FileChoosers: &t.fileChoosers,
+		Sent:         func() { t.acted.Store(true) },
 		TrackChanges: func() input.ChangeTracker { return v.trackChanges() },
 		Secrets:      opts.Secrets, BeginSecret: t.openerGroup.beginSecret,
 		SharedBrowser: t.opts.SharedBrowser, UserClipboard: t.opts.UserClipboard,

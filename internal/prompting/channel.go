@@ -65,14 +65,19 @@ func DeniedAfterPrompt(denied *executor.Error, res Answer) error {
 		hint = "Ask the user to open the chrome-mcp popup in Chrome's toolbar, then repeat this call. The user can allow it once while it waits."
 	case answerNo:
 		what, hint = "the user denied permission", "Continue without it; the user is not prompted again."
+	case answerDeclined:
+		what = "the client declined the prompt, possibly without showing it to the user"
+		hint = "Continue without it, or report that to the user; the client is not prompted again."
 	case answerTooMany:
 		what, hint = "the user was not prompted: too many prompts were denied or not answered", "Continue without it."
 	case answerNone:
-		what = "the user dismissed the prompt"
+		what = "the prompt was dismissed, possibly before the user saw it"
+	case answerError:
+		what = "the client answered the prompt with an error"
 	case answerFailed:
 		what = "the prompt was not answered in the popup: the extension failed or disconnected"
 	case answerLate:
-		what = fmt.Sprintf("the user did not answer within %.0f seconds", Timeout.Seconds())
+		what = fmt.Sprintf("the prompt was not answered within %.0f seconds", Timeout.Seconds())
 	default:
 		what = "the client did not answer the prompt with once, session or no"
 	}

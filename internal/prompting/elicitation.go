@@ -24,7 +24,7 @@ type Elicitation struct {
 func parseElicitResult(res *sdk.ElicitResult) Answer {
 	switch res.Action {
 	case "decline":
-		return answerNo
+		return answerDeclined
 	case "cancel":
 		return answerNone
 	case "accept":

@@ -33,17 +33,20 @@ const (
 // An Answer is the answer to a permission prompt, or why there is none.
 type Answer string
 
-// The results of a prompt. The first three are the values that a client returns.
+// The results of a prompt. The first three are answers of the user. Of the others, a client may have
+// decided without its user: clients without a window decline forms, and cancel them.
 const (
-	AnswerOnce    Answer = "once"
-	AnswerSession Answer = "session"
-	answerNo      Answer = "no"
-	answerNone    Answer = "dismissed"
-	answerLate    Answer = "no answer in time"
-	answerInvalid Answer = "invalid answer"
-	answerFailed  Answer = "popup failed"
-	answerPending Answer = "no answer yet"    // the prompt stays open
-	answerTooMany Answer = "too many prompts" // the user is not prompted
+	AnswerOnce     Answer = "once"
+	AnswerSession  Answer = "session"
+	answerNo       Answer = "no"
+	answerDeclined Answer = "declined"
+	answerNone     Answer = "dismissed"
+	answerLate     Answer = "no answer in time"
+	answerInvalid  Answer = "invalid answer"
+	answerError    Answer = "error of the client"
+	answerFailed   Answer = "popup failed"
+	answerPending  Answer = "no answer yet"    // the prompt stays open
+	answerTooMany  Answer = "too many prompts" // the user is not prompted
 )
 
 // A Prompter prompts the users of one session for permissions that calls lack. Each client of the
@@ -58,15 +61,15 @@ type Prompter struct {
 	cancel  context.CancelFunc
 	shown   sync.WaitGroup
 
-	mu         sync.Mutex                            // guards the fields below
-	slots      map[string]chan struct{}              // by client; occupied while an elicitation is shown: one at a time
-	open       map[clientPermission]*Prompt          // prompts that wait for an answer
-	pending    map[string]*Prompt                    // prompts that a repeated call answers, by id
-	denied     map[clientPermission]bool             // permissions that the user denied
-	unanswered map[clientPermission]unansweredPrompt // prompts without a valid answer
-	// forgotten has what the user denied to clients whose MCP session has ended, and when it ended: a
+	mu         sync.Mutex                      // guards the fields below
+	slots      map[string]chan struct{}        // by client; occupied while an elicitation is shown: one at a time
+	open       map[clientPermission]*Prompt    // prompts that wait for an answer
+	pending    map[string]*Prompt              // prompts that a repeated call answers, by id
+	denied     map[clientPermission]Answer     // answers of prompts that were denied: answerNo or answerDeclined
+	unanswered map[clientPermission]pastPrompt // prompts without a valid answer
+	// forgotten has what was denied to clients whose MCP session has ended, and when it ended: a
 	// client that initializes MCP again does not prompt for the same immediately.
-	forgotten map[executor.Permission]time.Time
+	forgotten map[executor.Permission]pastPrompt
 	grants    map[clientPermission][]func() // session grants; the functions revoke them
 }
 
@@ -76,8 +79,8 @@ type clientPermission struct {
 	executor.Permission
 }
 
-// An unansweredPrompt records a prompt that timed out or had an invalid reply.
-type unansweredPrompt struct {
+// A pastPrompt is why a prompt is not repeated, and since when.
+type pastPrompt struct {
 	answer Answer
 	since  time.Time
 }
@@ -88,8 +91,8 @@ func New(session string, granter executor.PermissionGranter, popup executor.Perm
 	a := &Prompter{
 		session: session, Granter: granter, popup: popup, record: record, slots: map[string]chan struct{}{},
 		open: map[clientPermission]*Prompt{}, pending: map[string]*Prompt{},
-		denied: map[clientPermission]bool{}, unanswered: map[clientPermission]unansweredPrompt{}, grants: map[clientPermission][]func(){},
-		forgotten: map[executor.Permission]time.Time{},
+		denied: map[clientPermission]Answer{}, unanswered: map[clientPermission]pastPrompt{}, grants: map[clientPermission][]func(){},
+		forgotten: map[executor.Permission]pastPrompt{},
 	}
 	a.life, a.cancel = context.WithCancel(context.Background())
 	return a
@@ -142,11 +145,11 @@ func (pr *Prompter) Forget(mcpSession string) {
 	pr.revoke(func(key clientPermission) bool { return key.client == client })
 	pr.mu.Lock()
 	defer pr.mu.Unlock()
-	maps.DeleteFunc(pr.denied, func(key clientPermission, _ bool) bool {
+	maps.DeleteFunc(pr.denied, func(key clientPermission, answer Answer) bool {
 		if key.client != client {
 			return false
 		}
-		pr.forgotten[key.Permission] = time.Now()
+		pr.forgotten[key.Permission] = pastPrompt{answer, time.Now()}
 		return true
 	})
 	delete(pr.slots, client)
@@ -240,11 +243,14 @@ func (pr *Prompter) askOnce(ctx context.Context, ch *Channel, q *Prompt) (Answer
 // client or recently to one that has left, did not answer recently, or if there were too many
 // prompts. pr.mu must be held.
 func (pr *Prompter) suppressed(p clientPermission) (res Answer, ok bool) {
-	maps.DeleteFunc(pr.forgotten, func(_ executor.Permission, since time.Time) bool { return time.Since(since) >= RepromptDelay })
-	if _, ok := pr.forgotten[p.Permission]; ok || pr.denied[p] {
-		return answerNo, true
+	maps.DeleteFunc(pr.forgotten, func(_ executor.Permission, s pastPrompt) bool { return time.Since(s.since) >= RepromptDelay })
+	if answer, ok := pr.denied[p]; ok {
+		return answer, true
 	}
-	maps.DeleteFunc(pr.unanswered, func(_ clientPermission, s unansweredPrompt) bool { return time.Since(s.since) >= RepromptDelay })
+	if s, ok := pr.forgotten[p.Permission]; ok {
+		return s.answer, true
+	}
+	maps.DeleteFunc(pr.unanswered, func(_ clientPermission, s pastPrompt) bool { return time.Since(s.since) >= RepromptDelay })
 	if s, ok := pr.unanswered[p]; ok {
 		return s.answer, true
 	}
@@ -309,7 +315,7 @@ func (pr *Prompter) show(ctx context.Context, ch *Channel, q *Prompt) Answer {
 	case ctx.Err() != nil:
 		return answerNone
 	case err != nil:
-		return answerInvalid
+		return answerError
 	}
 	return parseElicitResult(res)
 }
@@ -343,10 +349,10 @@ func (pr *Prompter) complete(q *Prompt, res Answer) {
 	switch res {
 	case AnswerSession:
 		pr.grants[q.key()] = append(pr.grants[q.key()], revoke)
-	case answerNo:
-		pr.denied[q.key()] = true
-	case answerLate, answerInvalid:
-		pr.unanswered[q.key()] = unansweredPrompt{res, time.Now()}
+	case answerNo, answerDeclined:
+		pr.denied[q.key()] = res
+	case answerLate, answerInvalid, answerError:
+		pr.unanswered[q.key()] = pastPrompt{res, time.Now()}
 	}
 	pr.removeOpen(q)
 	q.answer = res

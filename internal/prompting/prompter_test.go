@@ -34,7 +34,7 @@ func TestForgottenDenials(t *testing.T) {
 		a := New("s", nil, nil, nil)
 		defer a.Close()
 		p := executor.Permission{Kind: executor.PermitSite, Origin: "https://a.test"}
-		a.denied[clientPermission{a.mcpClient("1"), p}] = true
+		a.denied[clientPermission{a.mcpClient("1"), p}] = answerDeclined
 		a.Forget("1")
 		again := func() Answer {
 			a.mu.Lock()
@@ -44,7 +44,7 @@ func TestForgottenDenials(t *testing.T) {
 			}
 			return ""
 		}
-		if got := again(); got != answerNo {
+		if got := again(); got != answerDeclined {
 			t.Errorf("after the end of its MCP session: %q", got)
 		}
 		time.Sleep(RepromptDelay)

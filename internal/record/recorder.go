@@ -264,6 +264,8 @@ type Visibility struct {
 	Records func(path []*frames.Document) bool
 	// URL reports whether a URL may be returned. If not, only its origin is returned.
 	URL func(url string) bool
+	// Load reports whether the policy lets a page load a URL that may not be returned.
+	Load func(url string) bool
 	// Documents returns the documents that may be read now.
 	Documents func() []*frames.Document
 }

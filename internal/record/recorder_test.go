@@ -94,7 +94,7 @@ func TestFirstRequestOfPopup(t *testing.T) {
 // TestDeniedByPolicy checks that a request that failed counts as denied by the policy only if the
 // policy is known to have denied it: extensions, servers and the network fail requests, too.
 func TestDeniedByPolicy(t *testing.T) {
-	const allowed, denied = "https://allowed.test/", "https://denied.test/"
+	const allowed, denied, resource = "https://allowed.test/", "https://denied.test/", "https://resource.test/"
 	for _, c := range []struct {
 		name, url, error string
 		byProxy          bool // the proxy denied the last request to the host
@@ -107,6 +107,7 @@ func TestDeniedByPolicy(t *testing.T) {
 		{"denied by interception", denied, "net::ERR_BLOCKED_BY_CLIENT", true, true},
 		{"denied in the user's Chrome", denied, "net::ERR_BLOCKED_BY_CLIENT", false, true},
 		{"blocked by an extension", allowed, "net::ERR_BLOCKED_BY_CLIENT", false, false},
+		{"unlisted resource that may be loaded, blocked by an extension", resource, "net::ERR_BLOCKED_BY_CLIENT", false, false},
 		{"blocked by the response of the server", allowed, "net::ERR_BLOCKED_BY_RESPONSE", true, false},
 		{"of an unlisted host, blocked by its response", denied, "net::ERR_BLOCKED_BY_RESPONSE.NotSameOrigin", false, false},
 		{"blocked by a content security policy", denied, "net::ERR_BLOCKED_BY_CSP", false, false},
@@ -121,6 +122,7 @@ func TestDeniedByPolicy(t *testing.T) {
 			r.LoadingFailed(network.EventLoadingFailed{RequestID: "1", ErrorText: c.error})
 			res, _, err := r.Requests(Visibility{
 				Records: func([]*frames.Document) bool { return true }, URL: func(url string) bool { return url == allowed },
+				Load: func(url string) bool { return url == resource },
 			}, executor.RequestsOptions{})
 			if err != nil || len(res.Requests) != 1 {
 				t.Fatalf("%+v, %v", res, err)

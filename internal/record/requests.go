@@ -234,10 +234,11 @@ func (r *Recorder) Requests(visible Visibility, o executor.RequestsOptions) (res
 			continue
 		}
 		if !visible.URL(e.URL) {
-			e.DeniedByPolicy = e.DeniedByPolicy || e.blocked
+			topDocument := e.document && len(e.path) == 0
+			e.DeniedByPolicy = e.DeniedByPolicy || e.blocked && (topDocument || !visible.Load(e.URL))
 			// A top document that is visible anyway is one that the user navigated to: do not
 			// report it.
-			if e.document && len(e.path) == 0 && !e.DeniedByPolicy {
+			if topDocument && !e.DeniedByPolicy {
 				continue
 			}
 			e.URL = frames.OriginOfURL(e.URL)

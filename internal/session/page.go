@@ -61,7 +61,7 @@ func onTab[T any](ctx context.Context, p *tabPage, op string, limit time.Duratio
 	v.Entered.MaskPending(ctx)
 	result, err := call(v)
 	if err != nil {
-		return zero, executor.Wrap(op, id, v.Entered.MaskError(asExecutorError(v.AsClientError(ctx, err))))
+		return zero, executor.Wrap(op, id, v.Entered.MaskError(v.Interrupted(asExecutorError(v.AsClientError(ctx, err)))))
 	}
 	v.Entered.Mask(result)
 	return result, nil

@@ -1,9 +1,11 @@
 package pagesuite
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/suite"
 )
 
@@ -42,6 +44,17 @@ func resubmission(s *suite.Runner, t *testing.T) {
 		c.Click(suite.Selector("button"), nil)
 		wantOrders(c, 3, "Order 3")
 	})
+	s.Page(t, "form that was sent again without an answer is not to be sent once more", "second.html", func(c *suite.Case) {
+		order(c, "?again=again")
+		ctx, pass := await.Deadline(c.Ctx)
+		done := make(chan error, 1)
+		go func() {
+			done <- suite.ErrOf(c.Page().Reload(ctx, &executor.NavigateOptions{Resubmit: true}))
+		}()
+		c.AwaitRequest("again")
+		pass()
+		c.WantUncertain(<-done, executor.ErrTimeout)
+	})
 	s.Page(t, "script that reloads sends no form again", "second.html", func(c *suite.Case) {
 		order(c, "")
 		_, err := c.Page().Eval(c.Ctx, "location.reload()", nil)
@@ -72,10 +85,32 @@ func resubmission(s *suite.Runner, t *testing.T) {
 		c.WantCode(err, executor.ErrNavigationFailed, again)
 		wantOrders(c, 1, "Second")
 	})
+	s.Page(t, "back and forward send a form again with resubmit", "second.html", func(c *suite.Case) {
+		order(c, "")
+		c.GoTo(c.URL("second.html"), nil)
+		again := &executor.NavigateOptions{Resubmit: true}
+		nav, err := c.Page().Back(c.Ctx, again)
+		if err != nil || nav.Title != "Order 2" || nav.HTTPStatus != http.StatusOK {
+			c.Fatalf("back: %+v, %v", nav, err)
+		}
+		wantOrders(c, 2, "Order 2")
+		c.Back() // to the form, which was loaded by GET
+		if nav, err = c.Page().Forward(c.Ctx, again); err != nil || nav.Title != "Order 3" {
+			c.Fatalf("forward: %+v, %v", nav, err)
+		}
+		wantOrders(c, 3, "Order 3")
+		c.Forward()
+		c.WantValue("document.title", "Second") // the entry after it is still there
+	})
 	s.Page(t, "back to a page of a form that a cache has", "second.html", func(c *suite.Case) {
 		order(c, "?cache=1")
 		c.GoTo(c.URL("second.html"), nil)
 		c.Back()
+		wantOrders(c, 1, "Order 1")
+		c.Forward()
+		if _, err := c.Page().Back(c.Ctx, &executor.NavigateOptions{Resubmit: true}); err != nil {
+			c.Fatal(err)
+		}
 		wantOrders(c, 1, "Order 1")
 	})
 }

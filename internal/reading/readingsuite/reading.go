@@ -1,6 +1,7 @@
 package readingsuite
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/suite"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
@@ -49,6 +51,19 @@ func eval(s *suite.Runner, t *testing.T) {
 		}
 	})
 	evalValues(s, t)
+	s.Page(t, "script that did not finish may have had effects", "second.html", func(c *suite.Case) {
+		run := func(ctx context.Context, end func()) {
+			done := make(chan error, 1)
+			go func() {
+				done <- suite.ErrOf(c.Page().Eval(ctx, `report("running", "eval"), new Promise(() => {})`, nil))
+			}()
+			c.Await("running", "eval")
+			end()
+			c.WantUncertain(<-done, executor.ErrTimeout)
+		}
+		run(await.Deadline(c.Ctx))
+		run(context.WithCancel(c.Ctx))
+	})
 	s.Page(t, "page overrides JSON and String methods", "second.html", func(c *suite.Case) {
 		c.Eval("String.prototype.slice = () => 'lie'; JSON.stringify = () => '\"lie\"'; 0", nil)
 		for _, tc := range [][2]string{

@@ -125,7 +125,8 @@ func (st *Site) NavigationURL(path string) string {
 }
 
 // serveOrder serves a form, and counts the orders that it is sent for. No cache has the page of an
-// order, unless the form was opened with ?cache=.
+// order, unless the form was opened with ?cache=. With ?again=, the page of a second order is sent
+// after Release.
 func (s *pageServer) serveOrder(w http.ResponseWriter, r *http.Request) {
 	st := s.siteOf(r)
 	if st == nil {
@@ -141,6 +142,9 @@ func (s *pageServer) serveOrder(w http.ResponseWriter, r *http.Request) {
 	st.Orders++
 	n := st.Orders
 	st.Mu.Unlock()
+	if n > 1 && !st.awaitRelease(r, r.URL.Query().Get("again")) {
+		return
+	}
 	if r.URL.Query().Get("cache") == "" {
 		w.Header().Set("Cache-Control", "no-store")
 		// A page that has a lock does not enter the back/forward cache.
