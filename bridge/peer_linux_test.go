@@ -83,7 +83,7 @@ func TestFloodOfAnotherUser(t *testing.T) {
 		t.Fatalf("the other user prints %q, %v", line, err)
 	}
 	connections := 5
-	if tier.LongEnabled() {
+	if tier.DeepEnabled() {
 		connections = 20
 	}
 	for n := range connections {

@@ -181,7 +181,7 @@ var allowedHosts = []string{"example.com", "sub.example.com:8443", "a.wild.examp
 // allowed URL than the policy has checked: for URLs of callers, for URLs that the browser reports,
 // for requests, and for the policy of the extension.
 func TestLongURLsAgainstChromium(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	const total, batch = 100_000, 5_000
 	ctx := t.Context()
 	g := newURLGrammar(testSeed(t), allowedHosts, slices.DeleteFunc(slices.Clone(traps), func(s string) bool { return len(s) > 1000 || s == "" }))
@@ -327,7 +327,7 @@ func parseOriginText(origin string) *parsedURL {
 // TestLongURLsByNavigation checks in the browser that allowed URLs load from the allowed server,
 // and that requests of a page for all other URLs never reach a denied server.
 func TestLongURLsByNavigation(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 

@@ -14,7 +14,7 @@ var cdpCases = flag.String("cdp-cases", "", "`pattern` of the names of the cases
 // TestCDPConformance runs stock CDP clients on a browser of chrome-mcp and on a plain Chromium. Each
 // case must have the same result in both, except for the exceptions that the case states.
 func TestCDPConformance(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	needChromium(t)
 	site := cdpsuite.NewSite(t)
 	run := &cdpsuite.Run{Site: site.URL, Other: site.Other, Nothing: site.Nothing, Uploads: t.TempDir(), Only: *cdpCases}

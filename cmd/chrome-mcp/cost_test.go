@@ -94,7 +94,7 @@ const loadEnd = "performance.getEntriesByType('navigation')[0].loadEventEnd"
 // page with 100 resources if the server has a realistic latency. The test alternates between the
 // real program, which enforces the policy, and a browser without it.
 func TestPolicyEnforcementOverhead(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	// The test servers have self-signed certificates.
 	browser := filepath.Join(t.TempDir(), "browser")
 	if err := os.WriteFile(browser, []byte("#!/bin/sh\nexec '"+userbrowser.Find(t)+"' \"$@\" --ignore-certificate-errors\n"), 0o700); err != nil {

@@ -361,7 +361,7 @@ func hostileFlags(data, site string) []string {
 // the server. Each call returns in time. Afterwards the server uses little memory
 // and leaves no processes or files.
 func TestLongHostile(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	needChromium(t)
 	site := newHostileSite(t)
 	temp := t.TempDir()
@@ -465,7 +465,7 @@ func checkNoLeftovers(t *testing.T, temp, data string) {
 // TestLongHostileSessions makes the same calls in this process, with two servers at
 // the same time, to detect goroutine leaks and data races.
 func TestLongHostileSessions(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	needChromium(t)
 	site := newHostileSite(t)
 	seed := hostileSeed(t)

@@ -92,7 +92,7 @@ const (
 
 // TestLongMemory has pages try to fill the server's memory.
 func TestLongMemory(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("reads /proc")
 	}

@@ -18,7 +18,7 @@ const inspector = "../../tools/inspector/node_modules/.bin/mcp-inspector"
 // TestInspector lists the tools and calls one with the command line of the MCP inspector, over HTTP
 // with a token. It requires Node and tools/inspector/node_modules (make inspector).
 func TestInspector(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	_, err := exec.LookPath("node")
 	if err == nil {
 		_, err = os.Stat(inspector)

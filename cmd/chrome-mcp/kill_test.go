@@ -84,7 +84,7 @@ func TestClosedStdout(t *testing.T) {
 // TestLongExitTime measures the time from the end of stdin, or a signal, to the exit of the program and
 // its browser during a call whose page does not respond.
 func TestLongExitTime(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	needChromium(t)
 	const limit = 3 * time.Second // MCP hosts kill a server after two to five seconds
 	for _, signal := range []bool{false, true} {

@@ -122,7 +122,7 @@ func files(t *testing.T, pid int) int {
 
 const (
 	// maxJunkMemory is the memory by which junk may make a server grow, in MiB. It is checked only in
-	// long tests: how much memory the runtime has returned to the system depends on the machine.
+	// deep tests: how much memory the runtime has returned to the system depends on the machine.
 	maxJunkMemory = 100
 	// maxJunkFiles is the number of files that may be open in addition after junk: an idle
 	// connection of a client that checks the server.
@@ -140,7 +140,7 @@ const (
 func TestJunkRequests(t *testing.T) {
 	tier.Slow(t)
 	requests := 2000
-	if tier.LongEnabled() {
+	if tier.DeepEnabled() {
 		requests = 10000
 	}
 	for _, network := range []string{"unix", "tcp"} {
@@ -199,7 +199,7 @@ func TestJunkRequests(t *testing.T) {
 			}
 			await.Until(t, "the server to close the connections", func() bool { return files(t, process.Pid) <= open+maxJunkFiles })
 			memoryNow, openNow := c.memory(), files(t, process.Pid)
-			if tier.LongEnabled() && memoryNow-memory > maxJunkMemory {
+			if tier.DeepEnabled() && memoryNow-memory > maxJunkMemory {
 				t.Errorf("the memory of the server grew from %d to %d MiB", memory, memoryNow)
 			}
 			goroutines, maxGoroutines := 0, maxJunkGoroutines

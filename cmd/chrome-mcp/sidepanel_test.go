@@ -163,7 +163,7 @@ func screenshotPanel(t *testing.T, b *userBrowser, session string) {
 // TestLongFirstToken measures the time from the moment in which an agent writes text until the panel
 // shows it.
 func TestLongFirstToken(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	site := newTestSite(t)
 	b := newUserBrowser(t)
 	data := filepath.Join(shortTempDir(t), "data")

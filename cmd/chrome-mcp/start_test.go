@@ -42,7 +42,7 @@ func initialized(tb testing.TB, path string, args ...string) (cmd *exec.Cmd, std
 // TestMemoryAtStart limits the memory of an idle server, because an MCP host starts many servers
 // that are not used.
 func TestMemoryAtStart(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("measured on Linux")
 	}

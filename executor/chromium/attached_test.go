@@ -343,7 +343,7 @@ func TestAttachedEarlyDialog(t *testing.T) {
 // that we are attached to. Attached and detached runs alternate, so that both see
 // the same load. A delay that we cause shows in the fastest tenth and in the median.
 func TestAttachedUserTabDelay(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	ctx := await.Context(t)
 	_, address := startForeign(t, t.TempDir())
 	users := newUserPages(t, address)

@@ -31,7 +31,7 @@ func median(n int, f func()) time.Duration {
 }
 
 // TestCDPClientFlood checks that a page that logs and sends requests without limit, and a client that
-// does not read what it enabled, block neither other clients nor sessions. If long tests are enabled, it
+// does not read what it enabled, block neither other clients nor sessions. If deep tests are enabled, it
 // also measures how much they delay others, and the memory that they use.
 func TestCDPClientFlood(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*await.HangLimit)
@@ -66,7 +66,7 @@ func TestCDPClientFlood(t *testing.T) {
 		}
 	}
 	var quietClient, quietSession time.Duration
-	if tier.LongEnabled() {
+	if tier.DeepEnabled() {
 		quietClient, quietSession = median(50, byClient), median(50, bySession)
 	}
 	before := testlog.ResetPeakMemory(t)
@@ -106,7 +106,7 @@ func TestCDPClientFlood(t *testing.T) {
 	}
 	byClient()
 	bySession()
-	if tier.LongEnabled() {
+	if tier.DeepEnabled() {
 		floodClient, floodSession := median(200, byClient), median(200, bySession)
 		t.Logf("client: %v quiet, %v during the flood; session: %v and %v", quietClient, floodClient, quietSession, floodSession)
 		if floodClient > 10*max(quietClient, time.Millisecond) || floodSession > 10*max(quietSession, time.Millisecond) {
@@ -131,7 +131,7 @@ func TestCDPClientFlood(t *testing.T) {
 	if testlog.RaceEnabled {
 		limit *= 3
 	}
-	if tier.LongEnabled() && peak > limit {
+	if tier.DeepEnabled() && peak > limit {
 		t.Errorf("memory grew from %d to %d MiB", before, peak)
 	}
 }

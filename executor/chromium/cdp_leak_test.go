@@ -15,7 +15,7 @@ import (
 // TestLongCDPClientLeaks visits the pages of all routes with a stock Playwright client. It requires
 // Node and tools/node_modules (make setup).
 func TestLongCDPClientLeaks(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	node := tier.Node(t, "playwright-core")
 	for name, where := range map[string]string{"new context": "new", "default context": "default"} {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,7 @@ func TestExecutor(t *testing.T) { testExecutor(t, "chromium", Options{DataDir: t
 
 // TestExecutorInPool runs the contract suite in one context of a shared browser.
 func TestExecutorInPool(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	pool, dir := newPool(t)
 	testExecutor(t, "pool", Options{Pool: pool, DataDir: dir, Network: anyHost{}})
 }

@@ -32,7 +32,7 @@ func TestFlood(t *testing.T) {
 	for name, attached := range map[string]bool{"launched": false, "attached": true} {
 		t.Run(name, func(t *testing.T) {
 			if attached { // by another transport, with the same limits
-				tier.Long(t)
+				tier.Deep(t)
 			}
 			// The browser needs time for the messages of the page.
 			ctx, cancel := context.WithTimeout(t.Context(), 3*await.HangLimit)
@@ -87,7 +87,7 @@ func TestFlood(t *testing.T) {
 				t.Errorf("an answer of 60 MB: %v", err)
 			}
 			t.Logf("an answer below the limit: peak of %d MiB", testlog.PeakMemory(t))
-			if !tier.LongEnabled() { // how fast the garbage is collected depends on the machine
+			if !tier.DeepEnabled() { // how fast the garbage is collected depends on the machine
 				return
 			}
 			limit := maxFloodGrowth
@@ -102,7 +102,7 @@ func TestFlood(t *testing.T) {
 }
 
 func TestHugeValueMemory(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = w.Write([]byte("<title>page</title>"))

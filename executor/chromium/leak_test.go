@@ -27,7 +27,7 @@ func TestLeaks(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			if name == "attached" { // shares most of its code with a managed browser
-				tier.Long(t)
+				tier.Deep(t)
 			}
 			leaktest.Run(t, h)
 		})
@@ -36,19 +36,19 @@ func TestLeaks(t *testing.T) {
 
 // TestLongLeaks tests all routes in a managed browser.
 func TestLongLeaks(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	leaktest.Full(t, leaky["chromium"])
 }
 
 // TestAttachedLeaks tests all routes in an attached browser.
 func TestAttachedLeaks(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	leaktest.Full(t, leaky["attached"])
 }
 
 // TestPoolLeaks tests all routes in a shared browser. It takes ten minutes with the race detector.
 func TestPoolLeaks(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	leaktest.Full(t, leaky["pool"])
 }
 
@@ -62,7 +62,7 @@ func TestOwnPorts(t *testing.T) {
 	for name, h := range leaky {
 		t.Run(name, func(t *testing.T) {
 			if name == "attached" { // shares most of its code with a managed browser
-				tier.Long(t)
+				tier.Deep(t)
 			}
 			leaktest.OwnPorts(t, h)
 		})

@@ -16,7 +16,7 @@ import (
 
 // TestLogFlood opens a page that logs in a loop. Its scripts are throttled until it stops.
 func TestLogFlood(t *testing.T) {
-	tier.Long(t) // it compares speeds
+	tier.Deep(t) // it compares speeds
 	var stop atomic.Bool
 	var speed atomic.Value // of the scripts of the page, relative to that before the flood
 	speed.Store(1.0)

@@ -85,7 +85,7 @@ func TestPoolEvicts(t *testing.T) {
 // TestPoolFlood opens a page with many frames that reload all the time, one with many frames that do
 // not, and an application of 20 MB. Another principal is not affected, and the other pages stay open.
 func TestPoolFlood(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	frames := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/flood":

@@ -18,7 +18,7 @@ var cdpCases = flag.String("cdp-cases", "", "`pattern` of the names of the cases
 // TestCDPConformance runs stock CDP clients on the user's Chrome and on a plain Chromium. Each case
 // must have the same result in both, except for the exceptions of tools/cdp/user-chrome.mjs.
 func TestCDPConformance(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	site := cdpsuite.NewSite(t)
 	server, u := startRealUser(t, func(string) {})
 	b := newBackend(t, server)

@@ -13,7 +13,7 @@ import (
 // TestLongCDPClientLeaks visits the pages of all routes with a stock Playwright client in the user's
 // Chrome. It requires Node and tools/node_modules (make setup).
 func TestLongCDPClientLeaks(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	node := tier.Node(t, "playwright-core")
 	h := leaktest.Harness{Backend: "extension", Start: func(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 		l := newLeakBrowser(t, setup, func(dir string) { agreeEverywhere(t, filepath.Join(dir, "consent.js")) })

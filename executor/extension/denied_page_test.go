@@ -111,7 +111,7 @@ func TestDeniedPage(t *testing.T) {
 		done()
 	})
 	t.Run("frame that moves under the pointer and away", func(t *testing.T) {
-		tier.Long(t)
+		tier.Deep(t)
 		page, press, done := open(t)
 		env.u.eval(page, "jump(), 0", nil)
 		// at least 40 presses, until the frame was drawn at both positions

@@ -12,7 +12,7 @@ import (
 )
 
 func TestHugeValueMemory(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	server, _ := startReal(t)
 	b := newBackend(t, server)
 	waitConnected(t, b)

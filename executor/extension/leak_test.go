@@ -25,7 +25,7 @@ func TestExtensionLeaks(t *testing.T) {
 
 // TestLongExtensionLeaks tests all routes.
 func TestLongExtensionLeaks(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	leaktest.Full(t, leaktest.Harness{Backend: "extension", Start: startLeakBrowser})
 }
 

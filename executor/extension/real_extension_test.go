@@ -27,7 +27,7 @@ func TestExtension(t *testing.T) { runReal(t, executortest.Topics) }
 // TestLongExtension runs the topics whose subjects all backends share.
 func TestLongExtension(t *testing.T) {
 	t.Parallel() // with TestReconnectAfterIdle
-	tier.Long(t)
+	tier.Deep(t)
 	runReal(t, suites.Shared)
 }
 

@@ -390,7 +390,7 @@ func browserPart(id executor.TabID) string {
 // TestReconnectAfterIdle checks that a call succeeds, on the same connection, after the
 // extension and the server were idle for longer than Chrome keeps an idle worker running.
 func TestReconnectAfterIdle(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	t.Parallel() // with TestLongExtension, because it mainly waits
 	env := newTestEnv(t, nil, userBrowserOptions{})
 	_, id := env.share("/idle")

@@ -143,7 +143,7 @@ func TestUserActions(t *testing.T) {
 	})
 
 	run("download end is reported although the browser responds late", func(t *testing.T) {
-		tier.Long(t)
+		tier.Deep(t)
 		id := openTab(t, env.s, site+"/slow")
 		downloads := click(t, env.s, id, "#held")
 		u.worker(`(() => {

@@ -14,7 +14,7 @@ type declaration struct {
 	node   ast.Node
 	exempt bool // its durations are not checked
 	fake   bool // it calls synctest.Test
-	long   bool // it skips its caller unless long tests are enabled
+	deep   bool // it skips its caller unless deep tests are enabled
 }
 
 // index records the declarations of a file and the objects that they use.
@@ -34,7 +34,7 @@ func (c *durationChecker) index(file *sourceFile) {
 	}
 }
 
-// deepUser is the declaration of what runs in long tests only.
+// deepUser is the declaration of what runs in deep tests only.
 var deepUser = &declaration{exempt: true}
 
 // indexUses records that user uses the objects that node refers to.
@@ -53,49 +53,49 @@ func (c *durationChecker) indexUses(info *types.Info, node ast.Node, user *decla
 	})
 }
 
-// isDeep reports whether node, whose parents are on the stack, runs only if tier.LongEnabled returns
+// isDeep reports whether node, whose parents are on the stack, runs only if tier.DeepEnabled returns
 // true, or is an argument of a call whose receiver or first argument is the result of a method named
-// Long.
+// Deep.
 func isDeep(info *types.Info, node ast.Node, stack []ast.Node) bool {
 	if len(stack) == 0 {
 		return false
 	}
 	switch parent := stack[len(stack)-1].(type) {
 	case *ast.IfStmt:
-		return node == parent.Body && requiresLong(info, parent.Cond)
+		return node == parent.Body && requiresDeep(info, parent.Cond)
 	case *ast.BinaryExpr:
-		return parent.Op == token.LAND && node == parent.Y && requiresLong(info, parent.X)
+		return parent.Op == token.LAND && node == parent.Y && requiresDeep(info, parent.X)
 	case *ast.CallExpr:
 		if node == parent.Fun {
 			return false
 		}
-		if method, ok := parent.Fun.(*ast.SelectorExpr); ok && isLong(info, method.X) {
+		if method, ok := parent.Fun.(*ast.SelectorExpr); ok && isDeepCall(info, method.X) {
 			return true
 		}
-		return len(parent.Args) > 0 && isLong(info, parent.Args[0])
+		return len(parent.Args) > 0 && isDeepCall(info, parent.Args[0])
 	}
 	return false
 }
 
-// isLong reports whether e is a call of a method named Long.
-func isLong(info *types.Info, e ast.Expr) bool {
+// isDeepCall reports whether e is a call of a method named Deep.
+func isDeepCall(info *types.Info, e ast.Expr) bool {
 	call, ok := e.(*ast.CallExpr)
 	if !ok {
 		return false
 	}
 	f, ok := callee(info, call).(*types.Func)
-	return ok && f.Name() == "Long" && f.Signature().Recv() != nil
+	return ok && f.Name() == "Deep" && f.Signature().Recv() != nil
 }
 
-// requiresLong reports whether a condition is true only if tier.LongEnabled returns true.
-func requiresLong(info *types.Info, cond ast.Expr) bool {
+// requiresDeep reports whether a condition is true only if tier.DeepEnabled returns true.
+func requiresDeep(info *types.Info, cond ast.Expr) bool {
 	switch cond := cond.(type) {
 	case *ast.ParenExpr:
-		return requiresLong(info, cond.X)
+		return requiresDeep(info, cond.X)
 	case *ast.BinaryExpr:
-		return cond.Op == token.LAND && (requiresLong(info, cond.X) || requiresLong(info, cond.Y))
+		return cond.Op == token.LAND && (requiresDeep(info, cond.X) || requiresDeep(info, cond.Y))
 	case *ast.CallExpr:
-		return isFunc(callee(info, cond), module+"/internal/testing/tier", "LongEnabled")
+		return isFunc(callee(info, cond), module+"/internal/testing/tier", "DeepEnabled")
 	}
 	return false
 }
@@ -160,8 +160,8 @@ func (c *durationChecker) findExempt() {
 						if d == nil || d.exempt {
 							continue
 						}
-						if f, ok := node.(*ast.FuncDecl); ok && f.Body != nil && c.isLong(file.info, f.Body) {
-							d.exempt, d.long, changed = true, true, true
+						if f, ok := node.(*ast.FuncDecl); ok && f.Body != nil && c.skipsUnlessDeep(file.info, f.Body) {
+							d.exempt, d.deep, changed = true, true, true
 							continue
 						}
 						users := slices.DeleteFunc(slices.Clone(c.uses[key]), func(user *declaration) bool { return user == d })
@@ -175,8 +175,8 @@ func (c *durationChecker) findExempt() {
 	}
 }
 
-// isLong reports whether a statement of body skips the test unless long tests are enabled.
-func (c *durationChecker) isLong(info *types.Info, body *ast.BlockStmt) bool {
+// skipsUnlessDeep reports whether a statement of body skips the test unless deep tests are enabled.
+func (c *durationChecker) skipsUnlessDeep(info *types.Info, body *ast.BlockStmt) bool {
 	return slices.ContainsFunc(body.List, func(s ast.Stmt) bool {
 		statement, ok := s.(*ast.ExprStmt)
 		if !ok {
@@ -187,10 +187,10 @@ func (c *durationChecker) isLong(info *types.Info, body *ast.BlockStmt) bool {
 			return false
 		}
 		f := callee(info, call)
-		if d := c.declared[objectKey(f)]; d != nil && d.long {
+		if d := c.declared[objectKey(f)]; d != nil && d.deep {
 			return true
 		}
-		return isFunc(f, module+"/internal/testing/tier", "Long")
+		return isFunc(f, module+"/internal/testing/tier", "Deep")
 	})
 }
 

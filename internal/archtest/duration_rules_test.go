@@ -85,7 +85,7 @@ func (v *durationVisitor) isExempt(node ast.Node) bool {
 				return true
 			}
 		}
-		return v.isLong(v.file.info, n.Body)
+		return v.skipsUnlessDeep(v.file.info, n.Body)
 	}
 	return false
 }

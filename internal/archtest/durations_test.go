@@ -32,15 +32,15 @@ const durationsFixture = "internal/archtest/testdata/durations"
 //     directly or through variables, fields and results of functions.
 //
 // All of these are allowed in package await and in functions of fake time, of benchmarks and of
-// long tests:
+// deep tests:
 //
 //   - a declared function that calls synctest.Test, and a function literal passed to such a function,
 //   - a declared function named Benchmark…,
-//   - a function that calls tier.Long, or another such function, in
+//   - a function that calls tier.Deep, or another such function, in
 //     a statement of its body that is not nested in another one,
-//   - what runs only if tier.LongEnabled returns true: the body of an if statement, and what follows
+//   - what runs only if tier.DeepEnabled returns true: the body of an if statement, and what follows
 //     it in a condition,
-//   - an argument of a call whose receiver or first argument is the result of a method named Long, such as a
+//   - an argument of a call whose receiver or first argument is the result of a method named Deep, such as a
 //     deep case of a suite, and
 //   - a function, variable, constant or type that is used, and only in such functions.
 //

@@ -798,7 +798,7 @@ func TestManyToolUpdates(t *testing.T) {
 	r := newRecorder(t)
 	c := startChat(t, options(t, r))
 	n := 2 * maxTools
-	if tier.LongEnabled() {
+	if tier.DeepEnabled() {
 		n = 100 * maxTools
 	}
 	prompt(t, c, "tool t read Reading", fmt.Sprintf("repeat %d update t in_progress part #", n), "update t completed all")
@@ -898,7 +898,7 @@ func TestProbe(t *testing.T) {
 
 // TestLatency measures the time from the agent's write to OnEvent.
 func TestLatency(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	var times []time.Duration
 	o := options(t, newRecorder(t))
 	o.OnEvent = func(e Event) {

@@ -59,7 +59,7 @@ func heap() int {
 
 // TestIdleSessionMemory measures the memory of sessions without a tab.
 func TestIdleSessionMemory(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	const n, limit = 100, 1 << 20
 	openSessions(t, 1, server.Settings{"--prefer": {"cdp"}}) // what is allocated once
 	before := heap()
@@ -73,7 +73,7 @@ func TestIdleSessionMemory(t *testing.T) {
 
 // TestSessionHeap makes 10,000 calls in one session. The heap must not grow with their number.
 func TestSessionHeap(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	tier.Browser(t)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

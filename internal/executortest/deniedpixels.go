@@ -13,7 +13,7 @@ import (
 
 // attackedShots returns the number of screenshots of each page that moves its denied frames.
 func attackedShots() int {
-	if tier.LongEnabled() {
+	if tier.DeepEnabled() {
 		return 12
 	}
 	return 6
@@ -54,7 +54,7 @@ func deniedPixels(s *suite.Runner, t *testing.T) {
 	} {
 		s := s
 		if m.long {
-			s = s.Long()
+			s = s.Deep()
 		}
 		s.Gated(t, m.name, "", func(c *suite.Case, k *suite.Keeper) {
 			mode, pinch := m.mode, m.mode == "pinch"
@@ -88,7 +88,7 @@ func deniedPixels(s *suite.Runner, t *testing.T) {
 					c.Errorf("screenshot %d shows %d pixels of a denied frame", i, n)
 				}
 			}
-			if tier.LongEnabled() && taken*3 < shots*m.thirds { // fewer on a busy machine
+			if tier.DeepEnabled() && taken*3 < shots*m.thirds { // fewer on a busy machine
 				c.Errorf("%d of %d screenshots succeeded", taken, shots)
 			}
 			k.Deny(nil)

@@ -125,7 +125,7 @@ func handover(s *suite.Runner, t *testing.T) {
 		duringHandover(c, "continue", "typed", "code")
 		wantMasked(c, "831942")
 	})
-	s.Long().Page(t, "a page that does not respond at the end cannot be read before it is masked", "handover.html", func(c *suite.Case) {
+	s.Deep().Page(t, "a page that does not respond at the end cannot be read before it is masked", "handover.html", func(c *suite.Case) {
 		c.Eval(`fetch("/held/`+c.ID+`/hang").then(() => {
 			document.getElementById("code").value = "831942";
 			report("typed", "code");
@@ -138,7 +138,7 @@ func handover(s *suite.Runner, t *testing.T) {
 		c.Release("continue")
 		wantMasked(c, "831942")
 	})
-	s.Long().Page(t, "a dialog at the end does not prevent masking", "handover.html", func(c *suite.Case) {
+	s.Deep().Page(t, "a dialog at the end does not prevent masking", "handover.html", func(c *suite.Case) {
 		c.Eval(`fetch("/held/`+c.ID+`/ask").then(() => {
 			document.getElementById("code").value = "831942";
 			history.pushState(0, "", "?code=private");
@@ -371,7 +371,7 @@ func handover(s *suite.Runner, t *testing.T) {
 			c.Errorf("the values of the fields: %s", values)
 		}
 	})
-	s.Long().Page(t, "a page is not handed over during a call on one that opened it", "handover.html", func(c *suite.Case) {
+	s.Deep().Page(t, "a page is not handed over during a call on one that opened it", "handover.html", func(c *suite.Case) {
 		c.Eval(`document.body.insertAdjacentHTML("beforeend", "<a id=open target=_blank rel=opener href='second.html'>Open</a>"); 0`, nil)
 		child := c.Opened("#open", nil)
 		running, stop := context.WithCancel(c.Ctx)

@@ -119,7 +119,7 @@ func attacks(s *suite.Runner, t *testing.T, all map[string]attack) {
 		if a.manual && *attempts <= rareAttempts {
 			continue
 		}
-		s.Long().Gated(t, name, "", func(c *suite.Case, k *suite.Keeper) {
+		s.Deep().Gated(t, name, "", func(c *suite.Case, k *suite.Keeper) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(a.attempts())*attemptTimeout)
 			defer cancel()
 			c.Ctx = ctx

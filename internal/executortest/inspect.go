@@ -162,7 +162,7 @@ func inspectConsole(s *suite.Runner, t *testing.T) {
 	})
 	recorded(s, t, "bounded", "second.html", func(c *suite.Case, _ *suite.Keeper) {
 		lines := 2 * executor.MaxRecords
-		if tier.LongEnabled() {
+		if tier.DeepEnabled() {
 			lines = 10 * executor.MaxRecords
 		}
 		c.Eval(fmt.Sprintf(`for (let i = 0; i < %d; i++) console.log("line " + i); console.log("x".repeat(1e6)); console.log("last")`, lines), nil)
@@ -175,7 +175,7 @@ func inspectConsole(s *suite.Runner, t *testing.T) {
 		}
 	})
 	// It takes the browser most of a minute on a busy machine.
-	recorded(s.Long(), t, "flood", "second.html", func(c *suite.Case, _ *suite.Keeper) {
+	recorded(s.Deep(), t, "flood", "second.html", func(c *suite.Case, _ *suite.Keeper) {
 		lines := 50
 		if testlog.RaceEnabled { // which makes reading slow
 			lines = 5

@@ -68,7 +68,7 @@ func nativeDialogs(s *suite.Runner, t *testing.T) {
 	for _, tr := range triggers {
 		s := s
 		if tr.long {
-			s = s.Long()
+			s = s.Deep()
 		}
 		s.Page(t, tr.about, "", func(c *suite.Case) {
 			_, tab, err := c.Exec.NewPage(c.Ctx, &executor.NewPageOptions{URL: c.OtherURL("native.html")}) // passkeys require a host name

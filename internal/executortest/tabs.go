@@ -254,7 +254,7 @@ func popups(s *suite.Runner, t *testing.T) {
 		if !c.H.UserAnswers { // in the user's Chrome, a tab that another case has just opened may be the page's
 			c.WantIn(a.Note, "blocked")
 		}
-		if tier.LongEnabled() {
+		if tier.DeepEnabled() {
 			suite.Quick(c, button, 700*time.Millisecond)
 		}
 	})

@@ -125,7 +125,7 @@ var (
 // in a directory two levels below the root of the repository.
 func Full(t *testing.T, h Harness) {
 	t.Helper()
-	tier.Long(t)
+	tier.Deep(t)
 	h.Routes = Named(*routes)
 	Run(t, h).compare(t, "../../internal/leaktest", *update)
 }

@@ -56,7 +56,7 @@ func (b Browser) newTab(t *testing.T) Tab {
 // of them. Unlike Run, it does not test that the routes fire without enforcement.
 func Denied(t *testing.T, h Harness) {
 	t.Helper()
-	tier.Long(t)
+	tier.Deep(t)
 	if names := Named(*routes); names != nil {
 		h.Routes = names
 	}

@@ -12,7 +12,7 @@ import (
 // TestFoldOfAllCharacters checks that the page scripts in the browser fold every character as package
 // pagetext does. The table in internal/pagetext has sequences of characters.
 func TestFoldOfAllCharacters(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	p := startBrowser(t).newTab(t, serve(t, "<!doctype html>"))
 	const block = 1 << 14
 	for first := rune(0); first <= unicode.MaxRune; first += block {

@@ -56,7 +56,7 @@ var richSteps = []editorStep{
 
 // TestEditors types into real editors and fields, and compares what they would save.
 func TestEditors(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	site := serveEditors(t)
 	headless := true
 	b, err := chromium.New(&chromium.Options{Headless: &headless, Isolated: true, NoSandbox: true, DataDir: t.TempDir()})

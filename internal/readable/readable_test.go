@@ -290,7 +290,7 @@ func TestTooDeep(t *testing.T) {
 // sizes are measured one after another, so that a slow or busy machine affects both. A burst of
 // other work can affect one pair of measurements, but not three.
 func TestHuge(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	for name, input := range map[string]func(n int) string{
 		"rows": func(n int) string {
 			return "<table>" + strings.Repeat("<tr><td><a href='/r'>row</a></td><td>some text, and more of it</td></tr>\n", n*2_500) + "</table>"

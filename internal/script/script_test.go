@@ -404,7 +404,7 @@ func TestHugeResults(t *testing.T) {
 	tier.Slow(t)
 	for _, form := range []string{"return 'x'.repeat(%d)", "await 0; return 'x'.repeat(%d)", "throw 'x'.repeat(%d)", "print('x'.repeat(%d))"} {
 		large := 10_000_000
-		if testlog.RaceEnabled && !tier.LongEnabled() {
+		if testlog.RaceEnabled && !tier.DeepEnabled() {
 			large = 1_000_000 // the race detector makes the engine slow
 		}
 		for _, size := range []int{large, 50e6} {

@@ -595,7 +595,7 @@ func tenThousand(t testing.TB) *Store {
 
 // TestReadLongChat checks the limits for the benchmarks below.
 func TestReadLongChat(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	s := tenThousand(t)
 	for limit, most := range map[int]time.Duration{100: 50 * time.Millisecond, 0: 200 * time.Millisecond} {
 		best := time.Hour

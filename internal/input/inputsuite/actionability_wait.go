@@ -105,7 +105,7 @@ func actionabilityWait(s *suite.Runner, t *testing.T) {
 				c.Eval(p.run, nil)
 			}
 			c.Clicked(suite.Selector("#"+p.id), p.id)
-			if tier.LongEnabled() {
+			if tier.DeepEnabled() {
 				suite.Quick(c, suite.Selector("#"+p.id), 300*time.Millisecond)
 			}
 		})

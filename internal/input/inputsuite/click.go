@@ -35,7 +35,7 @@ func click(s *suite.Runner, t *testing.T) {
 			c.Await("runs", "worklet")
 		}
 	})
-	s.Long().Page(t, "quick", "click.html", func(c *suite.Case) {
+	s.Deep().Page(t, "quick", "click.html", func(c *suite.Case) {
 		// Nothing moves and nothing starts, so a click must not include a fixed settling time.
 		c.Clicked(suite.Selector("#plain"), "plain")
 		suite.Quick(c, suite.Selector("#plain"), 300*time.Millisecond)
@@ -205,7 +205,7 @@ func click(s *suite.Runner, t *testing.T) {
 		c.Click(suite.Selector("#corner"), nil)
 		c.Await("click", "corner")
 	})
-	s.Long().Page(t, "page busy after the click", "click-edge-cases.html", func(c *suite.Case) {
+	s.Deep().Page(t, "page busy after the click", "click-edge-cases.html", func(c *suite.Case) {
 		c.WantIn(c.Click(suite.Selector("#slow"), nil).Note, "still busy")
 		c.Await("click", "slow")
 	})

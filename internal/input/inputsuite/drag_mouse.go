@@ -197,7 +197,7 @@ func mouse(s *suite.Runner, t *testing.T) {
 		_, err := c.Page().Mouse(c.Ctx, &executor.MouseOptions{Action: executor.MouseClick, X: 80, Y: 100})
 		c.WantCode(err, executor.ErrPolicyDenied)
 	})
-	s.Long().Gated(t, "denied frame moves under the pointer and away", "input.html", func(c *suite.Case, k *suite.Keeper) {
+	s.Deep().Gated(t, "denied frame moves under the pointer and away", "input.html", func(c *suite.Case, k *suite.Keeper) {
 		c.Eval(fmt.Sprintf(`new Promise((done) => {
 			const f = document.createElement('iframe');
 			f.src = %q;

@@ -18,7 +18,7 @@ func settle(s *suite.Runner, t *testing.T) {
 		{"script animation does not delay settling", `requestAnimationFrame(function f(t) { mover.style.translate = t % 90 + "px"; requestAnimationFrame(f); })`},
 		{"clock does not delay settling", `setInterval(() => { mover.dataset.time = Date.now(); }, 30)`},
 	} {
-		s.Long().Page(t, p[0], page, func(c *suite.Case) {
+		s.Deep().Page(t, p[0], page, func(c *suite.Case) {
 			if p[1] != "" {
 				c.Eval(p[1]+"; 0", nil)
 			}
@@ -81,7 +81,7 @@ func settle(s *suite.Runner, t *testing.T) {
 		{"polling page does not delay settling", `poll()`},
 		{"continuously changing page does not delay settling", `requestAnimationFrame(function f(t) { mover.textContent = t; requestAnimationFrame(f); })`},
 	} {
-		s.Long().Page(t, p[0], page, func(c *suite.Case) {
+		s.Deep().Page(t, p[0], page, func(c *suite.Case) {
 			c.Eval(p[1]+"; 0", nil)
 			suite.Quick(c, suite.Selector("#nothing"), 900*time.Millisecond)
 		})

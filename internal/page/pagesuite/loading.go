@@ -41,7 +41,7 @@ func navigationLoading(s *suite.Runner, t *testing.T) {
 		c.WantIn(c.Snap(nil), "the part that came")
 		c.Click(suite.Selector("button"), nil)
 		c.WantValue("document.querySelector('button').textContent", "clicked")
-		if tier.LongEnabled() {
+		if tier.DeepEnabled() {
 			suite.Quick(c, suite.Selector("button"), 700*time.Millisecond)
 		}
 		if nav := c.GoTo(c.URL("second.html"), nil); nav.Note != "" {
@@ -58,7 +58,7 @@ func navigationLoading(s *suite.Runner, t *testing.T) {
 		c.WantIn(typed.Diff, "Ann")
 		c.WantNotIn(typed.Note, "busy")
 		c.WantIn(c.Click(suite.Selector("summary"), nil).Diff, "what is in it")
-		if tier.LongEnabled() {
+		if tier.DeepEnabled() {
 			suite.Quick(c, suite.Selector("input[type=checkbox]"), 700*time.Millisecond)
 		}
 	})

@@ -168,7 +168,7 @@ func eval(s *suite.Runner, t *testing.T) {
 		expressions := map[string]bool{
 			"'x'.repeat(1e8)": false, "Promise.resolve('x'.repeat(2e7))": false, "throw new Error('x'.repeat(2e7))": true,
 		}
-		if tier.LongEnabled() {
+		if tier.DeepEnabled() {
 			maps.Copy(expressions, map[string]bool{
 				"Promise.resolve('x'.repeat(1e8))": false, "({a: 'x'.repeat(1e8)})": false, "throw 'x'.repeat(2e7)": true,
 			})

@@ -14,6 +14,6 @@ func TestSuite(t *testing.T) { managed.Run(t, Topics) }
 
 // TestDetails runs the cases of unusual pages.
 func TestDetails(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	managed.Run(t, Details)
 }

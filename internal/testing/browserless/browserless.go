@@ -47,7 +47,7 @@ const startTimeout = time.Minute
 // below the root of the repository.
 func Start(t *testing.T, o Options) *Server {
 	t.Helper()
-	tier.Long(t)
+	tier.Deep(t)
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("make browserless installs Node for Linux on x64")
 	}

@@ -60,7 +60,7 @@ type function struct {
 
 // Tests returns the tests and fuzz targets in a directory, relative to the root.
 //
-// A test is deep if it calls tier.Long, or skips itself, unconditionally or unless tier.LongEnabled
+// A test is deep if it calls tier.Deep, or skips itself, unconditionally or unless tier.DeepEnabled
 // returns true, in its own body or in the body of a function of this module that it calls. A call in
 // another condition or in a function literal, such as a subtest, does not count: a landing test can have
 // deep cases. A test that can call package tier in another way does not run completely with -short, and
@@ -177,7 +177,7 @@ func (s *Source) tierOfCall(dir string, f function, call *ast.CallExpr) Tier {
 	switch from, name := s.callee(dir, f, call); {
 	case from == "testing" && name == "Short":
 		return Landing
-	case from == tierDir && name == "Long":
+	case from == tierDir && name == "Deep":
 		return Deep
 	case from == tierDir && (name == "Slow" || name == "Browser"):
 		return Landing
@@ -247,7 +247,7 @@ func isSkip(call *ast.CallExpr) bool {
 	return ok && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, method.Sel.Name)
 }
 
-// calls returns the calls that a statement makes in any case, or unless tier.LongEnabled returns true.
+// calls returns the calls that a statement makes in any case, or unless tier.DeepEnabled returns true.
 func calls(statement ast.Stmt) (found []*ast.CallExpr) {
 	switch s := statement.(type) {
 	case *ast.ExprStmt, *ast.AssignStmt, *ast.DeclStmt, *ast.ReturnStmt:
@@ -264,7 +264,7 @@ func calls(statement ast.Stmt) (found []*ast.CallExpr) {
 		if s.Init != nil {
 			found = calls(s.Init)
 		}
-		if isNotLong(s.Cond) {
+		if isNotDeep(s.Cond) {
 			found = append(found, calls(s.Body)...)
 		}
 		return found
@@ -281,8 +281,8 @@ func calls(statement ast.Stmt) (found []*ast.CallExpr) {
 	return found
 }
 
-// isNotLong reports whether a condition is !tier.LongEnabled().
-func isNotLong(cond ast.Expr) bool {
+// isNotDeep reports whether a condition is !tier.DeepEnabled().
+func isNotDeep(cond ast.Expr) bool {
 	not, ok := ast.Unparen(cond).(*ast.UnaryExpr)
 	if !ok || not.Op != token.NOT {
 		return false
@@ -292,5 +292,5 @@ func isNotLong(cond ast.Expr) bool {
 		return false
 	}
 	method, ok := call.Fun.(*ast.SelectorExpr)
-	return ok && method.Sel.Name == "LongEnabled"
+	return ok && method.Sel.Name == "DeepEnabled"
 }

@@ -96,7 +96,7 @@ func Run(t *testing.T, b Browser) {
 	for _, test := range []struct {
 		name    string
 		managed bool // not available in the user's Chrome
-		long    bool // a long test in the user's Chrome, because the code is that of another command
+		deep    bool // a deep test in the user's Chrome, because the code is that of another command
 		set     func(*client)
 		again   func(*client) // checks that the setting is in force; may be nil
 	}{
@@ -128,7 +128,7 @@ func Run(t *testing.T, b Browser) {
 			set:  func(c *client) { c.call("Input.setIgnoreInputEvents", map[string]any{"ignore": true}) },
 		},
 		{
-			name: "Network.emulateNetworkConditions", long: true,
+			name: "Network.emulateNetworkConditions", deep: true,
 			set: func(c *client) {
 				c.call("Network.enable", nil)
 				c.call("Network.emulateNetworkConditions", map[string]any{"offline": true, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1})
@@ -136,7 +136,7 @@ func Run(t *testing.T, b Browser) {
 			again: fetches("Network.loadingFailed", ""),
 		},
 		{
-			name: "Network.setBlockedURLs", long: true,
+			name: "Network.setBlockedURLs", deep: true,
 			set: func(c *client) {
 				c.call("Network.enable", nil)
 				c.call("Network.setBlockedURLs", map[string]any{"urls": []string{"*clicked*", "*again*"}})
@@ -144,7 +144,7 @@ func Run(t *testing.T, b Browser) {
 			again: fetches("Network.loadingFailed", ""),
 		},
 		{
-			name: "Overlay.setInspectMode", long: true,
+			name: "Overlay.setInspectMode", deep: true,
 			set: func(c *client) {
 				c.call("DOM.enable", nil)
 				c.call("Overlay.enable", nil)
@@ -164,8 +164,8 @@ func Run(t *testing.T, b Browser) {
 			continue
 		}
 		t.Run(test.name, func(t *testing.T) {
-			if test.long && b.UserChrome {
-				tier.Long(t)
+			if test.deep && b.UserChrome {
+				tier.Deep(t)
 			}
 			c, page, click := open(t, test.name)
 			test.set(c)

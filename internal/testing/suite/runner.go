@@ -81,9 +81,9 @@ type Runner struct {
 	deep  bool                               // the cases are deep tests
 }
 
-// Long returns the runner for cases that are deep tests: variants of other cases, and cases whose
+// Deep returns the runner for cases that are deep tests: variants of other cases, and cases whose
 // attempts are random.
-func (s *Runner) Long() *Runner {
+func (s *Runner) Deep() *Runner {
 	l := *s
 	l.deep = true
 	return &l
@@ -105,7 +105,7 @@ func (s *Runner) PageWith(t *testing.T, name, file string, opts executor.Session
 			t.Skip("an exception of this backend: " + why)
 		}
 		if s.deep {
-			tier.Long(t)
+			tier.Deep(t)
 		}
 		t.Parallel()
 		s.slots <- struct{}{}

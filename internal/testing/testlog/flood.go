@@ -21,7 +21,7 @@ const (
 // FloodLength returns the number of repetitions in a text of [Floods]: a million in deep tests without
 // the race detector, which makes code ten times slower, and otherwise a tenth of that.
 func FloodLength() int {
-	if tier.LongEnabled() && !RaceEnabled {
+	if tier.DeepEnabled() && !RaceEnabled {
 		return floodLength
 	}
 	return floodLength / 10
@@ -44,7 +44,7 @@ var fewFloods = []string{"a", "[", "<", "\"", "\\", "%", "..", "*.", "&#", "\n",
 func Floods(t *testing.T, f func(text string)) {
 	t.Helper()
 	units, length, limit := fewFloods, FloodLength(), await.HangLimit
-	if tier.LongEnabled() && !RaceEnabled {
+	if tier.DeepEnabled() && !RaceEnabled {
 		units, limit = floods, 2*time.Second
 	}
 	for _, unit := range units {

@@ -29,7 +29,7 @@ func FullBrowser() string { return browser }
 // than half of the CPU time of a Chromium to start and to open a window. Shell returns "", the installed
 // browser, if no headless shell is installed, and for the deep tests.
 func Shell() string {
-	if browser != "" || LongEnabled() {
+	if browser != "" || DeepEnabled() {
 		return browser
 	}
 	for _, name := range []string{"chromium-headless-shell", "chrome-headless-shell"} {

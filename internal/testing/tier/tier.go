@@ -2,7 +2,7 @@
 //
 //   - The landing tests decide whether a change lands. go test runs them, and so does CI. go test
 //     -short runs only those that need no browser and take less than a few seconds.
-//   - The deep tests, which call [Long], take long or prove what depends on chance. With TEST_LONG=1,
+//   - The deep tests, which call [Deep], take long or prove what depends on chance. With TEST_LONG=1,
 //     go test also runs them; make test-long runs all of them with the race detector.
 package tier
 
@@ -34,10 +34,10 @@ func Slow(t testing.TB) {
 	}
 }
 
-// Long marks a deep test, and skips it unless deep tests are enabled.
-func Long(t testing.TB) {
+// Deep marks a deep test, and skips it unless deep tests are enabled.
+func Deep(t testing.TB) {
 	t.Helper()
-	if !LongEnabled() {
+	if !DeepEnabled() {
 		t.Skipf("a deep test; set %s=1", variable)
 	}
 	Browser(t)
@@ -52,9 +52,9 @@ func HangLimitScale() int {
 	return 5
 }
 
-// LongEnabled reports whether deep tests are enabled, for landing tests that repeat an attempt more
+// DeepEnabled reports whether deep tests are enabled, for landing tests that repeat an attempt more
 // often then.
-func LongEnabled() bool { return os.Getenv(variable) != "" }
+func DeepEnabled() bool { return os.Getenv(variable) != "" }
 
 // Node returns the path of Node. Without it, or without a package in tools/node_modules (make
 // setup), the test is skipped, and fails in CI. The test must run in a directory two levels below

@@ -171,46 +171,46 @@ func (sleeper) Close() { time.Sleep(time.Second) } // want duration time.Secondt
 
 func (sleeper) Open() { time.Sleep(limit) } // want time.Sleep
 
-func TestLong(t *testing.T) {
-	tier.Long(t)
+func TestDeep(t *testing.T) {
+	tier.Deep(t)
 	wait(time.Second)
 }
 
-func TestLongCases(t *testing.T) {
-	long := len(limits) > 1
-	t.Run("long", func(t *testing.T) {
+func TestDeepCases(t *testing.T) {
+	deep := len(limits) > 1
+	t.Run("deep", func(t *testing.T) {
 		skip(t)
 		wait(time.Second)
 	})
 	t.Run("conditional", func(t *testing.T) {
-		if long {
-			tier.Long(t)
+		if deep {
+			tier.Deep(t)
 		}
 		wait(time.Second) // want duration time.Second
 	})
 }
 
 func skip(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 }
 
-func TestIfLong(t *testing.T) {
+func TestIfDeep(t *testing.T) {
 	start := time.Now()
-	if tier.LongEnabled() && len(limits) > 0 {
+	if tier.DeepEnabled() && len(limits) > 0 {
 		wait(deepLimit)
 		wait(time.Second)
 	} else {
 		wait(time.Second) // want duration time.Second
 	}
-	if tier.LongEnabled() || len(limits) > 0 {
+	if tier.DeepEnabled() || len(limits) > 0 {
 		wait(time.Second) // want duration time.Second
 	}
-	if tier.LongEnabled() && time.Since(start) > time.Second {
+	if tier.DeepEnabled() && time.Since(start) > time.Second {
 		t.Error("slow")
 	}
 	var s suite
-	s.Long().run(t, func() { wait(deepLimit + time.Second) })
-	run(s.Long(), func() { wait(deepLimit + time.Second) })
+	s.Deep().run(t, func() { wait(deepLimit + time.Second) })
+	run(s.Deep(), func() { wait(deepLimit + time.Second) })
 	s.run(t, func() { wait(time.Second) }) // want duration time.Second
 }
 
@@ -219,7 +219,7 @@ const deepLimit = time.Minute
 
 type suite struct{}
 
-func (s suite) Long() suite { return s }
+func (s suite) Deep() suite { return s }
 
 func run(_ suite, f func()) { f() }
 
