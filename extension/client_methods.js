@@ -154,7 +154,7 @@ function ofRequest(params, s) {
 function responseBody(params, s) {
   const request = s.request(String(params.requestId));
   if (request?.opaque === undefined) throw protocolError(-32000, 'No resource with given identifier found');
-  if (request.opaque) throw new CommandError('POLICY_DENIED', 'a service worker answered the request, perhaps with a response of another site');
+  if (request.opaque) throw new CommandError('POLICY_DENIED', 'a service worker answered the request, possibly with a response of another site');
   return ofRequest(params, s);
 }
 

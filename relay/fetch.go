@@ -107,7 +107,7 @@ func checkPausedBody(_ context.Context, c *client, cmd *command) error {
 
 func deniedBody() error {
 	return denied("Only responses of sites that the policy allows can be read.",
-		"the policy does not allow the site of the response, or a service worker answered, perhaps with one of another site")
+		"the policy does not allow the site of the response, or a service worker answered, possibly with one of another site")
 }
 
 // checkContinueRequest checks the URL and the Host header with which a request continues. It fails a

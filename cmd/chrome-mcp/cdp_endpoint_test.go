@@ -156,7 +156,7 @@ func (c *rawCDP) reply(t *testing.T, id int) (result json.RawMessage, failed str
 }
 
 // openAndClose opens a page by /json/new, and closes it by /json/close. It returns the audit entries
-// that follow, with the tab, which the tools list meanwhile.
+// of these requests, with the tab that the tools list.
 func (c *cdpTest) openAndClose(t *testing.T, site string) (entries []string) {
 	t.Helper()
 	base := strings.TrimSpace(c.cdpURL(t))
