@@ -22,8 +22,8 @@ type PageError struct {
 	source scriptSource
 }
 
-// Text returns the text of the error, as far as a client may receive it. url reports whether the
-// client may receive a URL.
+// Text returns the text of the error, or what the page receives of it if a client may not receive more.
+// url reports whether the client may receive a URL.
 func (e PageError) Text(url func(string) bool) string { return e.source.visible(e.text, url) }
 
 // PageErrors are the newest uncaught errors of a tab, for the next action. The zero value is ready to
