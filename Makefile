@@ -128,7 +128,9 @@ mutation: modules browser node ## remove each protection that SECURITY.md promis
 fuzz: ## run each fuzz target
 	@$(DEEP) -only '^fuzz/$(ONLY)'
 
-check: check-go check-generate check-js check-workflows check-vulns ## formatting, vet, staticcheck, generated files, imports, words, JavaScript, workflows, known vulnerabilities if vuln.go.dev can be reached
+# The checks run beside each other, once nothing writes generated files any more.
+check: check-generate ## formatting, vet, staticcheck, generated files, imports, words, JavaScript, workflows, known vulnerabilities if vuln.go.dev can be reached
+	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) check-go check-js check-workflows check-vulns
 	@$(TOOK)
 
 check-go: modules

@@ -30,7 +30,7 @@ func TestCDPConformance(t *testing.T) {
 
 // TestCDPFigures measures what the relay costs a stock client.
 func TestCDPFigures(t *testing.T) {
-	tier.Long(t)
+	tier.Deep(t)
 	needChromium(t)
 	site := cdpsuite.NewSite(t)
 	run := &cdpsuite.Run{Site: site.URL, Other: site.Other, Nothing: site.Nothing, Uploads: t.TempDir()}

@@ -13,25 +13,39 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
-// TestLibraryRules runs the test of another module that the extension gets each field of a policy.
-func TestLibraryRules(t *testing.T) {
-	test := exec.CommandContext(t.Context(), "go", "test", "-run", "^TestRules$", ".")
-	test.Dir = "../../examples/own-chrome"
-	if out, err := test.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+// ownChrome runs the go command in the module of examples/own-chrome, and fails the test if that fails. The
+// module is in a workspace with this one, so that the packages of this one that are compiled are used; its
+// go.mod file is complete.
+func ownChrome(t *testing.T, args ...string) {
+	t.Helper()
+	const dir = "../../examples/own-chrome"
+	workspace := filepath.Join(t.TempDir(), "go.work")
+	module, err := filepath.Abs(dir)
+	if err == nil {
+		root := filepath.Dir(filepath.Dir(module))
+		err = os.WriteFile(workspace, fmt.Appendf(nil, "go 1.26.0\n\nuse (\n\t%q\n\t%q\n)\n", root, module), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for work, args := range map[string][]string{"off": {"list", "-deps", "-test", "."}, workspace: args} {
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK="+work)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go %q: %v\n%s", args, err, out)
+		}
 	}
 }
+
+// TestLibraryRules runs the test of another module that the extension gets each field of a policy.
+func TestLibraryRules(t *testing.T) { ownChrome(t, "test", "-run", "^TestRules$", ".") }
 
 // TestOwnChromeExample runs a program of another module that reads a page in the user's own Chrome
 // through the extension, with the user's cookies.
 func TestOwnChromeExample(t *testing.T) {
 	b := newUserBrowser(t)
 	program := filepath.Join(t.TempDir(), "own-chrome")
-	build := exec.Command("go", "build", "-o", program, ".")
-	build.Dir = "../../examples/own-chrome"
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	ownChrome(t, "build", "-o", program, ".")
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		if r.URL.Path == "/login" {

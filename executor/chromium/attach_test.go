@@ -105,7 +105,7 @@ func TestSecretOverNetwork(t *testing.T) {
 	remote := *u
 	remote.Host = forward(t, u.Host)
 	for address, want := range map[string]executor.Code{u.String(): "", remote.String(): executor.ErrPolicyDenied} {
-		o := testOptions(t)
+		o := fullOptions(t)
 		o.CDPEndpoint = address
 		s, err := newBrowser(t, o).NewSession(&executor.SessionOptions{Gate: executor.AllowAll, Secrets: loginSecret(site.URL)})
 		if err != nil {

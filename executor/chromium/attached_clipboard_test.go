@@ -36,7 +36,7 @@ func TestAttachedClipboard(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx := await.Context(t)
-			o := testOptions(t)
+			o := fullOptions(t)
 			o.CDPEndpoint, o.AttachDefaultContext = address, tt.defaultContext
 			b := newBrowser(t, o)
 			var granted atomic.Bool

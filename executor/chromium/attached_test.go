@@ -57,7 +57,7 @@ func TestAttachedPopups(t *testing.T) {
 			ctx := await.Context(t)
 			hits.Store(0)
 			_, address := startForeign(t, t.TempDir(), "--disable-popup-blocking")
-			o := testOptions(t)
+			o := fullOptions(t)
 			o.CDPEndpoint, o.AttachDefaultContext, o.Network = address, userTabs, documents{hosts{"127.0.0.1"}}
 			b := newBrowser(t, o)
 			s := newSession(t, b)
@@ -241,7 +241,7 @@ func TestAttachedUserPopups(t *testing.T) {
 			ctx := await.Context(t)
 			_, address := startForeign(t, t.TempDir(), "--disable-popup-blocking")
 			users := newUserPages(t, address)
-			o := testOptions(t)
+			o := fullOptions(t)
 			o.CDPEndpoint = address
 			b := newBrowser(t, o)
 			if _, err := (sessionProvider{b}).Acquire(ctx); err != nil {
@@ -311,7 +311,7 @@ func TestAttachedEarlyDialog(t *testing.T) {
 	}
 	res.Body.Close()
 	wait("/opens")
-	o := testOptions(t)
+	o := fullOptions(t)
 	o.CDPEndpoint, o.AttachDefaultContext = address, true
 	s := newSession(t, newBrowser(t, o))
 	tabs, err := s.Tabs(ctx) // the dialog is open
@@ -347,7 +347,7 @@ func TestAttachedUserTabDelay(t *testing.T) {
 	ctx := await.Context(t)
 	_, address := startForeign(t, t.TempDir())
 	users := newUserPages(t, address)
-	o := testOptions(t)
+	o := fullOptions(t)
 	o.CDPEndpoint, o.Network = address, hosts{"127.0.0.1"}
 	b := newBrowser(t, o)
 	if _, err := (sessionProvider{b}).Acquire(ctx); err != nil {

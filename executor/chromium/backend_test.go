@@ -244,7 +244,7 @@ func TestAttachedBrowserStaysOpen(t *testing.T) {
 	srv, ctx := pages(t), await.Context(t)
 	_, address := startForeign(t, t.TempDir())
 	address = openUserTab(t, address, srv.URL+"/theirs")
-	o := testOptions(t)
+	o := fullOptions(t)
 	o.Isolated, o.CDPEndpoint = false, address
 	b := mustNew(t, o)
 	s := newSession(t, b)
@@ -272,7 +272,7 @@ func TestAttachDefaultContext(t *testing.T) {
 	srv, ctx := pages(t), await.Context(t)
 	_, address := startForeign(t, t.TempDir())
 	address = openUserTab(t, address, srv.URL+"/theirs")
-	o := testOptions(t)
+	o := fullOptions(t)
 	o.Isolated, o.CDPEndpoint = false, address
 	// A tab in the separate context of another session is not the user's.
 	if _, _, err := newSession(t, mustNew(t, o)).NewPage(ctx, &executor.NewPageOptions{URL: srv.URL + "/separate"}); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // benchElements is the number of elements that can be acted on in the page of the snapshot
@@ -63,7 +64,7 @@ func compare(b *testing.B, raw, ours func() error, after func()) {
 func benchOptions(b *testing.B) Options {
 	headless := true
 	return Options{
-		Browser:   os.Getenv("CHROME_MCP_TEST_BROWSER"),
+		Browser:   tier.FullBrowser(),
 		Headless:  &headless,
 		Isolated:  true,
 		NoSandbox: os.Getuid() == 0,

@@ -28,7 +28,7 @@ func startBrowserless(t *testing.T) *browserless.Server {
 
 // browserlessOptions are options for a browser on replicas.
 func browserlessOptions(t *testing.T, urls ...string) Options {
-	o := testOptions(t)
+	o := fullOptions(t)
 	o.Browserless = &Browserless{URLs: urls, Token: func() (string, error) { return browserlessToken, nil }}
 	if o.NoSandbox {
 		o.Browserless.Launch = map[string]any{"args": []any{"--no-sandbox"}}

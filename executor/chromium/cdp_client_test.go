@@ -247,7 +247,7 @@ func sites(t testing.TB) (allowed, denied string, hits *atomic.Int32) {
 
 // cdpBrowser returns a backend that accepts CDP clients, and that allows hosts.
 func cdpBrowser(t *testing.T, allowed ...string) *Backend {
-	o := testOptions(t)
+	o := fullOptions(t)
 	o.CDPClients, o.Network = true, hosts(allowed)
 	return newBrowser(t, o)
 }
@@ -259,7 +259,7 @@ func TestConnectCDPOptions(t *testing.T) {
 		"attached":    func(o *Options) { o.CDPEndpoint = "http://127.0.0.1:1" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := testOptions(t)
+			o := fullOptions(t)
 			o.CDPClients = true
 			change(&o)
 			b, err := New(&o)
@@ -427,7 +427,7 @@ func (h subresourceHosts) CheckDocument(address string) error {
 func TestCDPClientFrames(t *testing.T) {
 	ctx := await.Context(t)
 	site, denied, hits := sites(t)
-	o := testOptions(t)
+	o := fullOptions(t)
 	o.CDPClients, o.Network = true, subresourceHosts{hosts{"127.0.0.1", "localhost"}, hosts{"127.0.0.1"}}
 	b := newBrowser(t, o)
 	s := newSession(t, b)
@@ -470,7 +470,7 @@ func TestCDPClientPopup(t *testing.T) {
 	}))
 	t.Cleanup(site.Close)
 	options := func() Options { // with a separate profile
-		o := testOptions(t)
+		o := fullOptions(t)
 		o.CDPClients, o.Network = true, hosts{"127.0.0.1"}
 		return o
 	}

@@ -78,7 +78,7 @@ func (c *testClient) setDownloads(browserContext, behavior, directory string) {
 func TestCDPClientDownloads(t *testing.T) {
 	ctx := await.Context(t)
 	site := files(t)
-	o := testOptions(t)
+	o := fullOptions(t)
 	o.CDPClients, o.Network = true, hosts{"127.0.0.1"}
 	o.MaxDownloadBytes, o.MaxDownloads = 100_000, 1
 	log := &testlog.Buffer{}

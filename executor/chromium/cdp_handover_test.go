@@ -18,7 +18,7 @@ func TestCDPClientHandover(t *testing.T) {
 		t.Fatal(err)
 	}
 	guard := policy.NewGuard(p, nil)
-	o := testOptions(t)
+	o := fullOptions(t)
 	o.CDPClients = true
 	b := newBrowser(t, o)
 	manager := executor.NewManager(&executor.ManagerOptions{CDP: b, Session: executor.SessionOptions{Gate: guard}})

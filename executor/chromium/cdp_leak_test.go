@@ -29,7 +29,7 @@ func TestLongCDPClientLeaks(t *testing.T) {
 // startCDPClient launches a browser, and connects a Playwright client to it that opens its tabs in
 // new browser contexts or in the default one.
 func startCDPClient(t *testing.T, setup leaktest.Setup, node, where string) leaktest.Browser {
-	o := testOptions(t)
+	o := fullOptions(t)
 	log, flag := leaktest.NetLog(t)
 	names := &leaktest.Resolver{}
 	o.Isolated, o.CDPClients, o.ExtraArgs = true, true, append(setup.Flags, flag)

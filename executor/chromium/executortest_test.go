@@ -3,6 +3,7 @@ package chromium
 import (
 	"log/slog"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,14 +13,34 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-// TestExecutor runs the contract suite on this backend.
-func TestExecutor(t *testing.T) { testExecutor(t, "chromium", Options{DataDir: t.TempDir()}) }
+// fullTopics are the topics with cases that do not pass in a headless shell: they need windows, dialogs or error
+// pages of the browser, its back/forward cache, or a frame that does not respond while it navigates.
+var fullTopics = []string{"popups", "navigate", "history", "error_pages", "native_dialogs", "download", "denied_input", "denied_pixels", "handover"}
+
+// TestExecutor runs the contract suite on this backend: most topics in the browser of [tier.Shell].
+func TestExecutor(t *testing.T) {
+	shell, full := tier.Shell(), tier.FullBrowser()
+	if shell == full {
+		testExecutor(t, "chromium", Options{Browser: full, DataDir: t.TempDir()}, executortest.Topics)
+		return
+	}
+	var ofShell, ofFull []suite.Topic
+	for _, topic := range executortest.Topics {
+		if slices.Contains(fullTopics, topic.Name) {
+			ofFull = append(ofFull, topic)
+		} else {
+			ofShell = append(ofShell, topic)
+		}
+	}
+	testExecutor(t, "chromium", Options{Browser: full, DataDir: t.TempDir()}, ofFull)
+	testExecutor(t, "shell", Options{Browser: shell, DataDir: t.TempDir()}, ofShell)
+}
 
 // TestExecutorInPool runs the contract suite in one context of a shared browser.
 func TestExecutorInPool(t *testing.T) {
 	tier.Deep(t)
 	pool, dir := newPool(t)
-	testExecutor(t, "pool", Options{Pool: pool, DataDir: dir, Network: anyHost{}})
+	testExecutor(t, "pool", Options{Pool: pool, DataDir: dir, Network: anyHost{}}, executortest.Topics)
 }
 
 // anyHost is a NetworkPolicy that allows everything.
@@ -30,16 +51,16 @@ func (anyHost) CheckPath(string, string, int, string) error { return nil }
 func (anyHost) CheckAddr(string, int, netip.Addr) error     { return nil }
 func (anyHost) CheckDocument(string) error                  { return nil }
 
-func testExecutor(t *testing.T, name string, opts Options) {
+func testExecutor(t *testing.T, name string, opts Options, topics []suite.Topic) {
 	headless := true
 	opts.Headless, opts.Isolated, opts.NoSandbox = &headless, true, true
 	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo}))
 	b := mustNew(t, opts)
-	t.Cleanup(func() {
+	defer func() {
 		if err := b.Close(); err != nil {
 			t.Errorf("closing the browser: %v", err)
 		}
-	})
+	}()
 	suite.Run(t, suite.Harness{
 		Name:            name,
 		SharedClipboard: opts.Pool != nil,
@@ -62,5 +83,5 @@ func testExecutor(t *testing.T, name string, opts Options) {
 			}
 			return s
 		},
-	}, executortest.Topics)
+	}, topics)
 }

@@ -37,7 +37,7 @@ func TestFlood(t *testing.T) {
 			// The browser needs time for the messages of the page.
 			ctx, cancel := context.WithTimeout(t.Context(), 3*await.HangLimit)
 			defer cancel()
-			o := testOptions(t)
+			o := fullOptions(t)
 			if attached {
 				_, o.CDPEndpoint = startForeign(t, t.TempDir())
 			}
@@ -110,7 +110,7 @@ func TestHugeValueMemory(t *testing.T) {
 	t.Cleanup(site.Close)
 	for name, attached := range map[string]bool{"launched": false, "attached": true} {
 		t.Run(name, func(t *testing.T) {
-			o := testOptions(t)
+			o := fullOptions(t)
 			if attached {
 				_, o.CDPEndpoint = startForeign(t, t.TempDir())
 			}

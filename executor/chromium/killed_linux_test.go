@@ -55,7 +55,7 @@ func TestKilledHelpers(t *testing.T) {
 	t.Cleanup(denied.Close)
 	deniedURL := strings.Replace(denied.URL, "127.0.0.1", "localhost", 1)
 	srv := pages(t)
-	o := testOptions(t)
+	o := fullOptions(t)
 	o.Network = hosts{"127.0.0.1"}
 	b := newBrowser(t, o)
 	s := newSession(t, b)
@@ -127,7 +127,7 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 		}
 	}))
 	t.Cleanup(func() { srv.CloseClientConnections(); srv.Close() })
-	o := testOptions(t)
+	o := fullOptions(t)
 	o.Isolated = true
 	b := newBrowser(t, o)
 	s := newSession(t, b)
@@ -177,7 +177,7 @@ func TestKilledWhileAttached(t *testing.T) {
 	ctx := await.Context(t)
 	_, address := startForeign(t, t.TempDir())
 	users := newUserPages(t, address)
-	o := testOptions(t)
+	o := fullOptions(t)
 	o.CDPEndpoint = address
 	s := startServer(t, o)
 	s.stop(t)
@@ -213,7 +213,7 @@ func TestKilledBeforePopupResumes(t *testing.T) {
 			ctx := await.Context(t)
 			_, address := startForeign(t, t.TempDir(), "--disable-popup-blocking")
 			users := newUserPages(t, address)
-			o := testOptions(t)
+			o := fullOptions(t)
 			o.CDPEndpoint = address
 			s := startServer(t, o)
 			users.openOpener(ctx, way)

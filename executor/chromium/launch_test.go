@@ -19,12 +19,21 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
-// testOptions returns options for a headless browser in a data directory of the test.
+// testOptions returns options for a headless browser in a data directory of the test: that of
+// [tier.Shell].
 func testOptions(t *testing.T) Options {
+	t.Helper()
+	o := fullOptions(t)
+	o.Browser = tier.Shell()
+	return o
+}
+
+// fullOptions is testOptions for a browser with a user interface, or an attached one.
+func fullOptions(t *testing.T) Options {
 	t.Helper()
 	headless := true
 	return Options{
-		Browser:   os.Getenv("CHROME_MCP_TEST_BROWSER"),
+		Browser:   tier.FullBrowser(),
 		Headless:  &headless,
 		NoSandbox: os.Getuid() == 0,
 		DataDir:   t.TempDir(),
@@ -36,7 +45,7 @@ func testOptions(t *testing.T) Options {
 // CI.
 func findBrowser(t *testing.T) string {
 	t.Helper()
-	path, err := Find(testOptions(t).Browser)
+	path, err := Find(tier.FullBrowser())
 	if err != nil && os.Getenv("CI") == "" {
 		t.Skip(err)
 	}
@@ -123,7 +132,7 @@ func runForeign(t *testing.T, dir string, args ...string) (pid int, address stri
 }
 
 func TestProfileOfForeignBrowser(t *testing.T) {
-	o := testOptions(t)
+	o := fullOptions(t)
 	dir := filepath.Join(o.DataDir, "profiles", "default")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)

@@ -94,7 +94,7 @@ func poolLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 	}
 	return leakyBrowser(t, setup, func(o *Options, flags []string) (end func()) {
 		pool := new(Pool)
-		o.Isolated, o.ExtraArgs, o.Pool = true, flags, pool
+		o.Browser, o.Isolated, o.ExtraArgs, o.Pool = tier.Shell(), true, flags, pool
 		free := *o
 		free.Network = anyHost{}
 		other := mustNew(t, free)
@@ -117,7 +117,7 @@ func poolLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 // options for a browser with the given flags. end is called after our Browser is
 // closed.
 func leakyBrowser(t *testing.T, setup leaktest.Setup, provide func(o *Options, flags []string) (end func())) leaktest.Browser {
-	o := testOptions(t)
+	o := fullOptions(t)
 	log, flag := leaktest.NetLog(t)
 	flags := append(setup.Flags, flag)
 	names := &leaktest.Resolver{}

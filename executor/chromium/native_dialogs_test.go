@@ -34,7 +34,7 @@ func TestAttachedDialogs(t *testing.T) {
 	for trigger, title := range map[string]string{"fetch": "401", "passkey": "asked"} {
 		t.Run(trigger, func(t *testing.T) {
 			ctx := await.Context(t)
-			o := testOptions(t)
+			o := fullOptions(t)
 			o.CDPEndpoint, o.Network = address, documents{hosts{"localhost"}}
 			s := newSession(t, newBrowser(t, o))
 			_, tab, err := s.NewPage(ctx, &executor.NewPageOptions{URL: site + "/"})

@@ -65,7 +65,7 @@ func TestPagesCannotReachDebuggingPort(t *testing.T) {
 	debugging := httpAddress(t, address)
 	for name, userTabs := range map[string]bool{"own context": false, "default context": true} {
 		t.Run(name, func(t *testing.T) {
-			o := testOptions(t)
+			o := fullOptions(t)
 			o.CDPEndpoint, o.AttachDefaultContext, o.Network = address, userTabs, rules
 			s := newSession(t, newBrowser(t, o))
 			if _, _, err := s.NewPage(t.Context(), &executor.NewPageOptions{URL: site.URL + "/"}); err != nil {

@@ -17,7 +17,7 @@ import (
 func TestConcurrentNewTabs(t *testing.T) {
 	tier.Browser(t)
 	headless := true
-	b := mustNew(t, Options{Headless: &headless, Isolated: true, NoSandbox: true, DataDir: t.TempDir()})
+	b := mustNew(t, Options{Browser: tier.Shell(), Headless: &headless, Isolated: true, NoSandbox: true, DataDir: t.TempDir()})
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Errorf("closing the browser: %v", err)

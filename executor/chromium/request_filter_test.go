@@ -49,7 +49,7 @@ func TestAttachedBrowserEnforcesPolicy(t *testing.T) {
 			mu.Lock()
 			requested = nil
 			mu.Unlock()
-			o := testOptions(t)
+			o := fullOptions(t)
 			o.Isolated, o.CDPEndpoint, o.AttachDefaultContext, o.Network = false, address, userTabs, hosts{"127.0.0.1"}
 			s := newSession(t, mustNew(t, o))
 			if _, _, err := s.NewPage(ctx, &executor.NewPageOptions{URL: allowed.URL + "/redirect"}); executor.CodeOf(err) != executor.ErrPolicyDenied || !strings.Contains(err.Error(), "not on the list") {

@@ -69,7 +69,7 @@ func awaitNoUsers(t *testing.T, dir string) {
 }
 
 func TestSIGKILLCleansUp(t *testing.T) {
-	o := testOptions(t)
+	o := fullOptions(t)
 	o.Isolated = true
 	s := startServer(t, o)
 	if !slices.Contains(profiles.Users(s.Dir), s.PID) {
@@ -95,7 +95,7 @@ func TestSIGKILLCleansUp(t *testing.T) {
 // that Linux also sends: other systems have only the pipe.
 func TestClosedPipeEndsBrowser(t *testing.T) {
 	t.Setenv("LAMBDA_TASK_ROOT", "/") // disables Pdeathsig
-	o := testOptions(t)
+	o := fullOptions(t)
 	o.Isolated = true
 	s := startServer(t, o)
 	s.kill()
@@ -134,7 +134,7 @@ func stopAndOrphan(t *testing.T, s *server) {
 
 func TestOrphanOnNamedProfile(t *testing.T) {
 	t.Run("terminated by the next launch", func(t *testing.T) {
-		o := testOptions(t)
+		o := fullOptions(t)
 		s := startServer(t, o)
 		stopAndOrphan(t, s)
 		p := mustLaunch(t, o)
@@ -146,7 +146,7 @@ func TestOrphanOnNamedProfile(t *testing.T) {
 		}
 	})
 	t.Run("terminated by Sweep", func(t *testing.T) {
-		o := testOptions(t)
+		o := fullOptions(t)
 		s := startServer(t, o)
 		stopAndOrphan(t, s)
 		swept, err := Sweep(t.Context(), o.DataDir)
@@ -158,7 +158,7 @@ func TestOrphanOnNamedProfile(t *testing.T) {
 		}
 	})
 	t.Run("not terminated if the record is of another process", func(t *testing.T) {
-		o := testOptions(t)
+		o := fullOptions(t)
 		s := startServer(t, o)
 		stopAndOrphan(t, s)
 		// As if the process id had been reused.
@@ -180,7 +180,7 @@ func TestOrphanOnNamedProfile(t *testing.T) {
 }
 
 func TestConcurrentServersAreIndependent(t *testing.T) {
-	o := testOptions(t)
+	o := fullOptions(t)
 	s := startServer(t, o)
 	_, err := launchBrowser(t.Context(), o)
 	if executor.CodeOf(err) != executor.ErrLaunchFailed || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d", s.cmd.Process.Pid)) {

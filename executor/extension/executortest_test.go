@@ -45,7 +45,7 @@ func newBackend(t testing.TB, server *bridge.Server, more ...func(*Options)) *Ba
 
 func harness(b *Backend, name string) suite.Harness {
 	return suite.Harness{
-		Name: name, UserAnswers: true, UserClipboard: true, Exceptions: executortest.ExtensionExceptions,
+		Name: name, UserAnswers: true, UserClipboard: true, DeepShared: true, Exceptions: executortest.ExtensionExceptions,
 		NewSession: func(t *testing.T, opts executor.SessionOptions) executor.Executor {
 			s, err := b.NewSession(&opts)
 			if err != nil {

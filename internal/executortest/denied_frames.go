@@ -15,7 +15,7 @@ import (
 // deniedFrames tests frames of denied origins in an allowed page: a cross-site frame, and a
 // same-site frame, which is in the page's process.
 func deniedFrames(s *suite.Runner, t *testing.T) {
-	around := func(t *testing.T, name string, f func(c *suite.Case)) {
+	around := func(s *suite.Runner, name string, f func(c *suite.Case)) {
 		s.Gated(t, name, "", func(c *suite.Case, k *suite.Keeper) {
 			origin := fmt.Sprintf("http://zoom%s.localhost:%d", c.ID, c.Port)
 			tab := c.OpenURL(origin + "/p/" + c.ID + "/deniedframes.html")
@@ -28,7 +28,7 @@ func deniedFrames(s *suite.Runner, t *testing.T) {
 			f(c)
 		})
 	}
-	around(t, "denied frames are not readable", func(c *suite.Case) {
+	around(s, "denied frames are not readable", func(c *suite.Case) {
 		for name, read := range map[string]func() (string, error){
 			"snapshot": func() (string, error) { return asText(c.Page().Snapshot(c.Ctx, nil)) },
 			"find": func() (string, error) {
@@ -60,7 +60,7 @@ func deniedFrames(s *suite.Runner, t *testing.T) {
 			c.Errorf("a denied frame was searched: %+v", res)
 		}
 	})
-	around(t, "denied frames are masked", func(c *suite.Case) {
+	around(s.Shared(), "denied frames are masked", func(c *suite.Case) {
 		for name, opts := range map[string]*executor.ScreenshotOptions{
 			"viewport": nil, "jpeg": {Format: executor.FormatJPEG, Quality: 90}, "full page": {FullPage: true},
 			"labels": {Labels: true}, "around one": {Target: suite.Selector("#around")}, "in a scroller": {Target: suite.Selector("#clip")},

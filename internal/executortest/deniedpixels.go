@@ -22,6 +22,7 @@ func attackedShots() int {
 // deniedPixels tests pages that move denied frames during a screenshot.
 func deniedPixels(s *suite.Runner, t *testing.T) {
 	deniedKinds(s, t)
+	s = s.Shared()
 	deniedTransition(s, t)
 	deniedRestored(s, t)
 	deniedTopLayer(s, t)

@@ -9,6 +9,7 @@ import (
 )
 
 func dialogs(s *suite.Runner, t *testing.T) {
+	shared := s.Shared()
 	accept, dismiss := executor.DialogAnswer{Accept: true}, executor.DialogAnswer{}
 	s.Page(t, "alert", "dialogs.html", func(c *suite.Case) {
 		a := c.Click(suite.Selector("#alert"), nil) // it returns although the page's handler has not
@@ -16,7 +17,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 		c.Answer(executor.DialogAlert, "Saved!", accept)
 		c.Await("after", "alert")
 	})
-	s.Page(t, "title after the answer", "dialogs.html", func(c *suite.Case) {
+	shared.Page(t, "title after the answer", "dialogs.html", func(c *suite.Case) {
 		c.Click(suite.Selector("#alert"), nil)
 		if res := c.Answer(executor.DialogAlert, "Saved!", accept); res.Title != "" || res.URL != "" {
 			c.Errorf("the title did not change, but the answer reports %+v", *res)
@@ -32,7 +33,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 			c.Errorf("the title changed, but the answer reports %+v", *res)
 		}
 	})
-	s.Page(t, "title after the answer, which another call reads first", "dialogs.html", func(c *suite.Case) {
+	shared.Page(t, "title after the answer, which another call reads first", "dialogs.html", func(c *suite.Case) {
 		c.Eval(fmt.Sprintf("document.querySelector('#retitle').onclick = () => { alert('retitle'); document.title = 'Retitled'; fetch('/held/%s/slow'); }; 0", c.ID), nil)
 		c.Click(suite.Selector("#retitle"), nil)
 		answered := make(chan *executor.DialogResult, 1)
@@ -87,7 +88,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 		})
 	}
 	for want, with := range suite.Sorted(map[string]executor.DialogAnswer{"Bo 你好": {Accept: true, PromptText: "Bo 你好"}, "null": dismiss}) {
-		s.Page(t, "prompt "+want, "dialogs.html", func(c *suite.Case) {
+		shared.Page(t, "prompt "+want, "dialogs.html", func(c *suite.Case) {
 			a := c.Click(suite.Selector("#prompt"), nil)
 			c.WantDialog(a.Changes, executor.DialogPrompt, "Your name?")
 			if a.Dialog.DefaultPrompt != "Ann" {
@@ -99,7 +100,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 			}
 		})
 	}
-	s.Page(t, "several consecutive dialogs", "dialogs.html", func(c *suite.Case) {
+	shared.Page(t, "several consecutive dialogs", "dialogs.html", func(c *suite.Case) {
 		c.WantDialog(c.Click(suite.Selector("#several"), nil).Changes, executor.DialogAlert, "first")
 		c.WantDialog(c.Answer(executor.DialogAlert, "first", accept).Changes, executor.DialogAlert, "second")
 		c.WantDialog(c.Answer(executor.DialogAlert, "second", accept).Changes, executor.DialogConfirm, "third")
@@ -108,7 +109,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 			c.Errorf("the last one returned %s", r.Value)
 		}
 	})
-	s.Page(t, "opened by a timer", "dialogs.html", func(c *suite.Case) {
+	shared.Page(t, "opened by a timer", "dialogs.html", func(c *suite.Case) {
 		if a := c.Click(suite.Selector("#late"), nil); a.Dialog == nil {
 			// The dialog may open after the click has settled; then the next call reports it.
 			for {
@@ -122,7 +123,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 		c.Answer(executor.DialogAlert, "late", accept)
 		c.Await("after", "late")
 	})
-	s.Page(t, "opened by a key", "dialogs.html", func(c *suite.Case) {
+	shared.Page(t, "opened by a key", "dialogs.html", func(c *suite.Case) {
 		a := c.TypeInto("#typed", "x", &executor.TypeOptions{PressEnter: true})
 		c.WantDialog(a.Changes, executor.DialogConfirm, "Send?")
 		c.Answer(executor.DialogConfirm, "Send?", accept)
@@ -130,7 +131,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 			c.Errorf("confirm returned %s", r.Value)
 		}
 	})
-	s.Page(t, "opened by selecting an option", "dialogs.html", func(c *suite.Case) {
+	shared.Page(t, "opened by selecting an option", "dialogs.html", func(c *suite.Case) {
 		sel, err := c.Page().SelectOption(c.Ctx, suite.Selector("#choice"), []string{"two"}, nil)
 		if err != nil {
 			c.Fatal(err)
@@ -169,7 +170,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 			c.Error("the tab is still listed")
 		}
 	})
-	s.Page(t, "during eval", "dialogs.html", func(c *suite.Case) {
+	shared.Page(t, "during eval", "dialogs.html", func(c *suite.Case) {
 		res, err := c.Page().Eval(c.Ctx, "alert('a'); [confirm('b'), prompt('c')]", nil)
 		if err != nil {
 			c.Fatal(err)
@@ -178,7 +179,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 			c.Errorf("result %+v with value %s, want [false,null] and three dialogs", res, res.Value)
 		}
 	})
-	s.Page(t, "no open dialog", "dialogs.html", func(c *suite.Case) {
+	shared.Page(t, "no open dialog", "dialogs.html", func(c *suite.Case) {
 		_, err := c.Page().HandleDialog(c.Ctx, &accept)
 		c.WantCode(err, executor.ErrBadArgs, "dialog")
 	})

@@ -53,6 +53,7 @@ func wantUsable(c *suite.Case, width, height int) {
 }
 
 func emulation(s *suite.Runner, t *testing.T) {
+	shared := s.Shared()
 	still, moving := true, false
 	s.Page(t, "size", "emulate.html", func(c *suite.Case) {
 		before := c.EvalString("seen()")
@@ -104,7 +105,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 		}
 		c.WantValue("seen()", size+" light moving screen mouse own")
 	})
-	s.Page(t, "phone", "emulate.html", func(c *suite.Case) {
+	shared.Page(t, "phone", "emulate.html", func(c *suite.Case) {
 		before := c.EvalString("seen()")
 		e := emulate(c, executor.EmulateOptions{Device: executor.DevicePhone})
 		if e.Device != executor.DevicePhone || e.Viewport != (executor.Viewport{Width: 412, Height: 915, Scale: 2.625}) {
@@ -243,7 +244,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 		_, err = c.Page().Emulate(c.Ctx, &executor.EmulateOptions{Headers: map[string]map[string]string{c.Origin(): {"X-Lamp": "on"}}})
 		c.WantCode(err, executor.ErrBadArgs, "user's own browser")
 	})
-	s.Page(t, "phone, page without viewport meta tag", "click.html", func(c *suite.Case) {
+	shared.Page(t, "phone, page without viewport meta tag", "click.html", func(c *suite.Case) {
 		emulate(c, executor.EmulateOptions{Device: executor.DevicePhone})
 		width := 0
 		if c.Eval("innerWidth", &width); width <= 412 {
@@ -255,7 +256,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 		c.Await("click", "save")
 		c.Shot(nil)
 	})
-	s.Page(t, "click is a tap on a device with a touch screen", "touch.html", func(c *suite.Case) {
+	shared.Page(t, "click is a tap on a device with a touch screen", "touch.html", func(c *suite.Case) {
 		pressed := func(id string) string {
 			c.Eval("events = []", nil)
 			c.Click(suite.Selector(id), nil)
@@ -283,7 +284,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 			c.Errorf("after emulation: %s", got)
 		}
 	})
-	s.Gated(t, "tap in frames", "", func(c *suite.Case, k *suite.Keeper) {
+	shared.Gated(t, "tap in frames", "", func(c *suite.Case, k *suite.Keeper) {
 		c.Tab = c.Open("touch.html")
 		emulate(c, executor.EmulateOptions{Device: executor.DevicePhone})
 		c.Eval(fmt.Sprintf("new Promise((done) => { const f = document.createElement('iframe'); f.onload = () => done(); f.style = 'width: 300px; height: 400px'; f.src = %q; document.body.replaceChildren(f); })", c.OtherURL("touch.html")), nil)
@@ -336,7 +337,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 		emulate(c, executor.EmulateOptions{Reset: true})
 		c.WantValue("Intl.DateTimeFormat().resolvedOptions().timeZone + navigator.language", here)
 	})
-	s.Page(t, "separate per tab", "emulate.html", func(c *suite.Case) {
+	shared.Page(t, "separate per tab", "emulate.html", func(c *suite.Case) {
 		before := c.EvalString("seen()")
 		first := c.Tab
 		c.Tab = c.Open("emulate.html")

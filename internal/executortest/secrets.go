@@ -38,7 +38,8 @@ func (s *testSecrets) Find(_ context.Context, name, field string) (*executor.Sec
 
 // secrets tests text with placeholders.
 func secrets(s *suite.Runner, t *testing.T) {
-	secret := func(name, file string, f func(c *suite.Case)) {
+	shared := s.Shared()
+	secret := func(s *suite.Runner, name, file string, f func(c *suite.Case)) {
 		known := &testSecrets{}
 		s.PageWith(t, name, "", executor.SessionOptions{Gate: executor.AllowAll, Secrets: known}, func(c *suite.Case) {
 			known.origin = c.Origin()
@@ -52,7 +53,7 @@ func secrets(s *suite.Runner, t *testing.T) {
 		_, err := c.Page().Type(c.Ctx, target, "{{shop.password}}", nil)
 		c.WantCode(err, executor.ErrPolicyDenied, append(want, "nothing was typed")...)
 	}
-	secret("typed only into fields for them", "secrets.html", func(c *suite.Case) {
+	secret(s, "typed only into fields for them", "secrets.html", func(c *suite.Case) {
 		denied(c, suite.Selector("#comment"), "another field")
 		denied(c, suite.Selector("#user"), "another field")
 		c.TypeInto("#user", "{{shop.username}}", nil)
@@ -78,7 +79,7 @@ func secrets(s *suite.Runner, t *testing.T) {
 			c.Errorf("password: %+v", r)
 		}
 	})
-	secret("not typed in documents of other origins", "secrets.html?attack=frame", func(c *suite.Case) {
+	secret(shared, "not typed in documents of other origins", "secrets.html?attack=frame", func(c *suite.Case) {
 		snapshot := c.Snap(nil)
 		_, frame, ok := strings.Cut(snapshot, "iframe")
 		if !ok {
@@ -89,11 +90,11 @@ func secrets(s *suite.Runner, t *testing.T) {
 		c.Tab = tab.ID
 		denied(c, suite.Selector("#password"), "is for "+c.Origin())
 	})
-	secret("not typed if the field changes when it gets the focus", "secrets.html?attack=unmask", func(c *suite.Case) {
+	secret(shared, "not typed if the field changes when it gets the focus", "secrets.html?attack=unmask", func(c *suite.Case) {
 		denied(c, suite.Selector("#password"), "another field")
 		c.WantValue("password.value", "")
 	})
-	secret("typed into the field if the page moves the focus", "secrets.html?attack=move", func(c *suite.Case) {
+	secret(shared, "typed into the field if the page moves the focus", "secrets.html?attack=move", func(c *suite.Case) {
 		a := c.TypeInto("#password", "{{shop.password}}", &executor.TypeOptions{PressEnter: true})
 		c.WantIn(a.Note, "moved the focus", "Enter was not pressed")
 		if r := c.Await("input", "password"); r.Value != secretValue {
@@ -103,7 +104,7 @@ func secrets(s *suite.Runner, t *testing.T) {
 			c.Errorf("the other field has a value:\n%s", text)
 		}
 	})
-	secret("not typed into a document that replaces the page", "secrets.html?attack=away", func(c *suite.Case) {
+	secret(shared, "not typed into a document that replaces the page", "secrets.html?attack=away", func(c *suite.Case) {
 		c.Page().Type(c.Ctx, suite.Selector("#password"), "{{shop.password}}", nil)
 		c.Met(executor.WaitCondition{URL: c.OtherOrigin() + "*"})
 		denied(c, suite.Selector("#password"), "is for")
@@ -111,7 +112,7 @@ func secrets(s *suite.Runner, t *testing.T) {
 			c.Errorf("the new document has a value:\n%s", text)
 		}
 	})
-	secret("scripts are denied afterwards", "secrets.html", func(c *suite.Case) {
+	secret(s, "scripts are denied afterwards", "secrets.html", func(c *suite.Case) {
 		c.TypeInto("#password", "{{shop.password}}", nil)
 		c.Await("input", "password")
 		afterwards := func(err error) {
@@ -139,12 +140,12 @@ func secrets(s *suite.Runner, t *testing.T) {
 		c.Eval("1", nil)
 		denied(c, suite.Selector("#password"), "a script of a client has run")
 	})
-	secret("screenshots hide the fields", "secrets.html", func(c *suite.Case) {
+	secret(shared, "screenshots hide the fields", "secrets.html", func(c *suite.Case) {
 		c.TypeInto("#code", "{{shop.totp}}", nil)
 		c.Await("input", "code")
 		wantHidden(c, "#code")
 	})
-	secret("screenshots hide a field that replaces the one with a secret, and PDFs are denied", "secrets.html", func(c *suite.Case) {
+	secret(shared, "screenshots hide a field that replaces the one with a secret, and PDFs are denied", "secrets.html", func(c *suite.Case) {
 		c.TypeInto("#password", "{{shop.password}}", nil)
 		c.Click(suite.Selector("#show"), nil)
 		c.Await("shown", "password")

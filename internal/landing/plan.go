@@ -18,7 +18,7 @@ const module = "github.com/chrome-mcp/chrome-mcp/"
 // They run without the race detector, which makes them several times slower; the deep tests use it
 // everywhere.
 var browserPackages = []string{
-	"executor/chromium", "cmd/chrome-mcp", "executor/extension", "internal/input/inputsuite", "internal/reading/readingsuite", "extension",
+	"cmd/chrome-mcp", "executor/extension", "executor/chromium", "internal/input/inputsuite", "internal/reading/readingsuite", "extension",
 	"internal/dashboard", "internal/page/pagesuite", "internal/launch",
 	"extension/store", "examples/ci", "examples/demo", "examples/docker", "examples/embed", "examples/managed", "examples/policy",
 	"relay",

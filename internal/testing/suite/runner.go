@@ -41,6 +41,8 @@ type Harness struct {
 	// UserClipboard reports that the browser has the clipboard of its user, so that the gate decides
 	// on its keys.
 	UserClipboard bool
+	// DeepShared makes the cases of [Runner.Shared] deep tests: another backend runs them as landing tests.
+	DeepShared bool
 	// Exceptions maps cases that the backend does not pass, "topic/case", to the reasons. They are
 	// skipped.
 	Exceptions map[string]string
@@ -79,6 +81,8 @@ type Runner struct {
 	slots chan struct{}
 	list  func(name, file string, deep bool) // if not nil, cases are listed instead of run
 	deep  bool                               // the cases are deep tests
+	// shared means that all backends share what the cases test.
+	shared bool
 }
 
 // Deep returns the runner for cases that are deep tests: variants of other cases, and cases whose
@@ -87,6 +91,14 @@ func (s *Runner) Deep() *Runner {
 	l := *s
 	l.deep = true
 	return &l
+}
+
+// Shared returns the runner for cases of what all backends share, which the landing tests run on one of
+// them: see Harness.DeepShared.
+func (s *Runner) Shared() *Runner {
+	c := *s
+	c.shared = true
+	return &c
 }
 
 // Page runs a case in its own session, whose only tab shows file.
@@ -104,7 +116,7 @@ func (s *Runner) PageWith(t *testing.T, name, file string, opts executor.Session
 		if why := s.H.Exceptions[s.topicOf(t)+"/"+name]; why != "" {
 			t.Skip("an exception of this backend: " + why)
 		}
-		if s.deep {
+		if s.deep || s.shared && s.H.DeepShared {
 			tier.Deep(t)
 		}
 		t.Parallel()

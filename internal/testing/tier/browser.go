@@ -32,7 +32,8 @@ func Shell() string {
 	if browser != "" || DeepEnabled() {
 		return browser
 	}
-	for _, name := range []string{"chromium-headless-shell", "chrome-headless-shell"} {
+	// Debian's /usr/bin/chromium-headless-shell is a script, and who kills its process does not kill the browser.
+	for _, name := range []string{"/usr/lib/chromium/chromium-headless-shell", "chromium-headless-shell", "chrome-headless-shell"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}
