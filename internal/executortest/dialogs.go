@@ -9,7 +9,6 @@ import (
 )
 
 func dialogs(s *suite.Runner, t *testing.T) {
-	shared := s.Shared()
 	accept, dismiss := executor.DialogAnswer{Accept: true}, executor.DialogAnswer{}
 	s.Page(t, "alert", "dialogs.html", func(c *suite.Case) {
 		a := c.Click(suite.Selector("#alert"), nil) // it returns although the page's handler has not
@@ -17,7 +16,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 		c.Answer(executor.DialogAlert, "Saved!", accept)
 		c.Await("after", "alert")
 	})
-	shared.Page(t, "title after the answer", "dialogs.html", func(c *suite.Case) {
+	s.Shared().Page(t, "title after the answer", "dialogs.html", func(c *suite.Case) {
 		c.Click(suite.Selector("#alert"), nil)
 		if res := c.Answer(executor.DialogAlert, "Saved!", accept); res.Title != "" || res.URL != "" {
 			c.Errorf("the title did not change, but the answer reports %+v", *res)
@@ -33,7 +32,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 			c.Errorf("the title changed, but the answer reports %+v", *res)
 		}
 	})
-	shared.Page(t, "title after the answer, which another call reads first", "dialogs.html", func(c *suite.Case) {
+	s.Shared().Page(t, "title after the answer, which another call reads first", "dialogs.html", func(c *suite.Case) {
 		c.Eval(fmt.Sprintf("document.querySelector('#retitle').onclick = () => { alert('retitle'); document.title = 'Retitled'; fetch('/held/%s/slow'); }; 0", c.ID), nil)
 		c.Click(suite.Selector("#retitle"), nil)
 		answered := make(chan *executor.DialogResult, 1)
@@ -88,7 +87,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 		})
 	}
 	for want, with := range suite.Sorted(map[string]executor.DialogAnswer{"Bo 你好": {Accept: true, PromptText: "Bo 你好"}, "null": dismiss}) {
-		shared.Page(t, "prompt "+want, "dialogs.html", func(c *suite.Case) {
+		s.Shared().Page(t, "prompt "+want, "dialogs.html", func(c *suite.Case) {
 			a := c.Click(suite.Selector("#prompt"), nil)
 			c.WantDialog(a.Changes, executor.DialogPrompt, "Your name?")
 			if a.Dialog.DefaultPrompt != "Ann" {
@@ -100,7 +99,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 			}
 		})
 	}
-	shared.Page(t, "several consecutive dialogs", "dialogs.html", func(c *suite.Case) {
+	s.Shared().Page(t, "several consecutive dialogs", "dialogs.html", func(c *suite.Case) {
 		c.WantDialog(c.Click(suite.Selector("#several"), nil).Changes, executor.DialogAlert, "first")
 		c.WantDialog(c.Answer(executor.DialogAlert, "first", accept).Changes, executor.DialogAlert, "second")
 		c.WantDialog(c.Answer(executor.DialogAlert, "second", accept).Changes, executor.DialogConfirm, "third")
@@ -109,7 +108,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 			c.Errorf("the last one returned %s", r.Value)
 		}
 	})
-	shared.Page(t, "opened by a timer", "dialogs.html", func(c *suite.Case) {
+	s.Shared().Page(t, "opened by a timer", "dialogs.html", func(c *suite.Case) {
 		if a := c.Click(suite.Selector("#late"), nil); a.Dialog == nil {
 			// The dialog may open after the click has settled; then the next call reports it.
 			for {
@@ -123,7 +122,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 		c.Answer(executor.DialogAlert, "late", accept)
 		c.Await("after", "late")
 	})
-	shared.Page(t, "opened by a key", "dialogs.html", func(c *suite.Case) {
+	s.Shared().Page(t, "opened by a key", "dialogs.html", func(c *suite.Case) {
 		a := c.TypeInto("#typed", "x", &executor.TypeOptions{PressEnter: true})
 		c.WantDialog(a.Changes, executor.DialogConfirm, "Send?")
 		c.Answer(executor.DialogConfirm, "Send?", accept)
@@ -131,7 +130,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 			c.Errorf("confirm returned %s", r.Value)
 		}
 	})
-	shared.Page(t, "opened by selecting an option", "dialogs.html", func(c *suite.Case) {
+	s.Shared().Page(t, "opened by selecting an option", "dialogs.html", func(c *suite.Case) {
 		sel, err := c.Page().SelectOption(c.Ctx, suite.Selector("#choice"), []string{"two"}, nil)
 		if err != nil {
 			c.Fatal(err)
@@ -170,7 +169,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 			c.Error("the tab is still listed")
 		}
 	})
-	shared.Page(t, "during eval", "dialogs.html", func(c *suite.Case) {
+	s.Shared().Page(t, "during eval", "dialogs.html", func(c *suite.Case) {
 		res, err := c.Page().Eval(c.Ctx, "alert('a'); [confirm('b'), prompt('c')]", nil)
 		if err != nil {
 			c.Fatal(err)
@@ -179,7 +178,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 			c.Errorf("result %+v with value %s, want [false,null] and three dialogs", res, res.Value)
 		}
 	})
-	shared.Page(t, "no open dialog", "dialogs.html", func(c *suite.Case) {
+	s.Shared().Page(t, "no open dialog", "dialogs.html", func(c *suite.Case) {
 		_, err := c.Page().HandleDialog(c.Ctx, &accept)
 		c.WantCode(err, executor.ErrBadArgs, "dialog")
 	})

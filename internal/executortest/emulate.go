@@ -53,7 +53,6 @@ func wantUsable(c *suite.Case, width, height int) {
 }
 
 func emulation(s *suite.Runner, t *testing.T) {
-	shared := s.Shared()
 	still, moving := true, false
 	s.Page(t, "size", "emulate.html", func(c *suite.Case) {
 		before := c.EvalString("seen()")
@@ -105,7 +104,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 		}
 		c.WantValue("seen()", size+" light moving screen mouse own")
 	})
-	shared.Page(t, "phone", "emulate.html", func(c *suite.Case) {
+	s.Shared().Page(t, "phone", "emulate.html", func(c *suite.Case) {
 		before := c.EvalString("seen()")
 		e := emulate(c, executor.EmulateOptions{Device: executor.DevicePhone})
 		if e.Device != executor.DevicePhone || e.Viewport != (executor.Viewport{Width: 412, Height: 915, Scale: 2.625}) {
@@ -244,7 +243,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 		_, err = c.Page().Emulate(c.Ctx, &executor.EmulateOptions{Headers: map[string]map[string]string{c.Origin(): {"X-Lamp": "on"}}})
 		c.WantCode(err, executor.ErrBadArgs, "user's own browser")
 	})
-	shared.Page(t, "phone, page without viewport meta tag", "click.html", func(c *suite.Case) {
+	s.Shared().Page(t, "phone, page without viewport meta tag", "click.html", func(c *suite.Case) {
 		emulate(c, executor.EmulateOptions{Device: executor.DevicePhone})
 		width := 0
 		if c.Eval("innerWidth", &width); width <= 412 {
@@ -256,7 +255,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 		c.Await("click", "save")
 		c.Shot(nil)
 	})
-	shared.Page(t, "click is a tap on a device with a touch screen", "touch.html", func(c *suite.Case) {
+	s.Shared().Page(t, "click is a tap on a device with a touch screen", "touch.html", func(c *suite.Case) {
 		pressed := func(id string) string {
 			c.Eval("events = []", nil)
 			c.Click(suite.Selector(id), nil)
@@ -284,7 +283,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 			c.Errorf("after emulation: %s", got)
 		}
 	})
-	shared.Gated(t, "tap in frames", "", func(c *suite.Case, k *suite.Keeper) {
+	s.Shared().Gated(t, "tap in frames", "", func(c *suite.Case, k *suite.Keeper) {
 		c.Tab = c.Open("touch.html")
 		emulate(c, executor.EmulateOptions{Device: executor.DevicePhone})
 		c.Eval(fmt.Sprintf("new Promise((done) => { const f = document.createElement('iframe'); f.onload = () => done(); f.style = 'width: 300px; height: 400px'; f.src = %q; document.body.replaceChildren(f); })", c.OtherURL("touch.html")), nil)
@@ -337,7 +336,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 		emulate(c, executor.EmulateOptions{Reset: true})
 		c.WantValue("Intl.DateTimeFormat().resolvedOptions().timeZone + navigator.language", here)
 	})
-	shared.Page(t, "separate per tab", "emulate.html", func(c *suite.Case) {
+	s.Shared().Page(t, "separate per tab", "emulate.html", func(c *suite.Case) {
 		before := c.EvalString("seen()")
 		first := c.Tab
 		c.Tab = c.Open("emulate.html")

@@ -58,7 +58,6 @@ func wantHolds(c *suite.Case, promise, want string) {
 }
 
 func upload(s *suite.Runner, t *testing.T) {
-	shared := s.Shared()
 	uploads(s, t, "into a file input", func(c *suite.Case, k *suite.Keeper) {
 		c.Snap(nil)
 		u := uploadFile(c, suite.Selector("#one"), "a.txt")
@@ -72,7 +71,7 @@ func upload(s *suite.Runner, t *testing.T) {
 			c.Error("the gate was not consulted")
 		}
 	})
-	uploads(shared, t, "several files, one empty", func(c *suite.Case, _ *suite.Keeper) {
+	uploads(s.Shared(), t, "several files, one empty", func(c *suite.Case, _ *suite.Keeper) {
 		uploadFile(c, suite.Selector("#many"), "a.txt", "b.png", "empty.txt")
 		wantHolds(c, "got('#many')", "a.txt text/plain 5 first; b.png image/png 6 second; empty.txt text/plain 0 ")
 		uploadFile(c, suite.ByRef(c.Ref("button", "Many")), "b.png")
@@ -91,7 +90,7 @@ func upload(s *suite.Runner, t *testing.T) {
 			wantHolds(c, "got('#hidden')", "a.txt text/plain 5 first")
 		})
 	}
-	uploads(shared, t, "file input outside of the document", func(c *suite.Case, _ *suite.Keeper) {
+	uploads(s.Shared(), t, "file input outside of the document", func(c *suite.Case, _ *suite.Keeper) {
 		if u := uploadFile(c, suite.Selector("#loose"), "a.txt"); u.Title != "loose a.txt" {
 			c.Errorf("title %q", u.Title)
 		}
@@ -108,24 +107,24 @@ func upload(s *suite.Runner, t *testing.T) {
 		_, err := c.Page().Upload(c.Ctx, suite.ByRef(choose), []string{"a.txt"}, nil)
 		c.WantCode(err, executor.ErrPolicyDenied)
 	})
-	uploads(shared, t, "button that the page replaces while it is disabled", func(c *suite.Case, _ *suite.Keeper) {
+	uploads(s.Shared(), t, "button that the page replaces while it is disabled", func(c *suite.Case, _ *suite.Keeper) {
 		c.Eval("const b = document.querySelector('#choose'); b.disabled = true; setTimeout(() => { b.outerHTML = b.outerHTML.replace('disabled', 'enabled') }, 300); 0", nil)
 		if u := uploadFile(c, suite.Selector("#choose"), "a.txt"); u.Note != "" {
 			c.Errorf("note %q", u.Note)
 		}
 		wantHolds(c, "got('#hidden')", "a.txt text/plain 5 first")
 	})
-	uploads(shared, t, "page opens a dialog", func(c *suite.Case, _ *suite.Keeper) {
+	uploads(s.Shared(), t, "page opens a dialog", func(c *suite.Case, _ *suite.Keeper) {
 		if u := uploadFile(c, suite.Selector("#alerts"), "a.txt"); u.Dialog == nil || u.Dialog.Message != "thank you for a.txt" {
 			c.Errorf("dialog %+v", u.Dialog)
 		}
 	})
-	uploads(shared, t, "page navigates", func(c *suite.Case, _ *suite.Keeper) {
+	uploads(s.Shared(), t, "page navigates", func(c *suite.Case, _ *suite.Keeper) {
 		if u := uploadFile(c, suite.Selector("#leaves"), "a.txt"); u.URL != c.URL("second.html") {
 			c.Errorf("changes %+v", u.Changes)
 		}
 	})
-	uploads(shared, t, "dropped on an element", func(c *suite.Case, k *suite.Keeper) {
+	uploads(s.Shared(), t, "dropped on an element", func(c *suite.Case, k *suite.Keeper) {
 		c.Snap(nil)
 		u := uploadFile(c, suite.Selector("#zone"), "a.txt", "b.png")
 		c.WantIn(u.Note, "dropped")
@@ -147,7 +146,7 @@ func upload(s *suite.Runner, t *testing.T) {
 		wantHolds(c, "dropped", "none")
 		c.WantValue("document.title", "Files")
 	})
-	uploads(shared, t, "files that the input rejects", func(c *suite.Case, _ *suite.Keeper) {
+	uploads(s.Shared(), t, "files that the input rejects", func(c *suite.Case, _ *suite.Keeper) {
 		for _, tt := range []struct {
 			selector string
 			paths    []string
@@ -168,7 +167,7 @@ func upload(s *suite.Runner, t *testing.T) {
 		c.WantValue("[...document.querySelectorAll('input')].map((i) => i.files.length).join('')", "0000000")
 		c.WantUntouched("one")
 	})
-	uploads(shared, t, "files outside the upload directory", func(c *suite.Case, _ *suite.Keeper) {
+	uploads(s.Shared(), t, "files outside the upload directory", func(c *suite.Case, _ *suite.Keeper) {
 		for path, code := range map[string]executor.Code{
 			"nosuch.txt": executor.ErrBadArgs, ".": executor.ErrBadArgs, "../secret.txt": executor.ErrPolicyDenied, "link.txt": executor.ErrPolicyDenied, "/etc/passwd": executor.ErrPolicyDenied,
 		} {
@@ -184,7 +183,6 @@ func upload(s *suite.Runner, t *testing.T) {
 }
 
 func savePDF(s *suite.Runner, t *testing.T) {
-	shared := s.Shared()
 	s.Page(t, "a page", "tall.html", func(c *suite.Case) {
 		sizes := make(map[bool]string)
 		for _, landscape := range []bool{false, true} {
@@ -206,7 +204,7 @@ func savePDF(s *suite.Runner, t *testing.T) {
 			c.Errorf("portrait and landscape are both %s", sizes[true])
 		}
 	})
-	shared.Page(t, "file named after the title", "files.html", func(c *suite.Case) {
+	s.Shared().Page(t, "file named after the title", "files.html", func(c *suite.Case) {
 		pdf, err := c.Page().SavePDF(c.Ctx, nil)
 		if err != nil || !strings.HasPrefix(filepath.Base(pdf.Path), "Files") || pdf.Pages != 1 {
 			c.Errorf("%+v, %v", pdf, err)

@@ -14,7 +14,6 @@ import (
 )
 
 func gate(s *suite.Runner, t *testing.T) {
-	shared := s.Shared()
 	s.PageWith(t, "nil denies everything", "", executor.SessionOptions{}, func(c *suite.Case) {
 		_, _, err := c.Exec.NewPage(c.Ctx, &executor.NewPageOptions{URL: c.URL("click.html")})
 		c.WantCode(err, executor.ErrPolicyDenied)
@@ -146,7 +145,7 @@ func gate(s *suite.Runner, t *testing.T) {
 		{"snapshot", func(c *suite.Case) (any, error) { return c.Page().Snapshot(c.Ctx, nil) }},
 		{"click", func(c *suite.Case) (any, error) { return c.Page().Click(c.Ctx, suite.Selector("h1"), nil) }},
 	} {
-		shared.Gated(t, "page navigates while the gate decides about "+call.name, "second.html", func(c *suite.Case, k *suite.Keeper) {
+		s.Shared().Gated(t, "page navigates while the gate decides about "+call.name, "second.html", func(c *suite.Case, k *suite.Keeper) {
 			k.DenyOrigin(c.OtherOrigin())
 			c.Eval("fetch('/held/"+c.ID+"/leave').then(() => location.assign("+suite.Quote(c.OtherURL("nav.html"))+")); 0", nil)
 			c.AwaitRequest("leave")

@@ -16,7 +16,6 @@ import (
 
 // handover tests handing a tab over to the user. In its page, a script enters what the user would.
 func handover(s *suite.Runner, t *testing.T) {
-	shared := s.Shared()
 	recorded(s, t, "clients are blocked and what is entered is masked", "handover.html", func(c *suite.Case, _ *suite.Keeper) {
 		console(c, "before the handover")
 		h := handOver(c, c.Page())
@@ -118,7 +117,7 @@ func handover(s *suite.Runner, t *testing.T) {
 			c.Errorf("the page after the session that handed it over: %v", err)
 		}
 	})
-	shared.Page(t, "what is entered in a frame that does not respond at the beginning is masked", "handover.html", func(c *suite.Case) {
+	s.Shared().Page(t, "what is entered in a frame that does not respond at the beginning is masked", "handover.html", func(c *suite.Case) {
 		c.Eval(`document.body.append(Object.assign(document.createElement("iframe"), {src: `+suite.Quote(c.OtherURL("handover-hang.html"))+`})); 0`, nil)
 		c.AwaitRequest("hang")
 		c.Release("hang")
@@ -163,7 +162,7 @@ func handover(s *suite.Runner, t *testing.T) {
 		c.Must(c.Page().HandleDialog(c.Ctx, &executor.DialogAnswer{Accept: true}))
 		wantMasked(c, "831942")
 	})
-	shared.Page(t, "what is entered in a field that the page removes is masked", "handover.html", func(c *suite.Case) {
+	s.Shared().Page(t, "what is entered in a field that the page removes is masked", "handover.html", func(c *suite.Case) {
 		c.Eval(`fetch("/held/`+c.ID+`/enter").then(() => {
 			const code = document.getElementById("code");
 			const type = (text) => { code.focus(); document.execCommand("insertText", false, text); };
@@ -180,7 +179,7 @@ func handover(s *suite.Runner, t *testing.T) {
 		duringHandover(c, "enter", "typed", "code")
 		wantMasked(c, "831942", "831943")
 	})
-	shared.Page(t, "what is entered is masked in parts of a text, and as pages encode it", "handover.html", func(c *suite.Case) {
+	s.Shared().Page(t, "what is entered is masked in parts of a text, and as pages encode it", "handover.html", func(c *suite.Case) {
 		const value = `p@ss_<wörd>*1! ` // with the space of a phone's keyboard
 		c.Eval(`fetch("/held/`+c.ID+`/enter").then(() => {
 			const code = document.getElementById("code");
@@ -239,7 +238,7 @@ func handover(s *suite.Runner, t *testing.T) {
 			}
 		}
 	})
-	shared.Page(t, "what is entered in closed shadow roots is masked", "handover.html", func(c *suite.Case) {
+	s.Shared().Page(t, "what is entered in closed shadow roots is masked", "handover.html", func(c *suite.Case) {
 		c.Eval(`{
 			const fields = [];
 			for (const name of ["Kept", "Removed"]) {
@@ -261,7 +260,7 @@ func handover(s *suite.Runner, t *testing.T) {
 		duringHandover(c, "enter", "typed", "fields")
 		wantMasked(c, "831942", "831943")
 	})
-	shared.Page(t, "fields with what is entered are hidden, and it cannot be moved to others", "handover.html", func(c *suite.Case) {
+	s.Shared().Page(t, "fields with what is entered are hidden, and it cannot be moved to others", "handover.html", func(c *suite.Case) {
 		c.Eval(`document.body.insertAdjacentHTML("beforeend", "<p><input id=other oninput='report(\"pasted\", /8319/.test(this.value) ? \"entered\" : \"else\")'></p>"); 0`, nil)
 		duringHandover(c, "enter", "entered", "code")
 		wantHidden(c, "#code")
@@ -285,7 +284,7 @@ func handover(s *suite.Runner, t *testing.T) {
 		// The client can still replace it.
 		c.Must(c.Page().Type(c.Ctx, suite.Selector("#code"), "new", &executor.TypeOptions{Clear: true}))
 	})
-	shared.Page(t, "PDFs are denied, and a field to which the page copies what is entered is hidden", "handover.html", func(c *suite.Case) {
+	s.Shared().Page(t, "PDFs are denied, and a field to which the page copies what is entered is hidden", "handover.html", func(c *suite.Case) {
 		c.Must(c.Page().SavePDF(c.Ctx, nil))
 		duringHandover(c, "enter", "entered", "code")
 		c.Eval(`{
@@ -331,7 +330,7 @@ func handover(s *suite.Runner, t *testing.T) {
 			c.Errorf("the download of the user is reported: %s", text)
 		}
 	})
-	shared.Page(t, "what is entered in a page that the user leaves is masked when the page is restored", "click.html", func(c *suite.Case) {
+	s.Shared().Page(t, "what is entered in a page that the user leaves is masked when the page is restored", "click.html", func(c *suite.Case) {
 		// Chrome may evict any page from the bfcache. It then loads the page again, and fills in its
 		// fields only if it had already stored them.
 		var city string
@@ -356,7 +355,7 @@ func handover(s *suite.Runner, t *testing.T) {
 			c.Errorf("what the client entered is masked: %s", text)
 		}
 	})
-	shared.Page(t, "what the browser fills in again after Back is masked", "handover-back.html", func(c *suite.Case) {
+	s.Shared().Page(t, "what the browser fills in again after Back is masked", "handover-back.html", func(c *suite.Case) {
 		c.Await("pageshow", "first")
 		// A page with another tab in its opener group is not restored from the back/forward cache.
 		c.Eval(`document.body.insertAdjacentHTML("beforeend", "<a id=open target=_blank rel=opener href='second.html'>Open</a>"); 0`, nil)
@@ -410,7 +409,7 @@ func handover(s *suite.Runner, t *testing.T) {
 		h.End()
 		wantMasked(c, "831942")
 	})
-	shared.Page(t, "what is entered is masked in pages that opened each other", "handover.html", func(c *suite.Case) {
+	s.Shared().Page(t, "what is entered is masked in pages that opened each other", "handover.html", func(c *suite.Case) {
 		c.Eval(`document.body.insertAdjacentHTML("beforeend", "<a id=open target=_blank rel=opener href='second.html'>Open</a>");
 			fetch("/held/`+c.ID+`/enter").then(() => {
 				document.getElementById("code").value = "831942";

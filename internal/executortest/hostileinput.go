@@ -46,7 +46,6 @@ func (a attack) attempts() int {
 // pointer while input is sent, and reloads continuously. The frames report every trusted event,
 // value change, form submission and scroll position.
 func deniedInput(s *suite.Runner, t *testing.T) {
-	shared := s.Shared()
 	typing := func(o executor.TypeOptions) func(c *suite.Case) error {
 		return func(c *suite.Case) error {
 			o.Clear = true
@@ -66,7 +65,7 @@ func deniedInput(s *suite.Runner, t *testing.T) {
 		"paste":            {method: "focus", do: press("Control+V", executor.PressOptions{})},
 		"composition":      {method: "flicker", do: compose},
 	})
-	shared.Gated(t, "the focus moves to a denied frame while keys are typed", "", func(c *suite.Case, k *suite.Keeper) {
+	s.Shared().Gated(t, "the focus moves to a denied frame while keys are typed", "", func(c *suite.Case, k *suite.Keeper) {
 		hostilePage(c, k)
 		c.Eval("f.onkeydown = () => frames[0].focus(); 0", nil)
 		_, err := c.Page().Type(c.Ctx, suite.Selector("#f"), "hunter2", &executor.TypeOptions{KeyEvents: true})
@@ -89,8 +88,8 @@ func deniedInput(s *suite.Runner, t *testing.T) {
 		leaked(c)
 	})
 	s.Gated(t, "buttons pressed before raw input is denied are released", "", releasedAfterDenial)
-	shared.Gated(t, "input next to a denied frame that is loading", "input.html", slowFrame)
-	shared.Gated(t, "failed release is repeated later", "input.html", unreleased)
+	s.Shared().Gated(t, "input next to a denied frame that is loading", "input.html", slowFrame)
+	s.Shared().Gated(t, "failed release is repeated later", "input.html", unreleased)
 }
 
 // deniedPointer is deniedInput for the pointer.

@@ -115,7 +115,6 @@ func inFull(c *suite.Case, id string, body bool) executor.Request {
 }
 
 func inspectConsole(s *suite.Runner, t *testing.T) {
-	shared := s.Shared()
 	recorded(s, t, "from the first document", "inspect.html", func(c *suite.Case, _ *suite.Keeper) {
 		res := console(c, "an error", "SECRET of the frame")
 		first := res.Messages[0]
@@ -127,7 +126,7 @@ func inspectConsole(s *suite.Runner, t *testing.T) {
 			c.Errorf("warnings and worse: %+v, %v", worse, err)
 		}
 	})
-	recorded(shared, t, "objects in messages", "second.html", func(c *suite.Case, _ *suite.Keeper) {
+	recorded(s.Shared(), t, "objects in messages", "second.html", func(c *suite.Case, _ *suite.Keeper) {
 		c.Eval(`window.got = 0;
 			console.log("config %o of", { api: { retries: [1, 2, { mode: { deep: 1 } }] } }, "three");
 			console.log(new Map([["region", { a: "map-value" }]]), new Set(["set-value"]));
@@ -145,7 +144,7 @@ func inspectConsole(s *suite.Runner, t *testing.T) {
 		c.WantNotIn(all.String(), "key50")
 		c.WantValue("got", "0")
 	})
-	recorded(shared, t, "uncaught errors", "inspect.html", func(c *suite.Case, _ *suite.Keeper) {
+	recorded(s.Shared(), t, "uncaught errors", "inspect.html", func(c *suite.Case, _ *suite.Keeper) {
 		res := pageErrors(c, "nobody caught this", "nobody handled this", "SECRET error of the frame")
 		for _, e := range res.Errors {
 			if e.Rejection != strings.Contains(e.Text, "nobody handled") || !strings.Contains(e.At, "/inspect") {
@@ -153,7 +152,7 @@ func inspectConsole(s *suite.Runner, t *testing.T) {
 			}
 		}
 	})
-	recorded(shared, t, "console messages cleared", "second.html", func(c *suite.Case, _ *suite.Keeper) {
+	recorded(s.Shared(), t, "console messages cleared", "second.html", func(c *suite.Case, _ *suite.Keeper) {
 		c.Eval(`console.log("one")`, nil)
 		c.Must(c.Page().Console(c.Ctx, &executor.ConsoleOptions{Clear: true}))
 		c.Eval(`console.log("two")`, nil)
@@ -161,7 +160,7 @@ func inspectConsole(s *suite.Runner, t *testing.T) {
 			c.Errorf("after clear: %+v", res)
 		}
 	})
-	recorded(shared, t, "bounded", "second.html", func(c *suite.Case, _ *suite.Keeper) {
+	recorded(s.Shared(), t, "bounded", "second.html", func(c *suite.Case, _ *suite.Keeper) {
 		lines := 2 * executor.MaxRecords
 		if tier.DeepEnabled() {
 			lines = 10 * executor.MaxRecords
@@ -221,7 +220,7 @@ func inspectConsole(s *suite.Runner, t *testing.T) {
 		}
 		c.WantNotIn(asJSON(c, errs), "SECRET")
 	})
-	recorded(shared, t, "scripts of a denied site by origin", "second.html", func(c *suite.Case, k *suite.Keeper) {
+	recorded(s.Shared(), t, "scripts of a denied site by origin", "second.html", func(c *suite.Case, k *suite.Keeper) {
 		at := c.OtherURL("inspectscript.js?SECRET")
 		c.Eval(`document.head.append(Object.assign(document.createElement("script"), {src: `+strconv.Quote(at)+`}))`, nil)
 		if m := console(c, "from elsewhere").Messages[0]; m.At != at+":2" {
@@ -257,7 +256,7 @@ func inspectConsole(s *suite.Runner, t *testing.T) {
 		_, err = c.Page().Console(c.Ctx, nil)
 		c.WantCode(err, executor.ErrPolicyDenied)
 	})
-	shared.Page(t, "not recorded", "second.html", func(c *suite.Case) {
+	s.Shared().Page(t, "not recorded", "second.html", func(c *suite.Case) {
 		_, err := c.Page().Console(c.Ctx, nil)
 		c.WantCode(err, executor.ErrBadArgs, "Record")
 	})
@@ -273,7 +272,6 @@ func inspectConsole(s *suite.Runner, t *testing.T) {
 }
 
 func inspectRequests(s *suite.Runner, t *testing.T) {
-	shared := s.Shared()
 	recorded(s, t, "requests during load", "inspect.html", func(c *suite.Case, _ *suite.Keeper) {
 		c.Eval("fetched", nil)
 		page := request(c, "/inspect.html")
@@ -319,7 +317,7 @@ func inspectRequests(s *suite.Runner, t *testing.T) {
 		c.WantIn(body, "<title>Secrets</title>", `<input type="password"`, "In plain sight")
 		c.WantNotIn(body, "SECRET-", "4111111111111111")
 	})
-	recorded(shared, t, "without secrets", "inspectsecrets.html", func(c *suite.Case, _ *suite.Keeper) {
+	recorded(s.Shared(), t, "without secrets", "inspectsecrets.html", func(c *suite.Case, _ *suite.Keeper) {
 		c.Eval("fetched", nil)
 		all := asJSON(c, func() *executor.Requests {
 			r := requests(c, nil)
@@ -356,7 +354,7 @@ func inspectRequests(s *suite.Runner, t *testing.T) {
 		c.WantCode(err, executor.ErrPolicyDenied)
 		c.WantNotIn(asJSON(c, inFull(c, id, false)), "SECRET")
 	})
-	recorded(shared, t, "bad arguments", "second.html", func(c *suite.Case, _ *suite.Keeper) {
+	recorded(s.Shared(), t, "bad arguments", "second.html", func(c *suite.Case, _ *suite.Keeper) {
 		for _, o := range []executor.RequestsOptions{{ID: "r99999"}, {Body: true}, {ID: "r1", Filter: "a"}} {
 			_, err := c.Page().Requests(c.Ctx, &o)
 			c.WantCode(err, executor.ErrBadArgs)
@@ -364,7 +362,7 @@ func inspectRequests(s *suite.Runner, t *testing.T) {
 		_, err := c.Page().Console(c.Ctx, &executor.ConsoleOptions{Level: "loud"})
 		c.WantCode(err, executor.ErrBadArgs)
 	})
-	recorded(shared, t, "bounded", "second.html", func(c *suite.Case, _ *suite.Keeper) {
+	recorded(s.Shared(), t, "bounded", "second.html", func(c *suite.Case, _ *suite.Keeper) {
 		c.Eval(`(async () => { for (let i = 0; i < 60; i++) await Promise.all(Array.from({length: 10}, (_, j) => fetch("/nothing?" + i + "-" + j))) })()`, nil)
 		request(c, "/nothing?59-9")
 		res, err := c.Page().Requests(c.Ctx, &executor.RequestsOptions{Limit: executor.MaxRecords})

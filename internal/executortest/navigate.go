@@ -15,7 +15,6 @@ import (
 )
 
 func navigate(s *suite.Runner, t *testing.T) {
-	shared := s.Shared()
 	for _, until := range []executor.WaitUntil{"", executor.UntilLoad, executor.UntilDOMContentLoaded, executor.UntilNetworkIdle, executor.UntilCommit} {
 		s.Page(t, "until="+string(until), "second.html", func(c *suite.Case) {
 			nav := c.GoTo(c.URL("nav.html"), &executor.NavigateOptions{Until: until})
@@ -26,12 +25,12 @@ func navigate(s *suite.Runner, t *testing.T) {
 			c.WantValue("document.title", "Navigation")
 		})
 	}
-	shared.Page(t, "until=unknown", "second.html", func(c *suite.Case) {
+	s.Shared().Page(t, "until=unknown", "second.html", func(c *suite.Case) {
 		_, err := c.Page().Navigate(c.Ctx, c.URL("nav.html"), &executor.NavigateOptions{Until: "tomorrow"})
 		c.WantCode(err, executor.ErrBadArgs, "tomorrow")
 		c.WantValue("document.title", "Second")
 	})
-	shared.Page(t, "slow subresource", "second.html", func(c *suite.Case) {
+	s.Shared().Page(t, "slow subresource", "second.html", func(c *suite.Case) {
 		nav := c.GoTo(c.URL("pending-image.html"), &executor.NavigateOptions{Until: executor.UntilDOMContentLoaded})
 		c.WantAt(nav, c.URL("pending-image.html"), "Held image", 200) // the image is still loading
 		c.AwaitRequest("image")
@@ -42,7 +41,7 @@ func navigate(s *suite.Runner, t *testing.T) {
 		c.WantAt(c.GoTo(c.URL("pending-image.html"), nil), c.URL("pending-image.html"), "Held image", 200)
 		c.Await("load", "page")
 	})
-	shared.Page(t, "networkidle waits for requests", "second.html", func(c *suite.Case) {
+	s.Shared().Page(t, "networkidle waits for requests", "second.html", func(c *suite.Case) {
 		_, err := c.Page().Navigate(c.Ctx, c.URL("idle.html"), &executor.NavigateOptions{Until: executor.UntilNetworkIdle, Timeout: 1500 * time.Millisecond})
 		c.WantCode(err, executor.ErrTimeout)
 		c.Release("data")
@@ -56,7 +55,7 @@ func navigate(s *suite.Runner, t *testing.T) {
 			c.WantIn(c.Snap(nil), fmt.Sprint("This is status ", code))
 		})
 	}
-	shared.Page(t, "error status without a body", "second.html", func(c *suite.Case) {
+	s.Shared().Page(t, "error status without a body", "second.html", func(c *suite.Case) {
 		_, err := c.Page().Navigate(c.Ctx, c.Path("/status/500?body=none"), nil)
 		c.WantCode(err, executor.ErrNavigationFailed, "500")
 	})
@@ -79,11 +78,11 @@ func navigate(s *suite.Runner, t *testing.T) {
 		nav := c.GoTo(c.Path("/redirect/3?to="+url.QueryEscape(c.OtherURL("second.html"))), nil)
 		c.WantAt(nav, c.OtherURL("second.html"), "Second", 200)
 	})
-	shared.Page(t, "redirect loop", "nav.html", func(c *suite.Case) {
+	s.Shared().Page(t, "redirect loop", "nav.html", func(c *suite.Case) {
 		_, err := c.Page().Navigate(c.Ctx, c.Path("/redirect/100?to=/nothing"), nil)
 		c.WantCode(err, executor.ErrNavigationFailed, "net::ERR_TOO_MANY_REDIRECTS")
 	})
-	shared.Page(t, "hash", "nav.html", func(c *suite.Case) {
+	s.Shared().Page(t, "hash", "nav.html", func(c *suite.Case) {
 		nav := c.GoTo(c.URL("nav.html#part"), nil)
 		c.WantAt(nav, c.URL("nav.html#part"), "Navigation", 0)
 		c.WantValue("log.length", "1") // the document was not replaced
@@ -100,7 +99,7 @@ func navigate(s *suite.Runner, t *testing.T) {
 		c.WantAt(c.GoTo(c.URL("second.html"), nil), c.URL("second.html"), "Second", 200)
 	})
 	for name, path := range suite.Sorted(map[string]string{"endless": "/endless", "no answer": ""}) {
-		shared.Page(t, name, "nav.html", func(c *suite.Case) {
+		s.Shared().Page(t, name, "nav.html", func(c *suite.Case) {
 			address := c.HeldURL("never")
 			if path != "" {
 				address = c.Path(path)
@@ -110,7 +109,7 @@ func navigate(s *suite.Runner, t *testing.T) {
 			c.WantAt(c.GoTo(c.URL("second.html"), nil), c.URL("second.html"), "Second", 200)
 		})
 	}
-	shared.Page(t, "invalid URL", "nav.html", func(c *suite.Case) {
+	s.Shared().Page(t, "invalid URL", "nav.html", func(c *suite.Case) {
 		for _, bad := range []string{"", "second.html", "http://", "http://[::1", "javascript:report('bad','url')", "http://%zz/"} {
 			_, err := c.Page().Navigate(c.Ctx, bad, nil)
 			c.WantCode(err, executor.ErrBadArgs)
@@ -133,7 +132,6 @@ func navigate(s *suite.Runner, t *testing.T) {
 }
 
 func history(s *suite.Runner, t *testing.T) {
-	shared := s.Shared()
 	s.Page(t, "back and forward", "nav.html", func(c *suite.Case) {
 		c.GoTo(c.URL("second.html"), nil)
 		nav := c.Back()
@@ -146,13 +144,13 @@ func history(s *suite.Runner, t *testing.T) {
 			c.Errorf("forward ended at %+v", *nav)
 		}
 	})
-	shared.Page(t, "back over a hash", "nav.html", func(c *suite.Case) {
+	s.Shared().Page(t, "back over a hash", "nav.html", func(c *suite.Case) {
 		c.Click(suite.Selector("#hash"), nil)
 		c.WantValue("location.hash", "#part")
 		nav := c.Back()
 		c.WantAt(nav, c.URL("nav.html"), "Navigation", 0)
 	})
-	shared.Page(t, "back over pushState", "nav.html", func(c *suite.Case) {
+	s.Shared().Page(t, "back over pushState", "nav.html", func(c *suite.Case) {
 		a := c.Click(suite.Selector("#push"), nil)
 		if a.URL != c.URL("pushed.html") || a.Title != "Pushed" {
 			c.Errorf("the click reports URL %q and title %q", a.URL, a.Title)
@@ -162,7 +160,7 @@ func history(s *suite.Runner, t *testing.T) {
 			c.Errorf("back ended at %+v", *nav)
 		}
 	})
-	shared.Page(t, "no history entry", "nav.html", func(c *suite.Case) {
+	s.Shared().Page(t, "no history entry", "nav.html", func(c *suite.Case) {
 		_, err := c.Page().Forward(c.Ctx, nil)
 		c.WantCode(err, executor.ErrNavigationFailed)
 		for range 2 { // at most one: the tab's initial blank page
@@ -180,14 +178,14 @@ func history(s *suite.Runner, t *testing.T) {
 		c.Await("load", "nav")
 		c.WantValue("typeof window.mark", "undefined")
 	})
-	shared.Page(t, "reload after the page navigated", "second.html", func(c *suite.Case) {
+	s.Shared().Page(t, "reload after the page navigated", "second.html", func(c *suite.Case) {
 		c.Release("page")
 		c.GoTo(c.HeldURL("page"), nil)
 		c.Eval("history.replaceState({}, '', '/status/500?body=none')", nil)
 		_, err := c.Page().Reload(c.Ctx, nil)
 		c.WantCode(err, executor.ErrNavigationFailed, "500")
 	})
-	shared.Page(t, "link", "nav.html", func(c *suite.Case) {
+	s.Shared().Page(t, "link", "nav.html", func(c *suite.Case) {
 		a := c.Click(suite.Selector("#next"), nil)
 		if a.URL != c.URL("second.html") || a.Title != "Second" {
 			c.Errorf("the click reports URL %q and title %q", a.URL, a.Title)

@@ -14,7 +14,6 @@ import (
 )
 
 func screenshot(s *suite.Runner, t *testing.T) {
-	shared := s.Shared()
 	red, blue, white := color.RGBA{R: 255}, color.RGBA{B: 255}, color.RGBA{255, 255, 255, 255}
 	s.Page(t, "viewport", "screenshot.html", func(c *suite.Case) {
 		shot, img := c.Shot(nil)
@@ -25,7 +24,7 @@ func screenshot(s *suite.Runner, t *testing.T) {
 		c.WantColor(img, 20, 20, white)
 		c.WantValue("innerWidth + 'x' + innerHeight", "1280x720")
 	})
-	shared.Page(t, "any device scale factor", "screenshot.html", func(c *suite.Case) {
+	s.Shared().Page(t, "any device scale factor", "screenshot.html", func(c *suite.Case) {
 		_, err := c.Page().CDP(c.Ctx, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 1280, "height": 720, "deviceScaleFactor": 2, "mobile": false})
 		if err != nil {
 			c.Fatal(err)
@@ -36,7 +35,7 @@ func screenshot(s *suite.Runner, t *testing.T) {
 		}
 		c.WantColor(img, 290, 140, red)
 	})
-	shared.Page(t, "jpeg", "screenshot.html", func(c *suite.Case) {
+	s.Shared().Page(t, "jpeg", "screenshot.html", func(c *suite.Case) {
 		_, img := c.Shot(&executor.ScreenshotOptions{Format: executor.FormatJPEG, Quality: 60})
 		c.WantColor(img, 200, 100, red)
 	})
@@ -48,7 +47,7 @@ func screenshot(s *suite.Runner, t *testing.T) {
 		c.WantColor(img, 5, 5, blue)
 		c.WantColor(img, 295, 115, blue)
 	})
-	shared.Page(t, "hung page does not delay full pages of others", "tall.html", func(c *suite.Case) {
+	s.Shared().Page(t, "hung page does not delay full pages of others", "tall.html", func(c *suite.Case) {
 		hung := c.Tab
 		other := c.OpenURL(c.OtherURL("tall.html")).ID // in another process
 		c.Tab = hung
@@ -72,7 +71,7 @@ func screenshot(s *suite.Runner, t *testing.T) {
 			c.Errorf("the screenshot of the hung page: %v", err)
 		}
 	})
-	shared.Page(t, "full page of a page that is replaced by one that is hung", "tall.html", func(c *suite.Case) {
+	s.Shared().Page(t, "full page of a page that is replaced by one that is hung", "tall.html", func(c *suite.Case) {
 		c.Eval("addEventListener('resize', () => location.assign('navigation-spin.html?in=parse')); 0", nil)
 		_, err := c.Page().Screenshot(c.Ctx, &executor.ScreenshotOptions{FullPage: true})
 		c.WantCode(err, executor.ErrTargetGone) // the hung page is not waited for
@@ -81,7 +80,7 @@ func screenshot(s *suite.Runner, t *testing.T) {
 		"frame": "frame.src = denied",
 		"page":  "location.assign(denied)",
 	}) {
-		shared.Gated(t, "denied "+what+" that commits during the screenshot", "tall.html", func(c *suite.Case, k *suite.Keeper) {
+		s.Shared().Gated(t, "denied "+what+" that commits during the screenshot", "tall.html", func(c *suite.Case, k *suite.Keeper) {
 			k.Deny(func(a executor.Access) bool { return a.Origin != c.Origin() && a.Origin != executor.OriginInternal })
 			c.Eval(fmt.Sprintf(`const frame = document.createElement("iframe"), denied = %q;
 				document.body.prepend(frame);
@@ -107,13 +106,13 @@ func screenshot(s *suite.Runner, t *testing.T) {
 		c.WantColor(img, 100, 2060, blue)
 		c.WantValue("innerWidth + 'x' + innerHeight", "1280x720") // unchanged
 	})
-	shared.Page(t, "too tall", "tall.html", func(c *suite.Case) {
+	s.Shared().Page(t, "too tall", "tall.html", func(c *suite.Case) {
 		shot, _ := c.Shot(&executor.ScreenshotOptions{FullPage: true, Format: executor.FormatJPEG, Quality: 10})
 		if shot.Height != executor.MaxScreenshotHeight || !shot.Truncated || shot.FullHeight != 20000 {
 			c.Errorf("height %d, Truncated = %v, FullHeight = %d", shot.Height, shot.Truncated, shot.FullHeight)
 		}
 	})
-	shared.Page(t, "part of the page", "screenshot.html", func(c *suite.Case) {
+	s.Shared().Page(t, "part of the page", "screenshot.html", func(c *suite.Case) {
 		c.Eval("scrollTo(0, 700); 0", nil)
 		shot, img := c.Shot(&executor.ScreenshotOptions{Clip: &executor.Clip{X: 90.5, Y: 40, Width: 220, Height: 120}})
 		if shot.Width != 221 || shot.Height != 120 || shot.Truncated {
@@ -127,7 +126,7 @@ func screenshot(s *suite.Runner, t *testing.T) {
 		}
 		c.WantValue("innerWidth + 'x' + innerHeight + ' ' + scrollY", "1280x720 700")
 	})
-	shared.Page(t, "maximum height", "screenshot.html", func(c *suite.Case) {
+	s.Shared().Page(t, "maximum height", "screenshot.html", func(c *suite.Case) {
 		shot, img := c.Shot(&executor.ScreenshotOptions{FullPage: true, MaxHeight: 1920})
 		c.WantTruncated(shot, 1280, 1920, 3000)
 		c.WantColor(img, 200, 100, red)
@@ -151,14 +150,14 @@ func screenshot(s *suite.Runner, t *testing.T) {
 			c.Errorf("viewport: height %d, Truncated = %v, Scale = %v", shot.Height, shot.Truncated, shot.Scale)
 		}
 	})
-	shared.Page(t, "below the maximum height of the complete page", "tall.html", func(c *suite.Case) {
+	s.Shared().Page(t, "below the maximum height of the complete page", "tall.html", func(c *suite.Case) {
 		shot, img := c.Shot(&executor.ScreenshotOptions{Clip: &executor.Clip{Y: 19_000, Width: 1280, Height: 5000}})
 		if shot.Width != 1280 || shot.Height != 1000 || shot.Truncated {
 			c.Errorf("%d×%d, Truncated = %v, want 1280×1000", shot.Width, shot.Height, shot.Truncated)
 		}
 		c.WantColor(img, 600, 990, blue)
 	})
-	shared.Page(t, "labels are not visible to the page", "screenshot.html", func(c *suite.Case) {
+	s.Shared().Page(t, "labels are not visible to the page", "screenshot.html", func(c *suite.Case) {
 		c.Snap(nil)
 		before := c.EvalString("document.documentElement.outerHTML")
 		_, plain := c.Shot(nil)
@@ -189,7 +188,7 @@ func screenshot(s *suite.Runner, t *testing.T) {
 			c.Error("a screenshot of a tab made it active")
 		}
 	})
-	shared.Page(t, "bad arguments", "screenshot.html", func(c *suite.Case) {
+	s.Shared().Page(t, "bad arguments", "screenshot.html", func(c *suite.Case) {
 		for _, opts := range []executor.ScreenshotOptions{
 			{Target: suite.Selector("#red"), FullPage: true}, {Format: "gif"}, {Format: executor.FormatJPEG, Quality: 101}, {Quality: -1, Format: executor.FormatJPEG},
 			{MaxHeight: -1}, {Target: suite.Selector("#red"), Clip: &executor.Clip{Width: 10, Height: 10}}, {Clip: &executor.Clip{}},

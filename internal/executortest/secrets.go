@@ -38,7 +38,6 @@ func (s *testSecrets) Find(_ context.Context, name, field string) (*executor.Sec
 
 // secrets tests text with placeholders.
 func secrets(s *suite.Runner, t *testing.T) {
-	shared := s.Shared()
 	secret := func(s *suite.Runner, name, file string, f func(c *suite.Case)) {
 		known := &testSecrets{}
 		s.PageWith(t, name, "", executor.SessionOptions{Gate: executor.AllowAll, Secrets: known}, func(c *suite.Case) {
@@ -79,7 +78,7 @@ func secrets(s *suite.Runner, t *testing.T) {
 			c.Errorf("password: %+v", r)
 		}
 	})
-	secret(shared, "not typed in documents of other origins", "secrets.html?attack=frame", func(c *suite.Case) {
+	secret(s.Shared(), "not typed in documents of other origins", "secrets.html?attack=frame", func(c *suite.Case) {
 		snapshot := c.Snap(nil)
 		_, frame, ok := strings.Cut(snapshot, "iframe")
 		if !ok {
@@ -90,11 +89,11 @@ func secrets(s *suite.Runner, t *testing.T) {
 		c.Tab = tab.ID
 		denied(c, suite.Selector("#password"), "is for "+c.Origin())
 	})
-	secret(shared, "not typed if the field changes when it gets the focus", "secrets.html?attack=unmask", func(c *suite.Case) {
+	secret(s.Shared(), "not typed if the field changes when it gets the focus", "secrets.html?attack=unmask", func(c *suite.Case) {
 		denied(c, suite.Selector("#password"), "another field")
 		c.WantValue("password.value", "")
 	})
-	secret(shared, "typed into the field if the page moves the focus", "secrets.html?attack=move", func(c *suite.Case) {
+	secret(s.Shared(), "typed into the field if the page moves the focus", "secrets.html?attack=move", func(c *suite.Case) {
 		a := c.TypeInto("#password", "{{shop.password}}", &executor.TypeOptions{PressEnter: true})
 		c.WantIn(a.Note, "moved the focus", "Enter was not pressed")
 		if r := c.Await("input", "password"); r.Value != secretValue {
@@ -104,7 +103,7 @@ func secrets(s *suite.Runner, t *testing.T) {
 			c.Errorf("the other field has a value:\n%s", text)
 		}
 	})
-	secret(shared, "not typed into a document that replaces the page", "secrets.html?attack=away", func(c *suite.Case) {
+	secret(s.Shared(), "not typed into a document that replaces the page", "secrets.html?attack=away", func(c *suite.Case) {
 		c.Page().Type(c.Ctx, suite.Selector("#password"), "{{shop.password}}", nil)
 		c.Met(executor.WaitCondition{URL: c.OtherOrigin() + "*"})
 		denied(c, suite.Selector("#password"), "is for")
@@ -140,12 +139,12 @@ func secrets(s *suite.Runner, t *testing.T) {
 		c.Eval("1", nil)
 		denied(c, suite.Selector("#password"), "a script of a client has run")
 	})
-	secret(shared, "screenshots hide the fields", "secrets.html", func(c *suite.Case) {
+	secret(s.Shared(), "screenshots hide the fields", "secrets.html", func(c *suite.Case) {
 		c.TypeInto("#code", "{{shop.totp}}", nil)
 		c.Await("input", "code")
 		wantHidden(c, "#code")
 	})
-	secret(shared, "screenshots hide a field that replaces the one with a secret, and PDFs are denied", "secrets.html", func(c *suite.Case) {
+	secret(s.Shared(), "screenshots hide a field that replaces the one with a secret, and PDFs are denied", "secrets.html", func(c *suite.Case) {
 		c.TypeInto("#password", "{{shop.password}}", nil)
 		c.Click(suite.Selector("#show"), nil)
 		c.Await("shown", "password")

@@ -66,7 +66,6 @@ func namesOf(list *executor.Cookies) string {
 }
 
 func cookies(s *suite.Runner, t *testing.T) {
-	shared := s.Shared()
 	keeps(s, t, "new cookie is sent with the next request", func(c *suite.Case, _ *suite.Keeper) {
 		setCookie(c, executor.Cookie{Name: "sid", Value: "one"})
 		c.WantValue("document.cookie", "sid=one")
@@ -75,7 +74,7 @@ func cookies(s *suite.Runner, t *testing.T) {
 		c.WantValue("document.cookie", "")
 		wantSent(c, "pay", "")
 	})
-	keeps(shared, t, "attributes are listed, value only on request", func(c *suite.Case, k *suite.Keeper) {
+	keeps(s.Shared(), t, "attributes are listed, value only on request", func(c *suite.Case, k *suite.Keeper) {
 		expires := time.Unix(time.Now().AddDate(0, 0, 1).Unix(), 0)
 		setCookie(c, executor.Cookie{Name: "full", Value: "s3cr3t", Domain: shopDomain(c), Path: "/p", Expires: expires, HTTPOnly: true, Secure: true, SameSite: executor.SameSiteNone})
 		want := executor.Cookie{Name: "full", Bytes: 6, Domain: "." + shopDomain(c), Path: "/p", Expires: expires, HTTPOnly: true, Secure: true, SameSite: executor.SameSiteNone}
@@ -118,7 +117,7 @@ func cookies(s *suite.Runner, t *testing.T) {
 			c.Errorf("listed %q", got)
 		}
 	})
-	keeps(shared, t, "long list is paginated", func(c *suite.Case, _ *suite.Keeper) {
+	keeps(s.Shared(), t, "long list is paginated", func(c *suite.Case, _ *suite.Keeper) {
 		path := "/cookies?" // the browser stores cookies of scripts asynchronously
 		for i := 10; i < 40; i++ {
 			path += fmt.Sprintf("set=c%d%%3D%s&", i, strings.Repeat("x", 100))
@@ -140,7 +139,7 @@ func cookies(s *suite.Runner, t *testing.T) {
 			c.Errorf("%q", all)
 		}
 	})
-	keeps(shared, t, "invalid cookie", func(c *suite.Case, _ *suite.Keeper) {
+	keeps(s.Shared(), t, "invalid cookie", func(c *suite.Case, _ *suite.Keeper) {
 		for _, tt := range []struct {
 			cookie executor.Cookie
 			says   string
@@ -175,7 +174,7 @@ func cookies(s *suite.Runner, t *testing.T) {
 		}
 		wantSent(c, "app", "all=1")
 	})
-	keeps(shared, t, "deleted", func(c *suite.Case, k *suite.Keeper) {
+	keeps(s.Shared(), t, "deleted", func(c *suite.Case, k *suite.Keeper) {
 		c.GoTo(shop(c, "app", "/cookies?set=a%3D1%3BHttpOnly&set=b%3D1%3Bdomain%3D"+shopDomain(c)+"&set=c%3D1&set=c%3D2%3Bpath%3D/cookies&set=deep%3D1%3Bpath%3D/deep"), nil)
 		if r, err := c.Page().DeleteCookies(c.Ctx, []string{"c", "nosuch"}); err != nil || r.Count != 2 || r.SkippedCookies != 0 {
 			c.Errorf("%+v, %v", r, err)
@@ -225,7 +224,6 @@ func items(c *suite.Case, area executor.StorageArea, opts *executor.ItemsOptions
 }
 
 func storage(s *suite.Runner, t *testing.T) {
-	shared := s.Shared()
 	for _, area := range []executor.StorageArea{executor.StorageLocal, executor.StorageSession} {
 		keeps(s, t, string(area)+", page overrides Storage methods", func(c *suite.Case, k *suite.Keeper) {
 			c.Eval(fmt.Sprintf("keep(%[1]q, 'theme', 'dark'); keep(%[1]q, 'length', '12'); keep(%[1]q, 'getItem', ''); keep(%[1]q, '', 'nameless')", area), nil)
@@ -261,7 +259,7 @@ func storage(s *suite.Runner, t *testing.T) {
 			c.WantValue(fmt.Sprintf("kept(%q, 'length')", area), "null")
 		})
 	}
-	keeps(shared, t, "long list is paginated", func(c *suite.Case, _ *suite.Keeper) {
+	keeps(s.Shared(), t, "long list is paginated", func(c *suite.Case, _ *suite.Keeper) {
 		c.Eval("for (let i = 10; i < 40; i++) keep('local', 'k' + i, 'x'.repeat(i)); keep('local', 'y'.repeat(3000), ''); keep('local', 'big', 'b'.repeat(1e5))", nil)
 		var keys []string
 		after := ""
@@ -285,7 +283,7 @@ func storage(s *suite.Runner, t *testing.T) {
 			c.Errorf("%+v", list)
 		}
 	})
-	keeps(shared, t, "full", func(c *suite.Case, _ *suite.Keeper) {
+	keeps(s.Shared(), t, "full", func(c *suite.Case, _ *suite.Keeper) {
 		_, err := c.Page().SetItem(c.Ctx, executor.StorageLocal, "big", strings.Repeat("s3cr3t", 1_000_000))
 		c.WantCode(err, executor.ErrNotActionable, "full")
 		c.WantNotIn(err.Error(), "s3cr3t")
@@ -302,5 +300,5 @@ func storage(s *suite.Runner, t *testing.T) {
 		_, err := c.Page().Items(c.Ctx, "cache", nil)
 		c.WantCode(err, executor.ErrBadArgs, "local or session")
 	})
-	shared.Page(t, "page without an origin", "second.html", func(c *suite.Case) { wantNoStorageOrigin(c) })
+	s.Shared().Page(t, "page without an origin", "second.html", func(c *suite.Case) { wantNoStorageOrigin(c) })
 }

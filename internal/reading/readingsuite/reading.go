@@ -59,7 +59,7 @@ func eval(s *suite.Runner, t *testing.T) {
 			}()
 			c.Await("running", "eval")
 			end()
-			c.WantUncertain(<-done, executor.ErrTimeout)
+			suite.WantUncertain(c, <-done, executor.ErrTimeout)
 		}
 		run(await.Deadline(c.Ctx))
 		run(context.WithCancel(c.Ctx))

@@ -143,7 +143,7 @@ func (c *Case) PastDeadline(part string, call func(ctx context.Context) error) {
 
 // WantUncertain checks that err, which has the given code, says that the call may have had effects, and
 // is not retryable.
-func (c *Case) WantUncertain(err error, code executor.Code) {
+func WantUncertain(c *Case, err error, code executor.Code) {
 	c.Helper()
 	c.WantCode(err, code, "may have had effects")
 	if e, ok := errors.AsType[*executor.Error](err); ok && e.Retryable {
