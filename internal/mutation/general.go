@@ -74,7 +74,7 @@ var general = []Mutation{
 	},
 	{
 		"`reload`, `back`, `forward` and scripts that reload send a form again", "policy/guard_navigate.go",
-		`checkCall(ctx, "reload", p.tab, grantMutations)`, `checkCall(ctx, "reload", p.tab)`,
+		`checkCall(ctx, op, p.tab, grantMutations)`, `checkCall(ctx, op, p.tab)`,
 		"./policy", "TestWrapGrantsByArgument",
 	},
 	{

@@ -116,7 +116,7 @@ func hungPages(s *suite.Runner, t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			c.Errorf("error %v, want one that is context.Canceled", err)
 		}
-		suite.WantUncertain(c, err, executor.ErrTimeout)
+		c.WantUncertain(err, executor.ErrTimeout)
 		_, err = c.Page().Reload(await.Expiring(c), nil)
 		wantEnded(c, "reload", err)
 	})

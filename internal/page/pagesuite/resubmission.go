@@ -53,7 +53,7 @@ func resubmission(s *suite.Runner, t *testing.T) {
 		}()
 		c.AwaitRequest("again")
 		pass()
-		suite.WantUncertain(c, <-done, executor.ErrTimeout)
+		c.WantUncertain(<-done, executor.ErrTimeout)
 	})
 	s.Page(t, "script that reloads sends no form again", "second.html", func(c *suite.Case) {
 		order(c, "")

@@ -59,7 +59,7 @@ func eval(s *suite.Runner, t *testing.T) {
 			}()
 			c.Await("running", "eval")
 			end()
-			suite.WantUncertain(c, <-done, executor.ErrTimeout)
+			c.WantUncertain(<-done, executor.ErrTimeout)
 		}
 		run(await.Deadline(c.Ctx))
 		run(context.WithCancel(c.Ctx))

@@ -141,16 +141,6 @@ func (c *Case) PastDeadline(part string, call func(ctx context.Context) error) {
 	})
 }
 
-// WantUncertain checks that err, which has the given code, says that the call may have had effects, and
-// is not retryable.
-func WantUncertain(c *Case, err error, code executor.Code) {
-	c.Helper()
-	c.WantCode(err, code, "may have had effects")
-	if e, ok := errors.AsType[*executor.Error](err); ok && e.Retryable {
-		c.Errorf("retryable: %v", err)
-	}
-}
-
 // LoopsForever evaluates an endless loop, which the deadline of the call ends.
 func LoopsForever(c *Case) {
 	c.Helper()

@@ -56,6 +56,16 @@ func (c Checks) WantCode(err error, code executor.Code, parts ...string) {
 	}
 }
 
+// WantUncertain checks that err, which has the given code, says that the call may have had effects, and
+// is not retryable.
+func (c Checks) WantUncertain(err error, code executor.Code) {
+	c.Helper()
+	c.WantCode(err, code, "may have had effects")
+	if e, ok := errors.AsType[*executor.Error](err); ok && e.Retryable {
+		c.Errorf("retryable: %v", err)
+	}
+}
+
 // WantIn and WantNotIn check the content of a text.
 func (c Checks) WantIn(text string, parts ...string) {
 	c.Helper()
