@@ -475,29 +475,3 @@ func TestServiceWorkerResponse(t *testing.T) {
 		}
 	}
 }
-
-// TestStreamOfRedirectedRequest streams the response to a request that is redirected to a denied site
-// after the command.
-func TestStreamOfRedirectedRequest(t *testing.T) {
-	b := newFake()
-	b.respond = func(c *fakeConn, m executor.CDPMessage) bool {
-		if m.Method != "Network.streamResourceContent" {
-			return false
-		}
-		c.reply(m, map[string]any{"bufferedData": ""})
-		return true
-	}
-	c, conn := attachPage(t, Options{Browser: b})
-	for _, url := range []string{"http://127.0.0.1/", "http://denied.test/"} {
-		conn.emit("S", "Network.requestWillBeSent", map[string]any{"requestId": "1", "request": map[string]any{"url": url}})
-		c.event("Network.requestWillBeSent", nil)
-		allowed := url == "http://127.0.0.1/"
-		if allowed {
-			c.call("S", "Network.streamResourceContent", map[string]any{"requestId": "1"})
-		}
-		conn.emit("S", "Network.dataReceived", map[string]any{"requestId": "1", "dataLength": 3, "data": "dGV4dA=="})
-		if e := c.event("Network.dataReceived", nil); (e["data"] != nil) != allowed || e["dataLength"] == nil {
-			t.Errorf("%s: the event is %v", url, e)
-		}
-	}
-}

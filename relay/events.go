@@ -53,8 +53,6 @@ func (c *client) handleEvent(ctx context.Context, m *executor.CDPMessage) bool {
 		return err != nil || seen || !known
 	case "Network.requestWillBeSent", "Network.responseReceived":
 		c.requests.event(m)
-	case "Network.dataReceived":
-		c.requests.dataReceived(m)
 	case "Network.requestWillBeSentExtraInfo":
 		c.requests.rawRequest(m)
 	case "Network.responseReceivedExtraInfo":

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"strings"
@@ -39,21 +38,6 @@ func (r *requests) event(m *executor.CDPMessage) {
 		// cannot read, at any URL. Requests for documents and by XMLHttpRequest fail with such a response.
 		opaque := e.Response.FromServiceWorker && e.Type != "Document" && e.Type != "XHR"
 		r.bodies.set(e.RequestID, !opaque && r.server.checkResource(e.Response.URL) == nil)
-	}
-}
-
-// dataReceived handles Network.dataReceived, which has data after Network.streamResourceContent. It
-// removes the data of a response that the policy does not allow reading: the request may have been
-// redirected after the command.
-func (r *requests) dataReceived(m *executor.CDPMessage) {
-	if !bytes.Contains(m.Params, []byte(`"data"`)) {
-		return
-	}
-	e := object(m.Params)
-	id, _ := e["requestId"].(string)
-	if allowed, _ := r.bodies.get(id); !allowed {
-		delete(e, "data")
-		m.Params = encode(e)
 	}
 }
 
