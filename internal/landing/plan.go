@@ -45,6 +45,9 @@ const timeout = "-timeout=30m"
 // uncached also runs tests that have passed: the browser, or what they build, may have changed.
 const uncached = "-count=1"
 
+// unvetted does not vet the packages again: make check does.
+const unvetted = "-vet=off"
+
 // plan divides the packages that match the patterns into runs. As many packages that drive browsers run at
 // a time as may have browsers (see package tier): none waits for its turn in the middle of a test.
 func plan(patterns []string) ([]testRun, error) {
@@ -72,15 +75,15 @@ func plan(patterns []string) ([]testRun, error) {
 	}
 	browsers, serial, slow := pick(slices.Concat(browserPackages, buildPackages)), pick(gotest.Serial), pick(slowPackages)
 	runs := []testRun{
-		{flags: []string{timeout, "-p=2"}, packages: serial},
-		{flags: []string{timeout, "-p=2"}, packages: append(slow, all...)},
-		{flags: []string{timeout, fmt.Sprint("-p=", tier.MaxProcesses()), uncached}, packages: browsers},
+		{flags: []string{timeout, unvetted, "-p=2"}, packages: serial},
+		{flags: []string{timeout, unvetted, "-p=2"}, packages: append(slow, all...)},
+		{flags: []string{timeout, unvetted, fmt.Sprint("-p=", tier.MaxProcesses()), uncached}, packages: browsers},
 	}
 	if hasCompiler() {
 		runs[1].flags = append(runs[1].flags, "-race")
 		if slices.Contains(browsers, module+"executor/chromium") {
 			run := "-run=^TestExecutor$/./^(" + strings.Join(raceCases, "|") + ")$"
-			runs = append(runs, testRun{[]string{timeout, uncached, "-race", run}, []string{module + "executor/chromium"}, raceCases})
+			runs = append(runs, testRun{[]string{timeout, unvetted, uncached, "-race", run}, []string{module + "executor/chromium"}, raceCases})
 		}
 	}
 	return slices.DeleteFunc(runs, func(r testRun) bool { return len(r.packages) == 0 }), nil
