@@ -77,12 +77,12 @@ func TestInvalidElicitationResults(t *testing.T) {
 		answer func(context.Context) (*sdk.ElicitResult, error)
 		want   string
 	}{
-		"unknown value":  {accept(map[string]any{"answer": "always"}), "the client answered the prompt with an error"},
+		"unknown value":  {accept(map[string]any{"answer": "always"}), "the client's answer to the prompt was an error, or was invalid"},
 		"no content":     {accept(nil), "with once, session or no"},
-		"number":         {accept(map[string]any{"answer": 1}), "the client answered the prompt with an error"},
-		"unknown field":  {accept(map[string]any{"ok": true}), "the client answered the prompt with an error"},
+		"number":         {accept(map[string]any{"answer": 1}), "the client's answer to the prompt was an error, or was invalid"},
+		"unknown field":  {accept(map[string]any{"ok": true}), "the client's answer to the prompt was an error, or was invalid"},
 		"unknown action": {func(context.Context) (*sdk.ElicitResult, error) { return &sdk.ElicitResult{Action: "maybe"}, nil }, "with once, session or no"},
-		"error":          {func(context.Context) (*sdk.ElicitResult, error) { return nil, errors.New("no window") }, "the client answered the prompt with an error"},
+		"error":          {func(context.Context) (*sdk.ElicitResult, error) { return nil, errors.New("no window") }, "the client's answer to the prompt was an error, or was invalid"},
 		"dismissed":      {func(context.Context) (*sdk.ElicitResult, error) { return &sdk.ElicitResult{Action: "cancel"}, nil }, "the prompt was dismissed, possibly before the user saw it"},
 		"declined":       {func(context.Context) (*sdk.ElicitResult, error) { return &sdk.ElicitResult{Action: "decline"}, nil }, "the client declined the prompt, possibly without showing it"},
 		"no":             {accept(map[string]any{"answer": "no"}), "the user denied permission"},

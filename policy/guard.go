@@ -78,8 +78,8 @@ func (g *Guard) PolicyStatus(ctx context.Context) *executor.PolicyStatus {
 // must be allowed in any case. OpEval and OpCDP need the eval grant, OpDownload the downloads
 // grant, OpUpload the uploads grant, OpStorage the storage grant, OpState the state grant, and
 // OpClipboard the clipboard grant, which can be limited to the origin. OpLoad depends on the
-// subresource tier. Acting on an error page of
-// the browser is always denied, see executor.Access.CheckErrorPage.
+// subresource tier. Acting on an error page of the browser is always denied, see
+// executor.Access.CheckErrorPage.
 // [Guard.Wrap] checks the mutations grant, because an operation does not distinguish a scroll from
 // a click.
 func (g *Guard) Check(ctx context.Context, a executor.Access) error {

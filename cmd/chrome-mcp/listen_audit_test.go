@@ -46,9 +46,9 @@ func TestAuditOfTokens(t *testing.T) {
 				t.Errorf("%s %s: %s %s", method, path, status, body)
 			}
 		}
-		send("204", "PUT", "/v1/sessions/work")
-		send("200", "POST", "/v1/sessions/work/tools/chrome_status", "--json", "{}")
-		send("204", "DELETE", "/v1/sessions/work")
+		send("204", "PUT", "/v1/sessions/shop")
+		send("200", "POST", "/v1/sessions/shop/tools/chrome_status", "--json", "{}")
+		send("204", "DELETE", "/v1/sessions/shop")
 	}
 	if out, err := c.run("serve", "stop"); err != nil {
 		t.Fatalf("serve stop: %v\n%s", err, out)
@@ -59,8 +59,8 @@ func TestAuditOfTokens(t *testing.T) {
 	}
 	for _, want := range []string{
 		"start @ ", "end @ ",
-		"opened work@a ", "session work@a agent-of-a/1", "call work@a agent-of-a/1", "closed work@a ",
-		"opened work@b ", "session work@b agent-of-a/1", "call work@b agent-of-a/1", "closed work@b ",
+		"opened shop@a ", "session shop@a agent-of-a/1", "call shop@a agent-of-a/1", "closed shop@a ",
+		"opened shop@b ", "session shop@b agent-of-a/1", "call shop@b agent-of-a/1", "closed shop@b ",
 	} {
 		if count[want] != 1 {
 			t.Errorf("%d entries %q, want 1", count[want], want)

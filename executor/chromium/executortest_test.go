@@ -13,8 +13,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
-// fullTopics are the topics with cases that do not pass in a headless shell: they need windows, dialogs or error
-// pages of the browser, its back/forward cache, or a frame that does not respond while it navigates.
+// fullTopics are the topics with cases that do not pass in a headless shell: they need windows, dialogs
+// or error pages of the browser, its back/forward cache, or a frame that does not respond while it
+// navigates.
 var fullTopics = []string{"popups", "navigate", "history", "error_pages", "native_dialogs", "download", "denied_input", "denied_pixels", "handover"}
 
 // TestExecutor runs the contract suite on this backend: most topics in the browser of [tier.Shell].

@@ -19,8 +19,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
-// testOptions returns options for a headless browser in a data directory of the test: that of
-// [tier.Shell].
+// testOptions returns options for a headless browser, that of [tier.Shell], with a data directory of
+// the test.
 func testOptions(t *testing.T) Options {
 	t.Helper()
 	o := fullOptions(t)

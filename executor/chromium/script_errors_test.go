@@ -34,10 +34,7 @@ func TestScriptErrors(t *testing.T) {
 			w.Header().Set("Content-Type", "text/plain")
 			fmt.Fprint(w, "ofTheSite")
 		case "/worker.js":
-			w.Header().Set("Content-Type", "text/javascript")
-			fmt.Fprintf(w, `addEventListener('install', () => skipWaiting());
-				addEventListener('activate', (e) => e.waitUntil(clients.claim()));
-				addEventListener('fetch', (e) => { if (e.request.url.includes('/opaque')) e.respondWith(fetch(%q, {mode: 'no-cors'})) })`, other.URL)
+			serveWorker(w, fmt.Sprintf("if (e.request.url.includes('/opaque')) e.respondWith(fetch(%q, {mode: 'no-cors'}))", other.URL))
 		default:
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprint(w, `<!doctype html><title>Page</title><link rel=icon href=data:,><button>Load</button><script>
@@ -72,10 +69,7 @@ func TestScriptErrors(t *testing.T) {
 			t.Fatalf("%s: %+v, %v", expression, res, err)
 		}
 	}
-	eval(`new Promise((done) => {
-		navigator.serviceWorker.oncontrollerchange = () => done(true);
-		navigator.serviceWorker.register('/worker.js');
-	})`)
+	eval(registerWorker)
 	for i, c := range []struct{ src, want string }{
 		{other.URL + "/text", "Script error."},
 		{"/redirect", "Script error."},

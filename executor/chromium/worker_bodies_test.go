@@ -12,6 +12,22 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
+// registerWorker is a script that registers the service worker /worker.js, and waits until it controls
+// the page.
+const registerWorker = `new Promise((done) => {
+	navigator.serviceWorker.oncontrollerchange = () => done(true);
+	navigator.serviceWorker.register('/worker.js');
+})`
+
+// serveWorker sends a service worker that controls its pages immediately. onFetch is its handler of the
+// fetch event e.
+func serveWorker(w http.ResponseWriter, onFetch string) {
+	w.Header().Set("Content-Type", "text/javascript")
+	fmt.Fprintf(w, `addEventListener('install', () => skipWaiting());
+		addEventListener('activate', (e) => e.waitUntil(clients.claim()));
+		addEventListener('fetch', (e) => { %s });`, onFetch)
+}
+
 // TestWorkerBodies checks that the body and the headers of an opaque response, with which a service
 // worker answers a request to its own site, are not returned, and those of a document are.
 func TestWorkerBodies(t *testing.T) {
@@ -22,10 +38,7 @@ func TestWorkerBodies(t *testing.T) {
 	t.Cleanup(other.Close)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/worker.js" {
-			w.Header().Set("Content-Type", "text/javascript")
-			fmt.Fprintf(w, `addEventListener('install', () => skipWaiting());
-				addEventListener('activate', (e) => e.waitUntil(clients.claim()));
-				addEventListener('fetch', (e) => e.respondWith(e.request.url.includes('/opaque') ? fetch(%q, {mode: 'no-cors'}) : fetch(e.request)))`, other.URL)
+			serveWorker(w, fmt.Sprintf("e.respondWith(e.request.url.includes('/opaque') ? fetch(%q, {mode: 'no-cors'}) : fetch(e.request))", other.URL))
 			return
 		}
 		w.Header().Set("Content-Type", "text/html")
@@ -43,10 +56,7 @@ func TestWorkerBodies(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := pagetest.Of(s, tab.ID)
-	if _, err := p.Eval(ctx, `new Promise((done) => {
-		navigator.serviceWorker.oncontrollerchange = () => done(true);
-		navigator.serviceWorker.register('/worker.js');
-	})`, nil); err != nil {
+	if _, err := p.Eval(ctx, registerWorker, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.Navigate(ctx, site.URL+"/document", nil); err != nil {

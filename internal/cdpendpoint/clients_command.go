@@ -52,8 +52,8 @@ func clientLists(ctx context.Context, s *cli.Settings, client *server.Client) (a
 			err = errNotRunning()
 		}
 	}
-	for _, one := range sessions {
-		name := one.FullName()
+	for _, session := range sessions {
+		name := session.FullName()
 		url, transport := client.DevTools(name)
 		all = append(all, clientList{name, url, transport})
 	}

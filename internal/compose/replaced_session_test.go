@@ -60,15 +60,15 @@ func TestReplacedSession(t *testing.T) {
 	open := func(site string, replaced, conflict bool) {
 		t.Helper()
 		settings := server.Settings{"--prefer": {"cdp"}, "--audit-log": {record}, "--allow-domain": {site}}
-		got, err := client.OpenSession(t.Context(), "work", settings, false)
+		got, err := client.OpenSession(t.Context(), "shop", settings, false)
 		if got != replaced || (err != nil) != conflict || conflict && executor.CodeOf(err) != executor.ErrBadArgs {
 			t.Fatalf("opening for %s: replaced %t, %v; want %t, conflict %t", site, got, err, replaced, conflict)
 		}
 	}
 	call := func(tool, args, want string) {
 		t.Helper()
-		url, web := client.MCP("work")
-		resp, err := web.Post(strings.TrimSuffix(url, "/mcp")+"/v1/sessions/work/tools/"+tool, "application/json", strings.NewReader(args))
+		url, web := client.MCP("shop")
+		resp, err := web.Post(strings.TrimSuffix(url, "/mcp")+"/v1/sessions/shop/tools/"+tool, "application/json", strings.NewReader(args))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestReplacedSession(t *testing.T) {
 		if err := json.Unmarshal(line, &e); err != nil {
 			t.Fatal(err)
 		}
-		if e.Name == "work" && e.Event != audit.EventSession {
+		if e.Name == "shop" && e.Event != audit.EventSession {
 			got = append(got, strings.Join(strings.Fields(string(e.Event)+" "+e.Tool+" "+e.Code+" "+e.Detail), " "))
 		}
 	}

@@ -33,7 +33,7 @@ func (a *recordedActivity) visibility(ctx context.Context) record.Visibility {
 			return a.client.Check(ctx, a.tab.tree.DocumentAt(url), executor.OpList, "") == nil
 		}),
 		Load: cached(func(url string) bool {
-			// It is only explained, so no decision is recorded.
+			// The decision only explains a request of the past, so it is not recorded.
 			ctx := executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: func(executor.Decision) {}})
 			return a.client.CheckGate(ctx, a.tab.tree.DocumentAt(url), executor.OpLoad, url) == nil
 		}),

@@ -73,7 +73,7 @@ func DeniedAfterPrompt(denied *executor.Error, res Answer) error {
 	case answerNone:
 		what = "the prompt was dismissed, possibly before the user saw it"
 	case answerError:
-		what = "the client answered the prompt with an error"
+		what = "the client's answer to the prompt was an error, or was invalid"
 	case answerFailed:
 		what = "the prompt was not answered in the popup: the extension failed or disconnected"
 	case answerLate:

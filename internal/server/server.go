@@ -392,8 +392,13 @@ func (s *Server) serveCDPClients(w http.ResponseWriter, r *http.Request) {
 	name := cmp.Or(r.Header.Get(SessionHeader), DefaultSession)
 	ws, err := s.find(principalOf(r.Context()), name), errUnknown(name)
 	if ws != nil {
-		<-ws.ready
-		if err = ws.err; err == nil {
+		select {
+		case <-ws.ready:
+			err = ws.err
+		case <-r.Context().Done():
+			err = context.Cause(r.Context())
+		}
+		if err == nil {
 			err = ws.ServeDevTools(w, r)
 		}
 	}

@@ -32,7 +32,7 @@ func Shell() string {
 	if browser != "" || DeepEnabled() {
 		return browser
 	}
-	// Debian's /usr/bin/chromium-headless-shell is a script, and who kills its process does not kill the browser.
+	// Debian's /usr/bin/chromium-headless-shell is a script: killing its process does not kill the browser.
 	for _, name := range []string{"/usr/lib/chromium/chromium-headless-shell", "chromium-headless-shell", "chrome-headless-shell"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
