@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+	"github.com/chrome-mcp/chrome-mcp/internal/hostconfig"
 )
 
 // TestSetupEntry checks the command that a host starts, for the ways in which the program can be
@@ -63,3 +64,32 @@ func TestSetupEntry(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// TestOurs checks which entries of a configuration are this program's, so that --yes replaces them.
+func TestOurs(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	renamed := filepath.Join(t.TempDir(), "browser")
+	if err := os.Symlink(self, renamed); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		words string
+		want  bool
+	}{
+		{self, true},
+		{renamed, true},
+		{"/usr/local/bin/chrome-mcp", true},
+		{`C:\Tools\chrome-mcp.exe`, true},
+		{"npx -y chrome-mcp@1.2.3", true},
+		{"npx -y chrome-devtools-mcp@latest", false},
+		{"/usr/bin/env", false},
+	} {
+		words := strings.Fields(tt.words)
+		if got := isOurs(hostconfig.Entry{Command: words[0], Args: words[1:]}); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.words, got, tt.want)
+		}
+	}
+}

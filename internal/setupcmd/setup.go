@@ -321,8 +321,11 @@ func planSetup(host *hostconfig.Host, at hostconfig.Location, entry *hostconfig.
 	return change, path, args, nil
 }
 
-// isOurs reports whether an entry starts this program, in any version.
+// isOurs reports whether an entry starts this program, in any version and under any name.
 func isOurs(e hostconfig.Entry) bool {
+	if self, err := os.Executable(); err == nil && cli.SameFile(e.Command, self) {
+		return true
+	}
 	return slices.ContainsFunc(append([]string{e.Command}, e.Args...), func(word string) bool {
 		base := word[strings.LastIndexAny(word, `/\`)+1:]
 		return strings.HasPrefix(base, "chrome-mcp")
