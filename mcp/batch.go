@@ -156,7 +156,7 @@ func (s *toolSession) batch(ctx context.Context, a batchArgs) (batchResults, err
 // omittedResult returns res without its content, because the batch exceeds the size limit.
 func omittedResult(res *sdk.CallToolResult) *sdk.CallToolResult {
 	outcome := "done"
-	if m, ok := res.Meta[metaError].(errorMeta); ok {
+	if m, ok := res.Meta[ErrorKey].(ErrorInfo); ok {
 		outcome = "failed with " + string(m.Code)
 	}
 	return &sdk.CallToolResult{
@@ -232,7 +232,7 @@ type batchResult struct {
 	Tool   string           `json:"tool"`
 	OK     bool             `json:"ok"`
 	Result executor.RawJSON `json:"result,omitempty"` // structured content
-	Error  *errorMeta       `json:"error,omitempty"`
+	Error  *ErrorInfo       `json:"error,omitempty"`
 	NotRun bool             `json:"notRun,omitempty"`
 
 	text   string
@@ -249,7 +249,7 @@ func (r *batchResult) set(res *sdk.CallToolResult) {
 			r.images = append(r.images, c)
 		}
 	}
-	if m, ok := res.Meta[metaError].(errorMeta); ok {
+	if m, ok := res.Meta[ErrorKey].(ErrorInfo); ok {
 		r.Error = &m
 	}
 	if raw, ok := res.StructuredContent.(json.RawMessage); ok {

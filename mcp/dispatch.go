@@ -217,9 +217,6 @@ func idleCloseNotes(c executor.IdleClose) []string {
 	return []string{"the closed tabs showed " + strings.Join(urls, ", ")}
 }
 
-// metaNote is the key of a note in a result's _meta, for programs that do not parse the text.
-const metaNote = "chrome-mcp/note"
-
 // appendNote adds a line with a note to the text of a result.
 func appendNote(res *sdk.CallToolResult, note string) {
 	text := res.Content[0].(*sdk.TextContent) // the first block of every result
@@ -227,7 +224,7 @@ func appendNote(res *sdk.CallToolResult, note string) {
 	if res.Meta == nil {
 		res.Meta = sdk.Meta{}
 	}
-	res.Meta[metaNote] = note
+	res.Meta[NoteKey] = note
 }
 
 // A panicError is a panic in a handler. Its stack appears only in the log.

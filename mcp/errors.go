@@ -18,11 +18,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
-// metaError is the key of the machine-readable error in a result's _meta.
-const metaError = "chrome-mcp/error"
+// The keys of what a result has in its _meta for programs, which do not parse the text.
+const (
+	ErrorKey = "chrome-mcp/error" // an ErrorInfo
+	NoteKey  = "chrome-mcp/note"  // the note, a string
+)
 
-// errorMeta is the value of metaError.
-type errorMeta struct {
+// ErrorInfo is the error of a call that failed.
+type ErrorInfo struct {
 	Code       executor.Code        `json:"code"`
 	Message    string               `json:"message"`
 	Hint       string               `json:"hint,omitempty"`
@@ -30,9 +33,9 @@ type errorMeta struct {
 	Candidates []executor.Candidate `json:"candidates,omitempty"`
 	Tabs       []executor.Tab       `json:"tabs,omitempty"`
 	ID         string               `json:"id,omitempty"` // of an internal error; the log entry has the same id
+	RetryAfter time.Duration        `json:"-"`            // how long the client must wait; 0 if that is unknown
 
-	tabsHeading string        // of Tabs in the text
-	retryAfter  time.Duration // how long the client must wait; 0 if that is unknown
+	tabsHeading string // of Tabs in the text
 }
 
 // Limits of the lists in an error.
@@ -89,7 +92,7 @@ func (t *tool) unfinished(ran bool, why error) error {
 
 // failed renders err, the error of a call with context ctx, as a result with isError.
 func (s *toolSession) failed(ctx context.Context, t *tool, err error) *sdk.CallToolResult {
-	m := errorMeta{Code: executor.CodeOf(err)}
+	m := ErrorInfo{Code: executor.CodeOf(err)}
 	about := t // the tool that the hint is about
 	if c, ok := errors.AsType[*callError](err); ok {
 		about = c.tool
@@ -114,7 +117,7 @@ func (s *toolSession) failed(ctx context.Context, t *tool, err error) *sdk.CallT
 		m.Message = e.Message()
 	}
 	if limit, ok := errors.AsType[*rateLimitError](err); ok {
-		m.retryAfter = limit.delay
+		m.RetryAfter = limit.delay
 	}
 	if m.Code == executor.ErrInternal {
 		m.ID = strings.ToLower(rand.Text()[:10])
@@ -137,12 +140,12 @@ func (s *toolSession) failed(ctx context.Context, t *tool, err error) *sdk.CallT
 	return &sdk.CallToolResult{
 		IsError: true,
 		Content: []sdk.Content{&sdk.TextContent{Text: m.text(t)}},
-		Meta:    sdk.Meta{metaError: m},
+		Meta:    sdk.Meta{ErrorKey: m},
 	}
 }
 
 // text returns "CODE: What happened. What to do next." and the candidates, one per line.
-func (m *errorMeta) text(t *tool) string {
+func (m *ErrorInfo) text(t *tool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: ", m.Code)
 	if m.Code == executor.ErrBadArgs && t.hasParam(firstWord(m.Message)) {
@@ -199,7 +202,7 @@ func (t *tool) hasParam(name string) bool {
 // ErrorCode returns the code of the error that a result of a tool reports, and whether it reports
 // one. It is for clients.
 func ErrorCode(res *sdk.CallToolResult) (executor.Code, bool) {
-	meta, _ := res.Meta[metaError].(map[string]any)
+	meta, _ := res.Meta[ErrorKey].(map[string]any)
 	code, ok := meta["code"].(string)
 	return executor.Code(code), ok
 }

@@ -29,13 +29,13 @@ func failingClicks(t *testing.T, err error) (*sdk.ClientSession, *bytes.Buffer) 
 }
 
 // metaOf returns the machine-readable error of a result.
-func metaOf(t *testing.T, res *sdk.CallToolResult) errorMeta {
+func metaOf(t *testing.T, res *sdk.CallToolResult) ErrorInfo {
 	t.Helper()
-	raw, err := json.Marshal(res.Meta[metaError])
+	raw, err := json.Marshal(res.Meta[ErrorKey])
 	if err != nil {
 		t.Fatal(err)
 	}
-	var m errorMeta
+	var m ErrorInfo
 	if err := json.Unmarshal(raw, &m); err != nil {
 		t.Fatal(err)
 	}

@@ -162,7 +162,7 @@ func (h *handovers) beginCall(ctx context.Context, support prompting.Elicitation
 // ask hands a tab over to the user and waits for the answer, or continues to wait for an earlier
 // question about the tab.
 func (h *handovers) ask(ctx context.Context, message string, tab executor.TabID) (askUserResult, error) {
-	ch, _ := ctx.Value(askChannelKey{}).(askChannel) // zero for REST
+	ch, _ := ctx.Value(askChannelKey{}).(askChannel) // zero without MCP
 	slot := callSlotOf(ctx)
 	slot.suspend()
 	q, err := h.questionAbout(ctx, ch, message, tab)

@@ -15,9 +15,9 @@ import (
 // any tool, name only arguments that the tool has.
 func TestHintsNameOwnArguments(t *testing.T) {
 	s := NewServer(&fake{}, &Options{Tools: Toolsets()}).session(&fake{})
-	render := func(tool *tool, hint string) errorMeta {
+	render := func(tool *tool, hint string) ErrorInfo {
 		t.Helper()
-		return s.failed(t.Context(), tool, &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: errors.New("it took too long"), Hint: hint}).Meta[metaError].(errorMeta)
+		return s.failed(t.Context(), tool, &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: errors.New("it took too long"), Hint: hint}).Meta[ErrorKey].(ErrorInfo)
 	}
 	byLetters := regexp.MustCompile(`[A-Za-z]+`)
 	for _, tool := range allTools() {
@@ -64,7 +64,7 @@ func TestHintsNameTools(t *testing.T) {
 	} {
 		for _, tool := range allTools() {
 			e := &executor.Error{Code: executor.ErrNotActionable, Err: errors.New("it failed"), Hint: hint}
-			if got := s.failed(t.Context(), tool, e).Meta[metaError].(errorMeta).Hint; got != want {
+			if got := s.failed(t.Context(), tool, e).Meta[ErrorKey].(ErrorInfo).Hint; got != want {
 				t.Errorf("%s: %q, want %q", tool.name, got, want)
 			}
 		}

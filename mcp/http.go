@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,14 +10,15 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
+	"github.com/chrome-mcp/chrome-mcp/internal/prompting"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // An HTTPSession is one session of a [Server] whose clients connect over MCP's streamable HTTP
-// transport, or call tools by plain HTTP requests. All its clients share the active tab, the refs
-// and the limits. What a user granted or denied applies to one MCP session; clients without one count as
-// one client, and those of plain HTTP requests as another. Its methods are safe for concurrent use.
+// transport, or call tools without MCP. All its clients share the active tab, the refs and the
+// limits. What a user granted or denied applies to one MCP session; clients without one count as one
+// client, and all calls without MCP as those of another. Its methods are safe for concurrent use.
 type HTTPSession struct {
 	stateful, stateless http.Handler
 	sessions            *mcptransport.MCPSessions
@@ -26,12 +28,12 @@ type HTTPSession struct {
 	life                context.Context // done when the session is being closed; its cause is the error of the calls
 	cancel              context.CancelCauseFunc
 	closeSession        func() error
-	running             sync.WaitGroup        // calls of ServeTool; grows only while closed is false
+	running             sync.WaitGroup        // calls without MCP; grows only while closed is false
 	posts               mcptransport.InFlight // POST requests
 	limits              timing.ProgramLimits
 
 	mu     sync.Mutex // guards closed
-	closed bool       // no call of ServeTool begins
+	closed bool       // no call without MCP begins
 }
 
 // OpenHTTP opens a session that any number of clients use, one after another or at the same time.
@@ -40,7 +42,7 @@ type HTTPSession struct {
 // A call continues if its client disconnects. Clients with protocol versions up to 2025-11-25 get
 // an MCP session with an Mcp-Session-Id; they reconnect with Last-Event-ID and receive the result.
 // From 2026-07-28 on there are no MCP sessions; the next result of the session has a note about a
-// result that did not reach its client. The same applies to [HTTPSession.ServeTool].
+// result that did not reach its client. [HTTPSession.Deliver] does the same for calls without MCP.
 func (s *Server) OpenHTTP(ctx context.Context) (*HTTPSession, error) {
 	ses, closeSession, err := s.openSession(ctx)
 	if err != nil {
@@ -88,6 +90,52 @@ func (h *HTTPSession) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.sessions.Serve(h.stateful, w, r)
+}
+
+// A ToolFunc runs one call of a tool without MCP, until ctx is done or the session ends. client is the
+// name of the client, and args the JSON object of the tool's arguments; empty means none. The result
+// is structured, and its Meta has the error of a call that failed, and a note.
+type ToolFunc func(ctx context.Context, client string, args json.RawMessage) *sdk.CallToolResult
+
+// Tool returns the function that calls a tool without MCP, or an error if the session does not offer a
+// tool of this name. The calls share the session with those of MCP clients. Only Options.Prompter
+// prompts for permissions that they lack.
+func (h *HTTPSession) Tool(name string) (ToolFunc, error) {
+	t := h.ses.tool(name)
+	if t == nil {
+		return nil, h.ses.unknown(name)
+	}
+	return func(ctx context.Context, client string, args json.RawMessage) *sdk.CallToolResult {
+		if !h.beginCall() {
+			return h.ses.failed(ctx, t, context.Cause(h.life))
+		}
+		defer h.running.Done()
+		ctx, cancel := withLife(ctx, h.life)
+		defer cancel()
+		h.ses.reportClient(client)
+		ctx = h.ses.audit.begin(ctx, client)
+		ctx = h.ses.prompter.Begin(ctx, t.name, prompting.Elicitation{}, nil, nil)
+		return h.ses.runTool(ctx, t, args, true, nil)
+	}, nil
+}
+
+// beginCall reports whether a call without MCP can begin. The caller must then call running.Done.
+func (h *HTTPSession) beginCall() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed {
+		h.running.Add(1)
+	}
+	return !h.closed
+}
+
+// Deliver serves a request with handler, which calls a tool of [HTTPSession.Tool] with a context of the
+// request, and then writes the result and flushes it. If that does not reach the client, the next
+// result of the session reports the call. Close waits for the response.
+func (h *HTTPSession) Deliver(handler http.Handler, w http.ResponseWriter, r *http.Request) {
+	h.posts.Begin()
+	defer h.posts.End()
+	h.ses.lost.Deliver(handler, w, r)
 }
 
 // Close cancels the running calls, which return ErrSessionEnded, disconnects all clients and ends

@@ -31,7 +31,7 @@ func (s *toolSession) maskResult(res *sdk.CallToolResult) {
 	if raw, ok := res.StructuredContent.(json.RawMessage); ok {
 		res.StructuredContent = json.RawMessage(s.maskJSON(raw))
 	}
-	if m, ok := res.Meta[metaError].(errorMeta); ok {
+	if m, ok := res.Meta[ErrorKey].(ErrorInfo); ok {
 		m.Message, m.Hint = s.opts.Mask(m.Message), s.opts.Mask(m.Hint)
 		m.Candidates = slices.Clone(m.Candidates)
 		for i, c := range m.Candidates {
@@ -41,10 +41,10 @@ func (s *toolSession) maskResult(res *sdk.CallToolResult) {
 		for i, t := range m.Tabs {
 			m.Tabs[i].URL, m.Tabs[i].Title, m.Tabs[i].Note = s.opts.Mask(t.URL), s.opts.Mask(t.Title), s.opts.Mask(t.Note)
 		}
-		res.Meta[metaError] = m
+		res.Meta[ErrorKey] = m
 	}
-	if note, ok := res.Meta[metaNote].(string); ok {
-		res.Meta[metaNote] = s.opts.Mask(note)
+	if note, ok := res.Meta[NoteKey].(string); ok {
+		res.Meta[NoteKey] = s.opts.Mask(note)
 	}
 }
 
@@ -68,7 +68,7 @@ func resultText(res *sdk.CallToolResult) string {
 		b.Write(raw)
 		b.WriteByte('\n')
 	}
-	for _, key := range []string{metaError, metaNote} {
+	for _, key := range []string{ErrorKey, NoteKey} {
 		if raw, err := json.Marshal(res.Meta[key]); err == nil {
 			b.Write(raw)
 		}
@@ -86,10 +86,10 @@ func withholdResult(res *sdk.CallToolResult) {
 	if res.StructuredContent != nil {
 		res.StructuredContent = json.RawMessage(`{}`)
 	}
-	if m, ok := res.Meta[metaError].(errorMeta); ok {
-		res.Meta[metaError] = errorMeta{Code: m.Code, Message: withheld, ID: m.ID, retryAfter: m.retryAfter}
+	if m, ok := res.Meta[ErrorKey].(ErrorInfo); ok {
+		res.Meta[ErrorKey] = ErrorInfo{Code: m.Code, Message: withheld, ID: m.ID, RetryAfter: m.RetryAfter}
 	}
-	delete(res.Meta, metaNote)
+	delete(res.Meta, NoteKey)
 }
 
 // maskText masks the text of a result. It does not mask the nonces of fences, which could contain a

@@ -150,7 +150,7 @@ func TestCallOfClosedSession(t *testing.T) {
 }
 
 // TestPromptsOfTwoClients checks that what a user allows or denies for one MCP session has no effect
-// on another one of the session, or on calls over plain HTTP, and ends with the MCP session.
+// on another one of the session, or on calls without MCP, and ends with the MCP session.
 func TestPromptsOfTwoClients(t *testing.T) {
 	for _, answer := range []string{"once", "session", "no"} {
 		t.Run(answer, func(t *testing.T) {
@@ -192,8 +192,8 @@ func TestPromptsOfTwoClients(t *testing.T) {
 			if failed[0] != (answer == "no") || !failed[1] {
 				t.Errorf("the calls failed: %v", failed)
 			}
-			if res := callREST(t, session, "navigate", shopCall); res.status != http.StatusForbidden {
-				t.Errorf("over plain HTTP: %d", res.status)
+			if res := callWithoutMCP(t, session, "http", "navigate", shopCall); metaOf(t, res).Code != executor.ErrPolicyDenied {
+				t.Errorf("without MCP: %s", textOf(res))
 			}
 			if text := errorText(t, callTool(t, hosts[1], "navigate", shopCall)); !strings.Contains(text, "not prompted again") {
 				t.Error(text)

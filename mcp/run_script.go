@@ -53,10 +53,10 @@ func (s *toolSession) runScript(ctx context.Context, a scriptArgs) (scriptResult
 	out := scriptResult{}
 	call := func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
 		res := s.runTool(ctx, s.tool(name), args, true, nil)
-		if m, ok := res.Meta[metaError].(errorMeta); ok {
+		if m, ok := res.Meta[ErrorKey].(ErrorInfo); ok {
 			return nil, thrownError{&m}
 		}
-		if note, ok := res.Meta[metaNote].(string); ok {
+		if note, ok := res.Meta[NoteKey].(string); ok {
 			out.Notes = append(out.Notes, note)
 		}
 		out.addImages(res)
@@ -96,12 +96,12 @@ func (s *toolSession) runScript(ctx context.Context, a scriptArgs) (scriptResult
 var undefinedName = lazyregexp.New(`^ReferenceError: '?([A-Za-z_]+)'? is not defined$`)
 
 // A thrownError is the error that a script catches when a call fails.
-type thrownError struct{ *errorMeta }
+type thrownError struct{ *ErrorInfo }
 
 func (e thrownError) Error() string { return e.Message }
 
-// MarshalJSON implements json.Marshaler. It returns the errorMeta.
-func (e thrownError) MarshalJSON() ([]byte, error) { return json.Marshal(e.errorMeta) }
+// MarshalJSON implements json.Marshaler. It returns the ErrorInfo.
+func (e thrownError) MarshalJSON() ([]byte, error) { return json.Marshal(e.ErrorInfo) }
 
 // scriptResult is the result of a script.
 type scriptResult struct {

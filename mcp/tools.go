@@ -94,12 +94,18 @@ type kind struct {
 	hints  hints
 }
 
-// kindsLegend explains the letters of the kinds, in Markdown.
-const kindsLegend = "R reads; N navigates and manages tabs; M changes a page and requires `--enable-mutations`;\n" +
+// KindsLegend explains the letters of the kinds, in Markdown.
+const KindsLegend = "R reads; N navigates and manages tabs; M changes a page and requires `--enable-mutations`;\n" +
 	"E runs JavaScript, D downloads, S reads or changes cookies and storage: each requires its own grant."
 
 // hints are the annotations of a tool. The server sends all of them explicitly.
 type hints struct{ readOnly, destructive, idempotent, openWorld bool }
+
+func (h hints) annotations() *sdk.ToolAnnotations {
+	return &sdk.ToolAnnotations{
+		ReadOnlyHint: h.readOnly, DestructiveHint: &h.destructive, IdempotentHint: h.idempotent, OpenWorldHint: &h.openWorld,
+	}
+}
 
 // The kinds.
 var (
@@ -124,17 +130,11 @@ func (k kind) closedWorld() kind    { k.hints.openWorld = false; return k }
 
 // describe returns the entry of the tool in the tools/list result.
 func (t *tool) describe(structured bool) *sdk.Tool {
-	h := t.kind.hints
 	d := &sdk.Tool{
 		Name:        t.name,
 		Description: t.desc,
 		InputSchema: json.RawMessage(toolschema.Input(t.args)),
-		Annotations: &sdk.ToolAnnotations{
-			ReadOnlyHint:    h.readOnly,
-			DestructiveHint: &h.destructive,
-			IdempotentHint:  h.idempotent,
-			OpenWorldHint:   &h.openWorld,
-		},
+		Annotations: t.kind.hints.annotations(),
 	}
 	if structured {
 		d.OutputSchema = json.RawMessage(toolschema.Output(t.result))

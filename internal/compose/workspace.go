@@ -19,6 +19,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
 	"github.com/chrome-mcp/chrome-mcp/internal/handover"
 	"github.com/chrome-mcp/chrome-mcp/internal/profilelease"
+	"github.com/chrome-mcp/chrome-mcp/internal/rest"
 	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/sessiondir"
@@ -43,6 +44,11 @@ type Workspace struct {
 
 	mu      sync.Mutex // guards streams.Add against Close
 	streams sync.WaitGroup
+}
+
+// ServeTool implements server.Workspace.
+func (ws *Workspace) ServeTool(w http.ResponseWriter, r *http.Request, tool string) {
+	rest.ServeTool(ws.HTTPSession, w, r, tool)
 }
 
 // ServeStream implements server.Workspace. Each client has its own MCP session.
