@@ -100,13 +100,11 @@ func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, a
 }
 
 // askUser prompts the user. Other calls may run while the call waits for the answer.
-func (s *toolSession) askUser(ctx context.Context, ch *prompting.Channel, prompt *prompting.Prompt) (prompting.Answer, error) {
-	slot := callSlotOf(ctx)
-	slot.suspend()
-	res, err := s.prompter.Ask(ctx, ch, prompt)
-	if err == nil {
-		err = slot.enter(ctx)
-	}
+func (s *toolSession) askUser(ctx context.Context, ch *prompting.Channel, prompt *prompting.Prompt) (res prompting.Answer, err error) {
+	err = callSlotOf(ctx).freeWhile(ctx, func() (err error) {
+		res, err = s.prompter.Ask(ctx, ch, prompt)
+		return err
+	})
 	return res, err
 }
 

@@ -82,7 +82,7 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	var out mcptext.Result
 	ctx, record := s.audit.record(ctx, t, raw)
 	ctx, slot := withCallSlot(ctx, s.opts.Limit)
-	ended := s.observe(ctx, t, raw, !slot.outermost())
+	ended := s.observe(ctx, t, raw, slot.nested)
 	var notes []string
 	options := executor.CallOptions{
 		Client:        s.client,
@@ -100,13 +100,13 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 			err = &panicError{value: p, stack: debug.Stack()}
 		}
 		if err != nil {
-			err = s.classifyError(ctx, t, slot.entered, err)
+			err = s.classifyError(ctx, t, slot.acquired, err)
 			if res = prompting.InputFor(err); res == nil {
 				res = s.failed(ctx, t, err)
 			}
 		}
 		record.end(out, err)
-		if slot.outermost() && len(res.Content) > 0 { // otherwise a prompt, and the call is repeated
+		if !slot.nested && len(res.Content) > 0 { // otherwise a prompt, and the call is repeated
 			notes = append(s.lost.Take(ctx, t.name, res), notes...)
 		}
 		if len(notes) > 0 && len(res.Content) > 0 {
@@ -140,7 +140,7 @@ func (s *toolSession) runChecked(ctx context.Context, t *tool, raw json.RawMessa
 			return nil, nil, err
 		}
 	}
-	if err := slot.enter(ctx); err != nil {
+	if err := slot.acquire(ctx); err != nil {
 		return nil, nil, err
 	}
 	defer slot.leave()

@@ -163,21 +163,18 @@ func (h *handovers) beginCall(ctx context.Context, support prompting.Elicitation
 // question about the tab.
 func (h *handovers) ask(ctx context.Context, message string, tab executor.TabID) (askUserResult, error) {
 	ch, _ := ctx.Value(askChannelKey{}).(askChannel) // zero without MCP
-	slot := callSlotOf(ctx)
-	slot.suspend()
-	q, err := h.questionAbout(ctx, ch, message, tab)
+	var q *question
+	err := callSlotOf(ctx).freeWhile(ctx, func() (err error) {
+		if q, err = h.questionAbout(ctx, ch, message, tab); err != nil {
+			return err
+		}
+		return h.awaitEnd(ctx, ch, q)
+	})
 	if err != nil {
 		return askUserResult{}, err
 	}
-	if err := h.awaitEnd(ctx, ch, q); err != nil {
-		return askUserResult{}, err
-	}
-	// h.result is last because it takes the answer: a call that fails before leaves it for the next
-	// one.
-	if err := slot.enter(ctx); err != nil {
-		return askUserResult{}, err
-	}
 	t, _ := h.ses.findTab(ctx, q.Tab)
+	// This is last because it takes the answer: a call that fails before leaves it for the next one.
 	outcome, err := h.result(ctx, q)
 	if err != nil {
 		return askUserResult{}, err

@@ -344,10 +344,10 @@ func TestAnswersNobodyReceives(t *testing.T) {
 	})
 }
 
-// TestAskUserWaitsForPlace checks that ask_user has no place in the queue of the calls while it waits
-// for the user, also within a batch, in which other calls get it, and that the answer is kept if the
-// call is canceled before it gets a place again.
-func TestAskUserWaitsForPlace(t *testing.T) {
+// TestAskUserFreesSlot checks that ask_user has no slot while it waits for the user, also within a
+// batch, in which other calls get it, and that the answer is kept if the call is canceled before it
+// gets a slot again.
+func TestAskUserFreesSlot(t *testing.T) {
 	for name, call := range map[string][2]string{
 		"call":           {"ask_user", askCall},
 		"batch":          {"batch", `{"calls":[{"tool":"ask_user","args":` + askCall + `},{"tool":"tabs_list"}]}`},
@@ -355,18 +355,18 @@ func TestAskUserWaitsForPlace(t *testing.T) {
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			p := newHandedOverPage(false)
-			places := make(chan struct{}, 1)
+			slots := make(chan struct{}, 1)
 			p.text = func(context.Context, executor.TabID, *executor.TextOptions) (*executor.Text, error) {
-				if len(places) != 1 {
-					t.Error("a call of the batch has no place")
+				if len(slots) != 1 {
+					t.Error("a call of the batch has no slot")
 				}
 				return &executor.Text{Origin: shopOrigin}, nil
 			}
 			s := NewServer(p.fake, &Options{Tools: Toolsets(), Handover: &HandoverOptions{Questions: p.desk, Dashboard: hasDashboard},
 				Limit: func(ctx context.Context) (func(), error) {
 					select {
-					case places <- struct{}{}:
-						return func() { <-places }, nil
+					case slots <- struct{}{}:
+						return func() { <-slots }, nil
 					case <-ctx.Done():
 						return nil, context.Cause(ctx)
 					}
@@ -381,10 +381,10 @@ func TestAskUserWaitsForPlace(t *testing.T) {
 			}()
 			synctest.Wait()
 			open := p.desk.Questions()
-			if len(open) != 1 || len(places) != 0 {
-				t.Fatalf("%d places are in use; questions %+v", len(places), open)
+			if len(open) != 1 || len(slots) != 0 {
+				t.Fatalf("%d slots are in use; questions %+v", len(slots), open)
 			}
-			places <- struct{}{} // another call
+			slots <- struct{}{} // another call
 			if err := p.desk.Answer(open[0].ID, executor.OutcomeDone); err != nil {
 				t.Fatal(err)
 			}
@@ -392,12 +392,12 @@ func TestAskUserWaitsForPlace(t *testing.T) {
 			cancel()
 			<-ended
 			synctest.Wait()
-			<-places
+			<-slots
 			if text := textOf(callTool(t, cs, "ask_user", askCall)); !strings.Contains(text, "the user is done") {
 				t.Errorf("the kept answer: %s", text)
 			}
-			if len(places) != 0 {
-				t.Error("a place is in use after the calls")
+			if len(slots) != 0 {
+				t.Error("a slot is in use after the calls")
 			}
 		})
 	}

@@ -214,7 +214,7 @@ var server = promises{
 		},
 		{
 			File: "mcp/dispatch.go",
-			Old:  "	if err := slot.enter(ctx); err != nil {\n",
+			Old:  "	if err := slot.acquire(ctx); err != nil {\n",
 			New:  "	if err != nil {\n",
 			Test: "TestCallLimit",
 		},
