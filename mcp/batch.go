@@ -17,8 +17,8 @@ import (
 
 // batchTools are the tools of [ToolsBatch].
 var batchTools = []tool{
-	def("batch", batches, (*toolSession).batch, "Run several calls in one, in order, up to the first that fails. All arguments are checked before the first runs."),
-	def("run_script", batches, (*toolSession).runScript, "Run a script of many calls in one: loops, conditions, only the result comes back. It has JavaScript, the tools and print, and no other input or output."),
+	def("batch", batches, (*toolRunner).batch, "Run several calls in one, in order, up to the first that fails. All arguments are checked before the first runs."),
+	def("run_script", batches, (*toolRunner).runScript, "Run a script of many calls in one: loops, conditions, only the result comes back. It has JavaScript, the tools and print, and no other input or output."),
 }
 
 // batches is the kind of a tool that calls other tools. Each of those calls needs the same grants
@@ -99,7 +99,7 @@ func decodeBatchCall(raw json.RawMessage) (batchCall, error) {
 }
 
 // batch runs calls, each as if the client had made it separately.
-func (s *toolSession) batch(ctx context.Context, a batchArgs) (batchResults, error) {
+func (s *toolRunner) batch(ctx context.Context, a batchArgs) (batchResults, error) {
 	plan := make([]*tool, len(a.Calls))
 	for i, call := range a.Calls {
 		t, err := s.nestedTool(call.name)
@@ -166,7 +166,7 @@ func omittedResult(res *sdk.CallToolResult) *sdk.CallToolResult {
 }
 
 // nestedTool returns the tool with a name, for a call from within another tool.
-func (s *toolSession) nestedTool(name string) (*tool, error) {
+func (s *toolRunner) nestedTool(name string) (*tool, error) {
 	t := s.tool(name)
 	switch {
 	case t == nil:

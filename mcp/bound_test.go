@@ -18,7 +18,7 @@ func TestEveryResultIsBounded(t *testing.T) {
 	tier.Slow(t)
 	const long = 5 * mcptext.MaxField
 	page := strings.Repeat("é", long)
-	s := newServer(nil, false, &Options{Tools: Toolsets(), Nonce: "k7f3q2"}).session(nil)
+	s := newServer(nil, false, &Options{Tools: Toolsets(), Nonce: "k7f3q2"}).newRunner(nil)
 	for _, tool := range s.tools {
 		if tool.name == "chrome_status" || tool.name == "emulate" {
 			continue // their results have no page text

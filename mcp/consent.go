@@ -39,7 +39,7 @@ func elicitationSupportOf(t *tool, req *sdk.CallToolRequest) prompting.Elicitati
 
 // runWithConsent runs a call. If the call is denied and the user can grant the missing permission,
 // it prompts the user and then repeats the call. It repeats a call only if the call has not acted.
-func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, args any) (mcptext.Result, error) {
+func (s *toolRunner) runWithConsent(ctx context.Context, t *tool, raw []byte, args any) (mcptext.Result, error) {
 	ch := prompting.ChannelOf(ctx)
 	if ch == nil {
 		return t.run(s, ctx, args)
@@ -100,7 +100,7 @@ func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, a
 }
 
 // askUser prompts the user. Other calls may run while the call waits for the answer.
-func (s *toolSession) askUser(ctx context.Context, ch *prompting.Channel, prompt *prompting.Prompt) (res prompting.Answer, err error) {
+func (s *toolRunner) askUser(ctx context.Context, ch *prompting.Channel, prompt *prompting.Prompt) (res prompting.Answer, err error) {
 	err = callSlotOf(ctx).freeWhile(ctx, func() (err error) {
 		res, err = s.prompter.Ask(ctx, ch, prompt)
 		return err
@@ -109,7 +109,7 @@ func (s *toolSession) askUser(ctx context.Context, ch *prompting.Channel, prompt
 }
 
 // callHash returns the hash of a call of t with args in this session. Equal calls have equal hashes.
-func (s *toolSession) callHash(t *tool, args any) string {
+func (s *toolRunner) callHash(t *tool, args any) string {
 	text, err := json.Marshal(args)
 	if err != nil {
 		return rand.Text() // equals no other hash

@@ -20,9 +20,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A toolSession is one MCP session. The handlers that need more than an executor, such as those of
-// screenshot and batch, are its methods. It is safe for concurrent use.
-type toolSession struct {
+// A toolRunner runs the tools on one executor, with the state and the limits of their calls, for the
+// client of [Server.Run] or for those of a [Workspace]. The handlers that need more than an executor,
+// such as those of screenshot and batch, are its methods. It is safe for concurrent use.
+type toolRunner struct {
 	ex             executor.Executor
 	opts           *Options // of the server
 	tools          []*tool
@@ -42,7 +43,7 @@ type toolSession struct {
 
 // handler returns the SDK's handler for t. A call is canceled by its client or when life is done,
 // with the cause of life.
-func (s *toolSession) handler(life context.Context, t *tool) sdk.ToolHandler {
+func (s *toolRunner) handler(life context.Context, t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		ctx, cancel := withLife(ctx, life)
 		defer cancel()
@@ -51,17 +52,17 @@ func (s *toolSession) handler(life context.Context, t *tool) sdk.ToolHandler {
 }
 
 // reportClient calls Options.OnClient for the first client.
-func (s *toolSession) reportClient(name string) {
+func (s *toolRunner) reportClient(name string) {
 	if s.opts.OnClient != nil {
 		s.notified.Do(func() { s.opts.OnClient(mcptext.OneLine(name)) })
 	}
 }
 
 // tool returns the tool with a name, or nil if the session does not offer it.
-func (s *toolSession) tool(name string) *tool { return findTool(s.tools, name) }
+func (s *toolRunner) tool(name string) *tool { return findTool(s.tools, name) }
 
 // call handles one tools/call request.
-func (s *toolSession) call(ctx context.Context, t *tool, req *sdk.CallToolRequest) *sdk.CallToolResult {
+func (s *toolRunner) call(ctx context.Context, t *tool, req *sdk.CallToolRequest) *sdk.CallToolResult {
 	ctx = s.audit.begin(ctx, nameOf(req.Session))
 	support := elicitationSupportOf(t, req)
 	ctx = s.prompter.Begin(ctx, t.name, support, req.Params, t.decode)
@@ -74,7 +75,7 @@ func (s *toolSession) call(ctx context.Context, t *tool, req *sdk.CallToolReques
 // runTool runs one call of t. Every failure, including a panic, becomes a result with isError.
 // runTool calls begin before the handler runs, and the function that begin returns afterwards.
 // begin may be nil.
-func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage, structured bool, begin func(args any) (end func())) (res *sdk.CallToolResult) {
+func (s *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, structured bool, begin func(args any) (end func())) (res *sdk.CallToolResult) {
 	start := time.Now()
 	ctx, leave, stopped := s.gate.enter(ctx)
 	defer leave()
@@ -124,7 +125,7 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 
 // runChecked checks whether a call may run now, decodes its arguments, and runs it. out is the
 // result of the tool, also if it could not be returned.
-func (s *toolSession) runChecked(ctx context.Context, t *tool, raw json.RawMessage, structured bool, slot *callSlot, options executor.CallOptions, begin func(args any) (end func())) (res *sdk.CallToolResult, out mcptext.Result, err error) {
+func (s *toolRunner) runChecked(ctx context.Context, t *tool, raw json.RawMessage, structured bool, slot *callSlot, options executor.CallOptions, begin func(args any) (end func())) (res *sdk.CallToolResult, out mcptext.Result, err error) {
 	if err := s.mayCall(t); err != nil { // first, because arguments can be large
 		return nil, nil, err
 	}
@@ -168,7 +169,7 @@ func (s *toolSession) runChecked(ctx context.Context, t *tool, raw json.RawMessa
 }
 
 // decode returns the arguments of a call of t, and the file in which they save its result, or "".
-func (s *toolSession) decode(t *tool, raw json.RawMessage) (args any, file browsertools.OutputPath, err error) {
+func (s *toolRunner) decode(t *tool, raw json.RawMessage) (args any, file browsertools.OutputPath, err error) {
 	args, err = t.decode(raw)
 	if file = browsertools.OutputPathOf(args); file != "" && s.output.path == "" {
 		err = errNoOutputDir // even if the file has another fault, whose hint would propose another file
@@ -239,7 +240,7 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 type imager interface{ images() []sdk.Content }
 
 // succeeded renders the result of a handler.
-func (s *toolSession) succeeded(out mcptext.Result, structured bool) (*sdk.CallToolResult, error) {
+func (s *toolRunner) succeeded(out mcptext.Result, structured bool) (*sdk.CallToolResult, error) {
 	t := &mcptext.Text{
 		Fence: s.fence, Asks: s.tool("ask_user") != nil, Secrets: s.opts.Secrets != nil && s.tool("secrets_list") != nil,
 		Saves: s.output.path != "",

@@ -48,7 +48,7 @@ const (
 // has run if ran is set. If the call was canceled, an unclassified error, such as the EOF that ended
 // the session, is a result of the cancellation and not a bug: if the cause has a code, because the
 // session ended or the user stopped the call, it is the error to report. A panic is always a bug.
-func (s *toolSession) classifyError(ctx context.Context, t *tool, ran bool, err error) error {
+func (s *toolRunner) classifyError(ctx context.Context, t *tool, ran bool, err error) error {
 	_, panicked := errors.AsType[*panicError](err)
 	_, classified := errors.AsType[*executor.Error](err)
 	code := executor.CodeOf(err)
@@ -91,7 +91,7 @@ func (t *tool) unfinished(ran bool, why error) error {
 }
 
 // failed renders err, the error of a call with context ctx, as a result with isError.
-func (s *toolSession) failed(ctx context.Context, t *tool, err error) *sdk.CallToolResult {
+func (s *toolRunner) failed(ctx context.Context, t *tool, err error) *sdk.CallToolResult {
 	m := ErrorInfo{Code: executor.CodeOf(err)}
 	about := t // the tool that the hint is about
 	if c, ok := errors.AsType[*callError](err); ok {

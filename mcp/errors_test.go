@@ -127,7 +127,7 @@ func TestUnfinishedCalls(t *testing.T) {
 		},
 	}
 	const effects = ", and may have had effects. Check what it did before you try again."
-	s := NewServer(f, &Options{Tools: Toolsets()}).session(f)
+	s := NewServer(f, &Options{Tools: Toolsets()}).newRunner(f)
 	for _, c := range []struct {
 		tool, args string
 		cancel     bool // during the call, which then returns an unclassified error
@@ -200,7 +200,7 @@ func TestUnexpectedErrorIsInternal(t *testing.T) {
 func TestCanceledCallIsNotInternalError(t *testing.T) {
 	for _, err := range []error{io.EOF, executor.Errorf(executor.ErrInternal, "", "no answer: %w", io.EOF)} {
 		var log bytes.Buffer
-		s := NewServer(&fake{}, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}).session(&fake{})
+		s := NewServer(&fake{}, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}).newRunner(&fake{})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		res := s.failed(ctx, &coreTools[0], s.classifyError(ctx, &coreTools[0], true, err))

@@ -62,7 +62,7 @@ const (
 
 // handovers holds the pages that one session has handed over. It is safe for concurrent use.
 type handovers struct {
-	ses        *toolSession
+	runner     *toolRunner
 	opts       HandoverOptions
 	limit      *rate.Limiter
 	limits     timing.ProgramLimits
@@ -97,9 +97,9 @@ type question struct {
 // byRepeatedCall reports whether the client repeats the call to send the answer.
 func (q *question) byRepeatedCall() bool { return q.elicit && q.client.InputRequests }
 
-func newHandovers(ses *toolSession, opts *HandoverOptions) *handovers {
+func newHandovers(runner *toolRunner, opts *HandoverOptions) *handovers {
 	h := &handovers{
-		ses: ses, limit: rate.NewLimiter(rate.Limit(questionsPerMinute)/60, questionsPerMinute), limits: timing.Current().ProgramLimits,
+		runner: runner, limit: rate.NewLimiter(rate.Limit(questionsPerMinute)/60, questionsPerMinute), limits: timing.Current().ProgramLimits,
 		opening: make(chan struct{}, 1), closed: make(chan struct{}), open: make(map[string]*question),
 	}
 	h.markClosed = sync.OnceFunc(func() { close(h.closed) })
@@ -115,7 +115,7 @@ func newHandovers(ses *toolSession, opts *HandoverOptions) *handovers {
 
 // asker identifies the session in its questions.
 func (h *handovers) asker() executor.HandoverAsker {
-	return executor.HandoverAsker{Principal: h.opts.Principal, Session: h.opts.Session, Client: h.ses.client}
+	return executor.HandoverAsker{Principal: h.opts.Principal, Session: h.opts.Session, Client: h.runner.client}
 }
 
 // close ends all handovers. It waits for them at most Timing.CloseHandovers.
@@ -173,7 +173,7 @@ func (h *handovers) ask(ctx context.Context, message string, tab executor.TabID)
 	if err != nil {
 		return askUserResult{}, err
 	}
-	t, _ := h.ses.findTab(ctx, q.Tab)
+	t, _ := h.runner.findTab(ctx, q.Tab)
 	// This is last because it takes the answer: a call that fails before leaves it for the next one.
 	outcome, err := h.result(ctx, q)
 	if err != nil {
@@ -195,7 +195,7 @@ func (h *handovers) questionAbout(ctx context.Context, ch askChannel, message st
 		return nil, context.Cause(ctx)
 	}
 	if tab == "" {
-		active, err := h.ses.findTab(ctx, "")
+		active, err := h.runner.findTab(ctx, "")
 		if err != nil {
 			return nil, err
 		}
@@ -239,7 +239,7 @@ func (h *handovers) forget() {
 
 // handOver hands a tab over and opens a question about it.
 func (h *handovers) handOver(ctx context.Context, ch askChannel, message string, tab executor.TabID) (*question, error) {
-	p, err := h.ses.ex.Page(ctx, tab)
+	p, err := h.runner.ex.Page(ctx, tab)
 	if err != nil {
 		return nil, err
 	}
@@ -457,6 +457,6 @@ func (h *handovers) take(ctx context.Context, q *question) (o executor.HandoverO
 
 // record records an audit entry about a question, without its message.
 func (h *handovers) record(ctx context.Context, q *question, decision, what string) {
-	a := h.ses.audit
+	a := h.runner.audit
 	a.consent(a.consentEntry(ctx, "ask_user", q.Tab, q.URL), decision, "handover: "+what)
 }

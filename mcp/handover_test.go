@@ -286,19 +286,19 @@ func inBubble(t *testing.T, name string, f func(t *testing.T)) {
 func TestCloseDuringHandover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newHandedOverPage(false)
-		ses, closeSession, err := p.server(HandoverOptions{Dashboard: hasDashboard}).openSession(t.Context())
+		runner, closeRunner, err := p.server(HandoverOptions{Dashboard: hasDashboard}).openRunner(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.wait = func() { time.Sleep(time.Minute) }
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		ses.runTool(ctx, ses.tool("ask_user"), json.RawMessage(askCall), false, nil)
+		runner.runTool(ctx, runner.tool("ask_user"), json.RawMessage(askCall), false, nil)
 		if _, handedOver := p.state(); !handedOver {
 			t.Fatal("the page is not handed over")
 		}
 		begin := time.Now()
-		if err := closeSession(); err != nil {
+		if err := closeRunner(); err != nil {
 			t.Error(err)
 		}
 		took := time.Since(begin)
@@ -314,11 +314,11 @@ func TestCloseDuringHandover(t *testing.T) {
 func TestAnswersNobodyReceives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newHandedOverPage(false)
-		ses, closeSession, err := p.server(HandoverOptions{Dashboard: hasDashboard}).openSession(t.Context())
+		runner, closeRunner, err := p.server(HandoverOptions{Dashboard: hasDashboard}).openRunner(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer closeSession()
+		defer closeRunner()
 		tab := executor.TabID("")
 		handOver := p.handOver
 		p.handOver = func(ctx context.Context, of executor.TabID) (*executor.HandedOver, error) {
@@ -331,14 +331,14 @@ func TestAnswersNobodyReceives(t *testing.T) {
 		for i := range 20 {
 			tab = executor.TabID(fmt.Sprintf("cdp:one:%d", i))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			ses.runTool(ctx, ses.tool("ask_user"), json.RawMessage(`{"message":"x","tabId":"`+string(tab)+`"}`), false, nil)
+			runner.runTool(ctx, runner.tool("ask_user"), json.RawMessage(`{"message":"x","tabId":"`+string(tab)+`"}`), false, nil)
 			cancel()
 			if err := p.desk.Answer(p.desk.Questions()[0].ID, executor.OutcomeDone); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Hour)
 		}
-		if n := len(ses.handovers.open); n > 2 {
+		if n := len(runner.handovers.open); n > 2 {
 			t.Errorf("the session keeps %d questions", n)
 		}
 	})

@@ -20,7 +20,7 @@ import (
 // instead of Go names, adapted to the arguments of t. It removes sentences that the client cannot
 // follow: those that name an argument that t does not have, a tool that the session does not offer,
 // or one that the policy denies. If no sentence is left, the hint says how the user can allow it.
-func (s *toolSession) hint(ctx context.Context, t *tool, text string, retryable bool) string {
+func (s *toolRunner) hint(ctx context.Context, t *tool, text string, retryable bool) string {
 	var kept []string
 	allow, all := "", sentences(text)
 	for _, sentence := range all {
@@ -63,7 +63,7 @@ func (t *tool) adapt(sentence string) string {
 
 // translateTexts replaces the Go names in the notes and reasons of a result, which contain hints, by
 // tools and flags, and removes the sentences that the client of ctx cannot follow.
-func (s *toolSession) translateTexts(ctx context.Context, v reflect.Value) {
+func (s *toolRunner) translateTexts(ctx context.Context, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
@@ -91,7 +91,7 @@ func (s *toolSession) translateTexts(ctx context.Context, v reflect.Value) {
 
 // translateNote returns a note or reason of the executor with tools and flags instead of Go names,
 // without the sentences that the client of ctx cannot follow.
-func (s *toolSession) translateNote(ctx context.Context, text string) string {
+func (s *toolRunner) translateNote(ctx context.Context, text string) string {
 	all := sentences(text)
 	kept := slices.DeleteFunc(slices.Clone(all), func(sentence string) bool { return s.lacks(ctx, sentence) != nil })
 	if len(kept) < len(all) {
@@ -164,7 +164,7 @@ var quotedText = lazyregexp.New(`"(?:[^"\\]|\\.)*"`)
 // names a tool that the session does not offer, or a tool or an argument that needs a grant which the
 // client does not have and for which the user cannot be prompted. Tools that are named by an English
 // word, other than snapshot and screenshot, are recognized by their Go names only.
-func (s *toolSession) lacks(ctx context.Context, sentence string) *lack {
+func (s *toolRunner) lacks(ctx context.Context, sentence string) *lack {
 	sentence = quotedText().ReplaceAllString(sentence, "")
 	var tools []string
 	var needs []*grant

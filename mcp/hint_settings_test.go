@@ -78,7 +78,7 @@ func TestHintsFollowSettings(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ex := guardOf(t, c.config).Wrap(&fake{})
-			s := NewServer(ex, &Options{Tools: c.tools, PromptForPermission: c.prompts}).session(ex)
+			s := NewServer(ex, &Options{Tools: c.tools, PromptForPermission: c.prompts}).newRunner(ex)
 			defer s.prompter.Close()
 			ctx := s.prompter.Begin(t.Context(), "navigate", prompting.Elicitation{Form: true}, nil, nil)
 			possible := func(sentence string) bool {
@@ -214,7 +214,7 @@ func TestHintsOfCalls(t *testing.T) {
 			if got := metaOf(t, callTool(t, connect(t, server, opts), "get_text", "{}")).Hint; got != c.want {
 				t.Errorf("over MCP: %q, want %q", got, c.want)
 			}
-			if got := metaOf(t, callWithoutMCP(t, openSession(t, server), "http", "get_text", "{}")).Hint; got != c.withoutMCP {
+			if got := metaOf(t, callWithoutMCP(t, openWorkspace(t, server), "http", "get_text", "{}")).Hint; got != c.withoutMCP {
 				t.Errorf("without MCP: %q, want %q", got, c.withoutMCP)
 			}
 		})

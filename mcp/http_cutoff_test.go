@@ -44,7 +44,7 @@ func openCuttable(t *testing.T) *cuttable {
 		c.clicks.Add(1)
 		return &executor.Action{}, nil
 	}}, nil)
-	h, err := s.OpenHTTP(t.Context())
+	h, err := s.OpenWorkspace(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 // maskResult masks the secrets in a result: in its text, its structured content and its error. It
 // leaves images, in which the executor hides the fields.
-func (s *toolSession) maskResult(res *sdk.CallToolResult) {
+func (s *toolRunner) maskResult(res *sdk.CallToolResult) {
 	if s.opts.Mask == nil || res == nil {
 		return
 	}
@@ -52,7 +52,7 @@ func (s *toolSession) maskResult(res *sdk.CallToolResult) {
 const withheld = "The result was withheld: it contains a part of a secret that was typed, and with the masks of more parts the secret could be guessed. The call itself has ended. Ask the user for what you need from the page."
 
 // withholds reports whether a text must be withheld.
-func (s *toolSession) withholds(text string) bool {
+func (s *toolRunner) withholds(text string) bool {
 	return s.opts.Withhold != nil && s.opts.Mask(text) != text && s.opts.Withhold(text)
 }
 
@@ -94,7 +94,7 @@ func withholdResult(res *sdk.CallToolResult) {
 
 // maskText masks the text of a result. It does not mask the nonces of fences, which could contain a
 // part of a secret by chance.
-func (s *toolSession) maskText(text string) string {
+func (s *toolRunner) maskText(text string) string {
 	masked := s.opts.Mask(text)
 	if masked == text {
 		return text
@@ -127,7 +127,7 @@ func (s *toolSession) maskText(text string) string {
 var pageValues = []string{"value", "requestHeaders", "responseHeaders"}
 
 // maskJSON applies maskValue to raw.
-func (s *toolSession) maskJSON(raw []byte) []byte {
+func (s *toolRunner) maskJSON(raw []byte) []byte {
 	if s.opts.Mask(string(raw)) == string(raw) {
 		return raw
 	}
@@ -135,7 +135,7 @@ func (s *toolSession) maskJSON(raw []byte) []byte {
 }
 
 // maskValue masks the strings in a JSON value, and also the numbers and names within pageValues.
-func (s *toolSession) maskValue(v any) any {
+func (s *toolRunner) maskValue(v any) any {
 	switch v := v.(type) {
 	case string:
 		return s.opts.Mask(v)
@@ -156,7 +156,7 @@ func (s *toolSession) maskValue(v any) any {
 }
 
 // maskFile masks the content of a file, unless it is an image.
-func (s *toolSession) maskFile(c browsertools.FileContent) browsertools.FileContent {
+func (s *toolRunner) maskFile(c browsertools.FileContent) browsertools.FileContent {
 	if s.opts.Mask == nil || !utf8.Valid(c.Data) {
 		return c
 	}

@@ -123,7 +123,7 @@ func TestErrorsAreMasked(t *testing.T) {
 	}
 	before := asText(m)
 	res := &sdk.CallToolResult{Meta: sdk.Meta{ErrorKey: m}}
-	s := &toolSession{opts: &Options{Mask: maskShop}}
+	s := &toolRunner{opts: &Options{Mask: maskShop}}
 	s.maskResult(res)
 	if got := asText(res.Meta); strings.Contains(got, "shop") {
 		t.Error(got)

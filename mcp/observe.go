@@ -46,7 +46,7 @@ const (
 )
 
 // observe reports the start of a call. The returned function reports its end.
-func (s *toolSession) observe(ctx context.Context, t *tool, raw json.RawMessage, nested bool) (ended func(res *sdk.CallToolResult, err error)) {
+func (s *toolRunner) observe(ctx context.Context, t *tool, raw json.RawMessage, nested bool) (ended func(res *sdk.CallToolResult, err error)) {
 	if s.opts.Observer == nil {
 		return func(*sdk.CallToolResult, error) {}
 	}

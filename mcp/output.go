@@ -151,7 +151,7 @@ func (o *outputDir) close() {
 
 // saveResult saves the result of a call in the file at path, and returns the result that names the
 // file.
-func (s *toolSession) saveResult(path browsertools.OutputPath, out mcptext.Result) (mcptext.Result, error) {
+func (s *toolRunner) saveResult(path browsertools.OutputPath, out mcptext.Result) (mcptext.Result, error) {
 	of, ok := out.(browsertools.Savable)
 	if !ok || path == "" {
 		return out, nil

@@ -18,7 +18,7 @@ type waitDescriber interface{ WaitDescription() string }
 
 // startProgress sends progress notifications for a call, if its client requested them. The returned
 // function stops them; no notification is sent after it returns.
-func (s *toolSession) startProgress(ctx context.Context, req *sdk.CallToolRequest, tool string, args any) (stop func()) {
+func (s *toolRunner) startProgress(ctx context.Context, req *sdk.CallToolRequest, tool string, args any) (stop func()) {
 	token := req.Params.GetProgressToken()
 	if token == nil {
 		return func() {}

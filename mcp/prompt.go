@@ -12,7 +12,7 @@ import (
 
 // newPrompt returns the prompt for a call that lacks the permission missing, or nil if the site is
 // unknown.
-func (s *toolSession) newPrompt(ctx context.Context, ch *prompting.Channel, t *tool, raw []byte, args any, missing executor.Permission) *prompting.Prompt {
+func (s *toolRunner) newPrompt(ctx context.Context, ch *prompting.Channel, t *tool, raw []byte, args any, missing executor.Permission) *prompting.Prompt {
 	site := missing.Origin
 	if site == "" {
 		if site = s.site(ctx, raw); site == "" {
@@ -37,7 +37,7 @@ func (s *toolSession) newPrompt(ctx context.Context, ch *prompting.Channel, t *t
 
 // site returns the origin of the page that a call concerns, or "" if it is unknown or hidden from
 // the client.
-func (s *toolSession) site(ctx context.Context, raw []byte) string {
+func (s *toolRunner) site(ctx context.Context, raw []byte) string {
 	tab, rawURL := namedTabAndURL(raw)
 	if rawURL != "" {
 		return webOrigin(rawURL)

@@ -69,7 +69,7 @@ func shortValue(v any) any {
 }
 
 // checkSize returns an error if a result of t exceeds the size limit.
-func (s *toolSession) checkSize(t *tool, res *sdk.CallToolResult) error {
+func (s *toolRunner) checkSize(t *tool, res *sdk.CallToolResult) error {
 	n := sizeOf(res)
 	if n <= s.opts.MaxResultBytes {
 		return nil

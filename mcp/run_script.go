@@ -35,7 +35,7 @@ func (a scriptArgs) WaitDescription() string { return "the script" }
 
 // runScript runs a script whose functions are the tools. Each of its calls runs as if the client
 // had made it, except that an action does not report page changes.
-func (s *toolSession) runScript(ctx context.Context, a scriptArgs) (scriptResult, error) {
+func (s *toolRunner) runScript(ctx context.Context, a scriptArgs) (scriptResult, error) {
 	limit := a.Timeout()
 	if limit == 0 {
 		limit = defaultScriptMS * time.Millisecond

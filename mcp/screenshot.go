@@ -11,7 +11,7 @@ import (
 // An imageResult is a screenshot whose image is part of the result.
 type imageResult struct{ browsertools.ScreenshotResult }
 
-func (s *toolSession) screenshot(ctx context.Context, a browsertools.ScreenshotArgs) (imageResult, error) {
+func (s *toolRunner) screenshot(ctx context.Context, a browsertools.ScreenshotArgs) (imageResult, error) {
 	p, err := s.ex.Page(ctx, a.TabID())
 	if err != nil {
 		return imageResult{}, err

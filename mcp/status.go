@@ -15,7 +15,7 @@ import (
 
 type statusArgs struct{}
 
-func (s *toolSession) chromeStatus(ctx context.Context, _ statusArgs) (statusResult, error) {
+func (s *toolRunner) chromeStatus(ctx context.Context, _ statusArgs) (statusResult, error) {
 	st := s.ex.Status(ctx)
 	if st.Version == "" {
 		st.Version = s.opts.Version

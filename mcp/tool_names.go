@@ -9,7 +9,7 @@ import (
 
 // unknown returns the error for the name of a tool that the session does not offer. It names the
 // toolset that has the tool, or suggests the nearest name.
-func (s *toolSession) unknown(name string) error {
+func (s *toolRunner) unknown(name string) error {
 	if set := toolsetOf(name); set != "" {
 		return errors.New(name + " is a tool of the toolset " + string(set) + ", which is not enabled; the user can enable it with --tools")
 	}
@@ -18,7 +18,7 @@ func (s *toolSession) unknown(name string) error {
 
 // suggestTool returns the end of a message that suggests the tool nearest to name, or "" if no name
 // is similar.
-func (s *toolSession) suggestTool(name string) string {
+func (s *toolRunner) suggestTool(name string) string {
 	var names []string
 	for _, t := range s.tools {
 		names = append(names, t.name)

@@ -95,10 +95,10 @@ var secrets = promises{
 	},
 	"The results of a session that has not typed a secret do not depend on it": {
 		{
-			File: "internal/secrets/session.go",
-			Old:  "return s.masker.Mask(text)",
-			New:  "return s.vault.Mask(text)",
-			Test: "^TestSession$",
+			File: "internal/secrets/view.go",
+			Old:  "return v.masker.Mask(text)",
+			New:  "return v.vault.Mask(text)",
+			Test: "^TestView$",
 		},
 		{
 			File: "internal/secrets/masker.go",

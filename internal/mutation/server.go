@@ -227,7 +227,7 @@ var server = promises{
 			Package: "./mcp", Test: "TestLostResultReported",
 		},
 		{
-			File: "mcp/http.go",
+			File: "mcp/workspace.go",
 			Old:  "EventStore: events,",
 			New:  "EventStore: map[bool]sdk.EventStore{true: events}[false],",
 			Test: "TestResumption",

@@ -1,4 +1,4 @@
-// Package rest serves the tools of an [mcp.HTTPSession] to plain HTTP requests, without MCP, and
+// Package rest serves the tools of an [mcp.Workspace] to plain HTTP requests, without MCP, and
 // describes them in an OpenAPI document.
 package rest
 
@@ -44,17 +44,17 @@ type errorResponse struct {
 	Note  string        `json:"note,omitempty"`
 }
 
-// ServeTool serves one call of a tool of h, without MCP. The body of the request, a POST request, is
+// ServeTool serves one call of a tool of ws, without MCP. The body of the request, a POST request, is
 // the JSON object of the tool's arguments; no body means no arguments. The response has the status 200
 // and the members text, result, images and note, or the status of the error's code and the members
 // error and note. [OpenAPI] describes both.
 //
-// Calls share the session with those of MCP clients. A call continues if its client disconnects, as
+// Calls share ws with those of MCP clients. A call continues if its client disconnects, as
 // over MCP: a lost connection must not leave an action half done. If its result does not reach the
-// client, the next result of the session reports it. The caller has authenticated the request and
+// client, the next result of the workspace reports it. The caller has authenticated the request and
 // checked its Host and Origin.
-func ServeTool(h *mcp.HTTPSession, w http.ResponseWriter, r *http.Request, tool string) {
-	call, err := h.Tool(tool)
+func ServeTool(ws *mcp.Workspace, w http.ResponseWriter, r *http.Request, tool string) {
+	call, err := ws.Tool(tool)
 	if err != nil {
 		rejectRequest(w, http.StatusNotFound, err.Error(), "GET /v1/tools lists the tools.")
 		return
@@ -79,7 +79,7 @@ func ServeTool(h *mcp.HTTPSession, w http.ResponseWriter, r *http.Request, tool 
 		return
 	}
 	client := cmp.Or(strings.TrimSpace(r.UserAgent()), "http")
-	h.Deliver(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	ws.Deliver(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		respond(w, call(context.WithoutCancel(r.Context()), client, args))
 	}), w, r)
 }
@@ -138,6 +138,6 @@ func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
 	if _, err := w.Write(b.Bytes()); err == nil {
-		_ = http.NewResponseController(w).Flush() // see mcp.HTTPSession.Deliver
+		_ = http.NewResponseController(w).Flush() // see mcp.Workspace.Deliver
 	}
 }

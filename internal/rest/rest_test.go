@@ -68,18 +68,18 @@ func noTabs(context.Context) ([]executor.Tab, error) { return nil, nil }
 const shopCall = `{"url":"https://shop.example.com/"}`
 
 // open opens a session of s, without a web server.
-func open(t *testing.T, s *mcp.Server) *mcp.HTTPSession {
+func open(t *testing.T, s *mcp.Server) *mcp.Workspace {
 	t.Helper()
-	h, err := s.OpenHTTP(t.Context())
+	ws, err := s.OpenWorkspace(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
+		if err := ws.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return h
+	return ws
 }
 
 // A result is the response to a call.
@@ -94,19 +94,19 @@ type result struct {
 }
 
 // call calls a tool with a JSON body. Each pair of header is a name and a value.
-func call(t *testing.T, h *mcp.HTTPSession, tool, body string, header ...string) result {
+func call(t *testing.T, ws *mcp.Workspace, tool, body string, header ...string) result {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	return serveTool(t, h, tool, r)
+	return serveTool(t, ws, tool, r)
 }
 
-func serveTool(t *testing.T, h *mcp.HTTPSession, tool string, r *http.Request) result {
+func serveTool(t *testing.T, ws *mcp.Workspace, tool string, r *http.Request) result {
 	t.Helper()
 	w := httptest.NewRecorder()
-	ServeTool(h, w, r, tool)
+	ServeTool(ws, w, r, tool)
 	res := result{status: w.Code, header: w.Header()}
 	dec := json.NewDecoder(w.Body)
 	dec.DisallowUnknownFields()
@@ -122,7 +122,7 @@ func serveTool(t *testing.T, h *mcp.HTTPSession, tool string, r *http.Request) r
 // TestServeTool checks the bodies of successful calls. They are structured, and have images and
 // notes, although the session is not structured for MCP clients.
 func TestServeTool(t *testing.T) {
-	h := open(t, mcp.NewServer(&browser{
+	ws := open(t, mcp.NewServer(&browser{
 		tabs: func(ctx context.Context) ([]executor.Tab, error) {
 			executor.SharedTab{Tab: executor.Tab{ID: "ext:a:2", Active: true}}.Report(ctx)
 			return []executor.Tab{{ID: "cdp:a:1", URL: "https://a.test/?a=1&b=2"}}, nil
@@ -133,7 +133,7 @@ func TestServeTool(t *testing.T) {
 	}, nil))
 	const note = "the user has shared tab ext:a:2; it is now the active tab"
 	for _, body := range []string{"", "{}", "null", " {}\n"} {
-		res := call(t, h, "tabs_list", body)
+		res := call(t, ws, "tabs_list", body)
 		var result struct{ Tabs []executor.Tab }
 		if err := json.Unmarshal(res.Result, &result); err != nil || len(result.Tabs) != 1 || result.Tabs[0].ID != "cdp:a:1" {
 			t.Errorf("%q: result %s, %v", body, res.Result, err)
@@ -142,13 +142,13 @@ func TestServeTool(t *testing.T) {
 			t.Errorf("%q: %+v", body, res)
 		}
 	}
-	res := call(t, h, "screenshot", "", "Content-Type", "application/json; charset=utf-8")
+	res := call(t, ws, "screenshot", "", "Content-Type", "application/json; charset=utf-8")
 	if len(res.Images) != 1 || res.Images[0].MIMEType != "image/png" || string(res.Images[0].Data) != "\x89PNG" || res.Note != "" {
 		t.Errorf("%+v", res)
 	}
 	// Page text has angle brackets and ampersands: escapes would triple them.
 	w := httptest.NewRecorder()
-	ServeTool(h, w, httptest.NewRequest(http.MethodPost, "/", nil), "tabs_list")
+	ServeTool(ws, w, httptest.NewRequest(http.MethodPost, "/", nil), "tabs_list")
 	if !strings.Contains(w.Body.String(), "a=1&b=2") {
 		t.Errorf("%s", w.Body)
 	}
@@ -162,13 +162,13 @@ func TestServeToolErrors(t *testing.T) {
 		executor.SharedTab{Tab: executor.Tab{ID: "ext:a:2"}}.Report(ctx)
 		return nil, failure
 	}}, nil)
-	h, client := open(t, s), connect(t, s)
+	ws, client := open(t, s), connect(t, s)
 	for _, code := range executor.Codes() {
 		failure = &executor.Error{
 			Code: code, Err: errors.New("it failed"), Hint: "Look.", Retryable: true,
 			Candidates: []executor.Candidate{{Role: "button", Name: "Pay", Ref: "e7"}},
 		}
-		res, want := call(t, h, "click", `{"ref":"e1"}`), errorOfClick(t, client)
+		res, want := call(t, ws, "click", `{"ref":"e1"}`), errorOfClick(t, client)
 		if code == executor.ErrInternal { // the ids of the log entries differ
 			if len(res.Error.ID) != 10 {
 				t.Errorf("%+v", res.Error)
@@ -229,7 +229,7 @@ func errorOfClick(t *testing.T, client *sdk.ClientSession) (e mcp.ErrorInfo) {
 
 // TestServeToolRejectsRequests sends requests that are not calls, and checks that no tool runs.
 func TestServeToolRejectsRequests(t *testing.T) {
-	h := open(t, mcp.NewServer(&browser{}, nil)) // the errors of its methods have another code
+	ws := open(t, mcp.NewServer(&browser{}, nil)) // the errors of its methods have another code
 	post := func(body io.Reader, contentType string) *http.Request {
 		r := httptest.NewRequest(http.MethodPost, "/", body)
 		r.Header.Set("Content-Type", contentType)
@@ -258,7 +258,7 @@ func TestServeToolRejectsRequests(t *testing.T) {
 		"argument of a type": {"navigate", post(strings.NewReader(`{"url":1}`), ""), http.StatusBadRequest, "url must be"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			res := serveTool(t, h, c.tool, c.r)
+			res := serveTool(t, ws, c.tool, c.r)
 			if res.status != c.status || res.Error.Code != executor.ErrBadArgs || res.Error.Retryable || !strings.Contains(res.Error.Message, c.text) {
 				t.Errorf("%d: %+v, want %d: %s", res.status, res.Error, c.status, c.text)
 			}
@@ -276,11 +276,11 @@ func (failingReader) Read([]byte) (int, error) { return 0, errors.New("connectio
 // TestRetryAfter checks that Retry-After says when the next call is allowed.
 func TestRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := open(t, mcp.NewServer(&browser{tabs: noTabs}, &mcp.Options{CallsPerMinute: 6}))
+		ws := open(t, mcp.NewServer(&browser{tabs: noTabs}, &mcp.Options{CallsPerMinute: 6}))
 		for range 6 {
-			call(t, h, "tabs_list", "")
+			call(t, ws, "tabs_list", "")
 		}
-		res := call(t, h, "tabs_list", "")
+		res := call(t, ws, "tabs_list", "")
 		if res.status != http.StatusTooManyRequests || res.header.Get("Retry-After") != "10" || !res.Error.Retryable {
 			t.Errorf("%d, Retry-After %q: %+v", res.status, res.header.Get("Retry-After"), res.Error)
 		}
@@ -300,7 +300,7 @@ func TestCallSurvivesDisconnect(t *testing.T) {
 		},
 		close: func() error { close(closed); return nil },
 	}
-	h, err := mcp.NewSessionServer(func(context.Context) (executor.Executor, error) { return b, nil }, nil).OpenHTTP(t.Context())
+	ws, err := mcp.NewSessionServer(func(context.Context) (executor.Executor, error) { return b, nil }, nil).OpenWorkspace(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +309,7 @@ func TestCallSurvivesDisconnect(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer close(served)
 		defer context.AfterFunc(r.Context(), func() { close(gone) })()
-		ServeTool(h, w, r, "navigate")
+		ServeTool(ws, w, r, "navigate")
 	}))
 	defer web.Close()
 	ctx, disconnect := context.WithCancel(t.Context())
@@ -331,7 +331,7 @@ func TestCallSurvivesDisconnect(t *testing.T) {
 		t.Fatalf("the call ended with its client: %v", err)
 	default:
 	}
-	if err := h.Close(); err != nil {
+	if err := ws.Close(); err != nil {
 		t.Error(err)
 	}
 	select {
@@ -348,7 +348,7 @@ func TestCallSurvivesDisconnect(t *testing.T) {
 		t.Error("Close did not wait for the call")
 	}
 	<-served
-	if res := call(t, h, "tabs_list", ""); res.Error.Code != executor.ErrSessionEnded || res.status != http.StatusNotFound {
+	if res := call(t, ws, "tabs_list", ""); res.Error.Code != executor.ErrSessionEnded || res.status != http.StatusNotFound {
 		t.Errorf("a call after the end: %+v", res.Error)
 	}
 }
@@ -357,7 +357,7 @@ func TestCallSurvivesDisconnect(t *testing.T) {
 // session, and only that, has a note about the result.
 func TestLostResult(t *testing.T) {
 	started, proceed := make(chan struct{}), make(chan struct{})
-	h := open(t, mcp.NewServer(&browser{
+	ws := open(t, mcp.NewServer(&browser{
 		navigate: func(_ context.Context, url string) (*executor.Navigation, error) {
 			close(started)
 			<-proceed
@@ -369,7 +369,7 @@ func TestLostResult(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer close(served)
 		defer context.AfterFunc(r.Context(), func() { close(proceed) })() // the server has noticed it
-		ServeTool(h, w, r, "navigate")
+		ServeTool(ws, w, r, "navigate")
 	}))
 	defer web.Close()
 	ctx, disconnect := context.WithCancel(t.Context())
@@ -386,10 +386,10 @@ func TestLostResult(t *testing.T) {
 	}
 	<-served
 	const want = `the result of an earlier call of navigate was not delivered: "https://shop.example.com/"`
-	if res := call(t, h, "tabs_list", ""); !strings.HasPrefix(res.Note, want) {
+	if res := call(t, ws, "tabs_list", ""); !strings.HasPrefix(res.Note, want) {
 		t.Errorf("note %q", res.Note)
 	}
-	if res := call(t, h, "tabs_list", ""); res.Note != "" {
+	if res := call(t, ws, "tabs_list", ""); res.Note != "" {
 		t.Errorf("again: %q", res.Note)
 	}
 }
@@ -397,10 +397,10 @@ func TestLostResult(t *testing.T) {
 // TestClientName checks that the audit log names the client of a call.
 func TestClientName(t *testing.T) {
 	var log recorder
-	h := open(t, mcp.NewServer(&browser{tabs: noTabs}, &mcp.Options{Audit: &log}))
-	call(t, h, "tabs_list", "", "User-Agent", " curl/8.1 ")
-	call(t, h, "tabs_list", "")
-	call(t, h, "tabs_list", "", "User-Agent", " ")
+	ws := open(t, mcp.NewServer(&browser{tabs: noTabs}, &mcp.Options{Audit: &log}))
+	call(t, ws, "tabs_list", "", "User-Agent", " curl/8.1 ")
+	call(t, ws, "tabs_list", "")
+	call(t, ws, "tabs_list", "", "User-Agent", " ")
 	if want := []string{"curl/8.1", "http", "http"}; !slices.Equal(log.clients, want) {
 		t.Errorf("clients %q, want %q", log.clients, want)
 	}
@@ -419,7 +419,7 @@ func (r *recorder) Record(e audit.Entry) {
 
 // TestStalledClient closes a session while a client does not read the response to its call.
 func TestStalledClient(t *testing.T) {
-	h, err := mcp.NewServer(&browser{tabs: noTabs}, nil).OpenHTTP(t.Context())
+	ws, err := mcp.NewServer(&browser{tabs: noTabs}, nil).OpenWorkspace(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -427,10 +427,10 @@ func TestStalledClient(t *testing.T) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		ServeTool(h, w, httptest.NewRequest(http.MethodPost, "/", nil), "tabs_list")
+		ServeTool(ws, w, httptest.NewRequest(http.MethodPost, "/", nil), "tabs_list")
 	}()
 	<-w.stalled
-	if err := h.Close(); err != nil { // hangs otherwise
+	if err := ws.Close(); err != nil { // hangs otherwise
 		t.Error(err)
 	}
 	close(w.proceed)

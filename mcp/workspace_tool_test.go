@@ -12,83 +12,85 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// callWithoutMCP calls a tool of a session without MCP.
-func callWithoutMCP(t *testing.T, h *HTTPSession, client, tool, args string) *sdk.CallToolResult {
+// callWithoutMCP calls a tool of a workspace without MCP.
+func callWithoutMCP(t *testing.T, ws *Workspace, client, tool, args string) *sdk.CallToolResult {
 	t.Helper()
-	call, err := h.Tool(tool)
+	call, err := ws.Tool(tool)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return call(t.Context(), client, []byte(args))
 }
 
-// openSession opens a session of s, without a web server.
-func openSession(t *testing.T, s *Server) *HTTPSession {
+// openWorkspace opens a workspace of s, without a web server.
+func openWorkspace(t *testing.T, s *Server) *Workspace {
 	t.Helper()
-	h, err := s.OpenHTTP(t.Context())
+	ws, err := s.OpenWorkspace(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
+		if err := ws.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return h
+	return ws
 }
 
 // TestToolSharesLimits checks that a call without MCP is counted with those of the MCP clients of the
-// session.
+// workspace.
 func TestToolSharesLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{listTabs: func(context.Context) ([]executor.Tab, error) { return nil, nil }}
-		h := openSession(t, NewServer(f, &Options{CallsPerMinute: 6}))
-		ses := h.ses
+		ws := openWorkspace(t, NewServer(f, &Options{CallsPerMinute: 6}))
+		runner := ws.runner
 		for range 3 {
 			for _, res := range []*sdk.CallToolResult{
-				callWithoutMCP(t, h, "http", "tabs_list", ""),
-				ses.call(t.Context(), ses.tool("tabs_list"), &sdk.CallToolRequest{Params: &sdk.CallToolParamsRaw{}}),
+				callWithoutMCP(t, ws, "http", "tabs_list", ""),
+				runner.call(t.Context(), runner.tool("tabs_list"), &sdk.CallToolRequest{Params: &sdk.CallToolParamsRaw{}}),
 			} {
 				if res.IsError {
 					t.Error(textOf(res))
 				}
 			}
 		}
-		res := callWithoutMCP(t, h, "http", "tabs_list", "")
+		res := callWithoutMCP(t, ws, "http", "tabs_list", "")
 		if e := metaOf(t, res); e.Code != executor.ErrBackpressure || !e.Retryable {
 			t.Error(textOf(res))
 		}
 	})
 }
 
-// TestToolCanceled cancels a call without MCP, with its context and with the end of the session.
+// TestToolCanceled cancels a call without MCP, with its context and with the end of the workspace.
 func TestToolCanceled(t *testing.T) {
-	for _, how := range []string{"context", "session"} {
-		f, started, ended := hangingNavigation()
-		h := openSession(t, NewServer(f, nil))
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		end, want := cancel, executor.ErrTimeout
-		if how == "session" {
-			end, want = func() { h.Close() }, executor.ErrSessionEnded
-		}
-		stopped := make(chan struct{})
-		go func() {
-			defer close(stopped)
-			<-started
-			end()
-		}()
-		call, err := h.Tool("navigate")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if res := call(ctx, "http", []byte(shopCall)); metaOf(t, res).Code != want {
-			t.Errorf("%s: %s", how, textOf(res))
-		}
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: the executor's context ended with %v", how, err)
-		}
-		<-stopped
+	for how, want := range map[string]executor.Code{"context": executor.ErrTimeout, "workspace": executor.ErrSessionEnded} {
+		t.Run(how, func(t *testing.T) {
+			f, started, ended := hangingNavigation()
+			ws := openWorkspace(t, NewServer(f, nil))
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			stopped := make(chan struct{})
+			go func() {
+				defer close(stopped)
+				<-started
+				if how == "context" {
+					cancel()
+				} else {
+					ws.Close()
+				}
+			}()
+			call, err := ws.Tool("navigate")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res := call(ctx, "http", []byte(shopCall)); metaOf(t, res).Code != want {
+				t.Error(textOf(res))
+			}
+			if err := <-ended; !errors.Is(err, context.Canceled) {
+				t.Errorf("the executor's context ended with %v", err)
+			}
+			<-stopped
+		})
 	}
 }
 
@@ -98,10 +100,10 @@ func TestToolAuditClient(t *testing.T) {
 	var log memoryRecorder
 	names := make(chan string, 2)
 	f := &fake{listTabs: func(context.Context) ([]executor.Tab, error) { return nil, nil }}
-	h, url := openHTTP(t, NewServer(f, &Options{Tools: Toolsets(), Audit: &log, OnClient: func(name string) { names <- name }}))
-	callWithoutMCP(t, h, "curl/8.1 "+strings.Repeat("x", maxClient), "batch", `{"calls":[{"tool":"tabs_list"}]}`)
+	ws, url := openHTTP(t, NewServer(f, &Options{Tools: Toolsets(), Audit: &log, OnClient: func(name string) { names <- name }}))
+	callWithoutMCP(t, ws, "curl/8.1 "+strings.Repeat("x", maxClient), "batch", `{"calls":[{"tool":"tabs_list"}]}`)
 	begun := "curl/8.1 " + strings.Repeat("x", maxClient-len("curl/8.1 ")) + "…"
-	callWithoutMCP(t, h, "http", "tabs_list", "")
+	callWithoutMCP(t, ws, "http", "tabs_list", "")
 	for _, version := range []string{legacy, firstStateless} {
 		callTool(t, connectHTTP(t, url, version), "tabs_list", "")
 	}
@@ -124,17 +126,17 @@ func TestToolPermissions(t *testing.T) {
 	h := newPromptFixture(t)
 	popup := &fakePopup{answer: func(executor.PermissionPrompt) (executor.PromptAnswer, error) { return executor.AnswerOnce, nil }}
 	h.server.opts.Prompter = popup
-	session := openSession(t, h.server)
+	ws := openWorkspace(t, h.server)
 	revoke, err := h.guard.Grant(h.guard.WithCall(t.Context(), ""), executor.Permission{Kind: executor.PermitSite, Origin: "https://shop.example.com"}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer revoke()
-	if res := callWithoutMCP(t, session, "http", "navigate", shopCall); metaOf(t, res).Code != executor.ErrPolicyDenied || h.navigations.Load() != 0 {
+	if res := callWithoutMCP(t, ws, "http", "navigate", shopCall); metaOf(t, res).Code != executor.ErrPolicyDenied || h.navigations.Load() != 0 {
 		t.Errorf("with the grant of another call: %s, %d navigations", textOf(res), h.navigations.Load())
 	}
 	popup.connected = true
-	if res := callWithoutMCP(t, session, "http", "navigate", shopCall); res.IsError || h.navigations.Load() != 1 {
+	if res := callWithoutMCP(t, ws, "http", "navigate", shopCall); res.IsError || h.navigations.Load() != 1 {
 		t.Errorf("after the user's answer: %s, %d navigations", textOf(res), h.navigations.Load())
 	}
 }
