@@ -26,7 +26,7 @@ func TestEveryResultIsBounded(t *testing.T) {
 		t.Run(tool.name, func(t *testing.T) {
 			v := reflect.New(tool.result).Elem()
 			fillStrings(v, page, "")
-			res, err := s.succeeded(v.Interface().(mcptext.Result), true)
+			res, err := s.renderResult(v.Interface().(mcptext.Result), true)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -83,7 +83,7 @@ func (s *toolRunner) runWithConsent(ctx context.Context, t *tool, raw []byte, ar
 		}
 		res, ok := ch.Answers[prompt.Missing]
 		if !ok {
-			if res, err = s.askUser(ctx, ch, prompt); err != nil {
+			if res, err = s.promptUser(ctx, ch, prompt); err != nil {
 				return nil, err
 			}
 		}
@@ -99,8 +99,8 @@ func (s *toolRunner) runWithConsent(ctx context.Context, t *tool, raw []byte, ar
 	}
 }
 
-// askUser prompts the user. Other calls may run while the call waits for the answer.
-func (s *toolRunner) askUser(ctx context.Context, ch *prompting.Channel, prompt *prompting.Prompt) (res prompting.Answer, err error) {
+// promptUser prompts the user. Other calls may run while the call waits for the answer.
+func (s *toolRunner) promptUser(ctx context.Context, ch *prompting.Channel, prompt *prompting.Prompt) (res prompting.Answer, err error) {
 	err = callSlotOf(ctx).freeWhile(ctx, func() (err error) {
 		res, err = s.prompter.Ask(ctx, ch, prompt)
 		return err

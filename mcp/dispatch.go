@@ -72,10 +72,10 @@ func (s *toolRunner) call(ctx context.Context, t *tool, req *sdk.CallToolRequest
 	})
 }
 
-// runTool runs one call of t. Every failure, including a panic, becomes a result with isError.
-// runTool calls begin before the handler runs, and the function that begin returns afterwards.
-// begin may be nil.
-func (s *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, structured bool, begin func(args any) (end func())) (res *sdk.CallToolResult) {
+// runTool runs one call of t. Every failure, including a panic, becomes a result with isError. A call
+// passes the gate, then in runChecked the limit of its rate, and last it acquires its slot. Then
+// runTool calls startProgress, and stop when the handler has returned. startProgress may be nil.
+func (s *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, structured bool, startProgress func(args any) (stop func())) (res *sdk.CallToolResult) {
 	start := time.Now()
 	ctx, leave, stopped := s.gate.enter(ctx)
 	defer leave()
@@ -103,7 +103,7 @@ func (s *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, 
 		if err != nil {
 			err = s.classifyError(ctx, t, slot.acquired, err)
 			if res = prompting.InputFor(err); res == nil {
-				res = s.failed(ctx, t, err)
+				res = s.renderError(ctx, t, err)
 			}
 		}
 		record.end(out, err)
@@ -118,14 +118,14 @@ func (s *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, 
 		s.opts.Logger.Debug("tool call", "tool", t.name, "code", string(executor.CodeOf(err)), "took", time.Since(start))
 	}()
 	if err = stopped; err == nil {
-		res, out, err = s.runChecked(ctx, t, raw, structured, slot, options, begin)
+		res, out, err = s.runChecked(ctx, t, raw, structured, slot, options, startProgress)
 	}
 	return res
 }
 
 // runChecked checks whether a call may run now, decodes its arguments, and runs it. out is the
 // result of the tool, also if it could not be returned.
-func (s *toolRunner) runChecked(ctx context.Context, t *tool, raw json.RawMessage, structured bool, slot *callSlot, options executor.CallOptions, begin func(args any) (end func())) (res *sdk.CallToolResult, out mcptext.Result, err error) {
+func (s *toolRunner) runChecked(ctx context.Context, t *tool, raw json.RawMessage, structured bool, slot *callSlot, options executor.CallOptions, startProgress func(args any) (stop func())) (res *sdk.CallToolResult, out mcptext.Result, err error) {
 	if err := s.mayCall(t); err != nil { // first, because arguments can be large
 		return nil, nil, err
 	}
@@ -145,8 +145,8 @@ func (s *toolRunner) runChecked(ctx context.Context, t *tool, raw json.RawMessag
 		return nil, nil, err
 	}
 	defer slot.leave()
-	if begin != nil {
-		defer begin(args)()
+	if startProgress != nil {
+		defer startProgress(args)()
 	}
 	options.Hash = s.callHash(t, args)
 	if out, err = s.runWithConsent(executor.WithCallOptions(ctx, options), t, raw, args); err != nil {
@@ -160,7 +160,7 @@ func (s *toolRunner) runChecked(ctx context.Context, t *tool, raw json.RawMessag
 	if out, err = s.saveResult(file, out); err != nil {
 		return nil, out, err
 	}
-	if res, err = s.succeeded(out, structured); err == nil {
+	if res, err = s.renderResult(out, structured); err == nil {
 		if err = s.checkSize(t, res); err != nil && !t.kind.hints.readOnly {
 			res, err = t.shortened(res), nil // the action is completed
 		}
@@ -239,8 +239,8 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 // An imager is a result that also has images.
 type imager interface{ images() []sdk.Content }
 
-// succeeded renders the result of a handler.
-func (s *toolRunner) succeeded(out mcptext.Result, structured bool) (*sdk.CallToolResult, error) {
+// renderResult renders the result of a handler.
+func (s *toolRunner) renderResult(out mcptext.Result, structured bool) (*sdk.CallToolResult, error) {
 	t := &mcptext.Text{
 		Fence: s.fence, Asks: s.tool("ask_user") != nil, Secrets: s.opts.Secrets != nil && s.tool("secrets_list") != nil,
 		Saves: s.output.path != "",

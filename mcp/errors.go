@@ -90,8 +90,8 @@ func (t *tool) unfinished(ran bool, why error) error {
 	return e
 }
 
-// failed renders err, the error of a call with context ctx, as a result with isError.
-func (s *toolRunner) failed(ctx context.Context, t *tool, err error) *sdk.CallToolResult {
+// renderError renders err, the error of a call with context ctx, as a result with isError.
+func (s *toolRunner) renderError(ctx context.Context, t *tool, err error) *sdk.CallToolResult {
 	m := ErrorInfo{Code: executor.CodeOf(err)}
 	about := t // the tool that the hint is about
 	if c, ok := errors.AsType[*callError](err); ok {

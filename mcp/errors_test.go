@@ -203,7 +203,7 @@ func TestCanceledCallIsNotInternalError(t *testing.T) {
 		s := NewServer(&fake{}, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}).newRunner(&fake{})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		res := s.failed(ctx, &coreTools[0], s.classifyError(ctx, &coreTools[0], true, err))
+		res := s.renderError(ctx, &coreTools[0], s.classifyError(ctx, &coreTools[0], true, err))
 		if got, want := textOf(res), "TIMEOUT: The call was canceled before it finished."; got != want {
 			t.Errorf("%v: got %q, want %q", err, got, want)
 		}
@@ -211,7 +211,7 @@ func TestCanceledCallIsNotInternalError(t *testing.T) {
 			t.Errorf("%v: code %s, log %q", err, m.Code, &log)
 		}
 		// A panic is always an internal error.
-		if m := metaOf(t, s.failed(ctx, &coreTools[0], s.classifyError(ctx, &coreTools[0], true, &panicError{value: "x"}))); m.Code != executor.ErrInternal || log.Len() == 0 {
+		if m := metaOf(t, s.renderError(ctx, &coreTools[0], s.classifyError(ctx, &coreTools[0], true, &panicError{value: "x"}))); m.Code != executor.ErrInternal || log.Len() == 0 {
 			t.Errorf("panic: code %s, log %q", m.Code, &log)
 		}
 	}

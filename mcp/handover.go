@@ -78,11 +78,11 @@ type handovers struct {
 // A question is an open question, or one whose answer no call has received.
 type question struct {
 	executor.HandoverQuestion
-	page   *executor.HandedOver
-	client askChannel    // of the call that opened it
-	popup  bool          // the extension popup shows it
-	elicit bool          // the client shows it
-	ended  chan struct{} // closed when the handover has ended
+	page     *executor.HandedOver
+	client   askChannel    // of the call that opened it
+	inPopup  bool          // the extension popup shows it
+	inClient bool          // the client shows it, in a form
+	ended    chan struct{} // closed when the handover has ended
 	// dashboardOnly is closed when neither the popup nor the client shows the question: the user
 	// does not know of it.
 	dashboardOnly chan struct{}
@@ -90,12 +90,12 @@ type question struct {
 	// handovers.mu guards the fields below.
 	hinted   bool                     // a call has returned the hint to open the dashboard
 	err      error                    // why the handover ended without an answer; may be nil
-	refused  bool                     // the client declined or canceled the form
+	declined bool                     // the client declined or canceled the form
 	received executor.HandoverOutcome // empty until a call has received the answer
 }
 
 // byRepeatedCall reports whether the client repeats the call to send the answer.
-func (q *question) byRepeatedCall() bool { return q.elicit && q.client.InputRequests }
+func (q *question) byRepeatedCall() bool { return q.inClient && q.client.InputRequests }
 
 func newHandovers(runner *toolRunner, opts *HandoverOptions) *handovers {
 	h := &handovers{
@@ -174,7 +174,7 @@ func (h *handovers) ask(ctx context.Context, message string, tab executor.TabID)
 		return askUserResult{}, err
 	}
 	t, _ := h.runner.findTab(ctx, q.Tab)
-	// This is last because it takes the answer: a call that fails before leaves it for the next one.
+	// This is last, because a call that fails before leaves the answer for the next one.
 	outcome, err := h.result(ctx, q)
 	if err != nil {
 		return askUserResult{}, err
@@ -265,11 +265,11 @@ func (h *handovers) handOver(ctx context.Context, ch askChannel, message string,
 	return q, nil
 }
 
-// post opens a question about a page. It returns ErrConsentRequired if no place can show the
+// post opens a question about a page. It returns ErrConsentRequired if nothing can show the
 // question.
 func (h *handovers) post(ctx context.Context, ch askChannel, message string, page *executor.HandedOver) (*question, error) {
-	popup, elicit := h.places(page, ch)
-	if !popup && !elicit && !h.opts.Dashboard() {
+	inPopup, inClient := h.shownIn(page, ch)
+	if !inPopup && !inClient && !h.opts.Dashboard() {
 		return nil, cannotAsk(page.Visible)
 	}
 	agent := clientOf(ctx)
@@ -287,10 +287,10 @@ func (h *handovers) post(ctx context.Context, ch askChannel, message string, pag
 		return nil, err
 	}
 	q := &question{
-		HandoverQuestion: posted, page: page, client: ch, popup: popup, elicit: elicit,
+		HandoverQuestion: posted, page: page, client: ch, inPopup: inPopup, inClient: inClient,
 		ended: make(chan struct{}), dashboardOnly: make(chan struct{}),
 	}
-	if !popup && !elicit {
+	if !inPopup && !inClient {
 		close(q.dashboardOnly)
 	}
 	h.mu.Lock()
@@ -299,8 +299,8 @@ func (h *handovers) post(ctx context.Context, ch askChannel, message string, pag
 	return q, nil
 }
 
-// places returns where a question about a page is shown, in addition to the dashboard.
-func (h *handovers) places(page *executor.HandedOver, ch askChannel) (popup, elicit bool) {
+// shownIn returns where a question about a page is shown, in addition to the dashboard.
+func (h *handovers) shownIn(page *executor.HandedOver, ch askChannel) (popup, client bool) {
 	if h.opts.Prompter != nil && h.opts.Prompter.CanAsk(page.Tab) {
 		return true, false
 	}
@@ -333,7 +333,7 @@ func (h *handovers) show(ctx context.Context, cancel func(), q *question) {
 	var showing sync.WaitGroup
 	showing.Go(func() {
 		switch {
-		case q.popup:
+		case q.inPopup:
 			o, err := h.opts.Prompter.AskAbout(ctx, q.HandoverQuestion)
 			if err != nil {
 				o = executor.OutcomeClosed
@@ -341,7 +341,7 @@ func (h *handovers) show(ctx context.Context, cancel func(), q *question) {
 			if ctx.Err() == nil {
 				answer(o, err)
 			}
-		case q.elicit && !q.client.InputRequests:
+		case q.inClient && !q.client.InputRequests:
 			res, err := q.showForm(ctx)
 			switch {
 			case ctx.Err() != nil:
@@ -370,10 +370,10 @@ func (h *handovers) show(ctx context.Context, cancel func(), q *question) {
 	q.page.End()
 }
 
-// result takes the answer to a question that has ended, records it and returns it, or an error if the
+// result receives the answer to a question that has ended, records it and returns it, or an error if the
 // user did not answer.
 func (h *handovers) result(ctx context.Context, q *question) (executor.HandoverOutcome, error) {
-	o, why, err := h.take(ctx, q)
+	o, why, err := h.receive(ctx, q)
 	switch {
 	case err != nil:
 		return "", err
@@ -383,9 +383,9 @@ func (h *handovers) result(ctx context.Context, q *question) (executor.HandoverO
 	case o == executor.OutcomeCannot:
 		h.record(ctx, q, audit.Denied, string(o))
 		h.mu.Lock()
-		refused := q.refused
+		declined := q.declined
 		h.mu.Unlock()
-		if refused {
+		if declined {
 			return "", executor.Errorf(executor.ErrConsentRequired, "Do not ask again: write to the user what to do, or continue without it.",
 				"the client declined or canceled the question, possibly without showing it to the user")
 		}
@@ -440,9 +440,9 @@ func (h *handovers) noAnswerYet(q *question) error {
 		Err: errors.New("the user has not answered yet, and the page is still handed over"), Hint: hint}
 }
 
-// take returns the answer to a question that has ended, and removes the question. All waiting calls
+// receive returns the answer to a question that has ended, and removes the question. All waiting calls
 // receive the answer, except those that their client has canceled.
-func (h *handovers) take(ctx context.Context, q *question) (o executor.HandoverOutcome, why, err error) {
+func (h *handovers) receive(ctx context.Context, q *question) (o executor.HandoverOutcome, why, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if ctx.Err() != nil {

@@ -17,7 +17,7 @@ func TestHintsNameOwnArguments(t *testing.T) {
 	s := NewServer(&fake{}, &Options{Tools: Toolsets()}).newRunner(&fake{})
 	render := func(tool *tool, hint string) ErrorInfo {
 		t.Helper()
-		return s.failed(t.Context(), tool, &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: errors.New("it took too long"), Hint: hint}).Meta[ErrorKey].(ErrorInfo)
+		return s.renderError(t.Context(), tool, &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: errors.New("it took too long"), Hint: hint}).Meta[ErrorKey].(ErrorInfo)
 	}
 	byLetters := regexp.MustCompile(`[A-Za-z]+`)
 	for _, tool := range allTools() {
@@ -64,7 +64,7 @@ func TestHintsNameTools(t *testing.T) {
 	} {
 		for _, tool := range allTools() {
 			e := &executor.Error{Code: executor.ErrNotActionable, Err: errors.New("it failed"), Hint: hint}
-			if got := s.failed(t.Context(), tool, e).Meta[ErrorKey].(ErrorInfo).Hint; got != want {
+			if got := s.renderError(t.Context(), tool, e).Meta[ErrorKey].(ErrorInfo).Hint; got != want {
 				t.Errorf("%s: %q, want %q", tool.name, got, want)
 			}
 		}

@@ -107,7 +107,7 @@ func (ws *Workspace) Tool(name string) (ToolFunc, error) {
 	}
 	return func(ctx context.Context, client string, args json.RawMessage) *sdk.CallToolResult {
 		if !ws.beginCall() {
-			return ws.runner.failed(ctx, t, context.Cause(ws.life))
+			return ws.runner.renderError(ctx, t, context.Cause(ws.life))
 		}
 		defer ws.running.Done()
 		ctx, cancel := withLife(ctx, ws.life)
