@@ -58,8 +58,8 @@ func (s *toolRunner) runWithConsent(ctx context.Context, t *tool, raw []byte, ar
 		}
 		return err
 	}
-	for p, res := range ch.Answers {
-		if res == prompting.AnswerOnce {
+	for p, answer := range ch.Answers {
+		if answer == prompting.AnswerOnce {
 			if err := grant(p); err != nil {
 				return nil, err
 			}
@@ -81,31 +81,31 @@ func (s *toolRunner) runWithConsent(ctx context.Context, t *tool, raw []byte, ar
 		if prompt == nil {
 			return out, err
 		}
-		res, ok := ch.Answers[prompt.Missing]
+		answer, ok := ch.Answers[prompt.Missing]
 		if !ok {
-			if res, err = s.promptUser(ctx, ch, prompt); err != nil {
+			if answer, err = s.promptUser(ctx, ch, prompt); err != nil {
 				return nil, err
 			}
 		}
-		switch res {
+		switch answer {
 		case prompting.AnswerOnce:
 			if err := grant(prompt.Missing); err != nil {
 				return nil, err
 			}
 		case prompting.AnswerSession: // already granted
 		default:
-			return nil, prompting.DeniedAfterPrompt(denied, res)
+			return nil, prompting.DeniedAfterPrompt(denied, answer)
 		}
 	}
 }
 
 // promptUser prompts the user. Other calls may run while the call waits for the answer.
-func (s *toolRunner) promptUser(ctx context.Context, ch *prompting.Channel, prompt *prompting.Prompt) (res prompting.Answer, err error) {
+func (s *toolRunner) promptUser(ctx context.Context, ch *prompting.Channel, prompt *prompting.Prompt) (answer prompting.Answer, err error) {
 	err = callSlotOf(ctx).freeWhile(ctx, func() (err error) {
-		res, err = s.prompter.Ask(ctx, ch, prompt)
+		answer, err = s.prompter.Ask(ctx, ch, prompt)
 		return err
 	})
-	return res, err
+	return answer, err
 }
 
 // callHash returns the hash of a call of t with args in this session. Equal calls have equal hashes.

@@ -24,7 +24,7 @@ var general = []Mutation{
 	},
 	{
 		"Prompts are only for a public site", "internal/prompting/prompter.go",
-		`answered.Site == q.Site && reflect.DeepEqual(answered.Args, q.Args)`, `reflect.DeepEqual(q.Args, q.Args)`,
+		`other.Site == p.Site && reflect.DeepEqual(other.Args, p.Args)`, `reflect.DeepEqual(p.Args, p.Args)`,
 		"./mcp", "TestOnceGrantLimitedToCall",
 	},
 	{
