@@ -244,8 +244,8 @@ func TestAuditFlood(t *testing.T) {
 	ex := canned(&did)
 	limited := NewServer(ex, &Options{Audit: log, CallsPerMinute: 5, Tools: Toolsets()}).newRunner(ex)
 	s := NewServer(ex, &Options{Audit: log, CallsPerMinute: -1, Tools: Toolsets()}).newRunner(ex)
-	call := func(s *toolRunner, tool, args string) {
-		s.runTool(t.Context(), s.tool(tool), json.RawMessage(args), false, nil)
+	call := func(r *toolRunner, tool, args string) {
+		r.runTool(t.Context(), r.tool(tool), json.RawMessage(args), false, nil)
 	}
 	call(limited, "click", `{"ref":"e6"}`)
 	const n = 10_000

@@ -99,12 +99,12 @@ func decodeBatchCall(raw json.RawMessage) (batchCall, error) {
 }
 
 // batch runs calls, each as if the client had made it separately.
-func (s *toolRunner) batch(ctx context.Context, a batchArgs) (batchResults, error) {
+func (r *toolRunner) batch(ctx context.Context, a batchArgs) (batchResults, error) {
 	plan := make([]*tool, len(a.Calls))
 	for i, call := range a.Calls {
-		t, err := s.nestedTool(call.name)
+		t, err := r.nestedTool(call.name)
 		if err == nil {
-			_, _, err = s.decode(t, call.args)
+			_, _, err = r.decode(t, call.args)
 		}
 		if err != nil {
 			return batchResults{}, errorInCall(i, t, call.name, err)
@@ -118,13 +118,13 @@ func (s *toolRunner) batch(ctx context.Context, a batchArgs) (batchResults, erro
 	// The results together must not exceed the size limit either. An eighth is reserved for the
 	// text between them.
 	var budget atomic.Int64
-	budget.Store(s.opts.MaxResultBytes - s.opts.MaxResultBytes/8)
+	budget.Store(r.opts.MaxResultBytes - r.opts.MaxResultBytes/8)
 	inOrder := func(calls []int) {
 		for _, i := range calls {
 			if ctx.Err() != nil {
 				return
 			}
-			res := s.runTool(ctx, plan[i], a.Calls[i].args, s.opts.Structured, nil)
+			res := r.runTool(ctx, plan[i], a.Calls[i].args, r.opts.Structured, nil)
 			if n := sizeOf(res); budget.Add(-n) < 0 {
 				budget.Add(n) // shorter results may still fit
 				res = omittedResult(res)
@@ -166,11 +166,11 @@ func omittedResult(res *sdk.CallToolResult) *sdk.CallToolResult {
 }
 
 // nestedTool returns the tool with a name, for a call from within another tool.
-func (s *toolRunner) nestedTool(name string) (*tool, error) {
-	t := s.tool(name)
+func (r *toolRunner) nestedTool(name string) (*tool, error) {
+	t := r.tool(name)
 	switch {
 	case t == nil:
-		return nil, toolschema.BadArgs("", "%v", s.unknown(name))
+		return nil, toolschema.BadArgs("", "%v", r.unknown(name))
 	case t.kind == batches:
 		return nil, toolschema.BadArgs("Make the calls one after the other.", "%s cannot be called from within another call", name)
 	}

@@ -48,7 +48,7 @@ const (
 // has run if ran is set. If the call was canceled, an unclassified error, such as the EOF that ended
 // the session, is a result of the cancellation and not a bug: if the cause has a code, because the
 // session ended or the user stopped the call, it is the error to report. A panic is always a bug.
-func (s *toolRunner) classifyError(ctx context.Context, t *tool, ran bool, err error) error {
+func (r *toolRunner) classifyError(ctx context.Context, t *tool, ran bool, err error) error {
 	_, panicked := errors.AsType[*panicError](err)
 	_, classified := errors.AsType[*executor.Error](err)
 	code := executor.CodeOf(err)
@@ -65,7 +65,7 @@ func (s *toolRunner) classifyError(ctx context.Context, t *tool, ran bool, err e
 	case ctx.Err() == nil && (classified || !late && !errors.Is(err, context.Canceled)):
 		return err
 	}
-	s.opts.Logger.Debug("call canceled", "tool", t.name, "error", err)
+	r.opts.Logger.Debug("call canceled", "tool", t.name, "error", err)
 	if late {
 		return t.unfinished(ran, errLate)
 	}
@@ -91,7 +91,7 @@ func (t *tool) unfinished(ran bool, why error) error {
 }
 
 // renderError renders err, the error of a call with context ctx, as a result with isError.
-func (s *toolRunner) renderError(ctx context.Context, t *tool, err error) *sdk.CallToolResult {
+func (r *toolRunner) renderError(ctx context.Context, t *tool, err error) *sdk.CallToolResult {
 	m := ErrorInfo{Code: executor.CodeOf(err)}
 	about := t // the tool that the hint is about
 	if c, ok := errors.AsType[*callError](err); ok {
@@ -100,7 +100,7 @@ func (s *toolRunner) renderError(ctx context.Context, t *tool, err error) *sdk.C
 	var e *executor.Error
 	switch {
 	case errors.As(err, &e):
-		m.Code, m.Message, m.Hint, m.Retryable = e.Code, e.Message(), s.hint(ctx, about, e.Hint, e.Retryable), e.Retryable
+		m.Code, m.Message, m.Hint, m.Retryable = e.Code, e.Message(), r.hint(ctx, about, e.Hint, e.Retryable), e.Retryable
 		m.Candidates = slices.Clone(e.Candidates[:min(len(e.Candidates), maxCandidates)])
 		if none, ok := errors.AsType[*executor.NoActiveTabError](e.Err); ok {
 			m.Message, m.Tabs, m.tabsHeading = none.Reason, none.Tabs, browsertools.OpenTabsHeading
@@ -125,7 +125,7 @@ func (s *toolRunner) renderError(ctx context.Context, t *tool, err error) *sdk.C
 		if p, ok := errors.AsType[*panicError](err); ok {
 			attrs = append(attrs, "stack", string(p.stack))
 		}
-		s.opts.Logger.Error("internal error", attrs...)
+		r.opts.Logger.Error("internal error", attrs...)
 		if m.Message == "" {
 			m.Message = "internal error in chrome-mcp"
 		}

@@ -56,18 +56,18 @@ func (r askUserResult) Render(t *mcptext.Text) {
 	t.Line("URL: %s", mcptext.URLAndTitle(r.URL, r.Title))
 }
 
-func (s *toolRunner) askUserTool(ctx context.Context, a askUserArgs) (askUserResult, error) {
-	return s.handovers.ask(ctx, mcptext.OneLine(a.Message), a.Tab)
+func (r *toolRunner) askUserTool(ctx context.Context, a askUserArgs) (askUserResult, error) {
+	return r.handovers.ask(ctx, mcptext.OneLine(a.Message), a.Tab)
 }
 
 type secretsListArgs struct{}
 
-func (s *toolRunner) secretsList(ctx context.Context, _ secretsListArgs) (secretsResult, error) {
+func (r *toolRunner) secretsList(ctx context.Context, _ secretsListArgs) (secretsResult, error) {
 	res := secretsResult{Secrets: []secretInfo{}}
-	if s.opts.Secrets == nil {
+	if r.opts.Secrets == nil {
 		return res, nil
 	}
-	list, err := s.opts.Secrets.List(ctx)
+	list, err := r.opts.Secrets.List(ctx)
 	if err != nil {
 		return secretsResult{}, err
 	}

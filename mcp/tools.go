@@ -65,21 +65,21 @@ func def[A any, R mcptext.Result](name string, k kind, h func(*toolRunner, conte
 			err := toolschema.Decode(name, raw, &args)
 			return args, err
 		},
-		run: func(s *toolRunner, ctx context.Context, args any) (mcptext.Result, error) {
-			return h(s, ctx, args.(A))
+		run: func(r *toolRunner, ctx context.Context, args any) (mcptext.Result, error) {
+			return h(r, ctx, args.(A))
 		},
 	}
 }
 
 // onBrowser returns a tool that works on the browser.
 func onBrowser[A any, R mcptext.Result](name string, k kind, run func(A, context.Context, executor.Executor) (R, error), desc string) tool {
-	return def(name, k, func(s *toolRunner, ctx context.Context, args A) (R, error) { return run(args, ctx, s.ex) }, desc)
+	return def(name, k, func(r *toolRunner, ctx context.Context, args A) (R, error) { return run(args, ctx, r.ex) }, desc)
 }
 
 // onPage returns a tool that works on the page of one tab, which A names.
 func onPage[A interface{ TabID() executor.TabID }, R mcptext.Result](name string, k kind, run func(A, context.Context, executor.Page) (R, error), desc string) tool {
-	return def(name, k, func(s *toolRunner, ctx context.Context, args A) (R, error) {
-		p, err := s.ex.Page(ctx, args.TabID())
+	return def(name, k, func(r *toolRunner, ctx context.Context, args A) (R, error) {
+		p, err := r.ex.Page(ctx, args.TabID())
 		if err != nil {
 			var none R
 			return none, err
