@@ -242,10 +242,10 @@ func TestAuditFlood(t *testing.T) {
 	}
 	var did recorder
 	ex := canned(&did)
-	limited := NewServer(ex, &Options{Audit: log, CallsPerMinute: 5, Tools: Toolsets()}).session(ex)
-	s := NewServer(ex, &Options{Audit: log, CallsPerMinute: -1, Tools: Toolsets()}).session(ex)
-	call := func(s *toolSession, tool, args string) {
-		s.runTool(t.Context(), s.tool(tool), json.RawMessage(args), false, nil)
+	limited := NewServer(ex, &Options{Audit: log, CallsPerMinute: 5, Tools: Toolsets()}).newRunner(ex)
+	s := NewServer(ex, &Options{Audit: log, CallsPerMinute: -1, Tools: Toolsets()}).newRunner(ex)
+	call := func(r *toolRunner, tool, args string) {
+		r.runTool(t.Context(), r.tool(tool), json.RawMessage(args), false, nil)
 	}
 	call(limited, "click", `{"ref":"e6"}`)
 	const n = 10_000

@@ -17,8 +17,8 @@ import (
 
 // batchTools are the tools of [ToolsBatch].
 var batchTools = []tool{
-	def("batch", batches, (*toolSession).batch, "Run several calls in one, in order, up to the first that fails. All arguments are checked before the first runs."),
-	def("run_script", batches, (*toolSession).runScript, "Run a script of many calls in one: loops, conditions, only the result comes back. It has JavaScript, the tools and print, and no other input or output."),
+	def("batch", batches, (*toolRunner).batch, "Run several calls in one, in order, up to the first that fails. All arguments are checked before the first runs."),
+	def("run_script", batches, (*toolRunner).runScript, "Run a script of many calls in one: loops, conditions, only the result comes back. It has JavaScript, the tools and print, and no other input or output."),
 }
 
 // batches is the kind of a tool that calls other tools. Each of those calls needs the same grants
@@ -99,12 +99,12 @@ func decodeBatchCall(raw json.RawMessage) (batchCall, error) {
 }
 
 // batch runs calls, each as if the client had made it separately.
-func (s *toolSession) batch(ctx context.Context, a batchArgs) (batchResults, error) {
+func (r *toolRunner) batch(ctx context.Context, a batchArgs) (batchResults, error) {
 	plan := make([]*tool, len(a.Calls))
 	for i, call := range a.Calls {
-		t, err := s.nestedTool(call.name)
+		t, err := r.nestedTool(call.name)
 		if err == nil {
-			_, _, err = s.decode(t, call.args)
+			_, _, err = r.decode(t, call.args)
 		}
 		if err != nil {
 			return batchResults{}, errorInCall(i, t, call.name, err)
@@ -118,13 +118,13 @@ func (s *toolSession) batch(ctx context.Context, a batchArgs) (batchResults, err
 	// The results together must not exceed the size limit either. An eighth is reserved for the
 	// text between them.
 	var budget atomic.Int64
-	budget.Store(s.opts.MaxResultBytes - s.opts.MaxResultBytes/8)
+	budget.Store(r.opts.MaxResultBytes - r.opts.MaxResultBytes/8)
 	inOrder := func(calls []int) {
 		for _, i := range calls {
 			if ctx.Err() != nil {
 				return
 			}
-			res := s.runTool(ctx, plan[i], a.Calls[i].args, s.opts.Structured, nil)
+			res := r.runTool(ctx, plan[i], a.Calls[i].args, r.opts.Structured, nil)
 			if n := sizeOf(res); budget.Add(-n) < 0 {
 				budget.Add(n) // shorter results may still fit
 				res = omittedResult(res)
@@ -156,7 +156,7 @@ func (s *toolSession) batch(ctx context.Context, a batchArgs) (batchResults, err
 // omittedResult returns res without its content, because the batch exceeds the size limit.
 func omittedResult(res *sdk.CallToolResult) *sdk.CallToolResult {
 	outcome := "done"
-	if m, ok := res.Meta[metaError].(errorMeta); ok {
+	if m, ok := res.Meta[ErrorKey].(ErrorInfo); ok {
 		outcome = "failed with " + string(m.Code)
 	}
 	return &sdk.CallToolResult{
@@ -166,11 +166,11 @@ func omittedResult(res *sdk.CallToolResult) *sdk.CallToolResult {
 }
 
 // nestedTool returns the tool with a name, for a call from within another tool.
-func (s *toolSession) nestedTool(name string) (*tool, error) {
-	t := s.tool(name)
+func (r *toolRunner) nestedTool(name string) (*tool, error) {
+	t := r.tool(name)
 	switch {
 	case t == nil:
-		return nil, toolschema.BadArgs("", "%v", s.unknown(name))
+		return nil, toolschema.BadArgs("", "%v", r.unknown(name))
 	case t.kind == batches:
 		return nil, toolschema.BadArgs("Make the calls one after the other.", "%s cannot be called from within another call", name)
 	}
@@ -232,7 +232,7 @@ type batchResult struct {
 	Tool   string           `json:"tool"`
 	OK     bool             `json:"ok"`
 	Result executor.RawJSON `json:"result,omitempty"` // structured content
-	Error  *errorMeta       `json:"error,omitempty"`
+	Error  *ErrorInfo       `json:"error,omitempty"`
 	NotRun bool             `json:"notRun,omitempty"`
 
 	text   string
@@ -249,7 +249,7 @@ func (r *batchResult) set(res *sdk.CallToolResult) {
 			r.images = append(r.images, c)
 		}
 	}
-	if m, ok := res.Meta[metaError].(errorMeta); ok {
+	if m, ok := res.Meta[ErrorKey].(ErrorInfo); ok {
 		r.Error = &m
 	}
 	if raw, ok := res.StructuredContent.(json.RawMessage); ok {

@@ -18,7 +18,7 @@ func TestEveryResultIsBounded(t *testing.T) {
 	tier.Slow(t)
 	const long = 5 * mcptext.MaxField
 	page := strings.Repeat("é", long)
-	s := newServer(nil, false, &Options{Tools: Toolsets(), Nonce: "k7f3q2"}).session(nil)
+	s := newServer(nil, false, &Options{Tools: Toolsets(), Nonce: "k7f3q2"}).newRunner(nil)
 	for _, tool := range s.tools {
 		if tool.name == "chrome_status" || tool.name == "emulate" {
 			continue // their results have no page text
@@ -26,7 +26,7 @@ func TestEveryResultIsBounded(t *testing.T) {
 		t.Run(tool.name, func(t *testing.T) {
 			v := reflect.New(tool.result).Elem()
 			fillStrings(v, page, "")
-			res, err := s.succeeded(v.Interface().(mcptext.Result), true)
+			res, err := s.renderResult(v.Interface().(mcptext.Result), true)
 			if err != nil {
 				t.Fatal(err)
 			}

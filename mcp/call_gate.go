@@ -7,7 +7,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// A callGate cancels the running calls of a session and rejects further ones while it is closed. The
+// A callGate cancels the running calls of a workspace and rejects further ones while it is closed. The
 // zero value is open, and so is a nil *callGate.
 type callGate struct {
 	mu      sync.Mutex // guards the fields below
@@ -47,10 +47,11 @@ func stoppedError(what string) error {
 	return executor.Errorf(executor.ErrDetached, "Ask the user before you continue.", "%s", what)
 }
 
-// StopCalls cancels the running calls and rejects further ones until [HTTPSession.AllowCalls]. The
-// errors of both are ErrDetached and repeat the reason, which is not empty. The session stays open.
-func (h *HTTPSession) StopCalls(reason string) {
-	g := h.gate
+// StopCalls cancels the running calls and rejects further ones until [Workspace.AllowCalls]. The
+// errors of both are ErrDetached and repeat the reason, which is not empty. The workspace stays
+// open.
+func (ws *Workspace) StopCalls(reason string) {
+	g := ws.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.reason = reason
@@ -59,9 +60,9 @@ func (h *HTTPSession) StopCalls(reason string) {
 	}
 }
 
-// AllowCalls allows calls again after [HTTPSession.StopCalls].
-func (h *HTTPSession) AllowCalls() {
-	h.gate.mu.Lock()
-	defer h.gate.mu.Unlock()
-	h.gate.reason = ""
+// AllowCalls allows calls again after [Workspace.StopCalls].
+func (ws *Workspace) AllowCalls() {
+	ws.gate.mu.Lock()
+	defer ws.gate.mu.Unlock()
+	ws.gate.reason = ""
 }

@@ -68,11 +68,11 @@ func TestStopCalls(t *testing.T) {
 			t.Errorf("%s: a call after AllowCalls: %s, %d navigations", name, textOf(res), navigations.Load())
 		}
 	}
-	if res := callREST(t, h, "navigate", `{"url":"https://shop.example/"}`); res.status != 200 {
-		t.Errorf("over HTTP: %+v", res)
+	if res := callWithoutMCP(t, h, "http", "navigate", shopCall); res.IsError {
+		t.Errorf("without MCP: %s", textOf(res))
 	}
 	h.StopCalls("the user stopped it")
-	if res := callREST(t, h, "navigate", `{"url":"https://shop.example/"}`); res.Error.Code != executor.ErrDetached || !strings.Contains(res.Error.Message, "calls are rejected") {
-		t.Errorf("over HTTP, stopped: %+v", res)
+	if res := callWithoutMCP(t, h, "http", "navigate", shopCall); !strings.HasPrefix(textOf(res), "DETACHED: Calls are rejected") {
+		t.Errorf("without MCP, stopped: %s", textOf(res))
 	}
 }

@@ -27,8 +27,8 @@ func NewCallRate(perMinute int) *CallRate {
 }
 
 // mayCall returns an error if a call of t exceeds the rate limit. chrome_status is exempt.
-func (s *toolSession) mayCall(t *tool) error {
-	limit := s.calls.limit
+func (r *toolRunner) mayCall(t *tool) error {
+	limit := r.calls.limit
 	if limit == nil || t.name == "chrome_status" || limit.Allow() {
 		return nil
 	}

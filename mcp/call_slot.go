@@ -2,95 +2,105 @@ package mcp
 
 import "context"
 
-// A callSlot is the use that a call makes of a place in the queue of Options.Limit. The calls within a
-// call use its place. While some of them wait for the user and no other one runs, the place is free.
+// A callSlot is the slot of a call: what Options.Limit grants it, so that it may run. The calls within
+// a call, such as those of a batch, have the same slot.
 type callSlot struct {
-	place   *queuePlace
-	nested  bool
-	entered bool // the call has had the place
-	counter *int // of place, which counts the call; nil if none does
+	*sharedSlot
+	nested   bool // the call is within the call that has the slot
+	acquired bool // the call has had the slot
 }
 
-// A queuePlace is a place in the queue of Options.Limit, of a call and of the calls within it.
-type queuePlace struct {
+// A sharedSlot is the slot of a call and of the calls within it. It is free while the outermost call
+// waits for the user, or while calls within it wait for the user and no other one runs.
+type sharedSlot struct {
 	limit func(context.Context) (release func(), err error) // nil means no limit
 
-	lock      chan struct{} // guards the fields below; occupied while a call waits for the place
-	release   func()        // nil while the place is free
-	inside    int           // calls within the call that run
-	suspended int           // calls within the call that wait for the user
+	// lock guards the fields below. It is a channel because a call holds it while it waits for limit,
+	// and others can stop waiting for it.
+	lock    chan struct{}
+	release func()             // returns the slot to limit; nil while it is free
+	inner   map[*callSlot]bool // calls within the outermost call that have begun; whether each waits for the user
 }
 
 type callSlotKey struct{}
 
-// withCallSlot returns the slot of a call, and a context that contains it. The call has no place
-// yet.
+// withCallSlot returns the slot of a call, and a context that contains it for the calls within the
+// call. The call has not acquired it.
 func withCallSlot(ctx context.Context, limit func(context.Context) (func(), error)) (context.Context, *callSlot) {
 	slot := new(callSlot)
-	if outer, nested := ctx.Value(callSlotKey{}).(*callSlot); nested {
-		slot.place, slot.nested = outer.place, true
+	if outer := callSlotOf(ctx); outer != nil {
+		slot.sharedSlot, slot.nested = outer.sharedSlot, true
 	} else {
-		slot.place = &queuePlace{limit: limit, lock: make(chan struct{}, 1)}
+		slot.sharedSlot = &sharedSlot{limit: limit, lock: make(chan struct{}, 1), inner: map[*callSlot]bool{}}
 	}
 	return context.WithValue(ctx, callSlotKey{}, slot), slot
 }
 
+// callSlotOf returns the slot of the call of ctx.
 func callSlotOf(ctx context.Context) *callSlot {
 	slot, _ := ctx.Value(callSlotKey{}).(*callSlot)
 	return slot
 }
 
-// outermost reports whether the call is not part of another call.
-func (c *callSlot) outermost() bool { return !c.nested }
-
-// enter waits for the place, at the beginning of a call and after suspend.
-func (c *callSlot) enter(ctx context.Context) error {
-	p := c.place
+// acquire waits for the slot, unless another call that shares it has it.
+func (c *callSlot) acquire(ctx context.Context) error {
 	select {
-	case p.lock <- struct{}{}:
-		defer func() { <-p.lock }()
+	case c.lock <- struct{}{}:
+		defer func() { <-c.lock }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if p.release == nil && p.limit != nil {
-		release, err := p.limit(ctx)
+	if c.release == nil && c.limit != nil {
+		release, err := c.limit(ctx)
 		if err != nil {
 			return err
 		}
-		p.release = release
+		c.release = release
 	}
-	c.countIn(&p.inside)
-	c.entered = true
+	if c.nested {
+		c.inner[c] = false
+	}
+	c.acquired = true
 	return nil
 }
 
-// suspend frees the place, unless other calls use it, while the call waits for the user.
-func (c *callSlot) suspend() { c.end(&c.place.suspended) }
+// freeWhile calls wait, which waits for the user, with the slot free for other calls, and then acquires
+// it again. If wait returns an error, freeWhile does not acquire the slot, and returns the error.
+func (c *callSlot) freeWhile(ctx context.Context, wait func() error) error {
+	c.free(true)
+	if err := wait(); err != nil {
+		return err
+	}
+	return c.acquire(ctx)
+}
 
-// leave frees the place at the end of the call. The place of a nested call is that of the call around
-// it, which still runs.
-func (c *callSlot) leave() { c.end(nil) }
+// leave frees the slot at the end of the call, which has acquired it.
+func (c *callSlot) leave() { c.free(false) }
 
-func (c *callSlot) end(counter *int) {
-	p := c.place
-	p.lock <- struct{}{}
-	defer func() { <-p.lock }()
-	c.countIn(counter)
-	if p.release != nil && (!c.nested || p.inside == 0 && p.suspended > 0) {
-		p.release()
-		p.release = nil
+// free frees the slot, unless other calls need it. waits is whether the call waits for the user, and has
+// not ended.
+func (c *callSlot) free(waits bool) {
+	c.lock <- struct{}{}
+	defer func() { <-c.lock }()
+	switch {
+	case c.nested && waits:
+		c.inner[c] = true
+	case c.nested:
+		delete(c.inner, c)
+	}
+	if c.release != nil && (!c.nested || c.innerWait()) {
+		c.release()
+		c.release = nil
 	}
 }
 
-// countIn makes counter count a nested call, or no counter if counter is nil. The place must be locked.
-func (c *callSlot) countIn(counter *int) {
-	if !c.nested {
-		return
+// innerWait reports whether calls within the outermost call wait for the user and no other one runs.
+// Without any, the outermost call itself runs. The slot must be locked.
+func (s *sharedSlot) innerWait() bool {
+	for _, waits := range s.inner {
+		if !waits {
+			return false
+		}
 	}
-	if c.counter != nil {
-		*c.counter--
-	}
-	if c.counter = counter; counter != nil {
-		*counter++
-	}
+	return len(s.inner) > 0
 }

@@ -39,12 +39,12 @@ func elicitationSupportOf(t *tool, req *sdk.CallToolRequest) prompting.Elicitati
 
 // runWithConsent runs a call. If the call is denied and the user can grant the missing permission,
 // it prompts the user and then repeats the call. It repeats a call only if the call has not acted.
-func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, args any) (mcptext.Result, error) {
+func (r *toolRunner) runWithConsent(ctx context.Context, t *tool, raw []byte, args any) (mcptext.Result, error) {
 	ch := prompting.ChannelOf(ctx)
 	if ch == nil {
-		return t.run(s, ctx, args)
+		return t.run(r, ctx, args)
 	}
-	ctx = s.prompter.Granter.WithCall(ctx, ch.Client)
+	ctx = r.prompter.Granter.WithCall(ctx, ch.Client)
 	var revokes []func()
 	defer func() {
 		for _, revoke := range revokes {
@@ -52,14 +52,14 @@ func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, a
 		}
 	}()
 	grant := func(p executor.Permission) error {
-		revoke, err := s.prompter.Granter.Grant(ctx, p, true)
+		revoke, err := r.prompter.Granter.Grant(ctx, p, true)
 		if err == nil {
 			revokes = append(revokes, revoke)
 		}
 		return err
 	}
-	for p, res := range ch.Answers {
-		if res == prompting.AnswerOnce {
+	for p, answer := range ch.Answers {
+		if answer == prompting.AnswerOnce {
 			if err := grant(p); err != nil {
 				return nil, err
 			}
@@ -67,57 +67,55 @@ func (s *toolSession) runWithConsent(ctx context.Context, t *tool, raw []byte, a
 	}
 	for prompts := 0; ; prompts++ {
 		var acted atomic.Bool
-		out, err := t.run(s, executor.WithCallOptions(ctx, executor.CallOptions{Client: ch.Client, OnDecision: func(d executor.Decision) {
+		out, err := t.run(r, executor.WithCallOptions(ctx, executor.CallOptions{Client: ch.Client, OnDecision: func(d executor.Decision) {
 			if d.Err == nil && (d.Access.Op == executor.OpAct || d.Access.Op == executor.OpUpload) {
 				acted.Store(true)
 			}
 			d.Report(ctx)
 		}}), args)
 		denied, ok := errors.AsType[*executor.Error](err)
-		if !ok || denied.Missing == nil || acted.Load() || prompts == maxPrompts || !s.audit.writes() {
+		if !ok || denied.Missing == nil || acted.Load() || prompts == maxPrompts || !r.audit.writes() {
 			return out, err
 		}
-		prompt := s.newPrompt(ctx, ch, t, raw, args, *denied.Missing)
+		prompt := r.newPrompt(ctx, ch, t, raw, args, *denied.Missing)
 		if prompt == nil {
 			return out, err
 		}
-		res, ok := ch.Answers[prompt.Missing]
+		answer, ok := ch.Answers[prompt.Missing]
 		if !ok {
-			if res, err = s.askUser(ctx, ch, prompt); err != nil {
+			if answer, err = r.promptUser(ctx, ch, prompt); err != nil {
 				return nil, err
 			}
 		}
-		switch res {
+		switch answer {
 		case prompting.AnswerOnce:
 			if err := grant(prompt.Missing); err != nil {
 				return nil, err
 			}
 		case prompting.AnswerSession: // already granted
 		default:
-			return nil, prompting.DeniedAfterPrompt(denied, res)
+			return nil, prompting.DeniedAfterPrompt(denied, answer)
 		}
 	}
 }
 
-// askUser prompts the user. Other calls may run while the call waits for the answer.
-func (s *toolSession) askUser(ctx context.Context, ch *prompting.Channel, prompt *prompting.Prompt) (prompting.Answer, error) {
-	slot := callSlotOf(ctx)
-	slot.suspend()
-	res, err := s.prompter.Ask(ctx, ch, prompt)
-	if err == nil {
-		err = slot.enter(ctx)
-	}
-	return res, err
+// promptUser prompts the user. Other calls may run while the call waits for the answer.
+func (r *toolRunner) promptUser(ctx context.Context, ch *prompting.Channel, prompt *prompting.Prompt) (answer prompting.Answer, err error) {
+	err = callSlotOf(ctx).freeWhile(ctx, func() (err error) {
+		answer, err = r.prompter.Ask(ctx, ch, prompt)
+		return err
+	})
+	return answer, err
 }
 
 // callHash returns the hash of a call of t with args in this session. Equal calls have equal hashes.
-func (s *toolSession) callHash(t *tool, args any) string {
+func (r *toolRunner) callHash(t *tool, args any) string {
 	text, err := json.Marshal(args)
 	if err != nil {
 		return rand.Text() // equals no other hash
 	}
 	hash := sha256.New()
-	fmt.Fprintf(hash, "%s %s ", s.client, t.name)
+	fmt.Fprintf(hash, "%s %s ", r.client, t.name)
 	hash.Write(text)
 	return hex.EncodeToString(hash.Sum(nil))
 }

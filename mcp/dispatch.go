@@ -20,9 +20,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A toolSession is one MCP session. The handlers that need more than an executor, such as those of
-// screenshot and batch, are its methods. It is safe for concurrent use.
-type toolSession struct {
+// A toolRunner runs the tools on one executor, with the state and the limits of their calls, for the
+// client of [Server.Run] or for those of a [Workspace]. The handlers that need more than an executor,
+// such as those of screenshot and batch, are its methods. It is safe for concurrent use.
+type toolRunner struct {
 	ex             executor.Executor
 	opts           *Options // of the server
 	tools          []*tool
@@ -42,55 +43,55 @@ type toolSession struct {
 
 // handler returns the SDK's handler for t. A call is canceled by its client or when life is done,
 // with the cause of life.
-func (s *toolSession) handler(life context.Context, t *tool) sdk.ToolHandler {
+func (r *toolRunner) handler(life context.Context, t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		ctx, cancel := withLife(ctx, life)
 		defer cancel()
-		return s.call(ctx, t, req), nil
+		return r.call(ctx, t, req), nil
 	}
 }
 
 // reportClient calls Options.OnClient for the first client.
-func (s *toolSession) reportClient(name string) {
-	if s.opts.OnClient != nil {
-		s.notified.Do(func() { s.opts.OnClient(mcptext.OneLine(name)) })
+func (r *toolRunner) reportClient(name string) {
+	if r.opts.OnClient != nil {
+		r.notified.Do(func() { r.opts.OnClient(mcptext.OneLine(name)) })
 	}
 }
 
 // tool returns the tool with a name, or nil if the session does not offer it.
-func (s *toolSession) tool(name string) *tool { return findTool(s.tools, name) }
+func (r *toolRunner) tool(name string) *tool { return findTool(r.tools, name) }
 
 // call handles one tools/call request.
-func (s *toolSession) call(ctx context.Context, t *tool, req *sdk.CallToolRequest) *sdk.CallToolResult {
-	ctx = s.audit.begin(ctx, nameOf(req.Session))
+func (r *toolRunner) call(ctx context.Context, t *tool, req *sdk.CallToolRequest) *sdk.CallToolResult {
+	ctx = r.audit.begin(ctx, nameOf(req.Session))
 	support := elicitationSupportOf(t, req)
-	ctx = s.prompter.Begin(ctx, t.name, support, req.Params, t.decode)
-	ctx = s.handovers.beginCall(ctx, support, req)
-	return s.runTool(ctx, t, req.Params.Arguments, s.opts.Structured, func(args any) (stop func()) {
-		return s.startProgress(ctx, req, t.name, args)
+	ctx = r.prompter.Begin(ctx, t.name, support, req.Params, t.decode)
+	ctx = r.handovers.beginCall(ctx, support, req)
+	return r.runTool(ctx, t, req.Params.Arguments, r.opts.Structured, func(args any) (stop func()) {
+		return r.startProgress(ctx, req, t.name, args)
 	})
 }
 
-// runTool runs one call of t. Every failure, including a panic, becomes a result with isError.
-// runTool calls begin before the handler runs, and the function that begin returns afterwards.
-// begin may be nil.
-func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage, structured bool, begin func(args any) (end func())) (res *sdk.CallToolResult) {
+// runTool runs one call of t. Every failure, including a panic, becomes a result with isError. A call
+// passes the gate, then in runChecked the limit of its rate, and last it acquires its slot. Then
+// runTool calls startProgress, and stop when the handler has returned. startProgress may be nil.
+func (r *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, structured bool, startProgress func(args any) (stop func())) (res *sdk.CallToolResult) {
 	start := time.Now()
-	ctx, leave, stopped := s.gate.enter(ctx)
+	ctx, leave, stopped := r.gate.enter(ctx)
 	defer leave()
 	var err error
 	var out mcptext.Result
-	ctx, record := s.audit.record(ctx, t, raw)
-	ctx, slot := withCallSlot(ctx, s.opts.Limit)
-	ended := s.observe(ctx, t, raw, !slot.outermost())
+	ctx, record := r.audit.record(ctx, t, raw)
+	ctx, slot := withCallSlot(ctx, r.opts.Limit)
+	ended := r.observe(ctx, t, raw, slot.nested)
 	var notes []string
 	options := executor.CallOptions{
-		Client:        s.client,
+		Client:        r.client,
 		OnSwitch:      func(sw executor.BackendSwitch) { notes = append(notes, hint.Translate(sw.String())) },
 		OnSharedTab:   func(sh executor.SharedTab) { notes = append(notes, sharedNote(sh.Tab)) },
 		OnSentElement: func(e executor.SentElement) { notes = append(notes, sentNote(e)) },
 		OnDownload: func(d executor.Download) {
-			d.Reason = s.translateNote(ctx, d.Reason)
+			d.Reason = r.translateNote(ctx, d.Reason)
 			notes = append(notes, string(mcptext.DownloadText("download", d)))
 		},
 		OnIdleClose: func(c executor.IdleClose) { notes = append(notes, idleCloseNotes(c)...) },
@@ -100,67 +101,67 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 			err = &panicError{value: p, stack: debug.Stack()}
 		}
 		if err != nil {
-			err = s.classifyError(ctx, t, slot.entered, err)
+			err = r.classifyError(ctx, t, slot.acquired, err)
 			if res = prompting.InputFor(err); res == nil {
-				res = s.failed(ctx, t, err)
+				res = r.renderError(ctx, t, err)
 			}
 		}
 		record.end(out, err)
-		if slot.outermost() && len(res.Content) > 0 { // otherwise a prompt, and the call is repeated
-			notes = append(s.lost.Take(ctx, t.name, res), notes...)
+		if !slot.nested && len(res.Content) > 0 { // otherwise a prompt, and the call is repeated
+			notes = append(r.lost.Take(ctx, t.name, res), notes...)
 		}
 		if len(notes) > 0 && len(res.Content) > 0 {
 			appendNote(res, mcptext.OneLine(strings.Join(notes, "; ")))
 		}
-		s.maskResult(res)
+		r.maskResult(res)
 		ended(res, err) // with the masked result
-		s.opts.Logger.Debug("tool call", "tool", t.name, "code", string(executor.CodeOf(err)), "took", time.Since(start))
+		r.opts.Logger.Debug("tool call", "tool", t.name, "code", string(executor.CodeOf(err)), "took", time.Since(start))
 	}()
 	if err = stopped; err == nil {
-		res, out, err = s.runChecked(ctx, t, raw, structured, slot, options, begin)
+		res, out, err = r.runChecked(ctx, t, raw, structured, slot, options, startProgress)
 	}
 	return res
 }
 
 // runChecked checks whether a call may run now, decodes its arguments, and runs it. out is the
 // result of the tool, also if it could not be returned.
-func (s *toolSession) runChecked(ctx context.Context, t *tool, raw json.RawMessage, structured bool, slot *callSlot, options executor.CallOptions, begin func(args any) (end func())) (res *sdk.CallToolResult, out mcptext.Result, err error) {
-	if err := s.mayCall(t); err != nil { // first, because arguments can be large
+func (r *toolRunner) runChecked(ctx context.Context, t *tool, raw json.RawMessage, structured bool, slot *callSlot, options executor.CallOptions, startProgress func(args any) (stop func())) (res *sdk.CallToolResult, out mcptext.Result, err error) {
+	if err := r.mayCall(t); err != nil { // first, because arguments can be large
 		return nil, nil, err
 	}
-	args, file, err := s.decode(t, raw)
+	args, file, err := r.decode(t, raw)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.audit.checkWritable(t, args); err != nil {
+	if err := r.audit.checkWritable(t, args); err != nil {
 		return nil, nil, err
 	}
 	if file != "" {
-		if err := s.output.open(); err != nil {
+		if err := r.output.open(); err != nil {
 			return nil, nil, err
 		}
 	}
-	if err := slot.enter(ctx); err != nil {
+	if err := slot.acquire(ctx); err != nil {
 		return nil, nil, err
 	}
 	defer slot.leave()
-	if begin != nil {
-		defer begin(args)()
+	if startProgress != nil {
+		defer startProgress(args)()
 	}
-	options.Hash = s.callHash(t, args)
-	if out, err = s.runWithConsent(executor.WithCallOptions(ctx, options), t, raw, args); err != nil {
+	options.Hash = r.callHash(t, args)
+	if out, err = r.runWithConsent(executor.WithCallOptions(ctx, options), t, raw, args); err != nil {
 		return nil, out, err
 	}
 	if t.name != "chrome_status" { // the only tool that needs no browser
-		s.browserStarted.Store(true)
-		s.hasSucceeded.Store(true) // before leave, after which the server may close the session
+		r.browserStarted.Store(true)
+		r.hasSucceeded.Store(true) // before leave, after which the server may close the session
 	}
-	s.translateTexts(ctx, reflect.ValueOf(out))
-	if out, err = s.saveResult(file, out); err != nil {
+	r.translateTexts(ctx, reflect.ValueOf(out))
+	if out, err = r.saveResult(file, out); err != nil {
 		return nil, out, err
 	}
-	if res, err = s.succeeded(out, structured); err == nil {
-		if err = s.checkSize(t, res); err != nil && !t.kind.hints.readOnly {
+	if res, err = r.renderResult(out, structured); err == nil {
+		if err = r.checkSize(t, res); err != nil && !t.kind.hints.readOnly {
 			res, err = t.shortened(res), nil // the action is completed
 		}
 	}
@@ -168,9 +169,9 @@ func (s *toolSession) runChecked(ctx context.Context, t *tool, raw json.RawMessa
 }
 
 // decode returns the arguments of a call of t, and the file in which they save its result, or "".
-func (s *toolSession) decode(t *tool, raw json.RawMessage) (args any, file browsertools.OutputPath, err error) {
+func (r *toolRunner) decode(t *tool, raw json.RawMessage) (args any, file browsertools.OutputPath, err error) {
 	args, err = t.decode(raw)
-	if file = browsertools.OutputPathOf(args); file != "" && s.output.path == "" {
+	if file = browsertools.OutputPathOf(args); file != "" && r.output.path == "" {
 		err = errNoOutputDir // even if the file has another fault, whose hint would propose another file
 	}
 	return args, file, err
@@ -217,9 +218,6 @@ func idleCloseNotes(c executor.IdleClose) []string {
 	return []string{"the closed tabs showed " + strings.Join(urls, ", ")}
 }
 
-// metaNote is the key of a note in a result's _meta, for programs that do not parse the text.
-const metaNote = "chrome-mcp/note"
-
 // appendNote adds a line with a note to the text of a result.
 func appendNote(res *sdk.CallToolResult, note string) {
 	text := res.Content[0].(*sdk.TextContent) // the first block of every result
@@ -227,7 +225,7 @@ func appendNote(res *sdk.CallToolResult, note string) {
 	if res.Meta == nil {
 		res.Meta = sdk.Meta{}
 	}
-	res.Meta[metaNote] = note
+	res.Meta[NoteKey] = note
 }
 
 // A panicError is a panic in a handler. Its stack appears only in the log.
@@ -241,11 +239,11 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 // An imager is a result that also has images.
 type imager interface{ images() []sdk.Content }
 
-// succeeded renders the result of a handler.
-func (s *toolSession) succeeded(out mcptext.Result, structured bool) (*sdk.CallToolResult, error) {
+// renderResult renders the result of a handler.
+func (r *toolRunner) renderResult(out mcptext.Result, structured bool) (*sdk.CallToolResult, error) {
 	t := &mcptext.Text{
-		Fence: s.fence, Asks: s.tool("ask_user") != nil, Secrets: s.opts.Secrets != nil && s.tool("secrets_list") != nil,
-		Saves: s.output.path != "",
+		Fence: r.fence, Asks: r.tool("ask_user") != nil, Secrets: r.opts.Secrets != nil && r.tool("secrets_list") != nil,
+		Saves: r.output.path != "",
 	}
 	out.Render(t)
 	res := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: t.String()}}}

@@ -18,11 +18,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
 )
 
-// metaError is the key of the machine-readable error in a result's _meta.
-const metaError = "chrome-mcp/error"
+// The keys of what a result has in its _meta for programs, which do not parse the text.
+const (
+	ErrorKey = "chrome-mcp/error" // an ErrorInfo
+	NoteKey  = "chrome-mcp/note"  // the note, a string
+)
 
-// errorMeta is the value of metaError.
-type errorMeta struct {
+// ErrorInfo is the error of a call that failed.
+type ErrorInfo struct {
 	Code       executor.Code        `json:"code"`
 	Message    string               `json:"message"`
 	Hint       string               `json:"hint,omitempty"`
@@ -30,9 +33,9 @@ type errorMeta struct {
 	Candidates []executor.Candidate `json:"candidates,omitempty"`
 	Tabs       []executor.Tab       `json:"tabs,omitempty"`
 	ID         string               `json:"id,omitempty"` // of an internal error; the log entry has the same id
+	RetryAfter time.Duration        `json:"-"`            // how long the client must wait; 0 if that is unknown
 
-	tabsHeading string        // of Tabs in the text
-	retryAfter  time.Duration // how long the client must wait; 0 if that is unknown
+	tabsHeading string // of Tabs in the text
 }
 
 // Limits of the lists in an error.
@@ -45,7 +48,7 @@ const (
 // has run if ran is set. If the call was canceled, an unclassified error, such as the EOF that ended
 // the session, is a result of the cancellation and not a bug: if the cause has a code, because the
 // session ended or the user stopped the call, it is the error to report. A panic is always a bug.
-func (s *toolSession) classifyError(ctx context.Context, t *tool, ran bool, err error) error {
+func (r *toolRunner) classifyError(ctx context.Context, t *tool, ran bool, err error) error {
 	_, panicked := errors.AsType[*panicError](err)
 	_, classified := errors.AsType[*executor.Error](err)
 	code := executor.CodeOf(err)
@@ -62,7 +65,7 @@ func (s *toolSession) classifyError(ctx context.Context, t *tool, ran bool, err 
 	case ctx.Err() == nil && (classified || !late && !errors.Is(err, context.Canceled)):
 		return err
 	}
-	s.opts.Logger.Debug("call canceled", "tool", t.name, "error", err)
+	r.opts.Logger.Debug("call canceled", "tool", t.name, "error", err)
 	if late {
 		return t.unfinished(ran, errLate)
 	}
@@ -87,9 +90,9 @@ func (t *tool) unfinished(ran bool, why error) error {
 	return e
 }
 
-// failed renders err, the error of a call with context ctx, as a result with isError.
-func (s *toolSession) failed(ctx context.Context, t *tool, err error) *sdk.CallToolResult {
-	m := errorMeta{Code: executor.CodeOf(err)}
+// renderError renders err, the error of a call with context ctx, as a result with isError.
+func (r *toolRunner) renderError(ctx context.Context, t *tool, err error) *sdk.CallToolResult {
+	m := ErrorInfo{Code: executor.CodeOf(err)}
 	about := t // the tool that the hint is about
 	if c, ok := errors.AsType[*callError](err); ok {
 		about = c.tool
@@ -97,7 +100,7 @@ func (s *toolSession) failed(ctx context.Context, t *tool, err error) *sdk.CallT
 	var e *executor.Error
 	switch {
 	case errors.As(err, &e):
-		m.Code, m.Message, m.Hint, m.Retryable = e.Code, e.Message(), s.hint(ctx, about, e.Hint, e.Retryable), e.Retryable
+		m.Code, m.Message, m.Hint, m.Retryable = e.Code, e.Message(), r.hint(ctx, about, e.Hint, e.Retryable), e.Retryable
 		m.Candidates = slices.Clone(e.Candidates[:min(len(e.Candidates), maxCandidates)])
 		if none, ok := errors.AsType[*executor.NoActiveTabError](e.Err); ok {
 			m.Message, m.Tabs, m.tabsHeading = none.Reason, none.Tabs, browsertools.OpenTabsHeading
@@ -114,7 +117,7 @@ func (s *toolSession) failed(ctx context.Context, t *tool, err error) *sdk.CallT
 		m.Message = e.Message()
 	}
 	if limit, ok := errors.AsType[*rateLimitError](err); ok {
-		m.retryAfter = limit.delay
+		m.RetryAfter = limit.delay
 	}
 	if m.Code == executor.ErrInternal {
 		m.ID = strings.ToLower(rand.Text()[:10])
@@ -122,7 +125,7 @@ func (s *toolSession) failed(ctx context.Context, t *tool, err error) *sdk.CallT
 		if p, ok := errors.AsType[*panicError](err); ok {
 			attrs = append(attrs, "stack", string(p.stack))
 		}
-		s.opts.Logger.Error("internal error", attrs...)
+		r.opts.Logger.Error("internal error", attrs...)
 		if m.Message == "" {
 			m.Message = "internal error in chrome-mcp"
 		}
@@ -137,12 +140,12 @@ func (s *toolSession) failed(ctx context.Context, t *tool, err error) *sdk.CallT
 	return &sdk.CallToolResult{
 		IsError: true,
 		Content: []sdk.Content{&sdk.TextContent{Text: m.text(t)}},
-		Meta:    sdk.Meta{metaError: m},
+		Meta:    sdk.Meta{ErrorKey: m},
 	}
 }
 
 // text returns "CODE: What happened. What to do next." and the candidates, one per line.
-func (m *errorMeta) text(t *tool) string {
+func (m *ErrorInfo) text(t *tool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: ", m.Code)
 	if m.Code == executor.ErrBadArgs && t.hasParam(firstWord(m.Message)) {
@@ -199,7 +202,7 @@ func (t *tool) hasParam(name string) bool {
 // ErrorCode returns the code of the error that a result of a tool reports, and whether it reports
 // one. It is for clients.
 func ErrorCode(res *sdk.CallToolResult) (executor.Code, bool) {
-	meta, _ := res.Meta[metaError].(map[string]any)
+	meta, _ := res.Meta[ErrorKey].(map[string]any)
 	code, ok := meta["code"].(string)
 	return executor.Code(code), ok
 }

@@ -29,13 +29,13 @@ func failingClicks(t *testing.T, err error) (*sdk.ClientSession, *bytes.Buffer) 
 }
 
 // metaOf returns the machine-readable error of a result.
-func metaOf(t *testing.T, res *sdk.CallToolResult) errorMeta {
+func metaOf(t *testing.T, res *sdk.CallToolResult) ErrorInfo {
 	t.Helper()
-	raw, err := json.Marshal(res.Meta[metaError])
+	raw, err := json.Marshal(res.Meta[ErrorKey])
 	if err != nil {
 		t.Fatal(err)
 	}
-	var m errorMeta
+	var m ErrorInfo
 	if err := json.Unmarshal(raw, &m); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestUnfinishedCalls(t *testing.T) {
 		},
 	}
 	const effects = ", and may have had effects. Check what it did before you try again."
-	s := NewServer(f, &Options{Tools: Toolsets()}).session(f)
+	s := NewServer(f, &Options{Tools: Toolsets()}).newRunner(f)
 	for _, c := range []struct {
 		tool, args string
 		cancel     bool // during the call, which then returns an unclassified error
@@ -200,10 +200,10 @@ func TestUnexpectedErrorIsInternal(t *testing.T) {
 func TestCanceledCallIsNotInternalError(t *testing.T) {
 	for _, err := range []error{io.EOF, executor.Errorf(executor.ErrInternal, "", "no answer: %w", io.EOF)} {
 		var log bytes.Buffer
-		s := NewServer(&fake{}, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}).session(&fake{})
+		s := NewServer(&fake{}, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}).newRunner(&fake{})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		res := s.failed(ctx, &coreTools[0], s.classifyError(ctx, &coreTools[0], true, err))
+		res := s.renderError(ctx, &coreTools[0], s.classifyError(ctx, &coreTools[0], true, err))
 		if got, want := textOf(res), "TIMEOUT: The call was canceled before it finished."; got != want {
 			t.Errorf("%v: got %q, want %q", err, got, want)
 		}
@@ -211,7 +211,7 @@ func TestCanceledCallIsNotInternalError(t *testing.T) {
 			t.Errorf("%v: code %s, log %q", err, m.Code, &log)
 		}
 		// A panic is always an internal error.
-		if m := metaOf(t, s.failed(ctx, &coreTools[0], s.classifyError(ctx, &coreTools[0], true, &panicError{value: "x"}))); m.Code != executor.ErrInternal || log.Len() == 0 {
+		if m := metaOf(t, s.renderError(ctx, &coreTools[0], s.classifyError(ctx, &coreTools[0], true, &panicError{value: "x"}))); m.Code != executor.ErrInternal || log.Len() == 0 {
 			t.Errorf("panic: code %s, log %q", m.Code, &log)
 		}
 	}

@@ -62,7 +62,7 @@ const (
 
 // handovers holds the pages that one session has handed over. It is safe for concurrent use.
 type handovers struct {
-	ses        *toolSession
+	runner     *toolRunner
 	opts       HandoverOptions
 	limit      *rate.Limiter
 	limits     timing.ProgramLimits
@@ -78,11 +78,11 @@ type handovers struct {
 // A question is an open question, or one whose answer no call has received.
 type question struct {
 	executor.HandoverQuestion
-	page   *executor.HandedOver
-	client askChannel    // of the call that opened it
-	popup  bool          // the extension popup shows it
-	elicit bool          // the client shows it
-	ended  chan struct{} // closed when the handover has ended
+	page     *executor.HandedOver
+	client   askChannel    // of the call that opened it
+	inPopup  bool          // the extension popup shows it
+	inClient bool          // the client shows it, in a form
+	ended    chan struct{} // closed when the handover has ended
 	// dashboardOnly is closed when neither the popup nor the client shows the question: the user
 	// does not know of it.
 	dashboardOnly chan struct{}
@@ -90,16 +90,16 @@ type question struct {
 	// handovers.mu guards the fields below.
 	hinted   bool                     // a call has returned the hint to open the dashboard
 	err      error                    // why the handover ended without an answer; may be nil
-	refused  bool                     // the client declined or canceled the form
+	declined bool                     // the client declined or canceled the form
 	received executor.HandoverOutcome // empty until a call has received the answer
 }
 
 // byRepeatedCall reports whether the client repeats the call to send the answer.
-func (q *question) byRepeatedCall() bool { return q.elicit && q.client.InputRequests }
+func (q *question) byRepeatedCall() bool { return q.inClient && q.client.InputRequests }
 
-func newHandovers(ses *toolSession, opts *HandoverOptions) *handovers {
+func newHandovers(runner *toolRunner, opts *HandoverOptions) *handovers {
 	h := &handovers{
-		ses: ses, limit: rate.NewLimiter(rate.Limit(questionsPerMinute)/60, questionsPerMinute), limits: timing.Current().ProgramLimits,
+		runner: runner, limit: rate.NewLimiter(rate.Limit(questionsPerMinute)/60, questionsPerMinute), limits: timing.Current().ProgramLimits,
 		opening: make(chan struct{}, 1), closed: make(chan struct{}), open: make(map[string]*question),
 	}
 	h.markClosed = sync.OnceFunc(func() { close(h.closed) })
@@ -115,7 +115,7 @@ func newHandovers(ses *toolSession, opts *HandoverOptions) *handovers {
 
 // asker identifies the session in its questions.
 func (h *handovers) asker() executor.HandoverAsker {
-	return executor.HandoverAsker{Principal: h.opts.Principal, Session: h.opts.Session, Client: h.ses.client}
+	return executor.HandoverAsker{Principal: h.opts.Principal, Session: h.opts.Session, Client: h.runner.client}
 }
 
 // close ends all handovers. It waits for them at most Timing.CloseHandovers.
@@ -162,22 +162,19 @@ func (h *handovers) beginCall(ctx context.Context, support prompting.Elicitation
 // ask hands a tab over to the user and waits for the answer, or continues to wait for an earlier
 // question about the tab.
 func (h *handovers) ask(ctx context.Context, message string, tab executor.TabID) (askUserResult, error) {
-	ch, _ := ctx.Value(askChannelKey{}).(askChannel) // zero for REST
-	slot := callSlotOf(ctx)
-	slot.suspend()
-	q, err := h.questionAbout(ctx, ch, message, tab)
+	ch, _ := ctx.Value(askChannelKey{}).(askChannel) // zero without MCP
+	var q *question
+	err := callSlotOf(ctx).freeWhile(ctx, func() (err error) {
+		if q, err = h.questionAbout(ctx, ch, message, tab); err != nil {
+			return err
+		}
+		return h.awaitEnd(ctx, ch, q)
+	})
 	if err != nil {
 		return askUserResult{}, err
 	}
-	if err := h.awaitEnd(ctx, ch, q); err != nil {
-		return askUserResult{}, err
-	}
-	// h.result is last because it takes the answer: a call that fails before leaves it for the next
-	// one.
-	if err := slot.enter(ctx); err != nil {
-		return askUserResult{}, err
-	}
-	t, _ := h.ses.findTab(ctx, q.Tab)
+	t, _ := h.runner.findTab(ctx, q.Tab)
+	// This is last, because a call that fails before leaves the answer for the next one.
 	outcome, err := h.result(ctx, q)
 	if err != nil {
 		return askUserResult{}, err
@@ -198,7 +195,7 @@ func (h *handovers) questionAbout(ctx context.Context, ch askChannel, message st
 		return nil, context.Cause(ctx)
 	}
 	if tab == "" {
-		active, err := h.ses.findTab(ctx, "")
+		active, err := h.runner.findTab(ctx, "")
 		if err != nil {
 			return nil, err
 		}
@@ -242,7 +239,7 @@ func (h *handovers) forget() {
 
 // handOver hands a tab over and opens a question about it.
 func (h *handovers) handOver(ctx context.Context, ch askChannel, message string, tab executor.TabID) (*question, error) {
-	p, err := h.ses.ex.Page(ctx, tab)
+	p, err := h.runner.ex.Page(ctx, tab)
 	if err != nil {
 		return nil, err
 	}
@@ -268,11 +265,11 @@ func (h *handovers) handOver(ctx context.Context, ch askChannel, message string,
 	return q, nil
 }
 
-// post opens a question about a page. It returns ErrConsentRequired if no place can show the
+// post opens a question about a page. It returns ErrConsentRequired if nothing can show the
 // question.
 func (h *handovers) post(ctx context.Context, ch askChannel, message string, page *executor.HandedOver) (*question, error) {
-	popup, elicit := h.places(page, ch)
-	if !popup && !elicit && !h.opts.Dashboard() {
+	inPopup, inClient := h.shownIn(page, ch)
+	if !inPopup && !inClient && !h.opts.Dashboard() {
 		return nil, cannotAsk(page.Visible)
 	}
 	agent := clientOf(ctx)
@@ -290,10 +287,10 @@ func (h *handovers) post(ctx context.Context, ch askChannel, message string, pag
 		return nil, err
 	}
 	q := &question{
-		HandoverQuestion: posted, page: page, client: ch, popup: popup, elicit: elicit,
+		HandoverQuestion: posted, page: page, client: ch, inPopup: inPopup, inClient: inClient,
 		ended: make(chan struct{}), dashboardOnly: make(chan struct{}),
 	}
-	if !popup && !elicit {
+	if !inPopup && !inClient {
 		close(q.dashboardOnly)
 	}
 	h.mu.Lock()
@@ -302,8 +299,8 @@ func (h *handovers) post(ctx context.Context, ch askChannel, message string, pag
 	return q, nil
 }
 
-// places returns where a question about a page is shown, in addition to the dashboard.
-func (h *handovers) places(page *executor.HandedOver, ch askChannel) (popup, elicit bool) {
+// shownIn returns where a question about a page is shown, in addition to the dashboard.
+func (h *handovers) shownIn(page *executor.HandedOver, ch askChannel) (popup, client bool) {
 	if h.opts.Prompter != nil && h.opts.Prompter.CanAsk(page.Tab) {
 		return true, false
 	}
@@ -336,7 +333,7 @@ func (h *handovers) show(ctx context.Context, cancel func(), q *question) {
 	var showing sync.WaitGroup
 	showing.Go(func() {
 		switch {
-		case q.popup:
+		case q.inPopup:
 			o, err := h.opts.Prompter.AskAbout(ctx, q.HandoverQuestion)
 			if err != nil {
 				o = executor.OutcomeClosed
@@ -344,7 +341,7 @@ func (h *handovers) show(ctx context.Context, cancel func(), q *question) {
 			if ctx.Err() == nil {
 				answer(o, err)
 			}
-		case q.elicit && !q.client.InputRequests:
+		case q.inClient && !q.client.InputRequests:
 			res, err := q.showForm(ctx)
 			switch {
 			case ctx.Err() != nil:
@@ -373,10 +370,10 @@ func (h *handovers) show(ctx context.Context, cancel func(), q *question) {
 	q.page.End()
 }
 
-// result takes the answer to a question that has ended, records it and returns it, or an error if the
+// result receives the answer to a question that has ended, records it and returns it, or an error if the
 // user did not answer.
 func (h *handovers) result(ctx context.Context, q *question) (executor.HandoverOutcome, error) {
-	o, why, err := h.take(ctx, q)
+	o, why, err := h.receive(ctx, q)
 	switch {
 	case err != nil:
 		return "", err
@@ -386,9 +383,9 @@ func (h *handovers) result(ctx context.Context, q *question) (executor.HandoverO
 	case o == executor.OutcomeCannot:
 		h.record(ctx, q, audit.Denied, string(o))
 		h.mu.Lock()
-		refused := q.refused
+		declined := q.declined
 		h.mu.Unlock()
-		if refused {
+		if declined {
 			return "", executor.Errorf(executor.ErrConsentRequired, "Do not ask again: write to the user what to do, or continue without it.",
 				"the client declined or canceled the question, possibly without showing it to the user")
 		}
@@ -443,9 +440,9 @@ func (h *handovers) noAnswerYet(q *question) error {
 		Err: errors.New("the user has not answered yet, and the page is still handed over"), Hint: hint}
 }
 
-// take returns the answer to a question that has ended, and removes the question. All waiting calls
+// receive returns the answer to a question that has ended, and removes the question. All waiting calls
 // receive the answer, except those that their client has canceled.
-func (h *handovers) take(ctx context.Context, q *question) (o executor.HandoverOutcome, why, err error) {
+func (h *handovers) receive(ctx context.Context, q *question) (o executor.HandoverOutcome, why, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if ctx.Err() != nil {
@@ -460,6 +457,6 @@ func (h *handovers) take(ctx context.Context, q *question) (o executor.HandoverO
 
 // record records an audit entry about a question, without its message.
 func (h *handovers) record(ctx context.Context, q *question, decision, what string) {
-	a := h.ses.audit
+	a := h.runner.audit
 	a.consent(a.consentEntry(ctx, "ask_user", q.Tab, q.URL), decision, "handover: "+what)
 }

@@ -49,14 +49,14 @@ func (h *handovers) answerForm(q *question, res *sdk.ElicitResult) {
 	if res.Action == "accept" && prompting.FormAnswer(res) == string(executor.OutcomeDone) {
 		o = executor.OutcomeDone
 	}
-	h.setRefused(q, res.Action != "accept") // before the answer, after which calls read it
+	h.setDeclined(q, res.Action != "accept") // before the answer, after which calls read it
 	if h.opts.Questions.Answer(q.ID, o) != nil {
-		h.setRefused(q, false) // it was answered elsewhere
+		h.setDeclined(q, false) // it was answered elsewhere
 	}
 }
 
-func (h *handovers) setRefused(q *question, refused bool) {
+func (h *handovers) setDeclined(q *question, declined bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	q.refused = refused
+	q.declined = declined
 }

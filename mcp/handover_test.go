@@ -286,19 +286,19 @@ func inBubble(t *testing.T, name string, f func(t *testing.T)) {
 func TestCloseDuringHandover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newHandedOverPage(false)
-		ses, closeSession, err := p.server(HandoverOptions{Dashboard: hasDashboard}).openSession(t.Context())
+		runner, closeRunner, err := p.server(HandoverOptions{Dashboard: hasDashboard}).openRunner(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.wait = func() { time.Sleep(time.Minute) }
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		ses.runTool(ctx, ses.tool("ask_user"), json.RawMessage(askCall), false, nil)
+		runner.runTool(ctx, runner.tool("ask_user"), json.RawMessage(askCall), false, nil)
 		if _, handedOver := p.state(); !handedOver {
 			t.Fatal("the page is not handed over")
 		}
 		begin := time.Now()
-		if err := closeSession(); err != nil {
+		if err := closeRunner(); err != nil {
 			t.Error(err)
 		}
 		took := time.Since(begin)
@@ -314,11 +314,11 @@ func TestCloseDuringHandover(t *testing.T) {
 func TestAnswersNobodyReceives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newHandedOverPage(false)
-		ses, closeSession, err := p.server(HandoverOptions{Dashboard: hasDashboard}).openSession(t.Context())
+		runner, closeRunner, err := p.server(HandoverOptions{Dashboard: hasDashboard}).openRunner(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer closeSession()
+		defer closeRunner()
 		tab := executor.TabID("")
 		handOver := p.handOver
 		p.handOver = func(ctx context.Context, of executor.TabID) (*executor.HandedOver, error) {
@@ -331,23 +331,23 @@ func TestAnswersNobodyReceives(t *testing.T) {
 		for i := range 20 {
 			tab = executor.TabID(fmt.Sprintf("cdp:one:%d", i))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			ses.runTool(ctx, ses.tool("ask_user"), json.RawMessage(`{"message":"x","tabId":"`+string(tab)+`"}`), false, nil)
+			runner.runTool(ctx, runner.tool("ask_user"), json.RawMessage(`{"message":"x","tabId":"`+string(tab)+`"}`), false, nil)
 			cancel()
 			if err := p.desk.Answer(p.desk.Questions()[0].ID, executor.OutcomeDone); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Hour)
 		}
-		if n := len(ses.handovers.open); n > 2 {
+		if n := len(runner.handovers.open); n > 2 {
 			t.Errorf("the session keeps %d questions", n)
 		}
 	})
 }
 
-// TestAskUserWaitsForPlace checks that ask_user has no place in the queue of the calls while it waits
-// for the user, also within a batch, in which other calls get it, and that the answer is kept if the
-// call is canceled before it gets a place again.
-func TestAskUserWaitsForPlace(t *testing.T) {
+// TestAskUserFreesSlot checks that ask_user has no slot while it waits for the user, also within a
+// batch, in which other calls get it, and that the answer is kept if the call is canceled before it
+// gets a slot again.
+func TestAskUserFreesSlot(t *testing.T) {
 	for name, call := range map[string][2]string{
 		"call":           {"ask_user", askCall},
 		"batch":          {"batch", `{"calls":[{"tool":"ask_user","args":` + askCall + `},{"tool":"tabs_list"}]}`},
@@ -355,18 +355,18 @@ func TestAskUserWaitsForPlace(t *testing.T) {
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			p := newHandedOverPage(false)
-			places := make(chan struct{}, 1)
+			slots := make(chan struct{}, 1)
 			p.text = func(context.Context, executor.TabID, *executor.TextOptions) (*executor.Text, error) {
-				if len(places) != 1 {
-					t.Error("a call of the batch has no place")
+				if len(slots) != 1 {
+					t.Error("a call of the batch has no slot")
 				}
 				return &executor.Text{Origin: shopOrigin}, nil
 			}
 			s := NewServer(p.fake, &Options{Tools: Toolsets(), Handover: &HandoverOptions{Questions: p.desk, Dashboard: hasDashboard},
 				Limit: func(ctx context.Context) (func(), error) {
 					select {
-					case places <- struct{}{}:
-						return func() { <-places }, nil
+					case slots <- struct{}{}:
+						return func() { <-slots }, nil
 					case <-ctx.Done():
 						return nil, context.Cause(ctx)
 					}
@@ -381,10 +381,10 @@ func TestAskUserWaitsForPlace(t *testing.T) {
 			}()
 			synctest.Wait()
 			open := p.desk.Questions()
-			if len(open) != 1 || len(places) != 0 {
-				t.Fatalf("%d places are in use; questions %+v", len(places), open)
+			if len(open) != 1 || len(slots) != 0 {
+				t.Fatalf("%d slots are in use; questions %+v", len(slots), open)
 			}
-			places <- struct{}{} // another call
+			slots <- struct{}{} // another call
 			if err := p.desk.Answer(open[0].ID, executor.OutcomeDone); err != nil {
 				t.Fatal(err)
 			}
@@ -392,12 +392,12 @@ func TestAskUserWaitsForPlace(t *testing.T) {
 			cancel()
 			<-ended
 			synctest.Wait()
-			<-places
+			<-slots
 			if text := textOf(callTool(t, cs, "ask_user", askCall)); !strings.Contains(text, "the user is done") {
 				t.Errorf("the kept answer: %s", text)
 			}
-			if len(places) != 0 {
-				t.Error("a place is in use after the calls")
+			if len(slots) != 0 {
+				t.Error("a slot is in use after the calls")
 			}
 		})
 	}

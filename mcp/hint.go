@@ -20,11 +20,11 @@ import (
 // instead of Go names, adapted to the arguments of t. It removes sentences that the client cannot
 // follow: those that name an argument that t does not have, a tool that the session does not offer,
 // or one that the policy denies. If no sentence is left, the hint says how the user can allow it.
-func (s *toolSession) hint(ctx context.Context, t *tool, text string, retryable bool) string {
+func (r *toolRunner) hint(ctx context.Context, t *tool, text string, retryable bool) string {
 	var kept []string
 	allow, all := "", sentences(text)
 	for _, sentence := range all {
-		if l := s.lacks(ctx, sentence); l != nil {
+		if l := r.lacks(ctx, sentence); l != nil {
 			allow = cmp.Or(allow, l.allow)
 		} else if sentence = t.adapt(hint.Translate(sentence)); !t.lacksArgument(sentence) {
 			kept = append(kept, sentence)
@@ -63,27 +63,27 @@ func (t *tool) adapt(sentence string) string {
 
 // translateTexts replaces the Go names in the notes and reasons of a result, which contain hints, by
 // tools and flags, and removes the sentences that the client of ctx cannot follow.
-func (s *toolSession) translateTexts(ctx context.Context, v reflect.Value) {
+func (r *toolRunner) translateTexts(ctx context.Context, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
-			s.translateTexts(ctx, v.Elem())
+			r.translateTexts(ctx, v.Elem())
 		}
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
 			return // the bytes of a file, of which there can be millions
 		}
 		for i := range v.Len() {
-			s.translateTexts(ctx, v.Index(i))
+			r.translateTexts(ctx, v.Index(i))
 		}
 	case reflect.Struct:
 		for field, value := range v.Fields() {
 			switch {
 			case !field.IsExported():
 			case value.Kind() != reflect.String:
-				s.translateTexts(ctx, value)
+				r.translateTexts(ctx, value)
 			case value.CanSet() && (field.Name == "Note" || field.Name == "Reason"):
-				value.SetString(s.translateNote(ctx, value.String()))
+				value.SetString(r.translateNote(ctx, value.String()))
 			}
 		}
 	}
@@ -91,9 +91,9 @@ func (s *toolSession) translateTexts(ctx context.Context, v reflect.Value) {
 
 // translateNote returns a note or reason of the executor with tools and flags instead of Go names,
 // without the sentences that the client of ctx cannot follow.
-func (s *toolSession) translateNote(ctx context.Context, text string) string {
+func (r *toolRunner) translateNote(ctx context.Context, text string) string {
 	all := sentences(text)
-	kept := slices.DeleteFunc(slices.Clone(all), func(sentence string) bool { return s.lacks(ctx, sentence) != nil })
+	kept := slices.DeleteFunc(slices.Clone(all), func(sentence string) bool { return r.lacks(ctx, sentence) != nil })
 	if len(kept) < len(all) {
 		text = strings.Join(kept, " ")
 	}
@@ -164,7 +164,7 @@ var quotedText = lazyregexp.New(`"(?:[^"\\]|\\.)*"`)
 // names a tool that the session does not offer, or a tool or an argument that needs a grant which the
 // client does not have and for which the user cannot be prompted. Tools that are named by an English
 // word, other than snapshot and screenshot, are recognized by their Go names only.
-func (s *toolSession) lacks(ctx context.Context, sentence string) *lack {
+func (r *toolRunner) lacks(ctx context.Context, sentence string) *lack {
 	sentence = quotedText().ReplaceAllString(sentence, "")
 	var tools []string
 	var needs []*grant
@@ -181,7 +181,7 @@ func (s *toolSession) lacks(ctx context.Context, sentence string) *lack {
 	}
 	slices.Sort(tools) // the order of a map is random
 	for _, name := range tools {
-		t := s.tool(name)
+		t := r.tool(name)
 		if t == nil && toolsetOf(name) != "" {
 			return &lack{"The user can enable " + name + " with --tools."}
 		}
@@ -192,13 +192,13 @@ func (s *toolSession) lacks(ctx context.Context, sentence string) *lack {
 	if len(needs) == 0 {
 		return nil
 	}
-	reporter, ok := s.ex.(executor.PolicyReporter)
+	reporter, ok := r.ex.(executor.PolicyReporter)
 	if !ok {
 		return nil // no policy
 	}
 	ch := prompting.ChannelOf(ctx)
 	if ch != nil {
-		ctx = s.prompter.Granter.WithCall(ctx, ch.Client)
+		ctx = r.prompter.Granter.WithCall(ctx, ch.Client)
 	}
 	p := reporter.PolicyStatus(ctx)
 	for _, g := range needs {

@@ -78,7 +78,7 @@ func TestHintsFollowSettings(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ex := guardOf(t, c.config).Wrap(&fake{})
-			s := NewServer(ex, &Options{Tools: c.tools, PromptForPermission: c.prompts}).session(ex)
+			s := NewServer(ex, &Options{Tools: c.tools, PromptForPermission: c.prompts}).newRunner(ex)
 			defer s.prompter.Close()
 			ctx := s.prompter.Begin(t.Context(), "navigate", prompting.Elicitation{Form: true}, nil, nil)
 			possible := func(sentence string) bool {
@@ -177,18 +177,18 @@ func textsNamingTools(t *testing.T) (texts []string) {
 	return texts
 }
 
-// TestHintsOfCalls checks the hints in results, over MCP and REST.
+// TestHintsOfCalls checks the hints in results, over MCP and without it.
 func TestHintsOfCalls(t *testing.T) {
 	const upload, script = "Use Page.Upload.", "Use Page.Eval to run JavaScript."
 	noEval := everyGrant(t, func(c *policy.Config) { c.Eval = false })
 	noMutations := everyGrant(t, func(c *policy.Config) { c.Mutations = false })
 	noUploads := everyGrant(t, func(c *policy.Config) { c.UploadsDir = "" })
 	for _, c := range []struct {
-		name, hint string
-		tools      []Toolset
-		config     policy.Config
-		elicits    bool // the client shows permission prompts
-		want, rest string
+		name, hint       string
+		tools            []Toolset
+		config           policy.Config
+		elicits          bool // the client shows permission prompts
+		want, withoutMCP string
 	}{
 		{"eval", script, nil, everyGrant(t, nil), false, "Use eval to run JavaScript.", "Use eval to run JavaScript."},
 		{"no eval", script, nil, noEval, true, "", ""},
@@ -197,7 +197,7 @@ func TestHintsOfCalls(t *testing.T) {
 		{"no upload directory", upload, Toolsets(), noUploads, false, grantUploads.allow, grantUploads.allow},
 		{"no toolset", upload, nil, everyGrant(t, nil), false, "The user can enable upload_file with --tools.", "The user can enable upload_file with --tools."},
 		{"no mutations", "Use Page.Click.", nil, noMutations, false, grantMutations.allow, grantMutations.allow},
-		{"mutations after a prompt", "Use Page.Click.", nil, noMutations, true, "Use click.", grantMutations.allow}, // plain HTTP clients show no prompts
+		{"mutations after a prompt", "Use Page.Click.", nil, noMutations, true, "Use click.", grantMutations.allow}, // clients without MCP show no prompts
 		{"quoted", `Click the option "Page.Eval. Use eval" of the list.`, nil, noEval, false, `Click the option "eval. Use eval" of the list.`, `Click the option "eval. Use eval" of the list.`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -214,8 +214,8 @@ func TestHintsOfCalls(t *testing.T) {
 			if got := metaOf(t, callTool(t, connect(t, server, opts), "get_text", "{}")).Hint; got != c.want {
 				t.Errorf("over MCP: %q, want %q", got, c.want)
 			}
-			if got := callREST(t, openREST(t, server), "get_text", "{}").Error.Hint; got != c.rest {
-				t.Errorf("over REST: %q, want %q", got, c.rest)
+			if got := metaOf(t, callWithoutMCP(t, openWorkspace(t, server), "http", "get_text", "{}")).Hint; got != c.withoutMCP {
+				t.Errorf("without MCP: %q, want %q", got, c.withoutMCP)
 			}
 		})
 	}

@@ -14,10 +14,10 @@ import (
 // TestHintsNameOwnArguments checks that hints about time and size, and hints that name arguments of
 // any tool, name only arguments that the tool has.
 func TestHintsNameOwnArguments(t *testing.T) {
-	s := NewServer(&fake{}, &Options{Tools: Toolsets()}).session(&fake{})
-	render := func(tool *tool, hint string) errorMeta {
+	s := NewServer(&fake{}, &Options{Tools: Toolsets()}).newRunner(&fake{})
+	render := func(tool *tool, hint string) ErrorInfo {
 		t.Helper()
-		return s.failed(t.Context(), tool, &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: errors.New("it took too long"), Hint: hint}).Meta[metaError].(errorMeta)
+		return s.renderError(t.Context(), tool, &executor.Error{Code: executor.ErrTimeout, Retryable: true, Err: errors.New("it took too long"), Hint: hint}).Meta[ErrorKey].(ErrorInfo)
 	}
 	byLetters := regexp.MustCompile(`[A-Za-z]+`)
 	for _, tool := range allTools() {
@@ -56,7 +56,7 @@ func TestHintsNameOwnArguments(t *testing.T) {
 
 // TestHintsNameTools checks that hints which refer to a method name the tool and its arguments.
 func TestHintsNameTools(t *testing.T) {
-	s := NewServer(&fake{}, &Options{Tools: Toolsets()}).session(&fake{})
+	s := NewServer(&fake{}, &Options{Tools: Toolsets()}).newRunner(&fake{})
 	for hint, want := range map[string]string{
 		"Open a tab with Executor.NewPage or Executor.Navigate.":              "Open a tab with tab_new or navigate.",
 		"Give a value, or call Page.Type with TypeOptions.KeyEvents.":         "Give a value, or call type with keyEvents: true.",
@@ -64,7 +64,7 @@ func TestHintsNameTools(t *testing.T) {
 	} {
 		for _, tool := range allTools() {
 			e := &executor.Error{Code: executor.ErrNotActionable, Err: errors.New("it failed"), Hint: hint}
-			if got := s.failed(t.Context(), tool, e).Meta[metaError].(errorMeta).Hint; got != want {
+			if got := s.renderError(t.Context(), tool, e).Meta[ErrorKey].(ErrorInfo).Hint; got != want {
 				t.Errorf("%s: %q, want %q", tool.name, got, want)
 			}
 		}
@@ -78,7 +78,7 @@ func TestNotesNameTools(t *testing.T) {
 		Note:      "navigation denied by policy: allow it with Config.AllowDomains",
 		Downloads: []executor.Download{{Reason: "allow downloads with Config.Downloads"}},
 	}}}
-	NewServer(&fake{}, nil).session(&fake{}).translateTexts(t.Context(), reflect.ValueOf(out))
+	NewServer(&fake{}, nil).newRunner(&fake{}).translateTexts(t.Context(), reflect.ValueOf(out))
 	if got := out.Note + "; " + out.Downloads[0].Reason; got != "navigation denied by policy: allow it with --allow-domain; allow downloads with --enable-downloads" {
 		t.Error(got)
 	}

@@ -44,7 +44,7 @@ func openCuttable(t *testing.T) *cuttable {
 		c.clicks.Add(1)
 		return &executor.Action{}, nil
 	}}, nil)
-	h, err := s.OpenHTTP(t.Context())
+	h, err := s.OpenWorkspace(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestLostResultReported(t *testing.T) {
 	if text := textOf(res); !res.IsError || strings.Count(text, lostClick) != 1 {
 		t.Errorf("the next result: %s", text)
 	}
-	if note, _ := res.Meta[metaNote].(string); !strings.HasPrefix(note, lostClick) {
+	if note, _ := res.Meta[NoteKey].(string); !strings.HasPrefix(note, lostClick) {
 		t.Errorf("_meta is %v", res.Meta)
 	}
 	if text := textOf(callTool(t, cs, "click", `{"ref":"e1","tabId":"none"}`)); strings.Contains(text, "not delivered") {

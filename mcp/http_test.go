@@ -13,9 +13,9 @@ import (
 )
 
 // openHTTP serves a session of s over HTTP and returns its URL.
-func openHTTP(t *testing.T, s *Server) (*HTTPSession, string) {
+func openHTTP(t *testing.T, s *Server) (*Workspace, string) {
 	t.Helper()
-	h, err := s.OpenHTTP(t.Context())
+	h, err := s.OpenWorkspace(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +90,8 @@ func TestHTTPClientsShareASession(t *testing.T) {
 	f.close = func() error { return nil } // openHTTP closes the session again
 }
 
-// TestHTTPSessionCloseEndsCalls closes a session while a call is running.
-func TestHTTPSessionCloseEndsCalls(t *testing.T) {
+// TestWorkspaceCloseEndsCalls closes a session while a call is running.
+func TestWorkspaceCloseEndsCalls(t *testing.T) {
 	for _, version := range []string{legacy, firstStateless} {
 		t.Run(version, func(t *testing.T) {
 			f, started, ended := hangingNavigation()

@@ -15,36 +15,36 @@ import (
 
 // maskResult masks the secrets in a result: in its text, its structured content and its error. It
 // leaves images, in which the executor hides the fields.
-func (s *toolSession) maskResult(res *sdk.CallToolResult) {
-	if s.opts.Mask == nil || res == nil {
+func (r *toolRunner) maskResult(res *sdk.CallToolResult) {
+	if r.opts.Mask == nil || res == nil {
 		return
 	}
-	if s.withholds(resultText(res)) {
+	if r.withholds(resultText(res)) {
 		withholdResult(res)
 		return
 	}
 	for _, c := range res.Content {
 		if c, ok := c.(*sdk.TextContent); ok {
-			c.Text = s.maskText(c.Text)
+			c.Text = r.maskText(c.Text)
 		}
 	}
 	if raw, ok := res.StructuredContent.(json.RawMessage); ok {
-		res.StructuredContent = json.RawMessage(s.maskJSON(raw))
+		res.StructuredContent = json.RawMessage(r.maskJSON(raw))
 	}
-	if m, ok := res.Meta[metaError].(errorMeta); ok {
-		m.Message, m.Hint = s.opts.Mask(m.Message), s.opts.Mask(m.Hint)
+	if m, ok := res.Meta[ErrorKey].(ErrorInfo); ok {
+		m.Message, m.Hint = r.opts.Mask(m.Message), r.opts.Mask(m.Hint)
 		m.Candidates = slices.Clone(m.Candidates)
 		for i, c := range m.Candidates {
-			m.Candidates[i] = executor.Candidate{Role: s.opts.Mask(c.Role), Name: s.opts.Mask(c.Name), Item: s.opts.Mask(c.Item), Ref: c.Ref}
+			m.Candidates[i] = executor.Candidate{Role: r.opts.Mask(c.Role), Name: r.opts.Mask(c.Name), Item: r.opts.Mask(c.Item), Ref: c.Ref}
 		}
 		m.Tabs = slices.Clone(m.Tabs)
 		for i, t := range m.Tabs {
-			m.Tabs[i].URL, m.Tabs[i].Title, m.Tabs[i].Note = s.opts.Mask(t.URL), s.opts.Mask(t.Title), s.opts.Mask(t.Note)
+			m.Tabs[i].URL, m.Tabs[i].Title, m.Tabs[i].Note = r.opts.Mask(t.URL), r.opts.Mask(t.Title), r.opts.Mask(t.Note)
 		}
-		res.Meta[metaError] = m
+		res.Meta[ErrorKey] = m
 	}
-	if note, ok := res.Meta[metaNote].(string); ok {
-		res.Meta[metaNote] = s.opts.Mask(note)
+	if note, ok := res.Meta[NoteKey].(string); ok {
+		res.Meta[NoteKey] = r.opts.Mask(note)
 	}
 }
 
@@ -52,8 +52,8 @@ func (s *toolSession) maskResult(res *sdk.CallToolResult) {
 const withheld = "The result was withheld: it contains a part of a secret that was typed, and with the masks of more parts the secret could be guessed. The call itself has ended. Ask the user for what you need from the page."
 
 // withholds reports whether a text must be withheld.
-func (s *toolSession) withholds(text string) bool {
-	return s.opts.Withhold != nil && s.opts.Mask(text) != text && s.opts.Withhold(text)
+func (r *toolRunner) withholds(text string) bool {
+	return r.opts.Withhold != nil && r.opts.Mask(text) != text && r.opts.Withhold(text)
 }
 
 // resultText returns all texts of a result.
@@ -68,7 +68,7 @@ func resultText(res *sdk.CallToolResult) string {
 		b.Write(raw)
 		b.WriteByte('\n')
 	}
-	for _, key := range []string{metaError, metaNote} {
+	for _, key := range []string{ErrorKey, NoteKey} {
 		if raw, err := json.Marshal(res.Meta[key]); err == nil {
 			b.Write(raw)
 		}
@@ -86,23 +86,23 @@ func withholdResult(res *sdk.CallToolResult) {
 	if res.StructuredContent != nil {
 		res.StructuredContent = json.RawMessage(`{}`)
 	}
-	if m, ok := res.Meta[metaError].(errorMeta); ok {
-		res.Meta[metaError] = errorMeta{Code: m.Code, Message: withheld, ID: m.ID, retryAfter: m.retryAfter}
+	if m, ok := res.Meta[ErrorKey].(ErrorInfo); ok {
+		res.Meta[ErrorKey] = ErrorInfo{Code: m.Code, Message: withheld, ID: m.ID, RetryAfter: m.RetryAfter}
 	}
-	delete(res.Meta, metaNote)
+	delete(res.Meta, NoteKey)
 }
 
 // maskText masks the text of a result. It does not mask the nonces of fences, which could contain a
 // part of a secret by chance.
-func (s *toolSession) maskText(text string) string {
-	masked := s.opts.Mask(text)
+func (r *toolRunner) maskText(text string) string {
+	masked := r.opts.Mask(text)
 	if masked == text {
 		return text
 	}
-	open, end := "<page "+s.fence.Nonce+" ", "</page "+s.fence.Nonce+">"
+	open, end := "<page "+r.fence.Nonce+" ", "</page "+r.fence.Nonce+">"
 	var b, pending strings.Builder
 	flush := func() {
-		b.WriteString(s.opts.Mask(pending.String()))
+		b.WriteString(r.opts.Mask(pending.String()))
 		pending.Reset()
 	}
 	for line := range strings.Lines(text) {
@@ -110,7 +110,7 @@ func (s *toolSession) maskText(text string) string {
 		switch {
 		case opens:
 			flush()
-			b.WriteString(open + s.opts.Mask(rest))
+			b.WriteString(open + r.opts.Mask(rest))
 		case strings.TrimSuffix(line, "\n") == end:
 			flush()
 			b.WriteString(line)
@@ -127,28 +127,28 @@ func (s *toolSession) maskText(text string) string {
 var pageValues = []string{"value", "requestHeaders", "responseHeaders"}
 
 // maskJSON applies maskValue to raw.
-func (s *toolSession) maskJSON(raw []byte) []byte {
-	if s.opts.Mask(string(raw)) == string(raw) {
+func (r *toolRunner) maskJSON(raw []byte) []byte {
+	if r.opts.Mask(string(raw)) == string(raw) {
 		return raw
 	}
-	return pagetext.RewriteJSON(raw, s.maskValue)
+	return pagetext.RewriteJSON(raw, r.maskValue)
 }
 
 // maskValue masks the strings in a JSON value, and also the numbers and names within pageValues.
-func (s *toolSession) maskValue(v any) any {
+func (r *toolRunner) maskValue(v any) any {
 	switch v := v.(type) {
 	case string:
-		return s.opts.Mask(v)
+		return r.opts.Mask(v)
 	case []any:
 		for i := range v {
-			v[i] = s.maskValue(v[i])
+			v[i] = r.maskValue(v[i])
 		}
 	case map[string]any:
 		for name, e := range v {
 			if slices.Contains(pageValues, name) {
-				v[name] = pagetext.MapTexts(e, s.opts.Mask)
+				v[name] = pagetext.MapTexts(e, r.opts.Mask)
 			} else {
-				v[name] = s.maskValue(e)
+				v[name] = r.maskValue(e)
 			}
 		}
 	}
@@ -156,22 +156,22 @@ func (s *toolSession) maskValue(v any) any {
 }
 
 // maskFile masks the content of a file, unless it is an image.
-func (s *toolSession) maskFile(c browsertools.FileContent) browsertools.FileContent {
-	if s.opts.Mask == nil || !utf8.Valid(c.Data) {
+func (r *toolRunner) maskFile(c browsertools.FileContent) browsertools.FileContent {
+	if r.opts.Mask == nil || !utf8.Valid(c.Data) {
 		return c
 	}
-	if s.withholds(string(c.Data)) {
+	if r.withholds(string(c.Data)) {
 		if c.Data = []byte(withheld); c.Ext == ".json" {
 			c.Data = []byte(`"` + withheld + `"`)
 		}
 		return c
 	}
 	if c.Ext == ".json" && json.Valid(c.Data) {
-		if s.opts.Mask(string(c.Data)) != string(c.Data) {
-			c.Data = pagetext.RewriteJSON(c.Data, func(v any) any { return pagetext.MapTexts(v, s.opts.Mask) })
+		if r.opts.Mask(string(c.Data)) != string(c.Data) {
+			c.Data = pagetext.RewriteJSON(c.Data, func(v any) any { return pagetext.MapTexts(v, r.opts.Mask) })
 		}
 		return c
 	}
-	c.Data = []byte(s.opts.Mask(string(c.Data)))
+	c.Data = []byte(r.opts.Mask(string(c.Data)))
 	return c
 }

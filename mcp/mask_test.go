@@ -116,14 +116,14 @@ func TestErrorsAreMasked(t *testing.T) {
 			v.SetString("the shop")
 		}
 	}
-	var m errorMeta
+	var m ErrorInfo
 	fill(reflect.ValueOf(&m).Elem())
 	if strings.Count(asText(m), "shop") < 12 {
 		t.Fatalf("texts are missing: %s", asText(m))
 	}
 	before := asText(m)
-	res := &sdk.CallToolResult{Meta: sdk.Meta{metaError: m}}
-	s := &toolSession{opts: &Options{Mask: maskShop}}
+	res := &sdk.CallToolResult{Meta: sdk.Meta{ErrorKey: m}}
+	s := &toolRunner{opts: &Options{Mask: maskShop}}
 	s.maskResult(res)
 	if got := asText(res.Meta); strings.Contains(got, "shop") {
 		t.Error(got)

@@ -55,7 +55,7 @@ func TestCallLimit(t *testing.T) {
 	}
 	s := NewServer(&fake{listTabs: func(context.Context) ([]executor.Tab, error) {
 		if running != 1 {
-			t.Errorf("%d places during a call", running)
+			t.Errorf("%d slots during a call", running)
 		}
 		return nil, nil
 	}}, &Options{Limit: limit, Tools: Toolsets()})
@@ -65,19 +65,19 @@ func TestCallLimit(t *testing.T) {
 	callTool(t, cs, "run_script", `{"script":"tabs_list()"}`)
 	callTool(t, cs, "tabs_list", `{"x":1}`) // invalid
 	if running != 0 || calls != 3 {
-		t.Errorf("%d places after %d calls", running, calls)
+		t.Errorf("%d slots after %d calls", running, calls)
 	}
 
 	h := newPromptFixture(t)
 	h.server.opts.Limit = limit
 	cs = connectAs(t, h.server, h.user(func(context.Context) (*sdk.ElicitResult, error) {
 		if running != 0 {
-			t.Errorf("%d places during a prompt", running)
+			t.Errorf("%d slots during a prompt", running)
 		}
 		return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "once"}}, nil
 	}), legacy)
 	if res := callTool(t, cs, "navigate", shopCall); res.IsError || h.prompts.Load() != 1 || running != 0 || calls != 5 {
-		t.Errorf("%s; %d prompts, %d places after %d calls", textOf(res), h.prompts.Load(), running, calls)
+		t.Errorf("%s; %d prompts, %d slots after %d calls", textOf(res), h.prompts.Load(), running, calls)
 	}
 
 	s = NewServer(&fake{}, &Options{Limit: func(context.Context) (func(), error) {
@@ -150,7 +150,7 @@ func TestCallOfClosedSession(t *testing.T) {
 }
 
 // TestPromptsOfTwoClients checks that what a user allows or denies for one MCP session has no effect
-// on another one of the session, or on calls over plain HTTP, and ends with the MCP session.
+// on another one of the session, or on calls without MCP, and ends with the MCP session.
 func TestPromptsOfTwoClients(t *testing.T) {
 	for _, answer := range []string{"once", "session", "no"} {
 		t.Run(answer, func(t *testing.T) {
@@ -192,8 +192,8 @@ func TestPromptsOfTwoClients(t *testing.T) {
 			if failed[0] != (answer == "no") || !failed[1] {
 				t.Errorf("the calls failed: %v", failed)
 			}
-			if res := callREST(t, session, "navigate", shopCall); res.status != http.StatusForbidden {
-				t.Errorf("over plain HTTP: %d", res.status)
+			if res := callWithoutMCP(t, session, "http", "navigate", shopCall); metaOf(t, res).Code != executor.ErrPolicyDenied {
+				t.Errorf("without MCP: %s", textOf(res))
 			}
 			if text := errorText(t, callTool(t, hosts[1], "navigate", shopCall)); !strings.Contains(text, "not prompted again") {
 				t.Error(text)

@@ -29,7 +29,7 @@ func TestBackendSwitchReported(t *testing.T) {
 		if text := textOf(res); res.IsError || !strings.Contains(text, "\n"+want) || !strings.Contains(text, "disconnected") {
 			t.Errorf("the result is %q", text)
 		}
-		if note, _ := res.Meta[metaNote].(string); !strings.HasPrefix("note: "+note, want) {
+		if note, _ := res.Meta[NoteKey].(string); !strings.HasPrefix("note: "+note, want) {
 			t.Errorf("_meta is %v", res.Meta)
 		}
 		if text := textOf(callTool(t, c, "tabs_list", "")); strings.Contains(text, "note:") {
@@ -38,7 +38,7 @@ func TestBackendSwitchReported(t *testing.T) {
 	}
 	c := connect(t, NewServer(manager(false), nil), nil)
 	res := callTool(t, c, "tab_new", "") // the fake returns an error
-	if text := textOf(res); !res.IsError || !strings.Contains(text, "\nnote: calls now use the user's own Chrome (extension)") || res.Meta[metaError] == nil {
+	if text := textOf(res); !res.IsError || !strings.Contains(text, "\nnote: calls now use the user's own Chrome (extension)") || res.Meta[ErrorKey] == nil {
 		t.Errorf("the error is %q, _meta %v", text, res.Meta)
 	}
 }
@@ -140,7 +140,7 @@ func TestNoActiveTab(t *testing.T) {
 	if text, want := textOf(res), "TAB_NOT_FOUND: No tab is active. Name one.\nOpen tabs:\n"+list; !res.IsError || strings.TrimSpace(text) != strings.TrimSpace(want) {
 		t.Errorf("the error is %q, want %q", text, want)
 	}
-	if meta, _ := res.Meta[metaError].(map[string]any); meta == nil || len(meta["tabs"].([]any)) != 2 {
+	if meta, _ := res.Meta[ErrorKey].(map[string]any); meta == nil || len(meta["tabs"].([]any)) != 2 {
 		t.Errorf("_meta is %v", res.Meta)
 	}
 }

@@ -46,12 +46,12 @@ const (
 )
 
 // observe reports the start of a call. The returned function reports its end.
-func (s *toolSession) observe(ctx context.Context, t *tool, raw json.RawMessage, nested bool) (ended func(res *sdk.CallToolResult, err error)) {
-	if s.opts.Observer == nil {
+func (r *toolRunner) observe(ctx context.Context, t *tool, raw json.RawMessage, nested bool) (ended func(res *sdk.CallToolResult, err error)) {
+	if r.opts.Observer == nil {
 		return func(*sdk.CallToolResult, error) {}
 	}
 	tab, _ := namedTabAndURL(raw)
-	end := s.opts.Observer.CallStarted(Call{Client: clientOf(ctx), Tool: t.name, Tab: executor.TabID(tab), Target: callTarget(raw), Nested: nested})
+	end := r.opts.Observer.CallStarted(Call{Client: clientOf(ctx), Tool: t.name, Tab: executor.TabID(tab), Target: callTarget(raw), Nested: nested})
 	return func(res *sdk.CallToolResult, err error) {
 		outcome := CallOutcome{Code: "OK"}
 		switch {

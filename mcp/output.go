@@ -151,7 +151,7 @@ func (o *outputDir) close() {
 
 // saveResult saves the result of a call in the file at path, and returns the result that names the
 // file.
-func (s *toolSession) saveResult(path browsertools.OutputPath, out mcptext.Result) (mcptext.Result, error) {
+func (r *toolRunner) saveResult(path browsertools.OutputPath, out mcptext.Result) (mcptext.Result, error) {
 	of, ok := out.(browsertools.Savable)
 	if !ok || path == "" {
 		return out, nil
@@ -160,8 +160,8 @@ func (s *toolSession) saveResult(path browsertools.OutputPath, out mcptext.Resul
 	if !ok {
 		return out, nil
 	}
-	c = s.maskFile(c)
-	f, err := s.output.save(path, c)
+	c = r.maskFile(c)
+	f, err := r.output.save(path, c)
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,8 @@ import (
 
 // peopleTools are the tools of [ToolsPeople].
 var peopleTools = []tool{
-	def("ask_user", navigates.nonDestructive(), (*toolSession).askUserTool, "Hand a tab over to the user, for a captcha, a login, a second factor or a payment. Waits until they are done. If it ends without an answer, call it again: the question stays open."),
-	def("secrets_list", reads.closedWorld(), (*toolSession).secretsList, "Names of the user's secrets, with the sites that each is for. Type {{name.field}} with type or fill_form to enter one; its value is never shown."),
+	def("ask_user", navigates.nonDestructive(), (*toolRunner).askUserTool, "Hand a tab over to the user, for a captcha, a login, a second factor or a payment. Waits until they are done. If it ends without an answer, call it again: the question stays open."),
+	def("secrets_list", reads.closedWorld(), (*toolRunner).secretsList, "Names of the user's secrets, with the sites that each is for. Type {{name.field}} with type or fill_form to enter one; its value is never shown."),
 }
 
 type askUserArgs struct {
@@ -56,18 +56,18 @@ func (r askUserResult) Render(t *mcptext.Text) {
 	t.Line("URL: %s", mcptext.URLAndTitle(r.URL, r.Title))
 }
 
-func (s *toolSession) askUserTool(ctx context.Context, a askUserArgs) (askUserResult, error) {
-	return s.handovers.ask(ctx, mcptext.OneLine(a.Message), a.Tab)
+func (r *toolRunner) askUserTool(ctx context.Context, a askUserArgs) (askUserResult, error) {
+	return r.handovers.ask(ctx, mcptext.OneLine(a.Message), a.Tab)
 }
 
 type secretsListArgs struct{}
 
-func (s *toolSession) secretsList(ctx context.Context, _ secretsListArgs) (secretsResult, error) {
+func (r *toolRunner) secretsList(ctx context.Context, _ secretsListArgs) (secretsResult, error) {
 	res := secretsResult{Secrets: []secretInfo{}}
-	if s.opts.Secrets == nil {
+	if r.opts.Secrets == nil {
 		return res, nil
 	}
-	list, err := s.opts.Secrets.List(ctx)
+	list, err := r.opts.Secrets.List(ctx)
 	if err != nil {
 		return secretsResult{}, err
 	}

@@ -18,7 +18,7 @@ type waitDescriber interface{ WaitDescription() string }
 
 // startProgress sends progress notifications for a call, if its client requested them. The returned
 // function stops them; no notification is sent after it returns.
-func (s *toolSession) startProgress(ctx context.Context, req *sdk.CallToolRequest, tool string, args any) (stop func()) {
+func (r *toolRunner) startProgress(ctx context.Context, req *sdk.CallToolRequest, tool string, args any) (stop func()) {
 	token := req.Params.GetProgressToken()
 	if token == nil {
 		return func() {}
@@ -27,7 +27,7 @@ func (s *toolSession) startProgress(ctx context.Context, req *sdk.CallToolReques
 	if w, ok := args.(waitDescriber); ok {
 		what = w.WaitDescription()
 	}
-	if !s.browserStarted.Load() {
+	if !r.browserStarted.Load() {
 		what = "the browser and " + what
 	}
 	every := progressEvery
@@ -53,7 +53,7 @@ func (s *toolSession) startProgress(ctx context.Context, req *sdk.CallToolReques
 				Progress:      seconds,
 			})
 			if err != nil {
-				s.opts.Logger.Debug("sending progress failed", "tool", tool, "error", err)
+				r.opts.Logger.Debug("sending progress failed", "tool", tool, "error", err)
 				return
 			}
 		}

@@ -12,20 +12,20 @@ import (
 
 // newPrompt returns the prompt for a call that lacks the permission missing, or nil if the site is
 // unknown.
-func (s *toolSession) newPrompt(ctx context.Context, ch *prompting.Channel, t *tool, raw []byte, args any, missing executor.Permission) *prompting.Prompt {
+func (r *toolRunner) newPrompt(ctx context.Context, ch *prompting.Channel, t *tool, raw []byte, args any, missing executor.Permission) *prompting.Prompt {
 	site := missing.Origin
 	if site == "" {
-		if site = s.site(ctx, raw); site == "" {
+		if site = r.site(ctx, raw); site == "" {
 			return nil
 		}
 	}
-	policy := s.ex.Status(ctx).Policy
+	policy := r.ex.Status(ctx).Policy
 	if policy == nil {
 		return nil
 	}
 	tab, _ := namedTabAndURL(raw)
 	prompt := &prompting.Prompt{ID: strings.ToLower(rand.Text()), Client: ch.Client, Missing: missing, Site: site, Tool: t.name, Args: args, Tab: executor.TabID(tab)}
-	prompt.Entry = s.audit.consentEntry(ctx, t.name, prompt.Tab, site)
+	prompt.Entry = r.audit.consentEntry(ctx, t.name, prompt.Tab, site)
 	if !ch.Popup {
 		prompt.Entry.Rule = ruleClient
 	}
@@ -37,12 +37,12 @@ func (s *toolSession) newPrompt(ctx context.Context, ch *prompting.Channel, t *t
 
 // site returns the origin of the page that a call concerns, or "" if it is unknown or hidden from
 // the client.
-func (s *toolSession) site(ctx context.Context, raw []byte) string {
+func (r *toolRunner) site(ctx context.Context, raw []byte) string {
 	tab, rawURL := namedTabAndURL(raw)
 	if rawURL != "" {
 		return webOrigin(rawURL)
 	}
-	t, _ := s.findTab(ctx, executor.TabID(tab))
+	t, _ := r.findTab(ctx, executor.TabID(tab))
 	return webOrigin(t.URL)
 }
 

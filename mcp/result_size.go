@@ -69,17 +69,17 @@ func shortValue(v any) any {
 }
 
 // checkSize returns an error if a result of t exceeds the size limit.
-func (s *toolSession) checkSize(t *tool, res *sdk.CallToolResult) error {
+func (r *toolRunner) checkSize(t *tool, res *sdk.CallToolResult) error {
 	n := sizeOf(res)
-	if n <= s.opts.MaxResultBytes {
+	if n <= r.opts.MaxResultBytes {
 		return nil
 	}
 	save := ""
-	if s.output.path != "" && t.hasParam("file") {
+	if r.output.path != "" && t.hasParam("file") {
 		save = "Save it with file. "
 	}
 	return executor.Errorf(executor.ErrBadArgs, save+t.requestLess()+"The user can allow more with --max-result.",
-		"result of %d bytes exceeds the limit of %d", n, s.opts.MaxResultBytes)
+		"result of %d bytes exceeds the limit of %d", n, r.opts.MaxResultBytes)
 }
 
 // requestLess returns a sentence on how to get a smaller result of t, or "".

@@ -35,7 +35,7 @@ func (a scriptArgs) WaitDescription() string { return "the script" }
 
 // runScript runs a script whose functions are the tools. Each of its calls runs as if the client
 // had made it, except that an action does not report page changes.
-func (s *toolSession) runScript(ctx context.Context, a scriptArgs) (scriptResult, error) {
+func (r *toolRunner) runScript(ctx context.Context, a scriptArgs) (scriptResult, error) {
 	limit := a.Timeout()
 	if limit == 0 {
 		limit = defaultScriptMS * time.Millisecond
@@ -45,25 +45,25 @@ func (s *toolSession) runScript(ctx context.Context, a scriptArgs) (scriptResult
 	defer cancel()
 
 	var names []string
-	for _, t := range s.tools {
+	for _, t := range r.tools {
 		if t.kind != batches {
 			names = append(names, t.name)
 		}
 	}
 	out := scriptResult{}
 	call := func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
-		res := s.runTool(ctx, s.tool(name), args, true, nil)
-		if m, ok := res.Meta[metaError].(errorMeta); ok {
+		res := r.runTool(ctx, r.tool(name), args, true, nil)
+		if m, ok := res.Meta[ErrorKey].(ErrorInfo); ok {
 			return nil, thrownError{&m}
 		}
-		if note, ok := res.Meta[metaNote].(string); ok {
+		if note, ok := res.Meta[NoteKey].(string); ok {
 			out.Notes = append(out.Notes, note)
 		}
 		out.addImages(res)
 		raw, _ := res.StructuredContent.(json.RawMessage)
 		return raw, nil
 	}
-	res, err := script.Run(ctx, a.Script, names, call, script.Limits{Output: a.MaxChars, Principal: s.handovers.opts.Principal})
+	res, err := script.Run(ctx, a.Script, names, call, script.Limits{Output: a.MaxChars, Principal: r.handovers.opts.Principal})
 	switch {
 	case errors.Is(err, script.ErrSyntax):
 		return scriptResult{}, toolschema.BadArgs("Correct the script.", "script: %v; nothing was done", err)
@@ -81,12 +81,12 @@ func (s *toolSession) runScript(ctx context.Context, a scriptArgs) (scriptResult
 	out.Calls, out.Truncated = res.Calls, res.Truncated
 	if m := undefinedName().FindStringSubmatch(out.Error); m != nil {
 		switch name := m[1]; {
-		case s.tool(name) != nil:
+		case r.tool(name) != nil:
 			out.Error += ": a script cannot call it"
 		case toolsetOf(name) != "":
-			out.Error += ": " + s.unknown(name).Error()
+			out.Error += ": " + r.unknown(name).Error()
 		default:
-			out.Error += s.suggestTool(name)
+			out.Error += r.suggestTool(name)
 		}
 	}
 	return out, nil
@@ -96,12 +96,12 @@ func (s *toolSession) runScript(ctx context.Context, a scriptArgs) (scriptResult
 var undefinedName = lazyregexp.New(`^ReferenceError: '?([A-Za-z_]+)'? is not defined$`)
 
 // A thrownError is the error that a script catches when a call fails.
-type thrownError struct{ *errorMeta }
+type thrownError struct{ *ErrorInfo }
 
 func (e thrownError) Error() string { return e.Message }
 
-// MarshalJSON implements json.Marshaler. It returns the errorMeta.
-func (e thrownError) MarshalJSON() ([]byte, error) { return json.Marshal(e.errorMeta) }
+// MarshalJSON implements json.Marshaler. It returns the ErrorInfo.
+func (e thrownError) MarshalJSON() ([]byte, error) { return json.Marshal(e.ErrorInfo) }
 
 // scriptResult is the result of a script.
 type scriptResult struct {

@@ -11,12 +11,12 @@ import (
 // An imageResult is a screenshot whose image is part of the result.
 type imageResult struct{ browsertools.ScreenshotResult }
 
-func (s *toolSession) screenshot(ctx context.Context, a browsertools.ScreenshotArgs) (imageResult, error) {
-	p, err := s.ex.Page(ctx, a.TabID())
+func (r *toolRunner) screenshot(ctx context.Context, a browsertools.ScreenshotArgs) (imageResult, error) {
+	p, err := r.ex.Page(ctx, a.TabID())
 	if err != nil {
 		return imageResult{}, err
 	}
-	res, err := a.Run(ctx, p, s.opts.MaxImage)
+	res, err := a.Run(ctx, p, r.opts.MaxImage)
 	return imageResult{res}, err
 }
 

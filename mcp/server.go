@@ -186,17 +186,17 @@ func (s *Server) Run(ctx context.Context, transport sdk.Transport) error {
 // run is Run, and also cancels the running calls when life is done, with its cause. The calls pass
 // gate.
 func (s *Server) run(ctx, life context.Context, gate *callGate, transport sdk.Transport) (err error) {
-	ses, closeSession, err := s.openSession(ctx)
+	runner, closeRunner, err := s.openRunner(ctx)
 	if err != nil {
 		return err
 	}
-	ses.gate = gate
-	defer func() { err = errors.Join(err, closeSession()) }()
+	runner.gate = gate
+	defer func() { err = errors.Join(err, closeRunner()) }()
 	// When the SDK is closed, it waits for running calls but does not cancel them. So calls get a
 	// context that is canceled here.
 	calls, cancel := withLife(context.WithoutCancel(ctx), life)
 	defer cancel()
-	conn, err := s.protocol(calls, ses).Connect(ctx, transport, nil)
+	conn, err := s.protocol(calls, runner).Connect(ctx, transport, nil)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
@@ -230,9 +230,9 @@ func isDisconnect(err error) bool {
 		errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EPIPE)
 }
 
-// session returns a new MCP session that uses ex.
-func (s *Server) session(ex executor.Executor) *toolSession {
-	ses := &toolSession{
+// newRunner returns a runner of the tools of s on ex.
+func (s *Server) newRunner(ex executor.Executor) *toolRunner {
+	runner := &toolRunner{
 		ex:     ex,
 		opts:   &s.opts,
 		tools:  s.tools,
@@ -246,17 +246,17 @@ func (s *Server) session(ex executor.Executor) *toolSession {
 		hasSucceeded: s.succeeded,
 	}
 	if s.owns {
-		ses.lost = &mcptransport.LostResults{}
+		runner.lost = &mcptransport.LostResults{}
 	}
-	ses.handovers = newHandovers(ses, s.opts.Handover)
+	runner.handovers = newHandovers(runner, s.opts.Handover)
 	if granter, ok := ex.(executor.PermissionGranter); ok && s.opts.PromptForPermission {
-		ses.prompter = prompting.New(ses.client, granter, s.opts.Prompter, ses.audit.consent)
+		runner.prompter = prompting.New(runner.client, granter, s.opts.Prompter, runner.audit.consent)
 	}
-	return ses
+	return runner
 }
 
-// protocol returns the SDK's server for one session. Calls are canceled when ctx is done.
-func (s *Server) protocol(ctx context.Context, ses *toolSession) *sdk.Server {
+// protocol returns the SDK's server for the clients of runner. Calls are canceled when ctx is done.
+func (s *Server) protocol(ctx context.Context, runner *toolRunner) *sdk.Server {
 	srv := sdk.NewServer(&sdk.Implementation{Name: "chrome-mcp", Version: s.opts.Version}, &sdk.ServerOptions{
 		Instructions: strings.Join(append([]string{Instructions}, s.opts.Notes...), "\n"),
 		Logger:       s.opts.Logger,
@@ -267,7 +267,7 @@ func (s *Server) protocol(ctx context.Context, ses *toolSession) *sdk.Server {
 	// clients need no notification.
 	addTools := sync.OnceFunc(func() {
 		for _, t := range s.tools {
-			srv.AddTool(t.describe(s.opts.Structured), ses.handler(ctx, t))
+			srv.AddTool(t.describe(s.opts.Structured), runner.handler(ctx, t))
 		}
 	})
 	reportClient := func(ctx context.Context, req sdk.Request) {
@@ -275,9 +275,9 @@ func (s *Server) protocol(ctx context.Context, ses *toolSession) *sdk.Server {
 		if !ok {
 			return
 		}
-		ses.audit.begin(ctx, nameOf(conn))
+		runner.audit.begin(ctx, nameOf(conn))
 		if p := conn.InitializeParams(); p != nil && p.ClientInfo != nil {
-			ses.reportClient(cmp.Or(p.ClientInfo.Title, p.ClientInfo.Name))
+			runner.reportClient(cmp.Or(p.ClientInfo.Title, p.ClientInfo.Name))
 		}
 	}
 	srv.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
@@ -287,8 +287,8 @@ func (s *Server) protocol(ctx context.Context, ses *toolSession) *sdk.Server {
 			}
 			defer func() { reportClient(ctx, req) }() // the first request of a session depends on the protocol version
 			res, err := next(ctx, method, req)
-			if call, ok := req.(*sdk.CallToolRequest); ok && err != nil && ses.tool(call.Params.Name) == nil {
-				err = &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: ses.unknown(call.Params.Name).Error()}
+			if call, ok := req.(*sdk.CallToolRequest); ok && err != nil && runner.tool(call.Params.Name) == nil {
+				err = &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: runner.unknown(call.Params.Name).Error()}
 			}
 			return res, err
 		}

@@ -15,10 +15,10 @@ import (
 
 type statusArgs struct{}
 
-func (s *toolSession) chromeStatus(ctx context.Context, _ statusArgs) (statusResult, error) {
-	st := s.ex.Status(ctx)
+func (r *toolRunner) chromeStatus(ctx context.Context, _ statusArgs) (statusResult, error) {
+	st := r.ex.Status(ctx)
 	if st.Version == "" {
-		st.Version = s.opts.Version
+		st.Version = r.opts.Version
 	}
 	st.Detail = hint.Translate(st.Detail)
 	st.Browsers = slices.Clone(st.Browsers) // because it may be shared

@@ -30,7 +30,7 @@ var coreTools = []tool{
 	onPage("scroll", navigates, browsertools.ScrollArgs.Run, "Scroll an element into view, or the page to x, y or by deltas in CSS pixels."),
 	onPage("select_option", mutates.idempotent(), browsertools.SelectArgs.Run, "Select exactly the given options of a select element."),
 	onPage("snapshot", reads, browsertools.SnapshotArgs.Run, "Outline of the page: roles, names, values, and a ref on each element to act on. Use it before acting."),
-	def("screenshot", reads, (*toolSession).screenshot, "Screenshot of the viewport, the full page or one element."),
+	def("screenshot", reads, (*toolRunner).screenshot, "Screenshot of the viewport, the full page or one element."),
 	onPage("get_text", reads, browsertools.GetTextArgs.Run, "Rendered text of page or element."),
 	onPage("get_html", reads, browsertools.GetHTMLArgs.Run, "HTML of page or element."),
 	onPage("eval", evaluates, browsertools.EvalArgs.Run, "Run JavaScript in the page. Requires the eval grant."),
@@ -40,7 +40,7 @@ var coreTools = []tool{
 	onPage("fill_form", mutates, browsertools.FillFormArgs.Run, "Fill several fields in order, then submit if asked to."),
 	onPage("download_file", downloads, browsertools.DownloadArgs.Run, "Download a URL, or click an element that starts a download (exactly one)."),
 	onPage("handle_dialog", answers, browsertools.HandleDialogArgs.Run, "Answer the open JavaScript dialog."),
-	def("chrome_status", reads.closedWorld(), (*toolSession).chromeStatus, "Current browser and policy. Never fails."),
+	def("chrome_status", reads.closedWorld(), (*toolRunner).chromeStatus, "Current browser and policy. Never fails."),
 }
 
 // A tool is one entry of a toolset's table.
@@ -52,11 +52,11 @@ type tool struct {
 	result reflect.Type
 
 	decode func(json.RawMessage) (any, error)
-	run    func(s *toolSession, ctx context.Context, args any) (mcptext.Result, error)
+	run    func(s *toolRunner, ctx context.Context, args any) (mcptext.Result, error)
 }
 
 // def returns a tool with handler h, whose arguments are decoded into A.
-func def[A any, R mcptext.Result](name string, k kind, h func(*toolSession, context.Context, A) (R, error), desc string) tool {
+func def[A any, R mcptext.Result](name string, k kind, h func(*toolRunner, context.Context, A) (R, error), desc string) tool {
 	return tool{
 		name: name, kind: k, desc: desc,
 		args: reflect.TypeFor[A](), result: reflect.TypeFor[R](),
@@ -65,21 +65,21 @@ func def[A any, R mcptext.Result](name string, k kind, h func(*toolSession, cont
 			err := toolschema.Decode(name, raw, &args)
 			return args, err
 		},
-		run: func(s *toolSession, ctx context.Context, args any) (mcptext.Result, error) {
-			return h(s, ctx, args.(A))
+		run: func(r *toolRunner, ctx context.Context, args any) (mcptext.Result, error) {
+			return h(r, ctx, args.(A))
 		},
 	}
 }
 
 // onBrowser returns a tool that works on the browser.
 func onBrowser[A any, R mcptext.Result](name string, k kind, run func(A, context.Context, executor.Executor) (R, error), desc string) tool {
-	return def(name, k, func(s *toolSession, ctx context.Context, args A) (R, error) { return run(args, ctx, s.ex) }, desc)
+	return def(name, k, func(r *toolRunner, ctx context.Context, args A) (R, error) { return run(args, ctx, r.ex) }, desc)
 }
 
 // onPage returns a tool that works on the page of one tab, which A names.
 func onPage[A interface{ TabID() executor.TabID }, R mcptext.Result](name string, k kind, run func(A, context.Context, executor.Page) (R, error), desc string) tool {
-	return def(name, k, func(s *toolSession, ctx context.Context, args A) (R, error) {
-		p, err := s.ex.Page(ctx, args.TabID())
+	return def(name, k, func(r *toolRunner, ctx context.Context, args A) (R, error) {
+		p, err := r.ex.Page(ctx, args.TabID())
 		if err != nil {
 			var none R
 			return none, err
@@ -94,12 +94,18 @@ type kind struct {
 	hints  hints
 }
 
-// kindsLegend explains the letters of the kinds, in Markdown.
-const kindsLegend = "R reads; N navigates and manages tabs; M changes a page and requires `--enable-mutations`;\n" +
+// KindsLegend explains the letters of the kinds, in Markdown.
+const KindsLegend = "R reads; N navigates and manages tabs; M changes a page and requires `--enable-mutations`;\n" +
 	"E runs JavaScript, D downloads, S reads or changes cookies and storage: each requires its own grant."
 
 // hints are the annotations of a tool. The server sends all of them explicitly.
 type hints struct{ readOnly, destructive, idempotent, openWorld bool }
+
+func (h hints) annotations() *sdk.ToolAnnotations {
+	return &sdk.ToolAnnotations{
+		ReadOnlyHint: h.readOnly, DestructiveHint: &h.destructive, IdempotentHint: h.idempotent, OpenWorldHint: &h.openWorld,
+	}
+}
 
 // The kinds.
 var (
@@ -124,17 +130,11 @@ func (k kind) closedWorld() kind    { k.hints.openWorld = false; return k }
 
 // describe returns the entry of the tool in the tools/list result.
 func (t *tool) describe(structured bool) *sdk.Tool {
-	h := t.kind.hints
 	d := &sdk.Tool{
 		Name:        t.name,
 		Description: t.desc,
 		InputSchema: json.RawMessage(toolschema.Input(t.args)),
-		Annotations: &sdk.ToolAnnotations{
-			ReadOnlyHint:    h.readOnly,
-			DestructiveHint: &h.destructive,
-			IdempotentHint:  h.idempotent,
-			OpenWorldHint:   &h.openWorld,
-		},
+		Annotations: t.kind.hints.annotations(),
 	}
 	if structured {
 		d.OutputSchema = json.RawMessage(toolschema.Output(t.result))

@@ -58,6 +58,14 @@ func Toolsets() []Toolset {
 	return names
 }
 
+// Description returns a sentence about the tools of the toolset, or "" if there is no such toolset.
+func (set Toolset) Description() string {
+	if i := slices.IndexFunc(toolsets, func(g group) bool { return g.name == set }); i >= 0 {
+		return toolsets[i].desc
+	}
+	return ""
+}
+
 // ParseToolsets parses a comma-separated list of toolsets. "all" means all toolsets. The
 // result is sorted and has no duplicates. ParseToolsets returns an error if the list has an unknown
 // name, or only ToolsBatch.

@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"internal/client"},
 	{"internal/compose"},
 	{"internal/agentcmd", "internal/auditcmd", "internal/cdpendpoint", "internal/dashboardcmd", "internal/extinstall", "internal/profilecmd", "internal/secretcmd"},
-	{"internal/cli"},
+	{"internal/cli", "internal/rest"},
 	{"mcp/...", "internal/server", "internal/dashboard", "internal/namedbrowser", "internal/profilelease", "internal/sessiondir", "internal/sidepanel"},
 	{"internal/browsertools"},
 	{"internal/mcptransport", "internal/prompting", "internal/toolschema"},
@@ -161,6 +161,7 @@ func TestMayImport(t *testing.T) {
 		{"internal/cli", "mcp", true},
 		{"internal/server", "internal/cli", false},
 		{"mcp", "policy", true},
+		{"mcp", "internal/rest", false},
 		{"executor/chromium", "internal/page", true},
 		{"internal/page", "internal/page/js", true},
 		{"internal/page", "internal/frames", true},
@@ -193,7 +194,7 @@ func TestExecutorIsStandardLibraryOnly(t *testing.T) {
 // TestDependencyBoundaries checks that only some packages depend on the large modules.
 func TestDependencyBoundaries(t *testing.T) {
 	payers := map[string][]string{
-		"github.com/modelcontextprotocol/go-sdk": append([]string{"cmd/...", "examples/...", "mcp/...", "internal/mcptransport", "internal/prompting"}, program...),
+		"github.com/modelcontextprotocol/go-sdk": append([]string{"cmd/...", "examples/...", "mcp/...", "internal/mcptransport", "internal/prompting", "internal/rest"}, program...),
 		"github.com/spf13/cobra":                 program,
 		"github.com/spf13/pflag":                 program,
 		"github.com/chromedp/chromedp": {

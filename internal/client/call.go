@@ -98,7 +98,7 @@ func (t *Terminal) reject(usage *cli.UsageError) error {
 	}
 	return t.Print(&sdk.CallToolResult{
 		IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("%v. %s", usage, usage.Hint)}},
-		Meta: sdk.Meta{metaError: map[string]any{"code": executor.ErrBadArgs, "message": usage.Error(), "hint": usage.Hint, "retryable": false}},
+		Meta: sdk.Meta{mcp.ErrorKey: map[string]any{"code": executor.ErrBadArgs, "message": usage.Error(), "hint": usage.Hint, "retryable": false}},
 	})
 }
 
@@ -116,7 +116,7 @@ func (t *Terminal) report(err error) (*cli.Reported, error) {
 		return nil, err
 	}
 	return &cli.Reported{Exit: errclass.Of(remote.code()).Exit}, t.Print(&sdk.CallToolResult{
-		IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: remote.Error()}}, Meta: sdk.Meta{metaError: remote.rpc.Data},
+		IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: remote.Error()}}, Meta: sdk.Meta{mcp.ErrorKey: remote.rpc.Data},
 	})
 }
 
@@ -254,18 +254,18 @@ func (t *Terminal) addNote(res *sdk.CallToolResult) {
 	if text, ok := res.Content[0].(*sdk.TextContent); ok {
 		text.Text += "\nnote: " + note
 	}
-	if earlier, ok := res.Meta[metaNote].(string); ok {
+	if earlier, ok := res.Meta[mcp.NoteKey].(string); ok {
 		note = earlier + "; " + note
 	}
 	if res.Meta == nil {
 		res.Meta = sdk.Meta{}
 	}
-	res.Meta[metaNote] = note
+	res.Meta[mcp.NoteKey] = note
 }
 
 // explainDenial adds to a denial that names a flag how to set the flag for a session that is open.
 func (t *Terminal) explainDenial(res *sdk.CallToolResult) {
-	meta, _ := res.Meta[metaError].(map[string]any)
+	meta, _ := res.Meta[mcp.ErrorKey].(map[string]any)
 	hint, _ := meta["hint"].(string)
 	if code, _ := mcp.ErrorCode(res); t.name != "" && code == executor.ErrPolicyDenied && strings.Contains(hint, " --") {
 		extendHint(res, fmt.Sprintf("Close the session with `chrome-mcp sessions close %s`, which closes its pages, and pass the flag to the next command.", t.name))
@@ -275,7 +275,7 @@ func (t *Terminal) explainDenial(res *sdk.CallToolResult) {
 // explainProfile adds to the error about a profile in use that the server of the same data
 // directory may use it.
 func (t *Terminal) explainProfile(ctx context.Context, res *sdk.CallToolResult) {
-	meta, _ := res.Meta[metaError].(map[string]any)
+	meta, _ := res.Meta[mcp.ErrorKey].(map[string]any)
 	message, _ := meta["message"].(string)
 	if t.name != "" || !strings.HasPrefix(message, "profile ") || !strings.Contains(message, " "+chromium.ErrProfileInUse.Error()+" by ") {
 		return
@@ -289,7 +289,7 @@ func (t *Terminal) explainProfile(ctx context.Context, res *sdk.CallToolResult) 
 
 // extendHint adds a sentence to the hint of a result that is an error.
 func extendHint(res *sdk.CallToolResult, sentence string) {
-	meta, _ := res.Meta[metaError].(map[string]any)
+	meta, _ := res.Meta[mcp.ErrorKey].(map[string]any)
 	hint, _ := meta["hint"].(string)
 	meta["hint"] = strings.TrimSpace(hint + " " + sentence)
 	if text, ok := res.Content[0].(*sdk.TextContent); ok {

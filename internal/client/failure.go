@@ -14,12 +14,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
-// metaError is the key of the error in the _meta of a result.
-const metaError = "chrome-mcp/error"
-
-// metaNote is the key of a note in the _meta of a result.
-const metaNote = "chrome-mcp/note"
-
 // WithExitCode returns err, an error of call or shell, with the exit code of its error code, such
 // as that of a session that cannot be opened.
 func WithExitCode(err error) error {

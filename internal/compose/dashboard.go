@@ -18,12 +18,12 @@ const (
 	kindHost   = "MCP host"
 )
 
-// watchedCalls reports the calls of a session to the dashboard.
-type watchedCalls struct{ session *dashboard.BoardSession }
+// watchedCalls reports the calls in a workspace to the dashboard.
+type watchedCalls struct{ workspace *dashboard.Workspace }
 
 // CallStarted implements mcp.CallObserver.
 func (w watchedCalls) CallStarted(c mcp.Call) (ended func(mcp.CallOutcome)) {
-	end := w.session.CallStarted(dashboard.Call(c))
+	end := w.workspace.CallStarted(dashboard.Call(c))
 	return func(o mcp.CallOutcome) { end(o.Code, o.Line) }
 }
 
@@ -34,7 +34,7 @@ type Dashboard struct {
 	server   *dashboard.Server // set when starting is done; nil if the start failed
 }
 
-// StartDashboard serves the dashboard with the sessions on board and the questions on desk until
+// StartDashboard serves the dashboard with the workspaces on board and the questions on desk until
 // stop is called. It starts to listen after delay.
 func StartDashboard(
 	s *cli.Settings, kind string, board *dashboard.Board, desk *handover.Desk, delay time.Duration, log *slog.Logger,

@@ -20,10 +20,10 @@ import (
 // A setup has the settings of a client, and what the process that serves it adds.
 type setup struct {
 	*cli.Settings
-	vault *secrets.Vault   // of the process
-	own   *secrets.Session // the secrets of the session; nil, which masks no value, if it has none
+	vault *secrets.Vault // of the process
+	own   *secrets.View  // the secrets of the session; nil, which masks no value, if it has none
 
-	watched      *dashboard.BoardSession             // the session on the dashboard; nil for doctor
+	watched      *dashboard.Workspace                // the session on the dashboard; nil for doctor
 	observe      func(audit.Recorder) audit.Recorder // adds an observer to the audit log; may be nil
 	files        *fileserver.Server                  // of ServeDirectory; set by openMCP
 	endpoints    *endpointPorts                      // of all sessions of the process
@@ -46,7 +46,7 @@ type setup struct {
 func newSetup(settings *cli.Settings, vault *secrets.Vault) *setup {
 	s := &setup{Settings: settings, vault: vault, endpoints: new(endpointPorts)}
 	if !s.Secrets.None {
-		s.own = vault.Session(s.Secrets.Names)
+		s.own = vault.View(s.Secrets.Names)
 	}
 	return s
 }

@@ -42,7 +42,7 @@ func ServeStdio(
 	people := StartDashboard(s, kindHost, board, desk, openDelay, log)
 	defer people.Stop()
 	setup.handover = mcp.HandoverOptions{Questions: desk, Dashboard: people.available}
-	setup.watched = board.Open(dashboard.SessionOptions{Stop: cancel})
+	setup.watched = board.Open(dashboard.WorkspaceOptions{Stop: cancel})
 	mcpServer, _, closeServer, err := openMCP(ctx, setup, rules, log)
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
 	"github.com/chrome-mcp/chrome-mcp/internal/handover"
 	"github.com/chrome-mcp/chrome-mcp/internal/profilelease"
+	"github.com/chrome-mcp/chrome-mcp/internal/rest"
 	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/sessiondir"
@@ -29,7 +30,7 @@ import (
 
 // A Workspace is a workspace of the server. It implements server.Workspace.
 type Workspace struct {
-	*mcp.HTTPSession
+	*mcp.Workspace
 	stack    *stack
 	site     *siteRecorder // of a chat
 	closeAll func() error
@@ -43,6 +44,11 @@ type Workspace struct {
 
 	mu      sync.Mutex // guards streams.Add against Close
 	streams sync.WaitGroup
+}
+
+// ServeTool implements server.Workspace.
+func (ws *Workspace) ServeTool(w http.ResponseWriter, r *http.Request, tool string) {
+	rest.ServeTool(ws.Workspace, w, r, tool)
 }
 
 // ServeStream implements server.Workspace. Each client has its own MCP session.
@@ -71,7 +77,7 @@ func (ws *Workspace) ServeStream(stream io.ReadWriteCloser) error {
 		}
 	})
 	defer stop()
-	err := ws.HTTPSession.Run(ctx, mcp.StdioTransport(&sessionInput{stream, ws.ended}, stream))
+	err := ws.Workspace.Run(ctx, mcp.StdioTransport(&streamInput{stream, ws.ended}, stream))
 	if ws.ended.Err() != nil {
 		err = nil
 	}
@@ -88,13 +94,13 @@ func (ws *Workspace) ServeDevTools(w http.ResponseWriter, r *http.Request) error
 	return nil
 }
 
-// A sessionInput is the input of a stream. It ends when the workspace does.
-type sessionInput struct {
+// A streamInput is the input of a stream. It ends when the workspace does.
+type streamInput struct {
 	io.ReadWriteCloser
 	ended context.Context
 }
 
-func (i *sessionInput) Read(p []byte) (int, error) {
+func (i *streamInput) Read(p []byte) (int, error) {
 	n, err := i.ReadWriteCloser.Read(p)
 	if err != nil && i.ended.Err() != nil {
 		err = io.EOF
@@ -123,7 +129,7 @@ func (ws *Workspace) Close(reason string) error {
 	ws.mu.Lock()
 	ws.end()
 	ws.mu.Unlock()
-	err := ws.HTTPSession.End(reason)
+	err := ws.Workspace.End(reason)
 	ws.streams.Wait()
 	err = errors.Join(err, ws.closeAll())
 	if ws.pool != nil {
@@ -219,7 +225,7 @@ func (o *Opener) OpenFor(r server.OpenRequest, chatAgent string) (*Workspace, er
 	if err != nil {
 		return nil, asBadSettings(err)
 	}
-	s.watched = o.Board.Open(dashboard.SessionOptions{Principal: r.Principal, Name: r.Name, Stop: func() {
+	s.watched = o.Board.Open(dashboard.WorkspaceOptions{Principal: r.Principal, Name: r.Name, Stop: func() {
 		if err := r.Close(stoppedByUser); err != nil {
 			o.Log.Warn("stopping a session failed", "session", r.Name, "principal", r.Principal, "error", err)
 		}
@@ -252,12 +258,12 @@ func (o *Opener) OpenFor(r server.OpenRequest, chatAgent string) (*Workspace, er
 		defer lease.Release() // after the browsers have exited
 		return closeServer()
 	}
-	h, err := tools.OpenHTTP(ctx)
+	served, err := tools.OpenWorkspace(ctx)
 	if err != nil {
 		return nil, errors.Join(err, closeAll())
 	}
 	ws := &Workspace{
-		HTTPSession: h, stack: stack, site: site, closeAll: closeAll, pool: o.Pool, desk: o.Desk,
+		Workspace: served, stack: stack, site: site, closeAll: closeAll, pool: o.Pool, desk: o.Desk,
 		principal: r.Principal, name: r.Name,
 	}
 	ws.ended, ws.end = context.WithCancel(ctx)

@@ -69,7 +69,7 @@ func TestAccessibility(t *testing.T) {
 		u.holds("document.getElementById('connection').textContent === 'Connected'")
 		b.Accessible(t, page)
 
-		a := newAgent(t, board, desk, SessionOptions{Principal: "ci", Name: "shop"}, site.URL)
+		a := newAgent(t, board, desk, WorkspaceOptions{Principal: "ci", Name: "shop"}, site.URL)
 		a.call("navigate", map[string]any{"url": site.URL + "/" + strings.Repeat("long", 100)})
 		a.call("click", map[string]any{"selector": "#missing"})
 		u.holds("document.querySelectorAll('.calls li').length === 2")

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// maxCalls bounds the calls that a session remembers.
+	// maxCalls bounds the calls that a workspace remembers.
 	maxCalls = 50
-	// maxClients bounds the clients that a session remembers.
+	// maxClients bounds the clients that a workspace remembers.
 	maxClients = 8
-	// maxTabs bounds the tabs of a session that the dashboard shows.
+	// maxTabs bounds the tabs of a workspace that the dashboard shows.
 	maxTabs = 50
 	// tabsTimeout bounds the wait for the titles of the tabs.
 	tabsTimeout = time.Second
@@ -28,28 +28,29 @@ const (
 	maxTabText = 300
 )
 
-// A Board holds the sessions of a process, for its dashboard. The zero value is ready to use. Its
+// A Board holds the workspaces of a process, for its dashboard. The zero value is ready to use. Its
 // methods are safe for concurrent use.
 type Board struct {
-	changed notify.Broadcast // sessions were added, removed or changed
+	changed notify.Broadcast // workspaces were added, removed or changed
 
-	mu       sync.Mutex // guards the fields below
-	sessions map[string]*BoardSession
-	viewers  int // open pages of the dashboard
+	mu         sync.Mutex // guards the fields below
+	workspaces map[string]*Workspace
+	viewers    int // open pages of the dashboard
 }
 
-// SessionOptions describe a session.
-type SessionOptions struct {
+// WorkspaceOptions describe a workspace.
+type WorkspaceOptions struct {
 	Principal string // the name of its token; empty for the operating-system user
-	Name      string // empty if the process has one session
-	// Stop ends the session. It is called in its own goroutine.
+	Name      string // empty if the process has one workspace
+	// Stop ends the workspace. It is called in its own goroutine.
 	Stop func()
 }
 
-// A BoardSession is a session on a Board. Its methods are safe for concurrent use.
-type BoardSession struct {
+// A Workspace is a workspace of the server on a Board, or what a process serves over stdio. Users call
+// both a session. Its methods are safe for concurrent use.
+type Workspace struct {
 	board   *Board
-	opts    SessionOptions
+	opts    WorkspaceOptions
 	id      string // cannot be guessed
 	started time.Time
 	ended   context.Context // done after Close
@@ -91,151 +92,151 @@ type Call struct {
 	Nested bool           `json:"nested,omitempty"` // whether it is part of another call
 }
 
-// Open adds a session.
-func (b *Board) Open(opts SessionOptions) *BoardSession {
-	s := &BoardSession{board: b, opts: opts, id: strings.ToLower(rand.Text()), started: time.Now(), stale: true}
-	s.ended, s.end = context.WithCancel(context.Background())
+// Open adds a workspace.
+func (b *Board) Open(opts WorkspaceOptions) *Workspace {
+	ws := &Workspace{board: b, opts: opts, id: strings.ToLower(rand.Text()), started: time.Now(), stale: true}
+	ws.ended, ws.end = context.WithCancel(context.Background())
 	b.mu.Lock()
-	if b.sessions == nil {
-		b.sessions = make(map[string]*BoardSession)
+	if b.workspaces == nil {
+		b.workspaces = make(map[string]*Workspace)
 	}
-	b.sessions[s.id] = s
+	b.workspaces[ws.id] = ws
 	b.mu.Unlock()
 	b.changed.Notify()
-	return s
+	return ws
 }
 
-// SetExecutor sets the executor of the session. Until then, the session has no tabs.
-func (s *BoardSession) SetExecutor(ex executor.Executor) {
-	s.mu.Lock()
-	s.executor = ex
-	s.mu.Unlock()
-	s.TabsChanged()
+// SetExecutor sets the executor of the workspace. Until then, the workspace has no tabs.
+func (ws *Workspace) SetExecutor(ex executor.Executor) {
+	ws.mu.Lock()
+	ws.executor = ex
+	ws.mu.Unlock()
+	ws.TabsChanged()
 }
 
-// Close removes the session. It must be called before its executor is closed.
-func (s *BoardSession) Close() {
-	s.mu.Lock()
-	s.end()
-	s.executor = nil
-	s.mu.Unlock()
-	s.board.mu.Lock()
-	delete(s.board.sessions, s.id)
-	s.board.mu.Unlock()
-	s.board.changed.Notify()
-	s.lists.Wait()
+// Close removes the workspace. It must be called before its executor is closed.
+func (ws *Workspace) Close() {
+	ws.mu.Lock()
+	ws.end()
+	ws.executor = nil
+	ws.mu.Unlock()
+	ws.board.mu.Lock()
+	delete(ws.board.workspaces, ws.id)
+	ws.board.mu.Unlock()
+	ws.board.changed.Notify()
+	ws.lists.Wait()
 }
 
-// update calls f with s.mu held. If f reports that it has changed the session, update notifies the
+// update calls f with ws.mu held. If f reports that it has changed the workspace, update notifies the
 // open pages.
-func (s *BoardSession) update(f func() (changed bool)) (changed bool) {
-	s.mu.Lock()
+func (ws *Workspace) update(f func() (changed bool)) (changed bool) {
+	ws.mu.Lock()
 	if changed = f(); changed {
-		s.version++
+		ws.version++
 	}
-	s.mu.Unlock()
+	ws.mu.Unlock()
 	if changed {
-		s.board.changed.Notify()
+		ws.board.changed.Notify()
 	}
 	return changed
 }
 
 // AddClient adds the name of a client.
-func (s *BoardSession) AddClient(name string) {
+func (ws *Workspace) AddClient(name string) {
 	if name == "" {
 		return
 	}
-	s.update(func() bool {
+	ws.update(func() bool {
 		// A client is known first by its name and later by its name and version.
-		if slices.ContainsFunc(s.clients, func(c string) bool { return c == name || strings.HasPrefix(c, name+" ") }) {
+		if slices.ContainsFunc(ws.clients, func(c string) bool { return c == name || strings.HasPrefix(c, name+" ") }) {
 			return false
 		}
-		s.clients = slices.DeleteFunc(s.clients, func(c string) bool { return strings.HasPrefix(name, c+" ") })
-		s.clients = append(s.clients, name)
-		s.clients = s.clients[max(0, len(s.clients)-maxClients):]
+		ws.clients = slices.DeleteFunc(ws.clients, func(c string) bool { return strings.HasPrefix(name, c+" ") })
+		ws.clients = append(ws.clients, name)
+		ws.clients = ws.clients[max(0, len(ws.clients)-maxClients):]
 		return true
 	})
 }
 
 // SetCDPClients sets the function that returns the connected CDP clients.
-func (s *BoardSession) SetCDPClients(clients func() []executor.CDPClient) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cdp = clients
+func (ws *Workspace) SetCDPClients(clients func() []executor.CDPClient) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.cdp = clients
 }
 
 // ClientsChanged reports that the CDP clients have changed.
-func (s *BoardSession) ClientsChanged() { s.update(func() bool { return true }) }
+func (ws *Workspace) ClientsChanged() { ws.update(func() bool { return true }) }
 
 // CallStarted adds a call. The caller calls ended with the code and the first line of its result.
-func (s *BoardSession) CallStarted(c Call) (ended func(code, line string)) {
-	s.AddClient(c.Client)
+func (ws *Workspace) CallStarted(c Call) (ended func(code, line string)) {
+	ws.AddClient(c.Client)
 	call := &callState{Call: c, Started: time.Now()}
-	s.update(func() bool {
-		s.next++
-		call.ID = s.next
-		s.calls = append(s.calls, call)
-		s.trim()
+	ws.update(func() bool {
+		ws.next++
+		call.ID = ws.next
+		ws.calls = append(ws.calls, call)
+		ws.trim()
 		return true
 	})
 	return func(code, line string) {
-		s.update(func() bool {
+		ws.update(func() bool {
 			call.Ended, call.Code, call.Line = time.Now(), code, line
 			return true
 		})
-		s.TabsChanged()
+		ws.TabsChanged()
 	}
 }
 
-// trim removes the oldest calls that have ended. s.mu must be held.
-func (s *BoardSession) trim() {
-	for len(s.calls) > maxCalls {
-		i := slices.IndexFunc(s.calls, func(c *callState) bool { return c.Code != "" })
+// trim removes the oldest calls that have ended. ws.mu must be held.
+func (ws *Workspace) trim() {
+	for len(ws.calls) > maxCalls {
+		i := slices.IndexFunc(ws.calls, func(c *callState) bool { return c.Code != "" })
 		if i < 0 {
 			return // all are running; the server bounds their number
 		}
-		s.calls = slices.Delete(s.calls, i, i+1)
+		ws.calls = slices.Delete(ws.calls, i, i+1)
 	}
 }
 
-// TabsChanged reports that the tabs of the session may have changed.
-func (s *BoardSession) TabsChanged() {
-	s.board.mu.Lock()
-	watched := s.board.viewers > 0
-	s.board.mu.Unlock()
-	s.mu.Lock()
-	s.stale = true
-	s.mu.Unlock()
+// TabsChanged reports that the tabs of the workspace may have changed.
+func (ws *Workspace) TabsChanged() {
+	ws.board.mu.Lock()
+	watched := ws.board.viewers > 0
+	ws.board.mu.Unlock()
+	ws.mu.Lock()
+	ws.stale = true
+	ws.mu.Unlock()
 	if watched {
-		s.list()
+		ws.list()
 	}
 }
 
 // list lists the tabs in a goroutine, unless the list is current or a goroutine is already listing.
-func (s *BoardSession) list() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.stale || s.listing || s.ended.Err() != nil || s.executor == nil {
+func (ws *Workspace) list() {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if !ws.stale || ws.listing || ws.ended.Err() != nil || ws.executor == nil {
 		return
 	}
-	s.listing = true
-	s.lists.Go(func() {
-		for s.listOnce() {
+	ws.listing = true
+	ws.lists.Go(func() {
+		for ws.listOnce() {
 		}
 	})
 }
 
 // listOnce lists the tabs if the list is stale, and reports whether it did.
-func (s *BoardSession) listOnce() bool {
-	s.mu.Lock()
-	ex := s.executor
-	if !s.stale || ex == nil {
-		s.listing = false
-		s.mu.Unlock()
+func (ws *Workspace) listOnce() bool {
+	ws.mu.Lock()
+	ex := ws.executor
+	if !ws.stale || ex == nil {
+		ws.listing = false
+		ws.mu.Unlock()
 		return false
 	}
-	s.stale = false
-	s.mu.Unlock()
+	ws.stale = false
+	ws.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), tabsTimeout)
 	defer cancel()
 	tabs := executor.AsWatcher(ex).WatchTabs(ctx)
@@ -253,58 +254,58 @@ func (s *BoardSession) listOnce() bool {
 			colors[b.Name] = b.Color
 		}
 	}
-	s.update(func() bool {
-		s.tabs, s.colors, s.backend = tabs, colors, backend
+	ws.update(func() bool {
+		ws.tabs, ws.colors, ws.backend = tabs, colors, backend
 		return true
 	})
 	return true
 }
 
-// stop calls the Stop function of the session in a goroutine. Only the first call has an effect.
-func (s *BoardSession) stop() {
-	first := s.update(func() bool {
-		first := !s.stopping
-		s.stopping = true
+// stop calls the Stop function of the workspace in a goroutine. Only the first call has an effect.
+func (ws *Workspace) stop() {
+	first := ws.update(func() bool {
+		first := !ws.stopping
+		ws.stopping = true
 		return first
 	})
 	if first {
-		go s.opts.Stop()
+		go ws.opts.Stop()
 	}
 }
 
-// watcher returns the executor of the session, or nil if it has none.
-func (s *BoardSession) watcher() executor.Watcher {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.executor == nil {
+// watcher returns the executor of the workspace, or nil if it has none.
+func (ws *Workspace) watcher() executor.Watcher {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.executor == nil {
 		return nil
 	}
-	return executor.AsWatcher(s.executor)
+	return executor.AsWatcher(ws.executor)
 }
 
-// session returns a session, or nil.
-func (b *Board) session(id string) *BoardSession {
+// workspace returns a workspace, or nil.
+func (b *Board) workspace(id string) *Workspace {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.sessions[id]
+	return b.workspaces[id]
 }
 
-// all returns the sessions, sorted by principal and name.
-func (b *Board) all() []*BoardSession {
+// all returns the workspaces, sorted by principal and name.
+func (b *Board) all() []*Workspace {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.SortedFunc(maps.Values(b.sessions), func(x, y *BoardSession) int {
+	return slices.SortedFunc(maps.Values(b.workspaces), func(x, y *Workspace) int {
 		return cmp.Or(strings.Compare(x.opts.Principal, y.opts.Principal), strings.Compare(x.opts.Name, y.opts.Name), x.started.Compare(y.started))
 	})
 }
 
-// addViewer counts an open page until done is called, and lists the tabs of all sessions.
+// addViewer counts an open page until done is called, and lists the tabs of all workspaces.
 func (b *Board) addViewer() (done func()) {
 	b.mu.Lock()
 	b.viewers++
 	b.mu.Unlock()
-	for _, s := range b.all() {
-		s.list()
+	for _, ws := range b.all() {
+		ws.list()
 	}
 	return func() {
 		b.mu.Lock()
@@ -313,8 +314,8 @@ func (b *Board) addViewer() (done func()) {
 	}
 }
 
-// A sessionState is a session as the page shows it.
-type sessionState struct {
+// A workspaceState is a workspace as the page shows it.
+type workspaceState struct {
 	ID        string               `json:"id"`
 	Principal string               `json:"principal"`
 	Name      string               `json:"name"`
@@ -338,24 +339,24 @@ type tabState struct {
 	Color   string `json:"color,omitempty"`   // of that browser
 }
 
-// state returns the state of the session and its version.
-func (s *BoardSession) state() (sessionState, int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := sessionState{
-		ID: s.id, Principal: s.opts.Principal, Name: s.opts.Name, Clients: slices.Clone(s.clients), Backend: s.backend,
-		Started: s.started, Stopping: s.stopping, Tabs: []tabState{}, Calls: make([]callState, len(s.calls)),
+// state returns the state of the workspace and its version.
+func (ws *Workspace) state() (workspaceState, int) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	st := workspaceState{
+		ID: ws.id, Principal: ws.opts.Principal, Name: ws.opts.Name, Clients: slices.Clone(ws.clients), Backend: ws.backend,
+		Started: ws.started, Stopping: ws.stopping, Tabs: []tabState{}, Calls: make([]callState, len(ws.calls)),
 	}
-	for _, t := range s.tabs {
-		st.Tabs = append(st.Tabs, tabState{t.ID, t.URL, t.Title, t.Active, executor.BackendOf(t.ID) == executor.BackendCDP, t.Browser, s.colors[t.Browser]})
+	for _, t := range ws.tabs {
+		st.Tabs = append(st.Tabs, tabState{t.ID, t.URL, t.Title, t.Active, executor.BackendOf(t.ID) == executor.BackendCDP, t.Browser, ws.colors[t.Browser]})
 	}
-	for i, c := range s.calls {
+	for i, c := range ws.calls {
 		st.Calls[i] = *c
 	}
-	if s.cdp != nil {
-		for _, c := range s.cdp() {
+	if ws.cdp != nil {
+		for _, c := range ws.cdp() {
 			st.CDP = append(st.CDP, c.Name)
 		}
 	}
-	return st, s.version
+	return st, ws.version
 }

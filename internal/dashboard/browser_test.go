@@ -47,13 +47,13 @@ func newBackend(t *testing.T, network chromium.NetworkPolicy) *chromium.Backend 
 type agent struct {
 	t       *testing.T
 	client  *sdk.ClientSession
-	session *BoardSession
+	session *Workspace
 	ex      executor.Executor
 	stopped chan struct{} // closed when the user stops the session
 }
 
 // An observer passes calls on to a session, as the program does.
-type observer struct{ session *BoardSession }
+type observer struct{ session *Workspace }
 
 func (o observer) CallStarted(c mcp.Call) (ended func(mcp.CallOutcome)) {
 	end := o.session.CallStarted(Call(c))
@@ -61,7 +61,7 @@ func (o observer) CallStarted(c mcp.Call) (ended func(mcp.CallOutcome)) {
 }
 
 // newAgent opens a session for an agent that may act on site.
-func newAgent(t *testing.T, board *Board, desk *handover.Desk, opts SessionOptions, site string) *agent {
+func newAgent(t *testing.T, board *Board, desk *handover.Desk, opts WorkspaceOptions, site string) *agent {
 	t.Helper()
 	rules, err := policy.New(policy.Config{AllowDomains: []string{site}, Mutations: true})
 	if err != nil {
@@ -273,7 +273,7 @@ func TestDashboard(t *testing.T) {
 	t.Cleanup(site.Close) // after the browsers are closed, which may wait for it
 	board, desk := new(Board), new(handover.Desk)
 	s := newDashboard(t, board, desk)
-	a := newAgent(t, board, desk, SessionOptions{Principal: "ci", Name: "shop"}, site.URL)
+	a := newAgent(t, board, desk, WorkspaceOptions{Principal: "ci", Name: "shop"}, site.URL)
 	p := newUser(t)
 	p.open("file://" + filepath.ToSlash(loginFile(t, s)))
 	p.sees("Connected")
@@ -288,9 +288,9 @@ func TestDashboard(t *testing.T) {
 		t.Errorf("the page shows no URL of the tab: %s", text)
 	}
 	p.sees("Shopping agent 2.1")
-	for _, ses := range board.all() {
-		ses.SetCDPClients(func() []executor.CDPClient { return []executor.CDPClient{{Name: "Playwright/1.65.1"}} })
-		ses.ClientsChanged()
+	for _, workspace := range board.all() {
+		workspace.SetCDPClients(func() []executor.CDPClient { return []executor.CDPClient{{Name: "Playwright/1.65.1"}} })
+		workspace.ClientsChanged()
 	}
 	p.sees("Shopping agent 2.1, Playwright/1.65.1 (CDP)")
 

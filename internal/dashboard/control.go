@@ -49,8 +49,8 @@ func (s *Server) controlHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /process", func(w http.ResponseWriter, _ *http.Request) {
 		p := Process{PID: os.Getpid(), Kind: s.opts.Kind, Version: s.opts.Version, Started: s.started, Clients: []string{}}
-		for _, ses := range s.opts.Board.all() {
-			st, _ := ses.state()
+		for _, workspace := range s.opts.Board.all() {
+			st, _ := workspace.state()
 			for _, client := range st.Clients {
 				if !slices.Contains(p.Clients, client) {
 					p.Clients = append(p.Clients, client)

@@ -26,8 +26,8 @@ type questionState struct {
 	Tab       executor.TabID `json:"tab"`
 }
 
-// events streams the state of the sessions and questions as server-sent events: each session that
-// has changed, then the order of the sessions and all questions. It ends with the login.
+// events streams the state of the workspaces and questions as server-sent events: each workspace that
+// has changed, then the order of the workspaces and all questions. It ends with the login.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := loginOf(r.Context()).context(r.Context())
 	defer cancel()
@@ -49,16 +49,16 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	sent := map[string]int{}
 	for first := true; ; first = false {
-		sessions, questions := board.changed.Changed(), s.opts.Desk.Changed()
+		workspaces, questions := board.changed.Changed(), s.opts.Desk.Changed()
 		// The page renders when it receives the questions.
-		if s.sendSessions(send, sent) != nil || send("questions", s.questionStates()) != nil {
+		if s.sendWorkspaces(send, sent) != nil || send("questions", s.questionStates()) != nil {
 			return
 		}
 		if first && send("ready", true) != nil || rc.Flush() != nil {
 			return
 		}
 		select {
-		case <-sessions:
+		case <-workspaces:
 		case <-questions:
 		case <-ctx.Done():
 			return
@@ -71,17 +71,17 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sendSessions sends the sessions that have changed, and the order of all. sent holds the versions
-// that were sent, by session id.
-func (s *Server) sendSessions(send func(event string, data any) error, sent map[string]int) error {
+// sendWorkspaces sends the workspaces that have changed, and the order of all. sent holds the versions
+// that were sent, by id.
+func (s *Server) sendWorkspaces(send func(event string, data any) error, sent map[string]int) error {
 	order := []string{}
-	for _, ses := range s.opts.Board.all() {
-		order = append(order, ses.id)
-		st, version := ses.state()
-		if old, ok := sent[ses.id]; ok && old == version {
+	for _, workspace := range s.opts.Board.all() {
+		order = append(order, workspace.id)
+		st, version := workspace.state()
+		if old, ok := sent[workspace.id]; ok && old == version {
 			continue
 		}
-		sent[ses.id] = version
+		sent[workspace.id] = version
 		if err := send("session", st); err != nil {
 			return err
 		}
@@ -97,9 +97,9 @@ func (s *Server) questionStates() []questionState {
 		st := questionState{
 			ID: q.ID, Principal: q.Principal, Agent: q.Agent, Message: q.Message, Site: q.Site, Title: q.Title, Tab: q.Tab,
 		}
-		for _, ses := range s.opts.Board.all() {
-			if ses.opts.Principal == q.Principal && ses.opts.Name == q.Session {
-				st.Session = ses.id
+		for _, workspace := range s.opts.Board.all() {
+			if workspace.opts.Principal == q.Principal && workspace.opts.Name == q.Session {
+				st.Session = workspace.id
 			}
 		}
 		states = append(states, st)

@@ -12,9 +12,9 @@ import (
 func TestQuestionSession(t *testing.T) {
 	board, desk := new(Board), new(handover.Desk)
 	s := &Server{opts: Options{Board: board, Desk: desk}}
-	docs := board.Open(SessionOptions{Principal: "ci", Name: "docs"})
-	board.Open(SessionOptions{Principal: "ci", Name: "shop"})
-	board.Open(SessionOptions{Name: "shop"})
+	docs := board.Open(WorkspaceOptions{Principal: "ci", Name: "docs"})
+	board.Open(WorkspaceOptions{Principal: "ci", Name: "shop"})
+	board.Open(WorkspaceOptions{Name: "shop"})
 	asker := executor.HandoverAsker{Principal: "ci", Session: "docs"}
 	if _, _, err := desk.Post(executor.HandoverQuestion{HandoverAsker: asker, Tab: "cdp:x:1"}); err != nil {
 		t.Fatal(err)

@@ -51,7 +51,7 @@ func (s *Server) handler(w *web) http.Handler {
 	}
 	mux.HandleFunc("GET /events", s.events)
 	mux.HandleFunc("GET /live", s.live)
-	mux.HandleFunc("POST /stop", s.stopSession)
+	mux.HandleFunc("POST /stop", s.stopWorkspace)
 	mux.HandleFunc("POST /answer", s.answer)
 	mux.HandleFunc("POST /logout", func(rw http.ResponseWriter, r *http.Request) { s.logout(rw, r, w.path) })
 	routes := http.StripPrefix(strings.TrimSuffix(w.path, "/"), mux)
@@ -180,24 +180,24 @@ func readBody(w http.ResponseWriter, r *http.Request, body any) bool {
 	return true
 }
 
-// stopSession ends a session.
-func (s *Server) stopSession(w http.ResponseWriter, r *http.Request) {
+// stopWorkspace ends a workspace.
+func (s *Server) stopWorkspace(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Session string `json:"session"`
 	}
 	if !readBody(w, r, &body) {
 		return
 	}
-	ses := s.opts.Board.session(body.Session)
-	if ses == nil {
+	workspace := s.opts.Board.workspace(body.Session)
+	if workspace == nil {
 		http.Error(w, "The session has ended.", http.StatusNotFound)
 		return
 	}
-	s.log.Info("session stopped on the dashboard", "session", ses.opts.Name, "principal", ses.opts.Principal)
+	s.log.Info("session stopped on the dashboard", "session", workspace.opts.Name, "principal", workspace.opts.Principal)
 	// Reply first: stopping the session may exit the process.
 	w.WriteHeader(http.StatusNoContent)
 	_ = http.NewResponseController(w).Flush() // fails only if the client does not receive the reply
-	ses.stop()
+	workspace.stop()
 }
 
 // answer passes the user's answer to a question on.

@@ -283,7 +283,7 @@ func itoa(n int) string { return strings.TrimPrefix((&net.TCPAddr{Port: n}).Stri
 func TestRequests(t *testing.T) {
 	board := new(Board)
 	stopped := make(chan struct{})
-	ses := board.Open(SessionOptions{Name: "shop", Stop: func() { close(stopped) }})
+	workspace := board.Open(WorkspaceOptions{Name: "shop", Stop: func() { close(stopped) }})
 	desk := new(handover.Desk)
 	s := newDashboard(t, board, desk)
 	base, cookie := s.testLogin(t)
@@ -317,7 +317,7 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%q: the policy is %q", name, csp)
 		}
 	}
-	routes := []string{"", "events", "live?session=" + ses.id + "&tab=cdp:x:1", "dashboard.js", "stop", "answer", "logout"}
+	routes := []string{"", "events", "live?session=" + workspace.id + "&tab=cdp:x:1", "dashboard.js", "stop", "answer", "logout"}
 	for name, h := range map[string]map[string]string{
 		"no cookie":        {},
 		"other cookie":     {"Cookie": cookie.Name + "=" + strings.Repeat("A", 43)},
@@ -332,7 +332,7 @@ func TestRequests(t *testing.T) {
 	} {
 		for _, route := range routes {
 			for _, method := range []string{http.MethodGet, http.MethodPost} {
-				if resp, body := request(t, method, base+route, `{"session":"`+ses.id+`"}`, with(h, "Content-Type", "application/json")); resp.StatusCode != http.StatusForbidden || strings.Contains(body, "shop") {
+				if resp, body := request(t, method, base+route, `{"session":"`+workspace.id+`"}`, with(h, "Content-Type", "application/json")); resp.StatusCode != http.StatusForbidden || strings.Contains(body, "shop") {
 					t.Errorf("%s: %s /%s: %s %s", name, method, route, resp.Status, body)
 				}
 			}
@@ -394,7 +394,7 @@ func TestRequests(t *testing.T) {
 		t.Errorf("the answer is %q, %v", o, err)
 	}
 	for range 2 { // the second one has no effect
-		if resp, _ := request(t, http.MethodPost, base+"stop", `{"session":"`+ses.id+`"}`, script); resp.StatusCode != http.StatusNoContent {
+		if resp, _ := request(t, http.MethodPost, base+"stop", `{"session":"`+workspace.id+`"}`, script); resp.StatusCode != http.StatusNoContent {
 			t.Errorf("stop: %s", resp.Status)
 		}
 	}
@@ -404,26 +404,26 @@ func TestRequests(t *testing.T) {
 // A flushRecorder records whether a session was being stopped when the reply was sent.
 type flushRecorder struct {
 	*httptest.ResponseRecorder
-	ses            *BoardSession
+	workspace      *Workspace
 	sent, stopping bool
 }
 
 func (r *flushRecorder) Flush() {
-	r.ses.mu.Lock()
-	defer r.ses.mu.Unlock()
-	r.sent, r.stopping = true, r.ses.stopping
+	r.workspace.mu.Lock()
+	defer r.workspace.mu.Unlock()
+	r.sent, r.stopping = true, r.workspace.stopping
 }
 
 // TestStopRepliesFirst checks that the reply to stop is sent before the session is stopped, with which
 // the process may exit.
 func TestStopRepliesFirst(t *testing.T) {
 	board, stopped := new(Board), make(chan struct{})
-	ses := board.Open(SessionOptions{Name: "shop", Stop: func() { close(stopped) }})
+	workspace := board.Open(WorkspaceOptions{Name: "shop", Stop: func() { close(stopped) }})
 	s := newDashboard(t, board, new(handover.Desk))
-	w := &flushRecorder{ResponseRecorder: httptest.NewRecorder(), ses: ses}
-	r := httptest.NewRequest(http.MethodPost, "/stop", strings.NewReader(`{"session":"`+ses.id+`"}`))
+	w := &flushRecorder{ResponseRecorder: httptest.NewRecorder(), workspace: workspace}
+	r := httptest.NewRequest(http.MethodPost, "/stop", strings.NewReader(`{"session":"`+workspace.id+`"}`))
 	r.Header.Set("Content-Type", "application/json")
-	s.stopSession(w, r)
+	s.stopWorkspace(w, r)
 	if w.Code != http.StatusNoContent {
 		t.Fatalf("status %d: %s", w.Code, w.Body)
 	}
@@ -462,34 +462,34 @@ func TestEvents(t *testing.T) {
 		return ""
 	}
 	until("event: ready")
-	ses := board.Open(SessionOptions{Principal: "ci", Name: "shop"})
+	workspace := board.Open(WorkspaceOptions{Principal: "ci", Name: "shop"})
 	until(`"principal":"ci","name":"shop"`)
 	var cdp atomic.Pointer[executor.CDPClient]
-	ses.SetCDPClients(func() []executor.CDPClient {
+	workspace.SetCDPClients(func() []executor.CDPClient {
 		if c := cdp.Load(); c != nil {
 			return []executor.CDPClient{*c}
 		}
 		return nil
 	})
 	cdp.Store(&executor.CDPClient{Name: "Playwright/1.65.1"})
-	ses.ClientsChanged()
+	workspace.ClientsChanged()
 	until(`"cdpClients":["Playwright/1.65.1"]`)
 	cdp.Store(nil)
-	ses.ClientsChanged()
+	workspace.ClientsChanged()
 	until(`"cdpClients":null`)
-	ended := ses.CallStarted(Call{Client: "agent 1", Tool: "navigate", Target: "https://example.com/"})
+	ended := workspace.CallStarted(Call{Client: "agent 1", Tool: "navigate", Target: "https://example.com/"})
 	if line := until(`"tool":"navigate"`); strings.Contains(line, `"code"`) {
 		t.Errorf("a call that runs has a code: %s", line)
 	}
 	ended("POLICY_DENIED", "no <script>")
 	until(`"code":"POLICY_DENIED","line":"no \u003cscript\u003e"`)
 	for range 3 * maxCalls {
-		ses.CallStarted(Call{Tool: "snapshot"})("OK", "")
+		workspace.CallStarted(Call{Tool: "snapshot"})("OK", "")
 	}
-	if st, _ := ses.state(); len(st.Calls) != maxCalls || st.Calls[maxCalls-1].ID != 3*maxCalls+1 {
+	if st, _ := workspace.state(); len(st.Calls) != maxCalls || st.Calls[maxCalls-1].ID != 3*maxCalls+1 {
 		t.Errorf("%d calls are kept, the last is %+v", len(st.Calls), st.Calls[len(st.Calls)-1])
 	}
-	ses.Close()
+	workspace.Close()
 	until("data: []")
 	script := map[string]string{"Cookie": cookie.Name + "=" + cookie.Value, "Origin": strings.TrimSuffix(base[:strings.LastIndex(strings.TrimSuffix(base, "/"), "/")], "/")}
 	if resp, _ := request(t, http.MethodPost, base+"logout", "", script); resp.StatusCode != http.StatusNoContent {
@@ -507,7 +507,7 @@ func TestEvents(t *testing.T) {
 func TestLiveViewEnds(t *testing.T) {
 	board := new(Board)
 	s := newDashboard(t, board, nil)
-	ses := board.Open(SessionOptions{})
+	workspace := board.Open(WorkspaceOptions{})
 	base, cookie := s.testLogin(t)
 	u, err := url.Parse(base)
 	if err != nil {
@@ -521,8 +521,8 @@ func TestLiveViewEnds(t *testing.T) {
 		{nil, `{"ended":"The session has ended."}`},
 		{struct{ executor.Executor }{}, `{"ended":"The backend has no live view."}`},
 	} {
-		ses.SetExecutor(tt.ex)
-		ws, _, err := websocket.Dial(t.Context(), "ws://"+u.Host+u.Path+"live?tab=cdp:x:1&session="+ses.id, &websocket.DialOptions{HTTPHeader: header})
+		workspace.SetExecutor(tt.ex)
+		ws, _, err := websocket.Dial(t.Context(), "ws://"+u.Host+u.Path+"live?tab=cdp:x:1&session="+workspace.id, &websocket.DialOptions{HTTPHeader: header})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -567,13 +567,13 @@ func (twoBrowsers) Status(context.Context) executor.Status {
 // TestNamedBrowsers checks the name and the color of the browser of each tab.
 func TestNamedBrowsers(t *testing.T) {
 	board := new(Board)
-	ses := board.Open(SessionOptions{})
-	defer ses.Close()
+	workspace := board.Open(WorkspaceOptions{})
+	defer workspace.Close()
 	defer board.addViewer()()
-	ses.SetExecutor(twoBrowsers{})
+	workspace.SetExecutor(twoBrowsers{})
 	for {
 		changed := board.changed.Changed()
-		state, _ := ses.state()
+		state, _ := workspace.state()
 		if len(state.Tabs) == 0 {
 			<-changed
 			continue
@@ -590,22 +590,22 @@ func TestNamedBrowsers(t *testing.T) {
 func TestLiveViewOfClosedSession(t *testing.T) {
 	board := new(Board)
 	s := newDashboard(t, board, nil)
-	ses := board.Open(SessionOptions{})
-	ses.SetExecutor(watched{})
+	workspace := board.Open(WorkspaceOptions{})
+	workspace.SetExecutor(watched{})
 	base, cookie := s.testLogin(t)
 	u, err := url.Parse(base)
 	if err != nil {
 		t.Fatal(err)
 	}
 	header := http.Header{"Origin": {"http://" + u.Host}, "Cookie": {cookie.Name + "=" + cookie.Value}}
-	ws, _, err := websocket.Dial(t.Context(), "ws://"+u.Host+u.Path+"live?tab=cdp:x:1&session="+ses.id, &websocket.DialOptions{HTTPHeader: header})
+	ws, _, err := websocket.Dial(t.Context(), "ws://"+u.Host+u.Path+"live?tab=cdp:x:1&session="+workspace.id, &websocket.DialOptions{HTTPHeader: header})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, data, err := ws.Read(t.Context()); err != nil || string(data) != `{"input":false}` {
 		t.Errorf("the page receives %s, %v", data, err)
 	}
-	ses.Close()
+	workspace.Close()
 	if _, data, err := ws.Read(t.Context()); err != nil || string(data) != `{"ended":"The session has ended."}` {
 		t.Errorf("the page receives %s, %v", data, err)
 	}

@@ -48,10 +48,10 @@ type livePage struct {
 }
 
 // live serves a live view of a tab over a WebSocket. The page acknowledges each image, so that it
-// receives no more than it can draw. The view ends with the WebSocket, the login or the session.
+// receives no more than it can draw. The view ends with the WebSocket, the login or the workspace.
 func (s *Server) live(w http.ResponseWriter, r *http.Request) {
-	ses, tab := s.opts.Board.session(r.URL.Query().Get("session")), executor.TabID(r.URL.Query().Get("tab"))
-	if ses == nil {
+	workspace, tab := s.opts.Board.workspace(r.URL.Query().Get("session")), executor.TabID(r.URL.Query().Get("tab"))
+	if workspace == nil {
 		http.Error(w, "The session has ended.", http.StatusNotFound)
 		return
 	}
@@ -68,7 +68,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := loginOf(r.Context()).context(context.WithoutCancel(r.Context()))
 	defer cancel()
 	p := &livePage{server: s, ws: ws, acks: notify.NewSignal()}
-	watcher := ses.watcher()
+	watcher := workspace.watcher()
 	if watcher == nil {
 		p.end(ctx, errSessionEnded)
 		return
@@ -78,12 +78,12 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer p.view.Close()
-	p.serve(ctx, ses.ended)
+	p.serve(ctx, workspace.ended)
 }
 
 // serve sends the images of the live view and handles the messages of the page until the
-// connection, ctx, session or the view ends.
-func (p *livePage) serve(ctx, session context.Context) {
+// connection, ctx or the view ends, or ended is done.
+func (p *livePage) serve(ctx, ended context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -93,7 +93,7 @@ func (p *livePage) serve(ctx, session context.Context) {
 	running.Go(func() { p.reportInput(ctx) })
 	open, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	defer context.AfterFunc(session, func() { end(errSessionEnded) })()
+	defer context.AfterFunc(ended, func() { end(errSessionEnded) })()
 	if err := p.show(open); context.Cause(open) == errSessionEnded {
 		p.end(ctx, errSessionEnded)
 	} else {

@@ -24,7 +24,7 @@ var general = []Mutation{
 	},
 	{
 		"Prompts are only for a public site", "internal/prompting/prompter.go",
-		`answered.Site == q.Site && reflect.DeepEqual(answered.Args, q.Args)`, `reflect.DeepEqual(q.Args, q.Args)`,
+		`other.Site == p.Site && reflect.DeepEqual(other.Args, p.Args)`, `reflect.DeepEqual(p.Args, p.Args)`,
 		"./mcp", "TestOnceGrantLimitedToCall",
 	},
 	{
@@ -370,7 +370,7 @@ var general = []Mutation{
 	},
 	{
 		"The policy checks each call of a batch or a script separately", "mcp/dispatch.go",
-		`	if err := s.mayCall(t); err != nil {`, `	if err := s.mayCall(t); false {`,
+		`	if err := r.mayCall(t); err != nil {`, `	if err := r.mayCall(t); false {`,
 		"./mcp", "TestBatchEnforcesPolicy|TestScriptEnforcesPolicy",
 	},
 	{
@@ -402,7 +402,7 @@ var general = []Mutation{
 	},
 	{
 		"Calls per minute, open tabs", "mcp/result_size.go",
-		`	if n <= s.opts.MaxResultBytes {`, `	if n >= 0 {`,
+		`	if n <= r.opts.MaxResultBytes {`, `	if n >= 0 {`,
 		"./mcp", "TestMaxResult",
 	},
 }

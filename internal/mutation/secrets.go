@@ -64,13 +64,13 @@ var secrets = promises{
 	"Results, errors and saved results of a session have no secret": {
 		{
 			File: "mcp/dispatch.go",
-			Old:  "		s.maskResult(res)\n",
+			Old:  "		r.maskResult(res)\n",
 			New:  "",
 			Test: "^TestResultsAreMasked$",
 		},
 		{
 			File: "mcp/output.go",
-			Old:  "	c = s.maskFile(c)\n",
+			Old:  "	c = r.maskFile(c)\n",
 			New:  "",
 			Test: "^TestMaskedValues$",
 		},
@@ -82,8 +82,8 @@ var secrets = promises{
 		},
 		{
 			File: "mcp/mask.go",
-			Old:  "s.opts.Mask(t.URL), s.opts.Mask(t.Title), s.opts.Mask(t.Note)",
-			New:  "s.opts.Mask(t.URL), t.Title, s.opts.Mask(t.Note)",
+			Old:  "r.opts.Mask(t.URL), r.opts.Mask(t.Title), r.opts.Mask(t.Note)",
+			New:  "r.opts.Mask(t.URL), t.Title, r.opts.Mask(t.Note)",
 			Test: "^TestErrorsAreMasked$",
 		},
 		{
@@ -95,10 +95,10 @@ var secrets = promises{
 	},
 	"The results of a session that has not typed a secret do not depend on it": {
 		{
-			File: "internal/secrets/session.go",
-			Old:  "return s.masker.Mask(text)",
-			New:  "return s.vault.Mask(text)",
-			Test: "^TestSession$",
+			File: "internal/secrets/view.go",
+			Old:  "return v.masker.Mask(text)",
+			New:  "return v.vault.Mask(text)",
+			Test: "^TestView$",
 		},
 		{
 			File: "internal/secrets/masker.go",

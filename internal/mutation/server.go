@@ -214,7 +214,7 @@ var server = promises{
 		},
 		{
 			File: "mcp/dispatch.go",
-			Old:  "	if err := slot.enter(ctx); err != nil {\n",
+			Old:  "	if err := slot.acquire(ctx); err != nil {\n",
 			New:  "	if err != nil {\n",
 			Test: "TestCallLimit",
 		},
@@ -227,7 +227,7 @@ var server = promises{
 			Package: "./mcp", Test: "TestLostResultReported",
 		},
 		{
-			File: "mcp/http.go",
+			File: "mcp/workspace.go",
 			Old:  "EventStore: events,",
 			New:  "EventStore: map[bool]sdk.EventStore{true: events}[false],",
 			Test: "TestResumption",

@@ -21,8 +21,8 @@ type Channel struct {
 type promptChannelKey struct{}
 
 // Begin returns a context for a call of tool that contains its Channel, if the extension popup or
-// the client can show a prompt. It accepts the answers in params, which is nil for a call over plain
-// HTTP. decode decodes the arguments of the tool.
+// the client can show a prompt. It accepts the answers in params, which is nil for a call without
+// MCP. decode decodes the arguments of the tool.
 func (pr *Prompter) Begin(ctx context.Context, tool string, support Elicitation, params *sdk.CallToolParamsRaw, decode func(json.RawMessage) (any, error)) context.Context {
 	if pr == nil {
 		return ctx
@@ -38,8 +38,8 @@ func (pr *Prompter) Begin(ctx context.Context, tool string, support Elicitation,
 	}
 	if params != nil {
 		for id, response := range params.InputResponses {
-			if p, res, ok := pr.acceptReply(id, response, tool, func() (any, error) { return decode(params.Arguments) }); ok {
-				ch.Answers[p] = res
+			if missing, answer, ok := pr.acceptReply(id, response, tool, func() (any, error) { return decode(params.Arguments) }); ok {
+				ch.Answers[missing] = answer
 			}
 		}
 	}
@@ -52,14 +52,13 @@ func ChannelOf(ctx context.Context) *Channel {
 	return ch
 }
 
-// DeniedAfterPrompt returns the error of a call that is still denied after a prompt with result
-// res.
-func DeniedAfterPrompt(denied *executor.Error, res Answer) error {
+// DeniedAfterPrompt returns the error of a call that is still denied after a prompt.
+func DeniedAfterPrompt(denied *executor.Error, answer Answer) error {
 	e := *denied
 	e.Missing = nil
 	what, hint := "", ""
-	switch res {
-	case answerPending:
+	switch answer {
+	case answerNotYet:
 		e.Code, e.Rule, e.Retryable = executor.ErrConsentRequired, "", true
 		what = "the user was prompted and has not answered yet"
 		hint = "Ask the user to open the chrome-mcp popup in Chrome's toolbar, then repeat this call. The user can allow it once while it waits."
@@ -70,7 +69,7 @@ func DeniedAfterPrompt(denied *executor.Error, res Answer) error {
 		hint = "Continue without it, or report that to the user; the client is not prompted again."
 	case answerTooMany:
 		what, hint = "the user was not prompted: too many prompts were denied or not answered", "Continue without it."
-	case answerNone:
+	case answerDismissed:
 		what = "the prompt was dismissed, possibly before the user saw it"
 	case answerError:
 		what = "the client's answer to the prompt was an error, or was invalid"

@@ -26,7 +26,7 @@ func parseElicitResult(res *sdk.ElicitResult) Answer {
 	case "decline":
 		return answerDeclined
 	case "cancel":
-		return answerNone
+		return answerDismissed
 	case "accept":
 		switch answer := Answer(FormAnswer(res)); answer {
 		case AnswerOnce, AnswerSession, answerNo:
@@ -39,25 +39,25 @@ func parseElicitResult(res *sdk.ElicitResult) Answer {
 // acceptReply accepts the reply to a pending prompt that a client sent with a call of tool with the
 // arguments that decode returns. ok reports whether the call is the one that the user was prompted
 // about. If it is not, the reply does not apply to it.
-func (pr *Prompter) acceptReply(id string, response sdk.InputResponse, tool string, decode func() (any, error)) (p executor.Permission, res Answer, ok bool) {
+func (pr *Prompter) acceptReply(id string, response sdk.InputResponse, tool string, decode func() (any, error)) (missing executor.Permission, answer Answer, ok bool) {
 	pr.mu.Lock()
-	q := pr.pending[id]
+	p := pr.pending[id]
 	delete(pr.pending, id)
-	expired := q == nil || time.Since(q.since) > answerTTL
-	if q != nil && expired {
-		pr.removeOpen(q)
+	expired := p == nil || time.Since(p.since) > answerTTL
+	if p != nil && expired {
+		pr.removeOpen(p)
 	}
 	pr.mu.Unlock()
 	if expired {
-		return p, "", false
+		return missing, "", false
 	}
-	res = answerInvalid
+	answer = answerInvalid
 	if elicited, ok := response.(*sdk.ElicitResult); ok {
-		res = parseElicitResult(elicited)
+		answer = parseElicitResult(elicited)
 	}
-	pr.complete(q, res)
+	pr.complete(p, answer)
 	args, err := decode()
-	return q.Missing, res, err == nil && tool == q.Tool && reflect.DeepEqual(args, q.Args)
+	return p.Missing, answer, err == nil && tool == p.Tool && reflect.DeepEqual(args, p.Args)
 }
 
 // InputRequired is the error of a call that its client must repeat with the user's answer.

@@ -36,17 +36,17 @@ type Answer string
 // The results of a prompt. The first three are answers of the user. Of the others, a client may have
 // decided without its user: clients without a window decline forms, and cancel them.
 const (
-	AnswerOnce     Answer = "once"
-	AnswerSession  Answer = "session"
-	answerNo       Answer = "no"
-	answerDeclined Answer = "declined"
-	answerNone     Answer = "dismissed"
-	answerLate     Answer = "no answer in time"
-	answerInvalid  Answer = "invalid answer"
-	answerError    Answer = "error of the client"
-	answerFailed   Answer = "popup failed"
-	answerPending  Answer = "no answer yet"    // the prompt stays open
-	answerTooMany  Answer = "too many prompts" // the user is not prompted
+	AnswerOnce      Answer = "once"
+	AnswerSession   Answer = "session"
+	answerNo        Answer = "no"
+	answerDeclined  Answer = "declined"
+	answerDismissed Answer = "dismissed"
+	answerLate      Answer = "no answer in time"
+	answerInvalid   Answer = "invalid answer"
+	answerError     Answer = "error of the client"
+	answerFailed    Answer = "popup failed"
+	answerNotYet    Answer = "no answer yet"    // the prompt stays open
+	answerTooMany   Answer = "too many prompts" // the user is not prompted
 )
 
 // A Prompter prompts the users of one session for permissions that calls lack. Each client of the
@@ -57,9 +57,9 @@ type Prompter struct {
 	Granter executor.PermissionGranter
 	popup   executor.PermissionPrompter // nil means elicitation only
 	record  func(e audit.Entry, decision, detail string)
-	life    context.Context
+	life    context.Context // done after Close
 	cancel  context.CancelFunc
-	shown   sync.WaitGroup
+	shown   sync.WaitGroup // goroutines that show prompts
 
 	mu         sync.Mutex                      // guards the fields below
 	slots      map[string]chan struct{}        // by client; occupied while an elicitation is shown: one at a time
@@ -88,14 +88,14 @@ type pastPrompt struct {
 // New returns the Prompter of a session. It calls record for each prompt, with an empty decision,
 // and for its result.
 func New(session string, granter executor.PermissionGranter, popup executor.PermissionPrompter, record func(e audit.Entry, decision, detail string)) *Prompter {
-	a := &Prompter{
+	pr := &Prompter{
 		session: session, Granter: granter, popup: popup, record: record, slots: map[string]chan struct{}{},
 		open: map[clientPermission]*Prompt{}, pending: map[string]*Prompt{},
 		denied: map[clientPermission]Answer{}, unanswered: map[clientPermission]pastPrompt{}, grants: map[clientPermission][]func(){},
 		forgotten: map[executor.Permission]pastPrompt{},
 	}
-	a.life, a.cancel = context.WithCancel(context.Background())
-	return a
+	pr.life, pr.cancel = context.WithCancel(context.Background())
+	return pr
 }
 
 // Close cancels open prompts, waits for them, and revokes the session grants.
@@ -125,7 +125,7 @@ func (pr *Prompter) revoke(which func(clientPermission) bool) {
 }
 
 // clientOf returns the name of the client that made a call. Clients without an MCP session cannot be
-// distinguished: those of plain HTTP requests are one client, and the others of the session are one.
+// distinguished: those without MCP are one client, and the others of the workspace are one.
 func (pr *Prompter) clientOf(support Elicitation) string {
 	if support.Conn == nil {
 		return pr.session + " http"
@@ -180,81 +180,81 @@ func (p *Prompt) key() clientPermission { return clientPermission{p.Client, p.Mi
 // Ask prompts the user, or waits for the result of an open prompt of the client for the same
 // permission. A once answer to another call's prompt applies only if that call has the same tool, site
 // and arguments; otherwise Ask prompts again. A session grant is in effect when Ask returns.
-func (pr *Prompter) Ask(ctx context.Context, ch *Channel, q *Prompt) (Answer, error) {
+func (pr *Prompter) Ask(ctx context.Context, ch *Channel, p *Prompt) (Answer, error) {
 	for {
-		res, answered, err := pr.askOnce(ctx, ch, q)
-		if err != nil || res != AnswerOnce || answered == q || answered.Tool == q.Tool && answered.Site == q.Site && reflect.DeepEqual(answered.Args, q.Args) {
-			return res, err
+		answer, other, err := pr.askOnce(ctx, ch, p)
+		if err != nil || answer != AnswerOnce || other == p || other.Tool == p.Tool && other.Site == p.Site && reflect.DeepEqual(other.Args, p.Args) {
+			return answer, err
 		}
 	}
 }
 
 // askOnce returns a result and the prompt that it belongs to, which may be another call's.
-func (pr *Prompter) askOnce(ctx context.Context, ch *Channel, q *Prompt) (Answer, *Prompt, error) {
+func (pr *Prompter) askOnce(ctx context.Context, ch *Channel, p *Prompt) (Answer, *Prompt, error) {
 	pr.mu.Lock()
-	if res, ok := pr.suppressed(q.key()); ok {
+	if answer, ok := pr.suppressed(p.key()); ok {
 		pr.mu.Unlock()
-		return res, q, nil
+		return answer, p, nil
 	}
-	if other := pr.open[q.key()]; other != nil && (!ch.InputRequests || time.Since(other.since) < Timeout) {
-		q = other
+	if other := pr.open[p.key()]; other != nil && (!ch.InputRequests || time.Since(other.since) < Timeout) {
+		p = other
 	} else {
-		pr.recordPrompt(q, "", "asked")
-		q.since, q.done = time.Now(), make(chan struct{})
-		pr.open[q.key()] = q
+		pr.recordPrompt(p, "", "asked")
+		p.since, p.done = time.Now(), make(chan struct{})
+		pr.open[p.key()] = p
 		if ch.InputRequests {
-			pr.storePending(q)
+			pr.storePending(p)
 			pr.mu.Unlock()
-			return "", q, &InputRequired{q.ID, q.form()}
+			return "", p, &InputRequired{p.ID, p.form()}
 		}
 		promptCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Timeout)
-		q.cancel = cancel
+		p.cancel = cancel
 		stop := context.AfterFunc(pr.life, cancel)
 		pr.shown.Go(func() {
 			defer stop()
 			defer cancel()
-			pr.complete(q, pr.show(promptCtx, ch, q))
+			pr.complete(p, pr.show(promptCtx, ch, p))
 		})
 	}
-	q.waiting++
+	p.waiting++
 	pr.mu.Unlock()
 	late := time.NewTimer(Timeout) // for a prompt that a repeated call answers
 	defer late.Stop()
 	select {
-	case <-q.done:
-		return q.answer, q, nil
+	case <-p.done:
+		return p.answer, p, nil
 	case <-ctx.Done():
 	case <-late.C:
 		if ch.InputRequests {
-			return answerLate, q, nil
+			return answerLate, p, nil
 		}
-		<-q.done
-		return q.answer, q, nil
+		<-p.done
+		return p.answer, p, nil
 	}
 	pr.mu.Lock()
 	defer pr.mu.Unlock()
-	if q.waiting--; q.waiting == 0 && q.cancel != nil {
-		q.cancel() // no call waits for the answer
+	if p.waiting--; p.waiting == 0 && p.cancel != nil {
+		p.cancel() // no call waits for the answer
 	}
-	return "", q, context.Cause(ctx)
+	return "", p, context.Cause(ctx)
 }
 
-// suppressed returns the result of a prompt for p without prompting, if the user denied p to the
-// client or recently to one that has left, did not answer recently, or if there were too many
+// suppressed returns the result of a prompt without prompting, if the user denied the permission to
+// the client, or recently to one that has left, did not answer recently, or if there were too many
 // prompts. pr.mu must be held.
-func (pr *Prompter) suppressed(p clientPermission) (res Answer, ok bool) {
+func (pr *Prompter) suppressed(key clientPermission) (answer Answer, ok bool) {
 	maps.DeleteFunc(pr.forgotten, func(_ executor.Permission, s pastPrompt) bool { return time.Since(s.since) >= RepromptDelay })
-	if answer, ok := pr.denied[p]; ok {
+	if answer, ok := pr.denied[key]; ok {
 		return answer, true
 	}
-	if s, ok := pr.forgotten[p.Permission]; ok {
+	if s, ok := pr.forgotten[key.Permission]; ok {
 		return s.answer, true
 	}
 	maps.DeleteFunc(pr.unanswered, func(_ clientPermission, s pastPrompt) bool { return time.Since(s.since) >= RepromptDelay })
-	if s, ok := pr.unanswered[p]; ok {
+	if s, ok := pr.unanswered[key]; ok {
 		return s.answer, true
 	}
-	return answerTooMany, countOf(pr.denied, p.client)+len(pr.forgotten) >= MaxDenied || countOf(pr.unanswered, p.client) >= MaxUnanswered
+	return answerTooMany, countOf(pr.denied, key.client)+len(pr.forgotten) >= MaxDenied || countOf(pr.unanswered, key.client) >= MaxUnanswered
 }
 
 // countOf returns the number of permissions of a client.
@@ -267,53 +267,53 @@ func countOf[V any](all map[clientPermission]V, client string) (n int) {
 	return n
 }
 
-// storePending stores q until a repeated call answers it. It removes expired prompts and, at the
+// storePending stores p until a repeated call answers it. It removes expired prompts and, at the
 // limit, arbitrary ones. pr.mu must be held.
-func (pr *Prompter) storePending(q *Prompt) {
+func (pr *Prompter) storePending(p *Prompt) {
 	for id, old := range pr.pending {
 		if time.Since(old.since) > answerTTL || len(pr.pending) >= maxPending {
 			delete(pr.pending, id)
 			pr.removeOpen(old)
 		}
 	}
-	pr.pending[q.ID] = q
+	pr.pending[p.ID] = p
 }
 
-// removeOpen removes q from the open prompts. The next call that lacks the permission prompts
+// removeOpen removes p from the open prompts. The next call that lacks the permission prompts
 // again. pr.mu must be held.
-func (pr *Prompter) removeOpen(q *Prompt) {
-	if pr.open[q.key()] == q {
-		delete(pr.open, q.key())
+func (pr *Prompter) removeOpen(p *Prompt) {
+	if pr.open[p.key()] == p {
+		delete(pr.open, p.key())
 	}
 }
 
 // show shows the prompt in the extension popup or through the client, and returns the result.
-func (pr *Prompter) show(ctx context.Context, ch *Channel, q *Prompt) Answer {
+func (pr *Prompter) show(ctx context.Context, ch *Channel, p *Prompt) Answer {
 	if ch.Popup {
-		answer, err := pr.popup.Prompt(ctx, executor.PermissionPrompt{Permission: q.Missing, Site: q.Site, Tool: q.Tool, Tab: q.Tab})
+		answer, err := pr.popup.Prompt(ctx, executor.PermissionPrompt{Permission: p.Missing, Site: p.Site, Tool: p.Tool, Tab: p.Tab})
 		switch {
 		case errors.Is(err, executor.ErrConsentRequired):
-			return answerPending
+			return answerNotYet
 		case ctx.Err() != nil:
-			return answerNone
+			return answerDismissed
 		case err != nil:
 			return answerFailed
 		}
 		return Answer(answer)
 	}
-	slot := pr.slotOf(q.Client)
+	slot := pr.slotOf(p.Client)
 	select {
 	case slot <- struct{}{}:
 		defer func() { <-slot }()
 	case <-ctx.Done():
 		return answerLate
 	}
-	res, err := ch.Conn.Elicit(ctx, q.form())
+	res, err := ch.Conn.Elicit(ctx, p.form())
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return answerLate
 	case ctx.Err() != nil:
-		return answerNone
+		return answerDismissed
 	case err != nil:
 		return answerError
 	}
@@ -331,35 +331,35 @@ func (pr *Prompter) slotOf(client string) chan struct{} {
 }
 
 // complete records the result of a prompt, applies it and wakes the waiting calls.
-func (pr *Prompter) complete(q *Prompt, res Answer) {
+func (pr *Prompter) complete(p *Prompt, answer Answer) {
 	var revoke func()
-	if res == AnswerSession {
+	if answer == AnswerSession {
 		var err error
-		if revoke, err = pr.Granter.Grant(pr.Granter.WithCall(context.Background(), q.Client), q.Missing, false); err != nil {
-			res = answerInvalid
+		if revoke, err = pr.Granter.Grant(pr.Granter.WithCall(context.Background(), p.Client), p.Missing, false); err != nil {
+			answer = answerInvalid
 		}
 	}
 	decision := audit.Denied
-	if res == AnswerOnce || res == AnswerSession {
+	if answer == AnswerOnce || answer == AnswerSession {
 		decision = audit.Allowed
 	}
-	pr.recordPrompt(q, decision, string(res))
+	pr.recordPrompt(p, decision, string(answer))
 	pr.mu.Lock()
 	defer pr.mu.Unlock()
-	switch res {
+	switch answer {
 	case AnswerSession:
-		pr.grants[q.key()] = append(pr.grants[q.key()], revoke)
+		pr.grants[p.key()] = append(pr.grants[p.key()], revoke)
 	case answerNo, answerDeclined:
-		pr.denied[q.key()] = res
+		pr.denied[p.key()] = answer
 	case answerLate, answerInvalid, answerError:
-		pr.unanswered[q.key()] = pastPrompt{res, time.Now()}
+		pr.unanswered[p.key()] = pastPrompt{answer, time.Now()}
 	}
-	pr.removeOpen(q)
-	q.answer = res
-	close(q.done)
+	pr.removeOpen(p)
+	p.answer = answer
+	close(p.done)
 }
 
 // recordPrompt records a prompt or its result.
-func (pr *Prompter) recordPrompt(q *Prompt, decision, what string) {
-	pr.record(q.Entry, decision, fmt.Sprintf("%s: %s", q.Missing.Kind, what))
+func (pr *Prompter) recordPrompt(p *Prompt, decision, what string) {
+	pr.record(p.Entry, decision, fmt.Sprintf("%s: %s", p.Missing.Kind, what))
 }

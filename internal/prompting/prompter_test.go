@@ -14,16 +14,16 @@ import (
 // TestUnansweredPromptsBounded checks that the number of stored prompts is limited if a client
 // never repeats its calls.
 func TestUnansweredPromptsBounded(t *testing.T) {
-	a := New("", nil, nil, func(audit.Entry, string, string) {})
-	defer a.Close()
+	pr := New("", nil, nil, func(audit.Entry, string, string) {})
+	defer pr.Close()
 	for i := range 10 * maxPending {
 		p := executor.Permission{Kind: executor.PermitSite, Origin: fmt.Sprintf("https://shop%d.example.com", i)}
-		if _, _, err := a.askOnce(t.Context(), &Channel{Elicitation: Elicitation{InputRequests: true}}, &Prompt{ID: fmt.Sprint(i), Missing: p}); !errors.Is(err, executor.ErrConsentRequired) {
+		if _, _, err := pr.askOnce(t.Context(), &Channel{Elicitation: Elicitation{InputRequests: true}}, &Prompt{ID: fmt.Sprint(i), Missing: p}); !errors.Is(err, executor.ErrConsentRequired) {
 			t.Fatal(err)
 		}
 	}
-	if len(a.open) > maxPending || len(a.pending) > maxPending {
-		t.Errorf("%d prompts are open and %d are stored, want at most %d", len(a.open), len(a.pending), maxPending)
+	if len(pr.open) > maxPending || len(pr.pending) > maxPending {
+		t.Errorf("%d prompts are open and %d are stored, want at most %d", len(pr.open), len(pr.pending), maxPending)
 	}
 }
 
@@ -31,15 +31,15 @@ func TestUnansweredPromptsBounded(t *testing.T) {
 // for what the user has denied.
 func TestForgottenDenials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := New("s", nil, nil, nil)
-		defer a.Close()
+		pr := New("s", nil, nil, nil)
+		defer pr.Close()
 		p := executor.Permission{Kind: executor.PermitSite, Origin: "https://a.test"}
-		a.denied[clientPermission{a.mcpClient("1"), p}] = answerDeclined
-		a.Forget("1")
+		pr.denied[clientPermission{pr.mcpClient("1"), p}] = answerDeclined
+		pr.Forget("1")
 		again := func() Answer {
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			if res, ok := a.suppressed(clientPermission{a.mcpClient("2"), p}); ok {
+			pr.mu.Lock()
+			defer pr.mu.Unlock()
+			if res, ok := pr.suppressed(clientPermission{pr.mcpClient("2"), p}); ok {
 				return res
 			}
 			return ""

@@ -173,10 +173,10 @@ func TestVault(t *testing.T) {
 	if got := v.Mask("My qLz9, ada@shop.example, ada@, 9070"); got != "My "+Replacement+", ada@shop.example, ada@, 9070" {
 		t.Errorf("masks what was not read: %q", got)
 	}
-	if _, err := read(t, v.Session([]string{"bank"}), "shop", "password"); !errors.Is(err, ErrUnknown) {
+	if _, err := read(t, v.View([]string{"bank"}), "shop", "password"); !errors.Is(err, ErrUnknown) {
 		t.Errorf("a secret that was not given: %v", err)
 	}
-	if list, err := v.Session([]string{"bank"}).List(t.Context()); err != nil || len(list) != 1 || !reflect.DeepEqual(list[0], executor.SecretInfo{Name: "bank", Fields: []string{"pin"}, Origins: []string{"https://shop.example"}}) {
+	if list, err := v.View([]string{"bank"}).List(t.Context()); err != nil || len(list) != 1 || !reflect.DeepEqual(list[0], executor.SecretInfo{Name: "bank", Fields: []string{"pin"}, Origins: []string{"https://shop.example"}}) {
 		t.Errorf("%v %v", list, err)
 	}
 	if err := v.Remove(t.Context(), "shop", "username"); err != nil {
@@ -193,13 +193,13 @@ func TestVault(t *testing.T) {
 	}
 }
 
-// TestSession checks that a session masks only the values that it has read: its masks say nothing of
-// the values of other sessions.
-func TestSession(t *testing.T) {
+// TestView checks that a view masks only the values that were read through it: its masks say nothing of
+// the values of other views.
+func TestView(t *testing.T) {
 	v := newVault(t)
 	set(t, v, "shop.password", password)
 	set(t, v, "bank.totp", "GY3TQOJQGEZDGNBVGY3TQOJQGEZDGNBV")
-	a, b, none := v.Session(nil), v.Session([]string{"shop"}), (*Session)(nil)
+	a, b, none := v.View(nil), v.View([]string{"shop"}), (*View)(nil)
 	if _, err := read(t, a, "shop", "password"); err != nil {
 		t.Fatal(err)
 	}
@@ -208,19 +208,19 @@ func TestSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"My qLz9", "GY3TQOJQ", code} {
-		for name, s := range map[string]interface{ Mask(string) string }{"vault": v, "session": a} {
+		for name, s := range map[string]interface{ Mask(string) string }{"vault": v, "view": a} {
 			if got := s.Mask(text); !strings.Contains(got, Replacement) {
 				t.Errorf("%s: %q became %q", name, text, got)
 			}
 		}
-		for name, s := range map[string]*Session{"other session": b, "no session": none} {
+		for name, s := range map[string]*View{"other view": b, "no view": none} {
 			if got := s.Mask(text); got != text || s.Withhold(text) {
 				t.Errorf("%s: %q became %q", name, text, got)
 			}
 		}
 	}
 	if _, err := read(t, b, "shop", "password"); err != nil || b.Mask("qLz9") != Replacement || b.Mask(code) != code {
-		t.Errorf("a session that has read one value masks %q: %v", b.Mask("qLz9"), err)
+		t.Errorf("a view through which one value was read masks %q: %v", b.Mask("qLz9"), err)
 	}
 }
 

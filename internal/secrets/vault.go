@@ -17,7 +17,7 @@ import (
 )
 
 // A Vault holds the secrets of a data directory. It implements [executor.Secrets]; sessions use the
-// result of [Vault.Session]. Its methods are safe for concurrent use. If two programs change the
+// result of [Vault.View]. Its methods are safe for concurrent use. If two programs change the
 // file at the same time, a change may be lost.
 type Vault struct {
 	path    string

@@ -22,6 +22,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
 	"github.com/chrome-mcp/chrome-mcp/internal/handover"
 	"github.com/chrome-mcp/chrome-mcp/internal/profilelease"
+	"github.com/chrome-mcp/chrome-mcp/internal/rest"
 	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
@@ -145,7 +146,7 @@ func serveSessions(
 	opts.Version = s.Version
 	opts.Logger = log
 	opts.Tools = func() any { return mcp.Tools() }
-	opts.OpenAPI = sync.OnceValue(func() any { return mcp.OpenAPI(s.Version) })
+	opts.OpenAPI = sync.OnceValue(func() any { return rest.OpenAPI(s.Version) })
 	opts.Open = opener.Open
 	opts.CheckSettings = compose.CheckSettings
 	opener.Dashboard = compose.StartDashboard(s, compose.KindServer, opener.Board, opener.Desk, 0, log)

@@ -11,17 +11,17 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 )
 
-// A stuckSession is a session that does not close before the test ends it.
-type stuckSession struct {
+// A stuckWorkspace is a workspace that does not close before the test ends it.
+type stuckWorkspace struct {
 	server.Workspace // nil; only the methods below are called
 	closing          chan<- struct{}
 	end              <-chan struct{}
 }
 
-func (s stuckSession) Used() bool       { return true }
-func (s stuckSession) HandedOver() bool { return false }
+func (s stuckWorkspace) Used() bool       { return true }
+func (s stuckWorkspace) HandedOver() bool { return false }
 
-func (s stuckSession) Close(string) error {
+func (s stuckWorkspace) Close(string) error {
 	s.closing <- struct{}{}
 	<-s.end
 	return nil
@@ -42,7 +42,7 @@ func TestEndTimeout(t *testing.T) {
 	}
 	closing, end, served := make(chan struct{}, 2), make(chan struct{}), make(chan error, 1)
 	srv := server.New(server.Options{Open: func(server.OpenRequest) (server.Workspace, error) {
-		return stuckSession{closing: closing, end: end}, nil
+		return stuckWorkspace{closing: closing, end: end}, nil
 	}})
 	go func() {
 		defer socket.Release()

@@ -65,11 +65,11 @@ func TestClockSet(t *testing.T) {
 
 // openIdle opens a session, waits until it is not in use, and locks the server. The clock is set
 // back by some seconds when the session is being opened. With keep, the session has no idle timer.
-func openIdle(t *testing.T, opts Options, seconds int64, keep bool) (*Server, *drainSession, *workspace) {
+func openIdle(t *testing.T, opts Options, seconds int64, keep bool) (*Server, *drainWorkspace, *workspace) {
 	t.Helper()
 	var s *Server
 	var open *workspace
-	ws := &drainSession{closed: make(chan struct{})}
+	ws := &drainWorkspace{closed: make(chan struct{})}
 	opts.Open = func(OpenRequest) (Workspace, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()

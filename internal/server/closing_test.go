@@ -122,16 +122,16 @@ func TestStopWaitsForClosingSessions(t *testing.T) {
 	})
 }
 
-// A failingSession cannot be closed.
-type failingSession struct{ fakeSession }
+// A failingWorkspace cannot be closed.
+type failingWorkspace struct{ fakeWorkspace }
 
 var errFailing = errors.New("the browser did not exit")
 
-func (failingSession) Close(string) error { return errFailing }
+func (failingWorkspace) Close(string) error { return errFailing }
 
 // TestCloseErrors checks that the errors of sessions are reported, by the server that stops too.
 func TestCloseErrors(t *testing.T) {
-	s := New(Options{Open: func(OpenRequest) (Workspace, error) { return failingSession{}, nil }})
+	s := New(Options{Open: func(OpenRequest) (Workspace, error) { return failingWorkspace{}, nil }})
 	for _, name := range []string{"a", "b"} {
 		if _, err := s.open(t.Context(), localUser, clientID{}, name, nil, false); err != nil {
 			t.Fatal(err)

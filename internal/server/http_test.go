@@ -239,13 +239,13 @@ func TestHTTPLimits(t *testing.T) {
 	}
 }
 
-// An endlessSession streams to its client until the connection fails.
-type endlessSession struct {
-	fakeSession
+// An endlessWorkspace streams to its client until the connection fails.
+type endlessWorkspace struct {
+	fakeWorkspace
 	failed chan error
 }
 
-func (s endlessSession) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+func (s endlessWorkspace) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	block := []byte(strings.Repeat("x", 1<<16))
 	for {
 		_, err := w.Write(block)
@@ -261,7 +261,7 @@ func (s endlessSession) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 
 // TestHTTPWriteTimeout checks that a client that does not read a stream is disconnected.
 func TestHTTPWriteTimeout(t *testing.T) {
-	s := endlessSession{failed: make(chan error, 1)}
+	s := endlessWorkspace{failed: make(chan error, 1)}
 	_, base := startHTTP(t, Options{Open: func(OpenRequest) (Workspace, error) { return s, nil }}, HTTPOptions{writeTimeout: 100 * time.Millisecond})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 	if err != nil {
@@ -274,21 +274,21 @@ func TestHTTPWriteTimeout(t *testing.T) {
 	}
 }
 
-func (s endlessSession) Close(string) error { return nil }
+func (s endlessWorkspace) Close(string) error { return nil }
 
-// A waitingSession answers when released.
-type waitingSession struct {
-	fakeSession
+// A waitingWorkspace answers when released.
+type waitingWorkspace struct {
+	fakeWorkspace
 	begun, release chan struct{}
 }
 
-func (s waitingSession) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+func (s waitingWorkspace) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	s.begun <- struct{}{}
 	<-s.release
 	fmt.Fprint(w, "done")
 }
 
-func (s waitingSession) Close(string) error { return nil }
+func (s waitingWorkspace) Close(string) error { return nil }
 
 // TestHTTPBodyValues checks that a body with many small values, which takes much memory, is
 // rejected.
@@ -309,7 +309,7 @@ func TestHTTPBodyValues(t *testing.T) {
 // TestHTTPBodyBudget checks that the bodies of the running requests of one client use limited
 // memory.
 func TestHTTPBodyBudget(t *testing.T) {
-	s := waitingSession{begun: make(chan struct{}), release: make(chan struct{})}
+	s := waitingWorkspace{begun: make(chan struct{}), release: make(chan struct{})}
 	_, base := startHTTP(t, Options{Open: func(OpenRequest) (Workspace, error) { return s, nil }}, HTTPOptions{})
 	post := func(length int) string {
 		status, body, _ := testRequest{path: "/mcp", method: http.MethodPost, body: ping + strings.Repeat(" ", length-len(ping)),
@@ -378,7 +378,7 @@ func TestHTTPBodyBudgetOfUnknownLength(t *testing.T) {
 // TestHTTPDrain checks that a server that stops completes running requests, reports that it is not
 // ready, and rejects others.
 func TestHTTPDrain(t *testing.T) {
-	s := waitingSession{begun: make(chan struct{}), release: make(chan struct{})}
+	s := waitingWorkspace{begun: make(chan struct{}), release: make(chan struct{})}
 	f, base := startHTTP(t, Options{Open: func(OpenRequest) (Workspace, error) { return s, nil }}, HTTPOptions{})
 	// Connections that stay open: net/http would open another one for each request.
 	connect := func() func(path string) int {

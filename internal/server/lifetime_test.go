@@ -46,37 +46,37 @@ func newHarness(t *testing.T, opts Options) *harness {
 		name := r.Principal + "/" + r.Name
 		h.opened = append(h.opened, name)
 		h.limits[name] = r.Limit
-		return &heldSession{h, name}, nil
+		return &heldWorkspace{h, name}, nil
 	}
 	h.server = New(opts)
 	return h
 }
 
-// A heldSession answers each request with its principal and name.
-type heldSession struct {
+// A heldWorkspace answers each request with its principal and name.
+type heldWorkspace struct {
 	h    *harness
 	name string
 }
 
-func (s *heldSession) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+func (s *heldWorkspace) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	if s.h.hold != nil {
 		<-s.h.hold
 	}
 	fmt.Fprint(w, s.name)
 }
 
-func (s *heldSession) ServeTool(w http.ResponseWriter, r *http.Request, tool string) {
+func (s *heldWorkspace) ServeTool(w http.ResponseWriter, r *http.Request, tool string) {
 	s.ServeHTTP(w, r)
 	fmt.Fprint(w, " "+tool)
 }
 
-func (s *heldSession) Used() bool { return true }
+func (s *heldWorkspace) Used() bool { return true }
 
-func (s *heldSession) HandedOver() bool { return s.h.handedOver.Load() }
+func (s *heldWorkspace) HandedOver() bool { return s.h.handedOver.Load() }
 
-func (s *heldSession) ServeStream(stream io.ReadWriteCloser) error { return stream.Close() }
+func (s *heldWorkspace) ServeStream(stream io.ReadWriteCloser) error { return stream.Close() }
 
-func (s *heldSession) ServeDevTools(w http.ResponseWriter, r *http.Request) error {
+func (s *heldWorkspace) ServeDevTools(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.Path == "/json/none" {
 		return errs.Errorf(errs.ErrBadArgs, "", "no CDP clients")
 	}
@@ -85,7 +85,7 @@ func (s *heldSession) ServeDevTools(w http.ResponseWriter, r *http.Request) erro
 	return nil
 }
 
-func (s *heldSession) Close(string) error {
+func (s *heldWorkspace) Close(string) error {
 	if s.h.ending != nil {
 		<-s.h.ending
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
-// A blankSession is a session that the test uses.
-type blankSession struct {
-	fakeSession
+// A blankWorkspace is a session that the test uses.
+type blankWorkspace struct {
+	fakeWorkspace
 	used *atomic.Bool
 }
 
-func (s blankSession) Used() bool { return s.used.Load() }
+func (s blankWorkspace) Used() bool { return s.used.Load() }
 
 // TestReplaceSession opens a session with other settings: it is replaced unless it was used or
 // is in use, and then the error names all differences.
@@ -29,7 +29,7 @@ func TestReplaceSession(t *testing.T) {
 		var settings []Settings
 		s := New(Options{Open: func(r OpenRequest) (Workspace, error) {
 			settings = append(settings, r.Settings)
-			return blankSession{fakeSession{r.Name, &closed}, &wasUsed}, nil
+			return blankWorkspace{fakeWorkspace{r.Name, &closed}, &wasUsed}, nil
 		}})
 		replaced := 0
 		open := func(settings Settings) error {

@@ -91,7 +91,7 @@ func TestRetryAfter(t *testing.T) {
 			e.Retryable = r.Name == "busy"
 			return nil, e
 		}
-		return fakeSession{r.Name, new(atomic.Int32)}, nil
+		return fakeWorkspace{r.Name, new(atomic.Int32)}, nil
 	}})
 	resp, body := f.send(t, http.MethodPut, "/v1/sessions/busy", "{}")
 	if want := `{"error":{"code":"BACKPRESSURE","message":"too many browsers","retryable":true}}`; resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != retryAfter || body != want {

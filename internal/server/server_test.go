@@ -21,35 +21,35 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
-// A fakeSession answers each request with its name.
-type fakeSession struct {
+// A fakeWorkspace answers each request with its name.
+type fakeWorkspace struct {
 	name   string
 	closed *atomic.Int32
 }
 
-func (s fakeSession) ServeHTTP(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, s.name) }
+func (s fakeWorkspace) ServeHTTP(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, s.name) }
 
 // ServeTool answers with its name and the tool.
-func (s fakeSession) ServeTool(w http.ResponseWriter, _ *http.Request, tool string) {
+func (s fakeWorkspace) ServeTool(w http.ResponseWriter, _ *http.Request, tool string) {
 	fmt.Fprint(w, s.name, " ", tool)
 }
 
 // ServeStream echoes what it receives, until the client ends its output.
-func (s fakeSession) ServeStream(stream io.ReadWriteCloser) error {
+func (s fakeWorkspace) ServeStream(stream io.ReadWriteCloser) error {
 	_, err := io.Copy(stream, stream)
 	return errors.Join(err, stream.Close())
 }
 
 // ServeDevTools answers with its name and the path.
-func (s fakeSession) ServeDevTools(w http.ResponseWriter, r *http.Request) error {
+func (s fakeWorkspace) ServeDevTools(w http.ResponseWriter, r *http.Request) error {
 	fmt.Fprint(w, s.name, " ", r.URL.Path)
 	return nil
 }
 
-func (s fakeSession) Used() bool     { return true }
-func (fakeSession) HandedOver() bool { return false }
+func (s fakeWorkspace) Used() bool     { return true }
+func (fakeWorkspace) HandedOver() bool { return false }
 
-func (s fakeSession) Close(string) error {
+func (s fakeWorkspace) Close(string) error {
 	s.closed.Add(1)
 	return nil
 }
@@ -87,7 +87,7 @@ func serve(t *testing.T, opts Options, l net.Listener, release func(), client *C
 	if opts.Open == nil {
 		opts.Open = func(r OpenRequest) (Workspace, error) {
 			f.opened.Add(1)
-			return fakeSession{r.Name, &f.closed}, nil
+			return fakeWorkspace{r.Name, &f.closed}, nil
 		}
 	}
 	f.server = New(opts)
@@ -245,7 +245,7 @@ func TestFailedOpenLeavesNoSession(t *testing.T) {
 		if fails {
 			return nil, errs.Errorf(errs.ErrLaunchFailed, "Try again.", "no memory")
 		}
-		return fakeSession{r.Name, new(atomic.Int32)}, nil
+		return fakeWorkspace{r.Name, new(atomic.Int32)}, nil
 	}})
 	err := f.OpenSession(t.Context(), "a", nil, false)
 	wantError(t, err, errs.ErrLaunchFailed, "no memory")
@@ -314,7 +314,7 @@ func TestIdleTimeout(t *testing.T) {
 		release := make(chan struct{})
 		f, _ := startPipe(t, Options{IdleTimeout: timeout, Open: func(r OpenRequest) (Workspace, error) {
 			<-release
-			return fakeSession{r.Name, new(atomic.Int32)}, nil
+			return fakeWorkspace{r.Name, new(atomic.Int32)}, nil
 		}})
 		time.Sleep(timeout - 1)
 		opened := make(chan error, 1)

@@ -17,15 +17,15 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
-// A drainSession makes one limited call for each request. The call ends when proceed is closed.
-type drainSession struct {
+// A drainWorkspace makes one limited call for each request. The call ends when proceed is closed.
+type drainWorkspace struct {
 	limit   func(context.Context) (release func(), err error)
 	called  chan struct{}
 	proceed chan struct{}
 	closed  chan struct{} // by Close
 }
 
-func (s *drainSession) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *drainWorkspace) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet { // a client that waits for messages
 		w.WriteHeader(http.StatusOK)
 		http.NewResponseController(w).Flush()
@@ -46,31 +46,33 @@ func (s *drainSession) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "result")
 }
 
-func (s *drainSession) ServeTool(w http.ResponseWriter, r *http.Request, _ string) { s.ServeHTTP(w, r) }
+func (s *drainWorkspace) ServeTool(w http.ResponseWriter, r *http.Request, _ string) {
+	s.ServeHTTP(w, r)
+}
 
-func (s *drainSession) Used() bool     { return true }
-func (*drainSession) HandedOver() bool { return false }
+func (s *drainWorkspace) Used() bool     { return true }
+func (*drainWorkspace) HandedOver() bool { return false }
 
-func (s *drainSession) ServeStream(stream io.ReadWriteCloser) error {
+func (s *drainWorkspace) ServeStream(stream io.ReadWriteCloser) error {
 	<-s.closed
 	return stream.Close()
 }
 
-func (s *drainSession) ServeDevTools(w http.ResponseWriter, r *http.Request) error {
+func (s *drainWorkspace) ServeDevTools(w http.ResponseWriter, r *http.Request) error {
 	s.ServeHTTP(w, r)
 	return nil
 }
 
-func (s *drainSession) Close(string) error {
+func (s *drainWorkspace) Close(string) error {
 	close(s.closed)
 	return nil
 }
 
 // startDraining starts a server with a running call and a waiting client, and returns the response
 // to the call.
-func startDraining(t *testing.T) (*fixture, *drainSession, <-chan string) {
+func startDraining(t *testing.T) (*fixture, *drainWorkspace, <-chan string) {
 	t.Helper()
-	ws := &drainSession{called: make(chan struct{}), proceed: make(chan struct{}), closed: make(chan struct{})}
+	ws := &drainWorkspace{called: make(chan struct{}), proceed: make(chan struct{}), closed: make(chan struct{})}
 	f, socket := startPipe(t, Options{Open: func(r OpenRequest) (Workspace, error) {
 		ws.limit = r.Limit
 		return ws, nil

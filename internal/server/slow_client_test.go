@@ -25,7 +25,7 @@ func servePipe(t *testing.T) (l *pipeListener, closed <-chan time.Time) {
 
 // servePipeTLS is servePipe with TLS, unless config is nil.
 func servePipeTLS(t *testing.T, config *tls.Config) (l *pipeListener, closed <-chan time.Time) {
-	return servePipeSession(t, config, endlessSession{failed: make(chan error, 1)})
+	return servePipeSession(t, config, endlessWorkspace{failed: make(chan error, 1)})
 }
 
 // servePipeSession is servePipeTLS with a session.
@@ -303,13 +303,13 @@ func TestHTTPConnectionsAreEnough(t *testing.T) {
 	}
 }
 
-// A bulkySession answers each call with a quarter of what a principal may leave unread.
-type bulkySession struct {
-	fakeSession
+// A bulkyWorkspace answers each call with a quarter of what a principal may leave unread.
+type bulkyWorkspace struct {
+	fakeWorkspace
 	sent chan error
 }
 
-func (s bulkySession) ServeTool(w http.ResponseWriter, _ *http.Request, _ string) {
+func (s bulkyWorkspace) ServeTool(w http.ResponseWriter, _ *http.Request, _ string) {
 	_, err := w.Write(make([]byte, maxUnsent/4))
 	s.sent <- err
 }
@@ -318,7 +318,7 @@ func (s bulkySession) ServeTool(w http.ResponseWriter, _ *http.Request, _ string
 // it is disconnected from the next one. Other principals are served.
 func TestHTTPUnreadResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		session := bulkySession{sent: make(chan error, 8)}
+		session := bulkyWorkspace{sent: make(chan error, 8)}
 		l, _ := servePipeSession(t, nil, session)
 		call := func(token string) net.Conn {
 			conn := l.dial()

@@ -1,48 +1,18 @@
-package mcp
+package rest
 
 import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
-	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
+	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
-
-// ToolInfo describes a tool.
-type ToolInfo struct {
-	Name         string          `json:"name"`
-	Description  string          `json:"description"`
-	Toolset      Toolset         `json:"toolset"`
-	InputSchema  json.RawMessage `json:"inputSchema"`  // JSON schema of the arguments
-	OutputSchema json.RawMessage `json:"outputSchema"` // JSON schema of the structured result
-}
-
-// Tools describes the tools of all toolsets, in the order of the documentation.
-func Tools() (infos []ToolInfo) {
-	for _, t := range allTools() {
-		infos = append(infos, t.info())
-	}
-	return infos
-}
-
-// FindTool describes one tool. It reports false if there is no tool of that name.
-func FindTool(name string) (ToolInfo, bool) {
-	if t := findTool(allTools(), name); t != nil {
-		return t.info(), true
-	}
-	return ToolInfo{}, false
-}
-
-func (t *tool) info() ToolInfo {
-	return ToolInfo{t.name, t.desc, toolsetOf(t.name), json.RawMessage(toolschema.Input(t.args)), json.RawMessage(toolschema.Output(t.result))}
-}
 
 // toolPath returns the path at which a server offers a tool in the session {name}.
 func toolPath(tool string) string { return "/v1/sessions/{name}/tools/" + tool }
@@ -73,17 +43,16 @@ func OpenAPI(version string) json.RawMessage {
 		panic(err) // it is embedded
 	}
 	doc.Info["version"] = version
-	doc.Info["description"] = doc.Info["description"].(string) + "\n\nA tool has a kind: " + kindsLegend
+	doc.Info["description"] = doc.Info["description"].(string) + "\n\nA tool has a kind: " + mcp.KindsLegend
 	for _, method := range []string{"put", "delete"} {
 		addErrors(objectAt(doc.Paths, "/v1/sessions/{name}", method, "responses"))
 	}
 	addErrors(objectAt(doc.Paths, "/v1/sessions", "get", "responses"))
-	for _, set := range toolsets {
-		tag := "toolset " + string(set.name)
-		doc.Tags = append(doc.Tags, jsonObject{"name": tag, "description": set.desc})
-		for _, t := range set.tools {
-			doc.Paths[toolPath(t.name)] = t.openAPI(tag)
-		}
+	for _, set := range mcp.Toolsets() {
+		doc.Tags = append(doc.Tags, jsonObject{"name": tagOf(set), "description": set.Description()})
+	}
+	for _, tool := range mcp.Tools() {
+		doc.Paths[toolPath(tool.Name)] = pathItem(tool)
 	}
 	doc.Components["responses"] = errorResponses()
 	objectAt(doc.Components, "schemas", "Error", "properties", "code")["enum"] = executor.Codes()
@@ -102,19 +71,25 @@ func objectAt(o jsonObject, names ...string) jsonObject {
 	return o
 }
 
-// openAPI returns the path item of the tool.
-func (t *tool) openAPI(tag string) jsonObject {
-	h := t.kind.hints
+// tagOf returns the tag of the tools of a toolset.
+func tagOf(set mcp.Toolset) string { return "toolset " + string(set) }
+
+// pathItem returns the path item of a tool.
+func pathItem(tool mcp.ToolInfo) jsonObject {
 	var about []string
 	for _, hint := range []struct {
 		text string
 		set  bool
-	}{{"read-only", h.readOnly}, {"destructive", h.destructive}, {"idempotent", h.idempotent}} {
+	}{
+		{"read-only", tool.Annotations.ReadOnlyHint},
+		{"destructive", *tool.Annotations.DestructiveHint},
+		{"idempotent", tool.Annotations.IdempotentHint},
+	} {
 		if hint.set {
 			about = append(about, hint.text)
 		}
 	}
-	details := "Kind: " + t.kind.letter + "."
+	details := "Kind: " + tool.Kind + "."
 	if len(about) > 0 {
 		details += " The tool is " + strings.Join(about, " and ") + "."
 	}
@@ -124,7 +99,7 @@ func (t *tool) openAPI(tag string) jsonObject {
 			"type": "object", "required": []string{"text"},
 			"properties": jsonObject{
 				"text":   jsonObject{"type": "string", "description": "The result as text for a model."},
-				"result": json.RawMessage(toolschema.Output(t.result)),
+				"result": tool.OutputSchema,
 				"images": jsonObject{"type": "array", "items": schemaRef("Image")},
 				"note":   schemaRef("Note"),
 			},
@@ -134,13 +109,19 @@ func (t *tool) openAPI(tag string) jsonObject {
 	return jsonObject{
 		"parameters": []any{jsonObject{"$ref": "#/components/parameters/session"}},
 		"post": jsonObject{
-			"operationId": t.name, "tags": []string{tag}, "summary": t.desc, "description": details, "responses": responses,
-			"requestBody": jsonObject{
-				"required": slices.ContainsFunc(toolschema.Params(t.args), func(p toolschema.Param) bool { return p.Required }),
-				"content":  jsonContent(json.RawMessage(toolschema.Input(t.args))),
-			},
+			"operationId": tool.Name, "tags": []string{tagOf(tool.Toolset)}, "summary": tool.Description, "description": details, "responses": responses,
+			"requestBody": jsonObject{"required": hasRequired(tool.InputSchema), "content": jsonContent(tool.InputSchema)},
 		},
 	}
+}
+
+// hasRequired reports whether a schema requires a property.
+func hasRequired(schema json.RawMessage) bool {
+	var s struct{ Required []string }
+	if err := json.Unmarshal(schema, &s); err != nil {
+		panic(err) // the schemas are generated
+	}
+	return len(s.Required) > 0
 }
 
 // errorResponses returns the responses that report errors, by names without spaces.

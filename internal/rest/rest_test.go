@@ -1,65 +1,112 @@
-package mcp
+package rest
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/leakcheck"
+	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
-// openREST opens a session of s, without a web server.
-func openREST(t *testing.T, s *Server) *HTTPSession {
+func TestMain(m *testing.M) { os.Exit(leakcheck.Run(m)) }
+
+// A browser is an Executor made of function fields. The methods without a field panic.
+type browser struct {
+	executor.Executor
+	tabs       func(context.Context) ([]executor.Tab, error)
+	navigate   func(context.Context, string) (*executor.Navigation, error)
+	click      func(context.Context) (*executor.Action, error)
+	screenshot func() (*executor.Screenshot, error)
+	close      func() error
+}
+
+func (b *browser) Tabs(ctx context.Context) ([]executor.Tab, error) { return b.tabs(ctx) }
+
+func (b *browser) Navigate(ctx context.Context, url string, _ *executor.NavigateOptions) (*executor.Navigation, error) {
+	return b.navigate(ctx, url)
+}
+
+func (b *browser) Page(context.Context, executor.TabID) (executor.Page, error) {
+	return page{b: b}, nil
+}
+
+func (b *browser) Close() error { return b.close() }
+
+type page struct {
+	executor.Page
+	b *browser
+}
+
+func (p page) Click(ctx context.Context, _ executor.Target, _ *executor.ClickOptions) (*executor.Action, error) {
+	return p.b.click(ctx)
+}
+
+func (p page) Screenshot(context.Context, *executor.ScreenshotOptions) (*executor.Screenshot, error) {
+	return p.b.screenshot()
+}
+
+// noTabs lists no tab.
+func noTabs(context.Context) ([]executor.Tab, error) { return nil, nil }
+
+const shopCall = `{"url":"https://shop.example.com/"}`
+
+// open opens a session of s, without a web server.
+func open(t *testing.T, s *mcp.Server) *mcp.Workspace {
 	t.Helper()
-	h, err := s.OpenHTTP(t.Context())
+	ws, err := s.OpenWorkspace(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
+		if err := ws.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return h
+	return ws
 }
 
-// A restResult is the response to a call.
-type restResult struct {
+// A result is the response to a call.
+type result struct {
 	status int
 	header http.Header
 	Text   string
 	Result json.RawMessage
 	Images []imageResponse
 	Note   string
-	Error  errorMeta
+	Error  mcp.ErrorInfo
 }
 
-// callREST calls a tool with a JSON body. Each pair of header is a name and a value.
-func callREST(t *testing.T, h *HTTPSession, tool, body string, header ...string) restResult {
+// call calls a tool with a JSON body. Each pair of header is a name and a value.
+func call(t *testing.T, ws *mcp.Workspace, tool, body string, header ...string) result {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	return serveTool(t, h, tool, r)
+	return serveTool(t, ws, tool, r)
 }
 
-func serveTool(t *testing.T, h *HTTPSession, tool string, r *http.Request) restResult {
+func serveTool(t *testing.T, ws *mcp.Workspace, tool string, r *http.Request) result {
 	t.Helper()
 	w := httptest.NewRecorder()
-	h.ServeTool(w, r, tool)
-	res := restResult{status: w.Code, header: w.Header()}
+	ServeTool(ws, w, r, tool)
+	res := result{status: w.Code, header: w.Header()}
 	dec := json.NewDecoder(w.Body)
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&res); err != nil || w.Header().Get("Content-Type") != "application/json" {
@@ -74,33 +121,33 @@ func serveTool(t *testing.T, h *HTTPSession, tool string, r *http.Request) restR
 // TestServeTool checks the bodies of successful calls. They are structured, and have images and
 // notes, although the session is not structured for MCP clients.
 func TestServeTool(t *testing.T) {
-	h := openREST(t, NewServer(&fake{
-		listTabs: func(ctx context.Context) ([]executor.Tab, error) {
+	ws := open(t, mcp.NewServer(&browser{
+		tabs: func(ctx context.Context) ([]executor.Tab, error) {
 			executor.SharedTab{Tab: executor.Tab{ID: "ext:a:2", Active: true}}.Report(ctx)
-			return []executor.Tab{{ID: tab1, URL: "https://a.test/?a=1&b=2"}}, nil
+			return []executor.Tab{{ID: "cdp:a:1", URL: "https://a.test/?a=1&b=2"}}, nil
 		},
-		screenshot: func(context.Context, executor.TabID, *executor.ScreenshotOptions) (*executor.Screenshot, error) {
+		screenshot: func() (*executor.Screenshot, error) {
 			return &executor.Screenshot{Data: []byte("\x89PNG"), MIMEType: "image/png"}, nil
 		},
 	}, nil))
 	const note = "the user has shared tab ext:a:2; it is now the active tab"
 	for _, body := range []string{"", "{}", "null", " {}\n"} {
-		res := callREST(t, h, "tabs_list", body)
+		res := call(t, ws, "tabs_list", body)
 		var result struct{ Tabs []executor.Tab }
-		if err := json.Unmarshal(res.Result, &result); err != nil || len(result.Tabs) != 1 || result.Tabs[0].ID != tab1 {
+		if err := json.Unmarshal(res.Result, &result); err != nil || len(result.Tabs) != 1 || result.Tabs[0].ID != "cdp:a:1" {
 			t.Errorf("%q: result %s, %v", body, res.Result, err)
 		}
 		if res.Note != note || !strings.HasSuffix(res.Text, "\nnote: "+note) || res.Images != nil {
 			t.Errorf("%q: %+v", body, res)
 		}
 	}
-	res := callREST(t, h, "screenshot", "", "Content-Type", "application/json; charset=utf-8")
+	res := call(t, ws, "screenshot", "", "Content-Type", "application/json; charset=utf-8")
 	if len(res.Images) != 1 || res.Images[0].MIMEType != "image/png" || string(res.Images[0].Data) != "\x89PNG" || res.Note != "" {
 		t.Errorf("%+v", res)
 	}
 	// Page text has angle brackets and ampersands: escapes would triple them.
 	w := httptest.NewRecorder()
-	h.ServeTool(w, httptest.NewRequest(http.MethodPost, "/", nil), "tabs_list")
+	ServeTool(ws, w, httptest.NewRequest(http.MethodPost, "/", nil), "tabs_list")
 	if !strings.Contains(w.Body.String(), "a=1&b=2") {
 		t.Errorf("%s", w.Body)
 	}
@@ -110,17 +157,17 @@ func TestServeTool(t *testing.T) {
 // in _meta.
 func TestServeToolErrors(t *testing.T) {
 	var failure error
-	s := NewServer(&fake{click: func(ctx context.Context, _ executor.TabID, _ executor.Target, _ *executor.ClickOptions) (*executor.Action, error) {
+	s := mcp.NewServer(&browser{click: func(ctx context.Context) (*executor.Action, error) {
 		executor.SharedTab{Tab: executor.Tab{ID: "ext:a:2"}}.Report(ctx)
 		return nil, failure
 	}}, nil)
-	h, cs := openREST(t, s), connect(t, s, nil)
+	ws, client := open(t, s), connect(t, s)
 	for _, code := range executor.Codes() {
 		failure = &executor.Error{
 			Code: code, Err: errors.New("it failed"), Hint: "Look.", Retryable: true,
 			Candidates: []executor.Candidate{{Role: "button", Name: "Pay", Ref: "e7"}},
 		}
-		res, want := callREST(t, h, "click", `{"ref":"e1"}`), metaOf(t, callTool(t, cs, "click", `{"ref":"e1"}`))
+		res, want := call(t, ws, "click", `{"ref":"e1"}`), errorOfClick(t, client)
 		if code == executor.ErrInternal { // the ids of the log entries differ
 			if len(res.Error.ID) != 10 {
 				t.Errorf("%+v", res.Error)
@@ -143,9 +190,45 @@ func TestServeToolErrors(t *testing.T) {
 	}
 }
 
+// connect connects an MCP client to s.
+func connect(t *testing.T, s *mcp.Server) *sdk.ClientSession {
+	t.Helper()
+	ours, theirs := sdk.NewInMemoryTransports()
+	served := make(chan error, 1)
+	go func() { served <- s.Run(context.WithoutCancel(t.Context()), ours) }()
+	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), theirs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		client.Close()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
+
+// errorOfClick returns the error of a click that fails.
+func errorOfClick(t *testing.T, client *sdk.ClientSession) (e mcp.ErrorInfo) {
+	t.Helper()
+	res, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "click", Arguments: json.RawMessage(`{"ref":"e1"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(res.Meta[mcp.ErrorKey])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &e); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
 // TestServeToolRejectsRequests sends requests that are not calls, and checks that no tool runs.
 func TestServeToolRejectsRequests(t *testing.T) {
-	h := openREST(t, NewServer(&fake{}, nil)) // the errors of its methods have another code
+	ws := open(t, mcp.NewServer(&browser{}, nil)) // the errors of its methods have another code
 	post := func(body io.Reader, contentType string) *http.Request {
 		r := httptest.NewRequest(http.MethodPost, "/", body)
 		r.Header.Set("Content-Type", contentType)
@@ -174,7 +257,7 @@ func TestServeToolRejectsRequests(t *testing.T) {
 		"argument of a type": {"navigate", post(strings.NewReader(`{"url":1}`), ""), http.StatusBadRequest, "url must be"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			res := serveTool(t, h, c.tool, c.r)
+			res := serveTool(t, ws, c.tool, c.r)
 			if res.status != c.status || res.Error.Code != executor.ErrBadArgs || res.Error.Retryable || !strings.Contains(res.Error.Message, c.text) {
 				t.Errorf("%d: %+v, want %d: %s", res.status, res.Error, c.status, c.text)
 			}
@@ -189,33 +272,34 @@ type failingReader struct{}
 
 func (failingReader) Read([]byte) (int, error) { return 0, errors.New("connection reset") }
 
-// TestRESTSharesLimits checks that a call is counted with those of the MCP clients of the session,
-// and that Retry-After says when the next call is allowed.
-func TestRESTSharesLimits(t *testing.T) {
+// TestRetryAfter checks that Retry-After says when the next call is allowed.
+func TestRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fake{listTabs: func(context.Context) ([]executor.Tab, error) { return nil, nil }}
-		h := openREST(t, NewServer(f, &Options{CallsPerMinute: 6}))
-		ses := h.ses
-		for range 3 {
-			callREST(t, h, "tabs_list", "")
-			if res := ses.call(t.Context(), ses.tool("tabs_list"), &sdk.CallToolRequest{Params: &sdk.CallToolParamsRaw{}}); res.IsError {
-				t.Error(textOf(res))
-			}
+		ws := open(t, mcp.NewServer(&browser{tabs: noTabs}, &mcp.Options{CallsPerMinute: 6}))
+		for range 6 {
+			call(t, ws, "tabs_list", "")
 		}
-		res := callREST(t, h, "tabs_list", "")
+		res := call(t, ws, "tabs_list", "")
 		if res.status != http.StatusTooManyRequests || res.header.Get("Retry-After") != "10" || !res.Error.Retryable {
 			t.Errorf("%d, Retry-After %q: %+v", res.status, res.header.Get("Retry-After"), res.Error)
 		}
 	})
 }
 
-// TestRESTCallSurvivesDisconnect disconnects the client of a call, over a real connection. The call
+// TestCallSurvivesDisconnect disconnects the client of a call, over a real connection. The call
 // continues, and the end of the session cancels it.
-func TestRESTCallSurvivesDisconnect(t *testing.T) {
-	f, started, ended := hangingNavigation()
-	closed := make(chan struct{})
-	f.close = func() error { close(closed); return nil }
-	h, err := NewSessionServer(func(context.Context) (executor.Executor, error) { return f, nil }, nil).OpenHTTP(t.Context())
+func TestCallSurvivesDisconnect(t *testing.T) {
+	started, ended, closed := make(chan struct{}), make(chan error, 1), make(chan struct{})
+	b := &browser{
+		navigate: func(ctx context.Context, _ string) (*executor.Navigation, error) {
+			close(started)
+			<-ctx.Done()
+			ended <- ctx.Err()
+			return nil, ctx.Err()
+		},
+		close: func() error { close(closed); return nil },
+	}
+	ws, err := mcp.NewSessionServer(func(context.Context) (executor.Executor, error) { return b, nil }, nil).OpenWorkspace(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +308,7 @@ func TestRESTCallSurvivesDisconnect(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer close(served)
 		defer context.AfterFunc(r.Context(), func() { close(gone) })()
-		h.ServeTool(w, r, "navigate")
+		ServeTool(ws, w, r, "navigate")
 	}))
 	defer web.Close()
 	ctx, disconnect := context.WithCancel(t.Context())
@@ -246,7 +330,7 @@ func TestRESTCallSurvivesDisconnect(t *testing.T) {
 		t.Fatalf("the call ended with its client: %v", err)
 	default:
 	}
-	if err := h.Close(); err != nil {
+	if err := ws.Close(); err != nil {
 		t.Error(err)
 	}
 	select {
@@ -263,28 +347,28 @@ func TestRESTCallSurvivesDisconnect(t *testing.T) {
 		t.Error("Close did not wait for the call")
 	}
 	<-served
-	if res := callREST(t, h, "tabs_list", ""); res.Error.Code != executor.ErrSessionEnded || res.status != http.StatusNotFound {
+	if res := call(t, ws, "tabs_list", ""); res.Error.Code != executor.ErrSessionEnded || res.status != http.StatusNotFound {
 		t.Errorf("a call after the end: %+v", res.Error)
 	}
 }
 
-// TestRESTLostResult disconnects the client of a call that then succeeds. The next response of the
+// TestLostResult disconnects the client of a call that then succeeds. The next response of the
 // session, and only that, has a note about the result.
-func TestRESTLostResult(t *testing.T) {
+func TestLostResult(t *testing.T) {
 	started, proceed := make(chan struct{}), make(chan struct{})
-	h := openREST(t, NewServer(&fake{
-		navigate: func(_ context.Context, _ executor.TabID, url string, _ *executor.NavigateOptions) (*executor.Navigation, error) {
+	ws := open(t, mcp.NewServer(&browser{
+		navigate: func(_ context.Context, url string) (*executor.Navigation, error) {
 			close(started)
 			<-proceed
 			return &executor.Navigation{URL: url}, nil
 		},
-		listTabs: func(context.Context) ([]executor.Tab, error) { return nil, nil },
+		tabs: noTabs,
 	}, nil))
 	served := make(chan struct{})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer close(served)
 		defer context.AfterFunc(r.Context(), func() { close(proceed) })() // the server has noticed it
-		h.ServeTool(w, r, "navigate")
+		ServeTool(ws, w, r, "navigate")
 	}))
 	defer web.Close()
 	ctx, disconnect := context.WithCancel(t.Context())
@@ -301,65 +385,40 @@ func TestRESTLostResult(t *testing.T) {
 	}
 	<-served
 	const want = `the result of an earlier call of navigate was not delivered: "https://shop.example.com/"`
-	if res := callREST(t, h, "tabs_list", ""); !strings.HasPrefix(res.Note, want) {
+	if res := call(t, ws, "tabs_list", ""); !strings.HasPrefix(res.Note, want) {
 		t.Errorf("note %q", res.Note)
 	}
-	if res := callREST(t, h, "tabs_list", ""); res.Note != "" {
+	if res := call(t, ws, "tabs_list", ""); res.Note != "" {
 		t.Errorf("again: %q", res.Note)
 	}
 }
 
-// TestRESTAuditClient checks that an entry names the client of its call, also within a batch, and
-// that the first client begins the session.
-func TestRESTAuditClient(t *testing.T) {
-	var log memoryRecorder
-	names := make(chan string, 2)
-	f := &fake{listTabs: func(context.Context) ([]executor.Tab, error) { return nil, nil }}
-	h, url := openHTTP(t, NewServer(f, &Options{Tools: Toolsets(), Audit: &log, OnClient: func(name string) { names <- name }}))
-	callREST(t, h, "batch", `{"calls":[{"tool":"tabs_list"}]}`, "User-Agent", "curl/8.1 "+strings.Repeat("x", maxClient))
-	begun := "curl/8.1 " + strings.Repeat("x", maxClient-len("curl/8.1 ")) + "…"
-	callREST(t, h, "tabs_list", "")
-	for _, version := range []string{legacy, firstStateless} {
-		callTool(t, connectHTTP(t, url, version), "tabs_list", "")
-	}
-	var got []string
-	for _, e := range log.take() {
-		got = append(got, fmt.Sprintf("%s %s %s", e.Event, e.Tool, e.Client))
-	}
-	want := []string{"session  " + begun, "call tabs_list " + begun, "call batch " + begun, "call tabs_list http", "call tabs_list test 1", "call tabs_list test 1"}
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("entries\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-	if name := <-names; !strings.HasPrefix(name, "curl/8.1 ") || len(names) != 0 {
-		t.Errorf("client %q, %d more calls of OnClient", name, len(names))
+// TestClientName checks that the audit log names the client of a call.
+func TestClientName(t *testing.T) {
+	var log recorder
+	ws := open(t, mcp.NewServer(&browser{tabs: noTabs}, &mcp.Options{Audit: &log}))
+	call(t, ws, "tabs_list", "", "User-Agent", " curl/8.1 ")
+	call(t, ws, "tabs_list", "")
+	call(t, ws, "tabs_list", "", "User-Agent", " ")
+	if want := []string{"curl/8.1", "http", "http"}; !slices.Equal(log.clients, want) {
+		t.Errorf("clients %q, want %q", log.clients, want)
 	}
 }
 
-// TestRESTPermissions checks that the extension popup prompts for the calls of a client that can
-// show no prompt, and that a call does not use the once grant of another one.
-func TestRESTPermissions(t *testing.T) {
-	h := newPromptFixture(t)
-	popup := &fakePopup{answer: func(executor.PermissionPrompt) (executor.PromptAnswer, error) { return executor.AnswerOnce, nil }}
-	h.server.opts.Prompter = popup
-	session := openREST(t, h.server)
-	revoke, err := h.guard.Grant(h.guard.WithCall(t.Context(), ""), executor.Permission{Kind: executor.PermitSite, Origin: "https://shop.example.com"}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer revoke()
-	if res := callREST(t, session, "navigate", shopCall); res.status != http.StatusForbidden || h.navigations.Load() != 0 {
-		t.Errorf("with the grant of another call: %d, %+v, %d navigations", res.status, res.Error, h.navigations.Load())
-	}
-	popup.connected = true
-	if res := callREST(t, session, "navigate", shopCall); res.status != http.StatusOK || h.navigations.Load() != 1 {
-		t.Errorf("after the user's answer: %d, %+v, %d navigations", res.status, res.Error, h.navigations.Load())
+// A recorder collects the clients of calls.
+type recorder struct{ clients []string }
+
+func (r *recorder) Ready() error { return nil }
+
+func (r *recorder) Record(e audit.Entry) {
+	if e.Event == audit.EventCall {
+		r.clients = append(r.clients, e.Client)
 	}
 }
 
-// TestRESTStalledClient closes a session while a client does not read the response to its call.
-func TestRESTStalledClient(t *testing.T) {
-	f := &fake{listTabs: func(context.Context) ([]executor.Tab, error) { return nil, nil }}
-	h, err := NewServer(f, nil).OpenHTTP(t.Context())
+// TestStalledClient closes a session while a client does not read the response to its call.
+func TestStalledClient(t *testing.T) {
+	ws, err := mcp.NewServer(&browser{tabs: noTabs}, nil).OpenWorkspace(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -367,10 +426,10 @@ func TestRESTStalledClient(t *testing.T) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		h.ServeTool(w, httptest.NewRequest(http.MethodPost, "/", nil), "tabs_list")
+		ServeTool(ws, w, httptest.NewRequest(http.MethodPost, "/", nil), "tabs_list")
 	}()
 	<-w.stalled
-	if err := h.Close(); err != nil { // hangs otherwise
+	if err := ws.Close(); err != nil { // hangs otherwise
 		t.Error(err)
 	}
 	close(w.proceed)

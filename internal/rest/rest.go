@@ -1,4 +1,6 @@
-package mcp
+// Package rest serves the tools of an [mcp.Workspace] to plain HTTP requests, without MCP, and
+// describes them in an OpenAPI document.
+package rest
 
 import (
 	"bytes"
@@ -20,7 +22,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptext"
 	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
-	"github.com/chrome-mcp/chrome-mcp/internal/prompting"
+	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
 // A toolResponse is the body of the response to a call that succeeded.
@@ -38,22 +40,23 @@ type imageResponse struct {
 
 // An errorResponse is the body of any other response.
 type errorResponse struct {
-	Error errorMeta `json:"error"`
-	Note  string    `json:"note,omitempty"`
+	Error mcp.ErrorInfo `json:"error"`
+	Note  string        `json:"note,omitempty"`
 }
 
-// ServeTool serves one call of a tool, without MCP. The body of the request, a POST request, is the
-// JSON object of the tool's arguments; no body means no arguments. The response has the status 200
+// ServeTool serves one call of a tool of ws, without MCP. The body of the request, a POST request, is
+// the JSON object of the tool's arguments; no body means no arguments. The response has the status 200
 // and the members text, result, images and note, or the status of the error's code and the members
 // error and note. [OpenAPI] describes both.
 //
-// Calls share the session with those of MCP clients. A call continues if its client disconnects, as
-// over MCP; if its result does not reach the client, the next result of the session reports it. The
-// caller has authenticated the request and checked its Host and Origin.
-func (h *HTTPSession) ServeTool(w http.ResponseWriter, r *http.Request, tool string) {
-	t := h.ses.tool(tool)
-	if t == nil {
-		rejectRequest(w, http.StatusNotFound, h.ses.unknown(tool).Error(), "GET /v1/tools lists the tools.")
+// Calls share ws with those of MCP clients. A call continues if its client disconnects, as
+// over MCP: a lost connection must not leave an action half done. If its result does not reach the
+// client, the next result of the workspace reports it. The caller has authenticated the request and
+// checked its Host and Origin.
+func ServeTool(ws *mcp.Workspace, w http.ResponseWriter, r *http.Request, tool string) {
+	call, err := ws.Tool(tool)
+	if err != nil {
+		rejectRequest(w, http.StatusNotFound, err.Error(), "GET /v1/tools lists the tools.")
 		return
 	}
 	if r.Method != http.MethodPost {
@@ -75,25 +78,10 @@ func (h *HTTPSession) ServeTool(w http.ResponseWriter, r *http.Request, tool str
 		}
 		return
 	}
-	h.posts.Begin()
-	defer h.posts.End()
-	h.ses.lost.Deliver(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h.beginCall() {
-			respond(w, h.callTool(r, t, args))
-		} else {
-			respond(w, h.ses.failed(r.Context(), t, context.Cause(h.life)))
-		}
+	client := cmp.Or(strings.TrimSpace(r.UserAgent()), "http")
+	ws.Deliver(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		respond(w, call(context.WithoutCancel(r.Context()), client, args))
 	}), w, r)
-}
-
-// beginCall reports whether a call can begin. The caller must then call running.Done.
-func (h *HTTPSession) beginCall() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.closed {
-		h.running.Add(1)
-	}
-	return !h.closed
 }
 
 // isJSON reports whether a content type is that of JSON, absent, or the one that curl -d sends
@@ -106,23 +94,10 @@ func isJSON(contentType string) bool {
 	return err == nil && (media == "application/json" || media == "application/x-www-form-urlencoded")
 }
 
-// callTool runs a call, which has begun, until its deadline or the end of the session: a lost
-// connection must not leave an action half done.
-func (h *HTTPSession) callTool(r *http.Request, t *tool, args []byte) *sdk.CallToolResult {
-	defer h.running.Done()
-	ctx, cancel := withLife(context.WithoutCancel(r.Context()), h.life)
-	defer cancel()
-	client := cmp.Or(strings.TrimSpace(r.UserAgent()), "http")
-	h.ses.reportClient(client)
-	ctx = h.ses.audit.begin(ctx, client)
-	ctx = h.ses.prompter.Begin(ctx, t.name, prompting.Elicitation{}, nil, nil) // only the extension popup can show a prompt
-	return h.ses.runTool(ctx, t, args, true, nil)
-}
-
 // respond writes the result of a call.
 func respond(w http.ResponseWriter, res *sdk.CallToolResult) {
-	note, _ := res.Meta[metaNote].(string)
-	if m, ok := res.Meta[metaError].(errorMeta); ok {
+	note, _ := res.Meta[mcp.NoteKey].(string)
+	if m, ok := res.Meta[mcp.ErrorKey].(mcp.ErrorInfo); ok {
 		respondError(w, m, note)
 		return
 	}
@@ -140,17 +115,17 @@ func respond(w http.ResponseWriter, res *sdk.CallToolResult) {
 }
 
 // respondError writes the error of a call.
-func respondError(w http.ResponseWriter, m errorMeta, note string) {
+func respondError(w http.ResponseWriter, m mcp.ErrorInfo, note string) {
 	status := errclass.Of(m.Code).Status
 	if status == http.StatusTooManyRequests && m.Retryable {
-		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(m.retryAfter.Seconds())))))
+		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(m.RetryAfter.Seconds())))))
 	}
 	writeJSON(w, status, errorResponse{m, note})
 }
 
 // rejectRequest answers a request that is not a call. No tool runs.
 func rejectRequest(w http.ResponseWriter, status int, message, hint string) {
-	writeJSON(w, status, errorResponse{Error: errorMeta{Code: executor.ErrBadArgs, Message: mcptext.OneLine(message), Hint: hint}})
+	writeJSON(w, status, errorResponse{Error: mcp.ErrorInfo{Code: executor.ErrBadArgs, Message: mcptext.OneLine(message), Hint: hint}})
 }
 
 // writeJSON writes a response and sends it, which fails only if the client has disconnected.
@@ -163,6 +138,6 @@ func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
 	if _, err := w.Write(b.Bytes()); err == nil {
-		_ = http.NewResponseController(w).Flush() // reports the delivery, see mcptransport.LostResults
+		_ = http.NewResponseController(w).Flush() // see mcp.Workspace.Deliver
 	}
 }

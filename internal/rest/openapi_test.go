@@ -1,6 +1,7 @@
-package mcp
+package rest
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -11,7 +12,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/errclass"
-	"github.com/chrome-mcp/chrome-mcp/internal/toolschema"
+	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
 // An openAPIResponse is a response in the document, or a reference to one.
@@ -24,6 +25,7 @@ type openAPIResponse struct {
 
 type openAPIOperation struct {
 	OperationID, Summary, Description string
+	Tags                              []string
 	RequestBody                       struct {
 		Required bool
 		Content  map[string]struct{ Schema json.RawMessage }
@@ -42,34 +44,27 @@ func TestOpenAPI(t *testing.T) {
 	if err := json.Unmarshal(OpenAPI("v1.2.3"), &doc); err != nil || doc.OpenAPI != "3.1.0" || doc.Info.Version != "v1.2.3" {
 		t.Fatalf("OpenAPI %q, version %q: %v", doc.OpenAPI, doc.Info.Version, err)
 	}
-	tools := Tools()
-	if len(tools) != len(allTools()) {
-		t.Errorf("%d tools, want %d", len(tools), len(allTools()))
-	}
-	for _, info := range tools {
-		tool := allTools()[slices.IndexFunc(allTools(), func(t *tool) bool { return t.name == info.Name })]
-		path := "/v1/sessions/{name}/tools/" + info.Name
+	for _, tool := range mcp.Tools() {
+		path := "/v1/sessions/{name}/tools/" + tool.Name
 		op, ok := doc.Paths[path]
 		if !ok {
-			t.Errorf("%s has no path", info.Name)
+			t.Errorf("%s has no path", tool.Name)
 			continue
 		}
 		delete(doc.Paths, path)
 		post := op.Post
-		if post.OperationID != info.Name || post.Summary != info.Description || !strings.HasPrefix(post.Description, "Kind: "+tool.kind.letter+".") || info.Toolset != toolsetOf(info.Name) {
-			t.Errorf("%s: %+v", info.Name, post)
+		if post.OperationID != tool.Name || post.Summary != tool.Description || !strings.HasPrefix(post.Description, "Kind: "+tool.Kind+".") || !slices.Equal(post.Tags, []string{"toolset " + string(tool.Toolset)}) {
+			t.Errorf("%s: %+v", tool.Name, post)
 		}
-		sameJSON(t, info.Name, post.RequestBody.Content["application/json"].Schema, info.InputSchema)
-		sameJSON(t, info.Name, info.InputSchema, json.RawMessage(toolschema.Input(tool.args)))
+		sameJSON(t, tool.Name, post.RequestBody.Content["application/json"].Schema, tool.InputSchema)
+		if required := bytes.Contains(tool.InputSchema, []byte(`},"required":[`)); post.RequestBody.Required != required {
+			t.Errorf("%s: a body is required: %t, want %t", tool.Name, post.RequestBody.Required, required)
+		}
 		var body struct{ Properties map[string]json.RawMessage }
 		if err := json.Unmarshal(post.Responses["200"].Content["application/json"].Schema, &body); err != nil {
 			t.Error(err)
 		}
-		sameJSON(t, info.Name, body.Properties["result"], info.OutputSchema)
-		sameJSON(t, info.Name, info.OutputSchema, json.RawMessage(toolschema.Output(tool.result)))
-		if _, err := tool.decode(nil); post.RequestBody.Required && err == nil {
-			t.Errorf("%s: a body is required, but the tool accepts none", info.Name)
-		}
+		sameJSON(t, tool.Name, body.Properties["result"], tool.OutputSchema)
 	}
 	for path := range doc.Paths {
 		if strings.Contains(path, "/tools/") {
