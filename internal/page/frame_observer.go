@@ -37,7 +37,7 @@ func (o frameObserver) recordArrival(s *frames.State, f *frames.Frame, restored 
 	switch {
 	case restored:
 		how = entered.ArrivalRestored
-	case known && started.Again, !known && top:
+	case known && started.Revisit, !known && top:
 		how = entered.ArrivalAgain
 	}
 	var docs []*frames.Document
