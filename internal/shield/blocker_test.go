@@ -1,10 +1,10 @@
-package page
+package shield
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,7 +14,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/deniedscripts"
-	"github.com/chrome-mcp/chrome-mcp/internal/shield"
+	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 )
@@ -27,7 +27,7 @@ func TestOverlappingBlockers(t *testing.T) {
 	var log []string // scripts that were added and removed, and whether new frames wait
 	var input *cdproto.Message
 	scripts := 0
-	added, removed := make(chan struct{}, 3), make(chan struct{}, 2)
+	added, removed := make(chan struct{}, 2), make(chan struct{}, 2)
 	b := cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -55,20 +55,19 @@ func TestOverlappingBlockers(t *testing.T) {
 		b.Reply(cmd, "{}")
 	})
 	tab := attach(t, b)
-	v := tab.NewView(ViewOptions{Gate: executor.AllowAll})
+	c := tab.Client(executor.AllowAll)
 	receive := func(c chan struct{}) {
 		t.Helper()
 		await.Receive(t, "the browser to receive the command", c)
 	}
-	receive(added) // the page scripts, not a blocker
-	first := v.Block(t.Context())
-	if _, err := v.StartInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
+	first := tab.shield.Block(t.Context(), c)
+	if _, err := first.Send(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := first.End(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	second := v.Block(t.Context())
+	second := tab.shield.Block(t.Context(), c)
 	receive(added)
 	receive(added)
 	mu.Lock()
@@ -82,16 +81,16 @@ func TestOverlappingBlockers(t *testing.T) {
 	receive(removed)
 	mu.Lock()
 	defer mu.Unlock()
-	want := []string{"add 1", "wait false", "wait true", "add 2", "add 3", "handled", "remove 2", "wait false", "remove 3"}
+	want := []string{"wait true", "add 1", "add 2", "handled", "remove 1", "wait false", "remove 2"}
 	if !slices.Equal(log, want) {
 		t.Errorf("got %q, want %q", log, want)
 	}
 }
 
-// unconfirmedInput returns a view of a tab whose document is denied, in a browser that does not
-// confirm input until confirm is called. The channel run receives the functions that run in the
+// unconfirmedInput returns a tab whose document is denied, and a client of it, in a browser that does
+// not confirm input until confirm is called. The channel run receives the functions that run in the
 // document. If responds is false, the document does not respond to them.
-func unconfirmedInput(t *testing.T, responds bool) (v *View, run chan string, confirm func()) {
+func unconfirmedInput(t *testing.T, responds bool) (tab *testTab, c *frames.Client, run chan string, confirm func()) {
 	var mu sync.Mutex
 	var inputs []*cdproto.Message
 	run = make(chan string, 100)
@@ -116,12 +115,9 @@ func unconfirmedInput(t *testing.T, responds bool) (v *View, run chan string, co
 			b.Reply(cmd, "{}")
 		}
 	})
-	tab := attach(t, b)
-	load(t, b, tab, 1)
-	v = tab.NewView(ViewOptions{Gate: executor.GateFunc(func(context.Context, executor.Access) error {
-		return executor.Errorf(executor.ErrPolicyDenied, "", "denied")
-	})})
-	return v, run, func() {
+	tab = attach(t, b)
+	tab.Load(t, 1)
+	return tab, tab.Client(deny("https://a.test/1")), run, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, cmd := range inputs {
@@ -142,9 +138,9 @@ func awaitRun(t *testing.T, run chan string, function, when string) {
 // the browser confirms the input.
 func TestSlowDocument(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v, run, confirm := unconfirmedInput(t, false)
-		first := v.Block(t.Context())
-		if _, err := v.StartInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
+		tab, c, run, confirm := unconfirmedInput(t, false)
+		first := tab.shield.Block(t.Context(), c)
+		if _, err := first.Send(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
 			t.Fatal(err)
 		}
 		awaitRun(t, run, deniedscripts.BlockInput, "during the call")
@@ -152,7 +148,7 @@ func TestSlowDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 		awaitRun(t, run, deniedscripts.BlockInput, "after the call")
-		if err := v.Block(t.Context()).End(t.Context()); err != nil {
+		if err := tab.shield.Block(t.Context(), c).End(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 { // longer than a block lasts
@@ -167,10 +163,10 @@ func TestSlowDocument(t *testing.T) {
 // document is unblocked when the input can no longer arrive.
 func TestLostInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v, run, _ := unconfirmedInput(t, true)
-		b := v.Block(t.Context())
+		tab, c, run, _ := unconfirmedInput(t, true)
+		b := tab.shield.Block(t.Context(), c)
 		start := time.Now()
-		if _, err := v.StartInput(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
+		if _, err := b.Send(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
 			t.Fatal(err)
 		}
 		if err := b.End(t.Context()); err != nil {
@@ -178,11 +174,11 @@ func TestLostInput(t *testing.T) {
 		}
 		awaitRun(t, run, deniedscripts.BlockInput, "after the call")
 		awaitRun(t, run, deniedscripts.UnblockInput, "after the input was lost")
-		if d := time.Since(start); d < shield.BlockTime {
+		if d := time.Since(start); d < BlockTime {
 			t.Errorf("the document was unblocked after %v", d)
 		}
 		// The next call does not wait for the lost input.
-		next := v.Block(t.Context())
+		next := tab.shield.Block(t.Context(), c)
 		start = time.Now()
 		if err := next.End(t.Context()); err != nil {
 			t.Fatal(err)
@@ -197,21 +193,23 @@ func TestLostInput(t *testing.T) {
 // only if the gate denies the document. It also blocks input before it is admitted.
 func TestBlockedInNewDocument(t *testing.T) {
 	for _, denied := range []bool{false, true} {
-		b := cdptest.New(replyAsWorlds())
-		tab := attach(t, b)
-		load(t, b, tab, 1)
-		v := tab.NewView(ViewOptions{Gate: executor.GateFunc(func(_ context.Context, a executor.Access) error {
-			if denied && a.URL == "https://a.test/2" {
-				return executor.Errorf(executor.ErrPolicyDenied, "", "denied")
-			}
-			return nil
-		})})
-		blocker := v.Block(t.Context())
-		load(t, b, tab, 2)
-		b.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":"{\"blocked\":\"keydown\"}","executionContextId":2}`, BindingName))
-		load(t, b, tab, 3) // events are handled in order
-		if err := blocker.End(t.Context()); (executor.CodeOf(err) == executor.ErrPolicyDenied) != denied || !denied && err != nil {
+		tab := attach(t, cdptest.New(nil))
+		tab.Load(t, 1)
+		gate := executor.AllowAll
+		if denied {
+			gate = deny("https://a.test/2")
+		}
+		c := tab.Client(gate)
+		b := tab.shield.Block(t.Context(), c)
+		b.SetProgress("the text was typed")
+		tab.shield.RecordBlocked(tab.Load(t, 2), "keydown")
+		tab.Load(t, 3)
+		err := tab.shield.Unblock(t.Context(), c)
+		if (executor.CodeOf(err) == executor.ErrPolicyDenied) != denied || !denied && err != nil {
 			t.Errorf("denied %v: %v", denied, err)
+		}
+		if denied && !strings.Contains(err.Error(), "(keydown); the text was typed") {
+			t.Errorf("the error does not say what was done before: %v", err)
 		}
 	}
 }
