@@ -80,9 +80,10 @@ func (s *toolSession) runTool(ctx context.Context, t *tool, raw json.RawMessage,
 	defer leave()
 	var err error
 	var out mcptext.Result
-	ctx, record := s.audit.record(ctx, t, raw)
+	named := namedArgsOf(raw)
+	ctx, record := s.audit.record(ctx, t, raw, named)
 	ctx, slot := withCallSlot(ctx, s.opts.Limit)
-	ended := s.observe(ctx, t, raw, !slot.outermost())
+	ended := s.observe(ctx, t, named, !slot.outermost())
 	var notes []string
 	options := executor.CallOptions{
 		Client:        s.client,
