@@ -25,11 +25,11 @@ func (s *State) navigationStarted(e cdppage.EventFrameStartedNavigating) {
 		return // the document does not change
 	}
 	kind := string(e.NavigationType)
-	same := kind == "sameDocument" || kind == "historySameDocument"
-	if e.FrameID == s.tree.topFrame && !same {
+	sameDocument := kind == "sameDocument" || kind == "historySameDocument"
+	if e.FrameID == s.tree.topFrame && !sameDocument {
 		s.navigationsStarted++
 	}
-	s.pendingNavigations[e.FrameID] = Navigation{Loader: e.LoaderID, SameDocument: same, Revisit: kind != "differentDocument", HistoryStep: strings.HasPrefix(kind, "history")}
+	s.pendingNavigations[e.FrameID] = Navigation{Loader: e.LoaderID, SameDocument: sameDocument, Revisit: kind != "differentDocument", HistoryStep: strings.HasPrefix(kind, "history")}
 }
 
 // TopNavigation returns the pending navigation of the top frame.

@@ -69,12 +69,12 @@ type Observer interface {
 	// OpensProgram is called when a frame starts to navigate to url, and reports whether the
 	// browser passes that to another program.
 	OpensProgram(id cdp.FrameID, url string) bool
-	// DocumentCommitted is called after f has a new document. started is the navigation of the
+	// DocumentCommitted is called after f has a new document. navigation is the pending one of the
 	// frame, if it is known. restored means that the document is from the back/forward cache.
-	DocumentCommitted(s *State, f *Frame, restored bool, started Navigation)
+	DocumentCommitted(s *State, f *Frame, restored bool, navigation Navigation)
 	// DocumentDropped is called when the document of a frame is gone, because the frame moves to
-	// another process. started is the pending navigation of the frame, if it is known.
-	DocumentDropped(id cdp.FrameID, started Navigation)
+	// another process. navigation is the pending one of the frame, if it is known.
+	DocumentDropped(id cdp.FrameID, navigation Navigation)
 	// DocumentCreated is called when our isolated world of d is known. The returned function, if
 	// any, is called without the lock.
 	DocumentCreated(d *Document) (after func())

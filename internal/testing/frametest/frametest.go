@@ -133,9 +133,9 @@ type observer struct {
 func (o observer) FrameAdded(id, parent cdp.FrameID)            {}
 func (o observer) FrameRemoved(id cdp.FrameID)                  {}
 func (o observer) OpensProgram(id cdp.FrameID, url string) bool { return false }
-func (o observer) DocumentCommitted(s *frames.State, f *frames.Frame, restored bool, started frames.Navigation) {
+func (o observer) DocumentCommitted(s *frames.State, f *frames.Frame, restored bool, navigation frames.Navigation) {
 }
-func (o observer) DocumentDropped(id cdp.FrameID, started frames.Navigation) {}
+func (o observer) DocumentDropped(id cdp.FrameID, navigation frames.Navigation) {}
 func (o observer) WorldAdded(s *frames.State)                                {}
 func (o observer) Blocked() error                                            { return nil }
 func (o observer) MayBeBlocked() error                                       { return nil }
