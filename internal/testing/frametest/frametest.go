@@ -136,11 +136,11 @@ func (o observer) OpensProgram(id cdp.FrameID, url string) bool { return false }
 func (o observer) DocumentCommitted(s *frames.State, f *frames.Frame, restored bool, navigation frames.Navigation) {
 }
 func (o observer) DocumentDropped(id cdp.FrameID, navigation frames.Navigation) {}
-func (o observer) WorldAdded(s *frames.State)                                {}
-func (o observer) Blocked() error                                            { return nil }
-func (o observer) MayBeBlocked() error                                       { return nil }
-func (o observer) EarlyDialogURL() string                                    { return "" }
-func (o observer) OwnsBlank() bool                                           { return false }
+func (o observer) WorldAdded(s *frames.State)                                   {}
+func (o observer) Blocked() error                                               { return nil }
+func (o observer) MayBeBlocked() error                                          { return nil }
+func (o observer) EarlyDialogURL() string                                       { return "" }
+func (o observer) OwnsBlank() bool                                              { return false }
 
 func (o observer) DocumentCreated(d *frames.Document) (after func()) {
 	if o.tab.OnDocument == nil {
