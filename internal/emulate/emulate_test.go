@@ -229,9 +229,10 @@ func TestReset(t *testing.T) {
 	tab.sent = nil
 	tab.mu.Unlock()
 	first.Reset()
+	tab.want(t, "at the end of the first session")
 	second.Reset()
 	second.Reset()
-	tab.want(t, "at the end of the sessions",
+	tab.want(t, "at the end of the second session",
 		`Emulation.setEmulatedMedia {"features":[{"name":"prefers-color-scheme","value":""},{"name":"prefers-reduced-motion","value":""}],"media":""}`,
 		`Network.emulateNetworkConditions {"downloadThroughput":-1,"latency":0,"offline":false,"uploadThroughput":-1}`)
 }

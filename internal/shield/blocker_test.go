@@ -23,68 +23,70 @@ import (
 // the scripts of the blocker are uninstalled only after the next call has installed its blocker.
 // New frames must wait until both blockers are uninstalled.
 func TestOverlappingBlockers(t *testing.T) {
-	var mu sync.Mutex
-	var log []string // scripts that were added and removed, and whether new frames wait
-	var input *cdproto.Message
-	scripts := 0
-	added, removed := make(chan struct{}, 2), make(chan struct{}, 2)
-	b := cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var log []string // scripts that were added and removed, and whether new frames wait
+		var input *cdproto.Message
+		scripts := 0
+		added, removed := make(chan struct{}, 2), make(chan struct{}, 2)
+		b := cdptest.New(func(b *cdptest.FakeTransport, cmd *cdproto.Message) {
+			mu.Lock()
+			defer mu.Unlock()
+			var params struct {
+				Wait       bool   `json:"waitForDebuggerOnStart"`
+				Identifier string `json:"identifier"`
+			}
+			json.Unmarshal(cmd.Params, &params)
+			switch cmd.Method {
+			case "Target.setAutoAttach":
+				log = append(log, fmt.Sprint("wait ", params.Wait))
+			case "Page.addScriptToEvaluateOnNewDocument":
+				scripts++
+				log = append(log, fmt.Sprint("add ", scripts))
+				added <- struct{}{}
+				b.Reply(cmd, fmt.Sprintf(`{"identifier":"%d"}`, scripts))
+				return
+			case "Page.removeScriptToEvaluateOnNewDocument":
+				log = append(log, "remove "+params.Identifier)
+				removed <- struct{}{}
+			case "Input.dispatchKeyEvent":
+				input = cmd
+				return
+			}
+			b.Reply(cmd, "{}")
+		})
+		tab := attach(t, b)
+		c := tab.Client(executor.AllowAll)
+		receive := func(c chan struct{}) {
+			t.Helper()
+			await.Receive(t, "the browser to receive the command", c)
+		}
+		first := tab.shield.Block(t.Context(), c)
+		if _, err := first.Send(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := first.End(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		second := tab.shield.Block(t.Context(), c)
+		receive(added)
+		receive(added)
+		mu.Lock()
+		log = append(log, "handled")
+		b.Reply(input, "{}")
+		mu.Unlock()
+		receive(removed)
+		if err := second.End(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		receive(removed)
 		mu.Lock()
 		defer mu.Unlock()
-		var params struct {
-			Wait       bool   `json:"waitForDebuggerOnStart"`
-			Identifier string `json:"identifier"`
+		want := []string{"wait true", "add 1", "add 2", "handled", "remove 1", "wait false", "remove 2"}
+		if !slices.Equal(log, want) {
+			t.Errorf("got %q, want %q", log, want)
 		}
-		json.Unmarshal(cmd.Params, &params)
-		switch cmd.Method {
-		case "Target.setAutoAttach":
-			log = append(log, fmt.Sprint("wait ", params.Wait))
-		case "Page.addScriptToEvaluateOnNewDocument":
-			scripts++
-			log = append(log, fmt.Sprint("add ", scripts))
-			added <- struct{}{}
-			b.Reply(cmd, fmt.Sprintf(`{"identifier":"%d"}`, scripts))
-			return
-		case "Page.removeScriptToEvaluateOnNewDocument":
-			log = append(log, "remove "+params.Identifier)
-			removed <- struct{}{}
-		case "Input.dispatchKeyEvent":
-			input = cmd
-			return
-		}
-		b.Reply(cmd, "{}")
 	})
-	tab := attach(t, b)
-	c := tab.Client(executor.AllowAll)
-	receive := func(c chan struct{}) {
-		t.Helper()
-		await.Receive(t, "the browser to receive the command", c)
-	}
-	first := tab.shield.Block(t.Context(), c)
-	if _, err := first.Send(t.Context(), "Input.dispatchKeyEvent", nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := first.End(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	second := tab.shield.Block(t.Context(), c)
-	receive(added)
-	receive(added)
-	mu.Lock()
-	log = append(log, "handled")
-	b.Reply(input, "{}")
-	mu.Unlock()
-	receive(removed)
-	if err := second.End(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	receive(removed)
-	mu.Lock()
-	defer mu.Unlock()
-	want := []string{"wait true", "add 1", "add 2", "handled", "remove 1", "wait false", "remove 2"}
-	if !slices.Equal(log, want) {
-		t.Errorf("got %q, want %q", log, want)
-	}
 }
 
 // unconfirmedInput returns a tab whose document is denied, and a client of it, in a browser that does

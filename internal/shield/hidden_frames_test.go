@@ -93,6 +93,8 @@ func TestReleaseFrames(t *testing.T) {
 		if got := r.take(); !strings.Contains(got, "showContent") {
 			t.Errorf("sent %q", got)
 		}
+		h.Release(t.Context())
+		r.want(t, "when it is called again", "")
 	})
 }
 
