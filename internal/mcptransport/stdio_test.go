@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 func TestLastLineWithoutNewline(t *testing.T) {
@@ -19,6 +21,30 @@ func TestLastLineWithoutNewline(t *testing.T) {
 	}
 	if m, err := c.next(); !errors.Is(err, io.EOF) {
 		t.Errorf("got %+v, %v after the last line", m, err)
+	}
+}
+
+// TestCloseEndsRead checks that Close ends a Read although closing the input does not, as for standard
+// input.
+func TestCloseEndsRead(t *testing.T) {
+	in, out := io.Pipe()
+	defer out.Close()
+	c, err := NewStdio(io.NopCloser(in), io.Discard).Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() {
+		_, err := c.Read(t.Context())
+		ended <- err
+	}()
+	for range 2 {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := await.Receive(t, "Read to return", ended); !errors.Is(err, io.EOF) {
+		t.Errorf("Read returned %v", err)
 	}
 }
 
