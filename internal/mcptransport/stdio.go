@@ -61,7 +61,7 @@ type stdioConn struct {
 	canceled <-chan struct{} // when the connection is closed, or the context of Connect is done
 	close    func() error
 
-	mu  sync.Mutex // guards out; a message is written at once
+	mu  sync.Mutex // guards out: each message is one Write
 	out io.Writer
 }
 

@@ -211,7 +211,7 @@ func TestBlockedInNewDocument(t *testing.T) {
 			t.Errorf("denied %v: %v", denied, err)
 		}
 		if denied && !strings.Contains(err.Error(), "(keydown); the text was typed") {
-			t.Errorf("the error does not say what was done before: %v", err)
+			t.Errorf("the error does not report the progress: %v", err)
 		}
 	}
 }
