@@ -151,6 +151,7 @@ type callRecord struct {
 	start  time.Time
 	tool   *tool
 	args   json.RawMessage
+	named  namedArgs
 
 	mu          sync.Mutex // guards the fields below
 	allowed     executor.Decision
@@ -161,11 +162,11 @@ type callRecord struct {
 
 // record starts the record of a call and returns the context that the call must use. The decisions
 // about a call within another call are also in the record of that call.
-func (a *auditor) record(ctx context.Context, t *tool, args json.RawMessage) (context.Context, *callRecord) {
+func (a *auditor) record(ctx context.Context, t *tool, args json.RawMessage, named namedArgs) (context.Context, *callRecord) {
 	if a == nil {
 		return ctx, nil
 	}
-	r := &callRecord{a: a, client: clientOf(ctx), start: time.Now(), tool: t, args: args}
+	r := &callRecord{a: a, client: clientOf(ctx), start: time.Now(), tool: t, args: args, named: named}
 	return executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: func(d executor.Decision) {
 		r.observe(d)
 		d.Report(ctx)
@@ -227,8 +228,7 @@ func (r *callRecord) end(out mcptext.Result, err error) {
 	if d.Access.Destination != "" {
 		e.Origin = audit.Origin(d.Access.Destination)
 	}
-	tab, url := namedTabAndURL(r.args)
-	e.Tab, e.Origin = cmp.Or(e.Tab, tab), cmp.Or(e.Origin, audit.Origin(url))
+	e.Tab, e.Origin = cmp.Or(e.Tab, r.named.Tab), cmp.Or(e.Origin, audit.Origin(r.named.URL))
 	if err != nil {
 		out = nil
 	}
@@ -258,18 +258,20 @@ func (t *tool) actsWithoutDecision() bool {
 
 var tabName = lazyregexp.New(`^(cdp|ext):[a-z0-9]{1,10}:[0-9]{1,10}$`)
 
-// namedTabAndURL returns the tab and the URL in the arguments of a call, if they can be parsed.
-// Entries use them if the call ended before a policy decision.
-func namedTabAndURL(raw json.RawMessage) (tab, url string) {
-	var named struct {
-		Tab string `json:"tabId"`
-		URL string `json:"url"`
-	}
-	if json.Unmarshal(raw, &named) != nil {
-		return "", ""
-	}
+// namedArgs are the arguments that say what a call is about. Entries use them if the call ended before
+// a policy decision.
+type namedArgs struct {
+	Tab      string `json:"tabId"`
+	URL      string `json:"url"`
+	Selector string `json:"selector"`
+	Ref      string `json:"ref"`
+}
+
+// namedArgsOf returns the namedArgs of a call. Those that are of another type are empty.
+func namedArgsOf(raw json.RawMessage) (named namedArgs) {
+	_ = json.Unmarshal(raw, &named)
 	if !tabName().MatchString(named.Tab) {
 		named.Tab = "" // do not log arbitrary text
 	}
-	return named.Tab, named.URL
+	return named
 }

@@ -208,7 +208,7 @@ func (a batchArgs) lanes() [][]int {
 	for i, call := range a.Calls {
 		tab := ""
 		if a.Parallel {
-			tab, _ = namedTabAndURL(call.args)
+			tab = namedArgsOf(call.args).Tab
 		}
 		lane, ok := index[tab]
 		if !ok {

@@ -81,9 +81,10 @@ func (r *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, 
 	defer leave()
 	var err error
 	var out mcptext.Result
-	ctx, record := r.audit.record(ctx, t, raw)
+	named := namedArgsOf(raw)
+	ctx, record := r.audit.record(ctx, t, raw, named)
 	ctx, slot := withCallSlot(ctx, r.opts.Limit)
-	ended := r.observe(ctx, t, raw, slot.nested)
+	ended := r.observe(ctx, t, named, slot.nested)
 	var notes []string
 	options := executor.CallOptions{
 		Client:        r.client,

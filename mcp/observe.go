@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"net/url"
 	"strings"
 
@@ -46,12 +45,11 @@ const (
 )
 
 // observe reports the start of a call. The returned function reports its end.
-func (r *toolRunner) observe(ctx context.Context, t *tool, raw json.RawMessage, nested bool) (ended func(res *sdk.CallToolResult, err error)) {
+func (r *toolRunner) observe(ctx context.Context, t *tool, named namedArgs, nested bool) (ended func(res *sdk.CallToolResult, err error)) {
 	if r.opts.Observer == nil {
 		return func(*sdk.CallToolResult, error) {}
 	}
-	tab, _ := namedTabAndURL(raw)
-	end := r.opts.Observer.CallStarted(Call{Client: clientOf(ctx), Tool: t.name, Tab: executor.TabID(tab), Target: callTarget(raw), Nested: nested})
+	end := r.opts.Observer.CallStarted(Call{Client: clientOf(ctx), Tool: t.name, Tab: executor.TabID(named.Tab), Target: named.target(), Nested: nested})
 	return func(res *sdk.CallToolResult, err error) {
 		outcome := CallOutcome{Code: "OK"}
 		switch {
@@ -68,16 +66,8 @@ func (r *toolRunner) observe(ctx context.Context, t *tool, raw json.RawMessage, 
 	}
 }
 
-// callTarget returns the Target of a call with the given arguments.
-func callTarget(raw json.RawMessage) string {
-	var named struct {
-		URL      string `json:"url"`
-		Selector string `json:"selector"`
-		Ref      string `json:"ref"`
-	}
-	if json.Unmarshal(raw, &named) != nil {
-		return ""
-	}
+// target returns the Target of a call.
+func (named namedArgs) target() string {
 	var parts []string
 	if u, err := url.Parse(named.URL); err == nil && u.Host != "" {
 		parts = append(parts, u.Scheme+"://"+u.Host+u.EscapedPath())

@@ -23,8 +23,7 @@ func (r *toolRunner) newPrompt(ctx context.Context, ch *prompting.Channel, t *to
 	if policy == nil {
 		return nil
 	}
-	tab, _ := namedTabAndURL(raw)
-	prompt := &prompting.Prompt{ID: strings.ToLower(rand.Text()), Client: ch.Client, Missing: missing, Site: site, Tool: t.name, Args: args, Tab: executor.TabID(tab)}
+	prompt := &prompting.Prompt{ID: strings.ToLower(rand.Text()), Client: ch.Client, Missing: missing, Site: site, Tool: t.name, Args: args, Tab: executor.TabID(namedArgsOf(raw).Tab)}
 	prompt.Entry = r.audit.consentEntry(ctx, t.name, prompt.Tab, site)
 	if !ch.Popup {
 		prompt.Entry.Rule = ruleClient
@@ -38,11 +37,11 @@ func (r *toolRunner) newPrompt(ctx context.Context, ch *prompting.Channel, t *to
 // site returns the origin of the page that a call concerns, or "" if it is unknown or hidden from
 // the client.
 func (r *toolRunner) site(ctx context.Context, raw []byte) string {
-	tab, rawURL := namedTabAndURL(raw)
-	if rawURL != "" {
-		return webOrigin(rawURL)
+	named := namedArgsOf(raw)
+	if named.URL != "" {
+		return webOrigin(named.URL)
 	}
-	t, _ := r.findTab(ctx, executor.TabID(tab))
+	t, _ := r.findTab(ctx, executor.TabID(named.Tab))
 	return webOrigin(t.URL)
 }
 

@@ -42,7 +42,7 @@ var layers = [][]string{
 	{"internal/reading"},
 	{"internal/evaluate", "internal/interception", "internal/logflood"},
 	{"internal/attach", "internal/dialogs", "internal/elements", "internal/emulate", "internal/entered", "internal/launch", "internal/record", "internal/shield", "internal/sitedata"},
-	{"internal/testing/suite"},
+	{"internal/testing/frametest", "internal/testing/suite"},
 	{"internal/agents", "internal/testing/acpagent/...", "internal/testing/browserless", "internal/testing/cdptest", "internal/testing/handovertest", "internal/testing/pagesite", "internal/testing/pagetest", "internal/testing/panelport"},
 	{"internal/egress/...", "internal/cdpshare", "internal/deadline", "internal/frames", "internal/readable/...", "internal/outline/...", "internal/obstacle/...", "internal/upload/...", "internal/cookie/...", "internal/statefile/...", "internal/secrets/...", "internal/handover", "internal/keys", "internal/browsers", "internal/profiles", "extension/..."},
 	{"executor", "bridge/...", "internal/download/...", "internal/deniedscripts", "internal/script", "internal/chromefortesting"},

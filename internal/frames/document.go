@@ -60,7 +60,9 @@ func (t *Tree) documentOf(frame cdp.FrameID, url, origin string) *Document {
 }
 
 // DocumentAt returns the document at url in the top frame, as it was at some time.
-func (t *Tree) DocumentAt(url string) *Document { return t.documentOf(t.main, url, OriginOfURL(url)) }
+func (t *Tree) DocumentAt(url string) *Document {
+	return t.documentOf(t.topFrame, url, OriginOfURL(url))
+}
 
 // BestKnownDocument returns the top document. Between two documents, after a crash and while the
 // tab is not attached, no script can run in the result, and it has only the URL and origin that are
@@ -70,13 +72,13 @@ func (s *State) BestKnownDocument() *Document {
 		return d
 	}
 	t := s.tree
-	d := t.documentOf(t.main, "about:blank", executor.OriginOpaque)
+	d := t.documentOf(t.topFrame, "about:blank", executor.OriginOpaque)
 	dialog := t.observer.EarlyDialogURL()
 	switch {
 	case dialog != "": // it blocks the page, so nothing else is known
 		d.URL = dialog
-	case s.isDetached && s.lastKnown.URL != "":
-		d.URL = s.lastKnown.URL
+	case s.isDetached && s.lastKnownPage.URL != "":
+		d.URL = s.lastKnownPage.URL
 	}
 	if s.isDetached || dialog != "" {
 		d.Origin = OriginOfURL(d.URL)
@@ -88,7 +90,7 @@ func (s *State) BestKnownDocument() *Document {
 }
 
 // IsTop reports whether d is the tab's top document.
-func (d *Document) IsTop() bool { return d.Frame == d.tree.main }
+func (d *Document) IsTop() bool { return d.Frame == d.tree.topFrame }
 
 // Document returns the document of f, or nil if its isolated world is not known or f is nil.
 func (s *State) Document(f *Frame) *Document {
@@ -113,8 +115,8 @@ func (s *State) documentIn(f *Frame, w *executionContext) *Document {
 			d.Origin = executor.OriginInternal
 		}
 	}
-	if f.unreachable != "" {
-		d.URL = f.unreachable
+	if f.unreachableURL != "" {
+		d.URL = f.unreachableURL
 	}
 	return d
 }
@@ -148,7 +150,7 @@ func IsBlank(url string) bool { return url == "about:blank" || url == "" }
 // TopDocument returns the tab's top document. It waits for the document's isolated world if the
 // browser has not reported it yet.
 func (t *Tree) TopDocument(ctx context.Context) (*Document, error) {
-	return t.AwaitDocument(ctx, t.main)
+	return t.AwaitDocument(ctx, t.topFrame)
 }
 
 // AwaitDocument is TopDocument for a frame. It returns ErrDocumentGone if the frame does not exist.
@@ -266,11 +268,11 @@ func (d *Document) StartFunction(ctx context.Context, call FunctionCall) (*cdpco
 func (d *Document) install(ctx context.Context) error {
 	var err error
 	s := d.tree.Lock() // until the scripts are sent: no other command may overtake them
-	if !s.installed[d.World] {
+	if !s.scriptedWorlds[d.World] {
 		_, err = d.Session.Start(ctx, runtime.CommandEvaluate, runtime.EvaluateParams{
-			Expression: d.tree.scripts, UniqueContextID: d.World, Silent: new(true),
+			Expression: d.tree.installScript, UniqueContextID: d.World, Silent: new(true),
 		})
-		s.installed[d.World] = err == nil
+		s.scriptedWorlds[d.World] = err == nil
 	}
 	s.Unlock()
 	return d.Failure(err)

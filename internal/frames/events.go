@@ -34,7 +34,7 @@ func (s *State) HandleEvent(ev cdpconn.Event) (after func()) {
 			}
 			restored := e.Type == cdppage.NavigationTypeBackForwardCacheRestore
 			s.frameNavigated(ev.Session, e.Frame, restored)
-			if restored && e.Frame.ID == t.main {
+			if restored && e.Frame.ID == t.topFrame {
 				after = func() { t.restoreFrames(ev.Session) }
 			}
 		})
@@ -43,7 +43,7 @@ func (s *State) HandleEvent(ev cdpconn.Event) (after func()) {
 			if f := s.frames[e.FrameID]; f != nil {
 				f.url = e.URL
 				f.sameDocumentNavigations++
-				delete(s.pending, e.FrameID)
+				delete(s.pendingNavigations, e.FrameID)
 			}
 		})
 	case "Page.documentOpened": // the document has the URL of the document that called document.open
@@ -60,12 +60,12 @@ func (s *State) HandleEvent(ev cdpconn.Event) (after func()) {
 	case "Page.frameStartedNavigating":
 		cdpconn.On(ev, cdppage.FrameStartedNavigating, s.navigationStarted)
 	case "Page.frameStoppedLoading":
-		cdpconn.On(ev, cdppage.FrameStoppedLoading, func(e cdppage.EventFrameStoppedLoading) { delete(s.pending, e.FrameID) })
+		cdpconn.On(ev, cdppage.FrameStoppedLoading, func(e cdppage.EventFrameStoppedLoading) { delete(s.pendingNavigations, e.FrameID) })
 	case "Runtime.executionContextCreated":
 		cdpconn.On(ev, runtime.ExecutionContextCreated, func(e runtime.EventExecutionContextCreated) { after = s.worldCreated(ev.Session, e.Context) })
 	case "Runtime.executionContextDestroyed":
 		cdpconn.On(ev, runtime.ExecutionContextDestroyed, func(e runtime.EventExecutionContextDestroyed) {
-			delete(s.installed, e.ExecutionContextUniqueID)
+			delete(s.scriptedWorlds, e.ExecutionContextUniqueID)
 			s.dropWorlds(ev.Session, func(w *executionContext) bool { return w.id == e.ExecutionContextUniqueID })
 		})
 	case "Runtime.executionContextsCleared":

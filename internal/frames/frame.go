@@ -27,14 +27,14 @@ type Frame struct {
 	sess   *cdpconn.Session
 
 	loader                  cdp.LoaderID
-	past                    []cdp.LoaderID // of the last documents before loader, at most maxPastLoaders
+	earlierLoaders          []cdp.LoaderID // of the last documents before loader, at most maxEarlierLoaders
 	url                     string
-	unreachable             string          // the URL that failed to load, if the document is an error page
-	reached                 map[string]bool // lifecycle events of loader, or of early
-	cut                     string          // why the response of loader ended early; empty if it did not
-	early                   cdp.LoaderID    // loader of lifecycle events that arrived before loader was known
+	unreachableURL          string          // the URL that failed to load, if the document is an error page
+	lifecycleEvents         map[string]bool // that the document of loader has reached, or that of earlyLoader
+	earlyLoader             cdp.LoaderID    // loader of lifecycle events that arrived before loader was known
+	cutReason               string          // why the response of loader ended early; empty if it did not
 	sameDocumentNavigations int             // number of navigations within the document
-	late                    bool            // its world did not appear in time, and WaitForFrames no longer waits for it
+	worldOverdue            bool            // the world did not appear in time, and WaitForFrames no longer waits for it
 
 	world     *executionContext // our isolated world; nil until the browser reports it
 	mainWorld *executionContext // the main world; nil until the browser reports it
@@ -65,23 +65,23 @@ func (f *Frame) Loader() cdp.LoaderID { return f.loader }
 // URL returns the URL of the document.
 func (f *Frame) URL() string { return f.url }
 
-// Unreachable returns the URL that failed to load if the document is an error page, and ""
+// UnreachableURL returns the URL that failed to load if the document is an error page, and ""
 // otherwise.
-func (f *Frame) Unreachable() string { return f.unreachable }
+func (f *Frame) UnreachableURL() string { return f.unreachableURL }
 
-// Cut returns why the response of the document ended early, or "" if it did not.
-func (f *Frame) Cut() string { return f.cut }
+// CutReason returns why the response of the document ended early, or "" if it did not.
+func (f *Frame) CutReason() string { return f.cutReason }
 
 // SameDocumentNavigations returns how many navigations within its documents the frame has had.
 func (f *Frame) SameDocumentNavigations() int { return f.sameDocumentNavigations }
 
 // Reached reports whether the document has reached a lifecycle event, such as DOMContentLoaded.
-func (f *Frame) Reached(event string) bool { return f.reached[event] }
+func (f *Frame) Reached(event string) bool { return f.lifecycleEvents[event] }
 
 // HadLoader reports whether loader is that of the document or of one of the last documents before
 // it.
 func (f *Frame) HadLoader(loader cdp.LoaderID) bool {
-	return f.loader == loader || slices.Contains(f.past, loader)
+	return f.loader == loader || slices.Contains(f.earlierLoaders, loader)
 }
 
 // World returns CDP's unique id of our isolated world in the document, or "" if it is not known.
@@ -105,16 +105,16 @@ func (s *State) AddFrameTree(sess *cdpconn.Session, tree *cdppage.FrameTree) {
 		f.parent = tree.Frame.ParentID
 		s.tree.observer.FrameAdded(f.id, f.parent)
 		f.setDocument(tree.Frame)
-		s.shown = s.shown || f == s.Top() && !IsBlank(f.url)
+		s.hasLeftBlank = s.hasLeftBlank || f == s.Top() && !IsBlank(f.url)
 	}
 	for _, child := range tree.ChildFrames {
 		s.AddFrameTree(sess, child)
 	}
 }
 
-// maxPastLoaders is how many loaders of earlier documents a frame remembers. A script can replace a
-// document before a call that waits for it has seen it.
-const maxPastLoaders = 16
+// maxEarlierLoaders is how many loaders of earlier documents a frame remembers. A script can replace
+// a document before a call that waits for it has seen it.
+const maxEarlierLoaders = 16
 
 // isInitial reports whether f has loaded no document yet. A frame that a script creates starts with
 // an empty document, which has the origin of its parent, and which no event reports. If the
@@ -126,19 +126,19 @@ func (s *State) isInitial(f *Frame) bool {
 
 // IsErrorPage reports whether the document of f is an error page of the browser.
 func (f *Frame) IsErrorPage() bool {
-	return f.unreachable != "" || strings.HasPrefix(f.url, "chrome-error:")
+	return f.unreachableURL != "" || strings.HasPrefix(f.url, "chrome-error:")
 }
 
 func (f *Frame) setDocument(d *cdp.Frame) {
 	if f.loader != "" && f.loader != d.LoaderID {
-		f.past = append(f.past, f.loader)
-		f.past = f.past[max(0, len(f.past)-maxPastLoaders):]
+		f.earlierLoaders = append(f.earlierLoaders, f.loader)
+		f.earlierLoaders = f.earlierLoaders[max(0, len(f.earlierLoaders)-maxEarlierLoaders):]
 	}
-	f.loader, f.url, f.unreachable, f.cut = d.LoaderID, d.URL+d.URLFragment, d.UnreachableURL, ""
-	if f.early != f.loader {
-		f.reached = nil
+	f.loader, f.url, f.unreachableURL, f.cutReason = d.LoaderID, d.URL+d.URLFragment, d.UnreachableURL, ""
+	if f.earlyLoader != f.loader {
+		f.lifecycleEvents = nil
 	}
-	f.early = ""
+	f.earlyLoader = ""
 }
 
 // frameAttached records a new frame, or that a frame is in another CDP session now.
@@ -150,13 +150,13 @@ func (s *State) frameAttached(sess *cdpconn.Session, id, parent cdp.FrameID) {
 
 // dropFrame records that a frame was removed, with those in it. The top frame stays.
 func (s *State) dropFrame(id cdp.FrameID) {
-	if id == s.tree.main {
+	if id == s.tree.topFrame {
 		return
 	}
 	s.rememberPastDocument(s.frames[id])
 	s.tree.observer.FrameRemoved(id)
 	delete(s.frames, id)
-	delete(s.pending, id)
+	delete(s.pendingNavigations, id)
 	for child, f := range s.frames {
 		if f.parent == id {
 			s.dropFrame(child)
@@ -181,20 +181,20 @@ func (s *State) frameNavigated(sess *cdpconn.Session, d *cdp.Frame, restored boo
 		}
 	}
 	f.parent, f.sess = d.ParentID, sess
-	f.reached = nil
+	f.lifecycleEvents = nil
 	f.setDocument(d)
 	if restored {
-		f.reached = map[string]bool{"DOMContentLoaded": true, "load": true}
+		f.lifecycleEvents = map[string]bool{"DOMContentLoaded": true, "load": true}
 	}
-	s.tree.observer.DocumentCommitted(s, f, restored, s.pending[d.ID])
-	delete(s.pending, d.ID)
+	s.tree.observer.DocumentCommitted(s, f, restored, s.pendingNavigations[d.ID])
+	delete(s.pendingNavigations, d.ID)
 	if f == s.Top() {
-		s.shown = s.shown || !IsBlank(d.URL)
+		s.hasLeftBlank = s.hasLeftBlank || !IsBlank(d.URL)
 		s.crashed = false
-		s.past = s.past[s.pastStart:]
-		s.pastStart = len(s.past)
+		s.pastDocuments = s.pastDocuments[s.countBeforeTop:]
+		s.countBeforeTop = len(s.pastDocuments)
 	} else if !strings.HasPrefix(d.URL, "about:") {
-		s.tree.loaded.Add(1)
+		s.tree.documentsLoaded.Add(1)
 	}
 }
 
@@ -204,17 +204,17 @@ func (s *State) lifecycle(id cdp.FrameID, loader cdp.LoaderID, name string) {
 	if f == nil {
 		return
 	}
-	if f.loader == "" && f.early != loader {
+	if f.loader == "" && f.earlyLoader != loader {
 		// The frame tree, which contains the loader id, was requested but has not arrived yet.
-		f.early, f.reached = loader, nil
+		f.earlyLoader, f.lifecycleEvents = loader, nil
 	}
 	if f.loader != "" && f.loader != loader {
 		return
 	}
-	if f.reached == nil {
-		f.reached = make(map[string]bool)
+	if f.lifecycleEvents == nil {
+		f.lifecycleEvents = make(map[string]bool)
 	}
-	f.reached[name] = true
+	f.lifecycleEvents[name] = true
 }
 
 // CutShort records that the response of a document that already replaced the previous one ended
@@ -225,7 +225,7 @@ func (s *State) CutShort(loader cdp.LoaderID, why string) {
 	if f.loader != loader {
 		return
 	}
-	f.cut = why
+	f.cutReason = why
 	s.lifecycle(f.id, loader, "DOMContentLoaded")
 	s.lifecycle(f.id, loader, "load")
 }
@@ -234,9 +234,9 @@ func (s *State) CutShort(loader cdp.LoaderID, why string) {
 // or Timing.Frames has passed. It does not wait for the same frame twice, because the frame may
 // hang.
 func (t *Tree) WaitForFrames(ctx context.Context) {
-	unknown := func(s *State) (list []*Frame) {
+	withoutWorld := func(s *State) (list []*Frame) {
 		for _, f := range s.frames {
-			if f.sess != nil && f.sess != t.sess && f.world == nil && !f.late {
+			if f.sess != nil && f.sess != t.sess && f.world == nil && !f.worldOverdue {
 				list = append(list, f)
 			}
 		}
@@ -244,13 +244,13 @@ func (t *Tree) WaitForFrames(ctx context.Context) {
 	}
 	limit, cancel := context.WithTimeout(ctx, t.timing.Frames)
 	defer cancel()
-	if t.Await(limit, func(s *State) (bool, error) { return t.observer.Blocked() != nil || len(unknown(s)) == 0, nil }) == nil || ctx.Err() != nil {
+	if t.Await(limit, func(s *State) (bool, error) { return t.observer.Blocked() != nil || len(withoutWorld(s)) == 0, nil }) == nil || ctx.Err() != nil {
 		return
 	}
 	s := t.Lock()
 	defer s.Unlock()
-	for _, f := range unknown(s) {
-		f.late = true
+	for _, f := range withoutWorld(s) {
+		f.worldOverdue = true
 	}
 }
 
@@ -280,8 +280,8 @@ func (s *State) frameMoved(sess *cdpconn.Session, id, parent cdp.FrameID) {
 		f.parent = parent
 	}
 	s.dropDocument(f)
-	s.tree.loaded.Add(1)
-	f.sess, f.loader, f.late = sess, "", false
+	s.tree.documentsLoaded.Add(1)
+	f.sess, f.loader, f.worldOverdue = sess, "", false
 }
 
 // sessionEnded records that the CDP session of frames has ended. A frame may continue to exist in
@@ -305,7 +305,7 @@ func (s *State) sessionEnded(sess *cdpconn.Session) {
 // dropDocument records that the document of a frame is gone, and that the next one is not known.
 func (s *State) dropDocument(f *Frame) {
 	s.rememberPastDocument(f)
-	s.tree.observer.DocumentDropped(f.id, s.pending[f.id])
+	s.tree.observer.DocumentDropped(f.id, s.pendingNavigations[f.id])
 	f.world, f.mainWorld = nil, nil
 }
 
@@ -332,7 +332,7 @@ func (s *State) worldCreated(sess *cdpconn.Session, d *runtime.ExecutionContextD
 	case aux.IsDefault:
 		f.mainWorld = w
 	case d.Name == WorldName:
-		f.world, f.late = w, false
+		f.world, f.worldOverdue = w, false
 		after = s.tree.observer.DocumentCreated(s.Document(f))
 	}
 	s.tree.observer.WorldAdded(s)
@@ -346,7 +346,7 @@ func (s *State) dropWorlds(sess *cdpconn.Session, destroyed func(*executionConte
 			continue
 		}
 		if f.world != nil && destroyed(f.world) {
-			delete(s.installed, f.world.id)
+			delete(s.scriptedWorlds, f.world.id)
 			s.rememberPastDocument(f)
 			f.world = nil
 		}
@@ -395,7 +395,7 @@ func effectiveOrigin(origin string) string {
 func (s *State) frameWith(id cdp.FrameID) *Frame {
 	f := s.frames[id]
 	if f == nil {
-		f = &Frame{id: id, order: s.tree.attached.Add(1)}
+		f = &Frame{id: id, order: s.tree.framesAttached.Add(1)}
 		s.frames[id] = f
 	}
 	return f

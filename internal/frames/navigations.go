@@ -12,29 +12,29 @@ import (
 type Navigation struct {
 	Loader       cdp.LoaderID
 	SameDocument bool
-	Again        bool // a step in the history or a reload
-	History      bool // a step in the history
+	Revisit      bool // a step in the history or a reload
+	HistoryStep  bool
 }
 
 // navigationStarted records that a frame starts to navigate.
 func (s *State) navigationStarted(e cdppage.EventFrameStartedNavigating) {
-	if e.FrameID == s.tree.main {
+	if e.FrameID == s.tree.topFrame {
 		s.firstURL = cmp.Or(s.firstURL, e.URL)
 	}
 	if s.tree.observer.OpensProgram(e.FrameID, e.URL) {
 		return // the document does not change
 	}
 	kind := string(e.NavigationType)
-	same := kind == "sameDocument" || kind == "historySameDocument"
-	if e.FrameID == s.tree.main && !same {
+	sameDocument := kind == "sameDocument" || kind == "historySameDocument"
+	if e.FrameID == s.tree.topFrame && !sameDocument {
 		s.navigationsStarted++
 	}
-	s.pending[e.FrameID] = Navigation{Loader: e.LoaderID, SameDocument: same, Again: kind != "differentDocument", History: strings.HasPrefix(kind, "history")}
+	s.pendingNavigations[e.FrameID] = Navigation{Loader: e.LoaderID, SameDocument: sameDocument, Revisit: kind != "differentDocument", HistoryStep: strings.HasPrefix(kind, "history")}
 }
 
 // TopNavigation returns the pending navigation of the top frame.
 func (s *State) TopNavigation() (n Navigation, pending bool) {
-	n, pending = s.pending[s.tree.main]
+	n, pending = s.pendingNavigations[s.tree.topFrame]
 	return n, pending
 }
 

@@ -11,12 +11,12 @@ const maxPastDocuments = 100
 // to the next.
 func (s *State) rememberPastDocument(f *Frame) {
 	d := s.Document(f)
-	if d == nil || len(s.past) == maxPastDocuments || slices.ContainsFunc(s.past[s.pastStart:], func(l *Document) bool {
+	if d == nil || len(s.pastDocuments) == maxPastDocuments || slices.ContainsFunc(s.pastDocuments[s.countBeforeTop:], func(l *Document) bool {
 		return l.Frame == d.Frame && l.Origin == d.Origin && l.URL == d.URL
 	}) {
 		return
 	}
-	s.past = append(s.past, d)
+	s.pastDocuments = append(s.pastDocuments, d)
 }
 
 // PastDocuments returns the documents that the tab showed before, since the previous top document
@@ -24,12 +24,12 @@ func (s *State) rememberPastDocument(f *Frame) {
 func (t *Tree) PastDocuments() (list []*Document, complete bool) {
 	s := t.Lock()
 	defer s.Unlock()
-	return slices.Clone(s.past), len(s.past) < maxPastDocuments
+	return slices.Clone(s.pastDocuments), len(s.pastDocuments) < maxPastDocuments
 }
 
 // HasRemovedFrames reports whether a past document was in a frame other than the top frame.
 func (t *Tree) HasRemovedFrames() bool {
 	s := t.Lock()
 	defer s.Unlock()
-	return slices.ContainsFunc(s.past, func(d *Document) bool { return !d.IsTop() })
+	return slices.ContainsFunc(s.pastDocuments, func(d *Document) bool { return !d.IsTop() })
 }

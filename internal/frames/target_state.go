@@ -11,18 +11,18 @@ type LastKnownPage struct{ URL, Title string }
 
 // A targetState says whether the target of a tab exists, is attached and has not crashed.
 type targetState struct {
-	gone       error // why the tab is gone; nil while it exists
-	crashed    bool
-	isDetached bool          // lastKnown describes the page
-	detachErr  error         // why the target was detached last; nil before the first attachment
-	lastKnown  LastKnownPage // of a tab that is not attached
+	endErr        error // why the tab is gone; nil while it exists
+	crashed       bool
+	isDetached    bool          // lastKnownPage describes the page
+	detachErr     error         // why the target was detached last; nil before the first attachment
+	lastKnownPage LastKnownPage // of a tab that is not attached
 }
 
 // Unusable returns why the tab can no longer be used, or nil.
 func (s *targetState) Unusable() error {
 	switch {
-	case s.gone != nil:
-		return s.gone
+	case s.endErr != nil:
+		return s.endErr
 	case s.isDetached && s.detachErr != nil:
 		return s.detachErr
 	case s.crashed:
@@ -32,11 +32,11 @@ func (s *targetState) Unusable() error {
 }
 
 // Gone returns why the target no longer exists, or nil.
-func (s *targetState) Gone() error { return s.gone }
+func (s *targetState) Gone() error { return s.endErr }
 
 // End records that the tab is gone, for the reason err unless one is known already.
 func (s *targetState) End(err error) {
-	s.gone = cmp.Or(s.gone, err)
+	s.endErr = cmp.Or(s.endErr, err)
 	s.isDetached = false
 }
 
@@ -50,14 +50,14 @@ func (s *targetState) ClearCrash() (crashed bool) {
 	return crashed
 }
 
-// Detached reports whether the target is not attached. Only LastKnown describes its page then.
+// Detached reports whether the target is not attached. Only LastKnownPage describes its page then.
 func (s *targetState) Detached() bool { return s.isDetached }
 
 // Gone returns why the target is gone, or nil. Its events have been handled then.
 func (t *Tree) Gone() error {
 	s := t.Lock()
 	defer s.Unlock()
-	return s.gone
+	return s.endErr
 }
 
 // Attached reports whether the debugger is attached to the target.
@@ -73,8 +73,8 @@ func (s *targetState) DetachReason() error { return s.detachErr }
 // Attach records that the target is attached.
 func (s *targetState) Attach() { s.isDetached, s.detachErr = false, nil }
 
-// LastKnown returns the page of a tab that is not attached. It is empty if it is not known.
-func (s *targetState) LastKnown() LastKnownPage { return s.lastKnown }
+// LastKnownPage returns the page of a tab that is not attached. It is empty if it is not known.
+func (s *targetState) LastKnownPage() LastKnownPage { return s.lastKnownPage }
 
-// SetLastKnown sets what LastKnown returns.
-func (s *targetState) SetLastKnown(p LastKnownPage) { s.lastKnown = p }
+// SetLastKnownPage sets what LastKnownPage returns.
+func (s *targetState) SetLastKnownPage(p LastKnownPage) { s.lastKnownPage = p }

@@ -24,15 +24,16 @@ import (
 // tree and reads them from its [State].
 type Tree struct {
 	sess     *cdpconn.Session // of the page target
-	main     cdp.FrameID      // of the top frame
+	topFrame cdp.FrameID
 	observer Observer
-	scripts  string // a script that installs the page scripts in a world
 	log      *slog.Logger
 	timing   timing.Timing
 	wg       sync.WaitGroup
 	reports  Reports
-	attached atomic.Int64 // see FramesAttached
-	loaded   atomic.Int64 // see DocumentsLoaded
+
+	installScript   string       // installs the page scripts in a world
+	framesAttached  atomic.Int64 // see FramesAttached
+	documentsLoaded atomic.Int64 // see DocumentsLoaded
 
 	Title   Title            // of the top document, when it was last read
 	Changes notify.Broadcast // of the state of the tab, also of the parts that the tree does not track
@@ -47,13 +48,13 @@ type State struct {
 	tree *Tree
 
 	frames             map[cdp.FrameID]*Frame
-	installed          map[string]bool            // isolated worlds, by CDP's unique id, that have the page scripts
-	pending            map[cdp.FrameID]Navigation // pending navigations, by frame
-	navigationsStarted int                        // cross-document navigations of the top frame that started
-	firstURL           string                     // of the first navigation of the top frame
-	shown              bool                       // the top frame has had a non-blank document
-	past               []*Document                // past documents, the oldest first; see rememberPastDocument
-	pastStart          int                        // how many of past are older than the current top document
+	scriptedWorlds     map[string]bool // isolated worlds, by CDP's unique id, that have the page scripts
+	pendingNavigations map[cdp.FrameID]Navigation
+	navigationsStarted int         // cross-document navigations of the top frame that started
+	firstURL           string      // of the first navigation of the top frame
+	hasLeftBlank       bool        // the top frame has had a non-blank document
+	pastDocuments      []*Document // the oldest first; see rememberPastDocument
+	countBeforeTop     int         // how many of pastDocuments are older than the current top document
 
 	targetState
 }
@@ -68,12 +69,12 @@ type Observer interface {
 	// OpensProgram is called when a frame starts to navigate to url, and reports whether the
 	// browser passes that to another program.
 	OpensProgram(id cdp.FrameID, url string) bool
-	// DocumentCommitted is called after f has a new document. started is the navigation of the
+	// DocumentCommitted is called after f has a new document. navigation is the pending one of the
 	// frame, if it is known. restored means that the document is from the back/forward cache.
-	DocumentCommitted(s *State, f *Frame, restored bool, started Navigation)
+	DocumentCommitted(s *State, f *Frame, restored bool, navigation Navigation)
 	// DocumentDropped is called when the document of a frame is gone, because the frame moves to
-	// another process. started is the pending navigation of the frame, if it is known.
-	DocumentDropped(id cdp.FrameID, started Navigation)
+	// another process. navigation is the pending one of the frame, if it is known.
+	DocumentDropped(id cdp.FrameID, navigation Navigation)
 	// DocumentCreated is called when our isolated world of d is known. The returned function, if
 	// any, is called without the lock.
 	DocumentCreated(d *Document) (after func())
@@ -92,13 +93,13 @@ type Observer interface {
 	OwnsBlank() bool
 }
 
-// New returns the tree of the page target of sess, of which only the top frame is known. scripts
-// is a script that installs the page scripts in a world unless they are installed there.
-func New(sess *cdpconn.Session, top cdp.FrameID, observer Observer, scripts string, log *slog.Logger, t timing.Timing) *Tree {
-	tree := &Tree{sess: sess, main: top, observer: observer, scripts: scripts, log: log, timing: t}
+// New returns the tree of the page target of sess, of which only the top frame is known.
+// installScript installs the page scripts in a world unless they are installed there.
+func New(sess *cdpconn.Session, top cdp.FrameID, observer Observer, installScript string, log *slog.Logger, t timing.Timing) *Tree {
+	tree := &Tree{sess: sess, topFrame: top, observer: observer, installScript: installScript, log: log, timing: t}
 	tree.state = State{
 		tree: tree, frames: map[cdp.FrameID]*Frame{top: {id: top, sess: sess}},
-		installed: make(map[string]bool), pending: make(map[cdp.FrameID]Navigation),
+		scriptedWorlds: make(map[string]bool), pendingNavigations: make(map[cdp.FrameID]Navigation),
 	}
 	return tree
 }
@@ -107,7 +108,7 @@ func New(sess *cdpconn.Session, top cdp.FrameID, observer Observer, scripts stri
 func (t *Tree) Session() *cdpconn.Session { return t.sess }
 
 // TopFrame returns the id of the top frame.
-func (t *Tree) TopFrame() cdp.FrameID { return t.main }
+func (t *Tree) TopFrame() cdp.FrameID { return t.topFrame }
 
 // Log returns the logger of the tab.
 func (t *Tree) Log() *slog.Logger { return t.log }
@@ -137,17 +138,17 @@ func (s *State) Unlock() { s.tree.mu.Unlock() }
 // reset forgets all frames but the top one, and all documents.
 func (s *State) reset() {
 	t := s.tree
-	s.frames = map[cdp.FrameID]*Frame{t.main: {id: t.main, sess: t.sess}}
-	clear(s.installed)
-	clear(s.pending)
+	s.frames = map[cdp.FrameID]*Frame{t.topFrame: {id: t.topFrame, sess: t.sess}}
+	clear(s.scriptedWorlds)
+	clear(s.pendingNavigations)
 }
 
 // FramesAttached returns how many frames have ever been attached to the tab.
-func (t *Tree) FramesAttached() int64 { return t.attached.Load() }
+func (t *Tree) FramesAttached() int64 { return t.framesAttached.Load() }
 
 // DocumentsLoaded returns how many documents the frames of the tab have loaded, without those at
 // about: URLs, which belong to the documents around them.
-func (t *Tree) DocumentsLoaded() int64 { return t.loaded.Load() }
+func (t *Tree) DocumentsLoaded() int64 { return t.documentsLoaded.Load() }
 
 // AwaitUnblocked is Await, but it returns ErrDialogOpen as soon as a dialog is open.
 func (t *Tree) AwaitUnblocked(ctx context.Context, cond func(*State) (bool, error)) error {
@@ -165,16 +166,16 @@ func (t *Tree) AwaitUnblocked(ctx context.Context, cond func(*State) (bool, erro
 func (t *Tree) Await(ctx context.Context, cond func(*State) (bool, error)) error {
 	ctx, cancel := cdpconn.Bounded(ctx)
 	defer cancel()
-	var failed error
+	var condErr error
 	err := t.Changes.Wait(ctx, func() (done bool) {
 		s := t.Lock()
 		defer s.Unlock()
-		if done, failed = cond(s); !done && failed == nil {
-			failed = s.Unusable()
+		if done, condErr = cond(s); !done && condErr == nil {
+			condErr = s.Unusable()
 		}
-		return done || failed != nil
+		return done || condErr != nil
 	})
-	return cmp.Or(failed, err)
+	return cmp.Or(condErr, err)
 }
 
 // Sleep sleeps for d. It returns an error early if a dialog opens or the tab is gone.
@@ -205,14 +206,14 @@ func (t *Tree) obstruction() (changed <-chan struct{}, err error) {
 // attachment. It forgets all that depends on the attachment.
 func (s *State) Detach(err error) {
 	if url := s.Top().url; url != "" {
-		s.lastKnown.URL = url
+		s.lastKnownPage.URL = url
 	}
 	s.isDetached, s.detachErr, s.crashed = true, err, false
 	s.reset()
 }
 
 // Top returns the top frame.
-func (s *State) Top() *Frame { return s.frames[s.tree.main] }
+func (s *State) Top() *Frame { return s.frames[s.tree.topFrame] }
 
 // Frame returns the frame with an id, or nil if it is not known.
 func (s *State) Frame(id cdp.FrameID) *Frame { return s.frames[id] }
@@ -236,11 +237,11 @@ func (s *State) FrameOf(sess *cdpconn.Session, number runtime.ExecutionContextID
 }
 
 // ScriptsInstalled records that the page scripts are installed in our isolated world of f.
-func (s *State) ScriptsInstalled(f *Frame) { s.installed[f.world.id] = true }
+func (s *State) ScriptsInstalled(f *Frame) { s.scriptedWorlds[f.world.id] = true }
 
 // FirstURL returns the URL of the first navigation of the top frame, or "" if there was none.
 func (s *State) FirstURL() string { return s.firstURL }
 
 // blankIsOurs reports whether a blank top document without an origin is the first document of the
 // tab, and no page can write into it.
-func (s *State) blankIsOurs() bool { return s.tree.observer.OwnsBlank() && !s.shown }
+func (s *State) blankIsOurs() bool { return s.tree.observer.OwnsBlank() && !s.hasLeftBlank }

@@ -21,9 +21,9 @@ import (
 // A noObserver ignores what happens.
 type noObserver struct{ Observer }
 
-func (noObserver) FrameAdded(id, parent cdp.FrameID)                  {}
-func (noObserver) FrameRemoved(id cdp.FrameID)                        {}
-func (noObserver) DocumentDropped(id cdp.FrameID, started Navigation) {}
+func (noObserver) FrameAdded(id, parent cdp.FrameID)                     {}
+func (noObserver) FrameRemoved(id cdp.FrameID)                           {}
+func (noObserver) DocumentDropped(id cdp.FrameID, navigation Navigation) {}
 
 // offlineTree returns a tree without a browser, of which only the top frame is known.
 func offlineTree(top cdp.FrameID) *Tree {

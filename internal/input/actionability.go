@@ -73,36 +73,36 @@ type actionPoint struct {
 // It returns ErrNotActionable with the reason if el does not become actionable before the deadline
 // of ctx, or if the failure persists for Timing.Actionability with nothing in progress.
 func (a *Actor) waitActionable(ctx context.Context, el *element, opts actionabilityOptions) (*actionPoint, error) {
-	end, ok := ctx.Deadline()
+	giveUpAt, ok := ctx.Deadline()
 	if !ok {
-		end = time.Now().Add(executor.DefaultActionTimeout)
+		giveUpAt = time.Now().Add(executor.DefaultActionTimeout)
 	}
 	limits := a.timing
 	ctx, cancel := deadline.Extend(ctx, limits.Script)
 	defer cancel()
 	opts.Patience, opts.Elsewhere, opts.Selector = limits.Actionability.Milliseconds(), limits.ChangesElsewhere.Milliseconds(), el.Selector
-	for lastBusy := time.Now(); ; {
+	for lastBusyAt := time.Now(); ; {
 		// The page script ends in time and returns the reason.
-		opts.Timeout = max(time.Until(end).Milliseconds(), 50)
-		p, problem, err := a.checkActionability(ctx, el, opts)
+		opts.Timeout = max(time.Until(giveUpAt).Milliseconds(), 50)
+		point, failure, err := a.checkActionability(ctx, el, opts)
 		switch {
-		case errors.Is(err, frames.ErrDocumentGone), problem != nil && problem.Problem == "gone":
+		case errors.Is(err, frames.ErrDocumentGone), failure != nil && failure.Problem == "gone":
 			return nil, a.finder.RemovedBeforeActionError(ctx, el.Element)
 		case err != nil:
 			return nil, frames.TimeoutAs(err, "the element to become actionable")
-		case problem == nil:
-			return p, nil
+		case failure == nil:
+			return point, nil
 		}
-		if problem.Busy {
-			lastBusy = time.Now()
+		if failure.Busy {
+			lastBusyAt = time.Now()
 		}
-		again := problem.retry && time.Since(lastBusy) < limits.Actionability
-		if !again && problem.Problem != optionOfCollapsedList && a.opts.Inflight.Since(0) > 0 && a.pause(ctx) {
-			again = true
+		checkAgain := failure.mayPass && time.Since(lastBusyAt) < limits.Actionability
+		if !checkAgain && failure.Problem != optionOfCollapsedList && a.opts.Inflight.Since(0) > 0 && a.pause(ctx) {
+			checkAgain = true
 			opts.Patience, opts.Retried = limits.RequestActionability.Milliseconds(), true
 		}
-		if !again || time.Until(end) < limits.Recheck {
-			return nil, a.notActionable(ctx, el, problem)
+		if !checkAgain || time.Until(giveUpAt) < limits.Recheck {
+			return nil, a.notActionable(ctx, el, failure)
 		}
 	}
 }
@@ -114,63 +114,63 @@ const optionOfCollapsedList = "collapsed list"
 // An actionabilityFailure is the reason why an element is not actionable.
 type actionabilityFailure struct {
 	actionabilityResult
-	doc   *frames.Document // the document in which the failure was found
-	retry bool             // doc is above the element's own document, so another check may help
+	doc     *frames.Document // the document in which the failure was found
+	mayPass bool             // doc is above the element's own document, so another check may succeed
 }
 
 // checkActionability waits in the page for el to become actionable, and computes the action point.
 // It returns either the point, or the failure that is left after opts.Timeout or opts.Patience.
 func (a *Actor) checkActionability(ctx context.Context, el *element, opts actionabilityOptions) (*actionPoint, *actionabilityFailure, error) {
-	var got actionabilityResult
+	var result actionabilityResult
 	script := "waitActionable"
 	if opts.Field {
 		script = "waitEditable"
 	}
-	if err := a.finder.Call(ctx, el.Element, &got, script, el.ID, opts); err != nil {
+	if err := a.finder.Call(ctx, el.Element, &result, script, el.ID, opts); err != nil {
 		return nil, nil, err
 	}
-	if got.Problem == "click" {
-		return &actionPoint{field: got.Info}, nil, nil // the click waits until it is actionable
+	if result.Problem == "click" {
+		return &actionPoint{field: result.Info}, nil, nil // the click waits until it is actionable
 	}
-	if !got.OK {
-		return nil, &actionabilityFailure{actionabilityResult: got, doc: el.Doc}, nil
+	if !result.OK {
+		return nil, &actionabilityFailure{actionabilityResult: result, doc: el.Doc}, nil
 	}
-	p := &actionPoint{x: got.X, y: got.Y, moved: got.Moved, inner: [2]float64{got.X, got.Y}, path: []*frames.Document{el.Doc}, field: got.Info, entry: got.Entry}
-	if got.Frame != 0 {
-		if p.frame = a.frameAt(ctx, el.Doc, got.Frame); p.frame == nil {
+	point := &actionPoint{x: result.X, y: result.Y, moved: result.Moved, inner: [2]float64{result.X, result.Y}, path: []*frames.Document{el.Doc}, field: result.Info, entry: result.Entry}
+	if result.Frame != 0 {
+		if point.frame = a.frameAt(ctx, el.Doc, result.Frame); point.frame == nil {
 			return nil, nil, frameNotReadyError("frame " + a.finder.Describe(ctx, el.Element))
 		}
-		if err := a.client.Check(ctx, p.frame, executor.OpAct, ""); err != nil {
+		if err := a.client.Check(ctx, point.frame, executor.OpAct, ""); err != nil {
 			return nil, nil, err
 		}
 	}
-	pinch := got.Pinch
+	pinch := result.Pinch
 	for d := el.Doc; !d.IsTop(); {
 		parent, owner, err := d.FrameElement(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
-		var up actionabilityResult
+		var parentResult actionabilityResult
 		start := time.Now()
-		if err := parent.Call(ctx, &up, "toParentDocument", owner, p.x, p.y, map[string]any{"hit": opts.Hit == nil || *opts.Hit, "timeout": opts.Timeout}); err != nil {
+		if err := parent.Call(ctx, &parentResult, "toParentDocument", owner, point.x, point.y, map[string]any{"hit": opts.Hit == nil || *opts.Hit, "timeout": opts.Timeout}); err != nil {
 			return nil, nil, err
 		}
-		if !up.OK {
+		if !parentResult.OK {
 			// An element that covers a frame may be about to disappear. Check again, but not
 			// immediately.
-			return nil, &actionabilityFailure{actionabilityResult: up, doc: parent, retry: time.Since(start) < a.timing.ParentDocument && a.pause(ctx)}, nil
+			return nil, &actionabilityFailure{actionabilityResult: parentResult, doc: parent, mayPass: time.Since(start) < a.timing.ParentDocument && a.pause(ctx)}, nil
 		}
-		p.x, p.y, pinch = up.X, up.Y, up.Pinch
-		p.moved = p.moved || up.Moved || parent.Session != d.Session
-		p.path = append(p.path, parent)
+		point.x, point.y, pinch = parentResult.X, parentResult.Y, parentResult.Pinch
+		point.moved = point.moved || parentResult.Moved || parent.Session != d.Session
+		point.path = append(point.path, parent)
 		d = parent
 	}
-	if p.x < 0 || p.y < 0 || math.IsNaN(p.x) || math.IsNaN(p.y) {
+	if point.x < 0 || point.y < 0 || math.IsNaN(point.x) || math.IsNaN(point.y) {
 		return nil, &actionabilityFailure{actionabilityResult: actionabilityResult{Problem: "outside"}, doc: el.Doc}, nil
 	}
 	// Input coordinates are relative to the visual viewport, also on a pinch-zoomed page.
-	p.x, p.y = p.x-pinch[0], p.y-pinch[1]
-	return p, nil, nil
+	point.x, point.y = point.x-pinch[0], point.y-pinch[1]
+	return point, nil, nil
 }
 
 // pause waits for about two animation frames of the top document. It reports whether it succeeded.
@@ -184,17 +184,17 @@ func (a *Actor) notStable(ctx context.Context, el *element) error {
 	return a.notActionable(ctx, el, &actionabilityFailure{actionabilityResult: actionabilityResult{Problem: "moving"}, doc: el.Doc})
 }
 
-// notActionable returns the error for the failure o of el.
-func (a *Actor) notActionable(ctx context.Context, el *element, o *actionabilityFailure) error {
-	text := cmp.Or(actionabilityErrors[o.Problem], [2]string{"cannot be scrolled into view", "Scroll its container, or make the element visible first."})
+// notActionable returns the error for a failure of el.
+func (a *Actor) notActionable(ctx context.Context, el *element, failure *actionabilityFailure) error {
+	text := cmp.Or(actionabilityErrors[failure.Problem], [2]string{"cannot be scrolled into view", "Scroll its container, or make the element visible first."})
 	name, what, hint := a.finder.Describe(ctx, el.Element), text[0], text[1]
-	switch o.Problem {
+	switch failure.Problem {
 	case "covered", "clipped":
-		what = fmt.Sprintf(what, a.describeInterceptor(ctx, o))
+		what = fmt.Sprintf(what, a.describeInterceptor(ctx, failure))
 	case "not editable":
-		hint = cmp.Or(alternativeToTyping[o.Detail], hint)
+		hint = cmp.Or(alternativeToTyping[failure.Detail], hint)
 	}
-	return &executor.Error{Code: executor.ErrNotActionable, Retryable: o.Problem != "not editable", Err: fmt.Errorf("%s %s", name, what), Hint: hint}
+	return &executor.Error{Code: executor.ErrNotActionable, Retryable: failure.Problem != "not editable", Err: fmt.Errorf("%s %s", name, what), Hint: hint}
 }
 
 // actionabilityErrors maps problems of elements to the message and the hint of the error. In a
@@ -223,9 +223,9 @@ var alternativeToTyping = map[string]string{
 
 // describeInterceptor describes the intercepting element of a failure, with a ref if its document
 // may be read.
-func (a *Actor) describeInterceptor(ctx context.Context, o *actionabilityFailure) string {
-	if a.client.Check(ctx, o.doc, executor.OpRead, "") != nil {
-		return o.By.Description.String()
+func (a *Actor) describeInterceptor(ctx context.Context, failure *actionabilityFailure) string {
+	if a.client.Check(ctx, failure.doc, executor.OpRead, "") != nil {
+		return failure.By.Description.String()
 	}
-	return a.finder.WithRef(o.doc, *o.By)
+	return a.finder.WithRef(failure.doc, *failure.By)
 }

@@ -109,12 +109,12 @@ func (g *Guard) denies(e fetch.EventRequestPaused) bool {
 	denied := false
 	switch {
 	case e.Request.Method != "POST":
-	case known && !n.Again: // a form that the page itself sends
+	case known && !n.Revisit: // a form that the page itself sends
 	case isResponse(e):
 		denied = e.ResponseErrorReason != ""
 	default:
 		// The browser takes the page of a history entry only from a cache if it was made by POST.
-		denied = !known || !n.History || g.blanks
+		denied = !known || !n.HistoryStep || g.blanks
 	}
 	return denied
 }

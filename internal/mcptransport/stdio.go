@@ -23,113 +23,139 @@ const MaxMessage = 10 << 20
 
 // NewStdio returns the stdio transport over r and w, as mcp.StdioTransport describes it.
 func NewStdio(r io.ReadCloser, w io.Writer) sdk.Transport {
-	return &stdioTransport{r, &lockedWriter{w: w}, timing.Current().Drain}
+	return &stdioTransport{r, w, timing.Current().Drain}
 }
 
 type stdioTransport struct {
 	r     io.ReadCloser
-	w     *lockedWriter
+	w     io.Writer
 	drain time.Duration // timing.Timing.Drain
 }
 
 // Connect implements sdk.Transport.
 func (t *stdioTransport) Connect(ctx context.Context) (sdk.Connection, error) {
-	lines := &messageReader{in: bufio.NewReader(t.r), from: t.r, replies: t.w}
-	conn, err := (&sdk.IOTransport{Reader: lines, Writer: t.w, MaxLineLength: -1}).Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
 	life, cancel := context.WithCancel(ctx)
-	return &stdioConn{Connection: conn, closed: life.Done(), close: cancel, drain: t.drain}, nil
-}
-
-// A stdioConn hides the end of the input from the SDK while calls are running. The SDK would drop
-// their replies. With the delay, a client that writes its requests and closes its output receives
-// the replies to quick calls.
-type stdioConn struct {
-	sdk.Connection
-	calls  InFlight
-	closed <-chan struct{} // also when the context of Connect is done
-	close  func()
-	drain  time.Duration
-}
-
-func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
-	m, err := c.Connection.Read(ctx)
-	if errors.Is(err, io.EOF) {
-		c.calls.Wait(c.drain, c.closed)
+	closed := make(chan struct{})
+	c := &stdioConn{
+		in: bufio.NewReader(t.r), out: t.w, drain: t.drain, received: make(chan received), closed: closed, canceled: life.Done(),
+		close: sync.OnceValue(func() error {
+			close(closed)
+			cancel()
+			return t.r.Close()
+		}),
 	}
-	if r, ok := m.(*jsonrpc.Request); err == nil && ok && r.IsCall() {
+	go c.readMessages() // until its input ends or is closed: nothing else ends a read of standard input
+	return c, nil
+}
+
+// A stdioConn is a connection with one message per line. It hides the end of the input from the SDK
+// while calls are running. The SDK would drop their replies. With the delay, a client that writes its
+// requests and closes its output receives the replies to quick calls.
+type stdioConn struct {
+	in       *bufio.Reader // used by readMessages only
+	inErr    error         // of in
+	received chan received
+	calls    InFlight
+	drain    time.Duration
+	closed   <-chan struct{}
+	canceled <-chan struct{} // when the connection is closed, or the context of Connect is done
+	close    func() error
+
+	mu  sync.Mutex // guards out: each message is one Write
+	out io.Writer
+}
+
+// received is a message of the client, or the error that ended the input.
+type received struct {
+	message jsonrpc.Message
+	err     error
+}
+
+// SessionID implements sdk.Connection.
+func (c *stdioConn) SessionID() string { return "" }
+
+// Close implements sdk.Connection.
+func (c *stdioConn) Close() error { return c.close() }
+
+// Read implements sdk.Connection.
+func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	var next received
+	select {
+	case next = <-c.received:
+	case <-c.closed:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if errors.Is(next.err, io.EOF) {
+		c.calls.Wait(c.drain, c.canceled)
+	}
+	if r, ok := next.message.(*jsonrpc.Request); ok && r.IsCall() {
 		c.calls.Begin()
 	}
-	return m, err
+	return next.message, next.err
 }
 
-func (c *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
-	err := c.Connection.Write(ctx, m)
+// Write implements sdk.Connection.
+func (c *stdioConn) Write(_ context.Context, m jsonrpc.Message) error {
+	line, err := jsonrpc.EncodeMessage(m)
+	if err == nil {
+		err = c.writeLine(line)
+	}
 	if _, ok := m.(*jsonrpc.Response); ok {
 		c.calls.End()
 	}
 	return err
 }
 
-func (c *stdioConn) Close() error {
-	c.close()
-	return c.Connection.Close()
+func (c *stdioConn) writeLine(line []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := c.out.Write(append(line, '\n'))
+	return err
 }
 
-// A lockedWriter serializes writes. The SDK and messageReader both write a complete message with
-// one Write.
-type lockedWriter struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (l *lockedWriter) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(p)
-}
-
-func (l *lockedWriter) Close() error { return nil }
-
-// A messageReader reads lines and returns only valid messages. It replies to other lines with an
-// error.
-type messageReader struct {
-	in      *bufio.Reader
-	from    io.Closer
-	replies io.Writer
-	ready   []byte // checked, but not yet returned by Read
-	err     error  // of in
-}
-
-func (r *messageReader) Close() error { return r.from.Close() }
-
-func (r *messageReader) Read(p []byte) (int, error) {
-	for len(r.ready) == 0 {
-		if r.err != nil {
-			return 0, r.err
+// readMessages passes the messages of the client to Read.
+func (c *stdioConn) readMessages() {
+	for {
+		m, err := c.next()
+		select {
+		case c.received <- received{m, err}:
+		case <-c.closed:
+			return
 		}
-		var line []byte
-		var fault *jsonrpc.Error
-		if line, fault, r.err = r.line(); fault == nil && len(line) > 0 {
-			r.ready, fault = check(line)
-		}
-		if fault != nil {
-			if err := r.replyError(line, fault); err != nil {
-				return 0, err
-			}
+		if err != nil {
+			return
 		}
 	}
-	n := copy(p, r.ready)
-	r.ready = r.ready[n:]
-	return n, nil
+}
+
+// next reads the next valid message. It replies to other lines with an error.
+func (c *stdioConn) next() (jsonrpc.Message, error) {
+	for c.inErr == nil {
+		var line []byte
+		var m jsonrpc.Message
+		var fault *jsonrpc.Error
+		line, fault, c.inErr = c.line()
+		if fault == nil && len(line) > 0 {
+			m, fault = decode(line)
+		}
+		switch {
+		case fault != nil:
+			if err := c.replyError(line, fault); err != nil {
+				return nil, err
+			}
+		case m != nil:
+			return m, nil
+		}
+	}
+	return nil, c.inErr
 }
 
 // line reads one line and trims white space. It discards a line that is too long.
-func (r *messageReader) line() (line []byte, fault *jsonrpc.Error, err error) {
+func (c *stdioConn) line() (line []byte, fault *jsonrpc.Error, err error) {
 	for {
-		part, err := r.in.ReadSlice('\n')
+		part, err := c.in.ReadSlice('\n')
 		switch {
 		case fault != nil:
 		case len(line)+len(part) > MaxMessage:
@@ -144,7 +170,7 @@ func (r *messageReader) line() (line []byte, fault *jsonrpc.Error, err error) {
 }
 
 // replyError replies to a line that is not a valid message.
-func (r *messageReader) replyError(line []byte, fault *jsonrpc.Error) error {
+func (c *stdioConn) replyError(line []byte, fault *jsonrpc.Error) error {
 	var request struct {
 		ID     json.RawMessage `json:"id"`
 		Method json.RawMessage `json:"method"`
@@ -161,8 +187,7 @@ func (r *messageReader) replyError(line []byte, fault *jsonrpc.Error) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.replies.Write(append(reply, '\n'))
-	return err
+	return c.writeLine(reply)
 }
 
 // isID reports whether raw is a string or a number.
@@ -170,8 +195,9 @@ func isID(raw json.RawMessage) bool {
 	return len(raw) > 0 && (raw[0] == '"' || raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9')
 }
 
-// check returns the messages to read for a line, or an error if the line is not a valid message.
-func check(line []byte) ([]byte, *jsonrpc.Error) {
+// decode returns the message on a line, or an error if there is none. The SDK ignores what follows a
+// JSON value, so that the line is checked first.
+func decode(line []byte) (jsonrpc.Message, *jsonrpc.Error) {
 	var raw json.RawMessage
 	if err := json.Unmarshal(line, &raw); err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "not JSON: " + err.Error()}
@@ -180,10 +206,11 @@ func check(line []byte) ([]byte, *jsonrpc.Error) {
 	case '[':
 		return nil, invalid("batches are not supported; send one message per line")
 	case '{':
-		if _, err := jsonrpc.DecodeMessage(line); err != nil {
+		m, err := jsonrpc.DecodeMessage(line)
+		if err != nil {
 			return nil, invalid("%v", err)
 		}
-		return append(line, '\n'), nil
+		return m, nil
 	}
 	return nil, invalid("not an object")
 }

@@ -95,7 +95,7 @@ var attached = promises{
 	},
 	"The origin is the one that the browser reports, not the page: opaque origins are denied, blank pages have the origin of their creator.": {{
 		File:    "internal/frames/tree.go",
-		Old:     `return s.tree.observer.OwnsBlank() && !s.shown`,
+		Old:     `return s.tree.observer.OwnsBlank() && !s.hasLeftBlank`,
 		New:     `return s.tree.observer.OwnsBlank()`,
 		Package: "./executor/chromium", Test: "^TestBlankPopup$",
 	}},

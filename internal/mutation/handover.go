@@ -86,7 +86,7 @@ var handovers = promises{
 		},
 		{
 			File: "internal/page/frame_observer.go",
-			Old:  "	o.recordArrival(s, f, restored, started)\n", New: "",
+			Old:  "	o.recordArrival(s, f, restored, navigation)\n", New: "",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
 		},
 		{

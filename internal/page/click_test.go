@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,8 +13,8 @@ import (
 	"github.com/chromedp/cdproto"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/deniedscripts"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/frametest"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
@@ -47,7 +46,7 @@ func newScriptedTab(t *testing.T) *scriptedTab {
 	s.browser = cdptest.New(func(_ *cdptest.FakeTransport, cmd *cdproto.Message) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.sent = append(s.sent, commandName(cmd))
+		s.sent = append(s.sent, frametest.CommandName(cmd))
 		s.unanswered = append(s.unanswered, cmd)
 	})
 	replying := make(chan struct{})
@@ -62,7 +61,7 @@ func newScriptedTab(t *testing.T) *scriptedTab {
 		}
 	}()
 	tab := attach(t, s.browser)
-	load(t, s.browser, tab, 1)
+	frametest.Load(t, s.browser, tab.tree, 1)
 	replying <- struct{}{}
 	s.View = tab.NewView(ViewOptions{Gate: executor.AllowAll, AfterAction: executor.AfterNone})
 	return s
@@ -79,11 +78,11 @@ func (s *scriptedTab) reply() []string {
 	for _, cmd := range s.unanswered {
 		result := "{}"
 		switch {
-		case s.held != "" && commandName(cmd) == s.held:
+		case s.held != "" && frametest.CommandName(cmd) == s.held:
 			held = append(held, cmd)
 			continue
 		case cmd.Method == "Runtime.callFunctionOn":
-			result = fmt.Sprintf(`{"result":{"type":"object","value":%s}}`, cmp.Or(scriptResults[commandName(cmd)], "null"))
+			result = fmt.Sprintf(`{"result":{"type":"object","value":%s}}`, cmp.Or(scriptResults[frametest.CommandName(cmd)], "null"))
 		case cmd.Method == "Page.addScriptToEvaluateOnNewDocument":
 			result = `{"identifier":"1"}`
 		}
@@ -183,29 +182,4 @@ func TestDoubleClickEndsCheck(t *testing.T) {
 			t.Errorf("sent %s", sent)
 		}
 	})
-}
-
-// commandName returns the name of a command for TestClickSteps: of the function that it calls, or
-// its method.
-func commandName(cmd *cdproto.Message) string {
-	var params struct {
-		Function  string `json:"functionDeclaration"`
-		Type      string `json:"type"`
-		Arguments []struct {
-			Value string `json:"value"`
-		} `json:"arguments"`
-	}
-	json.Unmarshal(cmd.Params, &params)
-	switch {
-	case params.Function == deniedscripts.UnblockInput:
-		return "unblockInput"
-	case params.Function == deniedscripts.BlockInput:
-		return "blockInput"
-	case len(params.Arguments) > 0:
-		return params.Arguments[0].Value
-	case params.Type != "":
-		return params.Type
-	}
-	_, name, _ := strings.Cut(string(cmd.Method), ".")
-	return name
 }

@@ -55,7 +55,7 @@ func (t *tabDialogs) awaitUnlessBlocked(ctx context.Context, answered func(conte
 		case <-time.After(t.tree.Timing().EarlyDialog):
 		}
 		s := t.tree.Lock()
-		url := cmp.Or(s.LastKnown().URL, t.tree.Session().Target().URL)
+		url := cmp.Or(s.LastKnownPage().URL, t.tree.Session().Target().URL)
 		if t.Open() == nil {
 			t.setOpen(&dialogs.Dialog{Dialog: executor.Dialog{Type: executor.DialogUnknown}, Session: t.tree.Session(), URL: url, Early: true})
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/frametest"
 )
 
 // TestWatchFieldsOfLateDocument checks that the contents of a document that becomes known during a
@@ -32,7 +33,7 @@ func TestWatchFieldsOfLateDocument(t *testing.T) {
 	tab := attach(t, b)
 	v := tab.NewView(ViewOptions{Gate: executor.AllowAll})
 	tab.openerGroup.beginHandover(v)
-	load(t, b, tab, 1)
+	frametest.Load(t, b, tab.tree, 1)
 	for _, want := range []string{"watchFields", "distrustContents"} {
 		if got := await.Receive(t, want, calls); got != want {
 			t.Fatalf("%s was called, want %s", got, want)
@@ -61,7 +62,7 @@ func TestDocumentKnownAfterHandover(t *testing.T) {
 	})
 	tab := attach(t, b)
 	v := tab.NewView(ViewOptions{Gate: executor.AllowAll})
-	load(t, b, tab, 1)
+	frametest.Load(t, b, tab.tree, 1)
 	attachFrame := func(id, parent string) {
 		b.Emit("T", "Page.frameAttached", fmt.Sprintf(`{"frameId":%q,"parentFrameId":%q}`, id, parent))
 	}

@@ -19,10 +19,10 @@ func (o frameObserver) FrameRemoved(id cdp.FrameID) {
 	o.tab.entered.FrameDetached(id)
 }
 
-func (o frameObserver) DocumentCommitted(s *frames.State, f *frames.Frame, restored bool, started frames.Navigation) {
+func (o frameObserver) DocumentCommitted(s *frames.State, f *frames.Frame, restored bool, navigation frames.Navigation) {
 	t := o.tab
-	o.recordArrival(s, f, restored, started)
-	t.inflight.Forget(f.ID(), f.Loader(), started.Loader)
+	o.recordArrival(s, f, restored, navigation)
+	t.inflight.Forget(f.ID(), f.Loader(), navigation.Loader)
 	if f == s.Top() {
 		t.inflight.Forget("", f.Loader())
 		t.responses.Committed(f.Loader())
@@ -31,13 +31,13 @@ func (o frameObserver) DocumentCommitted(s *frames.State, f *frames.Frame, resto
 
 // recordArrival records how the new document of f came there, for what the user entered in earlier
 // ones.
-func (o frameObserver) recordArrival(s *frames.State, f *frames.Frame, restored bool, started frames.Navigation) {
+func (o frameObserver) recordArrival(s *frames.State, f *frames.Frame, restored bool, navigation frames.Navigation) {
 	how, top := entered.ArrivalNew, f == s.Top()
-	known := started.Loader != "" && started.Loader == f.Loader()
+	known := navigation.Loader != "" && navigation.Loader == f.Loader()
 	switch {
 	case restored:
 		how = entered.ArrivalRestored
-	case known && started.Again, !known && top:
+	case known && navigation.Revisit, !known && top:
 		how = entered.ArrivalAgain
 	}
 	var docs []*frames.Document
@@ -55,8 +55,8 @@ func (o frameObserver) OpensProgram(id cdp.FrameID, url string) bool {
 	return o.tab.externalNavigations.record(id, url)
 }
 
-func (o frameObserver) DocumentDropped(id cdp.FrameID, started frames.Navigation) {
-	o.tab.inflight.Forget(id, started.Loader)
+func (o frameObserver) DocumentDropped(id cdp.FrameID, navigation frames.Navigation) {
+	o.tab.inflight.Forget(id, navigation.Loader)
 }
 
 func (o frameObserver) DocumentCreated(d *frames.Document) (after func()) {

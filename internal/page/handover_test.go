@@ -10,6 +10,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/frametest"
 )
 
 // TestPasskeysDuringHandover checks that requests for passkeys do not fail immediately during a
@@ -31,7 +32,7 @@ func TestPasskeysDuringHandover(t *testing.T) {
 	})
 	tab := attachWith(t, b, Options{NoDialogs: true, NoWindow: true})
 	v := tab.NewView(ViewOptions{Gate: executor.AllowAll})
-	load(t, b, tab, 1)
+	frametest.Load(t, b, tab.tree, 1)
 	attachFrame := func(id string) {
 		t.Helper()
 		before := len(tab.tree.Sessions())

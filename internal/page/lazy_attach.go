@@ -43,7 +43,7 @@ func AttachLazily(sess *cdpconn.Session, opts Options) *Tab {
 func (t *Tab) SetLastKnown(url, title string) {
 	s := t.tree.Lock()
 	defer s.Unlock()
-	s.SetLastKnown(frames.LastKnownPage{URL: url, Title: title})
+	s.SetLastKnownPage(frames.LastKnownPage{URL: url, Title: title})
 }
 
 // EnsureAttached attaches to the target unless it is attached.

@@ -11,6 +11,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/frametest"
 )
 
 // TestLiveDialog checks that a live view keeps the dialog of the page when it returns an image that
@@ -33,7 +34,7 @@ func TestLiveDialog(t *testing.T) {
 		}
 	})
 	tab := attach(t, b)
-	load(t, b, tab, 1)
+	frametest.Load(t, b, tab.tree, 1)
 	l := tab.NewView(ViewOptions{Gate: executor.AllowAll}).Watch()
 	defer l.Close()
 	next := func() *executor.LiveImage {
@@ -87,7 +88,7 @@ func TestLiveRefresh(t *testing.T) {
 			b.Emit("T", "Page.screencastFrame", fmt.Sprintf(`{"data":%q,"sessionId":%d,"metadata":{"offsetTop":0,"pageScaleFactor":1,"deviceWidth":800,"deviceHeight":600,"scrollOffsetX":0,"scrollOffsetY":0}}`, data, starts))
 		})
 		tab := attach(t, b)
-		load(t, b, tab, 1)
+		frametest.Load(t, b, tab.tree, 1)
 		l := tab.NewView(ViewOptions{Gate: executor.AllowAll}).Watch()
 		defer l.Close()
 		for _, want := range []byte{0x00, 0x04} {
@@ -120,7 +121,7 @@ func TestLiveBetweenDocuments(t *testing.T) {
 			b.Emit("T", "Page.screencastFrame", fmt.Sprintf(`{"data":"AAAA","sessionId":%d,"metadata":{"offsetTop":0,"pageScaleFactor":1,"deviceWidth":800,"deviceHeight":600,"scrollOffsetX":0,"scrollOffsetY":0}}`, starts))
 		})
 		tab := attach(t, b)
-		load(t, b, tab, 1)
+		frametest.Load(t, b, tab.tree, 1)
 		l := tab.NewView(ViewOptions{Gate: executor.AllowAll}).Watch()
 		defer l.Close()
 		if image, err := l.Next(t.Context()); err != nil || len(image.JPEG) == 0 {

@@ -61,7 +61,7 @@ func (v *View) Reload(ctx context.Context, opts *executor.NavigateOptions) (*exe
 // reloadURL returns the URL that the tab loads when it reloads.
 func (t *Tab) reloadURL() string {
 	s := t.tree.Lock()
-	unreachable := s.Top().Unreachable()
+	unreachable := s.Top().UnreachableURL()
 	s.Unlock()
 	return cmp.Or(unreachable, t.URL())
 }
@@ -135,8 +135,8 @@ func (n *navigation) waitForCommit(ctx context.Context) error {
 			return f.SameDocumentNavigations() != n.before.sameDocument, nil
 		}
 		n.loader = f.Loader()
-		if f.Unreachable() != "" {
-			n.url, n.failure = f.Unreachable(), t.responses.LastError()
+		if f.UnreachableURL() != "" {
+			n.url, n.failure = f.UnreachableURL(), t.responses.LastError()
 		}
 		return true, nil
 	})
@@ -209,7 +209,7 @@ func hasNoContent(status int) bool {
 func truncatedNote(tree *frames.Tree) string {
 	s := tree.Lock()
 	defer s.Unlock()
-	if why := s.Top().Cut(); why != "" {
+	if why := s.Top().CutReason(); why != "" {
 		return "the response ended early (" + why + "), so the page may be incomplete"
 	}
 	return ""

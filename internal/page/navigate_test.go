@@ -10,6 +10,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/frametest"
 )
 
 // TestNavigateReplaced checks that Navigate waits for the document with which a script has replaced
@@ -35,7 +36,7 @@ func TestNavigateReplaced(t *testing.T) {
 		}
 	})
 	tab := attach(t, b)
-	load(t, b, tab, 1)
+	frametest.Load(t, b, tab.tree, 1)
 	nav, err := tab.NewView(ViewOptions{Gate: executor.AllowAll}).Navigate(await.Context(t), "https://a.test/2", nil)
 	if err != nil || nav.URL != "https://a.test/3" {
 		t.Errorf("Navigate returned %+v, %v", nav, err)

@@ -51,7 +51,7 @@ func (n *navigation) policyError(ctx context.Context) error {
 	}
 	s := n.tab.tree.Lock()
 	d, f := s.BestKnownDocument(), s.Top()
-	isErrorPage := f.Unreachable() != "" && f.Loader() == n.loader
+	isErrorPage := f.UnreachableURL() != "" && f.Loader() == n.loader
 	s.Unlock()
 	if !isErrorPage {
 		return nil
@@ -115,7 +115,7 @@ const hintCertificate = "The browser does not accept the site's certificate. Ask
 func (v *View) LoadFailure(ctx context.Context) error {
 	s := v.tab.tree.Lock()
 	f := s.Top()
-	n := navigation{v: v, tab: v.tab, loader: f.Loader(), url: f.Unreachable(), failure: v.tab.responses.LastError()}
+	n := navigation{v: v, tab: v.tab, loader: f.Loader(), url: f.UnreachableURL(), failure: v.tab.responses.LastError()}
 	s.Unlock()
 	if n.url != "" {
 		return n.failureError(ctx)

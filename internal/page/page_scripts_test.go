@@ -16,6 +16,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/record"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/frametest"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
@@ -51,31 +52,6 @@ func offlineTab(top cdp.FrameID) *Tab {
 	t.tree = frames.New(t.sess, top, frameObserver{t}, "", t.log, t.timing)
 	t.shield = shield.New(t.tree)
 	return t
-}
-
-// load commits the nth document in tab and returns it.
-func load(t *testing.T, b *cdptest.FakeTransport, tab *Tab, n int) *frames.Document {
-	t.Helper()
-	b.Emit("T", "Page.frameNavigated", fmt.Sprintf(
-		`{"frame":{"id":"T","loaderId":"L%d","url":"https://a.test/%d","domainAndRegistry":"","securityOrigin":"https://a.test","mimeType":"text/html","secureContextType":"Secure","crossOriginIsolatedContextType":"Isolated","gatedAPIFeatures":[]},"type":"Navigation"}`, n, n))
-	b.Emit("T", "Runtime.executionContextCreated", fmt.Sprintf(
-		`{"context":{"id":%d,"origin":"https://a.test","name":%q,"uniqueId":"W%d","auxData":{"frameId":"T","isDefault":false,"type":"isolated"}}}`, n, frames.WorldName, n))
-	for {
-		d, err := tab.tree.TopDocument(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d.World == fmt.Sprint("W", n) {
-			return d
-		}
-		err = tab.tree.Await(t.Context(), func(s *frames.State) (bool, error) {
-			f := s.Top()
-			return f.World() != "" && f.World() != d.World, nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // worlds returns a browser that knows which isolated worlds have the page scripts. As in a real
@@ -114,7 +90,7 @@ func TestInstallCanceled(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for n := range 50 { // whether the command is sent is random
-		d := load(t, b, tab, n+1)
+		d := frametest.Load(t, b, tab.tree, n+1)
 		d.Call(canceled, nil, "title")
 		if title, err := d.Title(t.Context()); err != nil || title != "the title" {
 			t.Fatalf("document %d: %q, %v", n+1, title, err)
@@ -128,7 +104,7 @@ func TestScriptsInstalledBeforeFirstCall(t *testing.T) {
 	b := worlds()
 	tab := attach(t, b)
 	for n := range 50 {
-		d := load(t, b, tab, n+1)
+		d := frametest.Load(t, b, tab.tree, n+1)
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
@@ -163,7 +139,7 @@ func TestScriptsInstalledOnce(t *testing.T) {
 				}
 			})
 			tab := attach(t, b)
-			d := load(t, b, tab, 1)
+			d := frametest.Load(t, b, tab.tree, 1)
 			b.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":%q,"executionContextId":%d}`, BindingName, installedReport, c.world))
 			received := make(chan struct{})
 			tab.tree.Reports().Subscribe("after", func([]byte) { close(received) })

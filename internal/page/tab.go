@@ -219,7 +219,7 @@ func (t *Tab) URL() string {
 	s := t.tree.Lock()
 	defer s.Unlock()
 	if s.Detached() {
-		return s.LastKnown().URL
+		return s.LastKnownPage().URL
 	}
 	return s.Top().URL()
 }

@@ -147,7 +147,7 @@ func (v *View) Info(ctx context.Context) (url, title, origin string, err error) 
 	s := t.tree.Lock()
 	d, dialog := s.Document(s.Top()), t.dialogs.Open() != nil
 	detached := s.Detached()
-	lastKnown := s.LastKnown()
+	lastKnown := s.LastKnownPage()
 	_, navigating := s.TopNavigation()
 	if detached || d == nil && dialog {
 		d = s.BestKnownDocument()

@@ -156,10 +156,10 @@ function scrollNear(el, position) {
 /**
  * fillsWindow reports whether the intercepting element covers the complete viewport, so that
  * scrolling cannot help.
- * @param {ActionabilityFailure} found
+ * @param {ActionabilityFailure} failure
  */
-function fillsWindow(found) {
-  const cover = found.by && byId(found.by.id);
+function fillsWindow(failure) {
+  const cover = failure.by && byId(failure.by.id);
   if (!cover || getComputedStyle(cover).position !== 'fixed') return false;
   const b = boxOf(cover);
   return b.left <= 0 && b.top <= 0 && b.right >= innerWidth && b.bottom >= innerHeight;
@@ -175,69 +175,69 @@ function fillsWindow(found) {
  * @returns {Promise<ActionPoint | ActionabilityFailure>}
  */
 export async function waitActionable(id, opts) {
-  const start = performance.now();
-  let lastChange = opts.retried ? -Infinity : start;
+  const startedAt = performance.now();
+  let lastChangeAt = opts.retried ? -Infinity : startedAt;
   /** @type {Element | null} */
-  let cover = null;
+  let interceptor = null;
   const observer = new MutationObserver((records) => {
     const now = performance.now();
     const el = byId(id);
-    const near = (/** @type {Node | null} */ of, /** @type {Node} */ node) => !!of && (containsNode(node, of) || containsNode(of, node));
+    const isNear = (/** @type {Node | null} */ anchor, /** @type {Node} */ node) => !!anchor && (containsNode(node, anchor) || containsNode(anchor, node));
     // A change elsewhere may lead to a change here, but a ticking clock does not.
-    if ((!opts.retried && now - start < opts.elsewhere) || records.some((r) => near(el, r.target) || near(cover, r.target))) lastChange = now;
+    if ((!opts.retried && now - startedAt < opts.elsewhere) || records.some((r) => isNear(el, r.target) || isNear(interceptor, r.target))) lastChangeAt = now;
   });
   observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
-  let lastQuery = start; // the last search for another match of the selector
-  let position = opts.retried ? SCROLL_POSITIONS.length : 0; // an earlier call has tried them all
-  let scrolled = false;
-  let justScrolled = false;
-  let inFrame = false;
-  let lastClock = -Infinity; // the animation clock when lastBox was measured
+  let lastQueryAt = startedAt; // the last search for another match of the selector
+  let nextPosition = opts.retried ? SCROLL_POSITIONS.length : 0; // to scroll to; an earlier call has tried them all
+  let hasScrolled = false;
+  let layoutPending = false; // no frame has been awaited since it scrolled
+  let inAnimationFrame = false; // the last wait ended with a frame
+  let lastBoxClock = -Infinity; // the animation clock when lastBox was measured
   /** @type {DOMRect | null} */
   let lastBox = null;
   try {
     for (;;) {
       const el = byId(id);
       if (!el) return { problem: 'gone' };
-      const found = checkActionability(el, opts);
+      const outcome = checkActionability(el, opts);
       const now = performance.now();
-      if ('point' in found) {
-        const b = found.box;
+      if ('point' in outcome) {
+        const b = outcome.box;
         // Animations advance only from frame to frame. Between frames, their clock stops or
         // runs slightly ahead of the next frame's.
         const clock = Number(timelineOf.call(document).currentTime);
-        const comparable = !animated(el, () => true) || (inFrame && clock - lastClock >= leastStep);
-        const same = comparable && lastBox && lastBox.left === b.left && lastBox.top === b.top && lastBox.width === b.width && lastBox.height === b.height;
-        if (same && scrolled && (window !== top || firstIn(document, 'iframe, frame, object, embed'))) await nextPaint();
-        if (same || (!lastBox && (opts.noPress ? !animated(el, () => true) : !scrolled && isPositionStable(el)))) return { ok: true, x: found.point[0], y: found.point[1], pinch: pinch(), moved: same || scrolled, frame: isFrame(found.hit) ? idOf(found.hit) : 0 };
-        if (now - start > opts.timeout) return { problem: 'moving' };
-        if (comparable) {
+        const canCompare = !animated(el, () => true) || (inAnimationFrame && clock - lastBoxClock >= leastStep);
+        const sameBox = canCompare && lastBox && lastBox.left === b.left && lastBox.top === b.top && lastBox.width === b.width && lastBox.height === b.height;
+        if (sameBox && hasScrolled && (window !== top || firstIn(document, 'iframe, frame, object, embed'))) await nextPaint();
+        if (sameBox || (!lastBox && (opts.noPress ? !animated(el, () => true) : !hasScrolled && isPositionStable(el)))) return { ok: true, x: outcome.point[0], y: outcome.point[1], pinch: pinch(), moved: sameBox || hasScrolled, frame: isFrame(outcome.hit) ? idOf(outcome.hit) : 0 };
+        if (now - startedAt > opts.timeout) return { problem: 'moving' };
+        if (canCompare) {
           lastBox = b;
-          lastClock = clock;
+          lastBoxClock = clock;
         }
-        inFrame = await (justScrolled ? waitForLayout(el) : nextFrame());
-        justScrolled = false;
+        inAnimationFrame = await (layoutPending ? waitForLayout(el) : nextFrame());
+        layoutPending = false;
         continue;
       }
       lastBox = null;
-      if ((found.problem === 'hidden' || found.problem === 'no box') && opts.selector && lastQuery < lastChange) {
+      if ((outcome.problem === 'hidden' || outcome.problem === 'no box') && opts.selector && lastQueryAt < lastChangeAt) {
         // If another match is visible by now, the selector refers to that one.
-        lastQuery = now;
-        const others = query(opts.selector, { limit: 1 });
-        if ('matches' in others && others.matches.some(([, visible]) => visible)) return { problem: 'gone' };
+        lastQueryAt = now;
+        const queryResult = query(opts.selector, { limit: 1 });
+        if ('matches' in queryResult && queryResult.matches.some(([, visible]) => visible)) return { problem: 'gone' };
       }
-      const reachable = found.problem === 'outside' || found.problem === 'clipped' || found.problem === 'covered';
-      if (reachable && position < SCROLL_POSITIONS.length && !fillsWindow(found)) {
-        scrollNear(el, position++);
-        scrolled = justScrolled = true;
+      const scrollingMayHelp = outcome.problem === 'outside' || outcome.problem === 'clipped' || outcome.problem === 'covered';
+      if (scrollingMayHelp && nextPosition < SCROLL_POSITIONS.length && !fillsWindow(outcome)) {
+        scrollNear(el, nextPosition++);
+        hasScrolled = layoutPending = true;
         continue;
       }
-      if (now - start > opts.timeout || found.problem === 'collapsed list') return found; // the browser never shows it
-      cover = found.by ? byId(found.by.id) : null;
-      if (inProgress(el, found)) lastChange = now;
-      if (now - Math.max(lastChange, start) > opts.patience) return found;
-      inFrame = await nextFrame();
-      if (now - lastChange < 50) position = 0; // something changed: scrolling may help again
+      if (now - startedAt > opts.timeout || outcome.problem === 'collapsed list') return outcome; // the browser never shows it
+      interceptor = outcome.by ? byId(outcome.by.id) : null;
+      if (inProgress(el, outcome)) lastChangeAt = now;
+      if (now - Math.max(lastChangeAt, startedAt) > opts.patience) return outcome;
+      inAnimationFrame = await nextFrame();
+      if (now - lastChangeAt < 50) nextPosition = 0; // something changed: scrolling may help again
     }
   } finally {
     observer.disconnect();
@@ -249,10 +249,10 @@ export async function waitActionable(id, opts) {
  * target or the intercepting element is animated, or something in the intercepting element is, as
  * in a loading overlay.
  * @param {Element} el
- * @param {ActionabilityFailure} found
+ * @param {ActionabilityFailure} failure
  */
-export function inProgress(el, found) {
-  const cover = found.by && byId(found.by.id);
+export function inProgress(el, failure) {
+  const cover = failure.by && byId(failure.by.id);
   return readyOf(document) !== 'complete' || hasFiniteAnimation(el) || (!!cover && (hasFiniteAnimation(cover) || animatedWithin(cover)));
 }
 
