@@ -262,7 +262,7 @@ export class Chats {
    * @param {number} ends the value of tabs.ends when the user acted
    */
   async give(id, c, tabId, ends) {
-    await this.broker.give(tabId, c, ends);
+    await this.broker.drivers.give(tabId, c, ends);
     const entry = this.open.get(id);
     if (entry?.key === c.key) {
       entry.tabs.add(tabId);
@@ -445,7 +445,7 @@ export class Chats {
   view({ id = -1, title = '', url = '', incognito }) {
     const { broker } = this;
     const page = incognito ? 'incognito tabs cannot be shared' : broker.tabs.shareRefusal(url) ?? (siteOf(url) ? '' : 'an empty page has no site that a chat could use');
-    return { tabId: id, title, url, obstacle: page || broker.giveRefusal(id) };
+    return { tabId: id, title, url, obstacle: page || broker.drivers.giveRefusal(id) };
   }
 
   /** @param {Panel} panel @returns {Promise<PanelState>} */

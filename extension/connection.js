@@ -334,6 +334,17 @@ export class Connection {
 }
 
 /**
+ * Sends an event to a server.
+ *
+ * @param {Connection} c
+ * @param {import('./wire.js').EventName} event
+ * @param {any} data
+ */
+export function sendEvent(c, event, data) {
+  c.send({ type: 'event', event, data });
+}
+
+/**
  * @param {unknown} data
  * @param {number} limit in characters
  */

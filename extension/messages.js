@@ -133,7 +133,7 @@ const ACTIONS = {
     await b.settings.change({ keepSites: m.on ? [...sites, m.origin] : sites });
     if (m.on) await b.settingsChanged();
   },
-  drive: (b, m) => b.choose(m.tabId, String(m.server)),
+  drive: (b, m) => b.drivers.choose(m.tabId, String(m.server)),
   stopClient: (b, m) => b.stopClient(String(m.server), String(m.client)),
   show: (_, m) => showTab(m.tabId),
   answer: async (b, m) => {
@@ -257,7 +257,7 @@ async function snapshot(b) {
       const tab = byId.get(t.tabId);
       if (!tab) return [];
       const origin = siteOf(tab.url ?? '') ? originOf(tab.url ?? '') : '';
-      const attachment = b.relay.attachments.get(t.tabId);
+      const attachment = b.relay.get(t.tabId);
       const left = t.driver !== '' && !b.servers.connected().some((c) => c.key === t.driver);
       return [{
         tabId: t.tabId, title: tab.title ?? '', url: tab.url ?? '', origin, active: tab.active, own: t.own !== '', how: t.how, until: t.until, expires: t.expires,
@@ -282,7 +282,7 @@ async function snapshot(b) {
  * Returns the last activity in a tab.
  *
  * @param {Broker} b
- * @param {import('./relay.js').Attachment} [a]
+ * @param {import('./attachment.js').Attachment} [a]
  */
 function doingOf(b, a) {
   return a?.doing ? { ...a.doing, client: b.nameOfClient(a.connection, a.doing.client) } : null;
@@ -301,15 +301,15 @@ function unshareableReason(b, shared, url) {
   if (obstacle) return obstacle;
   const failed = b.problems.get(shared.tabId);
   if (failed) return failed.code === 'DEVTOOLS_OPEN' ? 'the developer tools or another extension debug this tab: close them' : failed.message;
-  const agents = b.servers.connected().filter((c) => b.visible(shared, c));
+  const agents = b.drivers.observersOf(shared);
   const whys = agents.map((c) => {
     try {
-      return decide(b.policyFor(c), url);
+      return decide(b.scopes.policyFor(c), url);
     } catch (e) {
       return e instanceof Error ? e.message : String(e);
     }
   });
-  return agents.length > 0 && whys.every((why) => why !== null) ? `not allowed for ${b.nameOf(agents[0].key)}: ${whys[0]}` : '';
+  return agents.length > 0 && whys.every((why) => why !== null) ? `not allowed for ${b.servers.nameOf(agents[0].key)}: ${whys[0]}` : '';
 }
 
 /** @param {Broker} b */

@@ -44,7 +44,7 @@ import { INPUT_BLOCK_SCRIPTS, CONTENT_HIDING_SCRIPTS } from './wire.js';
  * @property {(origin: string) => void} askEval prompts the user, without waiting
  * @property {() => Promise<{id: number, url: string}[]>} history entries of the tab's history
  * @property {() => Promise<string[]>} documents URLs of the documents of all frames of the tab
- * @property {(id: string) => import('./relay.js').PageRequest | undefined} request
+ * @property {(id: string) => import('./page_requests.js').PageRequest | undefined} request
  * @property {(source: string) => Promise<boolean>} compiles reports whether a script has no syntax
  *   error, without running it
  * @property {() => string[]} scriptOrigins the origins on which the user allows scripts until the

@@ -106,6 +106,11 @@ export class Servers {
     return this.list().filter((c) => c.state === 'connected');
   }
 
+  /** Returns the name of a server for the user. @param {string} key */
+  nameOf(key) {
+    return this.all().find((c) => c.key === key)?.server?.name ?? 'an agent';
+  }
+
   /**
    * Searches for servers and connects to those that are not connected. Calls during a
    * search lead to one more search.

@@ -105,8 +105,8 @@ var cdpEndpoint = promises{
 			Test: "commands of clients are allowed or denied",
 		},
 		{
-			File: "extension/relay.js",
-			Old:  "      await checkClient(method, {}, { ...this.commandContext(a, ''), askEval: () => {} });\n",
+			File: "extension/attachment.js",
+			Old:  "      await checkClient(method, {}, { ...this.context(''), askEval: () => {} });\n",
 			New:  "",
 			Test: "a client receives a frame of its screencast only if the documents were checked and have not changed",
 		},
