@@ -103,7 +103,7 @@ export class Broker {
       scriptOrigins: (a, origin) => {
         const { name } = this.agentOf(a);
         const granted = this.consent.list().filter((c) => c.server === name).map((c) => c.origin);
-        return [...new Set([origin, ...granted])].filter((o) => o !== '' && this.consent.kept(o, name) === true);
+        return [...new Set([origin, ...granted])].filter((o) => o !== '' && this.consent.storedAnswer(o, name) === true);
       },
       download: (a, url) => this.downloads.begin(a.tabId, url),
       frameNavigated: (a) => {

@@ -8,10 +8,11 @@ import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 import { timing } from './timing.js';
 
 // The messages between the worker and a side panel. A panel connects a runtime port named
-// PANEL_PORT_NAME and sends {type:'window', windowId}. The worker sends {type:'state', state} immediately and after every change,
-// {type:'event', event} for each event of the chat that the panel shows and for each changed or
-// deleted chat, and {type:'ask', ask} when the user chose "Ask about this" in the panel's window. It answers
-// {type:'call', id, method, params} with {type:'done', id, result?, error?: {message, hint}}.
+// PANEL_PORT_NAME and sends {type:'window', windowId}. The worker sends {type:'state', state}
+// immediately and after every change, {type:'event', event} for each event of the chat that the panel
+// shows and for each changed or deleted chat, and {type:'ask', ask} when the user chose "Ask about
+// this" in the panel's window. It answers {type:'call', id, method, params} with
+// {type:'done', id, result?, error?: {message, hint}}.
 
 /** @typedef {import('./broker.js').Broker} Broker */
 /** @typedef {import('./chat_host.js').Chat} Chat */
@@ -46,8 +47,9 @@ import { timing } from './timing.js';
  * new {agent, title, tabId, url} and open {chat, tabId, url} start an agent and give it the active tab
  * of the panel's window, if tabId and url are those of that tab; without tabId it has no tab. Their
  * result has problem, which is "" or why it has no tab. · export {chat, from} returns the part of the
- * chat from a position, with the position of the next part as next, if there is one · show {chat} ("" for none) selects the events
- * to receive · addTab {chat, tabId, url} · removeTab {chat, tabId} · showTab {tabId} · retry {}
+ * chat from a position, with the position of the next part as next, if there is one · show {chat} (""
+ * for none) selects the events to receive · addTab {chat, tabId, url} · removeTab {chat, tabId} ·
+ * showTab {tabId} · retry {}
  *
  * @typedef {'agents' | 'list' | 'read' | 'prompt' | 'cancel' | 'answer' | 'rename' | 'export' | 'close' | 'delete' | 'new' | 'open' | 'show' | 'addTab' | 'removeTab' | 'showTab' | 'retry'} Method
  */

@@ -51,7 +51,7 @@ const HANDLERS = {
     return {};
   },
   download_cancel: async (b, c, { id }) => {
-    const tabId = b.downloads.known.get(id);
+    const tabId = b.downloads.tabOf(id);
     if (tabId === undefined || b.relay.attachmentOf(c, tabId) === undefined) throw new CommandError('BAD_ARGS', `download ${id} does not belong to a tab that this agent drives`);
     await b.downloads.cancel(id);
     return {};
@@ -67,10 +67,10 @@ const HANDLERS = {
  */
 export function handle(b, c, command) {
   const { session } = c;
-  /** @param {Record<string, any>} frame */
-  const answer = (frame) => {
+  /** @param {Record<string, any>} message */
+  const answer = (message) => {
     if (c.session !== session || c.state !== 'connected') return; // the connection that sent it is closed
-    if (!c.send({ ...frame, id: command.id }) && frame.type === 'result') {
+    if (!c.send({ ...message, id: command.id }) && message.type === 'result') {
       c.send({ type: 'error', id: command.id, error: { code: 'INTERNAL', message: 'the result is too large' } });
     }
   };

@@ -167,7 +167,7 @@ export class Servers {
       if (!possible.has(port) && c.state !== 'connected' && c.state !== 'connecting') this.forget(c);
     }
     await Promise.all([...found.values()].map((s) => this.connectTo(s))); // first: see PORT_PROBE_INTERVAL_MS
-    await Promise.all(this.due(scanned).map((s) => this.connectTo(s)));
+    await Promise.all(this.portsToTry(scanned).map((s) => this.connectTo(s)));
   }
 
   /**
@@ -177,7 +177,7 @@ export class Servers {
    * @param {Found[]} scanned
    * @returns {Found[]}
    */
-  due(scanned) {
+  portsToTry(scanned) {
     if (scanned.length === 0) return [];
     const lost = scanned.filter((s) => {
       const c = this.connections.get(s.port);
@@ -324,8 +324,8 @@ export class Servers {
       this.forget(before);
     }
     this.connections.set(parsed.port, c);
-    const welcome = await c.connect({ kind: 'pairing', key: parsed.secret });
-    if (!welcome || !own) {
+    const connected = await c.connect({ kind: 'pairing', key: parsed.secret });
+    if (!connected || !own) {
       const why = c.message;
       c.close();
       this.forget(c);

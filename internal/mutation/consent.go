@@ -38,7 +38,7 @@ var consent = promises{
 	"A click on one question in the extension popup or in the dashboard never answers another": {
 		{
 			File:    "extension/popup.js",
-			Old:     "  enable(false);\n",
+			Old:     "  enableAnswers(false);\n",
 			New:     "",
 			Package: "./extension", Test: "TestPages",
 		},

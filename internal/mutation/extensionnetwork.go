@@ -4,7 +4,7 @@ var extensionNetwork = promises{
 	"In the user's Chrome, a new tab counts as the user's only when Chrome shows that no driven page opened it": {
 		{
 			File: "extension/newtabs.js",
-			Old:  "    if (this.known && !this.inScope(tabId) && !this.known.has(tabId)) this.tried.add(tabId);",
+			Old:  "    if (this.userTabs && !this.inScope(tabId) && !this.userTabs.has(tabId)) this.tried.add(tabId);",
 			New:  "    this.known?.add(tabId);",
 			Test: "a blocked load does not make a tab known",
 		},
