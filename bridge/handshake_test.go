@@ -58,8 +58,8 @@ func TestInstanceIDs(t *testing.T) {
 	}
 }
 
-// TestMismatch checks that a server reports that the extension is of another version, until one of its
-// own version connects.
+// TestMismatch checks that a server reports that the extension is of another version, until one of the
+// same version connects.
 func TestMismatch(t *testing.T) {
 	s, dir, _ := start(t)
 	try := func(version string) error {

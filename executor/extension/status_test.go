@@ -92,7 +92,7 @@ func TestOlderExtension(t *testing.T) {
 // wantOlder checks that the status and calls report that the extension is older, and how to update it.
 func wantOlder(t *testing.T, b *Backend) {
 	t.Helper()
-	s, err := b.NewSession(nil)
+	s, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 	if err == nil {
 		_, err = s.Tabs(t.Context())
 	}
