@@ -277,6 +277,8 @@ func failed(p *wire.Problem) error {
 		case known == errs.ErrConsentRequired:
 			return &errs.Error{Code: known, Err: problem, Retryable: true,
 				Hint: "Tell the user that the prompt is in the popup of the chrome-mcp button in Chrome's toolbar, then try again; or do without scripts."}
+		case known == errs.ErrUnknownMethod:
+			return &errs.Error{Code: known, Err: problem, Hint: "Update chrome-mcp and reload its extension."}
 		default:
 			return &errs.Error{Code: known, Err: problem}
 		}

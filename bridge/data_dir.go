@@ -15,6 +15,11 @@ import (
 
 const handshakesName = "handshakes"
 
+// fileVersion is the version of the handshake files and of the pairings file. It is not the protocol
+// version: paired keys remain valid if that changes, and an extension finds servers of another version,
+// so that it can report the difference.
+const fileVersion = 1
+
 const dataDirHint = "Choose another directory with Options.DataDir, or make this one writable only by you."
 
 // A dataDirectory is the data directory. A nil dataDirectory has no pairings.

@@ -2,10 +2,13 @@ package bridge
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
@@ -191,6 +194,9 @@ func (s *Server) receive(st stream, want string) (wire.Message, *handshakeError)
 	}
 	m, err := wire.Decode(data)
 	if version, ok := errors.AsType[*wire.VersionError](err); ok {
+		s.mu.Lock()
+		s.mismatch = mismatchError(version.Got)
+		s.mu.Unlock()
 		return nil, &handshakeError{
 			reason: wire.ReasonBadVersion, cause: "protocol version mismatch",
 			message: "Update chrome-mcp and reload its extension: " + version.Error() + ".",
@@ -200,6 +206,22 @@ func (s *Server) receive(st stream, want string) (wire.Message, *handshakeError)
 		return nil, &handshakeError{reason: wire.ReasonBadHello, cause: want + " is malformed"}
 	}
 	return m, nil
+}
+
+// mismatchError returns the error of calls if only an extension of another protocol version tries to
+// connect, or nil if got is not a version.
+func mismatchError(got string) error {
+	version, err := strconv.Atoi(got)
+	if err != nil {
+		return nil
+	}
+	difference, hint := "older", "Ask the user to run chrome-mcp extension install, and then to click the reload icon of the extension in chrome://extensions."
+	if version > wire.Version {
+		difference, hint = "newer", "Ask the user to update chrome-mcp, and then to restart the program that runs it."
+	}
+	return &errs.Error{Code: errs.ErrNoBackend, Retryable: true, Hint: hint, Err: fmt.Errorf(
+		"the extension in the browser is %s than this program, so it cannot connect: it uses protocol version %d, and the program version %d",
+		difference, version, wire.Version)}
 }
 
 func (s *Server) sendHandshake(st stream, m wire.Message) *handshakeError {

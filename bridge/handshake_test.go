@@ -58,6 +58,37 @@ func TestInstanceIDs(t *testing.T) {
 	}
 }
 
+// TestMismatch checks that a server reports that the extension is of another version, until one of the
+// same version connects.
+func TestMismatch(t *testing.T) {
+	s, dir, _ := start(t)
+	try := func(version string) error {
+		t.Helper()
+		c := &client{t: t, ws: dial(t, s.Port()), port: s.Port()}
+		c.sendText(`{"type":"hello","v":` + version + `,"instance":"x"}`)
+		c.wantRejected(wire.ReasonBadVersion)
+		return s.Mismatch()
+	}
+	for version, want := range map[string]string{
+		"1": "the extension in the browser is older than this program, so it cannot connect: it uses protocol version 1, and the program version 2",
+		"3": "the extension in the browser is newer than this program",
+	} {
+		var e *errs.Error
+		if err := try(version); !errors.As(err, &e) || e.Code != errs.ErrNoBackend || !strings.Contains(e.Message(), want) || e.Hint == "" {
+			t.Errorf("version %s: %v", version, err)
+		}
+	}
+	if err := try(`"1"`); err != nil {
+		t.Errorf("not a version: %v", err)
+	}
+	try("1")
+	connect(t, s, "new", wire.KeyToken, token(t, s, dir))
+	waitConn(t, s, "new")
+	if err := s.Mismatch(); err != nil {
+		t.Errorf("after a connection: %v", err)
+	}
+}
+
 // TestBadInput checks that invalid input on one connection is rejected, and that it does not affect
 // the extension's connection.
 func TestBadInput(t *testing.T) {
@@ -132,9 +163,9 @@ func TestBadInput(t *testing.T) {
 			c.wantRejected(wire.ReasonBadHello)
 		}},
 		{"wrong version", func(t *testing.T, c *client) {
-			c.sendText(`{"type":"hello","v":2,"token":"x"}`)
+			c.sendText(`{"type":"hello","v":3,"token":"x"}`)
 			f := c.wantRejected(wire.ReasonBadVersion)
-			wantContains(t, f.Message, "version 2")
+			wantContains(t, f.Message, "version 3")
 			wantContains(t, f.Message, "Update chrome-mcp")
 		}},
 		{"junk", func(t *testing.T, c *client) {
@@ -387,10 +418,10 @@ func TestJunkAfterWelcome(t *testing.T) {
 	helloText, _ := wire.Encode(hello)
 	for _, junk := range []string{
 		"", "junk", "[]", `{"type":"result"}`, `{"type":"result","v":2}`, string(helloText),
-		`{"type":"command","v":1,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","method":"cdp","params":{},"timeoutMs":1}`,
-		`{"type":"result","v":1,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","data":{}}`, // without a command
-		`{"type":"result","v":1,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","data":{}}`,
-		`{"type":"error","v":1,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","error":{"code":"DETACHED","message":"x"}}`,
+		`{"type":"command","v":2,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","method":"cdp","params":{},"timeoutMs":1}`,
+		`{"type":"result","v":2,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","data":{}}`, // without a command
+		`{"type":"result","v":2,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","data":{}}`,
+		`{"type":"error","v":2,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","error":{"code":"DETACHED","message":"x"}}`,
 	} {
 		c.sendText(junk)
 	}
@@ -398,7 +429,7 @@ func TestJunkAfterWelcome(t *testing.T) {
 	c.answer(func(cmd *wire.Command) wire.Message {
 		// The response arrives twice, and the first one counts.
 		answers++
-		c.ws.Write(t.Context(), websocket.MessageText, []byte(`{"type":"result","v":1,"id":"`+cmd.ID+`","data":{"tabId":7}}`))
+		c.ws.Write(t.Context(), websocket.MessageText, []byte(`{"type":"result","v":2,"id":"`+cmd.ID+`","data":{"tabId":7}}`))
 		return &wire.Result{ID: cmd.ID, Data: []byte(`{"tabId":8}`)}
 	})
 	checkWorks(t, conn)
@@ -438,9 +469,9 @@ func TestMessageFlood(t *testing.T) {
 	flooder := connect(t, s, "flooder", wire.KeyToken, key)
 	for range 1_000 {
 		flooder.sendText("junk")
-		flooder.sendText(`{"type":"result","v":1,"id":"` + wire.NewID() + `","data":{}}`)
-		flooder.sendText(`{"type":"event","v":1,"event":"no_such_event","data":{}}`)
-		flooder.sendText(`{"type":"ping","v":1,"ts":1}`)
+		flooder.sendText(`{"type":"result","v":2,"id":"` + wire.NewID() + `","data":{}}`)
+		flooder.sendText(`{"type":"event","v":2,"event":"no_such_event","data":{}}`)
+		flooder.sendText(`{"type":"ping","v":2,"ts":1}`)
 	}
 	checkWorks(t, conn)
 	checkWorks(t, conn)

@@ -38,7 +38,7 @@ type handshakeFile struct {
 // publish writes a handshake file with a new token for a server that listens on port.
 func (d *dataDirectory) publish(port int, opts Options) (handshakeFile, error) {
 	r := handshakeRecord{
-		V: wire.Version, Port: port, PID: os.Getpid(), Name: opts.Name, ExtensionID: opts.ExtensionID,
+		V: fileVersion, Port: port, PID: os.Getpid(), Name: opts.Name, ExtensionID: opts.ExtensionID,
 		Installation: opts.Installation,
 	}
 	var err error
@@ -145,7 +145,7 @@ func (d *dataDirectory) recordPaths() []string {
 func (d *dataDirectory) each(do func(path string, r handshakeRecord)) {
 	for _, path := range d.recordPaths() {
 		var r handshakeRecord
-		if err := readJSON(path, &r); err == nil && r.V == wire.Version {
+		if err := readJSON(path, &r); err == nil && r.V == fileVersion {
 			do(path, r)
 		}
 	}

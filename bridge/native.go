@@ -2,9 +2,9 @@ package bridge
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/nativemessage"
@@ -118,15 +118,16 @@ func (h *nativeHost) answer(request nativeRequest, err error) error {
 	if err != nil {
 		return err
 	}
-	if request.V != wire.Version {
-		return nativemessage.Write(h.out, nativeError{wire.Version, (&wire.VersionError{Got: fmt.Sprint(request.V)}).Error()})
+	if request.V != wire.NativeVersion {
+		err := &wire.VersionError{Got: strconv.Itoa(request.V), Want: wire.NativeVersion}
+		return nativemessage.Write(h.out, nativeError{wire.NativeVersion, err.Error()})
 	}
 	if request.Type != "servers" {
-		return nativemessage.Write(h.out, nativeError{wire.Version, "unknown request type"})
+		return nativemessage.Write(h.out, nativeError{wire.NativeVersion, "unknown request type"})
 	}
 	h.installation = request.Installation
 	h.lastServers = h.servers()
-	return nativemessage.Write(h.out, nativeResponse{wire.Version, h.lastServers})
+	return nativemessage.Write(h.out, nativeResponse{wire.NativeVersion, h.lastServers})
 }
 
 // poll notifies the extension if the list of servers has changed.
@@ -136,7 +137,7 @@ func (h *nativeHost) poll() error {
 		return nil
 	}
 	h.lastServers = now
-	return nativemessage.Write(h.out, nativeChange{wire.Version, true})
+	return nativemessage.Write(h.out, nativeChange{wire.NativeVersion, true})
 }
 
 // servers lists the servers that the extension can connect to.

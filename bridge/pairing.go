@@ -93,7 +93,7 @@ func (d *dataDirectory) pairingPath(pid int) string {
 
 // pairings reads the pairings file. A missing file has no pairings.
 func (d *dataDirectory) pairings() (pairingsFile, error) {
-	file := pairingsFile{V: wire.Version}
+	file := pairingsFile{V: fileVersion}
 	if d == nil {
 		return file, nil
 	}
@@ -101,11 +101,11 @@ func (d *dataDirectory) pairings() (pairingsFile, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		err = nil
-	case err == nil && file.V != wire.Version:
+	case err == nil && file.V != fileVersion:
 		err = fmt.Errorf("has unsupported version %d", file.V)
 	}
 	if err != nil {
-		return pairingsFile{V: wire.Version}, errs.Errorf(errs.ErrNoBackend,
+		return pairingsFile{V: fileVersion}, errs.Errorf(errs.ErrNoBackend,
 			"Delete the file and pair again.", "%s: %w", d.pairingsPath(), err)
 	}
 	return file, nil

@@ -55,7 +55,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		x.send(hello)
 		fmt.Fprintf(&output, "%+v", x.wantRejected(wire.ReasonNotPaired))
 	}
-	c.sendText(`{"type":"result","v":1,"token":"` + wire.EncodeKey(boot) + `"}`) // in a malformed message
+	c.sendText(`{"type":"result","v":2,"token":"` + wire.EncodeKey(boot) + `"}`) // in a malformed message
 	c.sendText(wire.EncodeKey(boot))
 	os.Chmod(publishedPath(s), 0o644)
 	if err := readJSON(publishedPath(s), new(handshakeRecord)); err != nil {

@@ -71,6 +71,7 @@ type Server struct {
 	instanceIDs map[string]string // by installation and browser run
 	dialed      int64             // total number of connections, so that an older one never replaces a newer one
 	displaced   *Displacement
+	mismatch    error // returned by Mismatch
 	failed      error // of Start
 	closed      bool
 }
@@ -213,6 +214,14 @@ func (s *Server) Err() error {
 	return nil
 }
 
+// Mismatch returns the error of calls while no extension is connected, if the one that last tried to
+// connect has another protocol version. Otherwise it returns nil.
+func (s *Server) Mismatch() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mismatch
+}
+
 // Instances returns the open connections, oldest first.
 func (s *Server) Instances() []*Conn {
 	s.mu.Lock()
@@ -329,6 +338,7 @@ func (s *Server) register(c *Conn) bool {
 		return false
 	}
 	s.conns[c.id] = c
+	s.mismatch = nil
 	if old != nil {
 		count := 1
 		if s.displaced != nil {

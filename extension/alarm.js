@@ -19,7 +19,7 @@ export class Alarm {
   constructor() {
     /** The current period in minutes, 0 while unknown. */
     this.period = 0;
-    this.turn = chrome.alarms.get(ALARM).then((alarm) => {
+    this.queue = chrome.alarms.get(ALARM).then((alarm) => {
       this.period = alarm?.periodInMinutes ?? 0;
     }).catch(() => {});
     /** When the expiry alarm is set to, in ms since 1970; Infinity if it is not set. */
@@ -41,7 +41,7 @@ export class Alarm {
   /** @param {boolean} on */
   setActive(on) {
     const period = on ? ACTIVE_PERIOD_MIN : IDLE_PERIOD_MIN;
-    this.turn = this.turn.then(async () => {
+    this.queue = this.queue.then(async () => {
       if (this.period === period) return;
       await chrome.alarms.create(ALARM, { periodInMinutes: period });
       this.period = period;

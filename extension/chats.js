@@ -8,10 +8,11 @@ import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 import { timing } from './timing.js';
 
 // The messages between the worker and a side panel. A panel connects a runtime port named
-// PANEL_PORT_NAME and sends {type:'window', windowId}. The worker sends {type:'state', state} immediately and after every change,
-// {type:'event', event} for each event of the chat that the panel shows and for each changed or
-// deleted chat, and {type:'ask', ask} when the user chose "Ask about this" in the panel's window. It answers
-// {type:'call', id, method, params} with {type:'done', id, result?, error?: {message, hint}}.
+// PANEL_PORT_NAME and sends {type:'window', windowId}. The worker sends {type:'state', state}
+// immediately and after every change, {type:'event', event} for each event of the chat that the panel
+// shows and for each changed or deleted chat, and {type:'ask', ask} when the user chose "Ask about
+// this" in the panel's window. It answers {type:'call', id, method, params} with
+// {type:'done', id, result?, error?: {message, hint}}.
 
 /** @typedef {import('./broker.js').Broker} Broker */
 /** @typedef {import('./chat_host.js').Chat} Chat */
@@ -46,8 +47,9 @@ import { timing } from './timing.js';
  * new {agent, title, tabId, url} and open {chat, tabId, url} start an agent and give it the active tab
  * of the panel's window, if tabId and url are those of that tab; without tabId it has no tab. Their
  * result has problem, which is "" or why it has no tab. · export {chat, from} returns the part of the
- * chat from a position, with the position of the next part as next, if there is one · show {chat} ("" for none) selects the events
- * to receive · addTab {chat, tabId, url} · removeTab {chat, tabId} · showTab {tabId} · retry {}
+ * chat from a position, with the position of the next part as next, if there is one · show {chat} (""
+ * for none) selects the events to receive · addTab {chat, tabId, url} · removeTab {chat, tabId} ·
+ * showTab {tabId} · retry {}
  *
  * @typedef {'agents' | 'list' | 'read' | 'prompt' | 'cancel' | 'answer' | 'rename' | 'export' | 'close' | 'delete' | 'new' | 'open' | 'show' | 'addTab' | 'removeTab' | 'showTab' | 'retry'} Method
  */
@@ -262,7 +264,7 @@ export class Chats {
    * @param {number} ends the value of tabs.ends when the user acted
    */
   async give(id, c, tabId, ends) {
-    await this.broker.give(tabId, c, ends);
+    await this.broker.drivers.give(tabId, c, ends);
     const entry = this.open.get(id);
     if (entry?.key === c.key) {
       entry.tabs.add(tabId);
@@ -445,7 +447,7 @@ export class Chats {
   view({ id = -1, title = '', url = '', incognito }) {
     const { broker } = this;
     const page = incognito ? 'incognito tabs cannot be shared' : broker.tabs.shareRefusal(url) ?? (siteOf(url) ? '' : 'an empty page has no site that a chat could use');
-    return { tabId: id, title, url, obstacle: page || broker.giveRefusal(id) };
+    return { tabId: id, title, url, obstacle: page || broker.drivers.giveRefusal(id) };
   }
 
   /** @param {Panel} panel @returns {Promise<PanelState>} */

@@ -6,7 +6,7 @@
 
 import { CommandError, protocolError } from './command_error.js';
 import {
-  content, deleteCookies, getCookies, inWorld, mainWorld, navigate, navigateToHistoryEntry, reload, setAutoAttach, setCookie, worldOf,
+  content, deleteCookies, getCookies, checkWorld, checkMainWorld, navigate, navigateToHistoryEntry, reload, setAutoAttach, setCookie, worldOf,
 } from './methods.js';
 import { decide, originOf } from './policy.js';
 import { BINDING_NAME, WORLD_NAME } from './wire.js';
@@ -21,8 +21,8 @@ const allowAlways = () => {};
 
 /** For commands that can concern any document of the tab. The user must allow scripts on the site,
  * and no document in the tab may be denied. @type {Check} */
-const whole = async (_, s) => {
-  scriptable(s);
+const anyDocument = async (_, s) => {
+  requireConsent(s);
   for (const url of await s.documents()) {
     const why = url.startsWith('data:') ? null : decide(s.rules, url); // a data: URL is part of the document that embeds it
     if (why) throw new CommandError('POLICY_DENIED', `a frame of the tab shows a page that is not allowed (${why}): reload the tab, or navigate it elsewhere`);
@@ -31,10 +31,10 @@ const whole = async (_, s) => {
 
 /** For commands that show the scripts of all frames. @type {Check} */
 const everySite = async (params, s) => {
-  await whole(params, s);
+  await anyDocument(params, s);
   for (const url of await s.documents()) {
     const origin = originOf(url);
-    if (origin !== '') mainWorld(origin, s);
+    if (origin !== '') checkMainWorld(origin, s);
   }
 };
 
@@ -42,9 +42,9 @@ const everySite = async (params, s) => {
  * Checks that the user allows scripts in the document of a command's session.
  * @param {CommandContext} s
  */
-function scriptable(s) {
+function requireConsent(s) {
   content({}, s);
-  mainWorld(originOf(s.child ? s.site : s.url), s);
+  checkMainWorld(originOf(s.child ? s.site : s.url), s);
 }
 
 /**
@@ -53,9 +53,9 @@ function scriptable(s) {
  * @param {World} world
  * @param {CommandContext} s
  */
-function inClientWorld(world, s) {
+function checkClientWorld(world, s) {
   if (!world.main && !world.client) throw new CommandError('POLICY_DENIED', 'the isolated world belongs to chrome-mcp or to another extension');
-  inWorld({ ...world, main: true }, s); // a client's world needs the same consent as the main world
+  checkWorld({ ...world, main: true }, s); // a client's world needs the same consent as the main world
 }
 
 /** For commands that name an execution context or an object of one, in any way that CDP allows.
@@ -65,38 +65,38 @@ function script(params, s) {
   let named = false;
   for (const key of ['objectId', 'promiseObjectId', 'prototypeObjectId', 'errorObjectId']) {
     if (params[key] === undefined) continue;
-    inClientWorld(worldOf(params[key], s), s);
+    checkClientWorld(worldOf(params[key], s), s);
     named = true;
   }
   for (const key of ['contextId', 'executionContextId']) {
     if (params[key] === undefined) continue;
     const world = s.worldById(Number(params[key]));
     if (!world) throw protocolError(-32000, 'Cannot find context with specified id');
-    inClientWorld(world, s);
+    checkClientWorld(world, s);
     named = true;
   }
   if (params.uniqueContextId !== undefined) {
     const world = s.worldByUnique(String(params.uniqueContextId));
     if (!world) throw protocolError(-32000, 'uniqueContextId not found');
-    inClientWorld(world, s);
+    checkClientWorld(world, s);
     named = true;
   }
-  if (!named) scriptable(s); // the default context of the session
+  if (!named) requireConsent(s); // the default context of the session
   if (params.includeCommandLineAPI) return { ...params, includeCommandLineAPI: false };
 }
 
 /** For commands about a node, which the command names by an object, or otherwise may be in any
  * document. @type {Check} */
-const node = (params, s) => (params.objectId === undefined && params.executionContextId === undefined ? whole(params, s) : script(params, s));
+const node = (params, s) => (params.objectId === undefined && params.executionContextId === undefined ? anyDocument(params, s) : script(params, s));
 
 /** @type {Check} */
 function describeNode(params, s) {
-  return params.pierce && !(params.depth >= 0 && params.depth <= 1) ? whole(params, s) : node(params, s);
+  return params.pierce && !(params.depth >= 0 && params.depth <= 1) ? anyDocument(params, s) : node(params, s);
 }
 
 /** For commands about the document of the session only. @type {Check} */
-function scriptableOnly(_, s) {
-  scriptable(s);
+function ownDocument(_, s) {
+  requireConsent(s);
 }
 
 /** Clients create worlds when a frame appears. Commands that use one are checked. A world may have
@@ -121,7 +121,7 @@ function newDocumentScript(params, s) {
   const worldName = params.worldName ? clientName(params.worldName, s) : undefined;
   const checked = { worldName, runImmediately: params.runImmediately === true };
   if (/^\s*(\/\/[^\n\r\u2028\u2029]*)?$/.test(source)) return { ...checked, source };
-  if (!s.child || s.site !== '') scriptable(s); // a new frame has no site yet
+  if (!s.child || s.site !== '') requireConsent(s); // a new frame has no site yet
   return s.compiles(source).then((compiles) => {
     // What compiles cannot end the block.
     if (!compiles) throw new CommandError('BAD_ARGS', 'the script has a syntax error, or Runtime is not enabled');
@@ -147,7 +147,7 @@ function ofRequest(params, s) {
   if (!request) throw protocolError(-32000, 'No resource with given identifier found');
   const why = request.url.startsWith('data:') ? null : decide(s.rules, request.url);
   if (why) throw new CommandError('POLICY_DENIED', why);
-  return whole(params, s);
+  return anyDocument(params, s);
 }
 
 /** @type {Check} */
@@ -162,12 +162,12 @@ function responseBody(params, s) {
 function resource(params, s) {
   const why = decide(s.rules, String(params.url));
   if (why) throw new CommandError('POLICY_DENIED', why);
-  return whole(params, s);
+  return anyDocument(params, s);
 }
 
 /** Without urls, the cookies of the tab's document. @type {Check} */
 function ownCookies(params, s) {
-  scriptable(s);
+  requireConsent(s);
   const urls = params.urls ?? [s.url];
   getCookies({ ...params, urls }, s);
   return { ...params, urls };
@@ -175,7 +175,7 @@ function ownCookies(params, s) {
 
 /** @type {Check} */
 function setCookies(params, s) {
-  scriptable(s);
+  requireConsent(s);
   if (!Array.isArray(params.cookies)) throw new CommandError('BAD_ARGS', 'cookies is not a list');
   for (const cookie of params.cookies) setCookie({ ...cookie, url: cookie.url ?? s.url }, s);
 }
@@ -183,13 +183,13 @@ function setCookies(params, s) {
 /** Each frame is checked before the client receives it. See screencast.js. @type {Check} */
 function startScreencast(params, s) {
   if (s.child) throw protocolError(-32000, 'Command can only be executed on top-level targets');
-  return whole(params, s);
+  return anyDocument(params, s);
 }
 
 /** @type {Check} */
 function dispatchDragEvent(params, s) {
   if (params.data?.files?.length > 0) throw new CommandError('POLICY_DENIED', 'files are chosen by the user');
-  return whole(params, s);
+  return anyDocument(params, s);
 }
 
 /**
@@ -202,21 +202,21 @@ const all = (domain, names, rule) => Object.fromEntries(names.map((name) => [`${
 /** The available commands, with their checks. @type {Record<string, Check>} */
 const TABLE = {
   ...all('Accessibility', ['enable', 'disable'], allowAlways),
-  ...all('Accessibility', ['getAXNodeAndAncestors', 'getChildAXNodes', 'getFullAXTree', 'getPartialAXTree', 'getRootAXNode', 'queryAXTree'], whole),
-  ...all('Animation', ['disable', 'enable', 'getCurrentTime', 'getPlaybackRate', 'releaseAnimations', 'resolveAnimation', 'seekAnimations', 'setPaused', 'setPlaybackRate', 'setTiming'], whole),
+  ...all('Accessibility', ['getAXNodeAndAncestors', 'getChildAXNodes', 'getFullAXTree', 'getPartialAXTree', 'getRootAXNode', 'queryAXTree'], anyDocument),
+  ...all('Animation', ['disable', 'enable', 'getCurrentTime', 'getPlaybackRate', 'releaseAnimations', 'resolveAnimation', 'seekAnimations', 'setPaused', 'setPlaybackRate', 'setTiming'], anyDocument),
   ...all('CSS', ['disable', 'enable'], allowAlways),
   ...all('CSS', ['addRule', 'collectClassNames', 'createStyleSheet', 'forcePseudoState', 'getBackgroundColors', 'getComputedStyleForNode', 'getInlineStylesForNode',
     'getMatchedStylesForNode', 'getMediaQueries', 'getPlatformFontsForNode', 'getStyleSheetText', 'setRuleSelector', 'setStyleSheetText', 'setStyleTexts',
-    'startRuleUsageTracking', 'stopRuleUsageTracking', 'takeCoverageDelta', 'trackComputedStyleUpdates', 'takeComputedStyleUpdates'], whole),
+    'startRuleUsageTracking', 'stopRuleUsageTracking', 'takeCoverageDelta', 'trackComputedStyleUpdates', 'takeComputedStyleUpdates'], anyDocument),
   ...all('DOM', ['disable', 'enable', 'discardSearchResults'], allowAlways),
   ...all('DOM', ['describeNode', 'getContentQuads', 'getBoxModel', 'focus', 'requestNode', 'resolveNode', 'scrollIntoViewIfNeeded', 'getOuterHTML'], node),
   ...all('DOM', ['copyTo', 'getAttributes', 'getDocument', 'getFlattenedDocument', 'getFrameOwner', 'getNodeForLocation', 'getNodesForSubtreeByStyle', 'getRelayoutBoundary',
     'getSearchResults', 'getTopLayerElements', 'hideHighlight', 'highlightNode', 'highlightRect', 'markUndoableState', 'moveTo', 'performSearch', 'pushNodeByPathToFrontend',
     'pushNodesByBackendIdsToFrontend', 'querySelector', 'querySelectorAll', 'redo', 'removeAttribute', 'removeNode', 'requestChildNodes', 'setAttributeValue',
-    'setAttributesAsText', 'setInspectedNode', 'setNodeName', 'setNodeStackTracesEnabled', 'setNodeValue', 'setOuterHTML', 'undo'], whole),
+    'setAttributesAsText', 'setInspectedNode', 'setNodeName', 'setNodeStackTracesEnabled', 'setNodeValue', 'setOuterHTML', 'undo'], anyDocument),
   'DOM.describeNode': describeNode,
   'DOMDebugger.getEventListeners': script,
-  ...all('DOMSnapshot', ['captureSnapshot', 'disable', 'enable', 'getSnapshot'], whole),
+  ...all('DOMSnapshot', ['captureSnapshot', 'disable', 'enable', 'getSnapshot'], anyDocument),
   ...all('Debugger', ['disable', 'resume', 'setSkipAllPauses'], allowAlways),
   ...all('Debugger', ['continueToLocation', 'enable', 'evaluateOnCallFrame', 'getPossibleBreakpoints', 'getScriptSource', 'getStackTrace', 'pause', 'removeBreakpoint', 'restartFrame',
     'searchInContent', 'setAsyncCallStackDepth', 'setBlackboxPatterns', 'setBlackboxedRanges', 'setBreakpoint', 'setBreakpointByUrl',
@@ -228,34 +228,34 @@ const TABLE = {
     'setUserAgentOverride'], allowAlways), // the others affect the whole renderer process
   ...all('Fetch', ['continueWithAuth', 'disable', 'failRequest'], allowAlways),
   'Fetch.continueRequest': continueRequest,
-  'Fetch.continueResponse': scriptableOnly,
-  'Fetch.enable': scriptableOnly,
-  'Fetch.fulfillRequest': scriptableOnly,
+  'Fetch.continueResponse': ownDocument,
+  'Fetch.enable': ownDocument,
+  'Fetch.fulfillRequest': ownDocument,
   ...all('Fetch', ['getResponseBody', 'takeResponseBodyAsStream'], ofRequest),
   ...all('IO', ['close'], allowAlways),
-  ...all('IO', ['read'], whole),
+  ...all('IO', ['read'], anyDocument),
   ...all('Input', ['cancelDragging', 'dispatchKeyEvent', 'dispatchMouseEvent', 'dispatchTouchEvent', 'imeSetComposition', 'insertText',
-    'synthesizePinchGesture', 'synthesizeScrollGesture', 'synthesizeTapGesture'], whole),
+    'synthesizePinchGesture', 'synthesizeScrollGesture', 'synthesizeTapGesture'], anyDocument),
   'Input.dispatchDragEvent': dispatchDragEvent,
-  'Input.setIgnoreInputEvents': (params, s) => (params.ignore === false ? undefined : whole(params, s)),
-  'Input.setInterceptDrags': (params, s) => (params.enabled === false ? undefined : whole(params, s)),
+  'Input.setIgnoreInputEvents': (params, s) => (params.ignore === false ? undefined : anyDocument(params, s)),
+  'Input.setInterceptDrags': (params, s) => (params.enabled === false ? undefined : anyDocument(params, s)),
   ...all('Inspector', ['disable', 'enable'], allowAlways),
   ...all('Log', ['clear', 'disable', 'enable', 'startViolationsReport', 'stopViolationsReport'], allowAlways),
   ...all('Network', ['disable', 'emulateNetworkConditions', 'enable', 'setBlockedURLs', 'setBypassServiceWorker', 'setCacheDisabled', 'setExtraHTTPHeaders',
     'setUserAgentOverride'], allowAlways),
-  'Network.deleteCookies': (params, s) => { scriptable(s); return deleteCookies(params, s); },
+  'Network.deleteCookies': (params, s) => { requireConsent(s); return deleteCookies(params, s); },
   'Network.getCookies': ownCookies,
   'Network.getRequestPostData': ofRequest,
   'Network.getResponseBody': responseBody,
-  'Network.setCookie': (params, s) => { scriptable(s); return setCookie(params, s); },
+  'Network.setCookie': (params, s) => { requireConsent(s); return setCookie(params, s); },
   'Network.setCookies': setCookies,
   ...all('Overlay', ['disable', 'enable', 'hideHighlight'], allowAlways),
-  ...all('Overlay', ['highlightNode', 'highlightQuad', 'highlightRect'], whole),
-  'Overlay.setInspectMode': (params, s) => (params.mode === 'none' ? undefined : whole(params, s)),
+  ...all('Overlay', ['highlightNode', 'highlightQuad', 'highlightRect'], anyDocument),
+  'Overlay.setInspectMode': (params, s) => (params.mode === 'none' ? undefined : anyDocument(params, s)),
   'Page.addScriptToEvaluateOnNewDocument': newDocumentScript,
   ...all('Page', ['enable', 'getFrameTree', 'getLayoutMetrics', 'getNavigationHistory', 'handleJavaScriptDialog', 'removeScriptToEvaluateOnNewDocument', 'setFontFamilies',
     'setFontSizes', 'setInterceptFileChooserDialog', 'setLifecycleEventsEnabled', 'setWebLifecycleState', 'stopLoading'], allowAlways),
-  ...all('Page', ['captureScreenshot', 'captureSnapshot', 'getAppManifest', 'getResourceTree', 'printToPDF', 'setBypassCSP', 'setDocumentContent'], whole),
+  ...all('Page', ['captureScreenshot', 'captureSnapshot', 'getAppManifest', 'getResourceTree', 'printToPDF', 'setBypassCSP', 'setDocumentContent'], anyDocument),
   ...all('Page', ['getResourceContent', 'searchInResource'], resource),
   'Page.createIsolatedWorld': createIsolatedWorld,
   'Page.navigate': navigate,
@@ -264,7 +264,7 @@ const TABLE = {
   'Page.startScreencast': startScreencast,
   ...all('Page', ['screencastFrameAck', 'stopScreencast'], allowAlways),
   ...all('Performance', ['disable', 'enable'], allowAlways),
-  'Performance.getMetrics': whole,
+  'Performance.getMetrics': anyDocument,
   'Runtime.addBinding': addBinding,
   ...all('Runtime', ['disable', 'discardConsoleEntries', 'enable', 'releaseObject', 'releaseObjectGroup', 'removeBinding', 'runIfWaitingForDebugger', 'setAsyncCallStackDepth',
     'setMaxCallStackSizeToCapture', 'terminateExecution'], allowAlways),

@@ -2,6 +2,7 @@
 
 import { PROMPT_KINDS } from './permission_prompts.js';
 import { CommandError } from './command_error.js';
+import { sendEvent } from './connection.js';
 import { cutStrings } from './cut_strings.js';
 import { compile, decide, deniesAll, siteOf } from './policy.js';
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
@@ -22,7 +23,7 @@ const MAX_ID = 64;
 const HANDLERS = {
   ping_probe: () => ({}),
   tabs_list: async (b, c) => {
-    const elsewhere = b.tabsOfOtherServers(c);
+    const elsewhere = b.drivers.tabsOfOtherServers(c);
     const ended = Object.entries(b.tabs.state.ended).map(([tabId, reason]) => ({ tabId: Number(tabId), reason }));
     return { tabs: await listTabs(b, c), ...(elsewhere > 0 ? { elsewhere } : {}), ...(ended.length > 0 ? { ended } : {}) };
   },
@@ -30,9 +31,9 @@ const HANDLERS = {
   tab_close: closeTab,
   tab_attach: attachTab,
   tab_release: async (b, c, { tabId }) => {
-    if (b.relay.attachments.get(tabId)?.connection === c) {
+    if (b.relay.get(tabId)?.connection === c) {
       await b.relay.release(tabId);
-      b.clearDriver(tabId);
+      b.drivers.clearDriver(tabId);
     }
     return {};
   },
@@ -40,7 +41,7 @@ const HANDLERS = {
     b.tabs.renew(requireVisibleTab(b, c, tabId));
     return {};
   },
-  tabs_opened: tabsOpened,
+  tabs_opened: async (b) => ({ pending: await b.openedTabs.countPending() }),
   cdp,
   consent,
   cdp_clients: (b, c, { clients }) => b.clientsChanged(c, clients),
@@ -50,7 +51,7 @@ const HANDLERS = {
     return {};
   },
   download_cancel: async (b, c, { id }) => {
-    const tabId = b.downloads.known.get(id);
+    const tabId = b.downloads.tabOf(id);
     if (tabId === undefined || b.relay.attachmentOf(c, tabId) === undefined) throw new CommandError('BAD_ARGS', `download ${id} does not belong to a tab that this agent drives`);
     await b.downloads.cancel(id);
     return {};
@@ -66,10 +67,10 @@ const HANDLERS = {
  */
 export function handle(b, c, command) {
   const { session } = c;
-  /** @param {Record<string, any>} frame */
-  const answer = (frame) => {
+  /** @param {Record<string, any>} message */
+  const answer = (message) => {
     if (c.session !== session || c.state !== 'connected') return; // the connection that sent it is closed
-    if (!c.send({ ...frame, id: command.id }) && frame.type === 'result') {
+    if (!c.send({ ...message, id: command.id }) && message.type === 'result') {
       c.send({ type: 'error', id: command.id, error: { code: 'INTERNAL', message: 'the result is too large' } });
     }
   };
@@ -130,9 +131,9 @@ function requireVisibleTab(b, c, tabId) {
   b.tabs.expire(); // the alarm may be late
   const shared = b.tabs.get(tabId);
   if (!shared) throw new CommandError('TAB_NOT_FOUND', 'the tab is not shared');
-  if (!b.visible(shared, c)) {
+  if (!b.drivers.visible(shared, c)) {
     if (shared.chat || c.given) throw new CommandError('TAB_NOT_FOUND', 'the tab is not shared with this agent');
-    throw new CommandError('TAB_NOT_FOUND', `the tab is driven by another agent, ${b.nameOf(shared.driver || shared.own)}; the user can change that in the extension popup`);
+    throw new CommandError('TAB_NOT_FOUND', `the tab is driven by another agent, ${b.servers.nameOf(shared.driver || shared.own)}; the user can change that in the extension popup`);
   }
   return shared;
 }
@@ -143,7 +144,7 @@ async function listTabs(b, c) {
   const open = new Map((await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.query({}), 'listing tabs')).map((t) => [t.id, t]));
   return b.tabs.list().flatMap((shared) => {
     const tab = open.get(shared.tabId);
-    return tab && b.visible(shared, c) ? [b.tabs.describe(shared, tab, c.key)] : [];
+    return tab && b.drivers.visible(shared, c) ? [b.tabs.describe(shared, tab, c.key)] : [];
   });
 }
 
@@ -151,7 +152,7 @@ async function listTabs(b, c) {
 async function newTab(b, c) {
   if (deniesAll(compile(c.policy))) throw new CommandError('POLICY_DENIED', 'the policy allows no site');
   const shared = await b.tabs.open(c.key, c.server?.name ?? '', c.given);
-  b.log.add({ what: 'opened a tab', server: b.nameOf(c.key), tabId: shared.tabId });
+  b.log.add({ what: 'opened a tab', server: b.servers.nameOf(c.key), tabId: shared.tabId });
   return attachTab(b, c, { tabId: shared.tabId });
 }
 
@@ -162,7 +163,7 @@ async function closeTab(b, c, { tabId }) {
     b.tabs.unshare(tabId, 'released');
     return { closed: false, released: true };
   }
-  b.log.add({ what: 'closed a tab', server: b.nameOf(c.key), tabId, host: shared.host });
+  b.log.add({ what: 'closed a tab', server: b.servers.nameOf(c.key), tabId, host: shared.host });
   if (shared.own === c.key) {
     // Its page may open a beforeunload dialog, which only the debugger can answer.
     if (!b.relay.attachmentOf(c, tabId)) await attachTab(b, c, { tabId }).catch(() => {});
@@ -174,9 +175,9 @@ async function closeTab(b, c, { tabId }) {
     await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.remove(tabId), 'closing the tab');
   } catch (e) {
     if (!/No tab with id/.test(String(e))) {
-      if (b.relay.attachments.has(tabId)) {
+      if (b.relay.get(tabId)) {
         await b.relay.release(tabId);
-        b.sendEvent(c, 'detached', { tabId, reason: 'released' });
+        sendEvent(c, 'detached', { tabId, reason: 'released' });
       }
       throw e;
     }
@@ -187,18 +188,18 @@ async function closeTab(b, c, { tabId }) {
 /** @param {Broker} b @param {Connection} c @param {{tabId: number}} params */
 async function attachTab(b, c, { tabId }) {
   const shared = requireVisibleTab(b, c, tabId);
-  const rules = b.policyFor(c);
+  const rules = b.scopes.policyFor(c);
   if (deniesAll(rules)) throw new CommandError('POLICY_DENIED', 'the policy allows no site');
   const before = await getTab(tabId);
   const why = b.tabs.shareRefusal(before.url ?? '');
   if (why) throw new CommandError('POLICY_DENIED', `${why}: open another page in the tab`);
   requireVisibleTab(b, c, tabId); // again, after the await
-  b.setDriver(shared, c);
+  b.drivers.setDriver(shared, c);
   try {
     await b.relay.attach(c, tabId, rules, shared.own === c.key);
     b.problems.delete(tabId);
   } catch (e) {
-    if (!b.relay.attachments.has(tabId)) b.clearDriver(tabId);
+    if (!b.relay.get(tabId)) b.drivers.clearDriver(tabId);
     if (e instanceof CommandError && b.tabs.get(tabId)) b.problems.set(tabId, e);
     b.changed();
     throw e;
@@ -207,28 +208,9 @@ async function attachTab(b, c, { tabId }) {
     await b.relay.release(tabId);
     throw new CommandError('DETACHED', 'the tab was unshared');
   }
-  const [tab] = await Promise.all([getTab(tabId), b.findTarget(shared)]);
+  const [tab] = await Promise.all([getTab(tabId), b.drivers.findTarget(shared)]);
   b.changed();
   return b.tabs.describe(shared, tab, c.key);
-}
-
-/**
- * Returns the number of new tabs that may have been opened by a page, after the tabs that are known
- * to have been opened by pages are shared.
- *
- * @param {Broker} b
- */
-async function tabsOpened(b) {
-  // The new tab of a page is in this list before the page continues. The events of the tab arrive
-  // later.
-  const recent = b.recentTabs.update(await b.allTabs());
-  const pending = await Promise.all(recent.map(async (tabId) => {
-    if (!b.opening.has(tabId)) return true;
-    await b.opening.get(tabId);
-    await b.sharedEvents.get(tabId);
-    return false;
-  }));
-  return { pending: pending.filter(Boolean).length };
 }
 
 /**
@@ -255,12 +237,12 @@ function relayed(b, c, { tabId, sessionId = '', method, params = {}, client = ''
   if (typeof params !== 'object' || params === null || Array.isArray(params)) throw new CommandError('BAD_ARGS', 'params is not an object');
   // Commands of tools do not renew: tab_used does. Those of Fetch answer requests of the page.
   if (client !== '' && !method.startsWith('Fetch.')) b.tabs.renew(shared);
-  const applying = b.applying.get(c);
-  if (!applying) return b.relay.command(a, sessionId, method, params, timeoutMs, client);
+  const applying = b.scopes.applying.get(c);
+  if (!applying) return a.command(sessionId, method, params, timeoutMs, client);
   return applying.then(() => {
     requireVisibleTab(b, c, tabId);
     if (b.relay.attachmentOf(c, tabId) !== a) throw new CommandError('DETACHED', 'the debugger is not attached to the tab');
-    return b.relay.command(a, sessionId, method, params, timeoutMs, client);
+    return a.command(sessionId, method, params, timeoutMs, client);
   });
 }
 
@@ -284,13 +266,13 @@ async function consent(b, c, { kind, origin, tool = '', client = '', call }, tim
   const site = siteOf(origin);
   if (!site || new URL(origin).origin !== origin) throw new CommandError('BAD_ARGS', 'the origin is not an origin such as https://example.com');
   const waitMs = userTimeout(timeoutMs);
-  const agent = { key: c.key, name: b.nameOf(c.key) };
+  const agent = { key: c.key, name: b.servers.nameOf(c.key) };
   if (promptKind) {
     const answer = await b.permissionPrompts.wait(agent, { kind: promptKind, origin, tool: tool.slice(0, 40), client, call }, waitMs);
     if (answer === undefined) throw new CommandError('CONSENT_REQUIRED', 'waiting for the user to answer the prompt in the extension popup');
     return { granted: answer !== 'no', answer };
   }
-  const why = decide(b.policyFor(c), origin + '/');
+  const why = decide(b.scopes.policyFor(c), origin + '/');
   if (why) throw new CommandError('POLICY_DENIED', why);
   const reply = await b.consent.wait(origin, agent, JSON.stringify([client, call]), waitMs, b.nameOfClient(c, client));
   if (reply === undefined) {
@@ -310,10 +292,10 @@ async function consent(b, c, { kind, origin, tool = '', client = '', call }, tim
 async function handover(b, c, { id, tabId, message, again }, timeoutMs) {
   const shared = requireVisibleTab(b, c, tabId);
   if (id.length > MAX_ID) throw new CommandError('BAD_ARGS', 'the id is too long');
-  const agent = { key: c.key, name: b.nameOf(c.key) };
+  const agent = { key: c.key, name: b.servers.nameOf(c.key) };
   const tab = await getTab(tabId);
   if (!again) {
-    const why = decide(b.policyFor(c), tab.url ?? '');
+    const why = decide(b.scopes.policyFor(c), tab.url ?? '');
     if (why) throw new CommandError('POLICY_DENIED', why);
     await showTab(tabId);
   }

@@ -135,7 +135,7 @@ export class Connection {
 
       // One message at a time: verifying a proof is asynchronous, and later messages must
       // not overtake it.
-      let turn = Promise.resolve();
+      let queue = Promise.resolve();
       socket.onopen = () => {
         if (generation !== this.generation) return;
         const { instance, run, ext } = this.identity;
@@ -146,27 +146,27 @@ export class Connection {
       let transcript;
       /** @type {CryptoKey} */
       let key;
-      /** @param {any} frame */
-      const handshake = async (frame) => {
-        if (frame.type === 'refused') {
-          refusal = typeof frame.reason === 'string' ? frame.reason : 'refused';
-          fail('refused', refusal, sentence(frame.message) || 'the server rejected the connection');
-        } else if (step === 'challenge' && frame.type === 'challenge') {
-          const nonceS = decodeKey(frame.nonce);
+      /** @param {any} message */
+      const handshake = async (message) => {
+        if (message.type === 'refused') {
+          refusal = typeof message.reason === 'string' ? message.reason : 'refused';
+          fail('refused', refusal, sentence(message.message) || 'the server rejected the connection');
+        } else if (step === 'challenge' && message.type === 'challenge') {
+          const nonceS = decodeKey(message.nonce);
           if (!nonceS) return fail('refused', 'bad_server', 'the program on the port is not chrome-mcp');
           transcript = { extensionId: this.identity.ext.id, instance: this.identity.instance, port: this.port, nonceC, nonceS };
           key = await importKey(credential.key);
           // Before we prove anything: an untrusted program on the port learns nothing.
-          if (!(await verifyServer(key, transcript, frame.mac))) {
+          if (!(await verifyServer(key, transcript, message.mac))) {
             return fail('refused', 'bad_server', 'the program on the port does not have the key');
           }
           const mac = await clientProof(key, transcript);
           if (generation !== this.generation) return;
           this.send({ type: 'proof', mac });
           step = 'welcome';
-        } else if (step === 'welcome' && frame.type === 'welcome') {
+        } else if (step === 'welcome' && message.type === 'welcome') {
           if (credential.kind === 'pairing') {
-            const own = frame.pairing && (await unseal(key, transcript, frame.pairing.key));
+            const own = message.pairing && (await unseal(key, transcript, message.pairing.key));
             if (!own) return fail('refused', 'bad_server', 'the server sent no key');
             if (generation !== this.generation) return;
             this.owner.paired(this, own);
@@ -174,7 +174,7 @@ export class Connection {
           if (generation !== this.generation) return;
           step = 'open';
           clearTimeout(this.timer);
-          this.welcomed(frame);
+          this.welcomed(message);
           resolve(true);
         } else {
           fail('refused', 'bad_server', 'the program on the port sent an unexpected message');
@@ -182,24 +182,24 @@ export class Connection {
       };
       socket.onmessage = (event) => {
         if (generation !== this.generation) return;
-        const frame = parse(event.data, step === 'open' ? Infinity : MAX_HANDSHAKE_MESSAGE);
-        if (!frame) {
+        const message = parse(event.data, step === 'open' ? Infinity : MAX_HANDSHAKE_MESSAGE);
+        if (!message) {
           fail('refused', 'bad_frame', 'the server sent an invalid message');
-        } else if (frame.v !== VERSION) {
-          fail('refused', 'bad_version', `the server uses protocol version ${String(frame.v).slice(0, 20)}, this extension version ${VERSION}: update chrome-mcp and reload the extension`);
+        } else if (message.v !== VERSION) {
+          fail('refused', 'bad_version', `the server uses protocol version ${String(message.v).slice(0, 20)}, this extension version ${VERSION}: update chrome-mcp and reload the extension`);
         } else if (step === 'open') {
-          this.received(frame); // synchronously, in order
+          this.received(message); // synchronously, in order
         } else {
-          turn = turn.then(async () => {
+          queue = queue.then(async () => {
             if (generation !== this.generation) return;
-            if (step === 'open') this.received(frame);
-            else await handshake(frame);
+            if (step === 'open') this.received(message);
+            else await handshake(message);
           }).catch((e) => fail('waiting', 'error', String(e)));
         }
       };
       socket.onclose = (event) => {
         const code = event.code;
-        turn = turn.then(() => {
+        queue = queue.then(() => {
           if (code === CLOSE.stopped) fail('refused', 'stopped', 'chrome-mcp stop disconnected it from all browsers: restart the MCP client that runs it');
           else if (code === CLOSE.displaced) fail('waiting', 'displaced', 'a newer connection of this browser replaced this one');
           else fail(code === CLOSE.refused ? 'refused' : 'waiting', refusal || 'closed', this.server && step === 'open' ? 'connection lost' : 'no server responds');
@@ -209,14 +209,14 @@ export class Connection {
     });
   }
 
-  /** @param {any} frame */
-  welcomed(frame) {
-    this.session = String(frame.session);
-    this.server = { version: String(frame.server?.version ?? ''), pid: Number(frame.server?.pid) || 0, name: sentence(frame.server?.name) || 'an agent' };
-    this.policy = frame.policy ?? null;
+  /** @param {any} message */
+  welcomed(message) {
+    this.session = String(message.session);
+    this.server = { version: String(message.server?.version ?? ''), pid: Number(message.server?.pid) || 0, name: sentence(message.server?.name) || 'an agent' };
+    this.policy = message.policy ?? null;
     this.connectedAt = this.lastMessageAt = Date.now();
     this.setState('connected', '', '');
-    const heartbeat = Number(frame.heartbeatMs) > 0 ? Number(frame.heartbeatMs) : 15_000;
+    const heartbeat = Number(message.heartbeatMs) > 0 ? Number(message.heartbeatMs) : 15_000;
     const generation = this.generation;
     // The server sends pings. If they stop (it hangs, the machine slept), this side closes
     // the connection.
@@ -231,25 +231,25 @@ export class Connection {
     this.timer = setTimeout(watch, heartbeat);
   }
 
-  /** @param {any} frame */
-  received(frame) {
+  /** @param {any} message */
+  received(message) {
     this.lastMessageAt = Date.now();
-    switch (frame.type) {
+    switch (message.type) {
       case 'ping':
-        this.send({ type: 'pong', ts: frame.ts });
+        this.send({ type: 'pong', ts: message.ts });
         break;
       case 'pong':
         break;
       case 'policy':
-        this.policy = frame.policy ?? null;
+        this.policy = message.policy ?? null;
         this.owner.policy(this);
         break;
       case 'servers':
         this.owner.servers(this);
         break;
       case 'command':
-        if (typeof frame.id === 'string' && typeof frame.method === 'string' && isObject(frame.params)) {
-          this.owner.command(this, frame);
+        if (typeof message.id === 'string' && typeof message.method === 'string' && isObject(message.params)) {
+          this.owner.command(this, message);
         }
         break;
       default: // ignore unknown messages
@@ -260,13 +260,13 @@ export class Connection {
    * Sends a message with the protocol version added. A message for a closed connection is
    * dropped: the server has also discarded the connection.
    *
-   * @param {Record<string, any>} frame
+   * @param {Record<string, any>} message
    * @returns {boolean} whether it was sent
    */
-  send(frame) {
+  send(message) {
     const { socket } = this;
     if (!socket || socket.readyState !== 1) return false;
-    const text = JSON.stringify({ ...frame, v: VERSION });
+    const text = JSON.stringify({ ...message, v: VERSION });
     if (text.length > MAX_MESSAGE / 3 && new TextEncoder().encode(text).length > MAX_MESSAGE) return false;
     if (socket.bufferedAmount > MAX_QUEUED) {
       this.onClosed('waiting', 'backpressure', 'the server does not read its messages');
@@ -334,14 +334,25 @@ export class Connection {
 }
 
 /**
+ * Sends an event to a server.
+ *
+ * @param {Connection} c
+ * @param {import('./wire.js').EventName} event
+ * @param {any} data
+ */
+export function sendEvent(c, event, data) {
+  c.send({ type: 'event', event, data });
+}
+
+/**
  * @param {unknown} data
  * @param {number} limit in characters
  */
 function parse(data, limit) {
   if (typeof data !== 'string' || data.length > limit) return null;
   try {
-    const frame = JSON.parse(data);
-    return isObject(frame) && typeof frame.type === 'string' ? frame : null;
+    const message = JSON.parse(data);
+    return isObject(message) && typeof message.type === 'string' ? message : null;
   } catch {
     return null;
   }

@@ -78,7 +78,7 @@ export class Consent {
    * @param {string} server its name
    * @returns {boolean | undefined} undefined if there is none
    */
-  kept(origin, server) {
+  storedAnswer(origin, server) {
     if (origin === '') return undefined;
     const key = keyOf(origin, server);
     for (const { value } of [this.sessionGrants, this.permanentGrants]) if (Object.hasOwn(value, key)) return value[key];
@@ -92,7 +92,7 @@ export class Consent {
    */
   answer(origin, agent) {
     if (origin !== '' && Date.now() < (this.once.get(keyOf(origin, agent.key)) ?? 0)) return true;
-    return this.kept(origin, agent.name);
+    return this.storedAnswer(origin, agent.name);
   }
 
   /**
@@ -141,7 +141,7 @@ export class Consent {
    *   in time
    */
   wait(origin, agent, call, ms, client = '') {
-    const known = this.kept(origin, agent.name);
+    const known = this.storedAnswer(origin, agent.name);
     if (known !== undefined) return Promise.resolve({ granted: known });
     const q = this.ask(origin, agent, call, client);
     return new Promise((resolve) => {

@@ -9,7 +9,7 @@ import { timing } from './timing.js';
 const ATTEMPTS = 6;
 
 /** How many downloads are stored. */
-const MAX_KNOWN = 200;
+const MAX_DOWNLOADS = 200;
 
 /**
  * Reports downloads of driven tabs to their servers, and no others. The browser's download
@@ -28,9 +28,9 @@ export class Downloads {
      * Downloads that the browser reported and no tab has.
      * @type {{item: chrome.downloads.DownloadItem, at: number}[]}
      */
-    this.unclaimed = [];
+    this.unassigned = [];
     /** Tabs by the id of their download, the newest last. @type {Map<number, number>} */
-    this.known = new Map();
+    this.tabs = new Map();
     /**
      * Tabs that driven pages opened recently, and their URL.
      * @type {{source: number, tabId: number, url: string, gone: boolean, at: number}[]}
@@ -54,28 +54,33 @@ export class Downloads {
     this.popups.push({ source, tabId, url, gone: false, at: Date.now() });
   }
 
+  /** Returns the tab of a download, undefined if it is not of a driven tab. @param {number} id */
+  tabOf(id) {
+    return this.tabs.get(id);
+  }
+
   /** @param {number} tabId */
   closed(tabId) {
     this.forget();
     const popup = this.popups.find((p) => p.tabId === tabId);
     if (!popup) return;
     popup.gone = true;
-    for (const begun of this.started) if (begun.tabId === tabId) begun.tabId = popup.source;
-    for (const [id, tab] of this.known) {
+    for (const download of this.started) if (download.tabId === tabId) download.tabId = popup.source;
+    for (const [id, tab] of this.tabs) {
       if (tab !== tabId) continue;
-      this.known.set(id, popup.source);
+      this.tabs.set(id, popup.source);
       void this.report(id); // the last report may have been for the closed tab, which has no server
     }
     this.match();
   }
 
-  /** Assigns unclaimed downloads to the pages whose tabs were closed for them. */
+  /** Assigns downloads to the pages whose tabs were closed for them. */
   match() {
-    for (const { item } of [...this.unclaimed]) {
+    for (const { item } of [...this.unassigned]) {
       const i = this.popups.findIndex((p) => p.gone && p.url === item.url);
       if (i < 0) continue;
       const [{ source }] = this.popups.splice(i, 1);
-      this.unclaimed = this.unclaimed.filter((u) => u.item !== item);
+      this.unassigned = this.unassigned.filter((u) => u.item !== item);
       this.opening.add(item.id);
       this.assignToTab(source, item);
     }
@@ -89,12 +94,12 @@ export class Downloads {
    */
   begin(tabId, url) {
     this.forget();
-    const at = this.unclaimed.findIndex(({ item }) => item.url === url || item.finalUrl === url);
+    const at = this.unassigned.findIndex(({ item }) => item.url === url || item.finalUrl === url);
     if (at < 0) {
       this.started.push({ tabId, url, at: Date.now() });
       return;
     }
-    const [{ item }] = this.unclaimed.splice(at, 1);
+    const [{ item }] = this.unassigned.splice(at, 1);
     this.assignToTab(tabId, item);
   }
 
@@ -103,7 +108,7 @@ export class Downloads {
     this.forget();
     const at = this.started.findIndex(({ url }) => item.url === url || item.finalUrl === url);
     if (at < 0) {
-      this.unclaimed.push({ item, at: Date.now() });
+      this.unassigned.push({ item, at: Date.now() });
       this.match();
       return;
     }
@@ -113,10 +118,10 @@ export class Downloads {
 
   /** @param {number} tabId @param {chrome.downloads.DownloadItem} item */
   assignToTab(tabId, item) {
-    this.known.set(item.id, tabId);
-    if (this.known.size > MAX_KNOWN) {
-      const [oldest] = this.known.keys();
-      this.known.delete(oldest);
+    this.tabs.set(item.id, tabId);
+    if (this.tabs.size > MAX_DOWNLOADS) {
+      const [oldest] = this.tabs.keys();
+      this.tabs.delete(oldest);
       this.opening.delete(oldest);
     }
     void this.report(item.id);
@@ -124,13 +129,13 @@ export class Downloads {
 
   /** @param {chrome.downloads.DownloadDelta} delta */
   onChanged(delta) {
-    if (this.known.has(delta.id)) void this.report(delta.id);
+    if (this.tabs.has(delta.id)) void this.report(delta.id);
   }
 
   /** @param {number} id */
   async report(id) {
     const item = await this.lookUp(id);
-    const tabId = this.known.get(id);
+    const tabId = this.tabs.get(id);
     if (!item || tabId === undefined) return;
     this.send(tabId, {
       id, tabId, url: item.url, ...(item.finalUrl ? { finalUrl: item.finalUrl } : {}), filename: item.filename, state: item.state,
@@ -173,7 +178,7 @@ export class Downloads {
   forget() {
     const limit = Date.now() - timing.hangLimits.downloadReport;
     this.started = this.started.filter((b) => b.at > limit);
-    this.unclaimed = this.unclaimed.filter((u) => u.at > limit);
+    this.unassigned = this.unassigned.filter((u) => u.at > limit);
     this.popups = this.popups.filter((p) => p.at > limit);
   }
 }

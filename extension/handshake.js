@@ -43,7 +43,7 @@ export function transcriptBytes(t) {
  * @param {string} label
  * @param {Transcript} t
  */
-function labelled(label, t) {
+function labeled(label, t) {
   const head = text.encode(label);
   const tail = transcriptBytes(t);
   const out = new Uint8Array(head.length + tail.length);
@@ -71,7 +71,7 @@ export function importKey(raw) {
  */
 export async function verifyServer(key, t, mac) {
   const signature = decodeKey(mac);
-  return signature !== null && crypto.subtle.verify('HMAC', key, signature, labelled(LABELS.server, t));
+  return signature !== null && crypto.subtle.verify('HMAC', key, signature, labeled(LABELS.server, t));
 }
 
 /**
@@ -81,7 +81,7 @@ export async function verifyServer(key, t, mac) {
  * @param {Transcript} t
  */
 export async function clientProof(key, t) {
-  return encode(new Uint8Array(await crypto.subtle.sign('HMAC', key, labelled(LABELS.client, t))));
+  return encode(new Uint8Array(await crypto.subtle.sign('HMAC', key, labeled(LABELS.client, t))));
 }
 
 /**
@@ -95,7 +95,7 @@ export async function clientProof(key, t) {
 export async function unseal(secret, t, sealed) {
   const hidden = decodeKey(sealed);
   if (!hidden) return null;
-  const pad = new Uint8Array(await crypto.subtle.sign('HMAC', secret, labelled(LABELS.seal, t)));
+  const pad = new Uint8Array(await crypto.subtle.sign('HMAC', secret, labeled(LABELS.seal, t)));
   return hidden.map((b, i) => b ^ pad[i]);
 }
 

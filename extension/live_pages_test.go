@@ -71,7 +71,7 @@ func TestPages(t *testing.T) {
 			b.shows(t, s, "#servers", "Connected for less than a minute, drives no tab")
 			b.shows(t, s, "#servers", "May work on "+origin("a.test"))
 			b.shows(t, s, "#title", "<b> gnp.exe</b> long")
-			b.shows(t, s, "#place", web.at("a.test", "/one"))
+			b.shows(t, s, "#url", web.at("a.test", "/one"))
 			b.holds(t, s, "document.getElementById('setup').hidden")
 			b.holds(t, s, "document.getElementById('title').textContent.length <= 80")
 			b.Accessible(t, s)
@@ -268,7 +268,7 @@ func TestPages(t *testing.T) {
 		b.WithSession(t, opened.TargetID, func(s string) {
 			b.shows(t, s, "#native", "agents are found automatically")
 			b.shows(t, s, "#servers", "claude")
-			b.shows(t, s, "#leaves", origin("b.test")+" claude may not run scripts")
+			b.shows(t, s, "#script-grants", origin("b.test")+" claude may not run scripts")
 			b.Call(t, s, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": false}, nil)
 			b.Accessible(t, s)
 			b.Call(t, s, "Emulation.clearDeviceMetricsOverride", nil, nil)
@@ -282,12 +282,12 @@ func TestPages(t *testing.T) {
 			// A block entry ends the sharing of tabs there.
 			b.fill(t, s, "#pattern", "*")
 			b.Click(t, s, "#block button", "Block")
-			b.shows(t, s, "#block-said", "every host")
+			b.shows(t, s, "#block-status", "every host")
 			mark := c.mark()
 			b.fill(t, s, "#pattern", "a.test")
 			b.Press(t, s, "Enter")
 			c.await(t, mark, "tab_unshared user", unshared(tabOf(t, "a.test"), "user"))
-			b.shows(t, s, "#block-said", "a.test is blocked")
+			b.shows(t, s, "#block-status", "a.test is blocked")
 			b.shows(t, s, "#blocked", "a.test")
 
 			// All tabs are shared only after a confirmation.
@@ -304,12 +304,12 @@ func TestPages(t *testing.T) {
 			c.await(t, mark, "tab_unshared user", unshared(tabOf(t, "b.test"), "user"))
 
 			b.fill(t, s, "#idleMinutes", "1.5")
-			b.shows(t, s, "#idle-said", "whole number of minutes")
+			b.shows(t, s, "#idle-status", "whole number of minutes")
 			b.fill(t, s, "#idleMinutes", "20")
-			b.shows(t, s, "#idle-said", "Saved.")
+			b.shows(t, s, "#idle-status", "Saved.")
 			b.tick(t, s, "#ownWindow")
 			b.Click(t, s, "#blocked button", "Remove")
-			b.Click(t, s, "#kept button", "Remove")
+			b.Click(t, s, "#auto-shared button", "Remove")
 			await.Until(t, "the settings", func() bool {
 				var got map[string]any
 				b.Worker(t, "chrome.storage.local.get('settings').then((g) => g.settings)", &got)

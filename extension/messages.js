@@ -48,7 +48,7 @@ export const PORT_NAME = 'chrome-mcp-page';
  * @property {number} expires when its sharing ends unless a call renews it, in ms since 1970; 0
  *   unless until is 'time'
  * @property {string} driver key of the server that drives it, "" if none does
- * @property {boolean} left whether the driver is not connected
+ * @property {boolean} driverLost whether the driver is not connected
  * @property {boolean} chat whether it belongs to a chat
  * @property {boolean} attached whether the debugger is attached
  * @property {{what: string, at: number, client: string} | null} doing the last activity in
@@ -133,7 +133,7 @@ const ACTIONS = {
     await b.settings.change({ keepSites: m.on ? [...sites, m.origin] : sites });
     if (m.on) await b.settingsChanged();
   },
-  drive: (b, m) => b.choose(m.tabId, String(m.server)),
+  drive: (b, m) => b.drivers.choose(m.tabId, String(m.server)),
   stopClient: (b, m) => b.stopClient(String(m.server), String(m.client)),
   show: (_, m) => showTab(m.tabId),
   answer: async (b, m) => {
@@ -220,7 +220,7 @@ export class Pages {
       await Promise.all([this.broker.ready, this.broker.log.ready]);
       while (this.stale) {
         this.stale = false;
-        const state = await snapshot(this.broker);
+        const state = await currentState(this.broker);
         for (const port of this.ports) port.postMessage({ type: 'state', state });
       }
     } catch (e) {
@@ -235,7 +235,7 @@ export class Pages {
  * @param {Broker} b
  * @returns {Promise<State>}
  */
-async function snapshot(b) {
+async function currentState(b) {
   const open = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.query({}), 'listing tabs');
   const front = (await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.query({ active: true, lastFocusedWindow: true }), 'finding the active tab'))[0];
   const settings = b.settings.value;
@@ -257,12 +257,12 @@ async function snapshot(b) {
       const tab = byId.get(t.tabId);
       if (!tab) return [];
       const origin = siteOf(tab.url ?? '') ? originOf(tab.url ?? '') : '';
-      const attachment = b.relay.attachments.get(t.tabId);
-      const left = t.driver !== '' && !b.servers.connected().some((c) => c.key === t.driver);
+      const attachment = b.relay.get(t.tabId);
+      const driverLost = t.driver !== '' && !b.servers.connected().some((c) => c.key === t.driver);
       return [{
         tabId: t.tabId, title: tab.title ?? '', url: tab.url ?? '', origin, active: tab.active, own: t.own !== '', how: t.how, until: t.until, expires: t.expires,
-        driver: t.driver, left, chat: t.chat === true, attached: attachment?.live === true, doing: left ? null : doingOf(b, attachment), keep: settings.keepSites.includes(origin),
-        problem: unshareableReason(b, t, tab.url ?? ''),
+        driver: t.driver, driverLost, chat: t.chat === true, attached: attachment?.live === true, doing: driverLost ? null : doingOf(b, attachment), keep: settings.keepSites.includes(origin),
+        problem: problemOf(b, t, tab.url ?? ''),
       }];
     }),
     current: front?.id === undefined ? null : {
@@ -282,7 +282,7 @@ async function snapshot(b) {
  * Returns the last activity in a tab.
  *
  * @param {Broker} b
- * @param {import('./relay.js').Attachment} [a]
+ * @param {import('./attachment.js').Attachment} [a]
  */
 function doingOf(b, a) {
   return a?.doing ? { ...a.doing, client: b.nameOfClient(a.connection, a.doing.client) } : null;
@@ -296,20 +296,20 @@ function doingOf(b, a) {
  * @param {import('./tabs.js').Shared} shared
  * @param {string} url
  */
-function unshareableReason(b, shared, url) {
+function problemOf(b, shared, url) {
   const obstacle = b.tabs.shareRefusal(url);
   if (obstacle) return obstacle;
   const failed = b.problems.get(shared.tabId);
   if (failed) return failed.code === 'DEVTOOLS_OPEN' ? 'the developer tools or another extension debug this tab: close them' : failed.message;
-  const agents = b.servers.connected().filter((c) => b.visible(shared, c));
+  const agents = b.drivers.observersOf(shared);
   const whys = agents.map((c) => {
     try {
-      return decide(b.policyFor(c), url);
+      return decide(b.scopes.policyFor(c), url);
     } catch (e) {
       return e instanceof Error ? e.message : String(e);
     }
   });
-  return agents.length > 0 && whys.every((why) => why !== null) ? `not allowed for ${b.nameOf(agents[0].key)}: ${whys[0]}` : '';
+  return agents.length > 0 && whys.every((why) => why !== null) ? `not allowed for ${b.servers.nameOf(agents[0].key)}: ${whys[0]}` : '';
 }
 
 /** @param {Broker} b */

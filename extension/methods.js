@@ -44,7 +44,7 @@ import { INPUT_BLOCK_SCRIPTS, CONTENT_HIDING_SCRIPTS } from './wire.js';
  * @property {(origin: string) => void} askEval prompts the user, without waiting
  * @property {() => Promise<{id: number, url: string}[]>} history entries of the tab's history
  * @property {() => Promise<string[]>} documents URLs of the documents of all frames of the tab
- * @property {(id: string) => import('./relay.js').PageRequest | undefined} request
+ * @property {(id: string) => import('./page_requests.js').PageRequest | undefined} request
  * @property {(source: string) => Promise<boolean>} compiles reports whether a script has no syntax
  *   error, without running it
  * @property {() => string[]} scriptOrigins the origins on which the user allows scripts until the
@@ -101,14 +101,14 @@ const describeNode = (params, s) => {
 const requireEvalConsent = (params, s) => {
   if (s.child) throw new CommandError('BAD_ARGS', 'in a frame or worker, name the execution context');
   content(params, s);
-  mainWorld(originOf(s.url), s);
+  checkMainWorld(originOf(s.url), s);
 };
 
 /**
  * @param {string} origin
  * @param {CommandContext} s
  */
-export function mainWorld(origin, s) {
+export function checkMainWorld(origin, s) {
   if (origin === '' && s.own && (s.url === '' || s.url === 'about:blank')) return; // a blank page
   if (origin === '') throw new CommandError('POLICY_DENIED', 'the page has no site, so the user cannot allow scripts on it: open a page of a site');
   const answer = s.evalAnswer(origin);
@@ -125,12 +125,12 @@ export function mainWorld(origin, s) {
  * @param {World} world
  * @param {CommandContext} s
  */
-export function inWorld(world, s) {
+export function checkWorld(world, s) {
   if (!world.main && !world.ours) throw new CommandError('POLICY_DENIED', 'chrome-mcp did not create the isolated world');
   const url = world.frame === undefined ? undefined : s.urlOfFrame(world.frame);
   const why = world.origin === '' ? null : decide(s.rules, world.origin + '/') ?? (url ? decide(s.rules, url) : null);
   if (why) throw new CommandError('POLICY_DENIED', why);
-  if (world.main) mainWorld(world.origin, s);
+  if (world.main) checkMainWorld(world.origin, s);
   else if (world.origin === '' && (s.child || world.frame !== s.top || !noPage(s))) {
     // The tab's URL has an origin and the document has none: an error page that the browser is
     // about to replace.
@@ -177,7 +177,7 @@ function namedWorld(params, s, numbered) {
  * @param {CommandContext} s
  */
 function objectWorld(objectId, s) {
-  inWorld(worldOf(objectId, s), s);
+  checkWorld(worldOf(objectId, s), s);
 }
 
 /**
@@ -195,7 +195,7 @@ export function worldOf(objectId, s) {
  * page's world, as its listeners do, but no script runs there. @type {Check} */
 function getEventListeners(params, s) {
   if (params.pierce) throw new CommandError('BAD_ARGS', 'query each document separately, without pierce');
-  inWorld({ ...worldOf(params.objectId, s), main: false, ours: true }, s);
+  checkWorld({ ...worldOf(params.objectId, s), main: false, ours: true }, s);
 }
 
 /** A number runs no script. It only shows whether the page responds. */
@@ -205,7 +205,7 @@ const NUMERIC_EXPRESSION = /^[0-9]{1,9}$/;
 function evaluate(params, s) {
   if (params.includeCommandLineAPI) throw new CommandError('BAD_ARGS', 'includeCommandLineAPI is not allowed');
   const world = namedWorld(params, s, 'contextId');
-  if (world) inWorld(world, s);
+  if (world) checkWorld(world, s);
   else if (!NUMERIC_EXPRESSION.test(String(params.expression))) requireEvalConsent(params, s);
 }
 
@@ -231,7 +231,7 @@ function callFunctionOn(params, s) {
   const world = namedWorld(params, s, 'executionContextId');
   if (!world) throw new CommandError('BAD_ARGS', 'name the execution context for the function');
   if (!world.main && forDenied(params)) return; // denied documents included
-  inWorld(world, s);
+  checkWorld(world, s);
 }
 
 /** For scripts that run in each new document, including denied ones. @type {Check} */
@@ -494,16 +494,16 @@ const DENIED_HINTS = {
  *
  * @param {string} method
  * @param {Params} params
- * @param {CommandContext} situation
+ * @param {CommandContext} context
  * @returns {Params | Promise<Params>}
  */
-export function check(method, params, situation) {
+export function check(method, params, context) {
   const rule = Object.hasOwn(TABLE, method) ? TABLE[method] : undefined;
   if (!rule) {
     const instead = Object.hasOwn(DENIED_HINTS, method) ? `: ${DENIED_HINTS[method]}` : '';
     throw new CommandError('POLICY_DENIED', `the extension does not allow ${method}${instead}`);
   }
-  const changed = rule(params, situation);
+  const changed = rule(params, context);
   return changed instanceof Promise ? changed.then((p) => p ?? params) : changed ?? params;
 }
 

@@ -1,7 +1,7 @@
 // @ts-check
 
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
-import { HOST_NAME, VERSION } from './wire.js';
+import { HOST_NAME, NATIVE_VERSION } from './wire.js';
 
 /**
  * The state of the native messaging host: missing if the browser does not know it, error if
@@ -75,7 +75,7 @@ export class NativeHost {
       if (this.port) this.onClosed(this.port, text); // it hangs
       return [];
     }
-    if (answer.v !== VERSION || !Array.isArray(answer.servers)) {
+    if (answer.v !== NATIVE_VERSION || !Array.isArray(answer.servers)) {
       this.setState('error', 'the native messaging host has another version: run "chrome-mcp extension install" again');
       return [];
     }
@@ -88,7 +88,7 @@ export class NativeHost {
     return new Promise((resolve, reject) => {
       const port = this.open();
       this.waiting.push({ resolve, reject });
-      port.postMessage({ v: VERSION, type: 'servers', installation });
+      port.postMessage({ v: NATIVE_VERSION, type: 'servers', installation });
     });
   }
 

@@ -70,16 +70,16 @@ function beforePath(p) {
 }
 
 /** The maximum cost of a path expression: the browser limits a rule to 2 KiB. */
-const BUDGET = 100;
+const MAX_PATH_COST = 100;
 
 /**
- * Shortens a denied path that is too long for a rule. The result denies more
+ * Shortens a denied path whose expression is too long for a rule. The result denies more
  * paths.
  *
  * @param {string} path
  * @param {number} budget
  */
-export function affordable(path, budget) {
+export function shortenPath(path, budget) {
   for (let i = 0; i < path.length; i++) {
     budget -= path[i] === '/' ? 28 : /[A-Za-z0-9._~-]/.test(path[i]) ? 1 : 5;
     if (budget < 0 && i > 1) return path.slice(0, i);
@@ -107,7 +107,7 @@ function denyConditions(denied) {
   for (const p of whole) if (!listed(p) || p.subdomains) out.push({ regexFilter: `${beforePath(p)}/` });
   for (const p of pathed) {
     const named = listed(p) && !p.subdomains;
-    const path = affordable(p.path, named ? BUDGET : BUDGET - 15 - p.host.length);
+    const path = shortenPath(p.path, named ? MAX_PATH_COST : MAX_PATH_COST - 15 - p.host.length);
     out.push({ regexFilter: (named ? ANYWHERE : beforePath(p)) + below(path), ...(named ? domains([p]) : {}) });
   }
   for (const expression of AMBIGUOUS) {
@@ -224,7 +224,7 @@ export function buildRules({ tabs, rules, hosts }, otherTabs, types, tried = [])
 
   for (const regexFilter of PRIVATE) add(PRIORITY.private, 'block', { regexFilter }, [workers]);
 
-  const denied = [...rules.block, ...rules.mine, ...BUILTIN.map((b) => b.pattern), ...METADATA];
+  const denied = [...rules.block, ...rules.userBlock, ...BUILTIN.map((b) => b.pattern), ...METADATA];
   for (const condition of denyConditions(denied)) add(PRIORITY.blocked, 'block', condition);
   if (rules.ownPorts.size > 0) {
     const host = `(?:${UNDER}*localhost|[0-9.]+|\\[[0-9a-f:.]+\\])`;
@@ -253,7 +253,7 @@ export class NetworkRules {
     this.wanted = wanted;
     this.allTabs = allTabs;
     this.newTabs = newTabs;
-    this.turn = Promise.resolve();
+    this.queue = Promise.resolve();
     /** An update that has not started yet. @type {Promise<void> | null} */
     this.next = null;
     /** The rules installed last, to skip unchanged updates. */
@@ -273,8 +273,8 @@ export class NetworkRules {
    */
   update() {
     if (this.next) return this.next; // it will use the current state
-    const done = this.next = this.turn.then(() => this.install());
-    this.turn = done.catch(() => {});
+    const done = this.next = this.queue.then(() => this.install());
+    this.queue = done.catch(() => {});
     return done;
   }
 
@@ -284,8 +284,8 @@ export class NetworkRules {
     const types = Object.values(chrome.declarativeNetRequest.ResourceType);
     const all = scopes.length > 0 ? await this.allTabs() : [];
     this.newTabs.install(new Set(scopes.flatMap((f) => f.tabs)), all);
-    const { known, inside, tried } = this.newTabs;
-    const others = all.filter((id) => known?.has(id) || inside.has(id));
+    const { userTabs, inside, tried } = this.newTabs;
+    const others = all.filter((id) => userTabs?.has(id) || inside.has(id));
     const build = (/** @type {number[]} */ except) => scopes.flatMap((scope) => buildRules(scope, others.filter((id) => !scope.tabs.includes(id)), types, except))
       .map((rule, i) => ({ id: i + 1, ...rule }));
     const count = () => rules.filter((r) => r.condition.regexFilter !== undefined).length;

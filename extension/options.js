@@ -41,9 +41,9 @@ function show(state) {
   byId('no-keys').hidden = state.pairings.length > 0;
   setText(byId('no-keys'), state.native.state === 'ok' ? 'None: the chrome-mcp program finds agents.' : 'None.');
   autoSharedSites.show(settings.keepSites);
-  byId('no-kept').hidden = settings.keepSites.length > 0;
+  byId('no-auto-shared').hidden = settings.keepSites.length > 0;
   scriptGrants.show(state.consents);
-  byId('no-leaves').hidden = state.consents.length > 0;
+  byId('no-script-grants').hidden = state.consents.length > 0;
   blocked.show(settings.blockList);
   for (const radio of radios()) {
     radio.disabled = false;
@@ -122,10 +122,10 @@ const keys = new Rows(byId('pairings'), (/** @type {State['pairings'][number]} *
   removable('Revoke', (p) => sanitizeLine(p.name, 60) || 'A server', (p) => `port ${p.port}, since ${new Date(p.added).toLocaleString()}`, (p) => act('unpair', { pairing: p.id })),
   () => byId('pairing'));
 
-const autoSharedSites = new Rows(byId('kept'), (/** @type {string} */ origin) => origin,
+const autoSharedSites = new Rows(byId('auto-shared'), (/** @type {string} */ origin) => origin,
   removable('Remove', (origin) => origin, () => '', (origin) => act('keep', { origin, on: false })), () => byId('mayClose'));
 
-const scriptGrants = new Rows(byId('leaves'), (/** @type {State['consents'][number]} */ c) => `${c.origin} ${c.always} ${c.server}`,
+const scriptGrants = new Rows(byId('script-grants'), (/** @type {State['consents'][number]} */ c) => `${c.origin} ${c.always} ${c.server}`,
   removable('Forget', (c) => c.origin, (c) => `${sanitizeLine(c.server, 40)} ${c.granted ? 'may run scripts' : 'may not run scripts'}, ${c.always ? 'always' : 'until Chrome closes'}`,
     (c) => act('forget', { origin: c.origin, server: c.server })),
   () => byId('mayClose'));
@@ -133,7 +133,7 @@ const scriptGrants = new Rows(byId('leaves'), (/** @type {State['consents'][numb
 const blocked = new Rows(byId('blocked'), (/** @type {string} */ text) => text,
   removable('Remove', (text) => text, () => '', async (text) => {
     await change({ blockList: (last?.settings.blockList ?? []).filter((t) => t !== text) });
-    setText(byId('block-said'), `${text} is no longer blocked.`);
+    setText(byId('block-status'), `${text} is no longer blocked.`);
   }), () => byId('pattern'));
 
 function radios() {
@@ -162,7 +162,7 @@ byId('pair').onsubmit = (event) => {
 byId('block').onsubmit = async (event) => {
   event.preventDefault();
   const field = input('pattern');
-  const status = byId('block-said');
+  const status = byId('block-status');
   const text = field.value.trim();
   /** @param {string} text @param {boolean} bad */
   const report = (text, bad) => {
@@ -208,7 +208,7 @@ for (const name of SWITCHES) {
 }
 
 for (const name of MINUTES) {
-  const change = () => void changeMinutes(name, byId(name === 'idleMinutes' ? 'idle-said' : 'share-idle-said'));
+  const change = () => void changeMinutes(name, byId(name === 'idleMinutes' ? 'idle-status' : 'share-idle-status'));
   byId(name === 'idleMinutes' ? 'idle' : 'share-idle').onsubmit = (event) => {
     event.preventDefault();
     change();

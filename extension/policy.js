@@ -35,7 +35,7 @@ import { pathUnder } from './paths.js';
  * @returns {Pattern}
  */
 export function parsePattern(text) {
-  plainText(text);
+  checkCharacters(text);
   let scheme = '';
   let rest = text;
   const at = text.indexOf('://');
@@ -80,7 +80,7 @@ export function parsePattern(text) {
 const RESERVED = new Set(['localhost', 'test', 'example', 'invalid', 'local', 'internal']);
 
 /** @param {string} s */
-function plainText(s) {
+function checkCharacters(s) {
   if (s === '') throw new Error('is empty');
   for (const [bad, why] of [
     ['@', 'has a user name; write the host alone'],
@@ -166,7 +166,7 @@ function checkHost(host) {
  *
  * @param {Site} site
  */
-export function isPlain(site) {
+export function isCanonical(site) {
   try {
     checkHost(site.host);
   } catch {
@@ -330,10 +330,10 @@ export const BUILTIN = [
  * @typedef {object} Rules
  * @property {Pattern[]} allow
  * @property {Pattern[]} block the server's block list
- * @property {Pattern[]} mine the user's block list
+ * @property {Pattern[]} userBlock the block list of the user
  * @property {Pattern[]} resources
  * @property {'public' | 'same' | 'list'} subresources
- * @property {string[]} open private ranges
+ * @property {string[]} privateRanges that are allowed
  * @property {boolean} unsafeAll
  * @property {Set<number>} ownPorts
  */
@@ -347,21 +347,21 @@ export const BUILTIN = [
  * @returns {Rules}
  */
 export function compile(policy, blockList = []) {
-  const tier = policy?.subresources;
+  const subresources = policy?.subresources;
   return {
-    allow: lenient(policy?.allow),
+    allow: parseValid(policy?.allow),
     block: (policy?.block ?? []).map(parsePattern),
-    mine: blockList.map(parsePattern),
-    resources: lenient(policy?.resources),
-    subresources: tier === 'public' || tier === 'list' ? tier : 'same',
-    open: policy?.private ?? [],
+    userBlock: blockList.map(parsePattern),
+    resources: parseValid(policy?.resources),
+    subresources: subresources === 'public' || subresources === 'list' ? subresources : 'same',
+    privateRanges: policy?.private ?? [],
     unsafeAll: policy?.unsafeAll === true,
     ownPorts: new Set(policy?.ownPorts ?? []),
   };
 }
 
 /** @param {string[] | undefined} list */
-function lenient(list) {
+function parseValid(list) {
   return (list ?? []).flatMap((text) => {
     try {
       return [parsePattern(text)];
@@ -393,7 +393,7 @@ export function decide(rules, url) {
   if (isBlank(url)) return null;
   const site = siteOf(url);
   if (!site) return 'only http and https pages can be used';
-  if (!isPlain(site)) return 'the host is not in canonical form';
+  if (!isCanonical(site)) return 'the host is not in canonical form';
   const blocked = decideBlocked(rules, site);
   if (blocked) return blocked;
   if (!isListed(rules, site)) return `${site.host} is not in the list of allowed sites`;
@@ -417,7 +417,7 @@ export function decideBlocked(rules, site) {
   for (const { pattern, what } of BUILTIN) {
     if (denies(pattern, site)) return `${site.host} is ${what}`;
   }
-  if (rules.mine.some((p) => denies(p, site))) return `${site.host} is on the block list of this browser's user`;
+  if (rules.userBlock.some((p) => denies(p, site))) return `${site.host} is on the block list of this browser's user`;
   if (rules.block.some((p) => denies(p, site))) return `${site.host} is blocked by the policy`;
   return null;
 }
@@ -440,7 +440,7 @@ function isListed(rules, site) {
  */
 export function opens(rules, host) {
   const address = parseAddress(host);
-  return address !== null && !isMetadata(host) && rules.open.some((cidr) => within(address, cidr));
+  return address !== null && !isMetadata(host) && rules.privateRanges.some((cidr) => within(address, cidr));
 }
 
 /** @param {string} url */

@@ -13,7 +13,7 @@ import { timing } from './timing.js';
 /** @typedef {import('./wire.js').CDPClient} CDPClient */
 
 /** How often times are updated, in ms. */
-const EVERY = 10_000;
+const UPDATE_INTERVAL_MS = 10_000;
 
 const share = /** @type {HTMLButtonElement} */ (byId('share'));
 const keep = /** @type {HTMLInputElement} */ (byId('keep'));
@@ -30,7 +30,7 @@ const client = new Client((state) => {
 });
 setInterval(() => {
   if (last) show(last);
-}, EVERY);
+}, UPDATE_INTERVAL_MS);
 
 /** @param {State} state */
 function show(state) {
@@ -54,28 +54,28 @@ function show(state) {
   stopAll.disabled = idle;
   servers.show(state.servers);
   byId('agents').hidden = state.servers.length === 0;
-  settle();
+  delayAnswers();
 }
 
 /** The list of prompts and its position. */
-let listed = '';
-let settled = false;
+let lastLayout = '';
+let answersEnabled = false;
 /** @type {ReturnType<typeof setTimeout>} */
-let settling;
+let enableTimer;
 
 /** Disables the answer buttons if the list of prompts changed or moved. */
-function settle() {
+function delayAnswers() {
   const now = JSON.stringify([byId('asking').offsetTop, (last?.questions ?? []).map((q) => [q.id, q.waits])]);
-  if (now === listed) return;
-  listed = now;
-  enable(false);
-  clearTimeout(settling);
-  settling = setTimeout(() => enable(true), timing.patience.misclick);
+  if (now === lastLayout) return;
+  lastLayout = now;
+  enableAnswers(false);
+  clearTimeout(enableTimer);
+  enableTimer = setTimeout(() => enableAnswers(true), timing.patience.misclick);
 }
 
 /** @param {boolean} on */
-function enable(on) {
-  settled = on;
+function enableAnswers(on) {
+  answersEnabled = on;
   questions.show(last?.questions ?? []);
 }
 
@@ -110,7 +110,7 @@ function showSetup(state) {
 /** @param {State} state */
 function showCurrent({ current, settings }) {
   setText(byId('title'), current ? titleOf(current) : 'No active tab');
-  setText(byId('place'), current ? displayURL(current.url) : '');
+  setText(byId('url'), current ? displayURL(current.url) : '');
   const mine = current?.shared === true;
   share.textContent = mine ? 'Stop sharing this tab' : 'Share this tab';
   share.classList.toggle('main', !mine);
@@ -144,7 +144,7 @@ function handoverRow(q) {
       make('p', { className: 'quiet' }, 'Until you answer, agents cannot see or use the tab. What you type in its fields is masked in later results. The text above is from the agent: enter nothing that you would not enter without the agent.'),
       make('div', { className: 'row' }, ...answers, button('Show the tab', () => act('show', { tabId: q.tabId }), { className: 'plain' }))),
     update: () => {
-      for (const b of answers) b.disabled = !settled;
+      for (const b of answers) b.disabled = !answersEnabled;
     },
   };
 }
@@ -178,7 +178,7 @@ const questions = new Rows(byId('questions'), (/** @type {Prompt} */ q) => q.id,
     element,
     update: ({ waits }) => {
       late.hidden = waits;
-      for (const b of answers) b.disabled = !settled || (b === once && !waits);
+      for (const b of answers) b.disabled = !answersEnabled || (b === once && !waits);
     },
   };
 }, () => share);
@@ -319,5 +319,5 @@ function act(action, args) {
 /** @param {string} text */
 function trouble(text) {
   setText(byId('trouble'), text);
-  settle(); // the message moves the list of prompts
+  delayAnswers(); // the message moves the list of prompts
 }

@@ -106,6 +106,11 @@ export class Servers {
     return this.list().filter((c) => c.state === 'connected');
   }
 
+  /** Returns the name of a server for the user. @param {string} key */
+  nameOf(key) {
+    return this.all().find((c) => c.key === key)?.server?.name ?? 'an agent';
+  }
+
   /**
    * Searches for servers and connects to those that are not connected. Calls during a
    * search lead to one more search.
@@ -162,7 +167,7 @@ export class Servers {
       if (!possible.has(port) && c.state !== 'connected' && c.state !== 'connecting') this.forget(c);
     }
     await Promise.all([...found.values()].map((s) => this.connectTo(s))); // first: see PORT_PROBE_INTERVAL_MS
-    await Promise.all(this.due(scanned).map((s) => this.connectTo(s)));
+    await Promise.all(this.portsToTry(scanned).map((s) => this.connectTo(s)));
   }
 
   /**
@@ -172,7 +177,7 @@ export class Servers {
    * @param {Found[]} scanned
    * @returns {Found[]}
    */
-  due(scanned) {
+  portsToTry(scanned) {
     if (scanned.length === 0) return [];
     const lost = scanned.filter((s) => {
       const c = this.connections.get(s.port);
@@ -319,8 +324,8 @@ export class Servers {
       this.forget(before);
     }
     this.connections.set(parsed.port, c);
-    const welcome = await c.connect({ kind: 'pairing', key: parsed.secret });
-    if (!welcome || !own) {
+    const connected = await c.connect({ kind: 'pairing', key: parsed.secret });
+    if (!connected || !own) {
       const why = c.message;
       c.close();
       this.forget(c);

@@ -13,7 +13,7 @@ import { ago, displayURL, sanitizeLine, sentence, setupSteps, titleOf } from './
 
 /** How long the search waits for more typing, in ms, and how often times are updated. */
 const SEARCH_DELAY_MS = 150;
-const EVERY_MS = 30_000;
+const UPDATE_INTERVAL_MS = 30_000;
 
 /** The beginning of an exported chat. The host returns the position of each further part. */
 const START = { seq: 0, offset: 0 };
@@ -22,7 +22,7 @@ const START = { seq: 0, offset: 0 };
 const MAX_ANNOUNCED = 500;
 
 /** Why a turn ended, unless it ended regularly. @type {Record<string, string>} */
-const STOPS = { cancelled: 'Stopped', refusal: 'The agent declined to continue', max_tokens: 'Stopped at the maximum number of tokens', max_turn_requests: 'Stopped at the maximum number of requests' };
+const STOP_LABELS = { cancelled: 'Stopped', refusal: 'The agent declined to continue', max_tokens: 'Stopped at the maximum number of tokens', max_turn_requests: 'Stopped at the maximum number of requests' };
 
 const text = /** @type {HTMLTextAreaElement} */ (byId('text'));
 const agent = /** @type {HTMLSelectElement} */ (byId('agent'));
@@ -87,7 +87,7 @@ const client = new PanelClient({
     }
   },
   ask: (ask) => {
-    if (view !== 'chat' || !chats.get(current)?.open) go('new');
+    if (view !== 'chat' || !chats.get(current)?.open) showView('new');
     quote = ask.text ? { text: ask.text, url: ask.url } : null;
     show();
     text.focus();
@@ -236,7 +236,7 @@ const others = new Rows(byId('others'), (/** @type {PanelTab} */ t) => String(t.
 let outcome = '';
 
 /** @param {'list' | 'new' | 'chat'} to @param {string} [chat] */
-function go(to, chat = '') {
+function showView(to, chat = '') {
   view = to;
   current = chat;
   quote = null;
@@ -251,7 +251,7 @@ function go(to, chat = '') {
 
 /** @param {string} id */
 async function openChat(id) {
-  go('chat', id);
+  showView('chat', id);
   if (chats.get(id)?.open === false) resume.focus();
 }
 
@@ -297,7 +297,7 @@ async function start(method, params) {
     chats.set(result.chat.id, { ...result.chat, open: true });
     if (current !== result.chat.id) {
       const kept = quote;
-      go('chat', result.chat.id);
+      showView('chat', result.chat.id);
       quote = kept;
     } else {
       void messages.open(current);
@@ -324,7 +324,7 @@ async function submit() {
   await messages.opened; // an event before it could be older than what is read
   const result = await run(client.call('prompt', params));
   if (chat !== current) return;
-  if (result) outcome = STOPS[result.stop] ?? '';
+  if (result) outcome = STOP_LABELS[result.stop] ?? '';
   else if (text.value === '') [text.value, quote] = [words, sent]; // it was not sent, or failed
   show();
 }
@@ -361,10 +361,10 @@ document.addEventListener('click', (e) => {
 });
 
 byId('back').onclick = () => {
-  go('list');
+  showView('list');
   void refresh();
 };
-byId('new').onclick = () => go('new');
+byId('new').onclick = () => showView('new');
 byId('stop').onclick = stop;
 byId('retry').onclick = () => void run(client.call('retry').then(refresh));
 byId('quote-remove').onclick = () => {
@@ -426,7 +426,7 @@ byId('delete').onclick = async () => {
 /** Forgets a chat that was deleted, here or in another panel. @param {string} chat */
 function forget(chat) {
   chats.delete(chat);
-  if (current === chat) go('list');
+  if (current === chat) showView('list');
   else show();
 }
 
@@ -456,5 +456,5 @@ function announce(words) {
   setText(byId('announce'), sanitizeLine(words, MAX_ANNOUNCED));
 }
 
-setInterval(show, EVERY_MS);
+setInterval(show, UPDATE_INTERVAL_MS);
 client.connect();

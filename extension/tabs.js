@@ -2,7 +2,7 @@
 
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 import { CommandError } from './command_error.js';
-import { denies, isPlain, originOf, parsePattern, siteOf, BUILTIN } from './policy.js';
+import { denies, isCanonical, originOf, parsePattern, siteOf, BUILTIN } from './policy.js';
 import { PersistentValue } from './persistent_value.js';
 import { SHARE_MINUTES } from './settings.js';
 
@@ -93,7 +93,7 @@ export class Tabs {
     this.settings = settings;
     this.watcher = watcher;
     /** Changes of groups run one after another, so that two of them do not create two groups. */
-    this.turn = Promise.resolve();
+    this.queue = Promise.resolve();
     /** How often all sharing ended. A call that started earlier must share nothing afterwards. */
     this.ends = 0;
     this.ready = this.stored.ready;
@@ -265,7 +265,7 @@ export class Tabs {
       if (scheme === 'file:') return 'local files cannot be shared';
       return `${scheme}// pages belong to the browser and cannot be shared`;
     }
-    if (!isPlain(site)) return `${site.host} is not in canonical form, so no rule would match it`;
+    if (!isCanonical(site)) return `${site.host} is not in canonical form, so no rule would match it`;
     const builtin = BUILTIN.find(({ pattern }) => denies(pattern, site));
     if (builtin) return `${site.host} is ${builtin.what} and cannot be shared`;
     if (this.settings().blockList.some((text) => denies(parsePattern(text), site))) return `${site.host} is on the block list of the extension`;
@@ -364,7 +364,7 @@ export class Tabs {
 
   /** @param {() => Promise<void>} work */
   enqueue(work) {
-    this.turn = this.turn.then(() => withTimeout(SHORT_TIMEOUT_MS, work(), 'grouping tabs')).catch((e) => {
+    this.queue = this.queue.then(() => withTimeout(SHORT_TIMEOUT_MS, work(), 'grouping tabs')).catch((e) => {
       console.warn(`chrome-mcp: ${e.message}`);
     });
   }

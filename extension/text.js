@@ -79,7 +79,7 @@ export function titleOf(tab) {
  * @param {number} at ms since 1970
  * @param {number} [now]
  */
-export function span(at, now = Date.now()) {
+export function elapsed(at, now = Date.now()) {
   const s = Math.max(0, Math.round((now - at) / 1000));
   if (s < 60) return 'less than a minute';
   if (s < 3600) return `${Math.floor(s / 60)} min`;
@@ -89,7 +89,7 @@ export function span(at, now = Date.now()) {
 
 /** @param {number} at @param {number} [now] */
 export function ago(at, now = Date.now()) {
-  return now - at < 10_000 ? 'now' : `${span(at, now)} ago`;
+  return now - at < 10_000 ? 'now' : `${elapsed(at, now)} ago`;
 }
 
 /** @param {number} n @param {string} one */
@@ -108,7 +108,7 @@ export function sentence(text) {
 export function serverLine(s, now = Date.now()) {
   switch (s.state) {
     case 'connected':
-      return `Connected for ${span(s.since, now)}, ${s.drives.length === 0 ? 'drives no tab' : `drives ${count(s.drives.length, 'tab')}`}`;
+      return `Connected for ${elapsed(s.since, now)}, ${s.drives.length === 0 ? 'drives no tab' : `drives ${count(s.drives.length, 'tab')}`}`;
     case 'connecting':
       return 'Connecting…';
     case 'refused':
@@ -137,7 +137,7 @@ export function policyLine(s) {
 export function tabLine(t, driver, now = Date.now()) {
   if (t.problem) return sentence(t.problem);
   if (t.doing) return `${sanitizeLine(t.doing.client, 60) || driver}: ${t.doing.what}, ${ago(t.doing.at, now)}`;
-  if (t.left) return `${driver} disconnected`;
+  if (t.driverLost) return `${driver} disconnected`;
   if (t.driver) return `${driver} connected, no activity yet`;
   return 'Idle. If your agent works in another tab, ask it to use this one';
 }

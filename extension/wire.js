@@ -2,7 +2,10 @@
 // @ts-check
 
 /** The protocol version: "v" of each message. */
-export const VERSION = 1;
+export const VERSION = 2;
+
+/** The version of the messages between the extension and the native messaging host. */
+export const NATIVE_VERSION = 1;
 
 /** The name of the native messaging host. */
 export const HOST_NAME = "com.chrome_mcp.host";
@@ -321,7 +324,7 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * A Hello starts the handshake.
  * @typedef {object} HelloMessage
  * @property {"hello"} type
- * @property {1} v
+ * @property {2} v
  * @property {string} instance id of the extension's installation: 1 to 64 of A-Z a-z 0-9 - _
  * @property {string} [run] id of the browser's run, in the syntax of instance; changes with each start of the browser
  * @property {Ext} ext
@@ -333,7 +336,7 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * A Challenge is the server's proof that it has the key.
  * @typedef {object} ChallengeMessage
  * @property {"challenge"} type
- * @property {1} v
+ * @property {2} v
  * @property {string} nonce 32 random bytes, base64url without padding
  * @property {string} mac MAC of the server, see LABELS
  */
@@ -342,7 +345,7 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * A Proof is the client's proof that it has the key.
  * @typedef {object} ProofMessage
  * @property {"proof"} type
- * @property {1} v
+ * @property {2} v
  * @property {string} mac MAC of the client, see LABELS
  */
 
@@ -376,7 +379,7 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * A Welcome completes the handshake.
  * @typedef {object} WelcomeMessage
  * @property {"welcome"} type
- * @property {1} v
+ * @property {2} v
  * @property {string} session short id of the browser instance, used in tab ids
  * @property {Server} server
  * @property {number} heartbeatMs interval of the server's pings
@@ -388,7 +391,7 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * A Rejection reports why the server closes the connection. Its type is "refused".
  * @typedef {object} RejectionMessage
  * @property {"refused"} type
- * @property {1} v
+ * @property {2} v
  * @property {string} reason one of REASONS
  * @property {string} message a sentence for the user
  */
@@ -397,7 +400,7 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * A Command requests an operation of the extension.
  * @typedef {object} CommandMessage
  * @property {"command"} type
- * @property {1} v
+ * @property {2} v
  * @property {string} id a ULID
  * @property {string} method one of METHODS
  * @property {any} params an object
@@ -408,7 +411,7 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * A Result is the reply to a command that succeeded.
  * @typedef {object} ResultMessage
  * @property {"result"} type
- * @property {1} v
+ * @property {2} v
  * @property {string} id id of the command
  * @property {any} data depends on the method
  */
@@ -425,7 +428,7 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * A Failure is the reply to a command that failed. Its type is "error".
  * @typedef {object} FailureMessage
  * @property {"error"} type
- * @property {1} v
+ * @property {2} v
  * @property {string} id id of the command
  * @property {Problem} error
  */
@@ -434,7 +437,7 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * An Event reports an event in the browser.
  * @typedef {object} EventMessage
  * @property {"event"} type
- * @property {1} v
+ * @property {2} v
  * @property {string} event one of EVENTS
  * @property {any} data
  */
@@ -443,7 +446,7 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * A PolicyChange replaces the policy. Its type is "policy".
  * @typedef {object} PolicyChangeMessage
  * @property {"policy"} type
- * @property {1} v
+ * @property {2} v
  * @property {Policy} policy
  */
 
@@ -451,14 +454,14 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * A ServersChange reports that another server of the user started or stopped. The extension then searches for servers. Its type is "servers".
  * @typedef {object} ServersChangeMessage
  * @property {"servers"} type
- * @property {1} v
+ * @property {2} v
  */
 
 /**
  * A Ping requests a Pong with the same ts.
  * @typedef {object} PingMessage
  * @property {"ping"} type
- * @property {1} v
+ * @property {2} v
  * @property {number} ts milliseconds since 1970
  */
 
@@ -466,7 +469,7 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * A Pong is the reply to a Ping.
  * @typedef {object} PongMessage
  * @property {"pong"} type
- * @property {1} v
+ * @property {2} v
  * @property {number} ts ts of the ping
  */
 

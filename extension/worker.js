@@ -31,10 +31,7 @@ chrome.alarms.onAlarm.addListener((alarm) => {
   if (alarm.name === EXPIRY_ALARM) then(() => broker.expire());
 });
 
-chrome.tabs.onCreated.addListener((tab) => {
-  broker.newTabs.created(tab);
-  broker.recentTabs.add(tab.id);
-});
+chrome.tabs.onCreated.addListener((tab) => broker.openedTabs.created(tab));
 chrome.tabs.onUpdated.addListener((tabId, change, tab) => {
   then(() => broker.tabs.onUpdated(tabId, change, tab));
   if (change.url !== undefined || change.title !== undefined) void chats.update();
@@ -51,25 +48,25 @@ chrome.windows.onFocusChanged.addListener((windowId) => then(() => {
 chrome.tabs.onRemoved.addListener((tabId) => then(() => {
   broker.downloads.closed(tabId);
   broker.tabs.onRemoved(tabId);
-  broker.forget(tabId);
+  broker.openedTabs.forget(tabId);
   void chats.update();
 }));
 chrome.tabs.onReplaced.addListener((added, removed) => {
-  broker.newTabs.renamed(added, removed);
+  broker.scopes.newTabs.renamed(added, removed);
   then(() => broker.tabs.onRemoved(removed));
 });
 chrome.tabGroups.onRemoved.addListener((group) => then(() => broker.tabs.onGroupRemoved(group.id)));
-chrome.webNavigation.onCreatedNavigationTarget.addListener((details) => then(() => broker.opened(details.sourceTabId, details.tabId, details.url)));
+chrome.webNavigation.onCreatedNavigationTarget.addListener((details) => then(() => broker.openedTabs.opened(details.sourceTabId, details.tabId, details.url)));
 // Called with the URL that a frame navigates to, and with the URL that it commits:
 // they differ after a redirect.
-chrome.webNavigation.onBeforeNavigate.addListener((details) => broker.documentLoads(details.tabId, details.frameId, details.url));
+chrome.webNavigation.onBeforeNavigate.addListener((details) => broker.scopes.documentLoads(details.tabId, details.frameId, details.url));
 chrome.webNavigation.onCommitted.addListener((details) => {
   broker.relay.committed(details.tabId);
-  broker.documentLoads(details.tabId, details.frameId, details.url);
-  if (details.frameId === 0) broker.newTabs.committed(details.tabId, details.url, details.transitionType);
+  broker.scopes.documentLoads(details.tabId, details.frameId, details.url);
+  if (details.frameId === 0) broker.scopes.newTabs.committed(details.tabId, details.url, details.transitionType);
 });
 chrome.webNavigation.onErrorOccurred.addListener((details) => {
-  if (details.frameId === 0 && details.error === 'net::ERR_BLOCKED_BY_CLIENT') then(() => broker.blocked(details.tabId, details.url));
+  if (details.frameId === 0 && details.error === 'net::ERR_BLOCKED_BY_CLIENT') then(() => broker.openedTabs.blocked(details.tabId, details.url));
 });
 
 chrome.debugger.onEvent.addListener((source, method, params) => broker.relay.onEvent(source, method, params));

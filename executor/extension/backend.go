@@ -201,6 +201,9 @@ func (b *Backend) DisconnectedError() error {
 		return &executor.Error{Code: executor.ErrExtensionDisconnected, Retryable: true,
 			Err: fmt.Errorf("the extension disconnected: %s", why), Hint: hint}
 	}
+	if err := b.opts.Server.Mismatch(); err != nil {
+		return err
+	}
 	if b.opts.Expected != nil && !b.opts.Expected() {
 		return &executor.Error{Code: executor.ErrNoBackend, Retryable: true,
 			Err:  fmt.Errorf("no extension is connected: %w", executor.ErrExtensionNotInstalled),

@@ -1,11 +1,18 @@
 package extension
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/coder/websocket"
+
+	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	extfiles "github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -53,6 +60,50 @@ func TestStatus(t *testing.T) {
 	checkStatus(false, "the extension disconnected: ", "Ask the user to open Chrome")
 	server.Close()
 	checkStatus(false, "the server for the extension is closed")
+}
+
+// TestOlderExtension checks that the status and calls report an extension of an earlier version.
+func TestOlderExtension(t *testing.T) {
+	server, err := bridge.New(&bridge.Options{DataDir: filepath.Join(t.TempDir(), "data"), ExtensionID: extfiles.ID(), Port: bridge.AnyPort})
+	if err == nil {
+		err = server.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	b := newBackend(t, server)
+	ws, _, err := websocket.Dial(await.Context(t), fmt.Sprintf("ws://127.0.0.1:%d/", server.Port()), &websocket.DialOptions{
+		HTTPHeader: http.Header{"Origin": {"chrome-extension://" + extfiles.ID()}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.CloseNow()
+	if err := ws.Write(await.Context(t), websocket.MessageText, []byte(`{"type":"hello","v":1}`)); err != nil {
+		t.Fatal(err)
+	}
+	for err == nil { // until the server has closed the connection
+		_, _, err = ws.Read(await.Context(t))
+	}
+	wantOlder(t, b)
+}
+
+// wantOlder checks that the status and calls report that the extension is older, and how to update it.
+func wantOlder(t *testing.T, b *Backend) {
+	t.Helper()
+	s, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
+	if err == nil {
+		_, err = s.Tabs(t.Context())
+	}
+	var e *executor.Error
+	if !errors.As(err, &e) || e.Code != executor.ErrNoBackend || !strings.Contains(e.Message(), "the extension in the browser is older than this program") ||
+		!strings.Contains(e.Hint, "chrome-mcp extension install") || !strings.Contains(e.Hint, "reload") {
+		t.Errorf("a call: %v", err)
+	}
+	if detail := b.Status(t.Context()).Detail; !strings.Contains(detail, "older than this program") || !strings.Contains(detail, "chrome-mcp extension install") {
+		t.Errorf("the status is %q", detail)
+	}
 }
 
 // TestPing checks that Ping sends no ping if the extension sent a message shortly before.

@@ -57,7 +57,7 @@ func (u *userBrowser) evalInOther(expression string, result any) {
 const socketAttempts = `(async (port) => {
 	const dial = (host, protocols) => new Promise((resolve) => {
 		const ws = new WebSocket('ws://' + host + ':' + port + '/', protocols);
-		ws.onopen = () => { ws.send('{"type":"hello","v":1}'); };
+		ws.onopen = () => { ws.send('{"type":"hello","v":2}'); };
 		ws.onmessage = (e) => resolve('received ' + e.data);
 		ws.onclose = (e) => resolve('closed ' + e.code);
 	});
@@ -99,7 +99,7 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 		var outcomes []string
 		u.eval(page, fmt.Sprintf(`(async (url) => {
 			const tries = [
-				fetch(url), fetch(url, {mode: 'no-cors'}), fetch(url, {method: 'POST', mode: 'no-cors', body: '{"type":"hello","v":1}'}),
+				fetch(url), fetch(url, {mode: 'no-cors'}), fetch(url, {method: 'POST', mode: 'no-cors', body: '{"type":"hello","v":2}'}),
 				fetch(url, {headers: {'X-Any': '1'}}), fetch(url, {method: 'PUT'}),
 				new Promise((ok, no) => { const s = new EventSource(url); s.onmessage = ok; s.onerror = no; }),
 				new Promise((ok, no) => { const s = document.createElement('script'); s.onload = ok; s.onerror = no; s.src = url; document.head.append(s); }),
@@ -268,9 +268,9 @@ func startFakeServer(t *testing.T) *fakeServer {
 	f := &fakeServer{served: make(chan struct{}, 64)}
 	replies := []string{
 		// An invalid proof, the messages that follow a valid proof, and junk.
-		`{"type":"challenge","v":1,"nonce":"` + wire.EncodeKey(wire.NewKey()) + `","mac":"` + wire.EncodeKey(wire.NewKey()) + `"}`,
-		`{"type":"welcome","v":1,"session":"s","server":{"version":"1","pid":1,"name":"x"},"heartbeatMs":15000,"policy":{"allow":["127.0.0.1"],"block":[],"subresources":"public","resources":[],"private":[],"unsafeAll":true,"ownPorts":[]}}`,
-		`{"type":"command","v":1,"id":"` + wire.NewID() + `","method":"tabs_list","params":{},"timeoutMs":1000}`,
+		`{"type":"challenge","v":2,"nonce":"` + wire.EncodeKey(wire.NewKey()) + `","mac":"` + wire.EncodeKey(wire.NewKey()) + `"}`,
+		`{"type":"welcome","v":2,"session":"s","server":{"version":"1","pid":1,"name":"x"},"heartbeatMs":15000,"policy":{"allow":["127.0.0.1"],"block":[],"subresources":"public","resources":[],"private":[],"unsafeAll":true,"ownPorts":[]}}`,
+		`{"type":"command","v":2,"id":"` + wire.NewID() + `","method":"tabs_list","params":{},"timeoutMs":1000}`,
 		`junk`,
 	}
 	n := 0

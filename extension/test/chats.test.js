@@ -97,7 +97,7 @@ async function setUp() {
 async function worker() {
   const broker = new Broker();
   broker.servers.refresh = async () => {};
-  broker.network.update = async () => {};
+  broker.scopes.network.update = async () => {};
   await broker.ready;
   broker.log.add = () => {};
   /** @type {Port[]} */
@@ -165,7 +165,7 @@ async function openChat(w, id = 'c1', port = 11, tab = open[0]) {
 }
 
 /** The ids of the tabs that a server sees. @param {Broker} broker @param {any} c */
-const seen = (broker, c) => broker.tabs.list().filter((t) => broker.visible(t, c)).map((t) => t.tabId);
+const seen = (broker, c) => broker.tabs.list().filter((t) => broker.drivers.visible(t, c)).map((t) => t.tabId);
 
 /** Sends a command. @param {Broker} broker @param {any} c @param {string} method @param {any} params @returns {Promise<any>} */
 async function command(broker, c, method, params = {}) {
@@ -204,8 +204,8 @@ test('a new chat gets the current tab, which no other server ever sees', async (
   for (const [s, tabId] of [[c, 2], [everyone, 1]]) {
     assert.match((await command(broker, s, 'tab_attach', { tabId })).error.message, /not shared with this agent/);
   }
-  await assert.rejects(broker.choose(1, everyone.key), /side panel/); // nor from the popup
-  await assert.rejects(broker.choose(2, c.key), /side panel/);
+  await assert.rejects(broker.drivers.choose(1, everyone.key), /side panel/); // nor from the popup
+  await assert.rejects(broker.drivers.choose(2, c.key), /side panel/);
   assert.deepEqual([seen(broker, c), seen(broker, everyone)], [[1], [2]]);
 });
 
@@ -266,12 +266,11 @@ test('the tabs of a chat are unshared when it ends in any way', async () => {
     stopped: (w, c) => {
       c.state = 'waiting';
       c.reason = 'stopped';
-      w.broker.lastConnected.set(c.key, Date.now());
+      w.broker.drivers.connected(c.key);
       w.broker.connectionChanged(c);
     },
     orphan: (w, c) => {
-      w.broker.exited.add(c.key);
-      w.broker.detachUnowned();
+      w.broker.drivers.serverExited(c.key);
     },
     stopAll: (w) => w.broker.stopAll(),
   };
@@ -303,21 +302,21 @@ test('a tab that another agent or chat uses is not given', async () => {
   const w = await setUp();
   const { broker, everyone } = w;
   const shared = await broker.tabs.share(1, 'user');
-  broker.setDriver(shared, everyone);
+  broker.drivers.setDriver(shared, everyone);
   const panel = openPanel(w.chats);
   await settled();
   assert.match(panel.state().current.obstacle, /another agent, Claude, uses the tab/);
   await assert.rejects(panel.call('new', { agent: 'x', title: 'T', tabId: 1, url: 'https://a.test/' }), /another agent/);
   assert.ok(!w.natives[0].sent.some((m) => m.method === 'new'));
 
-  broker.clearDriver(1); // it is only shared
+  broker.drivers.clearDriver(1); // it is only shared
   const first = await openChat(w);
   assert.equal(first.result.problem, '');
   assert.deepEqual([seen(broker, first.c), seen(broker, everyone)], [[1], []]);
   assert.deepEqual(everyone.sent.filter((/** @type {any} */ m) => m.event === 'tab_unshared').map((/** @type {any} */ m) => m.data), [{ tabId: 1, reason: 'other_server' }]);
 
   const other = w.addServer(12);
-  await assert.rejects(broker.give(1, other, broker.tabs.ends), /another chat/);
+  await assert.rejects(broker.drivers.give(1, other, broker.tabs.ends), /another chat/);
   assert.deepEqual([seen(broker, first.c), seen(broker, other)], [[1], []]);
 });
 
@@ -334,8 +333,8 @@ test('a chat that ends while it gets its tab, and Stop all, leave nothing shared
   for (const name of ['closed', 'stopped']) {
     const w = await setUp();
     const { broker } = w;
-    const give = broker.give.bind(broker);
-    broker.give = (...args) => {
+    const give = broker.drivers.give.bind(broker.drivers);
+    broker.drivers.give = (...args) => {
       const giving = give(...args);
       if (name === 'closed') w.natives[0].receive({ event: 'closed', chat: 'c1', message: '', hint: '' });
       return giving;
@@ -389,13 +388,13 @@ test('more tabs of the window can be added, and removed', async () => {
   const removed = () => w.natives[0].sent.filter((m) => m.method === 'remove').map((m) => m.params);
   assert.deepEqual(removed(), [{ chat: 'c1', tab: 1 }, { chat: 'c1', tab: 2 }], 'the chat may no longer use their sites');
 
-  broker.give = async () => Promise.reject(new Error('the tab was closed'));
+  broker.drivers.give = async () => Promise.reject(new Error('the tab was closed'));
   const refused = assert.rejects(panel.call('addTab', { chat: 'c1', tabId: 1, url: 'https://a.test/' }), /tab was closed/);
   await answer(w.natives[0], 'allow', {});
   await refused;
   assert.deepEqual(removed().slice(2), [{ chat: 'c1', tab: 1 }]);
 
-  broker.give = async () => {
+  broker.drivers.give = async () => {
     w.natives[0].end('Native host has exited.');
     throw new Error('the chat was closed');
   };

@@ -113,7 +113,7 @@ test('an untrusted program on the port learns nothing', async () => {
     () => ({ type: 'welcome', session: 's', server: {}, heartbeatMs: 1, policy: {} }),
     () => ({ type: 'command', id: 'x', method: 'tabs_list', params: {}, timeoutMs: 1 }),
     () => 'junk',
-    () => JSON.stringify({ type: 'challenge', v: 2 }),
+    () => JSON.stringify({ type: 'challenge', v: VERSION + 1 }),
   ]) {
     const { c, sockets, received } = setUp();
     const done = c.connect({ kind: 'boot', key });
@@ -126,6 +126,16 @@ test('an untrusted program on the port learns nothing', async () => {
     assert.equal(sockets[0].closed, true);
     assert.equal(received.length, 0);
   }
+});
+
+test('a server of another version is reported, with what to do about it', async () => {
+  const { c, sockets } = setUp();
+  const done = c.connect({ kind: 'boot', key });
+  sockets[0].open();
+  sockets[0].receive(JSON.stringify({ type: 'refused', v: VERSION + 1, reason: 'bad_version', message: '' }));
+  assert.equal(await done, false);
+  assert.equal(c.state, 'refused');
+  assert.match(c.message, new RegExp(`version ${VERSION + 1}, this extension version ${VERSION}: update chrome-mcp and reload the extension$`));
 });
 
 test('a stopped server is reported as stopped', async () => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { redactResult, check, describe, mainWorld, METHOD_NAMES, needsSite } from '../methods.js';
+import { redactResult, check, describe, checkMainWorld, METHOD_NAMES, needsSite } from '../methods.js';
 import { compile } from '../policy.js';
 import { INPUT_BLOCK_SCRIPTS, CONTENT_HIDING_SCRIPTS } from '../wire.js';
 
@@ -253,8 +253,8 @@ test('history entries of denied sites show only the origin', () => {
 });
 
 test('only a script that the user denied is reported as denied by the user', () => {
-  assert.throws(() => mainWorld('https://example.com', context({ evalAnswer: () => false })), { code: 'POLICY_DENIED', message: 'the user denied scripts on https://example.com' });
-  assert.throws(() => mainWorld('', context({ evalAnswer: () => false })), (e) => {
+  assert.throws(() => checkMainWorld('https://example.com', context({ evalAnswer: () => false })), { code: 'POLICY_DENIED', message: 'the user denied scripts on https://example.com' });
+  assert.throws(() => checkMainWorld('', context({ evalAnswer: () => false })), (e) => {
     const { code, message } = /** @type {any} */ (e);
     return code === 'POLICY_DENIED' && !message.includes('the user denied');
   });

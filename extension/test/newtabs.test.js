@@ -19,7 +19,7 @@ function scoped() {
 const tab = (tab) => /** @type {any} */ ({ id: NEW, url: '', ...tab });
 
 /** @param {NewTabs} tabs */
-const users = (tabs) => tabs.known?.has(NEW) === true;
+const users = (tabs) => tabs.userTabs?.has(NEW) === true;
 
 test("a new tab is the user's only with proof", () => {
   /** @type {[string, boolean, (tabs: NewTabs) => void][]} */
@@ -68,7 +68,7 @@ test('windows opened by pages of a scope join it', () => {
   for (const id of [NEW, 4]) {
     assert.ok(!tabs.mayReload(id));
     tabs.committed(id, 'https://a.test/', 'typed');
-    assert.ok(!tabs.known?.has(id));
+    assert.ok(!tabs.userTabs?.has(id));
   }
   tabs.created(tab({ id: 5, openerTabId: PAGE, pendingUrl: 'https://a.test/' })); // the user's, from a bookmark
   assert.ok(!tabs.inScope(5));

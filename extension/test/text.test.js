@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DEFAULTS } from '../settings.js';
-import { ago, sharingEndedText, entryLine, setupSteps, displayURL, sanitizeLine, policyLine, serverLine, span, tabLine, tabNumbers, titleOf, untilLine } from '../text.js';
+import { ago, sharingEndedText, entryLine, setupSteps, displayURL, sanitizeLine, policyLine, serverLine, elapsed, tabLine, tabNumbers, titleOf, untilLine } from '../text.js';
 
 test('untrusted text stays on one line, is truncated, and does not change direction', () => {
   assert.equal(sanitizeLine(' a\n\t b\u202ec\u2066d\u200be\u0000 '), 'a b c d e');
@@ -32,7 +32,7 @@ test('titles', () => {
 test('times', () => {
   const now = 1e12;
   for (const [ms, want] of /** @type {const} */ ([[0, 'less than a minute'], [60_000, '1 min'], [3_599_000, '59 min'], [7_200_000, '2 h'], [200_000_000, '2 days'], [-5, 'less than a minute']])) {
-    assert.equal(span(now - ms, now), want);
+    assert.equal(elapsed(now - ms, now), want);
   }
   assert.equal(ago(now, now), 'now');
   assert.equal(ago(now - 120_000, now), '2 min ago');
@@ -60,11 +60,11 @@ test('how long a tab stays shared', () => {
 
 test('tabs', () => {
   /** @type {import('../messages.js').TabView} */
-  const tab = { tabId: 1, title: 'T', url: 'https://a.example/', origin: 'https://a.example', active: true, own: false, how: 'user', driver: '', left: false, attached: false, doing: null, keep: false, problem: '' };
+  const tab = { tabId: 1, title: 'T', url: 'https://a.example/', origin: 'https://a.example', active: true, own: false, how: 'user', driver: '', driverLost: false, attached: false, doing: null, keep: false, problem: '' };
   assert.equal(tabLine(tab, ''), 'Idle. If your agent works in another tab, ask it to use this one');
   assert.equal(tabLine({ ...tab, driver: '1@2', doing: { what: 'typing', at: 1e12, client: '' } }, 'claude', 1e12), 'claude: typing, now');
   assert.equal(tabLine({ ...tab, driver: '1@2', doing: { what: 'clicking', at: 1e12, client: 'Playwright/1.65.1' } }, 'claude', 1e12), 'Playwright/1.65.1: clicking, now');
-  assert.equal(tabLine({ ...tab, driver: '1@2', left: true }, 'claude'), 'claude disconnected');
+  assert.equal(tabLine({ ...tab, driver: '1@2', driverLost: true }, 'claude'), 'claude disconnected');
   assert.equal(tabLine({ ...tab, problem: 'the developer tools are open' }, ''), 'The developer tools are open.');
 });
 

@@ -45,6 +45,7 @@ func render(dir string) ([]byte, error) {
 	w.WriteString(head)
 
 	w.constant("VERSION", wire.Version, "The protocol version: \"v\" of each message.")
+	w.constant("NATIVE_VERSION", wire.NativeVersion, "The version of the messages between the extension and the native messaging host.")
 	w.constant("HOST_NAME", wire.HostName, "The name of the native messaging host.")
 	w.constant("FIRST_PORT", wire.FirstPort, "The first port of the default range. A server listens on the first free port of the range.")
 	w.constant("LAST_PORT", wire.LastPort, "The last port of the default range.")

@@ -100,13 +100,13 @@ var cdpEndpoint = promises{
 	"In the user's Chrome, CDP clients run scripts only on sites for which the user has allowed it": {
 		{
 			File: "extension/client_methods.js",
-			Old:  "    if (origin !== '') mainWorld(origin, s);\n",
+			Old:  "    if (origin !== '') checkMainWorld(origin, s);\n",
 			New:  "",
 			Test: "commands of clients are allowed or denied",
 		},
 		{
-			File: "extension/relay.js",
-			Old:  "      await checkClient(method, {}, { ...this.commandContext(a, ''), askEval: () => {} });\n",
+			File: "extension/attachment.js",
+			Old:  "      await checkClient(method, {}, { ...this.context(''), askEval: () => {} });\n",
 			New:  "",
 			Test: "a client receives a frame of its screencast only if the documents were checked and have not changed",
 		},

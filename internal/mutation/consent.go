@@ -38,7 +38,7 @@ var consent = promises{
 	"A click on one question in the extension popup or in the dashboard never answers another": {
 		{
 			File:    "extension/popup.js",
-			Old:     "  enable(false);\n",
+			Old:     "  enableAnswers(false);\n",
 			New:     "",
 			Package: "./extension", Test: "TestPages",
 		},
@@ -57,13 +57,13 @@ var consent = promises{
 	}},
 	"A page on the user's block list is not read, even if an agent's tab opened it or `pushState` moved the tab to its path": {
 		{
-			File: "extension/relay.js",
-			Old:  "        this.frameNavigated(a, sessionId, params.frameId, params.url);\n",
-			New:  "",
+			File: "extension/tab_documents.js",
+			Old:  "        return this.setURL(sessionId, params.frameId, params.url);\n",
+			New:  "        return false;\n",
 			Test: "a document at a blocked path by pushState is not readable",
 		},
 		{
-			File: "extension/relay.js",
+			File: "extension/attachment.js",
 			Old:  "        if (why) throw new CommandError('POLICY_DENIED', why);\n",
 			New:  "",
 			Test: "a read is denied if the document moves to a blocked path during it",
@@ -106,7 +106,7 @@ var consent = promises{
 		},
 		{
 			File:    "extension/broker.js",
-			Old:     " || (siteOf(url) && decide(this.policyFor(c), url) !== null)",
+			Old:     "      if (siteOf(url) && decide(this.scopes.policyFor(c), url) !== null) continue;\n",
 			New:     "",
 			Package: "./cmd/chrome-mcp", Test: "^TestSendToAgent$",
 		},

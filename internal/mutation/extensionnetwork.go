@@ -4,7 +4,7 @@ var extensionNetwork = promises{
 	"In the user's Chrome, a new tab counts as the user's only when Chrome shows that no driven page opened it": {
 		{
 			File: "extension/newtabs.js",
-			Old:  "    if (this.known && !this.inScope(tabId) && !this.known.has(tabId)) this.tried.add(tabId);",
+			Old:  "    if (this.userTabs && !this.inScope(tabId) && !this.userTabs.has(tabId)) this.tried.add(tabId);",
 			New:  "    this.known?.add(tabId);",
 			Test: "a blocked load does not make a tab known",
 		},
@@ -35,8 +35,8 @@ var extensionNetwork = promises{
 	},
 	"In the user's Chrome, frames in a driven tab open no denied document, whatever their site, and their workers reach no private address": {
 		{
-			File:    "extension/broker.js",
-			Old:     "      if (this.hosts.add(scopeKey(a), url)) this.delayCommands(a.connection, this.updateRules());",
+			File:    "extension/network_scopes.js",
+			Old:     "      if (this.hosts.add(keyOf(a), url)) this.delayCommands(a.connection, this.updateOrRelease());",
 			New:     "",
 			Package: "./executor/extension", Test: "^TestExtensionLeaks$",
 		},
@@ -65,7 +65,7 @@ var extensionNetwork = promises{
 			Test: "a host that no rule can list counts as any",
 		},
 		{
-			File: "extension/broker.js",
+			File: "extension/network_scopes.js",
 			Old:  "frameId !== 0 || decide(a.rules, url) === null",
 			New:  "frameId !== 0",
 			Test: "the rules include the site of a page that was open before its tab is driven",
@@ -73,8 +73,8 @@ var extensionNetwork = promises{
 	},
 	"If the browser does not accept the network rules": {
 		{
-			File: "extension/broker.js",
-			Old:  "      await this.releaseAll([...this.relay.attachments.values()], e);\n",
+			File: "extension/network_scopes.js",
+			Old:  "      await this.releaseAll(this.relay.all(), e);\n",
 			New:  "",
 			Test: "a tab is released if the rules for a new frame cannot be installed",
 		},
@@ -100,15 +100,15 @@ var extensionNetwork = promises{
 		},
 	},
 	"No tool accepts a URL for cookies": {{
-		File: "extension/relay.js",
-		Old:  "withoutCookies(method, params ?? {}), a.followsRequests",
-		New:  "params ?? {}, a.followsRequests",
+		File: "extension/attachment.js",
+		Old:  "withoutCookies(method, params), this.requests.started",
+		New:  "params, this.requests.started",
 		Test: "events that carry the cookies of all sites are not sent",
 	}},
 	"A page on the user's block list is not read, even if an agent's tab opened it or `pushState` moved the tab to its path": {{
-		File: "extension/relay.js",
-		Old:  "    return urls.some((url) => url && decide(a.rules, url) !== null);",
-		New:  "    return decide(a.rules, a.url) !== null;",
+		File: "extension/tab_documents.js",
+		Old:  "    return urls.some((url) => url && decide(rules, url) !== null);",
+		New:  "    return decide(rules, this.url) !== null;",
 		Test: "what a frame reports at a blocked path is not sent",
 	}},
 }

@@ -53,7 +53,7 @@ var general = []Mutation{
 		"./relay", "^TestServiceWorkerResponse$",
 	},
 	{
-		"The body and the headers of a response of another site, with which a service worker answers", "extension/relay.js",
+		"The body and the headers of a response of another site, with which a service worker answers", "extension/page_requests.js",
 		`if (request) request.opaque = Boolean(`, `if (request) request.opaque = false && Boolean(`,
 		"extension/test", "a client reads the response to a request after its event, unless a service worker may have it from another site",
 	},

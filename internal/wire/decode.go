@@ -15,15 +15,16 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
 )
 
-// A VersionError reports a message with an unsupported protocol version.
+// A VersionError reports a message with an unsupported version.
 type VersionError struct {
-	Got string // "v" of the message, truncated
+	Got  string // "v" of the message, truncated
+	Want int    // Version or NativeVersion
 }
 
 // Error returns both versions and what to do.
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("the other side uses protocol version %s, this side uses version %d: update chrome-mcp and reload its extension",
-		e.Got, Version)
+		e.Got, e.Want)
 }
 
 // Decode decodes a message. It accepts only what this package declares. It returns a
@@ -54,7 +55,7 @@ func Decode(data []byte) (Message, error) {
 	case v == nil:
 		return nil, errors.New(`message: key "v" is missing`)
 	case string(v) != strconv.Itoa(Version):
-		return nil, &VersionError{shorten(string(v))}
+		return nil, &VersionError{shorten(string(v)), Version}
 	}
 	var name string
 	if head["type"] == nil {

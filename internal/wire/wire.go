@@ -30,8 +30,15 @@ import (
 //go:generate go run ../gen wire . ../../extension/wire.js
 
 // Version is the protocol version: "v" of each message. A side that receives another version
-// reports it to the user and closes the connection.
-const Version = 1
+// reports it to the user and closes the connection. A change needs another version if an earlier
+// extension or server would not do what the change says: that includes a command that it does not
+// have, and a member that it ignores although it must enforce it.
+const Version = 2
+
+// NativeVersion is the version of the messages between the extension and the native messaging host.
+// An extension of another protocol version still finds the servers, which then report the
+// difference.
+const NativeVersion = 1
 
 // HostName is the name of the native messaging host.
 const HostName = "com.chrome_mcp.host"

@@ -166,13 +166,13 @@ func TestDecodeText(t *testing.T) {
 		"hello":                               "not JSON",
 		"[]":                                  "not an object",
 		"7":                                   "not an object",
-		`{"type":"ping","v":1,"ts":1}{}`:      "not JSON",
-		`{"type":"ping","v":1,"ts":1,"ts":2}`: `key "ts" twice`,
-		`{"type":"ping","v":1,"type":"pong","ts":1}`:                `key "type" twice`,
-		`{"type":"ping","v":1,"ts":1,"t\u0073":2}`:                  `key "ts" twice`,
-		`{"type":"ping","v":1.0,"ts":1}`:                            "version 1.0",
-		"{\"type\":\"ping\",\"v\":1,\"ts\":1,\"\xff\":0}":           "not UTF-8",
-		`{"type":"ping","v":1,"ts":123456789012345678901234567890}`: "not a whole number",
+		`{"type":"ping","v":2,"ts":1}{}`:      "not JSON",
+		`{"type":"ping","v":2,"ts":1,"ts":2}`: `key "ts" twice`,
+		`{"type":"ping","v":2,"type":"pong","ts":1}`:                `key "type" twice`,
+		`{"type":"ping","v":2,"ts":1,"t\u0073":2}`:                  `key "ts" twice`,
+		`{"type":"ping","v":2.0,"ts":1}`:                            "version 2.0",
+		"{\"type\":\"ping\",\"v\":2,\"ts\":1,\"\xff\":0}":           "not UTF-8",
+		`{"type":"ping","v":2,"ts":123456789012345678901234567890}`: "not a whole number",
 		`{"type":"ping","v":` + strings.Repeat("9", 1000) + `}`:     "999…",
 		strings.Repeat("[", 100_000):                                "not JSON",
 	} {
@@ -183,7 +183,7 @@ func TestDecodeText(t *testing.T) {
 			t.Errorf("error of %d bytes", len(err.Error()))
 		}
 	}
-	if _, err := Decode([]byte(" {\n\t\"v\" : 1 , \"ts\":5 ,\"type\":\"ping\"} ")); err != nil {
+	if _, err := Decode([]byte(" {\n\t\"v\" : 2 , \"ts\":5 ,\"type\":\"ping\"} ")); err != nil {
 		t.Errorf("white space: %v", err)
 	}
 }
@@ -191,9 +191,9 @@ func TestDecodeText(t *testing.T) {
 func TestErrorsContainNoValues(t *testing.T) {
 	const secret = "s3cr3t-t0ken"
 	for _, text := range []string{
-		`{"type":"proof","v":1,"mac":"` + secret + `"}`,
-		`{"type":"hello","v":1,"instance":"` + secret + `!","ext":{"id":"","version":"","chrome":""},"nonce":"","key":"boot"}`,
-		`{"type":"welcome","v":1,"session":"a","server":{"version":"","pid":"` + secret + `","name":""},"heartbeatMs":1}`,
+		`{"type":"proof","v":2,"mac":"` + secret + `"}`,
+		`{"type":"hello","v":2,"instance":"` + secret + `!","ext":{"id":"","version":"","chrome":""},"nonce":"","key":"boot"}`,
+		`{"type":"welcome","v":2,"session":"a","server":{"version":"","pid":"` + secret + `","name":""},"heartbeatMs":1}`,
 	} {
 		if _, err := Decode([]byte(text)); err == nil || strings.Contains(err.Error(), secret) {
 			t.Errorf("error %v", err)
@@ -266,7 +266,7 @@ func FuzzDecode(f *testing.F) {
 	for _, c := range cases {
 		f.Add([]byte(c.Message))
 	}
-	f.Add([]byte(`{"type":"ping","v":1,"ts":1,"ts":2}`))
+	f.Add([]byte(`{"type":"ping","v":2,"ts":1,"ts":2}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		message, err := Decode(data)
 		if err != nil {
@@ -292,7 +292,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	data := []byte(`{"type":"result","v":1,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","data":{"data":"` + strings.Repeat("iVBORw0K", 500_000) + `"}}`)
+	data := []byte(`{"type":"result","v":2,"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","data":{"data":"` + strings.Repeat("iVBORw0K", 500_000) + `"}}`)
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
 		if _, err := Decode(data); err != nil {

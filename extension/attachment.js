@@ -1,0 +1,398 @@
+// @ts-check
+
+import { checkClient } from './client_methods.js';
+import { CommandError } from './command_error.js';
+import { CommandOrder, isPendingURLError } from './command_order.js';
+import { sendEvent } from './connection.js';
+import { commandError, isWarningError, messageOf, WARNING } from './debugger.js';
+import { LogBudgets } from './log_budgets.js';
+import { redactResult, check, describe, needsSite } from './methods.js';
+import { PageRequests } from './page_requests.js';
+import { decide, originOf } from './policy.js';
+import { flushDocuments, Screencast } from './screencast.js';
+import { TabDocuments } from './tab_documents.js';
+import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
+
+/** @typedef {import('./connection.js').Connection} Connection */
+/** @typedef {import('./policy.js').Rules} Rules */
+
+/** Events that are never sent: they contain the cookies of every site that the page loads
+ * from. */
+const SUPPRESSED_EVENTS = new Set([
+  'Network.requestWillBeSentExtraInfo', 'Network.responseReceivedExtraInfo',
+  'Network.webSocketWillSendHandshakeRequest', 'Network.webSocketHandshakeResponseReceived',
+]);
+
+/** Events with content or messages of a document. Those of denied documents are not sent. */
+const DOCUMENT_EVENTS = /^(Accessibility|DOM|Log)\.|^Runtime\.(consoleAPICalled|exceptionThrown|inspectRequested)$/;
+
+/** Events that can contain what a document sends. */
+const SENT_EVENTS = /^(Network|Fetch)\./;
+
+/** Headers with cookies. The events of paused requests contain them for every site. */
+const COOKIES = /^(cookie|set-cookie)$/i;
+
+/** Commands whose results contain what a document shows. */
+const READ_COMMANDS = /^(Accessibility|DOM|Runtime)\.|^Page\.(captureScreenshot|printToPDF)$/;
+
+/**
+ * The callbacks of an attachment.
+ *
+ * @typedef {object} AttachmentDelegate
+ * @property {(a: Attachment, what: string, url: string) => void} doing what a command does, and the
+ *   URL of the page that it concerns, "" if unknown
+ * @property {(a: Attachment, origin: string, client: string) => void} askEval client is the id of the
+ *   CDP client, "" for tools
+ * @property {(a: Attachment, origin: string) => boolean | undefined} evalAnswer
+ * @property {(a: Attachment, origin: string) => string[]} scriptOrigins the origins on which the
+ *   user allows the agent to run scripts, and not only once; origin is one of them if it is allowed
+ * @property {(a: Attachment, url: string) => void} download
+ * @property {(a: Attachment) => void} frameNavigated its top document changed
+ */
+
+/**
+ * The debugger of one tab, for one connection of a server: it checks and sends commands, and sends the
+ * events of the tab to the server.
+ */
+export class Attachment {
+  /**
+   * @param {number} tabId
+   * @param {Connection} connection of its driver
+   * @param {Rules} rules
+   * @param {boolean} own whether the server opened the tab
+   * @param {AttachmentDelegate} delegate
+   */
+  constructor(tabId, connection, rules, own, delegate) {
+    this.tabId = tabId;
+    this.connection = connection;
+    /** Session id of the connection, which changes with a reconnect. */
+    this.session = connection.session;
+    this.rules = rules;
+    this.own = own;
+    this.delegate = delegate;
+    this.documents = new TabDocuments(tabId);
+    this.requests = new PageRequests();
+    this.order = new CommandOrder();
+    this.logBudgets = new LogBudgets((sessionId, method, params) => {
+      if (!this.released) this.sendEvent(sessionId, method, params);
+    });
+    /** Whether the debugger is attached. */
+    this.live = false;
+    /** Whether the tab was released: no event and no command is sent from then on. */
+    this.released = false;
+    /** Whether the tab is being closed: its dialogs are accepted, and no event is sent. */
+    this.closing = false;
+    /** The open dialog. @type {'none' | 'beforeunload' | 'other'} */
+    this.dialog = 'none';
+    /** When it was last used, in ms since 1970. */
+    this.used = Date.now();
+    /**
+     * The last activity. client is the id of the CDP client, "" for tools.
+     * @type {{what: string, at: number, client: string} | null}
+     */
+    this.doing = null;
+    /** Parameters of the tools' last Network.enable, null while it is disabled. @type {Record<string, any> | null} */
+    this.network = null;
+    /** Of a CDP client. @type {Screencast | null} */
+    this.screencast = null;
+  }
+
+  /** Whether it belongs to the present session of its connection, and the debugger is attached. */
+  get isCurrent() {
+    return this.live && this.session === this.connection.session;
+  }
+
+  /**
+   * Called when the debugger was attached.
+   *
+   * @param {string} top id of the top frame
+   * @param {string} url
+   */
+  start(top, url) {
+    this.documents.start(top, url);
+    this.live = true;
+  }
+
+  release() {
+    this.released = true;
+  }
+
+  /** @param {Rules} rules */
+  setRules(rules) {
+    this.rules = rules;
+  }
+
+  /** Accepts the dialogs of the tab from here on, including beforeunload, and sends no events. */
+  async prepareClose() {
+    this.closing = true;
+    const target = { tabId: this.tabId };
+    void chrome.debugger.sendCommand(target, 'Page.enable').catch(() => {});
+    if (this.dialog === 'none') return;
+    // Other open dialogs are dismissed: accepting them may have any effect.
+    await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.sendCommand(target, 'Page.handleJavaScriptDialog', { accept: this.dialog === 'beforeunload' }), 'answering a dialog').catch(() => {});
+  }
+
+  // Commands.
+
+  /**
+   * Sends a command to the tab. Commands reach the tab in the order of the
+   * calls: nothing here waits, except for asynchronous checks, and then later commands
+   * wait also.
+   *
+   * @param {string} sessionId "" for the tab's own
+   * @param {string} method
+   * @param {Record<string, any>} params
+   * @param {number} timeoutMs
+   * @param {string} [client] id of the CDP client that sent the command, "" for tools
+   * @returns {Promise<any>} the browser's result
+   */
+  command(sessionId, method, params, timeoutMs, client = '') {
+    const { documents, order } = this;
+    if (order.gate) return order.gate.then(() => this.command(sessionId, method, params, timeoutMs, client));
+    this.requireAttached();
+    const verify = () => (client === '' ? check : checkClient)(method, params, this.context(sessionId, client));
+    const checked = documents.isUnknownChild(sessionId) && (client !== '' || needsSite(method))
+      ? documents.findChild(sessionId).then(verify)
+      : verify();
+    if (client !== '') this.requests.start();
+    if (typeof params.worldName === 'string') documents.nameWorld(params.worldName, client);
+    if (sessionId === '' && client === '') {
+      if (method === 'Network.enable') this.network = params;
+      if (method === 'Network.disable') this.network = null;
+    }
+    if (method === 'Runtime.disable') documents.clearWorlds(sessionId); // their destruction is not reported
+    this.used = Date.now();
+    if (!(checked instanceof Promise)) return this.send(sessionId, method, checked, timeoutMs, client);
+    order.waitFor(checked);
+    return checked.then((ready) => {
+      this.requireAttached();
+      return this.send(sessionId, method, ready, timeoutMs, client);
+    });
+  }
+
+  requireAttached() {
+    if (this.released) throw new CommandError('DETACHED', 'the debugger was detached from the tab');
+  }
+
+  /**
+   * @param {string} sessionId
+   * @param {string} method
+   * @param {Record<string, any>} params checked
+   * @param {number} timeoutMs
+   * @param {string} client
+   */
+  async send(sessionId, method, params, timeoutMs, client) {
+    const { documents, tabId } = this;
+    const what = client !== '' && method === 'Page.startScreencast' ? 'recording the page' : describe(method, params, this.context(sessionId));
+    if (what) {
+      this.doing = { what, at: this.used, client };
+      this.delegate.doing(this, what, method === 'Page.navigate' ? String(params.url) : method === 'Page.navigateToHistoryEntry' ? '' : documents.url);
+    }
+    const { urlChanges } = documents;
+    if (method === 'Page.startScreencast' || method === 'Page.stopScreencast') this.setScreencast(method, params, client);
+    try {
+      const target = sessionId === '' ? { tabId } : { tabId, sessionId };
+      const result = await withTimeout(timeoutMs, this.sendToBrowser(target, method, params, Date.now() + timeoutMs, client), method) ?? {};
+      if (!this.closing) {
+        // pushState may have changed the URL before the page was read.
+        const why = documents.urlChanges !== urlChanges && READ_COMMANDS.test(method) ? decide(this.rules, documents.url) : null;
+        if (why) throw new CommandError('POLICY_DENIED', why);
+        if (method === 'Page.getFrameTree') documents.addFrames(/** @type {any} */ (result).frameTree);
+        return redactResult(method, result, this.rules);
+      }
+    } catch (e) {
+      throw e instanceof CommandError ? e : await commandError(tabId, messageOf(e));
+    }
+    throw new CommandError('TARGET_GONE', 'the tab was closed'); // the command was interrupted, whatever its result
+  }
+
+  /**
+   * Sends a command to the browser. Chrome rejects all commands while a page opens the
+   * URL of another program, for example "tel:1": it checks the pending URL of the tab. A rejected
+   * command has had no effect, so it is sent again, in order, and later commands wait. It was checked
+   * for the present document, so it fails if that changes.
+   *
+   * @param {chrome.debugger.DebuggerSession} target
+   * @param {string} method
+   * @param {Record<string, any>} params
+   * @param {number} end when the caller stops waiting, in ms since 1970
+   * @param {string} client id of the CDP client, "" for tools
+   */
+  async sendToBrowser(target, method, params, end, client) {
+    const { documents, rules } = this;
+    const { replacements, urlChanges } = documents;
+    const isUnchanged = () => !this.released && !this.closing
+      && documents.replacements === replacements && documents.urlChanges === urlChanges && this.rules === rules;
+    try {
+      return await chrome.debugger.sendCommand(target, method, params);
+    } catch (e) {
+      if (isWarningError(messageOf(e))) return this.leaveWarning(method, params, client);
+      if (!isPendingURLError(messageOf(e))) throw e;
+    }
+    return this.order.resend(target, method, params, end, isUnchanged);
+  }
+
+  /**
+   * Navigates a tab in which the browser shows a warning. The result names no document, as that of a
+   * navigation within a document: tools wait for the event, and CDP clients would not.
+   *
+   * @param {string} method
+   * @param {Record<string, any>} params
+   * @param {string} client id of the CDP client, "" for tools
+   */
+  async leaveWarning(method, params, client) {
+    if (method !== 'Page.navigate' || client !== '') {
+      throw new CommandError('POLICY_DENIED', `${WARNING}: ${client === '' ? 'navigate to another URL' : 'close the tab'}, or ask the user, as only a person can accept this`);
+    }
+    await chrome.tabs.update(this.tabId, { url: String(params.url) });
+    return { frameId: this.documents.top };
+  }
+
+  /**
+   * Records the screencast that a command starts or ends. That of tools sends no frames.
+   *
+   * @param {string} method
+   * @param {Record<string, any>} params
+   * @param {string} client id of the CDP client, "" for tools
+   */
+  setScreencast(method, params, client) {
+    this.screencast = null;
+    if (client === '' || method === 'Page.stopScreencast') return;
+    const started = new Screencast({ tabId: this.tabId }, params, async () => {
+      await flushDocuments(this.tabId, this.documents.children.keys());
+      await checkClient(method, {}, { ...this.context(''), askEval: () => {} });
+      return this.documents.loads;
+    });
+    this.screencast = started;
+    started.send('Page.stopScreencast', {}); // that of tools
+  }
+
+  /**
+   * Returns what the check of a command can use.
+   *
+   * @param {string} sessionId
+   * @param {string} [client] id of the CDP client that sends the command, "" for tools
+   * @returns {import('./methods.js').CommandContext}
+   */
+  context(sessionId, client = '') {
+    const { tabId, documents } = this;
+    /** @param {string} method @param {Record<string, any>} params @param {string} what @returns {Promise<any>} */
+    const query = (method, params, what) => withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.sendCommand({ tabId }, method, params), what);
+    return {
+      rules: this.rules, url: documents.url, top: documents.top, own: this.own, child: sessionId !== '',
+      site: documents.siteOfChild(sessionId),
+      originOfFrame: (frame) => documents.originOfFrame(sessionId, frame),
+      urlOfFrame: (frame) => documents.urlOfFrame(frame),
+      worldById: (id) => documents.worldById(sessionId, id),
+      worldByUnique: (unique) => documents.worldByUnique(sessionId, unique),
+      evalAnswer: (origin) => this.delegate.evalAnswer(this, origin),
+      askEval: (origin) => this.delegate.askEval(this, origin, client),
+      history: async () => (await query('Page.getNavigationHistory', {}, 'reading the history'))?.entries ?? [],
+      documents: () => documents.all(this.rules),
+      request: (id) => this.requests.get(id),
+      compiles: async (source) => {
+        // A new frame has no document to compile in.
+        const result = await query('Runtime.compileScript', { expression: source, sourceURL: '', persistScript: false }, 'compiling a script').catch(() => null);
+        return result !== null && result !== undefined && !Object.hasOwn(result, 'exceptionDetails');
+      },
+      scriptOrigins: () => this.delegate.scriptOrigins(this, originOf(documents.urlOfSession(sessionId))),
+      isToolWorld: (name) => documents.isToolWorld(name),
+    };
+  }
+
+  // Events.
+
+  /**
+   * Records an event, and sends it to the server unless the server must not receive it.
+   *
+   * @param {string} sessionId
+   * @param {string} method
+   * @param {any} params
+   */
+  onEvent(sessionId, method, params) {
+    this.record(sessionId, method, params);
+    if (this.closing) return; // the tab sends no further events
+    if (SUPPRESSED_EVENTS.has(method)) return;
+    if (method === 'Page.screencastFrame') {
+      const { screencast } = this;
+      screencast?.frame(params, () => !this.released && this.screencast === screencast, () => this.sendEvent('', method, params));
+      return;
+    }
+    if (DOCUMENT_EVENTS.test(method) && this.documents.isDenied(this.rules, sessionId, params)) return;
+    if (!this.logBudgets.allows(sessionId, method, params)) return;
+    this.sendEvent(sessionId, method, withoutCookies(method, params), this.requests.started ? this.withheld(sessionId, method, params) : {});
+  }
+
+  /**
+   * Records the state that the checks use.
+   *
+   * @param {string} sessionId
+   * @param {string} method
+   * @param {any} params
+   */
+  record(sessionId, method, params) {
+    if (this.documents.onEvent(sessionId, method, params)) this.delegate.frameNavigated(this);
+    this.requests.onEvent(method, params);
+    switch (method) {
+      case 'Target.detachedFromTarget':
+        this.logBudgets.forget(params.sessionId);
+        break;
+      case 'Page.downloadWillBegin':
+        this.delegate.download(this, params.url);
+        break;
+      case 'Page.javascriptDialogOpening':
+        this.dialog = params.type === 'beforeunload' ? 'beforeunload' : 'other';
+        if (this.closing) void chrome.debugger.sendCommand({ tabId: this.tabId }, 'Page.handleJavaScriptDialog', { accept: true }).catch(() => {});
+        break;
+      case 'Page.javascriptDialogClosed':
+        this.dialog = 'none';
+        break;
+    }
+  }
+
+  /**
+   * Returns what CDP clients must not receive of an event.
+   *
+   * @param {string} sessionId
+   * @param {string} method
+   * @param {any} params
+   * @returns {{denied?: true, noConsent?: true}}
+   */
+  withheld(sessionId, method, params) {
+    const { documents, rules } = this;
+    const frame = params.frameId === documents.top ? undefined : documents.urlOfFrame(params.frameId);
+    if (documents.isDenied(rules, sessionId, params) || (frame && decide(rules, frame) !== null)) return { denied: true };
+    if (!SENT_EVENTS.test(method)) return {};
+    const origin = originOf(frame ?? (sessionId === '' ? documents.url : documents.siteOfChild(sessionId)));
+    return origin !== '' && this.delegate.evalAnswer(this, origin) === true ? {} : { noConsent: true };
+  }
+
+  /**
+   * Sends an event of the tab to its server.
+   *
+   * @param {string} sessionId
+   * @param {string} method
+   * @param {any} params
+   * @param {{denied?: true, noConsent?: true}} [withheld] from CDP clients
+   */
+  sendEvent(sessionId, method, params, withheld = {}) {
+    if (!this.isCurrent || this.connection.state !== 'connected') return;
+    sendEvent(this.connection, 'cdp', { tabId: this.tabId, ...(sessionId === '' ? {} : { sessionId }), method, params, ...withheld });
+  }
+}
+
+/**
+ * Removes the cookies from an event about a paused request.
+ *
+ * @param {string} method
+ * @param {any} params
+ */
+function withoutCookies(method, params) {
+  if (method !== 'Fetch.requestPaused') return params;
+  const { request, responseHeaders } = params;
+  return {
+    ...params,
+    request: { ...request, headers: Object.fromEntries(Object.entries(request?.headers ?? {}).filter(([name]) => !COOKIES.test(name))) },
+    ...(responseHeaders ? { responseHeaders: responseHeaders.filter((/** @type {any} */ h) => !COOKIES.test(h.name)) } : {}),
+  };
+}

@@ -1,0 +1,93 @@
+// @ts-check
+
+import { CommandError } from './command_error.js';
+import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
+
+// Attaching Chrome's debugger to a tab, and the errors of the debugger.
+
+/** The version of CDP to request. */
+const PROTOCOL = '1.3';
+
+/** The error of all commands while the browser shows a warning in the tab, such as one about a
+ * certificate: Chrome does not let extensions attach to it. */
+const WARNING_ERROR = /^Cannot attach to this target/;
+
+/** The beginning of the errors of commands in such a tab. */
+export const WARNING = 'the tab shows a warning of the browser, such as one about a certificate, and Chrome lets no extension read or use it';
+
+/** Reports whether a command failed because the browser shows a warning. @param {string} error */
+export const isWarningError = (error) => WARNING_ERROR.test(error);
+
+/** @param {number} tabId */
+export const attach = (tabId) => withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.attach({ tabId }, PROTOCOL), 'attaching the debugger');
+
+/**
+ * Attaches to a tab, also if the debugger of this extension is still attached: an attachment outlives
+ * the worker that created it. It throws a CommandError.
+ *
+ * @param {number} tabId
+ */
+export async function attachOrTakeOver(tabId) {
+  try {
+    await attach(tabId);
+  } catch (e) {
+    if (!/already attached/i.test(messageOf(e))) throw attachError(messageOf(e));
+    await detach(tabId);
+    try {
+      await attach(tabId);
+    } catch (again) {
+      if (/already attached/i.test(messageOf(again))) {
+        throw new CommandError('DEVTOOLS_OPEN', 'another debugger is attached to the tab: close the developer tools or disable the other extension');
+      }
+      throw attachError(messageOf(again));
+    }
+  }
+}
+
+/** @param {number} tabId */
+export async function detach(tabId) {
+  try {
+    await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.detach({ tabId }), 'detaching the debugger');
+  } catch {
+    // it was not attached, or the tab no longer exists
+  }
+}
+
+/** @param {string} text */
+function attachError(text) {
+  if (/no tab with given id/i.test(text)) return new CommandError('TAB_NOT_FOUND', 'the tab was not found');
+  if (/gallery/i.test(text)) return new CommandError('POLICY_DENIED', "the browser's web store cannot be driven: open another page in the tab");
+  if (/file/i.test(text)) return new CommandError('POLICY_DENIED', 'local files cannot be driven: open a web page in the tab');
+  if (isWarningError(text)) return new CommandError('POLICY_DENIED', `${WARNING}: ask the user to leave it, or open another tab`);
+  if (/cannot (access|attach)/i.test(text)) return new CommandError('POLICY_DENIED', 'the tab shows an internal page of the browser, which cannot be driven: open a web page in it');
+  return new CommandError('INTERNAL', `attaching the debugger: ${text}`);
+}
+
+/**
+ * Returns the error of a command that the browser rejected.
+ *
+ * @param {number} tabId
+ * @param {string} text the browser's message
+ */
+export async function commandError(tabId, text) {
+  if (text.startsWith('{')) {
+    try {
+      const { code, message } = JSON.parse(text);
+      return new CommandError('CDP_ERROR', String(message), { code: Number(code) || 0, message: String(message) });
+    } catch {
+      // not an error of CDP
+    }
+  }
+  if (/did not finish in time/.test(text)) return new CommandError('TIMEOUT', text);
+  if (/detached|not attached/i.test(text)) {
+    const exists = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.get(tabId), 'finding the tab').then(() => true, () => false);
+    return exists ? new CommandError('DETACHED', 'the debugger was detached from the tab') : new CommandError('TARGET_GONE', 'the tab was closed');
+  }
+  if (/no tab with given id/i.test(text)) return new CommandError('TARGET_GONE', 'the tab was closed');
+  return new CommandError('CDP_ERROR', text, { code: -32000, message: text });
+}
+
+/** @param {unknown} e */
+export function messageOf(e) {
+  return e instanceof Error ? e.message : String(e);
+}

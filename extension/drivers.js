@@ -1,0 +1,228 @@
+// @ts-check
+
+import { CommandError } from './command_error.js';
+import { sendEvent } from './connection.js';
+import { targetOf } from './tabs.js';
+import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
+import { timing } from './timing.js';
+
+/** @typedef {import('./connection.js').Connection} Connection */
+/** @typedef {import('./tabs.js').Shared} Shared */
+
+/** Decides which server sees and drives which shared tab, and reports the tabs to the servers. */
+export class Drivers {
+  /**
+   * @param {import('./tabs.js').Tabs} tabs
+   * @param {import('./servers.js').Servers} servers
+   * @param {import('./relay.js').Relay} relay
+   * @param {() => void} changed
+   */
+  constructor(tabs, servers, relay, changed) {
+    this.tabs = tabs;
+    this.servers = servers;
+    this.relay = relay;
+    this.changed = changed;
+    this.startedAt = Date.now();
+    /** When each server was last connected. @type {Map<string, number>} */
+    this.lastConnected = new Map();
+    /** Servers that are known to have exited. @type {Set<string>} */
+    this.exited = new Set();
+    /** Tabs whose tab_shared event is being sent. @type {Map<number, Promise<void>>} */
+    this.sharedEvents = new Map();
+  }
+
+  // Servers.
+
+  /** Called when a server connected. @param {string} key */
+  connected(key) {
+    this.lastConnected.set(key, Date.now());
+    this.exited.delete(key);
+  }
+
+  /**
+   * Called when a connection to a server ended or failed. It returns whether the server was connected
+   * before.
+   * @param {string} key
+   */
+  disconnected(key) {
+    if (!this.lastConnected.has(key)) return false;
+    this.lastConnected.set(key, Date.now());
+    return true;
+  }
+
+  /** Called when a server is known to have exited. @param {string} key */
+  serverExited(key) {
+    this.exited.add(key);
+    this.clearLost();
+  }
+
+  /** Reports whether a server is connected, or was within timing.patience.driver. @param {string} key */
+  isRecentlyConnected(key) {
+    if (this.exited.has(key)) return false;
+    if (this.servers.connected().some((c) => c.key === key)) return true;
+    return Date.now() - (this.lastConnected.get(key) ?? this.startedAt) < timing.patience.driver;
+  }
+
+  /** Reports whether a server may see a tab. @param {Shared} tab @param {Connection} c */
+  visible(tab, c) {
+    if (tab.own !== '' && tab.own !== c.key) return false;
+    if (tab.chat || c.given) return tab.driver === c.key;
+    return tab.driver === '' || tab.driver === c.key || !this.isRecentlyConnected(tab.driver);
+  }
+
+  /** Returns the connected servers that may see a tab. @param {Shared} tab */
+  observersOf(tab) {
+    return this.servers.connected().filter((c) => this.visible(tab, c));
+  }
+
+  /**
+   * Returns the number of the user's shared tabs that other servers drive. Chats are not counted, and
+   * learn nothing of other tabs.
+   * @param {Connection} c
+   */
+  tabsOfOtherServers(c) {
+    if (c.given) return 0;
+    return this.tabs.list().filter((tab) => tab.own === '' && !tab.chat && !this.visible(tab, c)).length;
+  }
+
+  // Drivers.
+
+  /** Makes a server the driver of a tab. @param {Shared} tab @param {Connection} c */
+  setDriver(tab, c) {
+    if (tab.driver === c.key) return;
+    const others = this.observersOf(tab).filter((o) => o !== c);
+    tab.driver = c.key;
+    this.tabs.stored.saveSoon();
+    for (const o of others) sendEvent(o, 'tab_unshared', { tabId: tab.tabId, reason: 'other_server' });
+    this.changed();
+  }
+
+  /**
+   * Removes the driver of a tab unless the user chose it. The next server to act becomes the
+   * driver.
+   * @param {number} tabId
+   */
+  clearDriver(tabId) {
+    const tab = this.tabs.get(tabId);
+    if (!tab || tab.driver === '' || tab.chosen || tab.own !== '') return;
+    const before = new Set(this.observersOf(tab));
+    tab.driver = '';
+    this.tabs.stored.saveSoon();
+    void this.sendTabShared(tab, (c) => !before.has(c));
+    this.changed();
+  }
+
+  /**
+   * Sets the driver of a tab for the user.
+   * @param {number} tabId
+   * @param {string} key "" for no driver
+   */
+  async choose(tabId, key) {
+    const tab = this.tabs.get(tabId);
+    if (!tab || tab.driver === key) return;
+    if (tab.chat || this.servers.all().some((c) => c.key === key && c.given)) throw new CommandError('POLICY_DENIED', 'tabs are given to chats in the side panel');
+    const before = this.observersOf(tab);
+    await this.relay.release(tabId);
+    tab.driver = key;
+    tab.own = '';
+    tab.chosen = key !== '';
+    await this.tabs.save();
+    const after = this.observersOf(tab);
+    for (const c of before) if (!after.includes(c)) sendEvent(c, 'tab_unshared', { tabId, reason: 'other_server' });
+    void this.sendTabShared(tab, (c) => after.includes(c) && !before.includes(c));
+    this.changed();
+  }
+
+  /**
+   * Removes the drivers of tabs whose servers are gone. The next server to act becomes the driver.
+   */
+  clearLost() {
+    for (const tab of this.tabs.list()) {
+      if ((tab.driver === '' && tab.own === '') || this.isRecentlyConnected(tab.driver || tab.own)) continue;
+      if (tab.chat) {
+        this.tabs.unshare(tab.tabId, 'released');
+        continue;
+      }
+      this.relay.release(tab.tabId).catch(() => {});
+      tab.driver = tab.own = '';
+      tab.chosen = false;
+      this.tabs.stored.saveSoon();
+      void this.sendTabShared(tab);
+    }
+  }
+
+  // Chats.
+
+  /**
+   * Gives a tab to the server of a chat, and to no other. It throws a CommandError with a message for
+   * the user if the tab cannot be given.
+   *
+   * @param {number} tabId
+   * @param {Connection} c
+   * @param {number} ends the value of tabs.ends when the user acted
+   */
+  async give(tabId, c, ends) {
+    if (!c.given) throw new CommandError('INTERNAL', 'the server of the chat is not limited to its tabs: update chrome-mcp');
+    const known = this.tabs.get(tabId);
+    if (known?.chat && known.driver === c.key) return;
+    const why = this.giveRefusal(tabId, c.key);
+    if (why) throw new CommandError('POLICY_DENIED', why);
+    if (known) this.tabs.unshare(tabId, 'other_server');
+    this.tabs.titles.set(c.key, c.server?.name ?? '');
+    const given = await this.tabs.share(tabId, 'user', '', ends, 'stopped', c.key).catch((e) => {
+      const failed = this.tabs.get(tabId);
+      if (failed?.chat && failed.driver === c.key) this.tabs.unshare(tabId, 'released');
+      throw e;
+    });
+    if (!given.chat || given.driver !== c.key) throw new CommandError('POLICY_DENIED', 'the tab was shared with other agents at the same time: stop sharing it first');
+  }
+
+  /**
+   * Returns why a tab cannot be given to a chat because of the servers that use it, or "".
+   *
+   * @param {number} tabId
+   * @param {string} [key] of the server of the chat
+   */
+  giveRefusal(tabId, key = '') {
+    const tab = this.tabs.get(tabId);
+    if (!tab || (tab.driver !== '' && tab.driver === key)) return '';
+    if (tab.chat) return 'the tab belongs to another chat: remove it there first';
+    const user = tab.driver || tab.own;
+    if (user === '' || !this.isRecentlyConnected(user)) return '';
+    return `another agent, ${this.servers.nameOf(user)}, uses the tab: stop sharing it in the popup first`;
+  }
+
+  // Events to servers.
+
+  /** Reports a tab that was shared. @param {Shared} tab */
+  tabShared(tab) {
+    const sent = this.sendTabShared(tab).finally(() => this.sharedEvents.delete(tab.tabId));
+    this.sharedEvents.set(tab.tabId, sent);
+  }
+
+  /** Returns a promise that is fulfilled when a tab that was shared is reported, or undefined if it is. @param {number} tabId */
+  sharedReported(tabId) {
+    return this.sharedEvents.get(tabId);
+  }
+
+  /** Reports a tab whose URL or title changed. @param {Shared} shared @param {chrome.tabs.Tab} tab */
+  tabUpdated(shared, tab) {
+    for (const c of this.observersOf(shared)) sendEvent(c, 'tab_updated', this.tabs.describe(shared, tab, c.key));
+  }
+
+  /**
+   * @param {Shared} shared
+   * @param {(c: Connection) => boolean} [whom]
+   */
+  async sendTabShared(shared, whom = () => true) {
+    const tab = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.get(shared.tabId), 'finding the tab').catch(() => null);
+    if (!tab || this.tabs.get(shared.tabId) !== shared) return; // a later event was sent
+    for (const c of this.observersOf(shared)) if (whom(c)) sendEvent(c, 'tab_shared', this.tabs.describe(shared, tab, c.key));
+  }
+
+  /** Sets the target id of a tab, if it has one. @param {Shared} shared */
+  async findTarget(shared) {
+    const id = await targetOf(shared.tabId);
+    if (id !== '') shared.targetId = id;
+  }
+}

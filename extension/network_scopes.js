@@ -1,0 +1,166 @@
+// @ts-check
+
+import { sendEvent } from './connection.js';
+import { Hosts } from './hosts.js';
+import { NetworkRules } from './network_rules.js';
+import { NewTabs } from './newtabs.js';
+import { compile, decide } from './policy.js';
+import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
+
+/** @typedef {import('./attachment.js').Attachment} Attachment */
+/** @typedef {import('./connection.js').Connection} Connection */
+/** @typedef {import('./network_rules.js').NetworkScope} NetworkScope */
+/** @typedef {import('./policy.js').Rules} Rules */
+
+/**
+ * The tabs to which the network rules of each server apply, and the hosts of their documents. A scope
+ * has the tabs of one session of a server.
+ */
+export class NetworkScopes {
+  /**
+   * @param {import('./tabs.js').Tabs} tabs
+   * @param {import('./servers.js').Servers} servers
+   * @param {import('./relay.js').Relay} relay
+   * @param {() => string[]} blockList the user's block list
+   * @param {() => Promise<number[]>} allTabs the ids of all open tabs
+   */
+  constructor(tabs, servers, relay, blockList, allTabs) {
+    this.tabs = tabs;
+    this.servers = servers;
+    this.relay = relay;
+    this.blockList = blockList;
+    this.newTabs = new NewTabs(() => void this.updateOrRelease());
+    this.hosts = new Hosts();
+    this.network = new NetworkRules(() => this.wanted(), allTabs, this.newTabs);
+    /**
+     * Rules that are being installed. The commands of their servers wait for them.
+     * @type {Map<Connection, Promise<void>>}
+     */
+    this.applying = new Map();
+  }
+
+  /** Returns the rules for the tabs that a server drives. @param {Connection} c @returns {Rules} */
+  policyFor(c) {
+    const rules = compile(c.policy, this.blockList());
+    for (const o of this.servers.all()) rules.ownPorts.add(o.port);
+    return rules;
+  }
+
+  /** Returns the scopes for which network rules must be installed. @returns {NetworkScope[]} */
+  wanted() {
+    /** @type {Map<string, NetworkScope>} */
+    const scopes = new Map();
+    for (const a of this.relay.all()) {
+      const key = keyOf(a);
+      let scope = scopes.get(key);
+      if (!scope) scopes.set(key, scope = { tabs: [], rules: a.rules, hosts: [] });
+      // A page that the rules deny does not run, and the user may have
+      // it open in another tab.
+      if (decide(a.rules, a.documents.url) === null) this.hosts.add(key, a.documents.url);
+      const tabs = [a.tabId, ...this.newTabs.originatingFrom(a.tabId)];
+      for (const tab of this.tabs.list()) {
+        if (tab.how === 'popup' && tab.driver === a.connection.key && !this.relay.get(tab.tabId)) {
+          tabs.push(tab.tabId); // opened by an attached tab, and about to be attached
+        }
+      }
+      scope.tabs.push(...tabs.filter((id) => !scope.tabs.includes(id)));
+    }
+    this.hosts.retain(scopes.keys());
+    for (const [key, scope] of scopes) scope.hosts = this.hosts.of(key);
+    return [...scopes.values()];
+  }
+
+  /**
+   * Updates the network rules. It throws if the browser rejects them.
+   *
+   * @param {Attachment} [a] a tab that is about to be attached
+   */
+  async update(a) {
+    if (a) await this.addHosts(a);
+    await this.network.update();
+  }
+
+  /**
+   * Updates the network rules for the driven tabs. If the browser rejects them, no tab
+   * is driven any longer.
+   */
+  async updateOrRelease() {
+    try {
+      await this.network.update();
+    } catch (e) {
+      await this.releaseAll(this.relay.all(), e);
+    }
+  }
+
+  /**
+   * Releases tabs for which the rules cannot be installed.
+   * @param {Attachment[]} tabs
+   * @param {unknown} e why
+   */
+  async releaseAll(tabs, e) {
+    const reason = `the network rules cannot be installed: ${e instanceof Error ? e.message : e}`;
+    await Promise.all(tabs.map((a) => {
+      const released = this.relay.release(a.tabId); // no command is sent from here on
+      sendEvent(a.connection, 'detached', { tabId: a.tabId, reason });
+      return released;
+    }));
+  }
+
+  /** Adds the hosts of the current documents of a tab. @param {Attachment} a */
+  async addHosts(a) {
+    const frames = await withTimeout(SHORT_TIMEOUT_MS, chrome.webNavigation.getAllFrames({ tabId: a.tabId }), 'listing frames');
+    for (const { frameId, url } of frames ?? []) {
+      if (frameId !== 0 || decide(a.rules, url) === null) this.hosts.add(keyOf(a), url);
+    }
+  }
+
+  /**
+   * Called when a document loads or has loaded in a tab. In a driven tab, its
+   * site can start workers and open tabs.
+   *
+   * @param {number} tabId
+   * @param {number} frameId
+   * @param {string} url
+   */
+  documentLoads(tabId, frameId, url) {
+    for (const a of this.relay.all()) {
+      if (a.tabId !== tabId && !this.newTabs.originatingFrom(a.tabId).includes(tabId)) continue;
+      if (frameId === 0 && decide(a.rules, url) !== null) continue; // denied
+      if (this.hosts.add(keyOf(a), url)) this.delayCommands(a.connection, this.updateOrRelease());
+    }
+  }
+
+  /** Applies a changed policy to the tabs that a server drives. @param {Connection} c */
+  async policyChanged(c) {
+    const driven = this.relay.allOf(c);
+    try {
+      const rules = this.policyFor(c);
+      for (const a of driven) a.setRules(rules);
+      await this.network.update();
+    } catch (e) {
+      await this.releaseAll(driven, e);
+    }
+  }
+
+  /** Applies the policy that a server sent, before the next of its commands. @param {Connection} c */
+  applyPolicy(c) {
+    this.delayCommands(c, this.policyChanged(c));
+  }
+
+  /**
+   * Delays the commands of a server until rules are installed.
+   * @param {Connection} c
+   * @param {Promise<void>} rules
+   */
+  delayCommands(c, rules) {
+    const done = Promise.all([this.applying.get(c), rules]).then(() => {}).finally(() => {
+      if (this.applying.get(c) === done) this.applying.delete(c);
+    });
+    this.applying.set(c, done);
+  }
+}
+
+/** Returns the key of the scope of a tab. @param {Attachment} a */
+function keyOf(a) {
+  return `${a.connection.port}/${a.session}`;
+}

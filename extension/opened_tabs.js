@@ -1,0 +1,134 @@
+// @ts-check
+
+import { decide } from './policy.js';
+import { RecentTabs } from './recent_tabs.js';
+import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
+
+/** The new tabs: those that pages of driven tabs open are shared and driven also. */
+export class OpenedTabs {
+  /**
+   * @param {import('./tabs.js').Tabs} tabs
+   * @param {import('./servers.js').Servers} servers
+   * @param {import('./relay.js').Relay} relay
+   * @param {import('./drivers.js').Drivers} drivers
+   * @param {import('./network_scopes.js').NetworkScopes} scopes
+   * @param {import('./downloads.js').Downloads} downloads
+   */
+  constructor(tabs, servers, relay, drivers, scopes, downloads) {
+    this.tabs = tabs;
+    this.servers = servers;
+    this.relay = relay;
+    this.drivers = drivers;
+    this.scopes = scopes;
+    this.downloads = downloads;
+    this.recent = new RecentTabs();
+    /**
+     * Tabs that pages in a scope opened, each with whether it is also shared.
+     * @type {Map<number, Promise<boolean>>}
+     */
+    this.opening = new Map();
+  }
+
+  /** Returns the ids of all open tabs. */
+  async all() {
+    const ids = await openTabs();
+    this.recent.update(ids);
+    return ids;
+  }
+
+  /**
+   * Returns the number of new tabs that may have been opened by a page, after the tabs that are known
+   * to have been opened by pages are shared.
+   */
+  async countPending() {
+    // The new tab of a page is in this list before the page continues. The events of the tab arrive
+    // later.
+    const recent = this.recent.update(await openTabs());
+    const pending = await Promise.all(recent.map(async (tabId) => {
+      if (!this.opening.has(tabId)) return true;
+      await this.opening.get(tabId);
+      await this.drivers.sharedReported(tabId);
+      return false;
+    }));
+    return pending.filter(Boolean).length;
+  }
+
+  /** @param {chrome.tabs.Tab} tab that was opened */
+  created(tab) {
+    this.scopes.newTabs.created(tab);
+    this.recent.add(tab.id);
+  }
+
+  /**
+   * Called when a page opened a tab. If the page's tab is driven, the new tab is driven also,
+   * and the rules must apply to its first request.
+   *
+   * @param {number} source the tab of the page
+   * @param {number} tabId
+   * @param {string} url the URL that it was opened for
+   */
+  async opened(source, tabId, url) {
+    const { newTabs } = this.scopes;
+    const a = this.relay.get(source);
+    const parent = this.tabs.get(source);
+    const driven = a?.live && parent;
+    if (driven) this.relay.preattach(tabId, a); // before the first await
+    const sharing = driven ? this.tabs.share(tabId, 'popup', parent) : null;
+    newTabs.opened(tabId, source);
+    if (newTabs.inScope(source)) {
+      const join = () => {
+        newTabs.join(tabId, source);
+        return false;
+      };
+      this.opening.set(tabId, sharing ? sharing.then(() => true, join) : Promise.resolve(join()));
+    }
+    if (!driven) return;
+    this.downloads.opened(source, tabId, url);
+    try {
+      const popup = await sharing;
+      await this.drivers.sharedReported(tabId); // first: a server drops events of a tab that it does not know
+      if (a.released || this.tabs.get(tabId) !== popup) return;
+      await this.relay.attach(a.connection, tabId, a.rules, a.own);
+      if (this.tabs.get(tabId) !== popup) await this.relay.release(tabId); // stopped before it was attached
+    } finally {
+      await this.relay.undoPreattach(tabId);
+    }
+  }
+
+  /**
+   * Called when the rules blocked the document of a tab. The tab may have been
+   * new and unknown. This never loads a URL that an active rule denies: a tab in a
+   * scope is navigated only to URLs that its rules allow, and a reload of another
+   * tab keeps the initiator that the rules match.
+   *
+   * @param {number} tabId
+   * @param {string} url
+   */
+  async blocked(tabId, url) {
+    const { scopes } = this;
+    if (await this.opening.get(tabId)) {
+      const key = this.tabs.get(tabId)?.driver;
+      const c = this.servers.connected().find((o) => o.key === key);
+      if (!scopes.newTabs.fresh.delete(tabId) || !c || decide(scopes.policyFor(c), url) !== null) return;
+      await scopes.update();
+      await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.update(tabId, { url }), 'reloading a tab');
+      return;
+    }
+    if (!scopes.newTabs.mayReload(tabId)) return;
+    await scopes.update();
+    await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.reload(tabId), 'reloading a tab');
+  }
+
+  /** @param {number} tabId the tab that was closed */
+  forget(tabId) {
+    const { scopes } = this;
+    this.opening.delete(tabId);
+    scopes.newTabs.forget(tabId);
+    if (scopes.newTabs.inside.size > 0) void scopes.updateOrRelease();
+  }
+}
+
+async function openTabs() {
+  const tabs = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.query({}), 'listing tabs');
+  return tabs.flatMap((t) => (t.id === undefined ? [] : [t.id]));
+}

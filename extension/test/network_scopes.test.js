@@ -1,0 +1,50 @@
+// @ts-check
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Hosts } from '../hosts.js';
+import { NetworkScopes } from '../network_scopes.js';
+import { compile } from '../policy.js';
+
+/** Returns the scopes of a server that drives tab 1. @param {() => Promise<void>} update updates the network rules @param {any} [policy] */
+function driving(update, policy = { allow: ['a.test'], subresources: 'public' }) {
+  /** @type {any[]} */
+  const events = [];
+  /** @type {any} */
+  const connection = { port: 1, send: (/** @type {any} */ { event, data }) => events.push([event, data.tabId]) };
+  /** @type {any} */
+  const a = { tabId: 1, connection, session: 's', rules: compile(policy), documents: { url: 'https://a.test/' } };
+  let driven = [a];
+  /** @type {any} */
+  const relay = { all: () => driven, release: async () => { driven = []; } };
+  /** @type {any} */
+  const scopes = Object.assign(Object.create(NetworkScopes.prototype), {
+    relay, newTabs: { originatingFrom: () => [] }, hosts: new Hosts(), network: { update }, applying: new Map(),
+  });
+  return { scopes, a, connection, relay, events };
+}
+
+test('a tab is released if the rules for a new frame cannot be installed', async () => {
+  let rejects = false;
+  const { scopes, connection, relay, events } = driving(async () => {
+    if (rejects) throw new Error('rejected');
+  });
+  scopes.documentLoads(1, 7, 'https://x.test/');
+  await scopes.applying.get(connection);
+  assert.equal(relay.all().length, 1);
+  rejects = true;
+  scopes.documentLoads(1, 8, 'https://y.test/');
+  await scopes.applying.get(connection); // as commands do
+  assert.equal(relay.all().length, 0);
+  assert.deepEqual(events, [['detached', 1]]);
+});
+
+test('the rules include the site of a page that was open before its tab is driven', async () => {
+  /** @type {any} */ (globalThis).chrome = { webNavigation: { getAllFrames: async () => [{ frameId: 0, url: 'https://shop.test/' }, { frameId: 3, url: 'https://x.test/' }] } };
+  const all = driving(async () => {}, { allow: [], unsafeAll: true, subresources: 'public' });
+  await all.scopes.addHosts(all.a);
+  assert.deepEqual(all.scopes.hosts.of('1/s'), ['shop.test', 'x.test']);
+  const listed = driving(async () => {}); // the rules deny the page, which the user may have open in another tab
+  await listed.scopes.addHosts(listed.a);
+  assert.deepEqual(listed.scopes.hosts.of('1/s'), ['x.test']);
+});
