@@ -117,7 +117,7 @@ func open(
 		layers.Session.OnEvent = func(executor.Event) { s.watched.TabsChanged() }
 	}
 	manager := executor.NewManager(&layers)
-	opener := &browserOpener{session: s, guard: guard, options: layers.Session, stack: b, record: record, log: log}
+	opener := &browserOpener{setup: s, guard: guard, options: layers.Session, stack: b, record: record, log: log}
 	b.Executor = guard.Wrap(opener.withNamed(manager))
 	if s.ServesCDP() {
 		var changed func()

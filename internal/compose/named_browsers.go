@@ -13,7 +13,7 @@ import (
 
 // A browserOpener opens the named browsers of a session.
 type browserOpener struct {
-	session *setup
+	setup   *setup
 	guard   *policy.Guard
 	options executor.SessionOptions // of the default browser
 	stack   *stack
@@ -21,17 +21,17 @@ type browserOpener struct {
 	log     *slog.Logger
 }
 
-// sessionFor returns a copy of the session with the settings for a named browser, which CDP clients
+// setupFor returns a copy of the setup with the settings for a named browser, which CDP clients
 // do not reach. The settings that select a browser are empty.
-func (o *browserOpener) sessionFor(b *namedbrowser.Browser) *setup {
-	session, s := *o.session, *o.session.Settings
-	session.Settings = &s
+func (o *browserOpener) setupFor(b *namedbrowser.Browser) *setup {
+	named, s := *o.setup, *o.setup.Settings
+	named.Settings = &s
 	s.CDPListen, s.CDPEndpoint, s.AttachDefaultContext, s.Isolated, s.Profile = "", "", false, false, ""
 	if !b.LaunchedHere() {
 		s.HTTPCredentials, s.AcceptCertificates = "", nil
 	}
-	s.Given = func(flag string) bool { return flag != "cdp-clients" && o.session.Given(flag) }
-	return &session
+	s.Given = func(flag string) bool { return flag != "cdp-clients" && o.setup.Given(flag) }
+	return &named
 }
 
 // sessionOptions returns the options of the session on a browser.
@@ -56,8 +56,8 @@ func (o *browserOpener) openChromium(b *namedbrowser.Browser, options chromium.O
 	o.stack.named = append(o.stack.named, backend)
 	o.stack.mu.Unlock()
 	var cdp executor.Backend = backend
-	if b.Profile != "" && o.session.wrapNamed != nil {
-		cdp = o.session.wrapNamed(cdp, b.Profile)
+	if b.Profile != "" && o.setup.wrapNamed != nil {
+		cdp = o.setup.wrapNamed(cdp, b.Profile)
 	}
 	return executor.NewManager(&executor.ManagerOptions{
 			CDP: cdp, Session: o.sessionOptions(b), Logger: options.Logger,
@@ -75,7 +75,7 @@ func (o *browserOpener) open(b *namedbrowser.Browser) (executor.Executor, error)
 
 			nil
 	}
-	s := o.sessionFor(b)
+	s := o.setupFor(b)
 	switch b.Type {
 	case namedbrowser.Managed:
 		s.Profile, s.Isolated = b.Profile, b.Profile == ""
@@ -102,8 +102,8 @@ func (o *browserOpener) open(b *namedbrowser.Browser) (executor.Executor, error)
 // withNamed returns the Executor for the default browser main and the named browsers.
 func (o *browserOpener) withNamed(main executor.Executor) executor.Executor {
 	var all []browsers.Browser
-	for i := range o.session.Browsers {
-		b := &o.session.Browsers[i]
+	for i := range o.setup.Browsers {
+		b := &o.setup.Browsers[i]
 		all = append(all, browsers.Browser{
 			Name: b.Name, Type: b.Type, Color: b.Color, ListUnopened: b.Type == namedbrowser.Extension,
 			Open: func() (executor.Executor, error) { return o.open(b) },
