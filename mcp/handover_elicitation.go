@@ -49,14 +49,9 @@ func (h *handovers) answerForm(q *question, res *sdk.ElicitResult) {
 	if res.Action == "accept" && prompting.FormAnswer(res) == string(executor.OutcomeDone) {
 		o = executor.OutcomeDone
 	}
-	h.setRefused(q, res.Action != "accept") // before the answer, after which calls read it
-	if h.opts.Questions.Answer(q.ID, o) != nil {
-		h.setRefused(q, false) // it was answered elsewhere
-	}
-}
-
-func (h *handovers) setRefused(q *question, refused bool) {
-	h.mu.Lock()
+	h.mu.Lock() // calls read q.refused after the answer
 	defer h.mu.Unlock()
-	q.refused = refused
+	if h.opts.Questions.Answer(q.ID, o) == nil {
+		q.refused = res.Action != "accept"
+	}
 }
