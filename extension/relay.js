@@ -111,6 +111,8 @@ class Budget {
  * @property {boolean} own
  * @property {string} url URL of the top document
  * @property {string} top id of the top frame, "" while unknown
+ * @property {{tabId: number, url: string} | null} opener the tab that the page can navigate because its
+ *   page opened this one, with its URL when the debugger was attached; null if there is none
  * @property {number} documents how often the top document was replaced
  * @property {number} steps how often the top document's URL changed without another document
  * @property {number} loads how often a document was loaded in any frame, or its URL changed; some count
@@ -214,7 +216,7 @@ export class Relay {
       if (old) await this.detachNow(old);
       /** @type {Attachment} */
       const a = {
-        tabId, connection, session: connection.session, rules, own, url: '', top: '', documents: 0, steps: 0, loads: 0, screencast: null, urls: new Map(), toolWorlds: new Set(), clientWorlds: new Set(), network: null, followsRequests: false, requests: new Map(), live: false,
+        tabId, connection, session: connection.session, rules, own, url: '', top: '', opener: null, documents: 0, steps: 0, loads: 0, screencast: null, urls: new Map(), toolWorlds: new Set(), clientWorlds: new Set(), network: null, followsRequests: false, requests: new Map(), live: false,
         used: Date.now(), doing: null, children: new Map(), worlds: new Map(), gate: null, resending: null,
         dialog: 'none', closing: false, budgets: new Map(),
       };
@@ -231,6 +233,8 @@ export class Relay {
         void chrome.debugger.sendCommand({ tabId }, 'Page.enable').catch(() => {});
         const targets = await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.getTargets(), 'listing targets');
         a.top = targets.find((t) => t.tabId === tabId && t.type === 'page')?.id ?? ''; // also the id of the top frame
+        a.opener = await openerOf(tabId, targets);
+        if (a.opener) await this.delegate.protect(a);
         const tab = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.get(tabId), 'finding the tab');
         a.url = tab.url || 'about:blank'; // a new tab has no URL yet
         if (this.attachments.get(tabId) !== a) { // unshared during the calls
@@ -887,6 +891,19 @@ async function leaveWarning(a, method, params, client) {
   }
   await chrome.tabs.update(a.tabId, { url: String(params.url) });
   return { frameId: a.top };
+}
+
+/**
+ * Returns the tab that the page of a tab can navigate because its page opened it, or null.
+ *
+ * @param {number} tabId
+ * @param {chrome.debugger.TargetInfo[]} targets
+ */
+async function openerOf(tabId, targets) {
+  const result = await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.sendCommand({ tabId }, 'Target.getTargetInfo'), 'finding the opener').catch(() => null);
+  const { canAccessOpener, openerId } = /** @type {any} */ (result)?.targetInfo ?? {};
+  const opener = canAccessOpener ? targets.find((t) => t.id === openerId) : undefined;
+  return opener?.tabId === undefined ? null : { tabId: opener.tabId, url: opener.url };
 }
 
 /** @param {string} text */
