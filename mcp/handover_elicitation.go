@@ -49,7 +49,7 @@ func (h *handovers) answerForm(q *question, res *sdk.ElicitResult) {
 	if res.Action == "accept" && prompting.FormAnswer(res) == string(executor.OutcomeDone) {
 		o = executor.OutcomeDone
 	}
-	h.mu.Lock() // calls read q.refused after the answer
+	h.mu.Lock() // until both are set: a call reads them together
 	defer h.mu.Unlock()
 	if h.opts.Questions.Answer(q.ID, o) == nil {
 		q.refused = res.Action != "accept"
