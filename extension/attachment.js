@@ -70,6 +70,12 @@ export class Attachment {
     this.rules = rules;
     this.own = own;
     this.delegate = delegate;
+    /**
+     * The tab that the page can navigate because its page opened this one, with its URL when the debugger
+     * was attached; null if there is none.
+     * @type {{tabId: number, url: string} | null}
+     */
+    this.opener = null;
     this.documents = new TabDocuments(tabId);
     this.requests = new PageRequests();
     this.order = new CommandOrder();

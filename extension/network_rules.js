@@ -4,7 +4,7 @@
 // Checks before each command cannot stop what a page does on its own: redirects, popup
 // windows, sockets, workers, prerendering.
 
-import { BUILTIN, deniesAll, isLoopbackHost, isPublicAddress, opens, parseAddress, parsePattern } from './policy.js';
+import { BUILTIN, deniesAll, isLoopbackHost, isPublicAddress, opens, parseAddress, parsePattern, siteOf } from './policy.js';
 import { AMBIGUOUS, below, quote } from './paths.js';
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 
@@ -20,6 +20,8 @@ import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
  * @property {number[]} tabs
  * @property {Rules} rules
  * @property {string[] | null} hosts of documents in the tabs, null for any host
+ * @property {{tabId: number, url: string}[]} [openers] tabs whose pages opened the tabs, see
+ *   Attachment.opener
  */
 
 /** The start of a URL up to its host; the browser keeps user names there. */
@@ -159,7 +161,7 @@ const PRIORITY = { scope: 1, listed: 2, private: 3, named: 4, blocked: 5 };
  * @param {number[]} [tried] tabs in which requests without an origin are not blocked
  * @returns {Omit<Rule, 'id'>[]}
  */
-export function buildRules({ tabs, rules, hosts }, otherTabs, types, tried = []) {
+export function buildRules({ tabs, rules, hosts, openers = [] }, otherTabs, types, tried = []) {
   if (tabs.length === 0) return [];
   const initiators = hosts && [...new Set([...rules.allow.map((p) => p.host), ...hosts])].filter((h) => !h.startsWith('['));
   const mainFrame = /** @type {any[]} */ (['main_frame']);
@@ -208,6 +210,14 @@ export function buildRules({ tabs, rules, hosts }, otherTabs, types, tried = [])
     for (const from of [{ initiatorDomains: initiators }, { excludedInitiatorDomains: NAMED }]) {
       if (initiators.length > 0) out.push({ priority: PRIORITY.private, action: { type: /** @type {any} */ ('block') }, condition: { ...later, ...from } });
     }
+  }
+
+  // No other rule applies to the user's tab that opened one of the tabs, which a page of these could
+  // navigate to any URL. Pages of an allowed site that the user opened there are not affected.
+  const sites = rules.allow.map((p) => p.host).filter((h) => !h.startsWith('['));
+  const navigable = openers.filter(({ tabId, url }) => !tabs.includes(tabId) && !sites.some((h) => `.${siteOf(url)?.host}`.endsWith(`.${h}`)));
+  if (navigable.length > 0 && sites.length > 0) {
+    out.push({ priority: PRIORITY.blocked, action: { type: /** @type {any} */ ('block') }, condition: { initiatorDomains: sites, tabIds: navigable.map((o) => o.tabId), resourceTypes: mainFrame } });
   }
 
   /** @param {Pattern} p @param {Condition} extra */

@@ -64,6 +64,7 @@ export class NetworkScopes {
         }
       }
       scope.tabs.push(...tabs.filter((id) => !scope.tabs.includes(id)));
+      if (a.opener) (scope.openers ??= []).push(a.opener);
     }
     this.hosts.retain(scopes.keys());
     for (const [key, scope] of scopes) scope.hosts = this.hosts.of(key);

@@ -128,6 +128,8 @@ export class Relay {
         void chrome.debugger.sendCommand({ tabId }, 'Page.enable').catch(() => {});
         const targets = await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.getTargets(), 'listing targets');
         const top = targets.find((t) => t.tabId === tabId && t.type === 'page')?.id ?? ''; // also the id of the top frame
+        a.opener = await openerOf(tabId, targets);
+        if (a.opener) await this.delegate.protect(a);
         const tab = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.get(tabId), 'finding the tab');
         if (a.released) { // unshared during the calls
           await detach(tabId);
@@ -258,4 +260,17 @@ export class Relay {
     this.delegate.protect().catch(() => {});
     this.delegate.detached(a, reason);
   }
+}
+
+/**
+ * Returns the tab that the page of a tab can navigate because its page opened it, or null.
+ *
+ * @param {number} tabId
+ * @param {chrome.debugger.TargetInfo[]} targets
+ */
+async function openerOf(tabId, targets) {
+  const result = await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.sendCommand({ tabId }, 'Target.getTargetInfo'), 'finding the opener').catch(() => null);
+  const { canAccessOpener, openerId } = /** @type {any} */ (result)?.targetInfo ?? {};
+  const opener = canAccessOpener ? targets.find((t) => t.id === openerId) : undefined;
+  return opener?.tabId === undefined ? null : { tabId: opener.tabId, url: opener.url };
 }

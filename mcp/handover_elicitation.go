@@ -49,14 +49,9 @@ func (h *handovers) answerForm(q *question, res *sdk.ElicitResult) {
 	if res.Action == "accept" && prompting.FormAnswer(res) == string(executor.OutcomeDone) {
 		o = executor.OutcomeDone
 	}
-	h.setDeclined(q, res.Action != "accept") // before the answer, after which calls read it
-	if h.opts.Questions.Answer(q.ID, o) != nil {
-		h.setDeclined(q, false) // it was answered elsewhere
-	}
-}
-
-func (h *handovers) setDeclined(q *question, declined bool) {
-	h.mu.Lock()
+	h.mu.Lock() // until both are set: a call reads them together
 	defer h.mu.Unlock()
-	q.declined = declined
+	if h.opts.Questions.Answer(q.ID, o) == nil {
+		q.declined = res.Action != "accept"
+	}
 }

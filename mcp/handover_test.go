@@ -130,6 +130,45 @@ func TestAskUserByElicitation(t *testing.T) {
 	}
 }
 
+// TestLaterForm checks that a form for a question that has an answer does not change whether the client
+// declined it, not even until the form is rejected: a call may be reading the answer.
+func TestLaterForm(t *testing.T) {
+	for _, tt := range []struct {
+		first, later string
+		want         bool
+	}{{"decline", "accept", true}, {"accept", "decline", false}} {
+		var q question
+		want := false
+		desk := &watchedDesk{Desk: new(handover.Desk), answering: func() {
+			if q.declined != want {
+				t.Errorf("%s, then %s: declined: %t before the answer is accepted or rejected", tt.first, tt.later, q.declined)
+			}
+		}}
+		var err error
+		if q.HandoverQuestion, _, err = desk.Post(executor.HandoverQuestion{Tab: tab1}); err != nil {
+			t.Fatal(err)
+		}
+		h := newHandovers(nil, &HandoverOptions{Questions: desk})
+		for _, action := range []string{tt.first, tt.later} {
+			h.answerForm(&q, &sdk.ElicitResult{Action: action, Content: map[string]any{"answer": string(executor.OutcomeDone)}})
+			if want = tt.want; q.declined != want {
+				t.Errorf("%s, then %s: declined after %s: %t", tt.first, tt.later, action, q.declined)
+			}
+		}
+	}
+}
+
+// A watchedDesk calls answering before it accepts or rejects an answer.
+type watchedDesk struct {
+	*handover.Desk
+	answering func()
+}
+
+func (d *watchedDesk) Answer(id string, o executor.HandoverOutcome) error {
+	d.answering()
+	return d.Desk.Answer(id, o)
+}
+
 // TestAskUserKeepsAnswer checks that a question stays open when the host cancels the call, that the
 // page stays with the user, and that the next call gets the answer, and which question it answers.
 func TestAskUserKeepsAnswer(t *testing.T) {

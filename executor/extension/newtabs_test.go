@@ -111,6 +111,56 @@ func TestNewTabs(t *testing.T) {
 	})
 }
 
+// TestOpener shares a tab that the page of an unshared tab opened. Its page navigates that tab to a denied
+// site, which is blocked. After the tab is no longer shared, the same navigation is allowed.
+func TestOpener(t *testing.T) {
+	env := newTestEnv(t, nil, userBrowserOptions{flags: []string{"--disable-popup-blocking", leaktest.MapNames}})
+	u := env.u
+	s := env.newGuardedSession(policy.Config{AllowDomains: []string{"127.0.0.1"}})
+	var arrived atomic.Int32
+	denied := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/led") {
+			arrived.Add(1)
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, "<!doctype html><title>%s</title>", r.URL.Path)
+	}))
+	t.Cleanup(denied.Close)
+	url := strings.Replace(denied.URL, "127.0.0.1", "user.test", 1)
+	tab := u.open(url + "/user")
+	u.eval(u.target("page", "/user"), fmt.Sprintf("window.opened = open(%q); 0", env.site.URL+"/opened"), nil)
+	page := u.target("page", "/opened")
+	var shared int
+	u.worker(fmt.Sprintf("chrome.debugger.getTargets().then((all) => all.find((t) => t.id === %q).tabId)", page), &shared)
+	u.waitLoaded(shared, env.site.URL+"/opened")
+	u.toggle(shared)
+	id := env.waitListed("/opened")
+	if _, err := pagetest.Of(s, id).Text(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	u.worker(`(() => {
+		globalThis.denials = [];
+		chrome.webNavigation.onErrorOccurred.addListener(({tabId, url, error}) => {
+			if (error === 'net::ERR_BLOCKED_BY_CLIENT') denials.push(tabId + ' ' + new URL(url).pathname);
+		});
+		return 0;
+	})()`, nil)
+	u.eval(page, fmt.Sprintf("opener.location.href = %q; 0", url+"/led"), nil)
+	await.Until(t, "the denial or a request", func() bool {
+		var there bool
+		u.worker(fmt.Sprintf("denials.includes('%d /led')", tab), &there)
+		return there || arrived.Load() > 0
+	})
+	if n := arrived.Load(); n > 0 {
+		t.Errorf("the denied site received %d requests", n)
+	}
+	u.toggle(shared)
+	await.Until(t, "the navigation of an unshared tab", func() bool {
+		u.eval(page, fmt.Sprintf("opener.location.href = %q; 0", url+"/led"), nil)
+		return arrived.Load() > 0
+	})
+}
+
 // TestNewWindowFrames delays the rules that include a window that a driven page
 // opened. No rule covers requests of a frame of a new site in it yet, so the frame
 // itself must be blocked, also if a frame without an origin contains it.

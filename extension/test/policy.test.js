@@ -157,6 +157,17 @@ test('a scope with too many hosts covers all unknown tabs', () => {
   }
 });
 
+test("pages of allowed sites cannot navigate the user's tab that opened them", () => {
+  const policy = { allow: ['example.com', '[::1]:3000'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] };
+  const openers = [{ tabId: 1, url: 'https://a.test/' }, { tabId: 2, url: 'https://a.test/' }, { tabId: 3, url: 'https://a.example.com/' }, { tabId: 4, url: 'chrome://newtab/' }];
+  const build = (/** @type {any} */ scope) => buildRules({ tabs: [1], rules: compile(policy), hosts: ['ads.test'], ...scope }, [2, 3, 4], TYPES);
+  const built = build({ openers });
+  const applied = built.filter((r) => r.condition.tabIds?.some((id) => id > 1));
+  assert.deepEqual(applied.map((r) => [r.action.type, r.condition]), [['block', { initiatorDomains: ['example.com'], tabIds: [2, 4], resourceTypes: ['main_frame'] }]]);
+  for (const r of built) if (r.action.type === 'allow') assert.ok((r.priority ?? 1) < (applied[0].priority ?? 1));
+  for (const scope of [{ openers: [openers[0], openers[2]] }, {}]) assert.ok(build(scope).every((r) => !r.condition.tabIds?.some((id) => id > 1)));
+});
+
 test('rules for known initiators apply to a tried tab', () => {
   const policy = { allow: ['example.com'], block: [], subresources: 'same', resources: [], private: [], unsafeAll: false, ownPorts: [] };
   const applied = buildRules({ tabs: [1], rules: compile(policy), hosts: [] }, [2], TYPES, [4]).filter((r) => !r.condition.excludedTabIds?.includes(4));

@@ -1,8 +1,10 @@
 package compose
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,6 +13,12 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cli"
+	"github.com/chrome-mcp/chrome-mcp/internal/dashboard"
+	"github.com/chrome-mcp/chrome-mcp/internal/handover"
+	"github.com/chrome-mcp/chrome-mcp/internal/profilelease"
+	"github.com/chrome-mcp/chrome-mcp/internal/secrets"
+	"github.com/chrome-mcp/chrome-mcp/internal/server"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/ownchrome"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -85,5 +93,29 @@ func TestPagesCannotReachOtherProcesses(t *testing.T) {
 	}
 	if !slices.Contains(ownchrome.Rules(second).OwnPorts, first.Port()) {
 		t.Error("the extension does not get the port")
+	}
+}
+
+// TestTokenNames checks that the extension gets the name of a token before the one that the client of the
+// token chose: the user's consent to scripts is stored under the name.
+func TestTokenNames(t *testing.T) {
+	for principal, want := range map[string]string{"": "shop", "ci": "ci: shop"} {
+		data := filepath.Join(t.TempDir(), "data")
+		opener := &Opener{Data: data, Vault: secrets.Open(data), Profiles: profilelease.New(), Board: new(dashboard.Board), Desk: new(handover.Desk), Log: slog.New(slog.DiscardHandler)}
+		ws, err := opener.Open(server.OpenRequest{
+			Principal: principal, Name: server.DefaultSession, Settings: server.Settings{"--port": {"0"}, "--no-cdp-fallback": {"true"}},
+			Limit: func(context.Context) (func(), error) { return func() {}, nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ws.Close("the test ended")
+		r := httptest.NewRequest(http.MethodPost, "/", nil)
+		r.Header.Set("User-Agent", "shop")
+		ws.ServeTool(httptest.NewRecorder(), r, "chrome_status")
+		await.Until(t, "the bridge to open", func() bool { return len(bridge.RunningServers(data)) == 1 })
+		if got := bridge.RunningServers(data)[0].Name; got != want {
+			t.Errorf("token %q: the bridge has the name %q, want %q", principal, got, want)
+		}
 	}
 }

@@ -92,7 +92,11 @@ func openMCP(
 			return nil, nil, nil, errors.Join(err, b.Close())
 		}
 	default:
-		background.Go(func() { connectExtension(ctx, extensions, rules, client, log) })
+		token := ""
+		if s.dirs.Token {
+			token = s.dirs.Principal
+		}
+		background.Go(func() { connectExtension(ctx, extensions, rules, client, token, log) })
 	}
 	var popup executor.PermissionPrompter
 	handover := s.handover
@@ -158,9 +162,10 @@ func openMCP(
 }
 
 // connectExtension opens the bridge under the name of the first client, and serves it until ctx is
-// done.
+// done. The extension stores the user's consent to scripts under the name. A client chooses its own, so
+// that of a client with a token follows the name of the token.
 func connectExtension(
-	ctx context.Context, server *bridge.Server, rules *policy.Policy, client <-chan string, log *slog.Logger,
+	ctx context.Context, server *bridge.Server, rules *policy.Policy, client <-chan string, token string, log *slog.Logger,
 ) {
 	name := ""
 	select {
@@ -176,6 +181,9 @@ func connectExtension(
 	}
 	if name == "" {
 		name = parentProcessName()
+	}
+	if token != "" {
+		name = token + ": " + name
 	}
 	wait := rotateOnHangup(ctx, server, log)
 	openBridge(server, name, rules, log)
