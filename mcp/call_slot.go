@@ -2,11 +2,11 @@ package mcp
 
 import "context"
 
-// A callSlot is the slot of a call: what Options.Limit grants it, so that it may run. The calls within
-// a call, such as those of a batch, have the same slot.
+// A callSlot is the use that one call makes of a slot, which Options.Limit grants so that the call may
+// run. A call and the calls within it, such as those of a batch, share a slot.
 type callSlot struct {
 	*sharedSlot
-	nested   bool // the call is within the call that has the slot
+	nested   bool // the call is within another call
 	acquired bool // the call has had the slot
 }
 

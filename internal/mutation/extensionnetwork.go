@@ -5,7 +5,7 @@ var extensionNetwork = promises{
 		{
 			File: "extension/newtabs.js",
 			Old:  "    if (this.userTabs && !this.inScope(tabId) && !this.userTabs.has(tabId)) this.tried.add(tabId);",
-			New:  "    this.known?.add(tabId);",
+			New:  "    this.userTabs?.add(tabId);",
 			Test: "a blocked load does not make a tab known",
 		},
 		{
