@@ -208,10 +208,10 @@ func (s *server) stop(t *testing.T) {
 // after the browser paused a popup window of a user's page for it. The popup
 // window and its opener continue.
 func TestKilledBeforePopupResumes(t *testing.T) {
+	_, address := startForeign(t, t.TempDir(), "--disable-popup-blocking")
 	for way := range popupScripts {
 		t.Run(way, func(t *testing.T) {
 			ctx := await.Context(t)
-			_, address := startForeign(t, t.TempDir(), "--disable-popup-blocking")
 			users := newUserPages(t, address)
 			o := fullOptions(t)
 			o.CDPEndpoint = address
