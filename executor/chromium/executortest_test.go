@@ -20,6 +20,7 @@ import (
 var fullCases = []string{
 	"popups", "navigate", "history", "error_pages", "native_dialogs", "download", "denied_input", "denied_pixels", "handover",
 	"screenshot/hung page does not delay full pages of others", "screenshot/full page of a page that is replaced by one that is hung",
+	"screenshot/denied page that commits during the screenshot",
 }
 
 // TestExecutor runs the contract suite on this backend: most cases in the browser of [tier.Shell].
