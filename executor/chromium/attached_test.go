@@ -19,6 +19,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // documents is a NetworkPolicy that lets pages load subresources from any host, but allows
@@ -312,6 +313,7 @@ func TestAttachedEarlyDialog(t *testing.T) {
 	res.Body.Close()
 	wait("/opens")
 	o := fullOptions(t)
+	o.timing.EarlyDialog = timing.Default().EarlyDialog // the page exceeds it
 	o.CDPEndpoint, o.AttachDefaultContext = address, true
 	s := newSession(t, newBrowser(t, o))
 	tabs, err := s.Tabs(ctx) // the dialog is open
