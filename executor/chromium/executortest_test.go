@@ -18,7 +18,12 @@ import (
 // navigates. A headless shell also does not close a page that is hung, which then uses a CPU until the end,
 // and is waited for in each list of tabs.
 var fullCases = []string{
-	"popups", "navigate", "history", "error_pages", "native_dialogs", "download", "denied_input", "denied_pixels", "handover",
+	"popups", "error_pages", "native_dialogs", "denied_input",
+	"navigate/error status without a body", "history/reload after the page navigated",
+	"download/link that opens a tab, which closes before the file is complete",
+	"denied_pixels/denied frames restored from bfcache are masked",
+	"handover/what is entered in a frame that does not respond at the beginning is masked",
+	"handover/what is entered in a page that the user leaves is masked when the page is restored",
 	"screenshot/hung page does not delay full pages of others", "screenshot/full page of a page that is replaced by one that is hung",
 	"screenshot/denied page that commits during the screenshot",
 }
