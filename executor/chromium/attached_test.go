@@ -53,7 +53,7 @@ func TestAttachedPopups(t *testing.T) {
 			window.open('/allowed', '', 'noopener')">Open</button><a href="/leaves">Leave</a>`, deniedURL)
 	}))
 	t.Cleanup(allowed.Close)
-	_, address := startForeign(t, t.TempDir(), "--disable-popup-blocking")
+	_, address := startForeignShell(t, t.TempDir(), "--disable-popup-blocking")
 	for name, userTabs := range map[string]bool{"own context": false, "default context": true} {
 		t.Run(name, func(t *testing.T) {
 			ctx := await.Context(t)
@@ -237,7 +237,7 @@ func (c *userPages) awaitPaths(ctx context.Context, paths ...string) {
 // TestAttachedUserPopups opens popup windows from pages of the user while we are
 // attached. They and their openers run, and we keep no CDP session for them.
 func TestAttachedUserPopups(t *testing.T) {
-	_, address := startForeign(t, t.TempDir(), "--disable-popup-blocking")
+	_, address := startForeignShell(t, t.TempDir(), "--disable-popup-blocking")
 	o := fullOptions(t)
 	o.CDPEndpoint = address
 	b := newBrowser(t, o)

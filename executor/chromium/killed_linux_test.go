@@ -127,7 +127,7 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 		}
 	}))
 	t.Cleanup(func() { srv.CloseClientConnections(); srv.Close() })
-	o := fullOptions(t)
+	o := testOptions(t)
 	o.Isolated = true
 	b := newBrowser(t, o)
 	s := newSession(t, b)
@@ -208,7 +208,7 @@ func (s *server) stop(t *testing.T) {
 // after the browser paused a popup window of a user's page for it. The popup
 // window and its opener continue.
 func TestKilledBeforePopupResumes(t *testing.T) {
-	_, address := startForeign(t, t.TempDir(), "--disable-popup-blocking")
+	_, address := startForeignShell(t, t.TempDir(), "--disable-popup-blocking")
 	for way := range popupScripts {
 		t.Run(way, func(t *testing.T) {
 			ctx := await.Context(t)

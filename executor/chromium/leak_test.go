@@ -81,7 +81,7 @@ func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 // attachLeaky starts a browser of another program and attaches to it.
 func attachLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 	return leakyBrowser(t, setup, func(o *Options, flags []string) (end func()) {
-		_, o.CDPEndpoint, end = runForeign(t, t.TempDir(), flags...)
+		_, o.CDPEndpoint, end = runForeign(t, tier.FullBrowser(), t.TempDir(), flags...)
 		return end
 	})
 }

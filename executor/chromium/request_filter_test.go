@@ -41,7 +41,7 @@ func TestAttachedBrowserEnforcesPolicy(t *testing.T) {
 	}))
 	t.Cleanup(allowed.Close)
 
-	_, address := startForeign(t, t.TempDir())
+	_, address := startForeignShell(t, t.TempDir())
 	address = openUserTab(t, address, deniedURL+"/theirs")
 	for name, userTabs := range map[string]bool{"own context": false, "default context": true} {
 		t.Run(name, func(t *testing.T) {
