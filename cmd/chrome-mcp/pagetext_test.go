@@ -55,9 +55,9 @@ func pageTextRounds(site string) []pageTextRound {
 		{ // intercepting elements
 			{"click", soon("#covered"), "NOT_ACTIONABLE"}, {"click", soon("#covered2"), "NOT_ACTIONABLE"},
 			{"click", soon("#covered3"), "NOT_ACTIONABLE"}, {"click", soon("#disabled"), "NOT_ACTIONABLE"},
-			{"click", sel(missing), "SELECTOR_NOT_FOUND"}, {"hover", soon("#covered"), "NOT_ACTIONABLE"}, {"hover", sel("#held"), ""},
+			{"click", sel(missing), "SELECTOR_NOT_FOUND"}, {"hover", sel("#covered"), "NOT_ACTIONABLE"}, {"hover", sel("#held"), ""},
 			{"click", args{"selector": sentinel + "-tag\\.system-note"}, ""}, {"scroll", args{"deltaY": 100}, ""}, {"scroll", sel("#covered"), ""}, {"scroll", sel(missing), "SELECTOR_NOT_FOUND"},
-			{"drag", args{"selector": "#a", "toSelector": "#b"}, "?"}, {"drag", args{"selector": "#covered", "toSelector": "#b", "timeoutMs": 300}, "NOT_ACTIONABLE"},
+			{"drag", args{"selector": "#a", "toSelector": "#b"}, "?"}, {"drag", args{"selector": "#covered", "toSelector": "#b"}, "NOT_ACTIONABLE"},
 			{"mouse", args{"action": "click", "x": 3, "y": 3}, ""}, {"mouse", args{"action": "up", "x": 3, "y": 3}, "BAD_ARGS"},
 		},
 		{ // fields
@@ -84,7 +84,7 @@ func pageTextRounds(site string) []pageTextRound {
 			{"navigate", args{"url": pageTextURL(site)}, ""}, {"tab_new", args{"url": site + "/denied", "active": false}, "?"},
 		},
 		{ // files
-			{"download_file", args{"url": site + "/file"}, ""}, {"download_file", sel("#save"), ""}, {"download_file", soon("#covered"), "NOT_ACTIONABLE"}, {"download_file", args{"url": site + "/status"}, "DOWNLOAD_FAILED"},
+			{"download_file", args{"url": site + "/file"}, ""}, {"download_file", sel("#save"), ""}, {"download_file", sel("#covered"), "NOT_ACTIONABLE"}, {"download_file", args{"url": site + "/status"}, "DOWNLOAD_FAILED"},
 			{"download_file", args{"url": site + "/forbidden"}, "?"}, {"download_file", args{"url": site + "/denied"}, "?"}, {"click", sel("#many"), ""}, {"click", sel("#b"), ""},
 			{"upload_file", args{"selector": "#file", "paths": []string{"up.txt"}}, ""}, {"upload_file", args{"selector": "#b", "paths": []string{"up.txt"}}, "?"}, {"upload_file", args{"selector": "#file", "paths": []string{"none"}}, "?"},
 			{"save_pdf", nil, ""},
