@@ -175,9 +175,9 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 // does not respond when the browser's user opens tabs. The tabs load.
 func TestKilledWhileAttached(t *testing.T) {
 	ctx := await.Context(t)
-	_, address := startForeign(t, t.TempDir())
+	_, address := startForeignShell(t, t.TempDir())
 	users := newUserPages(t, address)
-	o := fullOptions(t)
+	o := testOptions(t)
 	o.CDPEndpoint = address
 	s := startServer(t, o)
 	s.stop(t)
