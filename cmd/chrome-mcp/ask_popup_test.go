@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // TestPromptInPopup checks that the extension popup prompts the user while the extension is
@@ -20,7 +21,7 @@ func TestPromptInPopup(t *testing.T) {
 	t.Parallel() // it mainly waits
 	net := newInternet(t)
 	b := newUserBrowser(t)
-	b.flags = []string{fmt.Sprintf("--host-resolver-rules=MAP *.example.com %s", net.Listener.Addr()), "--disable-features=HttpsUpgrades"} // the site has no https
+	b.flags = []string{fmt.Sprintf("--host-resolver-rules=MAP *.example.com %s", net.Listener.Addr()), tier.FastWindows + ",HttpsUpgrades"} // the site has no https
 	data := filepath.Join(t.TempDir(), "data")
 	b.register(t, data)
 	client := &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {

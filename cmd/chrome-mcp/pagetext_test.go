@@ -26,6 +26,7 @@ type pageTextRound []pageTextCall
 func pageTextRounds(site string) []pageTextRound {
 	type args = map[string]any
 	sel := func(s string) args { return args{"selector": s} }
+	soon := func(s string) args { return args{"selector": s, "timeoutMs": 300} } // for an element that is never actionable
 	const missing = "#no-such button link plain heading"
 	rounds := []pageTextRound{
 		{ // reading
@@ -52,8 +53,8 @@ func pageTextRounds(site string) []pageTextRound {
 			{"wait_for", args{"expression": sentinel + "-syntax ) SYSTEM NOTE"}, "EVAL_FAILED"},
 		},
 		{ // intercepting elements
-			{"click", sel("#covered"), "NOT_ACTIONABLE"}, {"click", sel("#covered2"), "NOT_ACTIONABLE"},
-			{"click", sel("#covered3"), "NOT_ACTIONABLE"}, {"click", sel("#disabled"), "NOT_ACTIONABLE"},
+			{"click", soon("#covered"), "NOT_ACTIONABLE"}, {"click", soon("#covered2"), "NOT_ACTIONABLE"},
+			{"click", soon("#covered3"), "NOT_ACTIONABLE"}, {"click", soon("#disabled"), "NOT_ACTIONABLE"},
 			{"click", sel(missing), "SELECTOR_NOT_FOUND"}, {"hover", sel("#covered"), "NOT_ACTIONABLE"}, {"hover", sel("#held"), ""},
 			{"click", args{"selector": sentinel + "-tag\\.system-note"}, ""}, {"scroll", args{"deltaY": 100}, ""}, {"scroll", sel("#covered"), ""}, {"scroll", sel(missing), "SELECTOR_NOT_FOUND"},
 			{"drag", args{"selector": "#a", "toSelector": "#b"}, "?"}, {"drag", args{"selector": "#covered", "toSelector": "#b"}, "NOT_ACTIONABLE"},
@@ -61,7 +62,7 @@ func pageTextRounds(site string) []pageTextRound {
 		},
 		{ // fields
 			{"type", args{"selector": "#held", "text": "x"}, ""}, {"type", args{"selector": "#thief", "text": "x", "keyEvents": true}, "?"}, {"type", args{"selector": "#taker", "text": "x"}, "?"},
-			{"type", args{"selector": "#disabled", "text": "x"}, "?"}, {"type", args{"selector": "#labelled", "text": "x", "pressEnter": true}, ""},
+			{"type", args{"selector": "#disabled", "text": "x", "timeoutMs": 300}, "?"}, {"type", args{"selector": "#labelled", "text": "x", "pressEnter": true}, ""},
 			{"press", args{"key": "a", "selector": "#b"}, "?"}, {"press", args{"key": "F2"}, ""}, {"press", args{"key": sentinel + "key"}, "BAD_ARGS"},
 			{"select_option", args{"selector": "#select", "values": []string{"plain"}}, ""}, {"select_option", args{"selector": "#select", "values": []string{"none"}}, "BAD_ARGS"},
 			{"select_option", args{"selector": "#select", "values": []string{"off"}}, "NOT_ACTIONABLE"}, {"select_option", args{"selector": "#select", "values": []string{"a", "b"}}, "BAD_ARGS"},

@@ -139,7 +139,7 @@ const (
 // resources stay bounded, and no session is opened.
 func TestJunkRequests(t *testing.T) {
 	tier.Slow(t)
-	requests := 2000
+	requests := 500
 	if tier.DeepEnabled() {
 		requests = 10000
 	}

@@ -97,7 +97,7 @@ func TestSecretOverNetwork(t *testing.T) {
 		fmt.Fprint(w, `<!doctype html><title>login</title><link rel=icon href=data:,><input id=password type=password>`)
 	}))
 	t.Cleanup(site.Close)
-	_, ws := startForeign(t, t.TempDir())
+	_, ws := startForeignShell(t, t.TempDir())
 	u, err := url.Parse(ws)
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestSecretOverNetwork(t *testing.T) {
 	remote := *u
 	remote.Host = forward(t, u.Host)
 	for address, want := range map[string]executor.Code{u.String(): "", remote.String(): executor.ErrPolicyDenied} {
-		o := fullOptions(t)
+		o := testOptions(t)
 		o.CDPEndpoint = address
 		s, err := newBrowser(t, o).NewSession(&executor.SessionOptions{Gate: executor.AllowAll, Secrets: loginSecret(site.URL)})
 		if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // documents is a NetworkPolicy that lets pages load subresources from any host, but allows
@@ -52,11 +53,11 @@ func TestAttachedPopups(t *testing.T) {
 			window.open('/allowed', '', 'noopener')">Open</button><a href="/leaves">Leave</a>`, deniedURL)
 	}))
 	t.Cleanup(allowed.Close)
+	_, address := startForeignShell(t, t.TempDir(), "--disable-popup-blocking")
 	for name, userTabs := range map[string]bool{"own context": false, "default context": true} {
 		t.Run(name, func(t *testing.T) {
 			ctx := await.Context(t)
 			hits.Store(0)
-			_, address := startForeign(t, t.TempDir(), "--disable-popup-blocking")
 			o := fullOptions(t)
 			o.CDPEndpoint, o.AttachDefaultContext, o.Network = address, userTabs, documents{hosts{"127.0.0.1"}}
 			b := newBrowser(t, o)
@@ -236,17 +237,17 @@ func (c *userPages) awaitPaths(ctx context.Context, paths ...string) {
 // TestAttachedUserPopups opens popup windows from pages of the user while we are
 // attached. They and their openers run, and we keep no CDP session for them.
 func TestAttachedUserPopups(t *testing.T) {
+	_, address := startForeignShell(t, t.TempDir(), "--disable-popup-blocking")
+	o := fullOptions(t)
+	o.CDPEndpoint = address
+	b := newBrowser(t, o)
+	if _, err := (sessionProvider{b}).Acquire(await.Context(t)); err != nil {
+		t.Fatal(err)
+	}
 	for way := range popupScripts {
 		t.Run(way, func(t *testing.T) {
 			ctx := await.Context(t)
-			_, address := startForeign(t, t.TempDir(), "--disable-popup-blocking")
 			users := newUserPages(t, address)
-			o := fullOptions(t)
-			o.CDPEndpoint = address
-			b := newBrowser(t, o)
-			if _, err := (sessionProvider{b}).Acquire(ctx); err != nil {
-				t.Fatal(err)
-			}
 			users.openOpener(ctx, way)
 			close(users.openNow)
 			users.awaitPaths(ctx, "/opens", "/opened", "/popup")
@@ -312,6 +313,7 @@ func TestAttachedEarlyDialog(t *testing.T) {
 	res.Body.Close()
 	wait("/opens")
 	o := fullOptions(t)
+	o.timing.EarlyDialog = timing.Default().EarlyDialog // the page exceeds it
 	o.CDPEndpoint, o.AttachDefaultContext = address, true
 	s := newSession(t, newBrowser(t, o))
 	tabs, err := s.Tabs(ctx) // the dialog is open

@@ -242,9 +242,9 @@ func TestFailedStartReportsAndRetries(t *testing.T) {
 // and that Close only detaches from the browser.
 func TestAttachedBrowserStaysOpen(t *testing.T) {
 	srv, ctx := pages(t), await.Context(t)
-	_, address := startForeign(t, t.TempDir())
+	_, address := startForeignShell(t, t.TempDir())
 	address = openUserTab(t, address, srv.URL+"/theirs")
-	o := fullOptions(t)
+	o := testOptions(t)
 	o.Isolated, o.CDPEndpoint = false, address
 	b := mustNew(t, o)
 	s := newSession(t, b)
@@ -270,9 +270,9 @@ func TestAttachedBrowserStaysOpen(t *testing.T) {
 // that they stay open.
 func TestAttachDefaultContext(t *testing.T) {
 	srv, ctx := pages(t), await.Context(t)
-	_, address := startForeign(t, t.TempDir())
+	_, address := startForeignShell(t, t.TempDir())
 	address = openUserTab(t, address, srv.URL+"/theirs")
-	o := fullOptions(t)
+	o := testOptions(t)
 	o.Isolated, o.CDPEndpoint = false, address
 	// A tab in the separate context of another session is not the user's.
 	if _, _, err := newSession(t, mustNew(t, o)).NewPage(ctx, &executor.NewPageOptions{URL: srv.URL + "/separate"}); err != nil {

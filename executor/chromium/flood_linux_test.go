@@ -37,7 +37,7 @@ func TestFlood(t *testing.T) {
 			// The browser needs time for the messages of the page.
 			ctx, cancel := context.WithTimeout(t.Context(), 3*await.HangLimit)
 			defer cancel()
-			o := fullOptions(t)
+			o := testOptions(t)
 			if attached {
 				_, o.CDPEndpoint = startForeign(t, t.TempDir())
 			}

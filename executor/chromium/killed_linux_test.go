@@ -127,7 +127,7 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 		}
 	}))
 	t.Cleanup(func() { srv.CloseClientConnections(); srv.Close() })
-	o := fullOptions(t)
+	o := testOptions(t)
 	o.Isolated = true
 	b := newBrowser(t, o)
 	s := newSession(t, b)
@@ -175,9 +175,9 @@ func TestKilledBrowserLosesDownload(t *testing.T) {
 // does not respond when the browser's user opens tabs. The tabs load.
 func TestKilledWhileAttached(t *testing.T) {
 	ctx := await.Context(t)
-	_, address := startForeign(t, t.TempDir())
+	_, address := startForeignShell(t, t.TempDir())
 	users := newUserPages(t, address)
-	o := fullOptions(t)
+	o := testOptions(t)
 	o.CDPEndpoint = address
 	s := startServer(t, o)
 	s.stop(t)
@@ -208,10 +208,10 @@ func (s *server) stop(t *testing.T) {
 // after the browser paused a popup window of a user's page for it. The popup
 // window and its opener continue.
 func TestKilledBeforePopupResumes(t *testing.T) {
+	_, address := startForeignShell(t, t.TempDir(), "--disable-popup-blocking")
 	for way := range popupScripts {
 		t.Run(way, func(t *testing.T) {
 			ctx := await.Context(t)
-			_, address := startForeign(t, t.TempDir(), "--disable-popup-blocking")
 			users := newUserPages(t, address)
 			o := fullOptions(t)
 			o.CDPEndpoint = address

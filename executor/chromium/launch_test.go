@@ -41,11 +41,17 @@ func fullOptions(t *testing.T) Options {
 	}
 }
 
-// findBrowser returns the path of the browser to test with. Without one it skips the test, except in
-// CI.
+// findBrowser returns the path of a browser with a user interface. Without one it skips the test, except
+// in CI.
 func findBrowser(t *testing.T) string {
 	t.Helper()
-	path, err := Find(tier.FullBrowser())
+	return mustFind(t, tier.FullBrowser())
+}
+
+// mustFind is findBrowser for the browser of [tier.FullBrowser] or [tier.Shell].
+func mustFind(t *testing.T, browser string) string {
+	t.Helper()
+	path, err := Find(browser)
 	if err != nil && os.Getenv("CI") == "" {
 		t.Skip(err)
 	}
@@ -92,15 +98,23 @@ func exists(path string) bool { _, err := os.Lstat(path); return err == nil }
 func startForeign(t *testing.T, dir string, args ...string) (pid int, address string) {
 	t.Helper()
 	tier.Browser(t)
-	pid, address, _ = runForeign(t, dir, args...)
+	pid, address, _ = runForeign(t, tier.FullBrowser(), dir, args...)
+	return pid, address
+}
+
+// startForeignShell is startForeign for the browser of [tier.Shell].
+func startForeignShell(t *testing.T, dir string, args ...string) (pid int, address string) {
+	t.Helper()
+	tier.Browser(t)
+	pid, address, _ = runForeign(t, tier.Shell(), dir, args...)
 	return pid, address
 }
 
 // runForeign is like startForeign, but also returns end, which closes the browser
 // before the end of the test.
-func runForeign(t *testing.T, dir string, args ...string) (pid int, address string, end func()) {
+func runForeign(t *testing.T, browser, dir string, args ...string) (pid int, address string, end func()) {
 	t.Helper()
-	path := findBrowser(t)
+	path := mustFind(t, browser)
 	args = append([]string{"--headless=new", "--user-data-dir=" + dir, "--remote-debugging-port=0",
 		"--no-first-run", "--disable-background-networking", tier.FastWindows, "about:blank"}, args...)
 	if os.Getuid() == 0 {

@@ -81,7 +81,7 @@ func startLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 // attachLeaky starts a browser of another program and attaches to it.
 func attachLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 	return leakyBrowser(t, setup, func(o *Options, flags []string) (end func()) {
-		_, o.CDPEndpoint, end = runForeign(t, t.TempDir(), flags...)
+		_, o.CDPEndpoint, end = runForeign(t, tier.FullBrowser(), t.TempDir(), flags...)
 		return end
 	})
 }
@@ -117,7 +117,7 @@ func poolLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 // options for a browser with the given flags. end is called after our Browser is
 // closed.
 func leakyBrowser(t *testing.T, setup leaktest.Setup, provide func(o *Options, flags []string) (end func())) leaktest.Browser {
-	o := fullOptions(t)
+	o := testOptions(t)
 	log, flag := leaktest.NetLog(t)
 	flags := append(setup.Flags, flag)
 	names := &leaktest.Resolver{}

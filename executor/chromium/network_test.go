@@ -130,7 +130,7 @@ func TestProxyRequiresCredentials(t *testing.T) {
 		}
 	}))
 	t.Cleanup(srv.Close)
-	o := fullOptions(t)
+	o := testOptions(t)
 	o.Network = hosts{"127.0.0.1"}
 	b := newBrowser(t, o)
 	s := newSession(t, b)
@@ -169,7 +169,7 @@ func TestRefusedDownloadLeavesNoFile(t *testing.T) {
 		w.Write([]byte("<a href=/file>Get it</a>"))
 	}))
 	t.Cleanup(srv.Close)
-	o := fullOptions(t)
+	o := testOptions(t)
 	b := newBrowser(t, o)
 	s, err := b.NewSession(&executor.SessionOptions{Gate: executor.GateFunc(func(_ context.Context, a executor.Access) error {
 		if a.Op == executor.OpDownload {
@@ -227,7 +227,7 @@ func TestPageForgetsNoCredentials(t *testing.T) {
 	}))
 	t.Cleanup(hostile.Close)
 	srv := pages(t)
-	o := fullOptions(t)
+	o := testOptions(t)
 	o.Network = hosts{"127.0.0.1"}
 	s := newSession(t, newBrowser(t, o))
 	nav, err := s.Navigate(ctx, hostile.URL, nil)

@@ -61,11 +61,11 @@ func TestPagesCannotReachDebuggingPort(t *testing.T) {
 	}
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "a page") }))
 	t.Cleanup(site.Close)
-	_, address := startForeign(t, t.TempDir())
+	_, address := startForeignShell(t, t.TempDir())
 	debugging := httpAddress(t, address)
 	for name, userTabs := range map[string]bool{"own context": false, "default context": true} {
 		t.Run(name, func(t *testing.T) {
-			o := fullOptions(t)
+			o := testOptions(t)
 			o.CDPEndpoint, o.AttachDefaultContext, o.Network = address, userTabs, rules
 			s := newSession(t, newBrowser(t, o))
 			if _, _, err := s.NewPage(t.Context(), &executor.NewPageOptions{URL: site.URL + "/"}); err != nil {

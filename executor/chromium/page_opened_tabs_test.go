@@ -28,10 +28,14 @@ func TestConcurrentNewTabs(t *testing.T) {
 		fmt.Fprint(w, "<!doctype html><title>Page</title><p>here")
 	}))
 	t.Cleanup(srv.Close)
+	tabs := 2 // of each client
+	if tier.DeepEnabled() {
+		tabs = 6
+	}
 	var clients sync.WaitGroup
 	for range 6 {
 		clients.Go(func() {
-			for range 6 {
+			for range tabs {
 				s, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
 				if err != nil {
 					t.Error(err)

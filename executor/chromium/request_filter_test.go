@@ -41,11 +41,11 @@ func TestAttachedBrowserEnforcesPolicy(t *testing.T) {
 	}))
 	t.Cleanup(allowed.Close)
 
+	_, address := startForeignShell(t, t.TempDir())
+	address = openUserTab(t, address, deniedURL+"/theirs")
 	for name, userTabs := range map[string]bool{"own context": false, "default context": true} {
 		t.Run(name, func(t *testing.T) {
 			ctx := await.Context(t)
-			_, address := startForeign(t, t.TempDir())
-			address = openUserTab(t, address, deniedURL+"/theirs")
 			mu.Lock()
 			requested = nil
 			mu.Unlock()

@@ -146,6 +146,7 @@ func TestOrphanOnNamedProfile(t *testing.T) {
 		}
 	})
 	t.Run("terminated by Sweep", func(t *testing.T) {
+		tier.Deep(t) // the same code; the wait for a stopped browser to exit takes its hang limit
 		o := fullOptions(t)
 		s := startServer(t, o)
 		stopAndOrphan(t, s)

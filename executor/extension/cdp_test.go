@@ -472,9 +472,12 @@ func TestCDPClients(t *testing.T) {
 	})
 }
 
-// TestCDPManyTabs connects clients to a browser with 50 shared tabs.
+// TestCDPManyTabs connects clients to a browser with many shared tabs.
 func TestCDPManyTabs(t *testing.T) {
-	const tabs = 50
+	tabs := 10
+	if tier.DeepEnabled() {
+		tabs = 50
+	}
 	env := newCDPEnv(t)
 	env.u.worker(fmt.Sprintf(`Promise.all(Array.from({length: %d}, (_, i) => chrome.tabs.create({url: %q + i, active: false}))).then(() => 0)`, tabs, env.site.URL+"/many"), nil)
 	await.Until(t, "the tabs are loaded", func() bool {

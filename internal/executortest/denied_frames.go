@@ -139,7 +139,7 @@ func hostileFrame(s *suite.Runner, t *testing.T) {
 			c.Errorf("answered %+v", *res)
 		}
 	})
-	s.Gated(t, "error", "frame-embedder.html", func(c *suite.Case, k *suite.Keeper) {
+	s.Shared().Gated(t, "error", "frame-embedder.html", func(c *suite.Case, k *suite.Keeper) {
 		k.DenyOrigin(c.OtherOrigin())
 		quiet(c, "the click", c.Click(suite.Selector("#throw"), nil).Changes)
 		c.Await("thrown", "frame")

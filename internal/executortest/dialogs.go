@@ -78,7 +78,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 		c.WantIn(c.Snap(nil), "Dialogs page")
 	})
 	for want, with := range suite.Sorted(map[string]executor.DialogAnswer{"true": accept, "false": dismiss}) {
-		s.Page(t, "confirm "+want, "dialogs.html", func(c *suite.Case) {
+		s.Shared().Page(t, "confirm "+want, "dialogs.html", func(c *suite.Case) {
 			c.WantDialog(c.Click(suite.Selector("#confirm"), nil).Changes, executor.DialogConfirm, "Delete it?")
 			c.Answer(executor.DialogConfirm, "Delete it?", with)
 			if r := c.Await("after", "confirm"); r.Value != want {

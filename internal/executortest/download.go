@@ -34,7 +34,7 @@ func download(s *suite.Runner, t *testing.T) {
 		c.GoTo(c.Path("/cookie"), nil)
 		c.Fetch(executor.DownloadOptions{URL: c.Path("/file/mine.csv?customer=1")})
 	})
-	s.Page(t, "suggested name", "download.html", func(c *suite.Case) {
+	s.Shared().Page(t, "suggested name", "download.html", func(c *suite.Case) {
 		d := c.Fetch(executor.DownloadOptions{URL: c.Path("/file/report.csv"), SuggestedName: "march totals.csv"})
 		if base := filepath.Base(d.Path); !strings.HasPrefix(base, "march totals") || filepath.Ext(base) != ".csv" {
 			c.Errorf("saved as %s", d.Path)
@@ -138,7 +138,7 @@ func download(s *suite.Runner, t *testing.T) {
 		_, err := c.Page().Download(c.Ctx, &executor.DownloadOptions{URL: c.Path(fmt.Sprintf("/file/big.bin?size=%d", c.H.MaxDownload+1))})
 		c.WantCode(err, executor.ErrDownloadFailed, "large")
 	})
-	s.Page(t, "click that starts no download", "download.html", func(c *suite.Case) {
+	s.Shared().Page(t, "click that starts no download", "download.html", func(c *suite.Case) {
 		_, err := c.Page().Download(c.Ctx, &executor.DownloadOptions{Target: suite.Selector("#nothing"), Timeout: time.Second})
 		if code := executor.CodeOf(err); code != executor.ErrTimeout && code != executor.ErrDownloadFailed {
 			c.Errorf("error %v", err)
@@ -151,7 +151,7 @@ func download(s *suite.Runner, t *testing.T) {
 		}
 		c.WantValue("document.title", "Download")
 	})
-	s.Page(t, "bad arguments", "download.html", func(c *suite.Case) {
+	s.Shared().Page(t, "bad arguments", "download.html", func(c *suite.Case) {
 		for _, opts := range []executor.DownloadOptions{{}, {URL: c.Path("/file/x"), Target: suite.Selector("#report")}, {URL: "x.csv"}, {URL: "javascript:1"}, {URL: "file:///etc/passwd"}} {
 			_, err := c.Page().Download(c.Ctx, &opts)
 			c.WantCode(err, executor.ErrBadArgs)

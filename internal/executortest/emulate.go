@@ -65,7 +65,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 		c.Must(c.Page().Resize(c.Ctx, &executor.ResizeOptions{Reset: true}))
 		c.WantValue("seen()", before)
 	})
-	s.Page(t, "no size", "emulate.html", func(c *suite.Case) {
+	s.Shared().Page(t, "no size", "emulate.html", func(c *suite.Case) {
 		before := c.EvalString("seen()")
 		_, err := c.Page().Resize(c.Ctx, nil)
 		c.WantCode(err, executor.ErrBadArgs)
@@ -85,7 +85,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 		}
 		c.WantValue("seen()", before)
 	})
-	s.Page(t, "preferences", "emulate.html", func(c *suite.Case) {
+	s.Shared().Page(t, "preferences", "emulate.html", func(c *suite.Case) {
 		size := strings.Fields(c.EvalString("seen()"))[0]
 		emulate(c, executor.EmulateOptions{ColorScheme: executor.SchemeDark, ReducedMotion: &still})
 		c.WantValue("seen()", size+" dark still screen mouse own")
@@ -126,7 +126,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 		c.GoTo(c.URL("emulate.html"), nil)
 		c.WantValue("seen()", before)
 	})
-	s.Page(t, "user agent", "emulate.html", func(c *suite.Case) {
+	s.Shared().Page(t, "user agent", "emulate.html", func(c *suite.Case) {
 		before := c.EvalString("navigator.userAgent")
 		e := emulate(c, executor.EmulateOptions{UserAgent: "Lamp/1.0", Device: executor.DevicePhone, Geolocation: &executor.Geolocation{Latitude: 1}})
 		if e.UserAgent != "Lamp/1.0" || e.Device != executor.DevicePhone || e.Geolocation.Latitude != 1 {
@@ -296,7 +296,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 			c.WantCode(err, executor.ErrPolicyDenied)
 		}
 	})
-	s.Page(t, "network", "", func(c *suite.Case) {
+	s.Shared().Page(t, "network", "", func(c *suite.Case) {
 		// navigator.onLine belongs to the renderer, and another page that closes resets it. A site that no
 		// other case opens has its own renderer.
 		c.Tab = c.OpenURL(fmt.Sprintf("http://network%s.localhost:%d/p/%s/emulate.html", c.ID, c.Port, c.ID)).ID

@@ -83,7 +83,7 @@ func upload(s *suite.Runner, t *testing.T) {
 		wantHolds(c, "document.querySelector('#one').files[0].arrayBuffer().then((b) => crypto.subtle.digest('SHA-256', b)).then((h) => [...new Uint8Array(h)].map((x) => x.toString(16).padStart(2, '0')).join(''))", want)
 	})
 	for name, selector := range suite.Sorted(map[string]string{"hidden": "#hidden", "by its label": "#label", "by a button": "#choose", "by a button, later": "#later"}) {
-		uploads(s, t, "hidden file input, "+name, func(c *suite.Case, _ *suite.Keeper) {
+		uploads(s.Shared(), t, "hidden file input, "+name, func(c *suite.Case, _ *suite.Keeper) {
 			u := uploadFile(c, suite.Selector(selector), "a.txt")
 			c.WantNotIn(u.Note, "asks for a file")
 			c.Await("change", "hidden")
@@ -176,14 +176,14 @@ func upload(s *suite.Runner, t *testing.T) {
 		}
 		c.WantUntouched("nothing") // it was not clicked
 	})
-	s.Page(t, "no upload directory", "files.html", func(c *suite.Case) {
+	s.Shared().Page(t, "no upload directory", "files.html", func(c *suite.Case) {
 		_, err := c.Page().Upload(c.Ctx, suite.Selector("#one"), []string{"a.txt"}, nil)
 		c.WantCode(err, executor.ErrPolicyDenied, "Config.UploadsDir")
 	})
 }
 
 func savePDF(s *suite.Runner, t *testing.T) {
-	s.Page(t, "a page", "tall.html", func(c *suite.Case) {
+	s.Shared().Page(t, "a page", "tall.html", func(c *suite.Case) {
 		sizes := make(map[bool]string)
 		for _, landscape := range []bool{false, true} {
 			pdf, err := c.Page().SavePDF(c.Ctx, &executor.PDFOptions{Landscape: landscape, Background: true, Name: "../sheet"})

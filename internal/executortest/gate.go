@@ -205,7 +205,7 @@ func gate(s *suite.Runner, t *testing.T) {
 			}
 		}
 	})
-	s.Gated(t, "operations", "click.html", func(c *suite.Case, k *suite.Keeper) {
+	s.Shared().Gated(t, "operations", "click.html", func(c *suite.Case, k *suite.Keeper) {
 		k.Deny(func(a executor.Access) bool { return a.Op == executor.OpAct || a.Op == executor.OpEval })
 		_, err := c.Page().Click(c.Ctx, suite.Selector("#plain"), nil)
 		c.WantCode(err, executor.ErrPolicyDenied)

@@ -87,7 +87,7 @@ func deniedInput(s *suite.Runner, t *testing.T) {
 		}
 		leaked(c)
 	})
-	s.Gated(t, "buttons pressed before raw input is denied are released", "", releasedAfterDenial)
+	s.Shared().Gated(t, "buttons pressed before raw input is denied are released", "", releasedAfterDenial)
 	s.Shared().Gated(t, "input next to a denied frame that is loading", "input.html", slowFrame)
 	s.Shared().Gated(t, "failed release is repeated later", "input.html", unreleased)
 }

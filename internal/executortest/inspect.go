@@ -237,7 +237,7 @@ func inspectConsole(s *suite.Runner, t *testing.T) {
 			c.Errorf("the error is %+v, want only the origin of the denied site", e)
 		}
 	})
-	recorded(s, t, "recorded, then denied", "second.html", func(c *suite.Case, k *suite.Keeper) {
+	recorded(s.Shared(), t, "recorded, then denied", "second.html", func(c *suite.Case, k *suite.Keeper) {
 		c.Eval(`console.log("SECRET words"); setTimeout(() => { throw new Error("SECRET words") })`, nil)
 		console(c, "SECRET words")
 		pageErrors(c, "SECRET words")

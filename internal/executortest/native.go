@@ -13,51 +13,51 @@ import (
 // A trigger is an element of native.html that may make the browser open a native dialog.
 type trigger struct {
 	id, about string
-	asks      bool   // the dialog blocks the input of the tab in a headless browser that opens it
-	result    string // what the page receives if the dialog is prevented; not awaited if empty
-	note      string // of the click
-	long      bool   // a variant of another trigger
+	asks      bool                              // the dialog blocks the input of the tab in a headless browser that opens it
+	result    string                            // what the page receives if the dialog is prevented; not awaited if empty
+	note      string                            // of the click
+	tier      func(*suite.Runner) *suite.Runner // Deep for a variant of another trigger; nil for cases of each backend
 }
 
 // triggers are the triggers of native.html.
 var triggers = []trigger{
-	{id: "tel", about: "a tel: link", asks: true, note: `the link to "tel:" was not opened`},
-	{id: "telByScript", about: "tel: URL opened by a script", asks: true, note: `the link to "tel:" was not opened`, long: true},
-	{id: "appByScript", about: "custom protocol URL opened by a script", asks: true, note: `the link to "myapp:" was not opened`, long: true},
-	{id: "appInFrame", about: "custom protocol URL in a frame", asks: true, note: `the link to "myapp:" was not opened`},
+	{id: "tel", about: "a tel: link", asks: true, note: `the link to "tel:" was not opened`, tier: (*suite.Runner).Shared},
+	{id: "telByScript", about: "tel: URL opened by a script", asks: true, note: `the link to "tel:" was not opened`, tier: (*suite.Runner).Deep},
+	{id: "appByScript", about: "custom protocol URL opened by a script", asks: true, note: `the link to "myapp:" was not opened`, tier: (*suite.Runner).Deep},
+	{id: "appInFrame", about: "custom protocol URL in a frame", asks: true, note: `the link to "myapp:" was not opened`, tier: (*suite.Runner).Shared},
 	{id: "mailto", about: "a mailto: link", note: `the link to "mailto:" was not opened`},
 	{id: "authFetch", about: "fetch with basic authentication", asks: true, result: "done 401"},
-	{id: "authDigest", about: "fetch with digest authentication", asks: true, result: "done 401", long: true},
-	{id: "authNtlm", about: "fetch with NTLM authentication", asks: true, result: "done 401", long: true},
-	{id: "authRequest", about: "XMLHttpRequest with basic authentication", asks: true, result: "done 401", long: true},
-	{id: "authImage", about: "image with basic authentication", asks: true, result: "done error", long: true},
-	{id: "authFrame", about: "frame with basic authentication", asks: true, result: "done loaded"},
-	{id: "passkeyGet", about: "passkey request", asks: true},
-	{id: "passkeyCreate", about: "passkey creation", long: true},
-	{id: "digital", about: "digital credential request", asks: true, result: "failed NotSupportedError", long: true},
+	{id: "authDigest", about: "fetch with digest authentication", asks: true, result: "done 401", tier: (*suite.Runner).Deep},
+	{id: "authNtlm", about: "fetch with NTLM authentication", asks: true, result: "done 401", tier: (*suite.Runner).Deep},
+	{id: "authRequest", about: "XMLHttpRequest with basic authentication", asks: true, result: "done 401", tier: (*suite.Runner).Deep},
+	{id: "authImage", about: "image with basic authentication", asks: true, result: "done error", tier: (*suite.Runner).Deep},
+	{id: "authFrame", about: "frame with basic authentication", asks: true, result: "done loaded", tier: (*suite.Runner).Shared},
+	{id: "passkeyGet", about: "passkey request", asks: true, tier: (*suite.Runner).Shared},
+	{id: "passkeyCreate", about: "passkey creation", tier: (*suite.Runner).Deep},
+	{id: "digital", about: "digital credential request", asks: true, result: "failed NotSupportedError", tier: (*suite.Runner).Deep},
 	{id: "screen", about: "screen capture request", asks: true, result: "failed NotAllowedError"},
-	{id: "password", about: "saved password request", result: "done null", long: true},
-	{id: "camera", about: "camera request", long: true},
+	{id: "password", about: "saved password request", result: "done null", tier: (*suite.Runner).Deep},
+	{id: "camera", about: "camera request", tier: (*suite.Runner).Deep},
 	{id: "location", about: "geolocation request"},
-	{id: "notification", about: "notification permission request", long: true},
-	{id: "midi", about: "MIDI request", long: true},
-	{id: "clipboard", about: "clipboard request", long: true},
-	{id: "usb", about: "USB device request", long: true},
-	{id: "serial", about: "serial port request", long: true},
-	{id: "hid", about: "HID request", long: true},
+	{id: "notification", about: "notification permission request", tier: (*suite.Runner).Deep},
+	{id: "midi", about: "MIDI request", tier: (*suite.Runner).Deep},
+	{id: "clipboard", about: "clipboard request", tier: (*suite.Runner).Deep},
+	{id: "usb", about: "USB device request", tier: (*suite.Runner).Deep},
+	{id: "serial", about: "serial port request", tier: (*suite.Runner).Deep},
+	{id: "hid", about: "HID request", tier: (*suite.Runner).Deep},
 	{id: "openFile", about: "file picker"},
-	{id: "saveFile", about: "save file picker", long: true},
-	{id: "folder", about: "directory picker", long: true},
-	{id: "colour", about: "color picker", long: true},
-	{id: "date", about: "date picker", long: true},
-	{id: "select", about: "select popup"},
-	{id: "payment", about: "payment request", long: true},
-	{id: "handler", about: "protocol handler registration", long: true},
-	{id: "print", about: "printing", long: true},
-	{id: "eyedropper", about: "eyedropper", long: true},
-	{id: "fullscreen", about: "fullscreen request", long: true},
-	{id: "downloads", about: "multiple downloads", long: true},
-	{id: "save", about: "form with a password", long: true},
+	{id: "saveFile", about: "save file picker", tier: (*suite.Runner).Deep},
+	{id: "folder", about: "directory picker", tier: (*suite.Runner).Deep},
+	{id: "colour", about: "color picker", tier: (*suite.Runner).Deep},
+	{id: "date", about: "date picker", tier: (*suite.Runner).Deep},
+	{id: "select", about: "select popup", tier: (*suite.Runner).Shared},
+	{id: "payment", about: "payment request", tier: (*suite.Runner).Deep},
+	{id: "handler", about: "protocol handler registration", tier: (*suite.Runner).Deep},
+	{id: "print", about: "printing", tier: (*suite.Runner).Deep},
+	{id: "eyedropper", about: "eyedropper", tier: (*suite.Runner).Deep},
+	{id: "fullscreen", about: "fullscreen request", tier: (*suite.Runner).Deep},
+	{id: "downloads", about: "multiple downloads", tier: (*suite.Runner).Deep},
+	{id: "save", about: "form with a password", tier: (*suite.Runner).Deep},
 }
 
 // clicksUntilDialog is the number of clicks that the browser handles before a dialog would have
@@ -67,8 +67,8 @@ const clicksUntilDialog = 25
 func nativeDialogs(s *suite.Runner, t *testing.T) {
 	for _, tr := range triggers {
 		s := s
-		if tr.long {
-			s = s.Deep()
+		if tr.tier != nil {
+			s = tr.tier(s)
 		}
 		s.Page(t, tr.about, "", func(c *suite.Case) {
 			_, tab, err := c.Exec.NewPage(c.Ctx, &executor.NewPageOptions{URL: c.OtherURL("native.html")}) // passkeys require a host name
@@ -109,7 +109,7 @@ func nativeDialogs(s *suite.Runner, t *testing.T) {
 			return suite.ErrOf(c.Page().Type(c.Ctx, suite.Selector("#field"), "a", &executor.TypeOptions{PressEnter: true}))
 		},
 	}) {
-		s.Page(t, "input blocked by a native dialog: "+name, "native.html", func(c *suite.Case) {
+		s.Shared().Page(t, "input blocked by a native dialog: "+name, "native.html", func(c *suite.Case) {
 			if c.H.UserAnswers {
 				c.Click(suite.Selector("#authFetch"), nil)
 				refusesInput(c)

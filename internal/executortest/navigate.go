@@ -16,7 +16,7 @@ import (
 
 func navigate(s *suite.Runner, t *testing.T) {
 	for _, until := range []executor.WaitUntil{"", executor.UntilLoad, executor.UntilDOMContentLoaded, executor.UntilNetworkIdle, executor.UntilCommit} {
-		s.Page(t, "until="+string(until), "second.html", func(c *suite.Case) {
+		s.Shared().Page(t, "until="+string(until), "second.html", func(c *suite.Case) {
 			nav := c.GoTo(c.URL("nav.html"), &executor.NavigateOptions{Until: until})
 			if nav.URL != c.URL("nav.html") || nav.HTTPStatus != 200 || nav.TabID != c.Tab {
 				c.Errorf("ended at %+v", *nav)
@@ -49,7 +49,7 @@ func navigate(s *suite.Runner, t *testing.T) {
 		c.Await("fetched", "data")
 	})
 	for _, code := range []int{404, 500} {
-		s.Page(t, fmt.Sprint("status ", code), "second.html", func(c *suite.Case) {
+		s.Shared().Page(t, fmt.Sprint("status ", code), "second.html", func(c *suite.Case) {
 			nav := c.GoTo(c.Path(fmt.Sprint("/status/", code)), nil)
 			c.WantAt(nav, c.Path(fmt.Sprint("/status/", code)), fmt.Sprint("Status ", code), code)
 			c.WantIn(c.Snap(nil), fmt.Sprint("This is status ", code))
@@ -66,7 +66,7 @@ func navigate(s *suite.Runner, t *testing.T) {
 		}
 		c.WantValue("document.title", "Second")
 	})
-	s.Page(t, "interrupted load: error", "second.html", func(c *suite.Case) {
+	s.Shared().Page(t, "interrupted load: error", "second.html", func(c *suite.Case) {
 		ended := make(chan error, 1)
 		go func() { ended <- suite.ErrOf(c.Page().Navigate(c.Ctx, c.HeldURL("slow"), nil)) }()
 		c.AwaitRequest("slow")
@@ -74,7 +74,7 @@ func navigate(s *suite.Runner, t *testing.T) {
 		c.WantCode(<-ended, executor.ErrNavigationFailed, "net::ERR_ABORTED")
 		c.WantValue("document.title", "Second")
 	})
-	s.Page(t, "redirects", "nav.html", func(c *suite.Case) {
+	s.Shared().Page(t, "redirects", "nav.html", func(c *suite.Case) {
 		nav := c.GoTo(c.Path("/redirect/3?to="+url.QueryEscape(c.OtherURL("second.html"))), nil)
 		c.WantAt(nav, c.OtherURL("second.html"), "Second", 200)
 	})

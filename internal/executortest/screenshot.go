@@ -39,7 +39,7 @@ func screenshot(s *suite.Runner, t *testing.T) {
 		_, img := c.Shot(&executor.ScreenshotOptions{Format: executor.FormatJPEG, Quality: 60})
 		c.WantColor(img, 200, 100, red)
 	})
-	s.Page(t, "element", "screenshot.html", func(c *suite.Case) {
+	s.Shared().Page(t, "element", "screenshot.html", func(c *suite.Case) {
 		shot, img := c.Shot(&executor.ScreenshotOptions{Target: suite.Selector("#below")})
 		if shot.Width != 300 || shot.Height != 120 {
 			c.Errorf("%d×%d, want 300×120", shot.Width, shot.Height)

@@ -121,7 +121,7 @@ func concurrency(s *suite.Runner, t *testing.T) {
 			c.Error(err)
 		}
 	})
-	s.Page(t, "many concurrent tabs", "click.html", func(c *suite.Case) {
+	s.Shared().Page(t, "many concurrent tabs", "click.html", func(c *suite.Case) {
 		tabs := []executor.TabID{c.Tab, c.Open("click.html"), c.Open("click.html"), c.Open("click.html")}
 		var wg sync.WaitGroup
 		for _, tab := range tabs {
@@ -138,7 +138,7 @@ func concurrency(s *suite.Runner, t *testing.T) {
 			c.Await("click", "plain")
 		}
 	})
-	s.Page(t, "many calls on one tab", "type.html", func(c *suite.Case) {
+	s.Shared().Page(t, "many calls on one tab", "type.html", func(c *suite.Case) {
 		var wg sync.WaitGroup
 		for _, letter := range []string{"a", "b", "c", "d", "e", "f"} {
 			wg.Go(func() {

@@ -99,7 +99,7 @@ func cookies(s *suite.Runner, t *testing.T) {
 		_, err = c.Page().Cookies(c.Ctx, nil)
 		c.WantCode(err, executor.ErrPolicyDenied)
 	})
-	keeps(s, t, "HttpOnly cookies", func(c *suite.Case, _ *suite.Keeper) {
+	keeps(s.Shared(), t, "HttpOnly cookies", func(c *suite.Case, _ *suite.Keeper) {
 		c.GoTo(shop(c, "app", "/cookies?set=hidden%3D1%3BHttpOnly&set=plain%3D22"), nil)
 		c.WantValue("document.cookie", "plain=22")
 		list := cookieNames(c, nil)
@@ -225,7 +225,7 @@ func items(c *suite.Case, area executor.StorageArea, opts *executor.ItemsOptions
 
 func storage(s *suite.Runner, t *testing.T) {
 	for _, area := range []executor.StorageArea{executor.StorageLocal, executor.StorageSession} {
-		keeps(s, t, string(area)+", page overrides Storage methods", func(c *suite.Case, k *suite.Keeper) {
+		keeps(s.Shared(), t, string(area)+", page overrides Storage methods", func(c *suite.Case, k *suite.Keeper) {
 			c.Eval(fmt.Sprintf("keep(%[1]q, 'theme', 'dark'); keep(%[1]q, 'length', '12'); keep(%[1]q, 'getItem', ''); keep(%[1]q, '', 'nameless')", area), nil)
 			want := []executor.Item{{Key: "", Chars: 8}, {Key: "getItem"}, {Key: "length", Chars: 2}, {Key: "theme", Chars: 4}}
 			if got := items(c, area, nil); fmt.Sprint(got.Items) != fmt.Sprint(want) || got.Total != 4 || got.After != "" || !strings.HasPrefix(got.Origin, "http://app.shop") {

@@ -135,7 +135,7 @@ func tabs(s *suite.Runner, t *testing.T) {
 		c.Tab = c.Open("popup.html") // the browser still works
 		c.WantValue("document.title", "Popup")
 	})
-	s.Page(t, "unknown", "tabs.html", func(c *suite.Case) {
+	s.Shared().Page(t, "unknown", "tabs.html", func(c *suite.Case) {
 		backend, session, _, err := c.Tab.Split()
 		if err != nil {
 			c.Fatal(err)
@@ -155,13 +155,13 @@ func tabs(s *suite.Runner, t *testing.T) {
 		c.WantCode(err, executor.ErrStaleTab)
 		c.WantUntouched("window")
 	})
-	s.Page(t, "malformed", "tabs.html", func(c *suite.Case) {
+	s.Shared().Page(t, "malformed", "tabs.html", func(c *suite.Case) {
 		for _, id := range []executor.TabID{"7", "cdp:", "tab:1:2", "cdp::x"} {
 			_, err := c.Exec.Page(c.Ctx, id)
 			c.WantCode(err, executor.ErrBadArgs, string(id))
 		}
 	})
-	s.Page(t, "invalid URL", "tabs.html", func(c *suite.Case) {
+	s.Shared().Page(t, "invalid URL", "tabs.html", func(c *suite.Case) {
 		_, _, err := c.Exec.NewPage(c.Ctx, &executor.NewPageOptions{URL: "http://127.0.0.1:1/"})
 		c.WantCode(err, executor.ErrNavigationFailed, "net::ERR_")
 		if !c.Listed(c.Tab).Active {

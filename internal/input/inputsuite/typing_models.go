@@ -32,14 +32,14 @@ func typingModels(s *suite.Runner, t *testing.T) {
 			c.WantValue(model, quoted)
 		}
 	})
-	s.Page(t, "code editor that closes brackets: text of keys inserted, reported", page, func(c *suite.Case) {
+	s.Deep().Page(t, "code editor that closes brackets: text of keys inserted, reported", page, func(c *suite.Case) {
 		a := c.TypeInto("#sink textarea", "if (a) {\n  b\n}", clearKeys)
 		c.WantValue("JSON.stringify(models.sink.text)", `"if (a) {\n  b\n}"`)
 		c.WantIn(a.Note, "inserted instead")
 		wantNote(c, "", c.TypeInto("#sink textarea", " c", keys))
 		c.WantValue("JSON.stringify(models.sink.text)", `"if (a) {\n  b\n} c"`)
 	})
-	s.Page(t, "code editor with a selection: replaced", page, func(c *suite.Case) {
+	s.Deep().Page(t, "code editor with a selection: replaced", page, func(c *suite.Case) {
 		c.Eval("models.sink.text = 'port = 1\\nhost = a\\n'", nil)
 		selectText := func(id string, from, to int) { c.Eval(fmt.Sprintf("models.%s.select(%d, %d)", id, from, to), nil) }
 		replace := func(id, field string, from, to int, text string, opts *executor.TypeOptions, want string) {
@@ -60,7 +60,7 @@ func typingModels(s *suite.Runner, t *testing.T) {
 		c.WantCode(err, executor.ErrNotActionable, `"NEW: 1\n"`, "the old text was restored")
 		c.WantValue("JSON.stringify(models.upper.text)", `"old: 1\n"`)
 	})
-	s.Page(t, "code editor without clipboard events", page, func(c *suite.Case) {
+	s.Deep().Page(t, "code editor without clipboard events", page, func(c *suite.Case) {
 		wantNote(c, "", c.TypeInto("#silent textarea", text, clearing))
 		c.WantValue("JSON.stringify(models.silent.text)", quoted)
 		wantNote(c, "", c.TypeInto("#silent textarea", "b: 2", nil))
@@ -85,7 +85,7 @@ func typingModels(s *suite.Runner, t *testing.T) {
 		c.WantIn(c.TypeInto("#guarded textarea", "\nnew", nil).Note, "could not be verified")
 		c.WantValue("models.guarded.text", "old")
 	})
-	s.Page(t, "code editor whose field has a part of its text: value marked", page, func(c *suite.Case) {
+	s.Deep().Page(t, "code editor whose field has a part of its text: value marked", page, func(c *suite.Case) {
 		c.WantNotIn(c.Snap(nil), "[partial]")
 		c.Eval("models.paged.text = 'a: 1\\nb: 2\\n'; models.paged.select(0, 0)", nil)
 		c.WantIn(c.Snap(nil), `textbox "paged content" [ref=`+string(c.Ref("textbox", "paged content"))+`] [partial]: `)
@@ -97,7 +97,7 @@ func typingModels(s *suite.Runner, t *testing.T) {
 		c.WantCode(err, executor.ErrNotActionable, "does not delete its text", "no text was typed")
 		c.WantValue("JSON.stringify(models.stubborn.text)", `"old: 1\n"`)
 	})
-	s.Page(t, "code editor that changes the text: error, old text restored", page, func(c *suite.Case) {
+	s.Deep().Page(t, "code editor that changes the text: error, old text restored", page, func(c *suite.Case) {
 		c.Eval("models.upper.text = 'OLD'", nil)
 		_, err := c.Page().Type(c.Ctx, suite.Selector("#upper textarea"), " new", nil)
 		c.WantCode(err, executor.ErrNotActionable, `"OLD NEW"`, "the old text was restored")
@@ -134,7 +134,7 @@ func typingModels(s *suite.Runner, t *testing.T) {
 		wantNote(c, "", c.TypeInto(field, "", clearing))
 		c.WantValue("models.context.text", "")
 	})
-	s.Page(t, "terminal: text typed, not cleared", page, func(c *suite.Case) {
+	s.Deep().Page(t, "terminal: text typed, not cleared", page, func(c *suite.Case) {
 		wantNote(c, "", c.TypeInto("#terminal textarea", "ls", nil))
 		_, err := c.Page().Type(c.Ctx, suite.Selector("#terminal textarea"), "pwd", clearing)
 		c.WantCode(err, executor.ErrNotActionable, "terminal")
@@ -150,7 +150,7 @@ func typingModels(s *suite.Runner, t *testing.T) {
 		wantNote(c, "", c.TypeInto("#pairs", strings.Repeat("x\n\n", 12)+"y", nil)) // undone line by line
 		c.WantValue("models.pairs.lines.join('|') + sent", "a||b"+strings.Repeat("x||", 12)+"y0")
 	})
-	s.Page(t, "editor that changes punctuation: kept, reported", page, func(c *suite.Case) {
+	s.Deep().Page(t, "editor that changes punctuation: kept, reported", page, func(c *suite.Case) {
 		c.WantIn(c.TypeInto("#curly", "wait...\nHe said \"yes\" -- twice.\n", nil).Note, "changed punctuation", `"wait…"`)
 		c.WantValue("models.curly.lines.join('|')", "wait…|He said “yes” – twice.|")
 		c.WantIn(c.TypeInto("#curly", `"no"`, nil).Note, "changed punctuation", `"“no”"`)
@@ -167,13 +167,13 @@ func typingModels(s *suite.Runner, t *testing.T) {
 		wantNote(c, "", c.TypeInto("#broken", " one\n\ntwo", nil))
 		c.WantValue("models.broken.lines.join('|') + sent", "old one||two0")
 	})
-	s.Page(t, "editor that undoes the old text with the new one: error, old text kept", page, func(c *suite.Case) {
+	s.Deep().Page(t, "editor that undoes the old text with the new one: error, old text kept", page, func(c *suite.Case) {
 		c.TypeInto("#merging", "old", nil)
 		_, err := c.Page().Type(c.Ctx, suite.Selector("#merging"), " one\ntwo", nil)
 		c.WantCode(err, executor.ErrNotActionable, "line breaks", `its text is "old one two"`)
 		c.WantValue("models.merging.lines.join('|') + sent", "old one two0")
 	})
-	s.Page(t, "editor that finds its blocks by keys: pasted", page, func(c *suite.Case) {
+	s.Deep().Page(t, "editor that finds its blocks by keys: pasted", page, func(c *suite.Case) {
 		wantNote(c, "", c.TypeInto("#keyed", " one\n\ntwo", nil))
 		c.WantValue("[...models.keyed.values()].join('|')", "old one||two")
 	})
@@ -181,11 +181,11 @@ func typingModels(s *suite.Runner, t *testing.T) {
 		wantNote(c, "", c.TypeInto("#framed", strings.Repeat("a\n\n b\n", 15), keys))
 		c.WantValue("models.framed.lines.join('|')", strings.Repeat("a|| b|", 15))
 	})
-	s.Page(t, "editable element without blocks gets line breaks, no Enter", page, func(c *suite.Case) {
+	s.Deep().Page(t, "editable element without blocks gets line breaks, no Enter", page, func(c *suite.Case) {
 		wantNote(c, "", c.TypeInto("#bare", " one\n\ntwo", nil))
 		c.WantValue("bare.innerHTML + sent", "old one<br><br>two0")
 	})
-	s.Page(t, "editor whose blocks are fields: line breaks in the block, a block for each Enter", page, func(c *suite.Case) {
+	s.Deep().Page(t, "editor whose blocks are fields: line breaks in the block, a block for each Enter", page, func(c *suite.Case) {
 		const field = "#blocks [contenteditable]"
 		wantNote(c, "", c.TypeInto(field, "one\ntwo", nil))
 		c.WantValue("saved() + sent", "one<br>two0")
@@ -215,7 +215,7 @@ func typingModels(s *suite.Runner, t *testing.T) {
 		c.TypeInto("[aria-label='Digit 1']", "123456", keys)
 		c.WantValue("[...codes.children].map((i) => i.value).join('')", "123456")
 	})
-	s.Page(t, "date field of editable parts", late, func(c *suite.Case) {
+	s.Deep().Page(t, "date field of editable parts", late, func(c *suite.Case) {
 		c.Must(c.Page().Type(c.Ctx, suite.ByRef(c.Ref("spinbutton", "Month")), "04", nil))
 		c.Must(c.Page().Type(c.Ctx, suite.ByRef(c.Ref("spinbutton", "Day")), "17", nil))
 		c.WantValue("month.textContent + '/' + day.textContent", "04/17")

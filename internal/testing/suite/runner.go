@@ -46,6 +46,8 @@ type Harness struct {
 	// Exceptions maps cases that the backend does not pass, "topic/case", to the reasons. They are
 	// skipped.
 	Exceptions map[string]string
+	// Runs reports whether to run a case; nil means all.
+	Runs func(topic, name string) bool
 }
 
 // Run runs topics on a backend. The browser must be able to connect to 127.0.0.1 and localhost, which
@@ -110,6 +112,9 @@ func (s *Runner) Page(t *testing.T, name, file string, f func(c *Case)) {
 func (s *Runner) PageWith(t *testing.T, name, file string, opts executor.SessionOptions, f func(c *Case)) {
 	if s.list != nil {
 		s.list(name, file, s.deep)
+		return
+	}
+	if s.H.Runs != nil && !s.H.Runs(s.topicOf(t), name) {
 		return
 	}
 	t.Run(name, func(t *testing.T) {
