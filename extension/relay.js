@@ -48,6 +48,13 @@ const WARNING_ERROR = /^Cannot attach to this target/;
 /** The beginning of the errors of commands in such a tab. */
 const WARNING = 'the tab shows a warning of the browser, such as one about a certificate, and Chrome lets no extension read or use it';
 
+/** The error of all commands while a frame of the tab has the URL of an extension's page, which a page
+ * can cause with any frame and other extensions do for their own. */
+const EXTENSION_FRAME_ERROR = /^Cannot access a chrome-extension:/;
+
+/** The beginning of the errors of commands in such a tab. */
+const EXTENSION_FRAME = 'the page has a frame of a browser extension, and Chrome then lets no other extension read or use the page';
+
 /** How long to wait before a rejected command is sent again, in ms. */
 const RESEND_PAUSE = 20;
 
@@ -449,7 +456,8 @@ export class Relay {
     try {
       return await chrome.debugger.sendCommand(target, method, params);
     } catch (e) {
-      if (WARNING_ERROR.test(message(e))) return leaveWarning(a, method, params, client);
+      if (WARNING_ERROR.test(message(e))) return leaveDocument(a, method, params, client, WARNING, ', as only a person can accept this');
+      if (EXTENSION_FRAME_ERROR.test(message(e))) return leaveDocument(a, method, params, client, EXTENSION_FRAME);
       if (!PENDING_URL_ERROR.test(message(e))) throw e;
     }
     const last = Math.min(end, Date.now() + timing.patience.pendingURL) - RESEND_PAUSE;
@@ -877,17 +885,19 @@ async function resend(target, method, params, last, isUnchanged) {
 }
 
 /**
- * Navigates a tab in which the browser shows a warning. The result names no document, as that of a
+ * Navigates a tab that Chrome lets no extension use. The result names no document, as that of a
  * navigation within a document: tools wait for the event, and CDP clients would not.
  *
  * @param {Attachment} a
  * @param {string} method
  * @param {Record<string, any>} params
  * @param {string} client id of the CDP client, "" for tools
+ * @param {string} why the beginning of the error of other commands
+ * @param {string} [end] the end of the error
  */
-async function leaveWarning(a, method, params, client) {
+async function leaveDocument(a, method, params, client, why, end = '') {
   if (method !== 'Page.navigate' || client !== '') {
-    throw new CommandError('POLICY_DENIED', `${WARNING}: ${client === '' ? 'navigate to another URL' : 'close the tab'}, or ask the user, as only a person can accept this`);
+    throw new CommandError('POLICY_DENIED', `${why}: ${client === '' ? 'navigate to another URL' : 'close the tab'}, or ask the user${end}`);
   }
   await chrome.tabs.update(a.tabId, { url: String(params.url) });
   return { frameId: a.top };
@@ -912,6 +922,7 @@ function attachError(text) {
   if (/gallery/i.test(text)) return new CommandError('POLICY_DENIED', "the browser's web store cannot be driven: open another page in the tab");
   if (/file/i.test(text)) return new CommandError('POLICY_DENIED', 'local files cannot be driven: open a web page in the tab');
   if (WARNING_ERROR.test(text)) return new CommandError('POLICY_DENIED', `${WARNING}: ask the user to leave it, or open another tab`);
+  if (EXTENSION_FRAME_ERROR.test(text)) return new CommandError('POLICY_DENIED', `${EXTENSION_FRAME}: open another page in the tab`);
   if (/cannot (access|attach)/i.test(text)) return new CommandError('POLICY_DENIED', 'the tab shows an internal page of the browser, which cannot be driven: open a web page in it');
   return new CommandError('INTERNAL', `attaching the debugger: ${text}`);
 }
