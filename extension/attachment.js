@@ -4,7 +4,7 @@ import { checkClient } from './client_methods.js';
 import { CommandError } from './command_error.js';
 import { CommandOrder, isPendingURLError } from './command_order.js';
 import { sendEvent } from './connection.js';
-import { commandError, isWarningError, messageOf, WARNING } from './debugger.js';
+import { commandError, messageOf, obstacleOf } from './debugger.js';
 import { LogBudgets } from './log_budgets.js';
 import { redactResult, check, describe, needsSite } from './methods.js';
 import { PageRequests } from './page_requests.js';
@@ -232,23 +232,25 @@ export class Attachment {
     try {
       return await chrome.debugger.sendCommand(target, method, params);
     } catch (e) {
-      if (isWarningError(messageOf(e))) return this.leaveWarning(method, params, client);
+      const obstacle = obstacleOf(messageOf(e));
+      if (obstacle) return this.leaveDocument(method, params, client, obstacle);
       if (!isPendingURLError(messageOf(e))) throw e;
     }
     return this.order.resend(target, method, params, end, isUnchanged);
   }
 
   /**
-   * Navigates a tab in which the browser shows a warning. The result names no document, as that of a
+   * Navigates a tab that Chrome lets no extension use. The result names no document, as that of a
    * navigation within a document: tools wait for the event, and CDP clients would not.
    *
    * @param {string} method
    * @param {Record<string, any>} params
    * @param {string} client id of the CDP client, "" for tools
+   * @param {import('./debugger.js').Obstacle} obstacle
    */
-  async leaveWarning(method, params, client) {
+  async leaveDocument(method, params, client, { reason, why }) {
     if (method !== 'Page.navigate' || client !== '') {
-      throw new CommandError('POLICY_DENIED', `${WARNING}: ${client === '' ? 'navigate to another URL' : 'close the tab'}, or ask the user, as only a person can accept this`);
+      throw new CommandError('POLICY_DENIED', `${reason}: ${client === '' ? 'navigate to another URL' : 'close the tab'}, or ask the user${why}`);
     }
     await chrome.tabs.update(this.tabId, { url: String(params.url) });
     return { frameId: this.documents.top };

@@ -8,15 +8,32 @@ import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 /** The version of CDP to request. */
 const PROTOCOL = '1.3';
 
-/** The error of all commands while the browser shows a warning in the tab, such as one about a
- * certificate: Chrome does not let extensions attach to it. */
-const WARNING_ERROR = /^Cannot attach to this target/;
+/**
+ * Documents in a tab that keep extensions from using it.
+ *
+ * @typedef {object} Obstacle
+ * @property {RegExp} error the error of all commands
+ * @property {string} reason the beginning of our error
+ * @property {string} why the end of our error for a command: why to ask the user
+ * @property {string} advice the end of our error for attaching
+ */
 
-/** The beginning of the errors of commands in such a tab. */
-export const WARNING = 'the tab shows a warning of the browser, such as one about a certificate, and Chrome lets no extension read or use it';
+/** @type {Obstacle[]} */
+const OBSTACLES = [{
+  error: /^Cannot attach to this target/,
+  reason: 'the tab shows a warning of the browser, such as one about a certificate, and Chrome lets no extension read or use it',
+  why: ', as only a person can accept this',
+  advice: 'ask the user to leave it, or open another tab',
+}, {
+  // A page can cause it with any frame, and other extensions do with frames of their own.
+  error: /^Cannot access a chrome-extension:/,
+  reason: 'the page has a frame of a browser extension, and Chrome then lets no other extension read or use the page',
+  why: '',
+  advice: 'open another page in the tab',
+}];
 
-/** Reports whether a command failed because the browser shows a warning. @param {string} error */
-export const isWarningError = (error) => WARNING_ERROR.test(error);
+/** Returns the obstacle because of which a command failed. @param {string} error */
+export const obstacleOf = (error) => OBSTACLES.find((o) => o.error.test(error));
 
 /** @param {number} tabId */
 export const attach = (tabId) => withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.attach({ tabId }, PROTOCOL), 'attaching the debugger');
@@ -58,7 +75,8 @@ function attachError(text) {
   if (/no tab with given id/i.test(text)) return new CommandError('TAB_NOT_FOUND', 'the tab was not found');
   if (/gallery/i.test(text)) return new CommandError('POLICY_DENIED', "the browser's web store cannot be driven: open another page in the tab");
   if (/file/i.test(text)) return new CommandError('POLICY_DENIED', 'local files cannot be driven: open a web page in the tab');
-  if (isWarningError(text)) return new CommandError('POLICY_DENIED', `${WARNING}: ask the user to leave it, or open another tab`);
+  const obstacle = obstacleOf(text);
+  if (obstacle) return new CommandError('POLICY_DENIED', `${obstacle.reason}: ${obstacle.advice}`);
   if (/cannot (access|attach)/i.test(text)) return new CommandError('POLICY_DENIED', 'the tab shows an internal page of the browser, which cannot be driven: open a web page in it');
   return new CommandError('INTERNAL', `attaching the debugger: ${text}`);
 }

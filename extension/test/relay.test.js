@@ -87,11 +87,11 @@ test('a tab that shows an error page when it is attached gets no input', async (
   assert.throws(() => attachment.command('', 'Input.insertText', { text: 'thisisunsafe' }, SHORT_TIMEOUT_MS), (/** @type {any} */ e) => e.code === 'POLICY_DENIED');
 });
 
-test('a warning of the browser is left by a navigation, and nothing else', async () => {
+for (const [error, what] of [['Cannot attach to this target.', 'warning of the browser'], ['Cannot access a chrome-extension:// URL of different extension', 'frame of a browser extension']]) test(`a page with a ${what} is left by a navigation, and nothing else`, async () => {
   const { attach, relay, connection } = setUp([null]);
   await attach();
   chrome.debugger.sendCommand = /** @type {any} */ (async () => {
-    throw new Error('Cannot attach to this target.');
+    throw new Error(error);
   });
   /** @type {any[]} */
   const opened = [];
@@ -102,8 +102,8 @@ test('a warning of the browser is left by a navigation, and nothing else', async
   attachment.rules = compile({ allow: ['example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] });
   relay.delegate.doing = () => {};
   const command = (/** @type {string} */ method, params = {}, client = '') => (async () => attachment.command('', method, params, SHORT_TIMEOUT_MS, client))();
-  for (const [client, advice] of [['', /warning of the browser.*: navigate to another URL/], ['c1', /warning of the browser.*: close the tab/]]) {
-    await assert.rejects(command('Page.reload', {}, String(client)), (/** @type {any} */ e) => e.code === 'POLICY_DENIED' && /** @type {RegExp} */ (advice).test(e.message));
+  for (const [client, advice] of [['', `${what}.*: navigate to another URL`], ['c1', `${what}.*: close the tab`]]) {
+    await assert.rejects(command('Page.reload', {}, client), (/** @type {any} */ e) => e.code === 'POLICY_DENIED' && new RegExp(advice).test(e.message));
   }
   await assert.rejects(command('Page.navigate', { url: 'https://other.test/' }), /other\.test/);
   assert.deepEqual(opened, []);
