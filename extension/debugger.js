@@ -25,7 +25,7 @@ const OBSTACLES = [{
   why: ', as only a person can accept this',
   advice: 'ask the user to leave it, or open another tab',
 }, {
-  // A page can cause it with any frame, and other extensions do with frames of their own.
+  // A page can cause it with any frame, and other extensions do with their frames.
   error: /^Cannot access a chrome-extension:/,
   reason: 'the page has a frame of a browser extension, and Chrome then lets no other extension read or use the page',
   why: '',

@@ -87,7 +87,13 @@ test('a tab that shows an error page when it is attached gets no input', async (
   assert.throws(() => attachment.command('', 'Input.insertText', { text: 'thisisunsafe' }, SHORT_TIMEOUT_MS), (/** @type {any} */ e) => e.code === 'POLICY_DENIED');
 });
 
-for (const [error, what] of [['Cannot attach to this target.', 'warning of the browser'], ['Cannot access a chrome-extension:// URL of different extension', 'frame of a browser extension']]) test(`a page with a ${what} is left by a navigation, and nothing else`, async () => {
+/**
+ * Checks that a page because of which all commands fail is left by a navigation, and nothing else.
+ *
+ * @param {string} error of the commands
+ * @param {string} what our error names
+ */
+async function isLeftByNavigation(error, what) {
   const { attach, relay, connection } = setUp([null]);
   await attach();
   chrome.debugger.sendCommand = /** @type {any} */ (async () => {
@@ -109,7 +115,13 @@ for (const [error, what] of [['Cannot attach to this target.', 'warning of the b
   assert.deepEqual(opened, []);
   assert.deepEqual(await command('Page.navigate', { url: 'https://example.com/next' }), { frameId: 'T7' });
   assert.deepEqual(opened, [[7, { url: 'https://example.com/next' }]]);
-});
+}
+
+test('a warning of the browser is left by a navigation, and nothing else',
+  () => isLeftByNavigation('Cannot attach to this target.', 'warning of the browser'));
+
+test('a page with a frame of a browser extension is left by a navigation, and nothing else',
+  () => isLeftByNavigation('Cannot access a chrome-extension:// URL of different extension', 'frame of a browser extension'));
 
 test('attaching to a warning of the browser fails with its reason', async () => {
   const { attach } = setUp(['Cannot attach to this target.']);
