@@ -96,7 +96,7 @@ func (e *endToEnd) shareUntilIdle(t *testing.T) {
 	b.options(t, func(s string) {
 		b.holds(t, s, "!document.getElementById('shareIdleMinutes').disabled")
 		b.Eval(t, s, "{ const field = document.getElementById('shareIdleMinutes'); field.value = '3'; field.dispatchEvent(new Event('change')); }", nil)
-		b.shows(t, s, "#share-idle-said", "Saved.")
+		b.shows(t, s, "#share-idle-status", "Saved.")
 	})
 	var seconds int
 	b.Worker(t, "globalThis.detects", &seconds)
