@@ -194,8 +194,11 @@ func (s *Server) receive(st stream, want string) (wire.Message, *handshakeError)
 	}
 	m, err := wire.Decode(data)
 	if version, ok := errors.AsType[*wire.VersionError](err); ok {
+		mismatch := mismatchError(version.Got)
 		s.mu.Lock()
-		s.mismatch = mismatchError(version.Got)
+		if mismatch != nil && len(s.conns) == 0 {
+			s.mismatch = mismatch
+		}
 		s.mu.Unlock()
 		return nil, &handshakeError{
 			reason: wire.ReasonBadVersion, cause: "protocol version mismatch",

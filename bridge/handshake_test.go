@@ -69,6 +69,9 @@ func TestMismatch(t *testing.T) {
 		c.wantRejected(wire.ReasonBadVersion)
 		return s.Mismatch()
 	}
+	if err := try(`"1"`); err != nil {
+		t.Errorf("not a version: %v", err)
+	}
 	for version, want := range map[string]string{
 		"1": "the extension in the browser is older than this program, so it cannot connect: it uses protocol version 1, and the program version 2",
 		"3": "the extension in the browser is newer than this program",
@@ -78,14 +81,13 @@ func TestMismatch(t *testing.T) {
 			t.Errorf("version %s: %v", version, err)
 		}
 	}
-	if err := try(`"1"`); err != nil {
-		t.Errorf("not a version: %v", err)
-	}
-	try("1")
 	connect(t, s, "new", wire.KeyToken, token(t, s, dir))
 	waitConn(t, s, "new")
 	if err := s.Mismatch(); err != nil {
 		t.Errorf("after a connection: %v", err)
+	}
+	if err := try("1"); err != nil {
+		t.Errorf("while another is connected: %v", err)
 	}
 }
 

@@ -71,8 +71,8 @@ export class Attachment {
     this.own = own;
     this.delegate = delegate;
     /**
-     * The tab that the page can navigate because its page opened this one, with its URL when the debugger
-     * was attached; null if there is none.
+     * The tab that the page can navigate because its page opened this one, with its URL; null if there is
+     * none.
      * @type {{tabId: number, url: string} | null}
      */
     this.opener = null;
@@ -82,7 +82,7 @@ export class Attachment {
     this.logBudgets = new LogBudgets((sessionId, method, params) => {
       if (!this.released) this.sendEvent(sessionId, method, params);
     });
-    /** Whether the debugger is attached. */
+    /** Whether the debugger was attached. It stays true after release. */
     this.live = false;
     /** Whether the tab was released: no event and no command is sent from then on. */
     this.released = false;
@@ -194,14 +194,15 @@ export class Attachment {
       this.doing = { what, at: this.used, client };
       this.delegate.doing(this, what, method === 'Page.navigate' ? String(params.url) : method === 'Page.navigateToHistoryEntry' ? '' : documents.url);
     }
-    const { urlChanges } = documents;
+    const { urlChanges, replacements } = documents;
     if (method === 'Page.startScreencast' || method === 'Page.stopScreencast') this.setScreencast(method, params, client);
     try {
       const target = sessionId === '' ? { tabId } : { tabId, sessionId };
       const result = await withTimeout(timeoutMs, this.sendToBrowser(target, method, params, Date.now() + timeoutMs, client), method) ?? {};
       if (!this.closing) {
-        // pushState may have changed the URL before the page was read.
-        const why = documents.urlChanges !== urlChanges && READ_COMMANDS.test(method) ? decide(this.rules, documents.url) : null;
+        // pushState, or a page from the back/forward cache, may have changed the document before it was read.
+        const changed = documents.urlChanges !== urlChanges || documents.replacements !== replacements;
+        const why = changed && READ_COMMANDS.test(method) ? decide(this.rules, documents.url) : null;
         if (why) throw new CommandError('POLICY_DENIED', why);
         if (method === 'Page.getFrameTree') documents.addFrames(/** @type {any} */ (result).frameTree);
         return redactResult(method, result, this.rules);

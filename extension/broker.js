@@ -349,7 +349,7 @@ export class Broker {
     this.tabs.expire(); // the expiry alarm is late if the clock was set back
     const idle = this.settings.value.idleMinutes * 60_000;
     for (const a of this.relay.all()) {
-      if (a.live && idle > 0 && Date.now() - a.used > idle && !this.handovers.hasTab(a.tabId)) {
+      if (a.live && !a.released && idle > 0 && Date.now() - a.used > idle && !this.handovers.hasTab(a.tabId)) {
         await this.relay.release(a.tabId);
         sendEvent(a.connection, 'detached', { tabId: a.tabId, reason: 'idle' });
         this.log.add({ what: 'detached from an idle tab', tabId: a.tabId });

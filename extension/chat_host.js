@@ -1,7 +1,7 @@
 // @ts-check
 
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
-import { HOST_NAME, NATIVE_VERSION } from './wire.js';
+import { HOST_NAME, VERSION } from './wire.js';
 import { timing } from './timing.js';
 
 /**
@@ -122,7 +122,7 @@ export class ChatHost {
     });
     port.onDisconnect.addListener(() => this.onClosed(port, chrome.runtime.lastError?.message ?? 'the chrome-mcp program exited'));
     void this.owner.installation().then((installation) => {
-      if (this.port === port) port.postMessage({ v: NATIVE_VERSION, type: 'chats', installation });
+      if (this.port === port) port.postMessage({ v: VERSION, type: 'chats', installation });
     });
     const opening = withTimeout(SHORT_TIMEOUT_MS, answered, 'starting the chrome-mcp program').catch((e) => {
       this.onClosed(port, e.message);
@@ -136,10 +136,10 @@ export class ChatHost {
   /** @param {chrome.runtime.Port} port @param {any} message */
   received(port, message) {
     if (this.state === 'connecting') {
-      if (message?.v === NATIVE_VERSION && message.type === 'chats') {
+      if (message?.v === VERSION && message.type === 'chats') {
         this.setState('ok', '');
         this.take(0)?.resolve(undefined);
-      } else if (message?.v === NATIVE_VERSION && typeof message.error === 'string' && !/unknown request/.test(message.error)) {
+      } else if (message?.v === VERSION && typeof message.error === 'string' && !/unknown request/.test(message.error)) {
         this.onClosed(port, message.error);
       } else {
         this.onClosed(port, 'the chrome-mcp program has another version: run "chrome-mcp extension install" again');

@@ -9,7 +9,7 @@ import { timing } from './timing.js';
 const PENDING_URL_ERROR = /^Cannot access contents of url "(?!https?:|file:)/;
 
 /** How long to wait before a rejected command is sent again, in ms. */
-const RESEND_PAUSE = 20;
+export const RESEND_PAUSE = 20;
 
 /** Reports whether the browser rejected a command because of the pending URL. @param {string} error */
 export const isPendingURLError = (error) => PENDING_URL_ERROR.test(error);

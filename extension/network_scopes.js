@@ -64,7 +64,7 @@ export class NetworkScopes {
         }
       }
       scope.tabs.push(...tabs.filter((id) => !scope.tabs.includes(id)));
-      if (a.opener) (scope.openers ??= []).push(a.opener);
+      if (a.opener && !this.relay.get(a.opener.tabId)) (scope.openers ??= []).push(a.opener);
     }
     this.hosts.retain(scopes.keys());
     for (const [key, scope] of scopes) scope.hosts = this.hosts.of(key);
@@ -128,6 +128,20 @@ export class NetworkScopes {
       if (a.tabId !== tabId && !this.newTabs.originatingFrom(a.tabId).includes(tabId)) continue;
       if (frameId === 0 && decide(a.rules, url) !== null) continue; // denied
       if (this.hosts.add(keyOf(a), url)) this.delayCommands(a.connection, this.updateOrRelease());
+    }
+  }
+
+  /**
+   * Called when a tab has committed a top document. It may be the user's tab that opened a driven one.
+   *
+   * @param {number} tabId
+   * @param {string} url
+   */
+  committed(tabId, url) {
+    for (const a of this.relay.all()) {
+      if (a.opener?.tabId !== tabId || a.opener.url === url) continue;
+      a.opener.url = url;
+      this.delayCommands(a.connection, this.updateOrRelease());
     }
   }
 

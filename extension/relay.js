@@ -2,8 +2,10 @@
 
 import { Attachment } from './attachment.js';
 import { CommandError } from './command_error.js';
-import { attach, attachOrTakeOver, detach, messageOf } from './debugger.js';
+import { isPendingURLError, RESEND_PAUSE } from './command_order.js';
+import { attach, attachOrTakeOver, detach, messageOf, obstacleOf } from './debugger.js';
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
+import { timing } from './timing.js';
 
 /** @typedef {import('./connection.js').Connection} Connection */
 /** @typedef {import('./policy.js').Rules} Rules */
@@ -116,28 +118,24 @@ export class Relay {
       }
       const a = new Attachment(tabId, connection, rules, own, this.delegate);
       this.attachments.set(tabId, a);
+      let attached = false; // the debugger
       try {
-        try {
-          await this.delegate.protect(a);
-        } catch (e) {
-          throw new CommandError('POLICY_DENIED', `the network rules for the tab cannot be installed, so it is not attached: ${messageOf(e)}`);
-        }
+        await this.protect(a);
         await this.attachDebugger(tabId);
+        attached = true;
         // From here on, events report the document of the tab. Not awaited: a hung page does not
         // respond.
         void chrome.debugger.sendCommand({ tabId }, 'Page.enable').catch(() => {});
         const targets = await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.getTargets(), 'listing targets');
         const top = targets.find((t) => t.tabId === tabId && t.type === 'page')?.id ?? ''; // also the id of the top frame
-        a.opener = await openerOf(tabId, targets);
-        if (a.opener) await this.delegate.protect(a);
         const tab = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.get(tabId), 'finding the tab');
-        if (a.released) { // unshared during the calls
-          await detach(tabId);
-          throw new CommandError('DETACHED', 'the tab was unshared');
-        }
+        a.opener = await openerOf(tab, targets);
+        if (a.opener) await this.protect(a);
+        if (a.released) throw new CommandError('DETACHED', 'the debugger was detached from the tab, or the tab was unshared'); // during the calls
         a.start(top, tab.url || 'about:blank'); // a new tab has no URL yet
         for (const { source, method, params } of this.early.get(tabId) ?? []) this.onEvent(source, method, params);
       } catch (e) {
+        if (attached) await detach(tabId);
         if (!a.released) {
           this.remove(a);
           await this.delegate.protect().catch(() => {});
@@ -147,6 +145,15 @@ export class Relay {
         this.early.delete(tabId);
       }
     });
+  }
+
+  /** Installs the network rules for a tab that is being attached. @param {Attachment} a */
+  async protect(a) {
+    try {
+      await this.delegate.protect(a);
+    } catch (e) {
+      throw new CommandError('POLICY_DENIED', `the network rules for the tab cannot be installed, so it is not attached: ${messageOf(e)}`);
+    }
   }
 
   /**
@@ -255,22 +262,43 @@ export class Relay {
       this.delegate.canceled(tabId);
       return;
     }
-    if (!a?.live) return; // we detached
-    this.remove(a);
+    if (!a) return; // we detached
+    this.remove(a); // also while it is being attached, which then fails
     this.delegate.protect().catch(() => {});
-    this.delegate.detached(a, reason);
+    if (a.live) this.delegate.detached(a, reason);
   }
 }
 
 /**
  * Returns the tab that the page of a tab can navigate because its page opened it, or null.
  *
- * @param {number} tabId
+ * @param {chrome.tabs.Tab} tab
  * @param {chrome.debugger.TargetInfo[]} targets
  */
-async function openerOf(tabId, targets) {
-  const result = await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.sendCommand({ tabId }, 'Target.getTargetInfo'), 'finding the opener').catch(() => null);
-  const { canAccessOpener, openerId } = /** @type {any} */ (result)?.targetInfo ?? {};
-  const opener = canAccessOpener ? targets.find((t) => t.id === openerId) : undefined;
+async function openerOf({ id, openerTabId }, targets) {
+  let opener;
+  try {
+    const { canAccessOpener, openerId } = (await targetInfo(Number(id)))?.targetInfo ?? {};
+    opener = canAccessOpener ? targets.find((t) => t.id === openerId) : undefined;
+  } catch (e) {
+    if (!obstacleOf(messageOf(e))) throw e;
+    opener = targets.find((t) => t.type === 'page' && t.tabId !== undefined && t.tabId === openerTabId); // even if the page cannot navigate it
+  }
   return opener?.tabId === undefined ? null : { tabId: opener.tabId, url: opener.url };
+}
+
+/**
+ * Returns the target of a tab. A page can delay it with URLs of other programs.
+ *
+ * @param {number} tabId
+ * @returns {Promise<any>}
+ */
+async function targetInfo(tabId) {
+  for (const last = Date.now() + timing.patience.pendingURL; ; await new Promise((done) => setTimeout(done, RESEND_PAUSE))) {
+    try {
+      return await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.sendCommand({ tabId }, 'Target.getTargetInfo'), 'finding the opener');
+    } catch (e) {
+      if (!isPendingURLError(messageOf(e)) || Date.now() > last) throw e;
+    }
+  }
 }

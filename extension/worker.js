@@ -63,7 +63,10 @@ chrome.webNavigation.onBeforeNavigate.addListener((details) => broker.scopes.doc
 chrome.webNavigation.onCommitted.addListener((details) => {
   broker.relay.committed(details.tabId);
   broker.scopes.documentLoads(details.tabId, details.frameId, details.url);
-  if (details.frameId === 0) broker.scopes.newTabs.committed(details.tabId, details.url, details.transitionType);
+  if (details.frameId === 0) {
+    broker.scopes.newTabs.committed(details.tabId, details.url, details.transitionType);
+    broker.scopes.committed(details.tabId, details.url);
+  }
 });
 chrome.webNavigation.onErrorOccurred.addListener((details) => {
   if (details.frameId === 0 && details.error === 'net::ERR_BLOCKED_BY_CLIENT') then(() => broker.openedTabs.blocked(details.tabId, details.url));

@@ -191,7 +191,7 @@ func TestChatsOfOneBrowser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := nativemessage.Write(in, map[string]any{"v": wire.NativeVersion, "type": "chats", "installation": "ours"}); err != nil {
+		if err := nativemessage.Write(in, map[string]any{"v": wire.Version, "type": "chats", "installation": "ours"}); err != nil {
 			t.Fatal(err)
 		}
 		out, err := cmd.Output()

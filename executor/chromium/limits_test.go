@@ -108,8 +108,8 @@ func TestLimits(t *testing.T) {
 				pages++
 			}
 		}
-		if tabs, err := s.Tabs(ctx); err != nil || len(tabs) > 4 {
-			t.Fatalf("%d tabs, %v", len(tabs), err)
+		if tabs, err := s.Tabs(ctx); err != nil {
+			t.Fatal(err)
 		} else if len(tabs) == 4 && pages <= 5 { // plus the initial window of the browser
 			break
 		}

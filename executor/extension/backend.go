@@ -187,7 +187,10 @@ func (b *Backend) DisconnectedError() error {
 	if err := b.opts.Server.Err(); err != nil {
 		return err
 	}
+	mismatch := b.opts.Server.Mismatch()
 	switch {
+	case mismatch != nil && !errors.Is(b.lost, bridge.ErrUnpaired):
+		return mismatch
 	case b.lost != nil:
 		var e *executor.Error
 		why := b.lost.Error()
@@ -200,9 +203,6 @@ func (b *Backend) DisconnectedError() error {
 		}
 		return &executor.Error{Code: executor.ErrExtensionDisconnected, Retryable: true,
 			Err: fmt.Errorf("the extension disconnected: %s", why), Hint: hint}
-	}
-	if err := b.opts.Server.Mismatch(); err != nil {
-		return err
 	}
 	if b.opts.Expected != nil && !b.opts.Expected() {
 		return &executor.Error{Code: executor.ErrNoBackend, Retryable: true,

@@ -27,8 +27,8 @@ test('requests wait for the host, and are answered in any order', async () => {
   const { host, ports, events } = setUp();
   const [first, second] = [host.request('agents', {}), host.request('list', { query: 'x' })];
   await settled();
-  assert.deepEqual(ports[0].sent, [{ v: 1, type: 'chats', installation: 'ours' }]);
-  ports[0].receive({ v: 1, type: 'chats' });
+  assert.deepEqual(ports[0].sent, [{ v: 2, type: 'chats', installation: 'ours' }]);
+  ports[0].receive({ v: 2, type: 'chats' });
   await settled();
   assert.equal(host.state, 'ok');
   assert.deepEqual(ports[0].sent.slice(1), [{ id: 1, method: 'agents', params: {} }, { id: 2, method: 'list', params: { query: 'x' } }]);
@@ -45,7 +45,7 @@ test('requests wait for the host, and are answered in any order', async () => {
 test('a host that ends rejects what is pending, and the next request starts it again', async () => {
   const { host, ports, ends } = setUp();
   const prompt = host.request('prompt', { chat: 'a', text: 'hi' });
-  ports[0].receive({ v: 1, type: 'chats' });
+  ports[0].receive({ v: 2, type: 'chats' });
   await settled();
   ports[0].end('Native host has exited.');
   await assert.rejects(prompt, { message: 'Native host has exited.' });
@@ -53,7 +53,7 @@ test('a host that ends rejects what is pending, and the next request starts it a
   const again = host.request('agents', {});
   assert.equal(ports.length, 2);
   ports[0].receive({ event: 'closed', chat: 'a', message: '', hint: '' }); // a late message of the first
-  ports[1].receive({ v: 1, type: 'chats' });
+  ports[1].receive({ v: 2, type: 'chats' });
   await settled();
   ports[1].receive({ id: 2, result: { agents: [1] } });
   assert.deepEqual(await again, { agents: [1] });
@@ -68,8 +68,8 @@ test('a host that is missing, busy, of another version or hangs', async (t) => {
     return [host.state, host.message];
   };
   assert.deepEqual(await failed((p) => p.end('Specified native messaging host not found.')), ['missing', 'Specified native messaging host not found.']);
-  assert.deepEqual(await failed((p) => p.receive({ v: 1, error: 'another browser uses the chats' })), ['error', 'another browser uses the chats']);
-  for (const answer of [{ v: 2, type: 'chats' }, { v: 1, error: 'unknown request type' }, 'nonsense']) {
+  assert.deepEqual(await failed((p) => p.receive({ v: 2, error: 'another browser uses the chats' })), ['error', 'another browser uses the chats']);
+  for (const answer of [{ v: 1, type: 'chats' }, { v: 2, error: 'unknown request type' }, 'nonsense']) {
     const [state, message] = await failed((p) => p.receive(answer));
     assert.equal(state, 'error');
     assert.match(message, /another version/);

@@ -105,7 +105,7 @@ async function worker() {
   const chats = new Chats(broker, () => {
     const p = new Port();
     natives.push(p);
-    queueMicrotask(() => p.receive({ v: 1, type: 'chats' }));
+    queueMicrotask(() => p.receive({ v: 2, type: 'chats' }));
     return /** @type {any} */ (p);
   });
   end = () => chats.host.close();

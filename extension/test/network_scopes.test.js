@@ -48,3 +48,20 @@ test('the rules include the site of a page that was open before its tab is drive
   await listed.scopes.addHosts(listed.a);
   assert.deepEqual(listed.scopes.hosts.of('1/s'), ['x.test']);
 });
+
+test("the rules for the tab that opened a driven one follow the user's navigations", async () => {
+  let updates = 0;
+  const { scopes, a, connection, relay } = driving(async () => { updates++; });
+  /** @type {number[]} */
+  let attached = [];
+  relay.get = (/** @type {number} */ id) => attached.includes(id);
+  scopes.tabs = { list: () => [] };
+  a.opener = { tabId: 5, url: 'https://user.test/' };
+  scopes.committed(5, 'https://a.test/');
+  scopes.committed(6, 'https://x.test/');
+  await scopes.applying.get(connection);
+  assert.equal(updates, 1);
+  assert.deepEqual(scopes.wanted()[0].openers, [{ tabId: 5, url: 'https://a.test/' }]);
+  attached = [5];
+  assert.equal(scopes.wanted()[0].openers, undefined, 'a driven tab has the rules of its driver');
+});

@@ -148,3 +148,37 @@ test('a popup window is attached with the network settings of its opener, and it
   event('Network.loadingFinished');
   assert.deepEqual(events, ['Network.responseReceived', 'Page.frameNavigated', 'Network.loadingFinished']);
 });
+
+/** Sets up a tab that tab 5 opened, whose commands fail with the given errors, and then succeed. @param {string[]} errors */
+function opened(errors) {
+  const result = setUp([null]);
+  Object.assign(chrome.debugger, {
+    getTargets: async () => [{ id: 'T7', tabId: 7, type: 'page' }, { id: 'T5', tabId: 5, type: 'page', url: 'https://user.test/' }],
+    sendCommand: async (/** @type {any} */ _, /** @type {string} */ method) => {
+      if (method !== 'Target.getTargetInfo') return {};
+      const error = errors.shift();
+      if (error) throw new Error(error);
+      return { targetInfo: { canAccessOpener: true, openerId: 'T5' } };
+    },
+  });
+  chrome.tabs.get = /** @type {any} */ (async () => ({ id: 7, url: 'https://example.com/', openerTabId: 5 }));
+  const opener = () => /** @type {any} */ (result.relay.attachmentOf(result.connection, 7))?.opener;
+  return { ...result, opener };
+}
+
+test('the tab that opened a tab is known, also if its page rejects commands', async () => {
+  for (const error of ['', 'Cannot access contents of url "tel:1"', 'Cannot access a chrome-extension:// URL of different extension']) {
+    const { attach, opener, rules } = opened([error]);
+    await attach();
+    assert.deepEqual(opener(), { tabId: 5, url: 'https://user.test/' }, error);
+    assert.equal(rules(), 2, 'the network rules follow');
+  }
+});
+
+test('a tab of which it is unknown what opened it is not attached', async () => {
+  const { attach, opener, calls, relay } = opened(['no response']);
+  await assert.rejects(attach(), /no response/);
+  assert.equal(opener(), undefined);
+  assert.equal(relay.attachments.size, 0);
+  assert.deepEqual(calls, ['attach', 'detach']);
+});

@@ -21,7 +21,7 @@ type trigger struct {
 
 // triggers are the triggers of native.html.
 var triggers = []trigger{
-	{id: "tel", about: "a tel: link", asks: true, note: `the link to "tel:" was not opened`, tier: (*suite.Runner).Shared},
+	{id: "tel", about: "a tel: link", asks: true, note: `the link to "tel:" was not opened`},
 	{id: "telByScript", about: "tel: URL opened by a script", asks: true, note: `the link to "tel:" was not opened`, tier: (*suite.Runner).Deep},
 	{id: "appByScript", about: "custom protocol URL opened by a script", asks: true, note: `the link to "myapp:" was not opened`, tier: (*suite.Runner).Deep},
 	{id: "appInFrame", about: "custom protocol URL in a frame", asks: true, note: `the link to "myapp:" was not opened`, tier: (*suite.Runner).Shared},

@@ -193,6 +193,7 @@ func (s *State) frameNavigated(sess *cdpconn.Session, d *cdp.Frame, restored boo
 		s.crashed = false
 		s.pastDocuments = s.pastDocuments[s.countBeforeTop:]
 		s.countBeforeTop = len(s.pastDocuments)
+		s.lostBeforeTop, s.pastDocumentsLost = s.pastDocumentsLost, false
 	} else if !strings.HasPrefix(d.URL, "about:") {
 		s.tree.documentsLoaded.Add(1)
 	}

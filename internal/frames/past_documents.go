@@ -11,9 +11,13 @@ const maxPastDocuments = 100
 // to the next.
 func (s *State) rememberPastDocument(f *Frame) {
 	d := s.Document(f)
-	if d == nil || len(s.pastDocuments) == maxPastDocuments || slices.ContainsFunc(s.pastDocuments[s.countBeforeTop:], func(l *Document) bool {
+	if d == nil || slices.ContainsFunc(s.pastDocuments[s.countBeforeTop:], func(l *Document) bool {
 		return l.Frame == d.Frame && l.Origin == d.Origin && l.URL == d.URL
 	}) {
+		return
+	}
+	if len(s.pastDocuments) == maxPastDocuments {
+		s.pastDocumentsLost = true
 		return
 	}
 	s.pastDocuments = append(s.pastDocuments, d)
@@ -24,7 +28,7 @@ func (s *State) rememberPastDocument(f *Frame) {
 func (t *Tree) PastDocuments() (list []*Document, complete bool) {
 	s := t.Lock()
 	defer s.Unlock()
-	return slices.Clone(s.pastDocuments), len(s.pastDocuments) < maxPastDocuments
+	return slices.Clone(s.pastDocuments), !s.pastDocumentsLost && !s.lostBeforeTop
 }
 
 // HasRemovedFrames reports whether a past document was in a frame other than the top frame.

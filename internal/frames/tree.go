@@ -55,6 +55,8 @@ type State struct {
 	hasLeftBlank       bool        // the top frame has had a non-blank document
 	pastDocuments      []*Document // the oldest first; see rememberPastDocument
 	countBeforeTop     int         // how many of pastDocuments are older than the current top document
+	pastDocumentsLost  bool        // a past document since the current top document is not in pastDocuments
+	lostBeforeTop      bool        // one from before the current top document is not
 
 	targetState
 }

@@ -118,7 +118,8 @@ func (a *Actor) clickOnce(ctx context.Context, el *element) (note string, err er
 	return (&click{actor: a, el: el, button: executor.ButtonLeft, count: 1}).run(ctx)
 }
 
-// run makes attempts until one is not blocked before its first press.
+// run makes attempts. It repeats one whose target moved until ctx is done, and one whose first press was
+// blocked at most twice.
 func (c *click) run(ctx context.Context) (note string, err error) {
 	c.maxDelay = c.actor.timing.PressDelivery
 	for tries := 1; ; tries++ {
@@ -140,6 +141,7 @@ func (c *click) run(ctx context.Context) (note string, err error) {
 // press was blocked, attempt returns errTargetMoved if the element is no longer at the point, and
 // an error that wraps errInputBlocked if another element would have received the press.
 func (c *click) attempt(ctx context.Context) (note string, err error) {
+	c.pressed = false // the press of an earlier attempt was blocked
 	if c.at, err = c.actor.waitActionable(ctx, c.el, actionabilityOptions{}); err != nil {
 		return "", err
 	}

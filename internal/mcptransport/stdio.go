@@ -97,7 +97,10 @@ func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 }
 
 // Write implements sdk.Connection.
-func (c *stdioConn) Write(_ context.Context, m jsonrpc.Message) error {
+func (c *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	if _, ok := m.(*jsonrpc.Response); !ok && ctx.Err() != nil {
+		return ctx.Err()
+	}
 	line, err := jsonrpc.EncodeMessage(m)
 	if err == nil {
 		err = c.writeLine(line)

@@ -37,6 +37,9 @@ func (a *frameAttacher) pause(ctx context.Context, s *cdpconn.Session) {
 func (a *frameAttacher) resume(ctx context.Context, s *cdpconn.Session) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if _, ok := a.pauses[s]; !ok {
+		return // the session has ended: see Shield.Forget
+	}
 	if a.pauses[s]--; a.pauses[s] == 0 {
 		_, _ = a.send(ctx, s)
 	}

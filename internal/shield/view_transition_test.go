@@ -1,6 +1,7 @@
 package shield
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -40,4 +41,55 @@ func TestViewTransitions(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestForgottenDocuments checks that the past documents of a tab count as incomplete until no view
+// transition can show one that was not remembered: for two top documents.
+func TestForgottenDocuments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder()
+		tab := attach(t, r.FakeTransport)
+		n := 0
+		var worlds []int // of the current documents: of the top document, and of its frame if it has one
+		end := func() {
+			world := worlds[len(worlds)-1]
+			worlds = worlds[:len(worlds)-1]
+			r.Emit("T", "Runtime.executionContextDestroyed", fmt.Sprintf(`{"executionContextId":%d,"executionContextUniqueId":"W%[1]d"}`, world))
+		}
+		top := func() {
+			for len(worlds) > 0 {
+				end()
+			}
+			n++
+			tab.Load(t, n)
+			worlds = []int{n}
+		}
+		frames := func(count int) {
+			for range count {
+				if len(worlds) == 2 {
+					end()
+				}
+				n++
+				tab.LoadChild(t, n)
+				worlds = append(worlds, n)
+			}
+		}
+		check := func(want bool) {
+			t.Helper()
+			list, complete := tab.Tree.PastDocuments()
+			if complete != want {
+				t.Errorf("after document %d: %d past documents, complete: %t", n, len(list), complete)
+			}
+		}
+		top()
+		frames(50)
+		check(true)
+		top()
+		frames(70) // more than are remembered
+		check(false)
+		top()
+		check(false) // the transition from the second top document
+		top()
+		check(true)
+	})
 }

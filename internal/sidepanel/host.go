@@ -47,7 +47,7 @@ const HelloType = "chats"
 
 // A Hello is the first message of each side. Nothing follows one with an Error.
 type Hello struct {
-	V    int    `json:"v"` // wire.NativeVersion
+	V    int    `json:"v"` // wire.Version
 	Type string `json:"type,omitempty"`
 	// Installation is the id of the installation of the extension, in its message.
 	Installation string `json:"installation,omitempty"`
@@ -135,16 +135,16 @@ func failureOf(err error) *failure {
 func Serve(in io.Reader, out io.Writer, open func(installation string) (Options, error)) error {
 	var hello Hello
 	err := nativemessage.Read(in, maxRequest, &hello)
-	if err == nil && hello.V != wire.NativeVersion {
-		err = &wire.VersionError{Got: fmt.Sprint(hello.V), Want: wire.NativeVersion}
+	if err == nil && hello.V != wire.Version {
+		err = &wire.VersionError{Got: fmt.Sprint(hello.V), Want: wire.Version}
 	}
 	var opts Options
 	if err == nil {
 		opts, err = open(hello.Installation)
 	}
-	answer := Hello{V: wire.NativeVersion, Type: HelloType}
+	answer := Hello{V: wire.Version, Type: HelloType}
 	if err != nil {
-		answer = Hello{V: wire.NativeVersion, Error: failureOf(err).text()}
+		answer = Hello{V: wire.Version, Error: failureOf(err).text()}
 	}
 	if err := errors.Join(err, nativemessage.Write(out, answer)); err != nil {
 		return err

@@ -477,7 +477,7 @@ func TestWrongVersion(t *testing.T) {
 			return Options{}, nil
 		})
 	}()
-	if err := nativemessage.Write(out, Hello{V: wire.NativeVersion + 1, Type: HelloType}); err != nil {
+	if err := nativemessage.Write(out, Hello{V: wire.Version + 1, Type: HelloType}); err != nil {
 		t.Fatal(err)
 	}
 	var hello Hello

@@ -30,7 +30,7 @@ type Port struct {
 func Open(t testing.TB, in io.Writer, out io.Reader) *Port {
 	t.Helper()
 	p := &Port{t: t, in: in, Events: make(chan map[string]any, 100_000), pending: map[int]chan map[string]any{}}
-	if err := nativemessage.Write(in, map[string]any{"v": wire.NativeVersion, "type": "chats", "installation": "ours"}); err != nil {
+	if err := nativemessage.Write(in, map[string]any{"v": wire.Version, "type": "chats", "installation": "ours"}); err != nil {
 		t.Fatal(err)
 	}
 	var hello map[string]any
