@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
 // A fakeChats is the native messaging host of the chats, with an agent that follows a script.
@@ -65,7 +67,7 @@ func chatHost(servers string) {
 		}
 		big.entries = append(big.entries, e)
 	}
-	h.write(object{"v": 1, "type": "chats"})
+	h.write(object{"v": wire.Version, "type": "chats"})
 	for {
 		m, err := readMessage()
 		if err != nil {
