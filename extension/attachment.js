@@ -241,8 +241,9 @@ export class Attachment {
   }
 
   /**
-   * Navigates a tab that Chrome lets no extension use. The result names no document, as that of a
-   * navigation within a document: tools wait for the event, and CDP clients would not.
+   * Navigates a tab that Chrome lets no extension use. The result has no loaderId, like that of a
+   * same-document navigation. Tools then wait for the event of the navigation. CDP clients would not, so
+   * their commands are rejected.
    *
    * @param {string} method
    * @param {Record<string, any>} params

@@ -33,7 +33,8 @@ export class Relay {
     /** @type {Map<number, Attachment>} */
     this.attachments = new Map();
     /**
-     * Attaching to and detaching from one tab run one after another.
+     * The calls of attach to one tab run one after another, and each waits for the release before it.
+     * preattach and undoPreattach do not wait.
      * @type {Map<number, Promise<unknown>>}
      */
     this.queues = new Map();

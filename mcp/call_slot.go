@@ -11,7 +11,8 @@ type callSlot struct {
 }
 
 // A sharedSlot is the slot of a call and of the calls within it. It is free while the outermost call
-// waits for the user, or while calls within it wait for the user and no other one runs.
+// waits for the user, or while calls within it wait for the user and no other one runs. After a wait that
+// failed, it stays free until the next call within it begins.
 type sharedSlot struct {
 	limit func(context.Context) (release func(), err error) // nil means no limit
 

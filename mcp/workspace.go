@@ -17,8 +17,8 @@ import (
 
 // A Workspace is an executor, with its tools and limits, for any number of clients, which connect over
 // MCP's streamable HTTP transport or call tools without MCP. They share the active tab, the refs and
-// the limits. What a user granted or denied applies to one MCP session; clients without one count as
-// one client, and all calls without MCP as those of another. Errors and notes call a workspace a
+// the limits. What a user granted or denied applies to one MCP session. All MCP clients without a
+// session count as one client, and all calls without MCP as another. Errors and notes call a workspace a
 // session. Its methods are safe for concurrent use.
 type Workspace struct {
 	stateful, stateless http.Handler
@@ -73,7 +73,8 @@ func (ws *Workspace) Run(ctx context.Context, transport sdk.Transport) error {
 	return ws.server.run(ctx, ws.life, ws.gate, transport)
 }
 
-// Succeeded reports whether a call of a client, other than chrome_status, has succeeded.
+// Succeeded reports whether a call, other than of chrome_status, has succeeded in any workspace of the
+// Server.
 func (ws *Workspace) Succeeded() bool { return ws.server.succeeded.Load() }
 
 // firstStateless is the first protocol version without MCP sessions.

@@ -24,8 +24,8 @@ import (
 // ErrDocumentGone is returned by calls on a document that no longer exists.
 var ErrDocumentGone = errors.New("the document is gone")
 
-// UnknownError returns the cause of the error of a call that depends on whether the policy allows or
-// denies a frame whose document is not known yet. decision is "allows" or "denies".
+// UnknownError returns the reason why a call failed: the document of frame is not known yet, so neither
+// is whether the policy allows it. decision is the verb of the message, "allows" or "denies".
 func UnknownError(frame, decision string) error {
 	return fmt.Errorf("%s is loading or does not respond, so it is not known whether the policy %s it", frame, decision)
 }
@@ -176,7 +176,8 @@ func (t *Tree) Documents() []*Document {
 }
 
 // AllDocuments returns a document for each frame of the tab, parents first. If the document's
-// isolated world is not known, it is a document without world.
+// isolated world is not known, it is a document without world. It omits frames whose parent is not
+// known yet.
 func (t *Tree) AllDocuments() []*Document {
 	s := t.Lock()
 	defer s.Unlock()

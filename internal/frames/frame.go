@@ -403,7 +403,7 @@ func (s *State) frameWith(id cdp.FrameID) *Frame {
 }
 
 // InOrder returns the frames of the tab in the order in which they were attached, parents before
-// their children.
+// their children. It omits frames whose parent is not known yet.
 func (s *State) InOrder() []*Frame {
 	children := make(map[cdp.FrameID][]*Frame, len(s.frames))
 	for _, f := range slices.SortedFunc(maps.Values(s.frames), func(a, b *Frame) int { return cmp.Compare(a.order, b.order) }) {
@@ -451,8 +451,9 @@ func (t *Tree) Loaders() map[string]string {
 	return m
 }
 
-// HasLoaders reports whether no frame was added or navigated since Loaders returned before.
-func (t *Tree) HasLoaders(before map[string]string) bool {
+// OnlyLoaders reports whether each frame is one of those in before, which Loaders returned, with the same
+// document. Frames may have been removed since.
+func (t *Tree) OnlyLoaders(before map[string]string) bool {
 	now := t.Loaders()
 	for id, loader := range now {
 		if old, ok := before[id]; !ok || old != loader {

@@ -31,8 +31,9 @@ func (t *Tree) PastDocuments() (list []*Document, complete bool) {
 	return slices.Clone(s.pastDocuments), !s.pastDocumentsLost && !s.lostBeforeTop
 }
 
-// HasRemovedFrames reports whether a past document was in a frame other than the top frame.
-func (t *Tree) HasRemovedFrames() bool {
+// HasPastFrameDocuments reports whether one of PastDocuments was in a frame other than the top frame. The
+// frame may still exist.
+func (t *Tree) HasPastFrameDocuments() bool {
 	s := t.Lock()
 	defer s.Unlock()
 	return slices.ContainsFunc(s.pastDocuments, func(d *Document) bool { return !d.IsTop() })

@@ -60,7 +60,7 @@ func (t *Tree) Gone() error {
 	return s.endErr
 }
 
-// Attached reports whether the debugger is attached to the target.
+// Attached reports whether the target is not detached. It is also true after the tab is gone: see Gone.
 func (t *Tree) Attached() bool {
 	s := t.Lock()
 	defer s.Unlock()

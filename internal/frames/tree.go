@@ -137,7 +137,7 @@ func (t *Tree) Lock() *State {
 // Unlock unlocks the tree.
 func (s *State) Unlock() { s.tree.mu.Unlock() }
 
-// reset forgets all frames but the top one, and all documents.
+// reset forgets all frames but the top one, and all current documents.
 func (s *State) reset() {
 	t := s.tree
 	s.frames = map[cdp.FrameID]*Frame{t.topFrame: {id: t.topFrame, sess: t.sess}}

@@ -50,8 +50,8 @@ type actionabilityResult struct {
 	By      *elements.DescribedElement `json:"by"`
 }
 
-// An actionPoint is a point of the tab's viewport, in CSS pixels. While it is computed, it is
-// relative to the document that was reached between the element's own and the top one.
+// An actionPoint is a point of the tab's viewport, in CSS pixels. While it is computed, x and y are
+// relative to the viewport of the last document in path.
 type actionPoint struct {
 	x, y float64
 	path []*frames.Document // from the element's document to the top document

@@ -64,7 +64,7 @@ func ServeTool(ws *mcp.Workspace, w http.ResponseWriter, r *http.Request, tool s
 		rejectRequest(w, http.StatusMethodNotAllowed, "method "+mcptext.QuoteShort(r.Method)+" is not allowed", "Send a POST request.")
 		return
 	}
-	if !isJSON(r.Header.Get("Content-Type")) {
+	if !acceptsContentType(r.Header.Get("Content-Type")) {
 		rejectRequest(w, http.StatusUnsupportedMediaType, "content type "+mcptext.QuoteShort(r.Header.Get("Content-Type"))+" is not application/json",
 			"Send the arguments as a JSON object, with this content type.")
 		return
@@ -84,9 +84,9 @@ func ServeTool(ws *mcp.Workspace, w http.ResponseWriter, r *http.Request, tool s
 	}), w, r)
 }
 
-// isJSON reports whether a content type is that of JSON, absent, or the one that curl -d sends
-// by default. The body must be JSON in any case.
-func isJSON(contentType string) bool {
+// acceptsContentType reports whether a request may have a content type: that of JSON, none, or the one
+// that curl -d sends by default. The body must be JSON in any case.
+func acceptsContentType(contentType string) bool {
 	if contentType == "" {
 		return true
 	}

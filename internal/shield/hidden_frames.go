@@ -51,8 +51,9 @@ var errFrameUnknown = &executor.Error{Code: executor.ErrPolicyDenied, Retryable:
 	Err:  frames.UnknownError("a frame", "denies"),
 	Hint: "Take the screenshot again when the frame has loaded, or take a snapshot instead."}
 
-// HideFrames hides the content of the frames that c may not read, until [FrameHider.Capture] or
-// [FrameHider.Release] is called. It returns nil if the tab has no such frames.
+// HideFrames hides the content of the frames that c may not read, until [FrameHider.Capture] succeeds or
+// [FrameHider.Release] is called. The caller must call Release in any case. HideFrames returns nil if the
+// tab has no such frames.
 func HideFrames(ctx context.Context, c *frames.Client) (*FrameHider, error) {
 	allowed := make(map[string]*frames.Document)
 	for _, d := range c.Allowed(ctx, executor.OpRead) {
