@@ -174,17 +174,21 @@ func (ts *tabSet) pending() int {
 	return len(ts.attaching) + ts.opening
 }
 
-// pendingPopups returns the number of tabs that pages opened and that are not attached yet.
-func (ts *tabSet) pendingPopups() int {
+// pendingPopups returns the number of tabs that pages opened and that are being attached, and how
+// many of them will belong to owner.
+func (ts *tabSet) pendingPopups(owner *session.Session) (all, owned int) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	pending := 0
-	for id := range ts.openers {
-		if ts.targets[id] == nil {
-			pending++
+	for id, opener := range ts.openers {
+		if !ts.attaching[id] {
+			continue
+		}
+		all++
+		if opener.Owner() == owner {
+			owned++
 		}
 	}
-	return pending
+	return all, owned
 }
 
 // downloader returns the tab and the frame in it that a download of frame belongs to, or nil if

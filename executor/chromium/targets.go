@@ -188,7 +188,8 @@ func (in *instance) overTabLimit(info *target.Info) bool {
 	if opener == nil || opener.Owner() == nil {
 		return false
 	}
-	if in.tabs.pendingPopups() < executor.DefaultMaxTabs && !opener.Owner().Full(in) {
+	pending, owned := in.tabs.pendingPopups(opener.Owner())
+	if pending < executor.DefaultMaxTabs && !opener.Owner().Full(in, owned) {
 		return false
 	}
 	in.backend.log.Info("tab limit reached; closed the new tab")

@@ -127,8 +127,8 @@ func (s *Session) owned(b BrowserInstance) int {
 }
 
 // Full reports whether the session has the maximum number of tabs, so that its pages cannot open
-// more.
-func (s *Session) Full(b BrowserInstance) bool { return s.owned(b) >= s.maxTabs() }
+// more. pending is the number of tabs that its pages have opened and that are not listed yet.
+func (s *Session) Full(b BrowserInstance, pending int) bool { return s.owned(b)+pending >= s.maxTabs() }
 
 func (s *Session) load(ctx context.Context, t *Tab, url string, opts *executor.NavigateOptions) (*executor.Navigation, error) {
 	release, err := t.Page.Acquire(ctx)
