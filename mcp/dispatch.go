@@ -33,7 +33,7 @@ type toolRunner struct {
 	audit          *auditor     // nil means no audit log
 	calls          *CallRate
 	prompter       *prompting.Prompter // nil means no permission prompts
-	client         string              // random id of the session, for permission prompts
+	clientID       string              // random, of the session; for permission prompts
 	lost           *mcptransport.LostResults
 	handovers      *handovers
 	output         *outputDir
@@ -74,7 +74,7 @@ func (r *toolRunner) call(ctx context.Context, t *tool, req *sdk.CallToolRequest
 
 // runTool runs one call of t. Every failure, including a panic, becomes a result with isError. A call
 // passes the gate, then in runChecked the limit of its rate, and last it acquires its slot. Then
-// runTool calls startProgress, and stop when the handler has returned. startProgress may be nil.
+// startProgress is called, and stop when the handler has returned. startProgress may be nil.
 func (r *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, structured bool, startProgress func(args any) (stop func())) (res *sdk.CallToolResult) {
 	start := time.Now()
 	ctx, leave, stopped := r.gate.enter(ctx)
@@ -87,7 +87,7 @@ func (r *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, 
 	ended := r.observe(ctx, t, named, slot.nested)
 	var notes []string
 	options := executor.CallOptions{
-		Client:        r.client,
+		Client:        r.clientID,
 		OnSwitch:      func(sw executor.BackendSwitch) { notes = append(notes, hint.Translate(sw.String())) },
 		OnSharedTab:   func(sh executor.SharedTab) { notes = append(notes, sharedNote(sh.Tab)) },
 		OnSentElement: func(e executor.SentElement) { notes = append(notes, sentNote(e)) },
@@ -125,7 +125,7 @@ func (r *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, 
 }
 
 // runChecked checks whether a call may run now, decodes its arguments, and runs it. out is the
-// result of the tool, also if it could not be returned.
+// result of the tool, even if it could not be returned.
 func (r *toolRunner) runChecked(ctx context.Context, t *tool, raw json.RawMessage, structured bool, slot *callSlot, options executor.CallOptions, startProgress func(args any) (stop func())) (res *sdk.CallToolResult, out mcptext.Result, err error) {
 	if err := r.mayCall(t); err != nil { // first, because arguments can be large
 		return nil, nil, err

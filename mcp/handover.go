@@ -115,7 +115,7 @@ func newHandovers(runner *toolRunner, opts *HandoverOptions) *handovers {
 
 // asker identifies the session in its questions.
 func (h *handovers) asker() executor.HandoverAsker {
-	return executor.HandoverAsker{Principal: h.opts.Principal, Session: h.opts.Session, Client: h.runner.client}
+	return executor.HandoverAsker{Principal: h.opts.Principal, Session: h.opts.Session, Client: h.runner.clientID}
 }
 
 // close ends all handovers. It waits for them at most Timing.CloseHandovers.
@@ -225,8 +225,7 @@ func (h *handovers) find(tab executor.TabID) *question {
 	return h.open[found.ID]
 }
 
-// forget removes questions whose answers are no longer kept: no caller has received them, for example
-// because the tab is closed.
+// forget removes the questions that Questions no longer holds, such as one about a closed tab.
 func (h *handovers) forget() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -24,7 +24,7 @@ func (r *toolRunner) hint(ctx context.Context, t *tool, text string, retryable b
 	var kept []string
 	allow, all := "", sentences(text)
 	for _, sentence := range all {
-		if l := r.lacks(ctx, sentence); l != nil {
+		if l := r.whyUnusable(ctx, sentence); l != nil {
 			allow = cmp.Or(allow, l.allow)
 		} else if sentence = t.adapt(hint.Translate(sentence)); !t.lacksArgument(sentence) {
 			kept = append(kept, sentence)
@@ -93,7 +93,7 @@ func (r *toolRunner) translateTexts(ctx context.Context, v reflect.Value) {
 // without the sentences that the client of ctx cannot follow.
 func (r *toolRunner) translateNote(ctx context.Context, text string) string {
 	all := sentences(text)
-	kept := slices.DeleteFunc(slices.Clone(all), func(sentence string) bool { return r.lacks(ctx, sentence) != nil })
+	kept := slices.DeleteFunc(slices.Clone(all), func(sentence string) bool { return r.whyUnusable(ctx, sentence) != nil })
 	if len(kept) < len(all) {
 		text = strings.Join(kept, " ")
 	}
@@ -152,19 +152,19 @@ var argumentOwners = sync.OnceValue(func() map[string][]string {
 	return owners
 })
 
-// A lack is a reason why a client cannot follow a sentence.
-type lack struct {
+// An unusable is a reason why a client cannot follow a sentence.
+type unusable struct {
 	allow string // what the user can do about it; may be empty
 }
 
 // quotedText matches a quoted text, which may come from a page.
 var quotedText = lazyregexp.New(`"(?:[^"\\]|\\.)*"`)
 
-// lacks returns the reason why the client of ctx cannot follow a sentence of the executor, or nil: it
+// whyUnusable returns the reason why the client of ctx cannot follow a sentence of the executor, or nil: it
 // names a tool that the session does not offer, or a tool or an argument that needs a grant which the
 // client does not have and for which the user cannot be prompted. Tools that are named by an English
 // word, other than snapshot and screenshot, are recognized by their Go names only.
-func (r *toolRunner) lacks(ctx context.Context, sentence string) *lack {
+func (r *toolRunner) whyUnusable(ctx context.Context, sentence string) *unusable {
 	sentence = quotedText().ReplaceAllString(sentence, "")
 	var tools []string
 	var needs []*grant
@@ -183,7 +183,7 @@ func (r *toolRunner) lacks(ctx context.Context, sentence string) *lack {
 	for _, name := range tools {
 		t := r.tool(name)
 		if t == nil && toolsetOf(name) != "" {
-			return &lack{"The user can enable " + name + " with --tools."}
+			return &unusable{"The user can enable " + name + " with --tools."}
 		}
 		if t != nil {
 			needs = append(needs, grantsOfKinds[t.kind.letter]...)
@@ -203,7 +203,7 @@ func (r *toolRunner) lacks(ctx context.Context, sentence string) *lack {
 	p := reporter.PolicyStatus(ctx)
 	for _, g := range needs {
 		if !g.given(p) && (ch == nil || g.prompt == "") {
-			return &lack{g.allow}
+			return &unusable{g.allow}
 		}
 	}
 	return nil

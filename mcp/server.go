@@ -233,15 +233,15 @@ func isDisconnect(err error) bool {
 // newRunner returns a runner of the tools of s on ex.
 func (s *Server) newRunner(ex executor.Executor) *toolRunner {
 	runner := &toolRunner{
-		ex:     ex,
-		opts:   &s.opts,
-		tools:  s.tools,
-		fence:  mcptext.NewFence(s.opts.Nonce),
-		audit:  newAuditor(s.opts.Audit),
-		calls:  cmp.Or(s.opts.CallRate, NewCallRate(s.opts.CallsPerMinute)),
-		output: newOutputDir(&s.opts),
-		client: rand.Text(),
-		lost:   s.lost,
+		ex:       ex,
+		opts:     &s.opts,
+		tools:    s.tools,
+		fence:    mcptext.NewFence(s.opts.Nonce),
+		audit:    newAuditor(s.opts.Audit),
+		calls:    cmp.Or(s.opts.CallRate, NewCallRate(s.opts.CallsPerMinute)),
+		output:   newOutputDir(&s.opts),
+		clientID: rand.Text(),
+		lost:     s.lost,
 
 		hasSucceeded: s.succeeded,
 	}
@@ -250,7 +250,7 @@ func (s *Server) newRunner(ex executor.Executor) *toolRunner {
 	}
 	runner.handovers = newHandovers(runner, s.opts.Handover)
 	if granter, ok := ex.(executor.PermissionGranter); ok && s.opts.PromptForPermission {
-		runner.prompter = prompting.New(runner.client, granter, s.opts.Prompter, runner.audit.consent)
+		runner.prompter = prompting.New(runner.clientID, granter, s.opts.Prompter, runner.audit.consent)
 	}
 	return runner
 }
@@ -275,7 +275,7 @@ func (s *Server) protocol(ctx context.Context, runner *toolRunner) *sdk.Server {
 		if !ok {
 			return
 		}
-		runner.audit.begin(ctx, nameOf(conn))
+		_ = runner.audit.begin(ctx, nameOf(conn)) // record the session
 		if p := conn.InitializeParams(); p != nil && p.ClientInfo != nil {
 			runner.reportClient(cmp.Or(p.ClientInfo.Title, p.ClientInfo.Name))
 		}

@@ -66,7 +66,7 @@ func within(list []netip.Prefix, addr netip.Addr) bool {
 	return false
 }
 
-// isMetadata reports whether addr is a metadata address, also if it is embedded in an IPv6 address
+// isMetadata reports whether addr is a metadata address, even if it is embedded in an IPv6 address
 // (IPv4-mapped, NAT64 or 6to4).
 func isMetadata(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")

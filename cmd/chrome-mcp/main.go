@@ -6,8 +6,8 @@
 //	chrome-mcp help                 print a short help, with the commands
 //	chrome-mcp help COMMAND|flags   print the help of a command, or all flags
 //
-// A browser starts the program as its native messaging host, with the origin of an extension as its
-// only argument.
+// A browser starts the program as its native messaging host, with arguments that name the origin of an
+// extension.
 //
 // Each flag is also an environment variable: CHROME_MCP_ and its name in capitals. Stdout carries
 // only JSON-RPC; the log goes to stderr or to --log-file.

@@ -2,7 +2,7 @@
 // launches the browser, or attaches to a running one.
 //
 // The package owns a browser that it launches. It connects to it over a pipe, so that no port is
-// open to other programs. The browser exits when the pipe is closed, also if this process is
+// open to other programs. The browser exits when the pipe is closed, even if this process is
 // killed. The next launch, or [Sweep], removes what is left behind anyway. The package never
 // terminates a browser that it attached to (Options.CDPEndpoint).
 //

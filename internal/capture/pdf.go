@@ -53,7 +53,7 @@ func (c *Capturer) PDF(ctx context.Context, opts executor.PDFOptions) (*PrintedP
 		return nil, frames.TimeoutAs(err, "the page to be printed")
 	}
 	// A page is notified when it is printed, and may load frames that were not checked.
-	if !top.IsCurrent() || !c.client.Tree.OnlyLoaders(before) || c.client.Tree.FramesAttached() != attached {
+	if !top.IsCurrent() || !c.client.Tree.NoNewDocuments(before) || c.client.Tree.FramesAttached() != attached {
 		return nil, &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: frames.ErrDocumentGone, Hint: "The page loaded other documents while it was printed; try again."}
 	}
 	return &PrintedPDF{Data: res.Data, Pages: pagesOf(res.Data), Title: title}, nil

@@ -149,7 +149,7 @@ func (c *Capturer) shoot(ctx context.Context, top *frames.Document, o executor.S
 	}
 	// A screenshot cannot be bound to the checked documents, so compare: a frame may have
 	// navigated, or been added and removed, during the screenshot.
-	if !c.client.Tree.OnlyLoaders(before) || c.client.Tree.DocumentsLoaded() != loaded {
+	if !c.client.Tree.NoNewDocuments(before) || c.client.Tree.DocumentsLoaded() != loaded {
 		return nil, shield.ErrFramesChanged
 	}
 	if clip != full {

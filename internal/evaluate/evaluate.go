@@ -151,7 +151,7 @@ func mainObject(ctx context.Context, d *frames.Document, id int, group string) (
 	}
 	var node dom.DescribeNodeResult
 	if err := d.Session.Call(ctx, dom.CommandDescribeNode, dom.DescribeNodeParams{ObjectID: object}, &node); err != nil {
-		return "", d.Failure(err)
+		return "", d.AsGone(err)
 	}
 	if node.Node == nil {
 		return "", frames.ErrDocumentGone

@@ -10,8 +10,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// Command sends a command to the page and waits for the response. It stops waiting when a dialog
-// opens, because the browser responds only after the dialog is answered.
+// Command sends a command to the page and waits for the response. A command that the browser rejects
+// between two documents is sent again. Command stops waiting when a dialog opens, because the browser
+// responds only after the dialog is answered.
 func (t *Tree) Command(ctx context.Context, method string, params, result any) error {
 	limit, cancel := context.WithTimeout(ctx, t.timing.ErrorPage)
 	defer cancel()

@@ -59,8 +59,8 @@ func (t *Tree) documentOf(frame cdp.FrameID, url, origin string) *Document {
 	return &Document{tree: t, Frame: frame, URL: url, Origin: origin}
 }
 
-// DocumentAt returns the document at url in the top frame, as it was at some time.
-func (t *Tree) DocumentAt(url string) *Document {
+// DocumentForURL returns a document of the top frame, past or future, of which only the URL is known.
+func (t *Tree) DocumentForURL(url string) *Document {
 	return t.documentOf(t.topFrame, url, OriginOfURL(url))
 }
 
@@ -231,7 +231,7 @@ func (d *Document) Start(ctx context.Context, name string, args ...any) (*cdpcon
 		Function:  "function(name, args) { return globalThis.__cm[name](...JSON.parse(args)) }",
 		arguments: []argument{{name}, {string(text)}}, ByValue: true, Await: true,
 	})
-	return p, d.Failure(err)
+	return p, d.AsGone(err)
 }
 
 // A FunctionCall is a call of a function in a document.
@@ -249,7 +249,7 @@ type argument struct {
 }
 
 // StartFunction starts a call of a function in our isolated world of the document. It needs no page
-// scripts, so the document may be a denied one. It does not lock the tree. [Document.Failure] says
+// scripts, so the document may be a denied one. It does not lock the tree. [Document.AsGone] says
 // what an error means.
 func (d *Document) StartFunction(ctx context.Context, call FunctionCall) (*cdpconn.Pending, error) {
 	p, err := d.Session.Start(ctx, runtime.CommandCallFunctionOn, struct {
@@ -276,7 +276,7 @@ func (d *Document) install(ctx context.Context) error {
 		s.scriptedWorlds[d.World] = err == nil
 	}
 	s.Unlock()
-	return d.Failure(err)
+	return d.AsGone(err)
 }
 
 // Finish waits for the response to a command of Start and decodes its result. See Call.
@@ -318,14 +318,14 @@ func (d *Document) Wait(ctx context.Context, p *cdpconn.Pending, result any) err
 		}
 		select {
 		case <-p.Done():
-			return d.Failure(p.Wait(ctx, result))
+			return d.AsGone(p.Wait(ctx, result))
 		case <-grace:
 			if err := d.tree.observer.AwaitOtherTab(ctx); err != nil {
 				return err
 			}
 		case <-changed:
 		case <-ctx.Done():
-			return d.Failure(p.Wait(ctx, result))
+			return d.AsGone(p.Wait(ctx, result))
 		}
 	}
 }
@@ -338,7 +338,7 @@ func (d *Document) AwaitResponse(ctx context.Context, p *cdpconn.Pending) error 
 		changed, err := d.tree.obstruction()
 		switch {
 		case notify.IsClosed(p.Done()):
-			return d.Failure(p.Wait(ctx, nil))
+			return d.AsGone(p.Wait(ctx, nil))
 		case err != nil:
 			return err
 		}
@@ -356,9 +356,9 @@ func (t *Tree) Wait(ctx context.Context, p *cdpconn.Pending, result any) error {
 	return t.UnknownDocument("").Wait(ctx, p, result)
 }
 
-// Failure is like documentError. In addition, it returns ErrDocumentGone for an out-of-process
-// iframe whose CDP session has ended, because that session ends with the document.
-func (d *Document) Failure(err error) error {
+// AsGone adds ErrDocumentGone to an error of a command that means that the document no longer exists.
+// The CDP session of an out-of-process iframe ends with its document.
+func (d *Document) AsGone(err error) error {
 	if errors.Is(err, executor.ErrTargetGone) && d.Frame != "" && !d.IsTop() {
 		s := d.tree.Lock()
 		defer s.Unlock()

@@ -451,9 +451,9 @@ func (t *Tree) Loaders() map[string]string {
 	return m
 }
 
-// OnlyLoaders reports whether each frame is one of those in before, which Loaders returned, with the same
-// document. Frames may have been removed since.
-func (t *Tree) OnlyLoaders(before map[string]string) bool {
+// NoNewDocuments reports whether no frame was added, and none shows another document, since Loaders
+// returned before. Frames may have been removed.
+func (t *Tree) NoNewDocuments(before map[string]string) bool {
 	now := t.Loaders()
 	for id, loader := range now {
 		if old, ok := before[id]; !ok || old != loader {

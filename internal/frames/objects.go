@@ -43,7 +43,7 @@ func (d *Document) Object(ctx context.Context, id int, group string) (runtime.Re
 		"functionDeclaration": "function(id) { return globalThis.__cm.byId(id) }",
 		"uniqueContextId":     d.World, "arguments": []map[string]any{{"value": id}}, "silent": true, "objectGroup": group,
 	}, &answer)
-	return answer.Result.ObjectID, d.Failure(err)
+	return answer.Result.ObjectID, d.AsGone(err)
 }
 
 // Owner returns the element id, in the parent document, of the frame element that contains d.
@@ -57,7 +57,7 @@ func (d *Document) Owner(ctx context.Context, parent *Document) (int, error) {
 	s.Unlock()
 	var got dom.GetFrameOwnerResult
 	if err := parent.Session.Call(ctx, dom.CommandGetFrameOwner, dom.GetFrameOwnerParams{FrameID: d.Frame}, &got); err != nil {
-		return 0, parent.Failure(err)
+		return 0, parent.AsGone(err)
 	}
 	group, release := parent.ObjectGroup(ctx)
 	defer release()
@@ -92,7 +92,7 @@ func (d *Document) ElementID(ctx context.Context, backend cdp.BackendNodeID, gro
 		FunctionDeclaration: "function() { return globalThis.__cm.idOf(this) }",
 		ObjectID:            object, ReturnByValue: new(true), Silent: new(true),
 	}, &answer); err != nil {
-		return 0, "", d.Failure(err)
+		return 0, "", d.AsGone(err)
 	}
 	return answer.Result.Value, object, nil
 }
@@ -116,7 +116,7 @@ func (d *Document) ResolveNode(ctx context.Context, id cdp.BackendNodeID, world,
 	var res dom.ResolveNodeResult
 	err := d.Session.Call(ctx, dom.CommandResolveNode, dom.ResolveNodeParams{BackendNodeID: id, ExecutionContextID: number, ObjectGroup: group}, &res)
 	if err != nil {
-		return "", d.Failure(err)
+		return "", d.AsGone(err)
 	}
 	return res.Object.ObjectID, nil
 }

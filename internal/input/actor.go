@@ -40,7 +40,7 @@ type Effects struct {
 	Changed  bool                   // earlier input of the action may have changed the page
 	File     bool                   // the click was on a download link, which starts no navigation
 	Invalid  bool                   // the click submitted no form, because fields are invalid
-	Brief    bool                   // do not wait for an animation frame if the DOM has not changed
+	Brief    bool                   // do not wait for an animation frame if the DOM has not changed; what changes later is reported with the next action
 	NoScroll bool                   // the input scrolled nothing: do not wait for one if the page did nothing either
 	Hung     bool                   // the page has not responded for a long time: do not wait for it again
 
@@ -91,4 +91,12 @@ func New(client *frames.Client, finder *elements.Finder, opts Options) *Actor {
 	s := &sender{client: client, tree: client.Tree, timing: client.Tree.Timing(), shield: opts.Shield, sent: opts.Sent}
 	c := clipboard{client: client, shared: opts.SharedBrowser, user: opts.UserClipboard}
 	return &Actor{sender: s, keyboard: &keyboard{s, c}, pointer: &pointer{s, c, opts.Buttons}, finder: finder, opts: opts}
+}
+
+// actionOf returns the result of an action that act has run.
+func actionOf(changes executor.Changes, err error) (*executor.Action, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &executor.Action{OK: true, Changes: changes}, nil
 }

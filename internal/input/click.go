@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	cdpinput "github.com/chromedp/cdproto/input"
@@ -26,8 +25,8 @@ import (
 func (a *Actor) Click(ctx context.Context, target executor.Target, opts *executor.ClickOptions) (*executor.Action, error) {
 	o := *cmp.Or(opts, new(executor.ClickOptions))
 	o.Button, o.Count = cmp.Or(o.Button, executor.ButtonLeft), cmp.Or(o.Count, 1)
-	if buttonBits[o.Button] == 0 {
-		return nil, executor.Errorf(executor.ErrBadArgs, "Use left, right or middle.", "button %q is unknown", string(o.Button))
+	if err := checkButton(o.Button); err != nil {
+		return nil, err
 	}
 	if o.Count < 1 || o.Count > 3 {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Use 1, 2 or 3.", "click count %d is out of range", o.Count)
@@ -44,10 +43,7 @@ func (a *Actor) Click(ctx context.Context, target executor.Target, opts *executo
 // actOptions are the options of act.
 type actOptions struct {
 	timeout time.Duration // of the wait for the element; 0 means the default
-	// skipFrameWait makes act wait only for what the page changes immediately, and not for an
-	// animation frame. It is for actions that read back their result. Later changes are reported
-	// with the next action.
-	skipFrameWait bool
+	brief   bool          // Effects.Brief, for actions that read back their result
 }
 
 // act runs an action on an element and returns what it changed.
@@ -62,7 +58,7 @@ func (a *Actor) act(ctx context.Context, target executor.Target, opts actOptions
 	w := a.opts.TrackChanges()
 	defer w.End()
 	effects := w.Effects()
-	effects.Brief = opts.skipFrameWait
+	effects.Brief = opts.brief
 	var note string
 	for {
 		el.effects, effects.Target = effects, el.Shown
@@ -86,14 +82,6 @@ func (a *Actor) act(ctx context.Context, target executor.Target, opts actOptions
 	return changes, err
 }
 
-// actionOf returns the result of an action that act has run.
-func actionOf(changes executor.Changes, err error) (*executor.Action, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &executor.Action{OK: true, Changes: changes}, nil
-}
-
 // A click is the state of one click on an element. With the left button, it is a tap if the tab
 // emulates a touch screen: the touch events are followed by the mouse events that the browser
 // derives from them.
@@ -113,13 +101,13 @@ type click struct {
 	sendErr  error              // of an event that was not sent
 }
 
-// clickOnce clicks el with the left button.
-func (a *Actor) clickOnce(ctx context.Context, el *element) (note string, err error) {
+// clickLeft clicks el once with the left button.
+func (a *Actor) clickLeft(ctx context.Context, el *element) (note string, err error) {
 	return (&click{actor: a, el: el, button: executor.ButtonLeft, count: 1}).run(ctx)
 }
 
-// run makes attempts. It repeats one whose target moved until ctx is done, and one whose first press was
-// blocked at most twice.
+// run makes attempts until ctx is done: another after one whose target moved, and, among the first three,
+// after one whose press had no effect.
 func (c *click) run(ctx context.Context) (note string, err error) {
 	c.maxDelay = c.actor.timing.PressDelivery
 	for tries := 1; ; tries++ {
@@ -127,7 +115,7 @@ func (c *click) run(ctx context.Context) (note string, err error) {
 		switch {
 		case errors.Is(err, errTargetMoved) && ctx.Err() != nil:
 			return "", c.notClickedError(c.actor.notStable(ctx, c.el))
-		case errors.Is(err, errTargetMoved), errors.Is(err, errInputBlocked) && tries < 3 && ctx.Err() == nil:
+		case errors.Is(err, errTargetMoved), errors.Is(err, errPressHadNoEffect) && tries < 3 && ctx.Err() == nil:
 			c.maxDelay = c.actor.timing.BusyPress // try again; the page may be busy
 		default:
 			return note, c.notClickedError(err)
@@ -137,15 +125,15 @@ func (c *click) run(ctx context.Context) (note string, err error) {
 
 // attempt waits until the element is actionable, and presses and releases the button there count
 // times. It confirms each time that the element received the input: an element that replaces it
-// after the first click of a double click does not receive the second. If no press was sent or the
-// press was blocked, attempt returns errTargetMoved if the element is no longer at the point, and
-// an error that wraps errInputBlocked if another element would have received the press.
+// after the first click of a double click does not receive the second. It returns errTargetMoved if
+// the element was no longer at the point before the press, and an error that wraps
+// errPressHadNoEffect if the press was not sent or was blocked.
 func (c *click) attempt(ctx context.Context) (note string, err error) {
 	c.pressed = false // the press of an earlier attempt was blocked
 	if c.at, err = c.actor.waitActionable(ctx, c.el, actionabilityOptions{}); err != nil {
 		return "", err
 	}
-	if err := c.checkHitTarget(ctx); err != nil {
+	if err := c.startCheck(ctx); err != nil {
 		return "", err
 	}
 	defer c.check.end()
@@ -155,7 +143,7 @@ func (c *click) attempt(ctx context.Context) (note string, err error) {
 		if err != nil || done || n == c.count {
 			return note, err
 		}
-		if note, err := c.recheckHitTarget(ctx, n); note != "" || err != nil {
+		if note, err := c.check.recheck(ctx, c.at, n, c.count); note != "" || err != nil {
 			return note, err
 		}
 	}
@@ -166,8 +154,8 @@ var clickEventType = map[executor.Button]string{
 	executor.ButtonLeft: "click", executor.ButtonRight: "contextmenu", executor.ButtonMiddle: "auxclick",
 }
 
-// checkHitTarget starts the check that the element receives the events, and only the element.
-func (c *click) checkHitTarget(ctx context.Context) (err error) {
+// startCheck starts the check that the element receives the events, and only the element.
+func (c *click) startCheck(ctx context.Context) (err error) {
 	a := c.actor
 	if err := a.pointer.checkPaste(ctx, c.button, c.at.x, c.at.y); err != nil {
 		return err
@@ -189,20 +177,13 @@ func (c *click) checkHitTarget(ctx context.Context) (err error) {
 // press sends the events of the n-th press and its release. It does not wait for the page. After an
 // event that was not sent, it sends no other one: the caller may try again.
 func (c *click) press(ctx context.Context, n int) {
-	x, y := c.at.x, c.at.y
-	method, events := cdpinput.CommandDispatchMouseEvent, []any{
-		mouseEvent{Type: cdpinput.DispatchMouseEventTypeMousePressed, X: x, Y: y, Button: c.button, Buttons: buttonBits[c.button], ClickCount: n, Modifiers: c.modifiers},
-		mouseEvent{Type: cdpinput.DispatchMouseEventTypeMouseReleased, X: x, Y: y, Button: c.button, ClickCount: n, Modifiers: c.modifiers},
-	}
+	method, events := cdpinput.CommandDispatchMouseEvent, clickEvents(c.at.x, c.at.y, c.button, n, c.modifiers)
 	if c.tap {
-		tap := tapEvents(x, y, c.modifiers)
-		method, events = cdpinput.CommandDispatchTouchEvent, []any{tap[0], tap[1]}
+		method, events = cdpinput.CommandDispatchTouchEvent, tapEvents(c.at.x, c.at.y, c.modifiers)
 	} else if n == 1 {
 		c.el.Shown.Hover()
-		events = slices.Insert(events, 0, any(mouseEvent{Type: cdpinput.DispatchMouseEventTypeMouseMoved, X: x, Y: y, Modifiers: c.modifiers}))
 	}
-	c.check.before = len(c.check.reported())
-	c.check.stopAtEnd = false // a press that waits behind a dialog must still be blocked later
+	c.check.beginPress()
 	release := len(events) - 1
 	for i, e := range events {
 		p, err := c.actor.StartInput(ctx, method, e)
@@ -218,21 +199,15 @@ func (c *click) press(ctx context.Context, n int) {
 // notSent returns the error of the n-th press, of which an event was not sent because of err. If that
 // was the release, it releases the button.
 func (c *click) notSent(ctx context.Context, n int, release bool, err error) error {
-	var progress string
-	switch {
-	case release:
-		if c.tap {
-			c.actor.buttons.touched.Store(true)
-		} else {
-			c.actor.buttons.press(c.button, c.at.x, c.at.y)
-		}
-		_ = c.actor.ReleaseButtons(ctx) // if it fails, the next call does it
-		progress = "the press was sent, and the page may still receive it"
-	case n > 1:
-		progress = fmt.Sprintf("the element was clicked %d of %d times", n-1, c.count)
+	if release {
+		c.actor.pointer.releaseSent(ctx, c.tap, c.button, c.at.x, c.at.y)
+		return shield.WithProgress(err, "the press was sent, and the page may still receive it")
 	}
-	c.check.stopAtEnd = !release // no press follows that it must still block
-	return shield.WithProgress(err, progress)
+	c.check.noMorePresses()
+	if n > 1 {
+		err = shield.WithProgress(err, fmt.Sprintf("the element was clicked %d of %d times", n-1, c.count))
+	}
+	return err
 }
 
 // confirm waits until the page has handled the n-th press, and confirms that the element received
@@ -242,28 +217,10 @@ func (c *click) confirm(ctx context.Context, n int) (note string, done bool, err
 		note, done, err = c.check.wait(ctx, c.pending, completionCriteria{last: clickEventType[c.button], times: n, more: n < c.count, tap: c.tap})
 	}
 	c.pending = nil
-	if c.pressed && !errors.Is(err, errInputBlocked) {
+	if c.pressed && !errors.Is(err, errPressHadNoEffect) {
 		c.el.Shown.Act()
 	}
 	return note, done, err
-}
-
-// recheckHitTarget returns ErrNotActionable if the element is no longer at the point after n
-// presses, and a note if no more presses can follow.
-func (c *click) recheckHitTarget(ctx context.Context, n int) (note string, err error) {
-	if c.at.frame != nil {
-		return "", nil
-	}
-	var hit bool
-	err = c.el.Doc.Call(ctx, &hit, "isHitAt", c.el.ID, c.at.inner[0], c.at.inner[1])
-	switch {
-	case errors.Is(err, executor.ErrDialogOpen):
-		return partialClickNote(n), nil
-	case err == nil && !hit:
-		return "", executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the click did.",
-			"%s was clicked %d of %d times: it is no longer at the point", c.actor.describeWithRef(ctx, c.el), n, c.count)
-	}
-	return "", nil
 }
 
 // notClickedError adds to the error for an open dialog that the element was not clicked, unless an event

@@ -75,7 +75,7 @@ func (f *formFill) submit(ctx context.Context) (note string, sent bool, err erro
 		return "", false, err
 	}
 	effects.Entered = nil // a form that was sent may clear its fields
-	note, err = a.clickOnce(ctx, el)
+	note, err = a.clickLeft(ctx, el)
 	return phrase.Notes(el.Shown.NewName(), note), err == nil && !effects.Invalid, err
 }
 
@@ -200,7 +200,7 @@ func wrongValue(want string, got any) error {
 	case string:
 		kind = "a string"
 	case bool:
-		kind = "true or false"
+		kind = "a boolean"
 	case []string:
 		kind = "a list of strings"
 	}
@@ -250,7 +250,7 @@ func (f *formFill) setChecked(ctx context.Context, el *element, info *fieldInfo,
 	}
 	for range 2 {
 		before := info.Checked
-		if _, err := f.actor.clickOnce(ctx, el); err != nil {
+		if _, err := f.actor.clickLeft(ctx, el); err != nil {
 			return err
 		}
 		var after *fieldInfo

@@ -29,7 +29,7 @@ type hitTargetCheck struct {
 	// stopAtEnd means that end also stops the check in the page, which expects more input and blocks it
 	// for other elements.
 	stopAtEnd bool
-	late      time.Duration // see startHitTargetCheck
+	maxDelay  time.Duration // see startHitTargetCheck
 	before    int           // number of events that were reported before the last press was sent
 }
 
@@ -48,30 +48,31 @@ type hitTargetOptions struct {
 	Record  bool                `json:"record,omitempty"`
 }
 
-// errTargetMoved means that, before input was sent, the element was no longer at the point at which
-// it was found. The error of a press wraps errInputBlocked if the press was not sent, or was
-// blocked because another element would have received it.
 var (
-	errTargetMoved  = errors.New("the element moved")
-	errInputBlocked = errors.New("no press was sent")
+	// errTargetMoved means that, before input was sent, the element was no longer at the point at
+	// which it was found.
+	errTargetMoved = errors.New("the element moved")
+	// errPressHadNoEffect means that a press was not sent, or that the page blocked it: another element
+	// would have received it, or it arrived too late. The error of a press wraps it.
+	errPressHadNoEffect = errors.New("the press had no effect")
 )
 
 // startHitTargetCheck installs listeners for the event types in el's document, and in the documents
 // around it to find out who received the event if el did not.
 //
 // The listeners block a press that starts on another element than el, and a first press that
-// arrives more than late after it was sent. presses is the number of presses to expect.
+// arrives more than maxDelay after it was sent. presses is the number of presses to expect.
 // startHitTargetCheck returns errTargetMoved if el is no longer at the point, and
 // frames.ErrDocumentGone if it was removed.
-func (a *Actor) startHitTargetCheck(ctx context.Context, el *element, at *actionPoint, presses int, late time.Duration, types []string) (*hitTargetCheck, error) {
+func (a *Actor) startHitTargetCheck(ctx context.Context, el *element, at *actionPoint, presses int, maxDelay time.Duration, types []string) (*hitTargetCheck, error) {
 	path := at.path
 	if at.frame != nil {
 		path = append([]*frames.Document{at.frame}, path...)
 	}
-	c := &hitTargetCheck{observedEvents: observeEvents(a.tree), actor: a, el: el, path: path, late: late}
+	c := &hitTargetCheck{observedEvents: observeEvents(a.tree), actor: a, el: el, path: path, maxDelay: maxDelay}
 	pending := make([]elements.Call, 0, len(path))
 	for _, d := range path {
-		want := hitTargetOptions{Types: types, Presses: presses, Late: late.Milliseconds(), Submits: el.submits}
+		want := hitTargetOptions{Types: types, Presses: presses, Late: maxDelay.Milliseconds(), Submits: el.submits}
 		if presses > 0 {
 			want.Within, want.Busy = a.timing.Input.Milliseconds(), a.timing.BusyPress.Milliseconds()
 		}
@@ -116,24 +117,24 @@ func (a *Actor) startHitTargetCheck(ctx context.Context, el *element, at *action
 
 // startPressCheck starts the hit target check of a press at a point where el was found. If the
 // pointer must first move there, the error says that no press was sent.
-func (a *Actor) startPressCheck(ctx context.Context, el *element, at *actionPoint, presses int, late time.Duration, types ...string) (*hitTargetCheck, error) {
+func (a *Actor) startPressCheck(ctx context.Context, el *element, at *actionPoint, presses int, maxDelay time.Duration, types ...string) (*hitTargetCheck, error) {
 	if at.moved && a.tree.HasOutOfProcessFrames() {
 		if err := a.movePointerWithRetry(ctx, el, at); err != nil {
 			if e, ok := errors.AsType[*executor.Error](err); ok && e.Code == executor.ErrNotActionable {
-				e.Err, e.Retryable = fmt.Errorf("%w, so %w", e.Err, errInputBlocked), true
+				e.Err, e.Retryable = errs.WithCause(e.Message()+", so no press was sent", errPressHadNoEffect), true
 			}
 			return nil, err
 		}
 	}
 	a.Block(ctx)
-	return a.startHitTargetCheck(ctx, el, at, presses, late, types)
+	return a.startHitTargetCheck(ctx, el, at, presses, maxDelay, types)
 }
 
 // expirePendingPress ensures that a press that waits behind a dialog arrives too late and is
 // blocked, because the call reports that it had no effect. Until then the dialog cannot be
 // answered.
 func (c *hitTargetCheck) expirePendingPress() {
-	limit := c.late
+	limit := c.maxDelay
 	switch {
 	case limit == 0:
 		return // no press was sent
@@ -141,6 +142,33 @@ func (c *hitTargetCheck) expirePendingPress() {
 		limit = c.actor.timing.BusyPress
 	}
 	c.actor.opts.Dialogs.DelayAnswers(limit + c.actor.timing.PressDelivery/4)
+}
+
+// beginPress prepares the check for the next press.
+func (c *hitTargetCheck) beginPress() {
+	c.before = len(c.reported())
+	c.stopAtEnd = false // a press that waits behind a dialog must still be blocked later
+}
+
+// noMorePresses says that no press follows that the check must still block.
+func (c *hitTargetCheck) noMorePresses() { c.stopAtEnd = true }
+
+// recheck returns ErrNotActionable if the element is no longer at the point after n of count clicks,
+// and a note if no more clicks can follow.
+func (c *hitTargetCheck) recheck(ctx context.Context, at *actionPoint, n, count int) (note string, err error) {
+	if at.frame != nil {
+		return "", nil
+	}
+	var hit bool
+	err = c.el.Doc.Call(ctx, &hit, "isHitAt", c.el.ID, at.inner[0], at.inner[1])
+	switch {
+	case errors.Is(err, executor.ErrDialogOpen):
+		return partialClickNote(n), nil
+	case err == nil && !hit:
+		return "", executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the click did.",
+			"%s was clicked %d of %d times: it is no longer at the point", c.actor.describeWithRef(ctx, c.el), n, count)
+	}
+	return "", nil
 }
 
 // partialClickNote is the note on clicks that were interrupted by a dialog.
@@ -344,7 +372,7 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 		case other.Prevented && reached:
 			e.Err = fmt.Errorf("%s covered %s after %s; the next click was blocked", by, name, phrase.Count(want.times-1, "click", "clicks"))
 		case other.Prevented:
-			e.Err = errs.WithCause(fmt.Sprintf("%s covered %s before the press, which was blocked", by, name), errInputBlocked)
+			e.Err = errs.WithCause(fmt.Sprintf("%s covered %s before the press, which was blocked", by, name), errPressHadNoEffect)
 			e.Retryable = true
 		default:
 			e.Err = fmt.Errorf("%s received the %s intended for %s", by, other.Type, name)
@@ -352,7 +380,7 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 	case late && reached:
 		e.Err = fmt.Errorf("the page was busy for too long after %s on %s; the next click was blocked", phrase.Count(max(want.times-1, 0), "click", "clicks"), name)
 	case late:
-		e.Err = errs.WithCause(fmt.Sprintf("the page was busy for too long before %s could receive the press, which was blocked", name), errInputBlocked)
+		e.Err = errs.WithCause(fmt.Sprintf("the page was busy for too long before %s could receive the press, which was blocked", name), errPressHadNoEffect)
 		e.Retryable = true
 	case reached && got.Left == "removed":
 		e.Err = fmt.Errorf("%s was removed from the page after %s", name, phrase.Count(max(want.times-1, 0), "click", "clicks"))

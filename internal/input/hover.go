@@ -42,15 +42,15 @@ func (a *Actor) hover(ctx context.Context, el *element) (note string, err error)
 // wrong process receives the input. A move has no other effect, so it is repeated until it arrives.
 func (a *Actor) movePointerWithRetry(ctx context.Context, el *element, at *actionPoint) error {
 	for start := time.Now(); ; {
-		err := a.movePointerOnce(ctx, el, at)
+		err := a.tryMovePointer(ctx, el, at)
 		if !errors.Is(err, executor.ErrNotActionable) || !a.tree.HasOutOfProcessFrames() || time.Since(start) > a.timing.StaleFrame || ctx.Err() != nil || !a.pause(ctx) {
 			return err
 		}
 	}
 }
 
-// movePointerOnce is one attempt of movePointerWithRetry.
-func (a *Actor) movePointerOnce(ctx context.Context, el *element, at *actionPoint) error {
+// tryMovePointer is one attempt of movePointerWithRetry.
+func (a *Actor) tryMovePointer(ctx context.Context, el *element, at *actionPoint) error {
 	// An element handles pointerover before pointermove, and may open a dialog for it. So the
 	// check includes both.
 	a.Block(ctx)

@@ -53,8 +53,8 @@ func (a *Actor) Mouse(ctx context.Context, o *executor.MouseOptions) (*executor.
 }
 
 func checkMouse(o executor.MouseOptions) error {
-	if buttonBits[o.Button] == 0 {
-		return executor.Errorf(executor.ErrBadArgs, "Use left, right or middle.", "button %q is unknown", string(o.Button))
+	if err := checkButton(o.Button); err != nil {
+		return err
 	}
 	for _, n := range []float64{o.X, o.Y, o.DeltaX, o.DeltaY} {
 		if math.IsNaN(n) || math.IsInf(n, 0) {

@@ -96,6 +96,17 @@ func (p *pointer) ReleaseButtons(ctx context.Context) (err error) {
 	}
 }
 
+// releaseSent releases a button, or lifts a finger, whose press at a point was sent. If that fails, the
+// next call does it.
+func (p *pointer) releaseSent(ctx context.Context, tap bool, button executor.Button, x, y float64) {
+	if tap {
+		p.buttons.touched.Store(true)
+	} else {
+		p.buttons.press(button, x, y)
+	}
+	_ = p.ReleaseButtons(ctx)
+}
+
 // tap touches a point and lifts the finger. If the touch fails, it cancels the touch.
 func (p *pointer) tap(ctx context.Context, x, y float64) error {
 	events := tapEvents(x, y, 0)

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -20,6 +21,19 @@ type mouseEvent struct {
 	Modifiers  int64                           `json:"modifiers,omitempty"`
 }
 
+// clickEvents returns the events, of type mouseEvent, of the n-th click at a point: a press and a release,
+// before the first of them a move.
+func clickEvents(x, y float64, button executor.Button, n int, modifiers int64) []any {
+	events := []any{
+		mouseEvent{Type: cdpinput.DispatchMouseEventTypeMousePressed, X: x, Y: y, Button: button, Buttons: buttonBits[button], ClickCount: n, Modifiers: modifiers},
+		mouseEvent{Type: cdpinput.DispatchMouseEventTypeMouseReleased, X: x, Y: y, Button: button, ClickCount: n, Modifiers: modifiers},
+	}
+	if n > 1 {
+		return events
+	}
+	return slices.Insert(events, 0, any(mouseEvent{Type: cdpinput.DispatchMouseEventTypeMouseMoved, X: x, Y: y, Modifiers: modifiers}))
+}
+
 // Buttons hold the input state of a tab: the pressed mouse buttons, the position of the
 // pointer, and whether a finger touches the page. The zero value is ready to use. Its methods,
 // except down, are safe for concurrent use.
@@ -34,6 +48,14 @@ type Buttons struct {
 
 // buttonBits maps each button to its bit in MouseEvent.buttons.
 var buttonBits = map[executor.Button]int{executor.ButtonLeft: 1, executor.ButtonRight: 2, executor.ButtonMiddle: 4}
+
+// checkButton returns ErrBadArgs for an unknown button.
+func checkButton(button executor.Button) error {
+	if buttonBits[button] == 0 {
+		return executor.Errorf(executor.ErrBadArgs, "Use left, right or middle.", "button %q is unknown", string(button))
+	}
+	return nil
+}
 
 // down returns a pressed button, the left one if it is pressed, or "" if none is. b.mu must be
 // held.

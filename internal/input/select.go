@@ -17,7 +17,7 @@ import (
 // SelectOption selects the options of a <select> by value or label.
 func (a *Actor) SelectOption(ctx context.Context, target executor.Target, values []string, opts *executor.ActionOptions) (*executor.Selection, error) {
 	var selected, labels []string
-	changes, err := a.act(ctx, target, actOptions{timeout: cmp.Or(opts, new(executor.ActionOptions)).Timeout, skipFrameWait: true}, func(ctx context.Context, el *element) (note string, err error) {
+	changes, err := a.act(ctx, target, actOptions{timeout: cmp.Or(opts, new(executor.ActionOptions)).Timeout, brief: true}, func(ctx context.Context, el *element) (note string, err error) {
 		at, err := a.waitActionable(ctx, el, actionabilityOptions{Field: true})
 		switch {
 		case err != nil:

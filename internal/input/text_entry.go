@@ -249,7 +249,7 @@ func (e *textEntry) begin(ctx context.Context) error {
 	}
 	if focus.By == nil {
 		// Some editors take the focus only on a click.
-		if _, err := e.actor.clickOnce(ctx, e.field); err != nil {
+		if _, err := e.actor.clickLeft(ctx, e.field); err != nil {
 			return err
 		}
 		again := *focus

@@ -17,11 +17,11 @@ type touchPoint struct {
 	Y float64 `json:"y"`
 }
 
-// tapEvents returns the events of a tap at a point.
-func tapEvents(x, y float64, modifiers int64) [2]touchEvent {
-	return [2]touchEvent{
-		{cdpinput.DispatchTouchEventTypeTouchStart, []touchPoint{{x, y}}, modifiers},
-		{cdpinput.DispatchTouchEventTypeTouchEnd, []touchPoint{}, modifiers},
+// tapEvents returns the events of a tap at a point, which are of type touchEvent.
+func tapEvents(x, y float64, modifiers int64) []any {
+	return []any{
+		touchEvent{cdpinput.DispatchTouchEventTypeTouchStart, []touchPoint{{x, y}}, modifiers},
+		touchEvent{cdpinput.DispatchTouchEventTypeTouchEnd, []touchPoint{}, modifiers},
 	}
 }
 

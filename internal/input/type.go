@@ -26,7 +26,7 @@ func (a *Actor) Type(ctx context.Context, target executor.Target, text string, o
 	if given.hidden && o.KeyEvents {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Omit TypeOptions.KeyEvents and TypeOptions.Delay.", "a secret is not entered with a key press for each character")
 	}
-	return actionOf(a.act(ctx, target, actOptions{timeout: o.Timeout, skipFrameWait: !o.PressEnter}, func(ctx context.Context, el *element) (string, error) {
+	return actionOf(a.act(ctx, target, actOptions{timeout: o.Timeout, brief: !o.PressEnter}, func(ctx context.Context, el *element) (string, error) {
 		if o.PressEnter {
 			el.effects = nil // the text is not the action's last input
 		}

@@ -126,7 +126,7 @@ func (u *fileUpload) openFileChooser(ctx context.Context) (in *fileInput, releas
 	a, el := u.actor, u.el
 	before := a.opts.FileChoosers.Count()
 	el.effects = nil // the click is not the action's last input
-	if _, err := a.clickOnce(ctx, el); err != nil {
+	if _, err := a.clickLeft(ctx, el); err != nil {
 		return nil, nil, err
 	}
 	limit, cancel := context.WithTimeout(deadline.Caller(ctx), a.timing.FileChooser)

@@ -83,7 +83,7 @@ func (v *View) scopeOfEval(ctx context.Context, target executor.Target) (*frames
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := v.allowScript(ctx, el.Doc); err != nil {
+	if err := v.beginClientScript(ctx, el.Doc); err != nil {
 		return nil, nil, err
 	}
 	return el.Doc, el, nil

@@ -8,14 +8,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
-// unblock prepares a tab for a navigation to another document. It clears a crash, because a
+// recoverPage prepares a tab for a navigation to another document. It clears a crash, because a
 // navigation recovers from it. A hung page would block the next document in the same renderer
-// process forever, so unblock terminates the scripts of the page. If the page does not respond to
-// that either, as in a loop of microtasks, unblock crashes the renderer.
+// process forever, so recoverPage terminates the scripts of the page. If the page does not respond to
+// that either, as in a loop of microtasks, it crashes the renderer.
 //
-// unblock must be called before the navigation. After it, the browser sends commands to the next
+// recoverPage must be called before the navigation. After it, the browser sends commands to the next
 // document, which waits for the same process.
-func (t *Tab) unblock(ctx context.Context) error {
+func (t *Tab) recoverPage(ctx context.Context) error {
 	s := t.tree.Lock()
 	crashed := s.ClearCrash()
 	s.Unlock()

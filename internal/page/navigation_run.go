@@ -44,7 +44,7 @@ func (n *navigation) runAttached(ctx context.Context, start func(context.Context
 	if _, ok := lifecycleEvents[n.until]; !ok {
 		return nil, executor.Errorf(executor.ErrBadArgs, "Use load, domcontentloaded, networkidle or commit.", "waitUntil %q is unknown", string(n.until))
 	}
-	if err := n.tab.unblock(ctx); err != nil {
+	if err := n.tab.recoverPage(ctx); err != nil {
 		return nil, err
 	}
 	n.autoClosed, n.externalNavigations = n.tab.dialogs.autoClosed.Count(), n.tab.externalNavigations.Count()

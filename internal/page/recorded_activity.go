@@ -30,12 +30,12 @@ func (a *recordedActivity) visibility(ctx context.Context) record.Visibility {
 			return path != nil && !slices.ContainsFunc(path, func(d *frames.Document) bool { return denied(*d) })
 		},
 		URL: cached(func(url string) bool {
-			return a.client.Check(ctx, a.tab.tree.DocumentAt(url), executor.OpList, "") == nil
+			return a.client.Check(ctx, a.tab.tree.DocumentForURL(url), executor.OpList, "") == nil
 		}),
 		Load: cached(func(url string) bool {
 			// The decision only explains a request of the past, so it is not recorded.
 			ctx := executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: func(executor.Decision) {}})
-			return a.client.CheckGate(ctx, a.tab.tree.DocumentAt(url), executor.OpLoad, url) == nil
+			return a.client.CheckGate(ctx, a.tab.tree.DocumentForURL(url), executor.OpLoad, url) == nil
 		}),
 		Documents: func() []*frames.Document { return a.client.Allowed(ctx, executor.OpRead) },
 	}
@@ -122,7 +122,7 @@ func (a *recordedActivity) Requests(ctx context.Context, opts *executor.Requests
 // which the page itself may not be able to read, is returned only if the gate allows reading that
 // site.
 func (a *recordedActivity) readBody(ctx context.Context, q *record.RequestRecord, size int) error {
-	if err := a.client.Check(ctx, a.tab.tree.DocumentAt(q.URL), executor.OpRead, ""); err != nil {
+	if err := a.client.Check(ctx, a.tab.tree.DocumentForURL(q.URL), executor.OpRead, ""); err != nil {
 		return err
 	}
 	switch {

@@ -169,8 +169,8 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 		c.Note = unreadNote(gone)
 		return c, nil
 	case c.Dialog != nil:
-		w.titleBefore(ctx) // for the changeTracker of the answer
-		return c, nil      // no command is answered before the dialog is
+		_, _ = w.titleBefore(ctx) // store it for the changeTracker of the answer
+		return c, nil             // no command is answered before the dialog is
 	case errors.Is(err, executor.ErrDialogOpen):
 		if e, ok := errors.AsType[*executor.Error](err); ok {
 			c.Note = e.Message() + "; answer it first"
@@ -363,8 +363,8 @@ func deniedNote(err error) string {
 	return strings.TrimSpace(note + ": " + e.Message() + ". " + e.Hint)
 }
 
-// titleBefore returns the title of the document before the action. If a dialog blocked the
-// document, it returns the title that was last read.
+// titleBefore returns the title of the document before the action, and stores it in the tree. If a
+// dialog blocked the document, it returns the title that was last stored.
 func (w *changeTracker) titleBefore(ctx context.Context) (title string, known bool) {
 	t := w.v.tab
 	if w.doc == nil {

@@ -56,7 +56,7 @@ type DownloadNews struct {
 // ViewOptions are the options of [Tab.NewView].
 type ViewOptions struct {
 	ID          executor.TabID
-	Gate        executor.Gate // nil denies everything
+	Gate        executor.Gate // must not be nil
 	AfterAction executor.AfterAction
 	// NewTabs returns the tabs that this tab's page has opened since the last call. It waits until
 	// want of them were opened after start or ctx is done. Tabs that were opened before start have
@@ -72,11 +72,6 @@ type ViewOptions struct {
 
 // NewView returns a client's view of the tab.
 func (t *Tab) NewView(opts ViewOptions) *View {
-	if opts.Gate == nil {
-		opts.Gate = executor.GateFunc(func(context.Context, executor.Access) error {
-			return executor.Errorf(executor.ErrPolicyDenied, "Set the session's Gate.", "the session has no policy, so everything is denied")
-		})
-	}
 	v := &View{tab: t, opts: opts}
 	v.client = frames.Client{Tree: t.tree, Tab: opts.ID, Gate: opts.Gate, OpenedBySession: t.own.Load, CheckMasked: v.Entered.checkMasked}
 	v.Entered = entryMasker{tab: t, client: &v.client, secrets: opts.Secrets}
@@ -112,14 +107,15 @@ func (v *View) Tab() *Tab { return v.tab }
 func (v *View) documentForEval(ctx context.Context, op executor.Operation) (*frames.Document, error) {
 	d, err := v.client.Document(ctx, op)
 	if err == nil {
-		err = v.allowScript(ctx, d)
+		err = v.beginClientScript(ctx, d)
 	}
 	return d, err
 }
 
-// allowScript asks the user for script consent to the origin of d. It returns ErrPolicyDenied if a
-// secret was typed in a page of the tab's opener group.
-func (v *View) allowScript(ctx context.Context, d *frames.Document) error {
+// beginClientScript asks the user for script consent to the origin of d, and records that a script of a
+// client runs in the tab's opener group: from then on, no secret is typed there. It returns
+// ErrPolicyDenied if a secret was typed there before.
+func (v *View) beginClientScript(ctx context.Context, d *frames.Document) error {
 	if err := v.consent(ctx, d); err != nil {
 		return err
 	}

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -14,6 +12,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/evaluate"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 	"github.com/chrome-mcp/chrome-mcp/internal/urlglob"
 )
 
@@ -259,8 +258,7 @@ func (w *waitCall) resolve(ctx context.Context, ref executor.Ref) (el *elements.
 func (w *waitCall) note(ctx context.Context) string {
 	finder := w.v.elements
 	visible, gone := finder.StartComparing(ctx, w.visible), finder.StartComparing(ctx, w.gone)
-	notes := slices.DeleteFunc([]string{visible(), gone()}, func(note string) bool { return note == "" })
-	return strings.Join(notes, "; ")
+	return phrase.Notes(visible(), gone())
 }
 
 // awaitChange waits until the top document may have changed.

@@ -31,7 +31,7 @@ func (t *Tab) wasLastUsedBy(s *Session) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	owner := t.Owner()
-	return owner == s || owner == nil && t.user == s
+	return owner == s || owner == nil && t.lastSession == s
 }
 
 // hasTransfers reports whether the tab has transfers whose end was not reported.

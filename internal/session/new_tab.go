@@ -166,12 +166,12 @@ func OpenTab(ctx context.Context, b BrowserInstance, work *sync.WaitGroup, log *
 	}
 }
 
-// CloseAbandoned closes a tab that the call that opened it no longer needs, also if ctx is done.
+// CloseAbandoned closes a tab that the call that opened it no longer needs, even if ctx is done.
 func CloseAbandoned(ctx context.Context, b BrowserInstance, t *Tab, log *slog.Logger) {
 	closeUnused(ctx, b, t, timing.Current().CloseAbandoned, log)
 }
 
-// closeUnused closes a tab, also if ctx is done, and logs a failure.
+// closeUnused closes a tab, even if ctx is done, and logs a failure.
 func closeUnused(ctx context.Context, b BrowserInstance, t *Tab, timeout time.Duration, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()

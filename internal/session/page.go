@@ -56,7 +56,7 @@ func onTab[T any](ctx context.Context, p *tabPage, op string, limit time.Duratio
 		sharer.Used(t)
 	}
 	t.mu.Lock()
-	t.user = s
+	t.lastSession = s
 	t.mu.Unlock()
 	v.Entered.MaskPending(ctx)
 	result, err := call(v)

@@ -35,7 +35,7 @@ func (t *Tab) takeSent(s *Session) []*page.PointedElement {
 	owner := t.Owner()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.sent) == 0 || owner != nil && owner != s || t.user != nil && t.user != s && t.user.alive() == nil {
+	if len(t.sent) == 0 || owner != nil && owner != s || t.lastSession != nil && t.lastSession != s && t.lastSession.alive() == nil {
 		return nil
 	}
 	sent := t.sent

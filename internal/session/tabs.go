@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
 const (
@@ -36,7 +36,7 @@ type Tab struct {
 	reported        atomic.Bool // it was listed in its opener's Changes
 
 	mu            sync.Mutex             // guards the fields below
-	user          *Session               // the session whose call used the tab last; nil if none has
+	lastSession   *Session               // the session whose call used the tab last; nil if none has
 	sent          []*page.PointedElement // elements that the user has sent; nil for an unknown one
 	transfers     []*Transfer
 	dropped       int             // finished transfers that were removed before they were reported
@@ -276,7 +276,7 @@ func (s *Session) openedBy(ctx context.Context, t *Tab, start time.Time, want in
 		}
 		tab := s.describe(ctx, b, o)
 		if o.Page.OpenedAt().Before(start) {
-			tab.Note = strings.TrimSuffix(noteOpenedEarlier+"; "+tab.Note, "; ")
+			tab.Note = phrase.Notes(noteOpenedEarlier, tab.Note)
 		}
 		fresh = append(fresh, tab)
 	}

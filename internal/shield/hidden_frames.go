@@ -91,10 +91,10 @@ func (h *FrameHider) hide(ctx context.Context) error {
 	var err error
 	for i, f := range h.frames {
 		if pending[i], err = f.doc.StartFunction(limit, frames.FunctionCall{Function: deniedscripts.HideContent, ByValue: true, Await: true}); err != nil {
-			return h.failure(ctx, f.doc.Failure(err))
+			return h.failure(ctx, f.doc.AsGone(err))
 		}
 		if f.pending, err = f.doc.StartFunction(limit, frames.FunctionCall{Function: deniedscripts.WaitHidden, ByValue: true, Await: true}); err != nil {
-			return h.failure(ctx, f.doc.Failure(err))
+			return h.failure(ctx, f.doc.AsGone(err))
 		}
 	}
 	for i, f := range h.frames {
