@@ -135,6 +135,7 @@ func (f *fake) run(c config, wantRan, wantErr string) {
 
 // TestResumption checks that a run continues where the last one stopped, and runs failed tests again.
 func TestResumption(t *testing.T) {
+	tier.Deep(t)
 	f := newFake(t, nil)
 	t.Setenv("FAIL", "1")
 	f.run(config{}, "FuzzIt TestIn TestOne TestSkips TestTwo", "1 tests failed")
@@ -174,6 +175,7 @@ func TestResumption(t *testing.T) {
 
 // TestStaleness checks which changes make results stale.
 func TestStaleness(t *testing.T) {
+	tier.Deep(t)
 	f := newFake(t, map[string]string{
 		"b/program_test.go": "package b\n\nconst program = \"../program\"\n", "program/main.go": "package main\n\nimport _ \"fake/part\"\n\nfunc main() {}\n",
 		"part/part.go": "package part\n",
@@ -343,6 +345,7 @@ func TestLimit(t *testing.T) {
 // TestLeak checks that a leak that TestMain finds is a failure of the package, for which all of its
 // tests run again.
 func TestLeak(t *testing.T) {
+	tier.Deep(t)
 	f := newFake(t, map[string]string{"a/main_test.go": `package a
 
 import (
@@ -388,7 +391,7 @@ func TestBuildError(t *testing.T) {
 
 // TestShippedTiming checks that the contract suite runs with the shipped hang limits on each backend.
 func TestShippedTiming(t *testing.T) {
-	tier.Slow(t)
+	tier.Deep(t)
 	t.Chdir("../..")
 	_, units, err := config{shard: shard{1, 1}}.plan(t.Context())
 	if err != nil {

@@ -354,7 +354,7 @@ func TestEngineEndsWithItsParent(t *testing.T) {
 // TestLongMessages checks that values that are too long for a message cause errors
 // in the script.
 func TestLongMessages(t *testing.T) {
-	tier.Slow(t)
+	tier.Deep(t)
 	long := func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 		return json.Marshal(strings.Repeat("x", child.MaxMessage))
 	}
