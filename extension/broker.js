@@ -1,13 +1,12 @@
 // @ts-check
 
 import { Alarm } from './alarm.js';
+import { Attachments } from './attachments.js';
 import { badgeFor, BadgeView } from './badge.js';
 import { ContextMenu } from './context_menu.js';
 import { handle } from './commands.js';
 import { sendEvent } from './connection.js';
 import { Consent } from './consent.js';
-import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
-import { Relay } from './relay.js';
 import { Downloads } from './downloads.js';
 import { Drivers } from './drivers.js';
 import { Handovers } from './handovers.js';
@@ -16,11 +15,12 @@ import { NetworkScopes } from './network_scopes.js';
 import { clearNotification, showNotification } from './notifications.js';
 import { OpenedTabs } from './opened_tabs.js';
 import { PermissionPrompts } from './permission_prompts.js';
+import { PersistentValue } from './persistent_value.js';
 import { decide, siteOf } from './policy.js';
 import { Servers } from './servers.js';
 import { SettingsStore } from './settings.js';
-import { PersistentValue } from './persistent_value.js';
 import { Tabs } from './tabs.js';
+import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 import { timing } from './timing.js';
 
 /** @typedef {import('./connection.js').Connection} Connection */
@@ -66,7 +66,7 @@ export class Broker {
       },
       unshared: (tab, reason) => {
         const observers = this.drivers.observersOf(tab);
-        this.relay.release(tab.tabId).catch(() => {});
+        this.attachments.release(tab.tabId).catch(() => {});
         for (const c of observers) sendEvent(c, 'tab_unshared', { tabId: tab.tabId, reason });
         this.problems.delete(tab.tabId);
         this.handovers.tabUnshared(tab.tabId);
@@ -78,13 +78,13 @@ export class Broker {
         this.changed();
       },
       working: (tabId) => {
-        const a = this.relay.get(tabId);
+        const a = this.attachments.get(tabId);
         return a?.live === true && Date.now() - a.used < timing.patience.activity;
       },
       handedOver: (tabId) => this.handovers.hasTab(tabId),
     });
 
-    this.relay = new Relay({
+    this.attachments = new Attachments({
       protect: (a) => this.scopes.update(a),
       detached: (a, reason) => void this.onDetached(a, reason),
       canceled: (tabId) => {
@@ -112,7 +112,7 @@ export class Broker {
     });
 
     this.downloads = new Downloads((tabId, download) => {
-      const a = this.relay.get(tabId);
+      const a = this.attachments.get(tabId);
       if (a?.live) sendEvent(a.connection, 'download', download);
     });
 
@@ -130,9 +130,9 @@ export class Broker {
       },
     });
 
-    this.drivers = new Drivers(this.tabs, this.servers, this.relay, () => this.changed());
-    this.scopes = new NetworkScopes(this.tabs, this.servers, this.relay, () => this.settings.value.blockList, () => this.openedTabs.all());
-    this.openedTabs = new OpenedTabs(this.tabs, this.servers, this.relay, this.drivers, this.scopes, this.downloads);
+    this.drivers = new Drivers(this.tabs, this.servers, this.attachments, () => this.changed());
+    this.scopes = new NetworkScopes(this.tabs, this.servers, this.attachments, () => this.settings.value.blockList, () => this.openedTabs.all());
+    this.openedTabs = new OpenedTabs(this.tabs, this.servers, this.attachments, this.drivers, this.scopes, this.downloads);
 
     /** Resolves when the stored values were read. All work waits for it. */
     this.ready = Promise.all([this.settings.ready, this.consent.ready, this.tabs.ready, this.servers.ready, this.stopped.ready]).then(async () => {
@@ -228,7 +228,7 @@ export class Broker {
       this.drivers.connected(key);
       this.setStoppedServer('');
       this.log.add({ what: 'connected', server: this.servers.nameOf(key) });
-      for (const a of this.relay.allOf(c)) if (a.session !== c.session) this.detachAfterGrace(a);
+      for (const a of this.attachments.allOf(c)) if (a.session !== c.session) this.detachAfterGrace(a);
     } else if (c.state !== 'connecting' && this.drivers.disconnected(key)) {
       this.permissionPrompts.abandon(key);
       this.handovers.abandon(key);
@@ -238,7 +238,7 @@ export class Broker {
         if (c.given) this.releaseChat(key);
       }
       this.log.add({ what: 'disconnected', server: this.servers.nameOf(key), detail: c.reason });
-      for (const a of this.relay.allOf(c)) this.detachAfterGrace(a);
+      for (const a of this.attachments.allOf(c)) this.detachAfterGrace(a);
     }
     this.changed();
   }
@@ -254,7 +254,7 @@ export class Broker {
   detachAfterGrace(a) {
     setTimeout(() => {
       if (a.released || (a.connection.state === 'connected' && a.connection.session === a.session)) return;
-      this.relay.release(a.tabId).catch(() => {});
+      this.attachments.release(a.tabId).catch(() => {});
       this.changed();
     }, timing.patience.reconnect);
   }
@@ -348,9 +348,9 @@ export class Broker {
     await this.ready;
     this.tabs.expire(); // the expiry alarm is late if the clock was set back
     const idle = this.settings.value.idleMinutes * 60_000;
-    for (const a of this.relay.all()) {
+    for (const a of this.attachments.all()) {
       if (a.live && !a.released && idle > 0 && Date.now() - a.used > idle && !this.handovers.hasTab(a.tabId)) {
-        await this.relay.release(a.tabId);
+        await this.attachments.release(a.tabId);
         sendEvent(a.connection, 'detached', { tabId: a.tabId, reason: 'idle' });
         this.log.add({ what: 'detached from an idle tab', tabId: a.tabId });
         this.drivers.clearDriver(a.tabId);
@@ -358,9 +358,9 @@ export class Broker {
     }
     if (Date.now() - this.startedAt > timing.patience.reconnect) {
       for (const tabId of this.attachedBefore) {
-        if (!this.relay.get(tabId)) await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.detach({ tabId }), 'detaching').catch(() => {});
+        if (!this.attachments.get(tabId)) await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.detach({ tabId }), 'detaching').catch(() => {});
       }
-      if (this.attachedBefore.size > 0 || this.relay.all().length === 0) await this.scopes.update().catch(() => {});
+      if (this.attachedBefore.size > 0 || this.attachments.all().length === 0) await this.scopes.update().catch(() => {});
       this.attachedBefore.clear();
     }
     this.drivers.clearLost();

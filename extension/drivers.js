@@ -14,13 +14,13 @@ export class Drivers {
   /**
    * @param {import('./tabs.js').Tabs} tabs
    * @param {import('./servers.js').Servers} servers
-   * @param {import('./relay.js').Relay} relay
+   * @param {import('./attachments.js').Attachments} attachments
    * @param {() => void} changed
    */
-  constructor(tabs, servers, relay, changed) {
+  constructor(tabs, servers, attachments, changed) {
     this.tabs = tabs;
     this.servers = servers;
-    this.relay = relay;
+    this.attachments = attachments;
     this.changed = changed;
     this.startedAt = Date.now();
     /** When each server was last connected. @type {Map<string, number>} */
@@ -122,7 +122,7 @@ export class Drivers {
     if (!tab || tab.driver === key) return;
     if (tab.chat || this.servers.all().some((c) => c.key === key && c.given)) throw new CommandError('POLICY_DENIED', 'tabs are given to chats in the side panel');
     const before = this.observersOf(tab);
-    await this.relay.release(tabId);
+    await this.attachments.release(tabId);
     tab.driver = key;
     tab.own = '';
     tab.chosen = key !== '';
@@ -143,7 +143,7 @@ export class Drivers {
         this.tabs.unshare(tab.tabId, 'released');
         continue;
       }
-      this.relay.release(tab.tabId).catch(() => {});
+      this.attachments.release(tab.tabId).catch(() => {});
       tab.driver = tab.own = '';
       tab.chosen = false;
       this.tabs.stored.saveSoon();

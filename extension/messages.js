@@ -257,7 +257,7 @@ async function currentState(b) {
       const tab = byId.get(t.tabId);
       if (!tab) return [];
       const origin = siteOf(tab.url ?? '') ? originOf(tab.url ?? '') : '';
-      const attachment = b.relay.get(t.tabId);
+      const attachment = b.attachments.get(t.tabId);
       const driverLost = t.driver !== '' && !b.servers.connected().some((c) => c.key === t.driver);
       return [{
         tabId: t.tabId, title: tab.title ?? '', url: tab.url ?? '', origin, active: tab.active, own: t.own !== '', how: t.how, until: t.until, expires: t.expires,

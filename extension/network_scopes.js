@@ -20,14 +20,14 @@ export class NetworkScopes {
   /**
    * @param {import('./tabs.js').Tabs} tabs
    * @param {import('./servers.js').Servers} servers
-   * @param {import('./relay.js').Relay} relay
+   * @param {import('./attachments.js').Attachments} attachments
    * @param {() => string[]} blockList the user's block list
    * @param {() => Promise<number[]>} allTabs the ids of all open tabs
    */
-  constructor(tabs, servers, relay, blockList, allTabs) {
+  constructor(tabs, servers, attachments, blockList, allTabs) {
     this.tabs = tabs;
     this.servers = servers;
-    this.relay = relay;
+    this.attachments = attachments;
     this.blockList = blockList;
     this.newTabs = new NewTabs(() => void this.updateOrRelease());
     this.hosts = new Hosts();
@@ -50,7 +50,7 @@ export class NetworkScopes {
   wanted() {
     /** @type {Map<string, NetworkScope>} */
     const scopes = new Map();
-    for (const a of this.relay.all()) {
+    for (const a of this.attachments.all()) {
       const key = keyOf(a);
       let scope = scopes.get(key);
       if (!scope) scopes.set(key, scope = { tabs: [], rules: a.rules, hosts: [] });
@@ -59,12 +59,12 @@ export class NetworkScopes {
       if (decide(a.rules, a.documents.url) === null) this.hosts.add(key, a.documents.url);
       const tabs = [a.tabId, ...this.newTabs.originatingFrom(a.tabId)];
       for (const tab of this.tabs.list()) {
-        if (tab.how === 'popup' && tab.driver === a.connection.key && !this.relay.get(tab.tabId)) {
+        if (tab.how === 'popup' && tab.driver === a.connection.key && !this.attachments.get(tab.tabId)) {
           tabs.push(tab.tabId); // opened by an attached tab, and about to be attached
         }
       }
       scope.tabs.push(...tabs.filter((id) => !scope.tabs.includes(id)));
-      if (a.opener && !this.relay.get(a.opener.tabId)) (scope.openers ??= []).push(a.opener);
+      if (a.opener && !this.attachments.get(a.opener.tabId)) (scope.openers ??= []).push(a.opener);
     }
     this.hosts.retain(scopes.keys());
     for (const [key, scope] of scopes) scope.hosts = this.hosts.of(key);
@@ -89,7 +89,7 @@ export class NetworkScopes {
     try {
       await this.network.update();
     } catch (e) {
-      await this.releaseAll(this.relay.all(), e);
+      await this.releaseAll(this.attachments.all(), e);
     }
   }
 
@@ -101,7 +101,7 @@ export class NetworkScopes {
   async releaseAll(tabs, e) {
     const reason = `the network rules cannot be installed: ${e instanceof Error ? e.message : e}`;
     await Promise.all(tabs.map((a) => {
-      const released = this.relay.release(a.tabId); // no command is sent from here on
+      const released = this.attachments.release(a.tabId); // no command is sent from here on
       sendEvent(a.connection, 'detached', { tabId: a.tabId, reason });
       return released;
     }));
@@ -124,7 +124,7 @@ export class NetworkScopes {
    * @param {string} url
    */
   documentLoads(tabId, frameId, url) {
-    for (const a of this.relay.all()) {
+    for (const a of this.attachments.all()) {
       if (a.tabId !== tabId && !this.newTabs.originatingFrom(a.tabId).includes(tabId)) continue;
       if (frameId === 0 && decide(a.rules, url) !== null) continue; // denied
       if (this.hosts.add(keyOf(a), url)) this.delayCommands(a.connection, this.updateOrRelease());
@@ -138,7 +138,7 @@ export class NetworkScopes {
    * @param {string} url
    */
   committed(tabId, url) {
-    for (const a of this.relay.all()) {
+    for (const a of this.attachments.all()) {
       if (a.opener?.tabId !== tabId || a.opener.url === url) continue;
       a.opener.url = url;
       this.delayCommands(a.connection, this.updateOrRelease());
@@ -147,7 +147,7 @@ export class NetworkScopes {
 
   /** Applies a changed policy to the tabs that a server drives. @param {Connection} c */
   async policyChanged(c) {
-    const driven = this.relay.allOf(c);
+    const driven = this.attachments.allOf(c);
     try {
       const rules = this.policyFor(c);
       for (const a of driven) a.setRules(rules);

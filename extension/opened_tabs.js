@@ -9,15 +9,15 @@ export class OpenedTabs {
   /**
    * @param {import('./tabs.js').Tabs} tabs
    * @param {import('./servers.js').Servers} servers
-   * @param {import('./relay.js').Relay} relay
+   * @param {import('./attachments.js').Attachments} attachments
    * @param {import('./drivers.js').Drivers} drivers
    * @param {import('./network_scopes.js').NetworkScopes} scopes
    * @param {import('./downloads.js').Downloads} downloads
    */
-  constructor(tabs, servers, relay, drivers, scopes, downloads) {
+  constructor(tabs, servers, attachments, drivers, scopes, downloads) {
     this.tabs = tabs;
     this.servers = servers;
-    this.relay = relay;
+    this.attachments = attachments;
     this.drivers = drivers;
     this.scopes = scopes;
     this.downloads = downloads;
@@ -69,10 +69,10 @@ export class OpenedTabs {
    */
   async opened(source, tabId, url) {
     const { newTabs } = this.scopes;
-    const a = this.relay.get(source);
+    const a = this.attachments.get(source);
     const parent = this.tabs.get(source);
     const driven = a?.live && parent;
-    if (driven) this.relay.preattach(tabId, a); // before the first await
+    if (driven) this.attachments.preattach(tabId, a); // before the first await
     const sharing = driven ? this.tabs.share(tabId, 'popup', parent) : null;
     newTabs.opened(tabId, source);
     if (newTabs.inScope(source)) {
@@ -88,10 +88,10 @@ export class OpenedTabs {
       const popup = await sharing;
       await this.drivers.sharedReported(tabId); // first: a server drops events of a tab that it does not know
       if (a.released || this.tabs.get(tabId) !== popup) return;
-      await this.relay.attach(a.connection, tabId, a.rules, a.own);
-      if (this.tabs.get(tabId) !== popup) await this.relay.release(tabId); // stopped before it was attached
+      await this.attachments.attach(a.connection, tabId, a.rules, a.own);
+      if (this.tabs.get(tabId) !== popup) await this.attachments.release(tabId); // stopped before it was attached
     } finally {
-      await this.relay.undoPreattach(tabId);
+      await this.attachments.undoPreattach(tabId);
     }
   }
 

@@ -74,7 +74,7 @@ var extensionNetwork = promises{
 	"If the browser does not accept the network rules": {
 		{
 			File: "extension/network_scopes.js",
-			Old:  "      await this.releaseAll(this.relay.all(), e);\n",
+			Old:  "      await this.releaseAll(this.attachments.all(), e);\n",
 			New:  "",
 			Test: "a tab is released if the rules for a new frame cannot be installed",
 		},

@@ -14,24 +14,24 @@ import { timing } from './timing.js';
 const MAX_EARLY = 1000;
 
 /**
- * The callbacks of the relay.
+ * The callbacks of Attachments.
  *
- * @typedef {object} RelayCallbacks
+ * @typedef {object} AttachmentsCallbacks
  * @property {(a?: Attachment) => Promise<void>} protect installs the network rules for all attached
  *   tabs and a new one
  * @property {(a: Attachment, reason: string) => void} detached not by us; the tab may still exist
  * @property {(tabId: number) => void} canceled by the user, in Chrome's debugging bar
  */
 
-/** @typedef {RelayCallbacks & import('./attachment.js').AttachmentDelegate} RelayDelegate */
+/** @typedef {AttachmentsCallbacks & import('./attachment.js').AttachmentDelegate} AttachmentsDelegate */
 
-/** Attaches the debugger to tabs for servers, and passes on its events. */
-export class Relay {
-  /** @param {RelayDelegate} delegate */
+/** The tabs to which the debugger is attached: attaches and detaches it, and passes on its events. */
+export class Attachments {
+  /** @param {AttachmentsDelegate} delegate */
   constructor(delegate) {
     this.delegate = delegate;
     /** @type {Map<number, Attachment>} */
-    this.attachments = new Map();
+    this.byTab = new Map();
     /**
      * The calls of attach to one tab run one after another, and each waits for the release before it.
      * preattach and undoPreattach do not wait.
@@ -67,7 +67,7 @@ export class Relay {
 
   /** Returns the attached tabs, and those that are being attached. @returns {Attachment[]} */
   all() {
-    return [...this.attachments.values()];
+    return [...this.byTab.values()];
   }
 
   /** @param {Connection} connection @returns {Attachment[]} */
@@ -77,7 +77,7 @@ export class Relay {
 
   /** @param {number} tabId @returns {Attachment | undefined} */
   get(tabId) {
-    return this.attachments.get(tabId);
+    return this.byTab.get(tabId);
   }
 
   /**
@@ -87,14 +87,14 @@ export class Relay {
    * @param {number} tabId
    * @returns {Attachment | undefined}
    */
-  attachmentOf(connection, tabId) {
-    const a = this.attachments.get(tabId);
+  currentOf(connection, tabId) {
+    const a = this.byTab.get(tabId);
     return a?.isCurrent && a.connection === connection ? a : undefined;
   }
 
   /** @param {Attachment} a */
   remove(a) {
-    this.attachments.delete(a.tabId);
+    this.byTab.delete(a.tabId);
     a.release();
   }
 
@@ -111,14 +111,14 @@ export class Relay {
    */
   attach(connection, tabId, rules, own) {
     return this.enqueue(tabId, async () => {
-      const old = this.attachments.get(tabId);
+      const old = this.byTab.get(tabId);
       if (old?.isCurrent && old.connection === connection) return;
       if (old) {
         this.remove(old);
         if (old.live) await detach(tabId);
       }
       const a = new Attachment(tabId, connection, rules, own, this.delegate);
-      this.attachments.set(tabId, a);
+      this.byTab.set(tabId, a);
       let attached = false; // the debugger
       try {
         await this.protect(a);
@@ -168,7 +168,7 @@ export class Relay {
    * @param {Attachment} opener
    */
   preattach(tabId, opener) {
-    if (this.attachments.has(tabId) || this.preattached.has(tabId)) return;
+    if (this.byTab.has(tabId) || this.preattached.has(tabId)) return;
     this.preattached.set(tabId, attach(tabId).then(() => true, () => false));
     // The page is loading, so nothing here waits for a response: the browser handles these after attach.
     // The response to Page.enable would come after the dialog.
@@ -203,7 +203,7 @@ export class Relay {
    * @returns {Promise<void>}
    */
   release(tabId) {
-    const a = this.attachments.get(tabId);
+    const a = this.byTab.get(tabId);
     if (!a) return Promise.resolve();
     this.remove(a);
     const detached = a.live ? detach(tabId) : Promise.resolve();
@@ -218,7 +218,7 @@ export class Relay {
    * @param {number} tabId
    */
   async prepareClose(tabId) {
-    const a = this.attachments.get(tabId);
+    const a = this.byTab.get(tabId);
     if (a?.live) await a.prepareClose();
   }
 
@@ -229,7 +229,7 @@ export class Relay {
    * @param {number} tabId
    */
   committed(tabId) {
-    this.attachments.get(tabId)?.documents.loaded();
+    this.byTab.get(tabId)?.documents.loaded();
   }
 
   /**
@@ -239,7 +239,7 @@ export class Relay {
    */
   onEvent(source, method, params) {
     if (source.tabId === undefined) return;
-    const a = this.attachments.get(source.tabId);
+    const a = this.byTab.get(source.tabId);
     if (a?.live) {
       a.onEvent(source.sessionId ?? '', method, params ?? {});
       return;
@@ -257,7 +257,7 @@ export class Relay {
   onDetach(source, reason) {
     const { tabId } = source;
     if (tabId === undefined) return;
-    const a = this.attachments.get(tabId);
+    const a = this.byTab.get(tabId);
     if (reason === 'canceled_by_user') {
       if (a) this.remove(a);
       this.delegate.canceled(tabId);
