@@ -197,10 +197,10 @@ async function attachTab(b, c, { tabId }) {
   b.drivers.setDriver(shared, c);
   try {
     await b.attachments.attach(c, tabId, rules, shared.own === c.key);
-    b.problems.delete(tabId);
+    b.attachErrors.delete(tabId);
   } catch (e) {
     if (!b.attachments.get(tabId)) b.drivers.clearDriver(tabId);
-    if (e instanceof CommandError && b.tabs.get(tabId)) b.problems.set(tabId, e);
+    if (e instanceof CommandError && b.tabs.get(tabId)) b.attachErrors.set(tabId, e);
     b.changed();
     throw e;
   }
@@ -237,9 +237,9 @@ function sendCDP(b, c, { tabId, sessionId = '', method, params = {}, client = ''
   if (typeof params !== 'object' || params === null || Array.isArray(params)) throw new CommandError('BAD_ARGS', 'params is not an object');
   // Commands of tools do not renew: tab_used does. Those of Fetch answer requests of the page.
   if (client !== '' && !method.startsWith('Fetch.')) b.tabs.renew(shared);
-  const applying = b.scopes.applying.get(c);
-  if (!applying) return a.command(sessionId, method, params, timeoutMs, client);
-  return applying.then(() => {
+  const installing = b.scopes.installing.get(c);
+  if (!installing) return a.command(sessionId, method, params, timeoutMs, client);
+  return installing.then(() => {
     requireVisibleTab(b, c, tabId);
     if (b.attachments.currentOf(c, tabId) !== a) throw new CommandError('DETACHED', 'the debugger is not attached to the tab');
     return a.command(sessionId, method, params, timeoutMs, client);

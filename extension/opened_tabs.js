@@ -4,7 +4,7 @@ import { decide } from './policy.js';
 import { RecentTabs } from './recent_tabs.js';
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 
-/** The new tabs: those that pages of driven tabs open are shared and driven also. */
+/** Handles new tabs. Those that pages of driven tabs open are shared, and driven by the same server. */
 export class OpenedTabs {
   /**
    * @param {import('./tabs.js').Tabs} tabs
@@ -23,7 +23,7 @@ export class OpenedTabs {
     this.downloads = downloads;
     this.recent = new RecentTabs();
     /**
-     * Tabs that pages in a scope opened, each with whether it is also shared.
+     * Tabs that pages in a scope opened, with whether the tab could be shared.
      * @type {Map<number, Promise<boolean>>}
      */
     this.opening = new Map();
@@ -37,8 +37,8 @@ export class OpenedTabs {
   }
 
   /**
-   * Returns the number of new tabs that may have been opened by a page, after the tabs that are known
-   * to have been opened by pages are shared.
+   * Returns the number of new tabs of which it is unknown whether a page opened them. It waits until
+   * those that a page is known to have opened are shared.
    */
   async countPending() {
     // The new tab of a page is in this list before the page continues. The events of the tab arrive
@@ -71,7 +71,7 @@ export class OpenedTabs {
     const { newTabs } = this.scopes;
     const a = this.attachments.get(source);
     const parent = this.tabs.get(source);
-    const driven = a?.live && parent;
+    const driven = a?.started && parent;
     if (driven) this.attachments.preattach(tabId, a); // before the first await
     const sharing = driven ? this.tabs.share(tabId, 'popup', parent) : null;
     newTabs.opened(tabId, source);

@@ -50,8 +50,8 @@ async function attached() {
   /** @type {any} */
   const connection = { session: 's', state: 'connected', send: (/** @type {any} */ frame) => events.push(frame) };
   const attachments = new Attachments(/** @type {any} */ ({
-    protect: async () => {}, detached: () => {}, canceled: () => {}, doing: () => {}, askEval: () => {}, evalAnswer: () => undefined,
-    download: () => {}, frameNavigated: () => {},
+    protect: async () => {}, detached: () => {}, canceled: () => {}, acting: () => {}, askEval: () => {}, evalAnswer: () => undefined,
+    download: () => {}, topDocumentChanged: () => {},
   }));
   await attachments.attach(connection, 1, compile({ allow: ['example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] }, ['example.com/account']), false);
   const a = attachments.currentOf(connection, 1);
@@ -120,7 +120,7 @@ test('commands that the browser rejects because of the pending URL are sent agai
   await advance(t, 500);
   assert.deepEqual(await Promise.all([...first, last]), ['sent', 'sent', 'sent']);
   assert.deepEqual(sent, [press, key, press, press, press, key, 'Page.getLayoutMetrics']);
-  assert.equal(a.order.gate, null);
+  assert.equal(a.order.barrier, null);
 });
 
 test('a rejected command is not sent after its timeout, to another document, or after the tab was released', async (t) => {

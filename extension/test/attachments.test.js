@@ -106,7 +106,7 @@ async function isLeftByNavigation(error, what) {
   });
   const attachment = /** @type {any} */ (attachments.currentOf(connection, 7));
   attachment.rules = compile({ allow: ['example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] });
-  attachments.delegate.doing = () => {};
+  attachments.delegate.acting = () => {};
   const command = (/** @type {string} */ method, params = {}, client = '') => (async () => attachment.command('', method, params, SHORT_TIMEOUT_MS, client))();
   for (const [client, advice] of [['', `${what}.*: navigate to another URL`], ['c1', `${what}.*: close the tab`]]) {
     await assert.rejects(command('Page.reload', {}, client), (/** @type {any} */ e) => e.code === 'POLICY_DENIED' && new RegExp(advice).test(e.message));
@@ -138,9 +138,9 @@ test('a popup window is attached with the network settings of its opener, and it
   const events = [];
   Object.assign(connection, { state: 'connected', send: (/** @type {any} */ frame) => events.push(frame.data.method) });
   const event = (/** @type {string} */ method) => attachments.onEvent({ tabId: 7 }, method, { frame: { id: 'T7', url: 'https://example.com/' } });
-  Object.assign(attachments.delegate, { frameNavigated: () => {} });
+  Object.assign(attachments.delegate, { topDocumentChanged: () => {} });
   event('Network.requestWillBeSent'); // of a tab that is not driven
-  attachments.preattach(7, /** @type {any} */ ({ network: { maxTotalBufferSize: 0 } }));
+  attachments.preattach(7, /** @type {any} */ ({ networkParams: { maxTotalBufferSize: 0 } }));
   assert.deepEqual(calls, ['attach', '7 Network.enable', '7 Page.enable'], 'without waiting for a response');
   for (const method of ['Network.responseReceived', 'Page.frameNavigated']) event(method);
   assert.deepEqual(events, []);

@@ -19,7 +19,7 @@ function driving(update, policy = { allow: ['a.test'], subresources: 'public' })
   const attachments = { all: () => driven, release: async () => { driven = []; } };
   /** @type {any} */
   const scopes = Object.assign(Object.create(NetworkScopes.prototype), {
-    attachments, newTabs: { originatingFrom: () => [] }, hosts: new Hosts(), network: { update }, applying: new Map(),
+    attachments, newTabs: { originatingFrom: () => [] }, hosts: new Hosts(), networkRules: { update }, installing: new Map(),
   });
   return { scopes, a, connection, attachments, events };
 }
@@ -30,11 +30,11 @@ test('a tab is released if the rules for a new frame cannot be installed', async
     if (rejects) throw new Error('rejected');
   });
   scopes.documentLoads(1, 7, 'https://x.test/');
-  await scopes.applying.get(connection);
+  await scopes.installing.get(connection);
   assert.equal(attachments.all().length, 1);
   rejects = true;
   scopes.documentLoads(1, 8, 'https://y.test/');
-  await scopes.applying.get(connection); // as commands do
+  await scopes.installing.get(connection); // as commands do
   assert.equal(attachments.all().length, 0);
   assert.deepEqual(events, [['detached', 1]]);
 });
@@ -59,7 +59,7 @@ test("the rules for the tab that opened a driven one follow the user's navigatio
   a.opener = { tabId: 5, url: 'https://user.test/' };
   scopes.committed(5, 'https://a.test/');
   scopes.committed(6, 'https://x.test/');
-  await scopes.applying.get(connection);
+  await scopes.installing.get(connection);
   assert.equal(updates, 1);
   assert.deepEqual(scopes.wanted()[0].openers, [{ tabId: 5, url: 'https://a.test/' }]);
   attached = [5];
