@@ -10,8 +10,13 @@ import { timing } from './timing.js';
 /** @typedef {import('./connection.js').Connection} Connection */
 /** @typedef {import('./policy.js').Rules} Rules */
 
-/** How many events of a tab are stored until attach completes. Those of dialogs are always stored. */
+/** How many events of a tab are stored until attach completes. Beyond that, events are dropped that no
+ * frame, document, dialog or download depends on: a page can cause any number of them. */
 const MAX_EARLY = 1000;
+const DROPPABLE = /^(Network|Log)\.|^Runtime\.(consoleAPICalled|exceptionThrown|exceptionRevoked)$/;
+
+/** With more events than this, attach fails: the documents of the tab would be unknown without them. */
+const MAX_EARLY_STATE = 10_000;
 
 /**
  * The callbacks of Attachments.
@@ -137,8 +142,10 @@ export class Attachments {
         a.opener = await openerOf(tab, targets);
         if (a.opener) await this.protect(a);
         if (a.released) throw new CommandError('DETACHED', 'the debugger was detached from the tab, or the tab was unshared'); // during the calls
+        const early = this.earlyEvents.get(tabId) ?? [];
+        if (early.length > MAX_EARLY_STATE) throw new CommandError('BACKPRESSURE', `the tab sent more than ${MAX_EARLY_STATE} events before attaching the debugger to it was complete: try again, or use another tab`);
         a.start(top, tab.url || 'about:blank'); // a new tab has no URL yet
-        for (const { source, method, params } of this.earlyEvents.get(tabId) ?? []) this.onEvent(source, method, params);
+        for (const { source, method, params } of early) this.onEvent(source, method, params);
       } catch (e) {
         if (attached) await detach(tabId);
         if (!a.released) {
@@ -251,7 +258,8 @@ export class Attachments {
     if (!a && !this.preattached.has(source.tabId)) return;
     const early = this.earlyEvents.get(source.tabId) ?? [];
     this.earlyEvents.set(source.tabId, early);
-    if (early.length < MAX_EARLY || method.startsWith('Page.javascriptDialog')) early.push({ source, method, params });
+    const limit = DROPPABLE.test(method) ? MAX_EARLY : MAX_EARLY_STATE + 1; // with the last one, attach fails
+    if (early.length < limit) early.push({ source, method, params });
   }
 
   /**

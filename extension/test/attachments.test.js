@@ -149,6 +149,66 @@ test('a popup window is attached with the network settings of its opener, and it
   assert.deepEqual(events, ['Network.responseReceived', 'Page.frameNavigated', 'Network.loadingFinished']);
 });
 
+/**
+ * Sets up a browser that sends events of tab 7 during the first attach.
+ *
+ * @param {[method: string, params: any][]} early
+ */
+function eventful(early) {
+  const { attach, attachments, connection, calls } = setUp([]);
+  /** @type {[string, any][]} */
+  const sent = [];
+  Object.assign(connection, { state: 'connected', send: (/** @type {any} */ message) => sent.push([message.data.method, message.data.params]) });
+  Object.assign(attachments.delegate, { topDocumentChanged: () => {} });
+  const { getTargets } = chrome.debugger;
+  chrome.debugger.getTargets = async () => {
+    for (const [method, params] of early.splice(0)) attachments.onEvent({ tabId: 7 }, method, params);
+    return getTargets();
+  };
+  return { attach, attachments, connection, calls, sent };
+}
+
+/** @param {number} n @param {string} method @param {any} params @returns {[string, any][]} */
+const repeat = (n, method, params) => Array.from({ length: n }, () => [method, params]);
+
+test('a page cannot displace the events of frames, documents and dialogs while it is attached', async () => {
+  /** @type {[string, any][]} */
+  const state = [
+    ['Page.frameAttached', { frameId: 'F', parentFrameId: 'T7' }],
+    ['Page.frameNavigated', { frame: { id: 'F', parentId: 'T7', url: 'https://frame.test/' } }],
+    ['Page.frameNavigated', { frame: { id: 'T7', url: 'https://example.com/before' } }],
+    ['Page.navigatedWithinDocument', { frameId: 'T7', url: 'https://example.com/now' }],
+    ['Page.javascriptDialogOpening', { type: 'alert' }],
+    ['Page.frameDetached', { frameId: 'F', reason: 'remove' }],
+    ['Runtime.executionContextCreated', { context: { id: 1, uniqueId: 'u1', origin: 'https://example.com', name: '', auxData: { frameId: 'T7', isDefault: true } } }],
+    ['Target.attachedToTarget', { sessionId: 's', targetInfo: { targetId: 'G', type: 'iframe', url: 'https://frame.test/' } }],
+    ['Target.detachedFromTarget', { sessionId: 's' }],
+    ['Page.downloadWillBegin', { url: 'https://example.com/file' }],
+  ];
+  const flood = ['Network.dataReceived', 'Runtime.consoleAPICalled', 'Runtime.exceptionThrown', 'Log.entryAdded'].flatMap((method) => repeat(2000, method, {}));
+  const { attach, attachments, connection, sent } = eventful([...flood, ...state.flatMap((event) => [event, ...flood])]);
+  Object.assign(attachments.delegate, { download: () => {} });
+  await attach();
+  assert.deepEqual(sent.filter(([method]) => !flood.some(([other]) => other === method)), state);
+  assert.equal(sent.length - state.length, 1000, 'the others are dropped');
+  const { documents, dialog } = /** @type {any} */ (attachments.currentOf(connection, 7));
+  assert.equal(documents.url, 'https://example.com/now');
+  assert.equal(documents.urlOfFrame('F'), undefined);
+  assert.equal(dialog, 'other');
+});
+
+test('a tab of which not all changes can be stored is not attached', async () => {
+  const { attach, attachments, connection, calls, sent } = eventful([
+    ...repeat(10_000, 'Page.frameAttached', { frameId: 'F', parentFrameId: 'T7' }), ['Page.frameNavigated', { frame: { id: 'T7', url: 'https://other.test/' } }],
+  ]);
+  await assert.rejects(attach(), (/** @type {any} */ e) => e.code === 'BACKPRESSURE' && /more than 10000 events/.test(e.message));
+  assert.equal(attachments.byTab.size, 0);
+  assert.deepEqual([calls, sent], [['attach', 'detach'], []]);
+  await attach();
+  assert.ok(attachments.currentOf(connection, 7), 'the next attempt starts without them');
+  assert.deepEqual(sent, []);
+});
+
 /** Sets up a tab that tab 5 opened, whose commands fail with the given errors, and then succeed. @param {string[]} errors */
 function opened(errors) {
   const result = setUp([null]);
