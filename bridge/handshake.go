@@ -193,13 +193,13 @@ func (s *Server) receive(st stream, want string) (wire.Message, *handshakeError)
 		return nil, &handshakeError{reason: wire.ReasonBadHello, cause: "connection closed before " + want}
 	}
 	m, err := wire.Decode(data)
-	if version, ok := errors.AsType[*wire.VersionError](err); ok {
-		mismatch := mismatchError(version.Got)
-		s.mu.Lock()
-		if mismatch != nil && len(s.conns) == 0 {
-			s.mismatch = mismatch
-		}
-		s.mu.Unlock()
+	version, ok := errors.AsType[*wire.VersionError](err)
+	s.mu.Lock()
+	if s.mismatch = nil; ok && len(s.conns) == 0 {
+		s.mismatch = mismatchError(version.Got)
+	}
+	s.mu.Unlock()
+	if ok {
 		return nil, &handshakeError{
 			reason: wire.ReasonBadVersion, cause: "protocol version mismatch",
 			message: "Update chrome-mcp and reload its extension: " + version.Error() + ".",
@@ -211,20 +211,21 @@ func (s *Server) receive(st stream, want string) (wire.Message, *handshakeError)
 	return m, nil
 }
 
-// mismatchError returns the error of calls if only an extension of another protocol version tries to
-// connect, or nil if got is not a version.
+// mismatchError returns the error of calls after a program that tried to connect as the extension
+// reported another protocol version, or nil if got is not a version. Only an extension of our version
+// can prove that it is the extension, so any program of this machine can report one.
 func mismatchError(got string) error {
 	version, err := strconv.Atoi(got)
 	if err != nil {
 		return nil
 	}
-	difference, hint := "older", "Ask the user to run chrome-mcp extension install, and then to click the reload icon of the extension in chrome://extensions."
+	difference, hint := "older", "If it is the extension, ask the user to run chrome-mcp extension install, and then to click the reload icon of the extension in chrome://extensions."
 	if version > wire.Version {
-		difference, hint = "newer", "Ask the user to update chrome-mcp, and then to restart the program that runs it."
+		difference, hint = "newer", "If it is the extension, ask the user to update chrome-mcp, and then to restart the program that runs it."
 	}
 	return &errs.Error{Code: errs.ErrNoBackend, Retryable: true, Hint: hint, Err: fmt.Errorf(
-		"the extension in the browser is %s than this program, so it cannot connect: it uses protocol version %d, and the program version %d",
-		difference, version, wire.Version)}
+		"no extension is connected: the last program that tried to connect as the extension reported protocol version %d, which is %s than version %d of this program",
+		version, difference, wire.Version)}
 }
 
 func (s *Server) sendHandshake(st stream, m wire.Message) *handshakeError {

@@ -58,8 +58,8 @@ func TestInstanceIDs(t *testing.T) {
 	}
 }
 
-// TestMismatch checks that a server reports that the extension is of another version, until one of the
-// same version connects.
+// TestMismatch checks that a server reports the other version of the last program that tried to connect
+// as the extension, as a claim of that program, until another one tries to connect.
 func TestMismatch(t *testing.T) {
 	s, dir, _ := start(t)
 	try := func(version string) error {
@@ -73,13 +73,36 @@ func TestMismatch(t *testing.T) {
 		t.Errorf("not a version: %v", err)
 	}
 	for version, want := range map[string]string{
-		"1": "the extension in the browser is older than this program, so it cannot connect: it uses protocol version 1, and the program version 2",
-		"3": "the extension in the browser is newer than this program",
+		"1": "the last program that tried to connect as the extension reported protocol version 1, which is older than version 2 of this program",
+		"3": "the last program that tried to connect as the extension reported protocol version 3, which is newer than version 2 of this program",
 	} {
 		var e *errs.Error
-		if err := try(version); !errors.As(err, &e) || e.Code != errs.ErrNoBackend || !strings.Contains(e.Message(), want) || e.Hint == "" {
+		if err := try(version); !errors.As(err, &e) || e.Code != errs.ErrNoBackend || !strings.Contains(e.Message(), want) || !strings.HasPrefix(e.Hint, "If it is the extension, ") {
 			t.Errorf("version %s: %v", version, err)
 		}
+	}
+	for name, attempt := range map[string]func(c *client){
+		"an unpaired extension": func(c *client) {
+			hello, _ := c.hello()
+			hello.Key = wire.KeyPaired
+			c.send(hello)
+			c.wantRejected(wire.ReasonNotPaired)
+		},
+		"a malformed hello": func(c *client) {
+			c.sendText("junk")
+			c.wantRejected(wire.ReasonBadHello)
+		},
+	} {
+		if try("1") == nil {
+			t.Error("no error")
+		}
+		attempt(&client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "x"})
+		if err := s.Mismatch(); err != nil {
+			t.Errorf("after %s: %v", name, err)
+		}
+	}
+	if try("1") == nil {
+		t.Error("no error")
 	}
 	connect(t, s, "new", wire.KeyToken, token(t, s, dir))
 	waitConn(t, s, "new")

@@ -214,8 +214,8 @@ func (s *Server) Err() error {
 	return nil
 }
 
-// Mismatch returns the error of calls while no extension is connected, if the one that last tried to
-// connect has another protocol version. Otherwise it returns nil.
+// Mismatch returns the error of calls while no extension is connected, if the last program that tried
+// to connect as the extension reported another protocol version. Otherwise it returns nil.
 func (s *Server) Mismatch() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

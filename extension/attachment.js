@@ -4,7 +4,7 @@ import { checkClient } from './client_methods.js';
 import { CommandError } from './command_error.js';
 import { CommandOrder, isPendingURLError } from './command_order.js';
 import { sendEvent } from './connection.js';
-import { commandError, messageOf, obstacleOf } from './debugger.js';
+import { commandError, inaccessibleDocumentOf, messageOf } from './debugger.js';
 import { LogBudgets } from './log_budgets.js';
 import { redactResult, check, describe, needsSite } from './methods.js';
 import { PageRequests } from './page_requests.js';
@@ -23,11 +23,11 @@ const SUPPRESSED_EVENTS = new Set([
   'Network.webSocketWillSendHandshakeRequest', 'Network.webSocketHandshakeResponseReceived',
 ]);
 
-/** Events with content or messages of a document. Those of denied documents are not sent. */
+/** Events with content or console messages of a document. Those of denied documents are not sent. */
 const DOCUMENT_EVENTS = /^(Accessibility|DOM|Log)\.|^Runtime\.(consoleAPICalled|exceptionThrown|inspectRequested)$/;
 
-/** Events that can contain what a document sends. */
-const SENT_EVENTS = /^(Network|Fetch)\./;
+/** Events about requests, which can contain what a document sends. */
+const REQUEST_EVENTS = /^(Network|Fetch)\./;
 
 /** Headers with cookies. The events of paused requests contain them for every site. */
 const COOKIES = /^(cookie|set-cookie)$/i;
@@ -39,15 +39,16 @@ const READ_COMMANDS = /^(Accessibility|DOM|Runtime)\.|^Page\.(captureScreenshot|
  * The callbacks of an attachment.
  *
  * @typedef {object} AttachmentDelegate
- * @property {(a: Attachment, what: string, url: string) => void} doing what a command does, and the
- *   URL of the page that it concerns, "" if unknown
- * @property {(a: Attachment, origin: string, client: string) => void} askEval client is the id of the
- *   CDP client, "" for tools
- * @property {(a: Attachment, origin: string) => boolean | undefined} evalAnswer
+ * @property {(a: Attachment, what: string, url: string) => void} acting called before a command is
+ *   sent, with what it does and the URL of the page that it concerns, "" if unknown
+ * @property {(a: Attachment, origin: string, client: string) => void} askEval prompts the user about
+ *   scripts on a site; client is the id of the CDP client, "" for tools
+ * @property {(a: Attachment, origin: string) => boolean | undefined} evalAnswer the user's answer
+ *   about scripts on a site
  * @property {(a: Attachment, origin: string) => string[]} scriptOrigins the origins on which the
  *   user allows the agent to run scripts, and not only once; origin is one of them if it is allowed
  * @property {(a: Attachment, url: string) => void} download
- * @property {(a: Attachment) => void} frameNavigated its top document changed
+ * @property {(a: Attachment) => void} topDocumentChanged the top document or its URL changed
  */
 
 /**
@@ -65,7 +66,7 @@ export class Attachment {
   constructor(tabId, connection, rules, own, delegate) {
     this.tabId = tabId;
     this.connection = connection;
-    /** Session id of the connection, which changes with a reconnect. */
+    /** The session id that the connection had at the attach. A reconnect changes that of the connection. */
     this.session = connection.session;
     this.rules = rules;
     this.own = own;
@@ -82,43 +83,44 @@ export class Attachment {
     this.logBudgets = new LogBudgets((sessionId, method, params) => {
       if (!this.released) this.sendEvent(sessionId, method, params);
     });
-    /** Whether the debugger was attached. It stays true after release. */
-    this.live = false;
+    /** Whether the debugger was attached, see start. It stays true after release. */
+    this.started = false;
     /** Whether the tab was released: no event and no command is sent from then on. */
     this.released = false;
-    /** Whether the tab is being closed: its dialogs are accepted, and no event is sent. */
+    /** Whether the tab is being closed: its dialogs are accepted, and the server gets no events. */
     this.closing = false;
     /** The open dialog. @type {'none' | 'beforeunload' | 'other'} */
     this.dialog = 'none';
-    /** When it was last used, in ms since 1970. */
-    this.used = Date.now();
+    /** When the debugger was attached or the last command was sent, in ms since 1970. */
+    this.lastUsed = Date.now();
     /**
-     * The last activity. client is the id of the CDP client, "" for tools.
+     * The last activity, as the popup shows it. client is the id of the CDP client, "" for tools.
      * @type {{what: string, at: number, client: string} | null}
      */
-    this.doing = null;
-    /** Parameters of the tools' last Network.enable, null while it is disabled. @type {Record<string, any> | null} */
-    this.network = null;
-    /** Of a CDP client. @type {Screencast | null} */
+    this.lastActivity = null;
+    /** Parameters of the tools' last Network.enable, null while the domain is disabled. @type {Record<string, any> | null} */
+    this.networkParams = null;
+    /** The screencast of a CDP client. @type {Screencast | null} */
     this.screencast = null;
   }
 
-  /** Whether it belongs to the present session of its connection, and the debugger is attached. */
+  /** Whether the debugger was attached for the present session of the connection. */
   get isCurrent() {
-    return this.live && this.session === this.connection.session;
+    return this.started && this.session === this.connection.session;
   }
 
   /**
    * Called when the debugger was attached.
    *
    * @param {string} top id of the top frame
-   * @param {string} url
+   * @param {string} url of the top document
    */
   start(top, url) {
     this.documents.start(top, url);
-    this.live = true;
+    this.started = true;
   }
 
+  /** Called when the tab was released. */
   release() {
     this.released = true;
   }
@@ -141,11 +143,10 @@ export class Attachment {
   // Commands.
 
   /**
-   * Sends a command to the tab. Commands reach the tab in the order of the
-   * calls: nothing here waits, except for asynchronous checks, and then later commands
-   * wait also.
+   * Checks a command, and sends it to the tab. Commands reach the tab in the order of the calls:
+   * only asynchronous checks delay a command, and they also delay all later commands.
    *
-   * @param {string} sessionId "" for the tab's own
+   * @param {string} sessionId "" for the session of the tab itself
    * @param {string} method
    * @param {Record<string, any>} params
    * @param {number} timeoutMs
@@ -154,20 +155,20 @@ export class Attachment {
    */
   command(sessionId, method, params, timeoutMs, client = '') {
     const { documents, order } = this;
-    if (order.gate) return order.gate.then(() => this.command(sessionId, method, params, timeoutMs, client));
+    if (order.barrier) return order.barrier.then(() => this.command(sessionId, method, params, timeoutMs, client));
     this.requireAttached();
-    const verify = () => (client === '' ? check : checkClient)(method, params, this.context(sessionId, client));
-    const checked = documents.isUnknownChild(sessionId) && (client !== '' || needsSite(method))
-      ? documents.findChild(sessionId).then(verify)
-      : verify();
+    const runCheck = () => (client === '' ? check : checkClient)(method, params, this.context(sessionId, client));
+    const checked = documents.lacksURLOfChild(sessionId) && (client !== '' || needsSite(method))
+      ? documents.queryURLOfChild(sessionId).then(runCheck)
+      : runCheck();
     if (client !== '') this.requests.start();
     if (typeof params.worldName === 'string') documents.nameWorld(params.worldName, client);
     if (sessionId === '' && client === '') {
-      if (method === 'Network.enable') this.network = params;
-      if (method === 'Network.disable') this.network = null;
+      if (method === 'Network.enable') this.networkParams = params;
+      if (method === 'Network.disable') this.networkParams = null;
     }
     if (method === 'Runtime.disable') documents.clearWorlds(sessionId); // their destruction is not reported
-    this.used = Date.now();
+    this.lastUsed = Date.now();
     if (!(checked instanceof Promise)) return this.send(sessionId, method, checked, timeoutMs, client);
     order.waitFor(checked);
     return checked.then((ready) => {
@@ -191,8 +192,8 @@ export class Attachment {
     const { documents, tabId } = this;
     const what = client !== '' && method === 'Page.startScreencast' ? 'recording the page' : describe(method, params, this.context(sessionId));
     if (what) {
-      this.doing = { what, at: this.used, client };
-      this.delegate.doing(this, what, method === 'Page.navigate' ? String(params.url) : method === 'Page.navigateToHistoryEntry' ? '' : documents.url);
+      this.lastActivity = { what, at: this.lastUsed, client };
+      this.delegate.acting(this, what, method === 'Page.navigate' ? String(params.url) : method === 'Page.navigateToHistoryEntry' ? '' : documents.url);
     }
     const { urlChanges, replacements } = documents;
     if (method === 'Page.startScreencast' || method === 'Page.stopScreencast') this.setScreencast(method, params, client);
@@ -222,37 +223,37 @@ export class Attachment {
    * @param {chrome.debugger.DebuggerSession} target
    * @param {string} method
    * @param {Record<string, any>} params
-   * @param {number} end when the caller stops waiting, in ms since 1970
+   * @param {number} deadline when the caller stops waiting, in ms since 1970
    * @param {string} client id of the CDP client, "" for tools
    */
-  async sendToBrowser(target, method, params, end, client) {
+  async sendToBrowser(target, method, params, deadline, client) {
     const { documents, rules } = this;
     const { replacements, urlChanges } = documents;
-    const isUnchanged = () => !this.released && !this.closing
+    const maySend = () => !this.released && !this.closing
       && documents.replacements === replacements && documents.urlChanges === urlChanges && this.rules === rules;
     try {
       return await chrome.debugger.sendCommand(target, method, params);
     } catch (e) {
-      const obstacle = obstacleOf(messageOf(e));
-      if (obstacle) return this.leaveDocument(method, params, client, obstacle);
+      const inaccessible = inaccessibleDocumentOf(messageOf(e));
+      if (inaccessible) return this.leaveDocument(method, params, client, inaccessible);
       if (!isPendingURLError(messageOf(e))) throw e;
     }
-    return this.order.resend(target, method, params, end, isUnchanged);
+    return this.order.resend(target, method, params, deadline, maySend);
   }
 
   /**
-   * Navigates a tab that Chrome lets no extension use. The result has no loaderId, like that of a
-   * same-document navigation. Tools then wait for the event of the navigation. CDP clients would not, so
-   * their commands are rejected.
+   * Navigates a tab whose document Chrome lets no extension use. The result has no loaderId, like
+   * that of a same-document navigation. Tools then wait for the event of the navigation. CDP clients
+   * would not, so their commands are rejected.
    *
    * @param {string} method
    * @param {Record<string, any>} params
    * @param {string} client id of the CDP client, "" for tools
-   * @param {import('./debugger.js').Obstacle} obstacle
+   * @param {import('./debugger.js').InaccessibleDocument} document
    */
-  async leaveDocument(method, params, client, { reason, why }) {
+  async leaveDocument(method, params, client, { problem, whyAsk }) {
     if (method !== 'Page.navigate' || client !== '') {
-      throw new CommandError('POLICY_DENIED', `${reason}: ${client === '' ? 'navigate to another URL' : 'close the tab'}, or ask the user${why}`);
+      throw new CommandError('POLICY_DENIED', `${problem}: ${client === '' ? 'navigate to another URL' : 'close the tab'}, or ask the user${whyAsk}`);
     }
     await chrome.tabs.update(this.tabId, { url: String(params.url) });
     return { frameId: this.documents.top };
@@ -298,7 +299,7 @@ export class Attachment {
       evalAnswer: (origin) => this.delegate.evalAnswer(this, origin),
       askEval: (origin) => this.delegate.askEval(this, origin, client),
       history: async () => (await query('Page.getNavigationHistory', {}, 'reading the history'))?.entries ?? [],
-      documents: () => documents.all(this.rules),
+      documents: () => documents.allURLs(this.rules),
       request: (id) => this.requests.get(id),
       compiles: async (source) => {
         // A new frame has no document to compile in.
@@ -328,7 +329,7 @@ export class Attachment {
       screencast?.frame(params, () => !this.released && this.screencast === screencast, () => this.sendEvent('', method, params));
       return;
     }
-    if (DOCUMENT_EVENTS.test(method) && this.documents.isDenied(this.rules, sessionId, params)) return;
+    if (DOCUMENT_EVENTS.test(method) && this.documents.isFromDenied(this.rules, sessionId, params)) return;
     if (!this.logBudgets.allows(sessionId, method, params)) return;
     this.sendEvent(sessionId, method, withoutCookies(method, params), this.requests.started ? this.withheld(sessionId, method, params) : {});
   }
@@ -341,7 +342,7 @@ export class Attachment {
    * @param {any} params
    */
   record(sessionId, method, params) {
-    if (this.documents.onEvent(sessionId, method, params)) this.delegate.frameNavigated(this);
+    if (this.documents.onEvent(sessionId, method, params)) this.delegate.topDocumentChanged(this);
     this.requests.onEvent(method, params);
     switch (method) {
       case 'Target.detachedFromTarget':
@@ -371,8 +372,8 @@ export class Attachment {
   withheld(sessionId, method, params) {
     const { documents, rules } = this;
     const frame = params.frameId === documents.top ? undefined : documents.urlOfFrame(params.frameId);
-    if (documents.isDenied(rules, sessionId, params) || (frame && decide(rules, frame) !== null)) return { denied: true };
-    if (!SENT_EVENTS.test(method)) return {};
+    if (documents.isFromDenied(rules, sessionId, params) || (frame && decide(rules, frame) !== null)) return { denied: true };
+    if (!REQUEST_EVENTS.test(method)) return {};
     const origin = originOf(frame ?? (sessionId === '' ? documents.url : documents.siteOfChild(sessionId)));
     return origin !== '' && this.delegate.evalAnswer(this, origin) === true ? {} : { noConsent: true };
   }

@@ -1,13 +1,12 @@
 // @ts-check
 
 import { Alarm } from './alarm.js';
+import { Attachments } from './attachments.js';
 import { badgeFor, BadgeView } from './badge.js';
 import { ContextMenu } from './context_menu.js';
 import { handle } from './commands.js';
 import { sendEvent } from './connection.js';
 import { Consent } from './consent.js';
-import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
-import { Relay } from './relay.js';
 import { Downloads } from './downloads.js';
 import { Drivers } from './drivers.js';
 import { Handovers } from './handovers.js';
@@ -16,11 +15,12 @@ import { NetworkScopes } from './network_scopes.js';
 import { clearNotification, showNotification } from './notifications.js';
 import { OpenedTabs } from './opened_tabs.js';
 import { PermissionPrompts } from './permission_prompts.js';
+import { PersistentValue } from './persistent_value.js';
 import { decide, siteOf } from './policy.js';
 import { Servers } from './servers.js';
 import { SettingsStore } from './settings.js';
-import { PersistentValue } from './persistent_value.js';
 import { Tabs } from './tabs.js';
+import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 import { timing } from './timing.js';
 
 /** @typedef {import('./connection.js').Connection} Connection */
@@ -44,9 +44,10 @@ export class Broker {
     this.contextMenu = new ContextMenu();
     /** Called after every change. @type {(() => void)[]} */
     this.observers = [];
-    /** Called when a server is gone. @type {(key: string) => void} */
-    this.onGone = () => {};
-    this.announced = false;
+    /** Called when the tabs of a chat were released, with the key of its server. @type {(key: string) => void} */
+    this.onChatReleased = () => {};
+    /** Whether changed has been called in this task. */
+    this.updating = false;
     /**
      * The name of the last server that disconnected because of chrome-mcp stop, "" after one
      * connected.
@@ -66,9 +67,9 @@ export class Broker {
       },
       unshared: (tab, reason) => {
         const observers = this.drivers.observersOf(tab);
-        this.relay.release(tab.tabId).catch(() => {});
+        this.attachments.release(tab.tabId).catch(() => {});
         for (const c of observers) sendEvent(c, 'tab_unshared', { tabId: tab.tabId, reason });
-        this.problems.delete(tab.tabId);
+        this.attachErrors.delete(tab.tabId);
         this.handovers.tabUnshared(tab.tabId);
         this.log.add({ what: 'stopped sharing a tab', tabId: tab.tabId, host: tab.host, detail: reason });
         this.changed();
@@ -78,21 +79,21 @@ export class Broker {
         this.changed();
       },
       working: (tabId) => {
-        const a = this.relay.get(tabId);
-        return a?.live === true && Date.now() - a.used < timing.patience.activity;
+        const a = this.attachments.get(tabId);
+        return a?.started === true && Date.now() - a.lastUsed < timing.patience.activity;
       },
       handedOver: (tabId) => this.handovers.hasTab(tabId),
     });
 
-    this.relay = new Relay({
+    this.attachments = new Attachments({
       protect: (a) => this.scopes.update(a),
       detached: (a, reason) => void this.onDetached(a, reason),
       canceled: (tabId) => {
         this.tabs.unshare(tabId, 'debugger');
         this.scopes.update().catch(() => {});
       },
-      doing: (a, what, url) => {
-        const client = this.nameOfClient(a.connection, a.doing?.client ?? '');
+      acting: (a, what, url) => {
+        const client = this.nameOfClient(a.connection, a.lastActivity?.client ?? '');
         this.log.add({ what, server: client || this.servers.nameOf(a.connection.key), tabId: a.tabId, host: siteOf(url)?.host });
         this.changed();
       },
@@ -106,14 +107,14 @@ export class Broker {
         return [...new Set([origin, ...granted])].filter((o) => o !== '' && this.consent.storedAnswer(o, name) === true);
       },
       download: (a, url) => this.downloads.begin(a.tabId, url),
-      frameNavigated: (a) => {
-        if (a.rules.unsafeAll) void this.scopes.updateOrRelease(); // its sites are not in the policy
+      topDocumentChanged: (a) => {
+        if (a.rules.unsafeAll) void this.scopes.updateOrRelease(); // the policy does not list its site, so the rules must
       },
     });
 
     this.downloads = new Downloads((tabId, download) => {
-      const a = this.relay.get(tabId);
-      if (a?.live) sendEvent(a.connection, 'download', download);
+      const a = this.attachments.get(tabId);
+      if (a?.started) sendEvent(a.connection, 'download', download);
     });
 
     this.servers = new Servers(session, local, {
@@ -130,9 +131,9 @@ export class Broker {
       },
     });
 
-    this.drivers = new Drivers(this.tabs, this.servers, this.relay, () => this.changed());
-    this.scopes = new NetworkScopes(this.tabs, this.servers, this.relay, () => this.settings.value.blockList, () => this.openedTabs.all());
-    this.openedTabs = new OpenedTabs(this.tabs, this.servers, this.relay, this.drivers, this.scopes, this.downloads);
+    this.drivers = new Drivers(this.tabs, this.servers, this.attachments, () => this.changed());
+    this.scopes = new NetworkScopes(this.tabs, this.servers, this.attachments, () => this.settings.value.blockList, () => this.openedTabs.all());
+    this.openedTabs = new OpenedTabs(this.tabs, this.servers, this.attachments, this.drivers, this.scopes, this.downloads);
 
     /** Resolves when the stored values were read. All work waits for it. */
     this.ready = Promise.all([this.settings.ready, this.consent.ready, this.tabs.ready, this.servers.ready, this.stopped.ready]).then(async () => {
@@ -152,8 +153,11 @@ export class Broker {
    * @type {Set<number>}
    */
   attachedBefore = new Set();
+
+  /** When this worker started, in ms since 1970. */
   startedAt = Date.now();
 
+  /** Sets attachedBefore. */
   async recordAttached() {
     const targets = await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.getTargets(), 'listing targets');
     for (const t of targets) {
@@ -162,14 +166,14 @@ export class Broker {
   }
 
   /** The last error of attaching the debugger, by tab. @type {Map<number, CommandError>} */
-  problems = new Map();
+  attachErrors = new Map();
 
   // Chats.
 
   /** Unshares the tabs of a chat, which no other server may see. @param {string} key of its server */
   releaseChat(key) {
     for (const tab of this.tabs.list()) if (tab.chat && tab.driver === key) this.tabs.unshare(tab.tabId, 'released');
-    this.onGone(key);
+    this.onChatReleased(key);
   }
 
   /** Unshares the tabs of all chats: they end with the worker, which has their port. */
@@ -221,14 +225,14 @@ export class Broker {
 
   // Events from the browser, the servers and the user.
 
-  /** @param {Connection} c */
+  /** Called when a connection was established, has ended or failed. @param {Connection} c */
   connectionChanged(c) {
     const { key } = c;
     if (c.state === 'connected') {
       this.drivers.connected(key);
       this.setStoppedServer('');
       this.log.add({ what: 'connected', server: this.servers.nameOf(key) });
-      for (const a of this.relay.allOf(c)) if (a.session !== c.session) this.detachAfterGrace(a);
+      for (const a of this.attachments.allOf(c)) if (a.session !== c.session) this.detachAfterGrace(a);
     } else if (c.state !== 'connecting' && this.drivers.disconnected(key)) {
       this.permissionPrompts.abandon(key);
       this.handovers.abandon(key);
@@ -238,7 +242,7 @@ export class Broker {
         if (c.given) this.releaseChat(key);
       }
       this.log.add({ what: 'disconnected', server: this.servers.nameOf(key), detail: c.reason });
-      for (const a of this.relay.allOf(c)) this.detachAfterGrace(a);
+      for (const a of this.attachments.allOf(c)) this.detachAfterGrace(a);
     }
     this.changed();
   }
@@ -250,11 +254,11 @@ export class Broker {
     this.stopped.saveSoon();
   }
 
-  /** @param {Attachment} a */
+  /** Releases a tab unless its connection is established again soon. @param {Attachment} a */
   detachAfterGrace(a) {
     setTimeout(() => {
       if (a.released || (a.connection.state === 'connected' && a.connection.session === a.session)) return;
-      this.relay.release(a.tabId).catch(() => {});
+      this.attachments.release(a.tabId).catch(() => {});
       this.changed();
     }, timing.patience.reconnect);
   }
@@ -270,7 +274,7 @@ export class Broker {
     return this.questions().filter((q) => q.server === name).length;
   }
 
-  /** @param {Attachment} a @param {string} reason reported by the browser */
+  /** Called when the browser detached the debugger. @param {Attachment} a @param {string} reason reported by the browser */
   async onDetached(a, reason) {
     const tab = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.get(a.tabId), 'finding the tab').catch(() => null);
     if (!tab) return; // closed, which the browser also reports
@@ -300,6 +304,7 @@ export class Broker {
     else await this.tabs.share(tabId, 'user');
   }
 
+  /** Unshares all tabs, for the user. */
   stopAll() {
     this.tabs.unshareAll('stopped');
     for (const c of this.servers.connected()) sendEvent(c, 'stopped', {});
@@ -348,9 +353,9 @@ export class Broker {
     await this.ready;
     this.tabs.expire(); // the expiry alarm is late if the clock was set back
     const idle = this.settings.value.idleMinutes * 60_000;
-    for (const a of this.relay.all()) {
-      if (a.live && !a.released && idle > 0 && Date.now() - a.used > idle && !this.handovers.hasTab(a.tabId)) {
-        await this.relay.release(a.tabId);
+    for (const a of this.attachments.all()) {
+      if (a.started && !a.released && idle > 0 && Date.now() - a.lastUsed > idle && !this.handovers.hasTab(a.tabId)) {
+        await this.attachments.release(a.tabId);
         sendEvent(a.connection, 'detached', { tabId: a.tabId, reason: 'idle' });
         this.log.add({ what: 'detached from an idle tab', tabId: a.tabId });
         this.drivers.clearDriver(a.tabId);
@@ -358,21 +363,21 @@ export class Broker {
     }
     if (Date.now() - this.startedAt > timing.patience.reconnect) {
       for (const tabId of this.attachedBefore) {
-        if (!this.relay.get(tabId)) await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.detach({ tabId }), 'detaching').catch(() => {});
+        if (!this.attachments.get(tabId)) await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.detach({ tabId }), 'detaching').catch(() => {});
       }
-      if (this.attachedBefore.size > 0 || this.relay.all().length === 0) await this.scopes.update().catch(() => {});
+      if (this.attachedBefore.size > 0 || this.attachments.all().length === 0) await this.scopes.update().catch(() => {});
       this.attachedBefore.clear();
     }
-    this.drivers.clearLost();
+    this.drivers.clearLostDrivers();
     await this.servers.renew();
   }
 
   /** Updates the pages and the badge, once for all changes of one task. */
   changed() {
-    if (this.announced) return;
-    this.announced = true;
+    if (this.updating) return;
+    this.updating = true;
     queueMicrotask(() => {
-      this.announced = false;
+      this.updating = false;
       const now = this.badgeState();
       this.badge.show(badgeFor(now));
       this.alarm.setActive(now.shared + now.own > 0 || now.connected > 0);

@@ -126,7 +126,7 @@ export class Chats {
       this.revokeSites();
       this.update();
     });
-    broker.onGone = (key) => {
+    broker.onChatReleased = (key) => {
       for (const chat of this.open.values()) if (chat.key === key) chat.key = '';
     };
   }

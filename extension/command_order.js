@@ -14,21 +14,21 @@ export const RESEND_PAUSE = 20;
 /** Reports whether the browser rejected a command because of the pending URL. @param {string} error */
 export const isPendingURLError = (error) => PENDING_URL_ERROR.test(error);
 
-/** The commands of a tab that later commands wait for. */
+/** Keeps the commands of a tab in order: later commands wait for those that are checked or sent again. */
 export class CommandOrder {
   constructor() {
-    /** The next command waits for it. @type {Promise<unknown> | null} */
-    this.gate = null;
-    /** The last of the commands that are sent again. @type {Promise<unknown> | null} */
-    this.resending = null;
+    /** Later commands wait until it is fulfilled. @type {Promise<unknown> | null} */
+    this.barrier = null;
+    /** The last command that is being sent again. @type {Promise<unknown> | null} */
+    this.lastResend = null;
   }
 
   /** Makes later commands wait until a promise is settled. @param {Promise<unknown>} pending */
   waitFor(pending) {
-    const gate = pending.then(() => {}, () => {}).then(() => {
-      if (this.gate === gate) this.gate = null;
+    const barrier = pending.then(() => {}, () => {}).then(() => {
+      if (this.barrier === barrier) this.barrier = null;
     });
-    this.gate = gate;
+    this.barrier = barrier;
   }
 
   /**
@@ -38,20 +38,20 @@ export class CommandOrder {
    * @param {chrome.debugger.DebuggerSession} target
    * @param {string} method
    * @param {Record<string, any>} params
-   * @param {number} end when the caller stops waiting, in ms since 1970
-   * @param {() => boolean} isUnchanged reports whether the command may still be sent
+   * @param {number} deadline when the caller stops waiting, in ms since 1970
+   * @param {() => boolean} maySend reports whether the command may still be sent
    * @returns {Promise<any>} the browser's result
    */
-  resend(target, method, params, end, isUnchanged) {
-    const last = Math.min(end, Date.now() + timing.patience.pendingURL) - RESEND_PAUSE;
-    const sent = (this.resending ?? Promise.resolve()).then(() => resend(target, method, params, last, isUnchanged));
-    const done = sent.then(() => {}, () => {}).then(() => {
-      if (this.resending === done) this.resending = null;
-      if (this.gate === done) this.gate = null;
+  resend(target, method, params, deadline, maySend) {
+    const last = Math.min(deadline, Date.now() + timing.patience.pendingURL) - RESEND_PAUSE;
+    const result = (this.lastResend ?? Promise.resolve()).then(() => resend(target, method, params, last, maySend));
+    const done = result.then(() => {}, () => {}).then(() => {
+      if (this.lastResend === done) this.lastResend = null;
+      if (this.barrier === done) this.barrier = null;
     });
-    this.resending = done;
-    this.gate = done;
-    return sent;
+    this.lastResend = done;
+    this.barrier = done;
+    return result;
   }
 }
 
@@ -60,12 +60,12 @@ export class CommandOrder {
  * @param {string} method
  * @param {Record<string, any>} params
  * @param {number} last the time of the last attempt, in ms since 1970
- * @param {() => boolean} isUnchanged
+ * @param {() => boolean} maySend
  */
-async function resend(target, method, params, last, isUnchanged) {
+async function resend(target, method, params, last, maySend) {
   for (;;) {
     await new Promise((done) => setTimeout(done, RESEND_PAUSE));
-    if (!isUnchanged()) throw protocolError(-32000, `${method}: the document of the tab has changed`);
+    if (!maySend()) throw protocolError(-32000, `${method}: the document of the tab has changed`);
     if (Date.now() > last) throw protocolError(-32000, `${method}: the tab opens the URL of another program`);
     try {
       return await chrome.debugger.sendCommand(target, method, params);

@@ -31,8 +31,8 @@ const HANDLERS = {
   tab_close: closeTab,
   tab_attach: attachTab,
   tab_release: async (b, c, { tabId }) => {
-    if (b.relay.get(tabId)?.connection === c) {
-      await b.relay.release(tabId);
+    if (b.attachments.get(tabId)?.connection === c) {
+      await b.attachments.release(tabId);
       b.drivers.clearDriver(tabId);
     }
     return {};
@@ -52,7 +52,7 @@ const HANDLERS = {
   },
   download_cancel: async (b, c, { id }) => {
     const tabId = b.downloads.tabOf(id);
-    if (tabId === undefined || b.relay.attachmentOf(c, tabId) === undefined) throw new CommandError('BAD_ARGS', `download ${id} does not belong to a tab that this agent drives`);
+    if (tabId === undefined || b.attachments.currentOf(c, tabId) === undefined) throw new CommandError('BAD_ARGS', `download ${id} does not belong to a tab that this agent drives`);
     await b.downloads.cancel(id);
     return {};
   },
@@ -166,17 +166,17 @@ async function closeTab(b, c, { tabId }) {
   b.log.add({ what: 'closed a tab', server: b.servers.nameOf(c.key), tabId, host: shared.host });
   if (shared.own === c.key) {
     // Its page may open a beforeunload dialog, which only the debugger can answer.
-    if (!b.relay.attachmentOf(c, tabId)) await attachTab(b, c, { tabId }).catch(() => {});
-    await b.relay.prepareClose(tabId);
+    if (!b.attachments.currentOf(c, tabId)) await attachTab(b, c, { tabId }).catch(() => {});
+    await b.attachments.prepareClose(tabId);
   } else {
-    await b.relay.release(tabId); // in the user's own page, the user answers beforeunload
+    await b.attachments.release(tabId); // in the user's own page, the user answers beforeunload
   }
   try {
     await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.remove(tabId), 'closing the tab');
   } catch (e) {
     if (!/No tab with id/.test(String(e))) {
-      if (b.relay.get(tabId)) {
-        await b.relay.release(tabId);
+      if (b.attachments.get(tabId)) {
+        await b.attachments.release(tabId);
         sendEvent(c, 'detached', { tabId, reason: 'released' });
       }
       throw e;
@@ -196,16 +196,16 @@ async function attachTab(b, c, { tabId }) {
   requireVisibleTab(b, c, tabId); // again, after the await
   b.drivers.setDriver(shared, c);
   try {
-    await b.relay.attach(c, tabId, rules, shared.own === c.key);
-    b.problems.delete(tabId);
+    await b.attachments.attach(c, tabId, rules, shared.own === c.key);
+    b.attachErrors.delete(tabId);
   } catch (e) {
-    if (!b.relay.get(tabId)) b.drivers.clearDriver(tabId);
-    if (e instanceof CommandError && b.tabs.get(tabId)) b.problems.set(tabId, e);
+    if (!b.attachments.get(tabId)) b.drivers.clearDriver(tabId);
+    if (e instanceof CommandError && b.tabs.get(tabId)) b.attachErrors.set(tabId, e);
     b.changed();
     throw e;
   }
   if (b.tabs.get(tabId) !== shared) {
-    await b.relay.release(tabId);
+    await b.attachments.release(tabId);
     throw new CommandError('DETACHED', 'the tab was unshared');
   }
   const [tab] = await Promise.all([getTab(tabId), b.drivers.findTarget(shared)]);
@@ -220,7 +220,7 @@ async function attachTab(b, c, { tabId }) {
  * @param {number} timeoutMs
  */
 function cdp(b, c, { maxString = 0, ...command }, timeoutMs) {
-  const result = relayed(b, c, command, timeoutMs);
+  const result = sendCDP(b, c, command, timeoutMs);
   return maxString > 0 ? result.then((data) => cutStrings(data, maxString)) : result;
 }
 
@@ -230,18 +230,18 @@ function cdp(b, c, { maxString = 0, ...command }, timeoutMs) {
  * @param {{tabId: number, sessionId?: string, method: string, params?: any, client?: string}} params
  * @param {number} timeoutMs
  */
-function relayed(b, c, { tabId, sessionId = '', method, params = {}, client = '' }, timeoutMs) {
+function sendCDP(b, c, { tabId, sessionId = '', method, params = {}, client = '' }, timeoutMs) {
   const shared = requireVisibleTab(b, c, tabId);
-  const a = b.relay.attachmentOf(c, tabId);
+  const a = b.attachments.currentOf(c, tabId);
   if (!a) throw new CommandError('DETACHED', 'the debugger is not attached to the tab');
   if (typeof params !== 'object' || params === null || Array.isArray(params)) throw new CommandError('BAD_ARGS', 'params is not an object');
   // Commands of tools do not renew: tab_used does. Those of Fetch answer requests of the page.
   if (client !== '' && !method.startsWith('Fetch.')) b.tabs.renew(shared);
-  const applying = b.scopes.applying.get(c);
-  if (!applying) return a.command(sessionId, method, params, timeoutMs, client);
-  return applying.then(() => {
+  const installing = b.scopes.installing.get(c);
+  if (!installing) return a.command(sessionId, method, params, timeoutMs, client);
+  return installing.then(() => {
     requireVisibleTab(b, c, tabId);
-    if (b.relay.attachmentOf(c, tabId) !== a) throw new CommandError('DETACHED', 'the debugger is not attached to the tab');
+    if (b.attachments.currentOf(c, tabId) !== a) throw new CommandError('DETACHED', 'the debugger is not attached to the tab');
     return a.command(sessionId, method, params, timeoutMs, client);
   });
 }

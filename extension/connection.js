@@ -186,7 +186,7 @@ export class Connection {
         if (!message) {
           fail('refused', 'bad_frame', 'the server sent an invalid message');
         } else if (message.v !== VERSION) {
-          fail('refused', 'bad_version', `the server uses protocol version ${String(message.v).slice(0, 20)}, this extension version ${VERSION}: update chrome-mcp and reload the extension`);
+          fail('refused', 'bad_version', `the program on the port uses protocol version ${String(message.v).slice(0, 20)}, this extension version ${VERSION}: update chrome-mcp and reload the extension`);
         } else if (step === 'open') {
           this.received(message); // synchronously, in order
         } else {

@@ -6,37 +6,37 @@ import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 // Attaching Chrome's debugger to a tab, and the errors of the debugger.
 
 /** The version of CDP to request. */
-const PROTOCOL = '1.3';
+const CDP_VERSION = '1.3';
 
 /**
- * Documents in a tab that keep extensions from using it.
+ * A kind of document that Chrome lets no extension use.
  *
- * @typedef {object} Obstacle
- * @property {RegExp} error the error of all commands
- * @property {string} reason the beginning of our error
- * @property {string} why the end of our error for a command: why to ask the user
- * @property {string} advice the end of our error for attaching
+ * @typedef {object} InaccessibleDocument
+ * @property {RegExp} error matches Chrome's error of every command
+ * @property {string} problem the beginning of our error: what the tab shows
+ * @property {string} whyAsk the end of our error of a command: why the user must be asked
+ * @property {string} advice the end of our error of attaching
  */
 
-/** @type {Obstacle[]} */
-const OBSTACLES = [{
+/** @type {InaccessibleDocument[]} */
+const INACCESSIBLE_DOCUMENTS = [{
   error: /^Cannot attach to this target/,
-  reason: 'the tab shows a warning of the browser, such as one about a certificate, and Chrome lets no extension read or use it',
-  why: ', as only a person can accept this',
+  problem: 'the tab shows a warning of the browser, such as one about a certificate, and Chrome lets no extension read or use it',
+  whyAsk: ', as only a person can accept this',
   advice: 'ask the user to leave it, or open another tab',
 }, {
   // A page can cause it with any frame, and other extensions do with their frames.
   error: /^Cannot access a chrome-extension:/,
-  reason: 'the page has a frame of a browser extension, and Chrome then lets no other extension read or use the page',
-  why: '',
+  problem: 'the page has a frame of a browser extension, and Chrome then lets no other extension read or use the page',
+  whyAsk: '',
   advice: 'open another page in the tab',
 }];
 
-/** Returns the obstacle because of which a command failed. @param {string} error */
-export const obstacleOf = (error) => OBSTACLES.find((o) => o.error.test(error));
+/** Returns the kind of document because of which a command failed. @param {string} error */
+export const inaccessibleDocumentOf = (error) => INACCESSIBLE_DOCUMENTS.find((d) => d.error.test(error));
 
 /** @param {number} tabId */
-export const attach = (tabId) => withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.attach({ tabId }, PROTOCOL), 'attaching the debugger');
+export const attach = (tabId) => withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.attach({ tabId }, CDP_VERSION), 'attaching the debugger');
 
 /**
  * Attaches to a tab, also if the debugger of this extension is still attached: an attachment outlives
@@ -70,13 +70,13 @@ export async function detach(tabId) {
   }
 }
 
-/** @param {string} text */
+/** Returns the error of an attach that the browser rejected. @param {string} text the browser's message */
 function attachError(text) {
   if (/no tab with given id/i.test(text)) return new CommandError('TAB_NOT_FOUND', 'the tab was not found');
   if (/gallery/i.test(text)) return new CommandError('POLICY_DENIED', "the browser's web store cannot be driven: open another page in the tab");
   if (/file/i.test(text)) return new CommandError('POLICY_DENIED', 'local files cannot be driven: open a web page in the tab');
-  const obstacle = obstacleOf(text);
-  if (obstacle) return new CommandError('POLICY_DENIED', `${obstacle.reason}: ${obstacle.advice}`);
+  const inaccessible = inaccessibleDocumentOf(text);
+  if (inaccessible) return new CommandError('POLICY_DENIED', `${inaccessible.problem}: ${inaccessible.advice}`);
   if (/cannot (access|attach)/i.test(text)) return new CommandError('POLICY_DENIED', 'the tab shows an internal page of the browser, which cannot be driven: open a web page in it');
   return new CommandError('INTERNAL', `attaching the debugger: ${text}`);
 }

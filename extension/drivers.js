@@ -14,18 +14,19 @@ export class Drivers {
   /**
    * @param {import('./tabs.js').Tabs} tabs
    * @param {import('./servers.js').Servers} servers
-   * @param {import('./relay.js').Relay} relay
-   * @param {() => void} changed
+   * @param {import('./attachments.js').Attachments} attachments
+   * @param {() => void} changed called when the driver of a tab changed
    */
-  constructor(tabs, servers, relay, changed) {
+  constructor(tabs, servers, attachments, changed) {
     this.tabs = tabs;
     this.servers = servers;
-    this.relay = relay;
+    this.attachments = attachments;
     this.changed = changed;
+    /** When this worker started, in ms since 1970. */
     this.startedAt = Date.now();
-    /** When each server was last connected. @type {Map<string, number>} */
+    /** When each server was last known to be connected, in ms since 1970, by key. @type {Map<string, number>} */
     this.lastConnected = new Map();
-    /** Servers that are known to have exited. @type {Set<string>} */
+    /** The keys of servers that are known to have exited. @type {Set<string>} */
     this.exited = new Set();
     /** Tabs whose tab_shared event is being sent. @type {Map<number, Promise<void>>} */
     this.sharedEvents = new Map();
@@ -53,7 +54,7 @@ export class Drivers {
   /** Called when a server is known to have exited. @param {string} key */
   serverExited(key) {
     this.exited.add(key);
-    this.clearLost();
+    this.clearLostDrivers();
   }
 
   /** Reports whether a server is connected, or was within timing.patience.driver. @param {string} key */
@@ -76,8 +77,8 @@ export class Drivers {
   }
 
   /**
-   * Returns the number of the user's shared tabs that other servers drive. Chats are not counted, and
-   * learn nothing of other tabs.
+   * Returns the number of the user's shared tabs that other servers drive, without the tabs of chats.
+   * For the server of a chat it returns 0: that must not find out about other tabs.
    * @param {Connection} c
    */
   tabsOfOtherServers(c) {
@@ -122,7 +123,7 @@ export class Drivers {
     if (!tab || tab.driver === key) return;
     if (tab.chat || this.servers.all().some((c) => c.key === key && c.given)) throw new CommandError('POLICY_DENIED', 'tabs are given to chats in the side panel');
     const before = this.observersOf(tab);
-    await this.relay.release(tabId);
+    await this.attachments.release(tabId);
     tab.driver = key;
     tab.own = '';
     tab.chosen = key !== '';
@@ -133,17 +134,15 @@ export class Drivers {
     this.changed();
   }
 
-  /**
-   * Removes the drivers of tabs whose servers are gone. The next server to act becomes the driver.
-   */
-  clearLost() {
+  /** Removes drivers that are no longer connected. The next server to act becomes the driver. */
+  clearLostDrivers() {
     for (const tab of this.tabs.list()) {
       if ((tab.driver === '' && tab.own === '') || this.isRecentlyConnected(tab.driver || tab.own)) continue;
       if (tab.chat) {
         this.tabs.unshare(tab.tabId, 'released');
         continue;
       }
-      this.relay.release(tab.tabId).catch(() => {});
+      this.attachments.release(tab.tabId).catch(() => {});
       tab.driver = tab.own = '';
       tab.chosen = false;
       this.tabs.stored.saveSoon();
@@ -170,8 +169,8 @@ export class Drivers {
     if (known) this.tabs.unshare(tabId, 'other_server');
     this.tabs.titles.set(c.key, c.server?.name ?? '');
     const given = await this.tabs.share(tabId, 'user', '', ends, 'stopped', c.key).catch((e) => {
-      const failed = this.tabs.get(tabId);
-      if (failed?.chat && failed.driver === c.key) this.tabs.unshare(tabId, 'released');
+      const shared = this.tabs.get(tabId);
+      if (shared?.chat && shared.driver === c.key) this.tabs.unshare(tabId, 'released');
       throw e;
     });
     if (!given.chat || given.driver !== c.key) throw new CommandError('POLICY_DENIED', 'the tab was shared with other agents at the same time: stop sharing it first');
@@ -212,12 +211,12 @@ export class Drivers {
 
   /**
    * @param {Shared} shared
-   * @param {(c: Connection) => boolean} [whom]
+   * @param {(c: Connection) => boolean} [includes] which of the servers that may see the tab receive it
    */
-  async sendTabShared(shared, whom = () => true) {
+  async sendTabShared(shared, includes = () => true) {
     const tab = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.get(shared.tabId), 'finding the tab').catch(() => null);
     if (!tab || this.tabs.get(shared.tabId) !== shared) return; // a later event was sent
-    for (const c of this.observersOf(shared)) if (whom(c)) sendEvent(c, 'tab_shared', this.tabs.describe(shared, tab, c.key));
+    for (const c of this.observersOf(shared)) if (includes(c)) sendEvent(c, 'tab_shared', this.tabs.describe(shared, tab, c.key));
   }
 
   /** Sets the target id of a tab, if it has one. @param {Shared} shared */

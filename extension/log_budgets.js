@@ -3,32 +3,33 @@
 /** Events that a page can cause as often as it likes. */
 const LOG_EVENTS = new Set(['Runtime.consoleAPICalled', 'Runtime.exceptionThrown']);
 
-/** The event that reports dropped events, in their place. */
+/** The event that is sent in place of dropped events, with their number. */
 const DROPPED = 'ChromeMCP.eventsDropped';
 
-/** How long dropped events are counted before they are reported, in ms. */
+/** How long dropped events are counted before the count is sent, in ms. */
 const DROPPED_PAUSE = 250;
 
-/** The limits of one log event of one session, in characters: the burst, and the rate per
- * second. Each event counts as EXTRA more. internal/cdpconn has the same limits. */
+/** The budget of one kind of log event in one session, in characters: its maximum, and how much it
+ * regains per second. Each event costs EVENT_COST more than its characters. internal/cdpconn has the
+ * same limits. */
 const BURST = 8 << 20;
 const RATE = 2 << 20;
-const EXTRA = 200;
+const EVENT_COST = 200;
 
-/** The characters that one log event of one session may still contain, and the events that
- * exceeded them. */
+/** The budget of one kind of log event in one session, and the number of events that exceeded it. */
 class Budget {
   constructor() {
     this.left = BURST;
-    this.at = performance.now();
+    this.updatedAt = performance.now();
+    /** How many events were dropped and are not reported yet. */
     this.dropped = 0;
   }
 
-  /** Consumes a number of characters if they are available. @param {number} size */
+  /** Spends a number of characters, and returns whether there were enough. @param {number} size */
   spend(size) {
     const now = performance.now();
-    this.left = Math.min(BURST, this.left + (now - this.at) * RATE / 1000);
-    this.at = now;
+    this.left = Math.min(BURST, this.left + (now - this.updatedAt) * RATE / 1000);
+    this.updatedAt = now;
     if (this.left < size) return false;
     this.left -= size;
     return true;
@@ -41,13 +42,13 @@ export class LogBudgets {
   /** @param {(sessionId: string, method: string, params: any) => void} send sends an event to the server */
   constructor(send) {
     this.send = send;
-    /** By session and log event. @type {Map<string, Budget>} */
+    /** By session id and method. @type {Map<string, Budget>} */
     this.budgets = new Map();
   }
 
   /**
-   * Reports whether an event may be sent. A log event that exceeds its limit is counted, and the
-   * count is reported after DROPPED_PAUSE.
+   * Reports whether an event may be sent. A log event that exceeds its budget is counted, and the
+   * count is sent after DROPPED_PAUSE.
    *
    * @param {string} sessionId
    * @param {string} method
@@ -58,7 +59,7 @@ export class LogBudgets {
     const key = `${sessionId} ${method}`;
     const budget = this.budgets.get(key) ?? new Budget();
     this.budgets.set(key, budget);
-    if (budget.spend(sizeOf(params) + EXTRA)) return true;
+    if (budget.spend(sizeOf(params) + EVENT_COST)) return true;
     if (budget.dropped++ === 0) {
       setTimeout(() => {
         this.send(sessionId, DROPPED, { method, count: budget.dropped });
@@ -68,7 +69,7 @@ export class LogBudgets {
     return false;
   }
 
-  /** Removes the budgets of a session that was closed. @param {string} sessionId */
+  /** Removes the budgets of a session that was detached. @param {string} sessionId */
   forget(sessionId) {
     for (const method of LOG_EVENTS) this.budgets.delete(`${sessionId} ${method}`);
   }

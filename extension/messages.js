@@ -257,11 +257,11 @@ async function currentState(b) {
       const tab = byId.get(t.tabId);
       if (!tab) return [];
       const origin = siteOf(tab.url ?? '') ? originOf(tab.url ?? '') : '';
-      const attachment = b.relay.get(t.tabId);
+      const attachment = b.attachments.get(t.tabId);
       const driverLost = t.driver !== '' && !b.servers.connected().some((c) => c.key === t.driver);
       return [{
         tabId: t.tabId, title: tab.title ?? '', url: tab.url ?? '', origin, active: tab.active, own: t.own !== '', how: t.how, until: t.until, expires: t.expires,
-        driver: t.driver, driverLost, chat: t.chat === true, attached: attachment?.live === true, doing: driverLost ? null : doingOf(b, attachment), keep: settings.keepSites.includes(origin),
+        driver: t.driver, driverLost, chat: t.chat === true, attached: attachment?.started === true, doing: driverLost ? null : doingOf(b, attachment), keep: settings.keepSites.includes(origin),
         problem: problemOf(b, t, tab.url ?? ''),
       }];
     }),
@@ -285,7 +285,7 @@ async function currentState(b) {
  * @param {import('./attachment.js').Attachment} [a]
  */
 function doingOf(b, a) {
-  return a?.doing ? { ...a.doing, client: b.nameOfClient(a.connection, a.doing.client) } : null;
+  return a?.lastActivity ? { ...a.lastActivity, client: b.nameOfClient(a.connection, a.lastActivity.client) } : null;
 }
 
 /**
@@ -299,7 +299,7 @@ function doingOf(b, a) {
 function problemOf(b, shared, url) {
   const obstacle = b.tabs.shareRefusal(url);
   if (obstacle) return obstacle;
-  const failed = b.problems.get(shared.tabId);
+  const failed = b.attachErrors.get(shared.tabId);
   if (failed) return failed.code === 'DEVTOOLS_OPEN' ? 'the developer tools or another extension debug this tab: close them' : failed.message;
   const agents = b.drivers.observersOf(shared);
   const whys = agents.map((c) => {

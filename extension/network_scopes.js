@@ -13,30 +13,30 @@ import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 /** @typedef {import('./policy.js').Rules} Rules */
 
 /**
- * The tabs to which the network rules of each server apply, and the hosts of their documents. A scope
- * has the tabs of one session of a server.
+ * Installs the network rules of the servers. A scope has the tabs to which the rules of one session of
+ * a server apply, and the hosts of the documents in them.
  */
 export class NetworkScopes {
   /**
    * @param {import('./tabs.js').Tabs} tabs
    * @param {import('./servers.js').Servers} servers
-   * @param {import('./relay.js').Relay} relay
+   * @param {import('./attachments.js').Attachments} attachments
    * @param {() => string[]} blockList the user's block list
    * @param {() => Promise<number[]>} allTabs the ids of all open tabs
    */
-  constructor(tabs, servers, relay, blockList, allTabs) {
+  constructor(tabs, servers, attachments, blockList, allTabs) {
     this.tabs = tabs;
     this.servers = servers;
-    this.relay = relay;
+    this.attachments = attachments;
     this.blockList = blockList;
     this.newTabs = new NewTabs(() => void this.updateOrRelease());
     this.hosts = new Hosts();
-    this.network = new NetworkRules(() => this.wanted(), allTabs, this.newTabs);
+    this.networkRules = new NetworkRules(() => this.wanted(), allTabs, this.newTabs);
     /**
-     * Rules that are being installed. The commands of their servers wait for them.
+     * The installation of rules, by connection. The commands of the server wait for it.
      * @type {Map<Connection, Promise<void>>}
      */
-    this.applying = new Map();
+    this.installing = new Map();
   }
 
   /** Returns the rules for the tabs that a server drives. @param {Connection} c @returns {Rules} */
@@ -50,8 +50,8 @@ export class NetworkScopes {
   wanted() {
     /** @type {Map<string, NetworkScope>} */
     const scopes = new Map();
-    for (const a of this.relay.all()) {
-      const key = keyOf(a);
+    for (const a of this.attachments.all()) {
+      const key = scopeKeyOf(a);
       let scope = scopes.get(key);
       if (!scope) scopes.set(key, scope = { tabs: [], rules: a.rules, hosts: [] });
       // A page that the rules deny does not run, and the user may have
@@ -59,12 +59,12 @@ export class NetworkScopes {
       if (decide(a.rules, a.documents.url) === null) this.hosts.add(key, a.documents.url);
       const tabs = [a.tabId, ...this.newTabs.originatingFrom(a.tabId)];
       for (const tab of this.tabs.list()) {
-        if (tab.how === 'popup' && tab.driver === a.connection.key && !this.relay.get(tab.tabId)) {
+        if (tab.how === 'popup' && tab.driver === a.connection.key && !this.attachments.get(tab.tabId)) {
           tabs.push(tab.tabId); // opened by an attached tab, and about to be attached
         }
       }
       scope.tabs.push(...tabs.filter((id) => !scope.tabs.includes(id)));
-      if (a.opener && !this.relay.get(a.opener.tabId)) (scope.openers ??= []).push(a.opener);
+      if (a.opener && !this.attachments.get(a.opener.tabId)) (scope.openers ??= []).push(a.opener);
     }
     this.hosts.retain(scopes.keys());
     for (const [key, scope] of scopes) scope.hosts = this.hosts.of(key);
@@ -74,11 +74,11 @@ export class NetworkScopes {
   /**
    * Updates the network rules. It throws if the browser rejects them.
    *
-   * @param {Attachment} [a] a tab that is about to be attached
+   * @param {Attachment} [a] a tab that is being attached
    */
   async update(a) {
     if (a) await this.addHosts(a);
-    await this.network.update();
+    await this.networkRules.update();
   }
 
   /**
@@ -87,21 +87,21 @@ export class NetworkScopes {
    */
   async updateOrRelease() {
     try {
-      await this.network.update();
+      await this.networkRules.update();
     } catch (e) {
-      await this.releaseAll(this.relay.all(), e);
+      await this.releaseAll(this.attachments.all(), e);
     }
   }
 
   /**
    * Releases tabs for which the rules cannot be installed.
    * @param {Attachment[]} tabs
-   * @param {unknown} e why
+   * @param {unknown} e the error of the browser
    */
   async releaseAll(tabs, e) {
     const reason = `the network rules cannot be installed: ${e instanceof Error ? e.message : e}`;
     await Promise.all(tabs.map((a) => {
-      const released = this.relay.release(a.tabId); // no command is sent from here on
+      const released = this.attachments.release(a.tabId); // no command is sent from here on
       sendEvent(a.connection, 'detached', { tabId: a.tabId, reason });
       return released;
     }));
@@ -111,34 +111,34 @@ export class NetworkScopes {
   async addHosts(a) {
     const frames = await withTimeout(SHORT_TIMEOUT_MS, chrome.webNavigation.getAllFrames({ tabId: a.tabId }), 'listing frames');
     for (const { frameId, url } of frames ?? []) {
-      if (frameId !== 0 || decide(a.rules, url) === null) this.hosts.add(keyOf(a), url);
+      if (frameId !== 0 || decide(a.rules, url) === null) this.hosts.add(scopeKeyOf(a), url);
     }
   }
 
   /**
-   * Called when a document loads or has loaded in a tab. In a driven tab, its
-   * site can start workers and open tabs.
+   * Called when a frame navigates, or has loaded a document. In a driven tab, the site of the document
+   * can start workers and open tabs.
    *
    * @param {number} tabId
    * @param {number} frameId
    * @param {string} url
    */
   documentLoads(tabId, frameId, url) {
-    for (const a of this.relay.all()) {
+    for (const a of this.attachments.all()) {
       if (a.tabId !== tabId && !this.newTabs.originatingFrom(a.tabId).includes(tabId)) continue;
       if (frameId === 0 && decide(a.rules, url) !== null) continue; // denied
-      if (this.hosts.add(keyOf(a), url)) this.delayCommands(a.connection, this.updateOrRelease());
+      if (this.hosts.add(scopeKeyOf(a), url)) this.delayCommands(a.connection, this.updateOrRelease());
     }
   }
 
   /**
-   * Called when a tab has committed a top document. It may be the user's tab that opened a driven one.
+   * Called when a tab has committed a top document: the tab may have opened a driven one.
    *
    * @param {number} tabId
    * @param {string} url
    */
   committed(tabId, url) {
-    for (const a of this.relay.all()) {
+    for (const a of this.attachments.all()) {
       if (a.opener?.tabId !== tabId || a.opener.url === url) continue;
       a.opener.url = url;
       this.delayCommands(a.connection, this.updateOrRelease());
@@ -147,11 +147,11 @@ export class NetworkScopes {
 
   /** Applies a changed policy to the tabs that a server drives. @param {Connection} c */
   async policyChanged(c) {
-    const driven = this.relay.allOf(c);
+    const driven = this.attachments.allOf(c);
     try {
       const rules = this.policyFor(c);
       for (const a of driven) a.setRules(rules);
-      await this.network.update();
+      await this.networkRules.update();
     } catch (e) {
       await this.releaseAll(driven, e);
     }
@@ -168,14 +168,14 @@ export class NetworkScopes {
    * @param {Promise<void>} rules
    */
   delayCommands(c, rules) {
-    const done = Promise.all([this.applying.get(c), rules]).then(() => {}).finally(() => {
-      if (this.applying.get(c) === done) this.applying.delete(c);
+    const done = Promise.all([this.installing.get(c), rules]).then(() => {}).finally(() => {
+      if (this.installing.get(c) === done) this.installing.delete(c);
     });
-    this.applying.set(c, done);
+    this.installing.set(c, done);
   }
 }
 
 /** Returns the key of the scope of a tab. @param {Attachment} a */
-function keyOf(a) {
+function scopeKeyOf(a) {
   return `${a.connection.port}/${a.session}`;
 }

@@ -4,26 +4,26 @@ import { decide } from './policy.js';
 import { RecentTabs } from './recent_tabs.js';
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 
-/** The new tabs: those that pages of driven tabs open are shared and driven also. */
+/** Handles new tabs. Those that pages of driven tabs open are shared, and driven by the same server. */
 export class OpenedTabs {
   /**
    * @param {import('./tabs.js').Tabs} tabs
    * @param {import('./servers.js').Servers} servers
-   * @param {import('./relay.js').Relay} relay
+   * @param {import('./attachments.js').Attachments} attachments
    * @param {import('./drivers.js').Drivers} drivers
    * @param {import('./network_scopes.js').NetworkScopes} scopes
    * @param {import('./downloads.js').Downloads} downloads
    */
-  constructor(tabs, servers, relay, drivers, scopes, downloads) {
+  constructor(tabs, servers, attachments, drivers, scopes, downloads) {
     this.tabs = tabs;
     this.servers = servers;
-    this.relay = relay;
+    this.attachments = attachments;
     this.drivers = drivers;
     this.scopes = scopes;
     this.downloads = downloads;
     this.recent = new RecentTabs();
     /**
-     * Tabs that pages in a scope opened, each with whether it is also shared.
+     * Tabs that pages in a scope opened, with whether the tab could be shared.
      * @type {Map<number, Promise<boolean>>}
      */
     this.opening = new Map();
@@ -37,8 +37,8 @@ export class OpenedTabs {
   }
 
   /**
-   * Returns the number of new tabs that may have been opened by a page, after the tabs that are known
-   * to have been opened by pages are shared.
+   * Returns the number of new tabs of which it is unknown whether a page opened them. It waits until
+   * those that a page is known to have opened are shared.
    */
   async countPending() {
     // The new tab of a page is in this list before the page continues. The events of the tab arrive
@@ -69,10 +69,10 @@ export class OpenedTabs {
    */
   async opened(source, tabId, url) {
     const { newTabs } = this.scopes;
-    const a = this.relay.get(source);
+    const a = this.attachments.get(source);
     const parent = this.tabs.get(source);
-    const driven = a?.live && parent;
-    if (driven) this.relay.preattach(tabId, a); // before the first await
+    const driven = a?.started && parent;
+    if (driven) this.attachments.preattach(tabId, a); // before the first await
     const sharing = driven ? this.tabs.share(tabId, 'popup', parent) : null;
     newTabs.opened(tabId, source);
     if (newTabs.inScope(source)) {
@@ -88,10 +88,10 @@ export class OpenedTabs {
       const popup = await sharing;
       await this.drivers.sharedReported(tabId); // first: a server drops events of a tab that it does not know
       if (a.released || this.tabs.get(tabId) !== popup) return;
-      await this.relay.attach(a.connection, tabId, a.rules, a.own);
-      if (this.tabs.get(tabId) !== popup) await this.relay.release(tabId); // stopped before it was attached
+      await this.attachments.attach(a.connection, tabId, a.rules, a.own);
+      if (this.tabs.get(tabId) !== popup) await this.attachments.release(tabId); // stopped before it was attached
     } finally {
-      await this.relay.undoPreattach(tabId);
+      await this.attachments.undoPreattach(tabId);
     }
   }
 

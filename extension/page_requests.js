@@ -1,10 +1,10 @@
 // @ts-check
 
-/** How many requests of a tab are stored. */
+/** The maximum number of requests of a tab that are stored. */
 const MAX_REQUESTS = 5000;
 
 /**
- * A request of a page, which a CDP client may want to read.
+ * A request of a page. A CDP client may want to read its response.
  *
  * @typedef {object} PageRequest
  * @property {string} url
@@ -16,10 +16,11 @@ export class PageRequests {
   constructor() {
     /** Whether a CDP client has sent a command. */
     this.started = false;
-    /** By id. @type {Map<string, PageRequest>} */
+    /** By request id, oldest first. @type {Map<string, PageRequest>} */
     this.requests = new Map();
   }
 
+  /** Called with the first command of a CDP client. */
   start() {
     this.started = true;
   }

@@ -18,22 +18,22 @@ export class TabDocuments {
   /** @param {number} tabId */
   constructor(tabId) {
     this.tabId = tabId;
-    /** URL of the top document. */
+    /** URL of the top document, see start. */
     this.url = '';
     /** Id of the top frame, "" while unknown. */
     this.top = '';
     /** How often the top document was replaced. */
     this.replacements = 0;
-    /** How often the top document's URL changed without another document. */
+    /** How often the URL of the top document changed while the document remained. */
     this.urlChanges = 0;
-    /** How often a document was loaded in any frame, or its URL changed; some count twice. */
+    /** Increases when any frame loads a document, or the URL of a document changes. */
     this.loads = 0;
-    /** URLs of the documents of other frames, if known. @type {Map<string, string>} */
-    this.urls = new Map();
+    /** URLs of the documents of the other frames, by frame id, if known. @type {Map<string, string>} */
+    this.frameURLs = new Map();
     /** Targets of the child sessions, by session id. @type {Map<string, {frame: string, url: string}>} */
     this.children = new Map();
     /**
-     * By session and context id.
+     * The script worlds, by session id and context id.
      * @type {Map<string, Map<number, Omit<World, 'ours'> & {unique: string, name: string}>>}
      */
     this.worlds = new Map();
@@ -55,7 +55,8 @@ export class TabDocuments {
   }
 
   /**
-   * Records what an event reports. It returns whether the top document or its URL changed.
+   * Records the documents and worlds that an event reports. It returns whether the top document or
+   * its URL changed.
    *
    * @param {string} sessionId
    * @param {string} method
@@ -88,7 +89,7 @@ export class TabDocuments {
         this.url = params.frame.url + (params.frame.urlFragment ?? '');
         return true;
       case 'Page.frameDetached':
-        if (params.reason !== 'swap') this.urls.delete(params.frameId);
+        if (params.reason !== 'swap') this.frameURLs.delete(params.frameId);
         return false;
       case 'Page.navigatedWithinDocument':
         return this.setURL(sessionId, params.frameId, params.url);
@@ -112,26 +113,26 @@ export class TabDocuments {
       this.urlChanges++;
       return true;
     }
-    this.urls.set(frame, url);
+    this.frameURLs.set(frame, url);
     const child = this.children.get(sessionId);
     if (child?.frame === frame) child.url = url;
     return false;
   }
 
-  /** Called when a frame has loaded a document, which may be in no session. */
+  /** Called when a frame has loaded a document, also if no session reports it. */
   loaded() {
     this.loads++;
   }
 
   /**
-   * Stores the URLs of frames in a frame tree that no event reported.
+   * Stores the URLs of a frame tree for the frames whose URL no event has reported.
    * @param {any} tree
    */
   addFrames(tree) {
     const frame = tree?.frame;
-    // Of an error page, chrome.tabs reports the URL that did not load.
+    // For an error page, start was called with the URL that did not load: chrome.tabs reports that.
     if (frame?.id === this.top && this.replacements === 0 && this.urlChanges === 0 && String(frame.url).startsWith('chrome-error:')) this.url = String(frame.url);
-    if (frame && frame.id !== this.top && !this.urls.has(frame.id)) this.urls.set(frame.id, String(frame.url));
+    if (frame && frame.id !== this.top && !this.frameURLs.has(frame.id)) this.frameURLs.set(frame.id, String(frame.url));
     for (const child of tree?.childFrames ?? []) this.addFrames(child);
   }
 
@@ -139,7 +140,7 @@ export class TabDocuments {
 
   /** Returns the URL of a frame's document, undefined if unknown. @param {string} frame */
   urlOfFrame(frame) {
-    return frame === this.top ? this.url : this.urls.get(frame);
+    return frame === this.top ? this.url : this.frameURLs.get(frame);
   }
 
   /** Returns the URL of the document of a session. @param {string} sessionId */
@@ -157,18 +158,17 @@ export class TabDocuments {
     return child && isBlank(child.url) ? this.originOfFrame(sessionId, child.frame) || '' : child?.url ?? '';
   }
 
-  /** Reports whether the document of a child session is unknown. @param {string} sessionId */
-  isUnknownChild(sessionId) {
+  /** Reports whether no event has reported the URL of a child session's document. @param {string} sessionId */
+  lacksURLOfChild(sessionId) {
     return this.children.get(sessionId)?.url === '';
   }
 
   /**
-   * Queries the document of an out-of-process frame whose session started before
-   * the document existed.
+   * Queries the URL of the document of a child session that started before the document existed.
    *
    * @param {string} sessionId
    */
-  async findChild(sessionId) {
+  async queryURLOfChild(sessionId) {
     const tree = await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.sendCommand({ tabId: this.tabId, sessionId }, 'Page.getFrameTree'), 'querying the document').catch(() => null);
     const child = this.children.get(sessionId);
     const frame = /** @type {any} */ (tree)?.frameTree?.frame;
@@ -176,16 +176,16 @@ export class TabDocuments {
   }
 
   /**
-   * Reports whether an event is from a denied document: the tab's, or that of
-   * the frame that sent it, if these are known.
+   * Reports whether an event is from a denied document: the top document, or that of the frame that
+   * sent it, if that is known.
    *
    * @param {Rules} rules
    * @param {string} sessionId
    * @param {any} params
    */
-  isDenied(rules, sessionId, params) {
+  isFromDenied(rules, sessionId, params) {
     const world = this.worlds.get(sessionId)?.get(params.executionContextId ?? params.exceptionDetails?.executionContextId);
-    const urls = [this.url, this.children.get(sessionId)?.url, world?.frame === this.top ? '' : this.urls.get(world?.frame ?? '')];
+    const urls = [this.url, this.children.get(sessionId)?.url, world?.frame === this.top ? '' : this.frameURLs.get(world?.frame ?? '')];
     return urls.some((url) => url && decide(rules, url) !== null);
   }
 
@@ -196,7 +196,7 @@ export class TabDocuments {
    *
    * @param {Rules} rules
    */
-  async all(rules) {
+  async allURLs(rules) {
     const { tabId } = this;
     const all = await withTimeout(SHORT_TIMEOUT_MS, chrome.webNavigation.getAllFrames({ tabId }), 'listing frames') ?? [];
     const frames = all.filter(({ documentLifecycle }) => documentLifecycle === undefined || documentLifecycle === 'active');

@@ -61,7 +61,7 @@ chrome.webNavigation.onCreatedNavigationTarget.addListener((details) => then(() 
 // they differ after a redirect.
 chrome.webNavigation.onBeforeNavigate.addListener((details) => broker.scopes.documentLoads(details.tabId, details.frameId, details.url));
 chrome.webNavigation.onCommitted.addListener((details) => {
-  broker.relay.committed(details.tabId);
+  broker.attachments.committed(details.tabId);
   broker.scopes.documentLoads(details.tabId, details.frameId, details.url);
   if (details.frameId === 0) {
     broker.scopes.newTabs.committed(details.tabId, details.url, details.transitionType);
@@ -72,8 +72,8 @@ chrome.webNavigation.onErrorOccurred.addListener((details) => {
   if (details.frameId === 0 && details.error === 'net::ERR_BLOCKED_BY_CLIENT') then(() => broker.openedTabs.blocked(details.tabId, details.url));
 });
 
-chrome.debugger.onEvent.addListener((source, method, params) => broker.relay.onEvent(source, method, params));
-chrome.debugger.onDetach.addListener((source, reason) => then(() => broker.relay.onDetach(source, reason)));
+chrome.debugger.onEvent.addListener((source, method, params) => broker.attachments.onEvent(source, method, params));
+chrome.debugger.onDetach.addListener((source, reason) => then(() => broker.attachments.onDetach(source, reason)));
 
 chrome.downloads.onCreated.addListener((item) => broker.downloads.onCreated(item));
 chrome.downloads.onChanged.addListener((delta) => broker.downloads.onChanged(delta));

@@ -89,7 +89,7 @@ func TestOlderExtension(t *testing.T) {
 	wantOlder(t, b)
 }
 
-// wantOlder checks that the status and calls report that the extension is older, and how to update it.
+// wantOlder checks that the status and calls report the older version, and how to update the extension.
 func wantOlder(t *testing.T, b *Backend) {
 	t.Helper()
 	s, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll})
@@ -97,11 +97,11 @@ func wantOlder(t *testing.T, b *Backend) {
 		_, err = s.Tabs(t.Context())
 	}
 	var e *executor.Error
-	if !errors.As(err, &e) || e.Code != executor.ErrNoBackend || !strings.Contains(e.Message(), "the extension in the browser is older than this program") ||
+	if !errors.As(err, &e) || e.Code != executor.ErrNoBackend || !strings.Contains(e.Message(), "reported protocol version 1, which is older than version 2 of this program") ||
 		!strings.Contains(e.Hint, "chrome-mcp extension install") || !strings.Contains(e.Hint, "reload") {
 		t.Errorf("a call: %v", err)
 	}
-	if detail := b.Status(t.Context()).Detail; !strings.Contains(detail, "older than this program") || !strings.Contains(detail, "chrome-mcp extension install") {
+	if detail := b.Status(t.Context()).Detail; !strings.Contains(detail, "older than version 2 of this program") || !strings.Contains(detail, "chrome-mcp extension install") {
 		t.Errorf("the status is %q", detail)
 	}
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Relay } from '../relay.js';
+import { Attachments } from '../attachments.js';
 import { compile } from '../policy.js';
 import { INPUT_BLOCK_SCRIPTS } from '../wire.js';
 
@@ -41,7 +41,7 @@ async function advance(t, ms) {
   await settled();
 }
 
-/** Attaches a relay to a tab. */
+/** Attaches the debugger to a tab. */
 async function attached() {
   answers = {};
   during = () => {};
@@ -49,12 +49,12 @@ async function attached() {
   const events = [];
   /** @type {any} */
   const connection = { session: 's', state: 'connected', send: (/** @type {any} */ frame) => events.push(frame) };
-  const relay = new Relay(/** @type {any} */ ({
-    protect: async () => {}, detached: () => {}, canceled: () => {}, doing: () => {}, askEval: () => {}, evalAnswer: () => undefined,
-    download: () => {}, frameNavigated: () => {},
+  const attachments = new Attachments(/** @type {any} */ ({
+    protect: async () => {}, detached: () => {}, canceled: () => {}, acting: () => {}, askEval: () => {}, evalAnswer: () => undefined,
+    download: () => {}, topDocumentChanged: () => {},
   }));
-  await relay.attach(connection, 1, compile({ allow: ['example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] }, ['example.com/account']), false);
-  const a = relay.attachmentOf(connection, 1);
+  await attachments.attach(connection, 1, compile({ allow: ['example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] }, ['example.com/account']), false);
+  const a = attachments.currentOf(connection, 1);
   assert.ok(a);
   sent = [];
   /** @param {string} sessionId @param {string} method @param {any} params */
@@ -67,14 +67,14 @@ async function attached() {
     }
   };
   /** @param {string} method @param {any} params @param {string} [sessionId] */
-  const event = (method, params, sessionId) => relay.onEvent({ tabId: 1, sessionId }, method, params);
+  const event = (method, params, sessionId) => attachments.onEvent({ tabId: 1, sessionId }, method, params);
   /** @param {number} id @param {string} frame @param {string} [sessionId] @param {string} [origin] @param {string} [name] */
   const world = (id, frame, sessionId, origin = 'https://example.com', name = 'w') => event('Runtime.executionContextCreated', {
     context: { id, uniqueId: `u${id}`, origin, name, auxData: { isDefault: name === '', frameId: frame } },
   }, sessionId);
   await a.command('', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS[0]})()`, worldName: 'w' }, 1000);
   sent = [];
-  return { relay, a, events, outcome, event, world };
+  return { attachments, a, events, outcome, event, world };
 }
 
 const ACCOUNT = 'https://example.com/account';
@@ -120,12 +120,12 @@ test('commands that the browser rejects because of the pending URL are sent agai
   await advance(t, 500);
   assert.deepEqual(await Promise.all([...first, last]), ['sent', 'sent', 'sent']);
   assert.deepEqual(sent, [press, key, press, press, press, key, 'Page.getLayoutMetrics']);
-  assert.equal(a.order.gate, null);
+  assert.equal(a.order.barrier, null);
 });
 
 test('a rejected command is not sent after its timeout, to another document, or after the tab was released', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
-  const { relay, a, outcome, event } = await attached();
+  const { attachments, a, outcome, event } = await attached();
   let rejects = true;
   during = () => {
     if (rejects) throw new Error('Cannot access contents of url "tel:+1". Extension manifest must request permission to access this host.');
@@ -153,7 +153,7 @@ test('a rejected command is not sent after its timeout, to another document, or 
   rejects = true;
   const released = click();
   await settled();
-  void relay.release(1);
+  void attachments.release(1);
   rejects = false;
   sent = [];
   await advance(t, 500);
@@ -240,13 +240,13 @@ test('scripts run only in worlds of the server in documents with an origin', asy
 });
 
 test('events that carry the cookies of all sites are not sent', async () => {
-  const { relay, events } = await attached();
+  const { attachments, events } = await attached();
   for (const method of ['Network.requestWillBeSentExtraInfo', 'Network.responseReceivedExtraInfo', 'Network.webSocketWillSendHandshakeRequest', 'Network.loadingFinished']) {
-    relay.onEvent({ tabId: 1 }, method, { requestId: 'r' });
+    attachments.onEvent({ tabId: 1 }, method, { requestId: 'r' });
   }
   assert.deepEqual(events.map((frame) => frame.data.method), ['Network.loadingFinished']);
   events.length = 0;
-  relay.onEvent({ tabId: 1 }, 'Fetch.requestPaused', {
+  attachments.onEvent({ tabId: 1 }, 'Fetch.requestPaused', {
     requestId: 'r', request: { url: 'https://x.test/', headers: { Accept: '*/*', Cookie: 'secret' } },
     responseHeaders: [{ name: 'Content-Type', value: 'text/html' }, { name: 'set-cookie', value: 'secret' }],
   });
@@ -256,8 +256,8 @@ test('events that carry the cookies of all sites are not sent', async () => {
 });
 
 test('a client reads the response to a request after its event, unless a service worker may have it from another site', async (t) => {
-  const { relay, a, event } = await attached();
-  t.mock.method(relay.delegate, 'evalAnswer', () => true);
+  const { attachments, a, event } = await attached();
+  t.mock.method(attachments.delegate, 'evalAnswer', () => true);
   chrome.webNavigation = /** @type {any} */ ({ getAllFrames: async () => [{ frameId: 0, url: a.documents.url }] });
   const read = async (/** @type {string} */ requestId) => {
     try {
@@ -281,17 +281,17 @@ test('a client reads the response to a request after its event, unless a service
 });
 
 test('a client receives a frame of its screencast only if the documents were checked and have not changed', async (t) => {
-  const { relay, a, events } = await attached();
-  t.mock.method(relay.delegate, 'evalAnswer', () => true);
+  const { attachments, a, events } = await attached();
+  t.mock.method(attachments.delegate, 'evalAnswer', () => true);
   chrome.webNavigation = /** @type {any} */ ({ getAllFrames: async () => [{ frameId: 0, url: a.documents.url }] });
   const frame = async (/** @type {number} */ sessionId) => {
     events.length = 0;
     sent = [];
-    relay.onEvent({ tabId: 1 }, 'Page.screencastFrame', { data: '', sessionId });
+    attachments.onEvent({ tabId: 1 }, 'Page.screencastFrame', { data: '', sessionId });
     await settled();
     return [events.map((e) => e.data.method), sent.filter((method) => method.includes('creencast'))];
   };
-  const navigate = (/** @type {string} */ url) => relay.onEvent({ tabId: 1 }, 'Page.navigatedWithinDocument', { frameId: 'T', url });
+  const navigate = (/** @type {string} */ url) => attachments.onEvent({ tabId: 1 }, 'Page.navigatedWithinDocument', { frameId: 'T', url });
   const again = [[], ['Page.stopScreencast', 'Page.startScreencast']];
   const delivered = [['Page.screencastFrame'], []];
   const dropped = [[], ['Page.screencastFrameAck']];
@@ -310,10 +310,10 @@ test('a client receives a frame of its screencast only if the documents were che
   navigate('https://example.com/account');
   navigate('https://example.com/');
   assert.deepEqual(await frame(4), again, 'a denied document that was shown between two frames');
-  relay.committed(1);
+  attachments.committed(1);
   assert.deepEqual(await frame(5), again, 'a document of a frame without a session');
   assert.deepEqual(await frame(6), delivered);
-  t.mock.method(relay.delegate, 'evalAnswer', () => undefined);
+  t.mock.method(attachments.delegate, 'evalAnswer', () => undefined);
   assert.deepEqual(await frame(6), dropped, 'without consent');
   await a.command('', 'Page.stopScreencast', {}, 1000, 'client');
   assert.deepEqual(await frame(6), [[], []], 'after the end');
@@ -343,7 +343,7 @@ test('excess console messages are dropped and counted', async (t) => {
 });
 
 test('context ids are dropped with Runtime.disable', async () => {
-  const { relay, a, outcome, world } = await attached();
+  const { attachments, a, outcome, world } = await attached();
   world(7, 'T');
   const evaluate = () => outcome('', 'Runtime.evaluate', { expression: 'x', contextId: 7 });
   assert.equal(await evaluate(), 'sent');

@@ -97,7 +97,7 @@ async function setUp() {
 async function worker() {
   const broker = new Broker();
   broker.servers.refresh = async () => {};
-  broker.scopes.network.update = async () => {};
+  broker.scopes.networkRules.update = async () => {};
   await broker.ready;
   broker.log.add = () => {};
   /** @type {Port[]} */

@@ -11,7 +11,7 @@ test('calls of agents renew the time that a tab is shared for, and requests of p
   const broker = {
     tabs: { get: (/** @type {number} */ id) => (id === 1 ? shared : undefined), expire() {}, renew: (/** @type {any} */ tab) => { renewed += tab === shared ? 1 : 100; } },
     drivers: { visible: () => true }, scopes: { applying: new Map() },
-    relay: { attachmentOf: () => ({ command: async () => ({}) }) },
+    attachments: { currentOf: () => ({ command: async () => ({}) }) },
   };
   for (const [want, method, params] of /** @type {[number, string, object][]} */ ([
     [1, 'tab_used', { tabId: 1 }],

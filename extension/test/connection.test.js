@@ -135,7 +135,7 @@ test('a server of another version is reported, with what to do about it', async 
   sockets[0].receive(JSON.stringify({ type: 'refused', v: VERSION + 1, reason: 'bad_version', message: '' }));
   assert.equal(await done, false);
   assert.equal(c.state, 'refused');
-  assert.match(c.message, new RegExp(`version ${VERSION + 1}, this extension version ${VERSION}: update chrome-mcp and reload the extension$`));
+  assert.match(c.message, new RegExp(`^the program on the port uses protocol version ${VERSION + 1}, this extension version ${VERSION}: update chrome-mcp and reload the extension$`));
 });
 
 test('a stopped server is reported as stopped', async () => {

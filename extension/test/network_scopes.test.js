@@ -16,26 +16,26 @@ function driving(update, policy = { allow: ['a.test'], subresources: 'public' })
   const a = { tabId: 1, connection, session: 's', rules: compile(policy), documents: { url: 'https://a.test/' } };
   let driven = [a];
   /** @type {any} */
-  const relay = { all: () => driven, release: async () => { driven = []; } };
+  const attachments = { all: () => driven, release: async () => { driven = []; } };
   /** @type {any} */
   const scopes = Object.assign(Object.create(NetworkScopes.prototype), {
-    relay, newTabs: { originatingFrom: () => [] }, hosts: new Hosts(), network: { update }, applying: new Map(),
+    attachments, newTabs: { originatingFrom: () => [] }, hosts: new Hosts(), networkRules: { update }, installing: new Map(),
   });
-  return { scopes, a, connection, relay, events };
+  return { scopes, a, connection, attachments, events };
 }
 
 test('a tab is released if the rules for a new frame cannot be installed', async () => {
   let rejects = false;
-  const { scopes, connection, relay, events } = driving(async () => {
+  const { scopes, connection, attachments, events } = driving(async () => {
     if (rejects) throw new Error('rejected');
   });
   scopes.documentLoads(1, 7, 'https://x.test/');
-  await scopes.applying.get(connection);
-  assert.equal(relay.all().length, 1);
+  await scopes.installing.get(connection);
+  assert.equal(attachments.all().length, 1);
   rejects = true;
   scopes.documentLoads(1, 8, 'https://y.test/');
-  await scopes.applying.get(connection); // as commands do
-  assert.equal(relay.all().length, 0);
+  await scopes.installing.get(connection); // as commands do
+  assert.equal(attachments.all().length, 0);
   assert.deepEqual(events, [['detached', 1]]);
 });
 
@@ -51,15 +51,15 @@ test('the rules include the site of a page that was open before its tab is drive
 
 test("the rules for the tab that opened a driven one follow the user's navigations", async () => {
   let updates = 0;
-  const { scopes, a, connection, relay } = driving(async () => { updates++; });
+  const { scopes, a, connection, attachments } = driving(async () => { updates++; });
   /** @type {number[]} */
   let attached = [];
-  relay.get = (/** @type {number} */ id) => attached.includes(id);
+  attachments.get = (/** @type {number} */ id) => attached.includes(id);
   scopes.tabs = { list: () => [] };
   a.opener = { tabId: 5, url: 'https://user.test/' };
   scopes.committed(5, 'https://a.test/');
   scopes.committed(6, 'https://x.test/');
-  await scopes.applying.get(connection);
+  await scopes.installing.get(connection);
   assert.equal(updates, 1);
   assert.deepEqual(scopes.wanted()[0].openers, [{ tabId: 5, url: 'https://a.test/' }]);
   attached = [5];

@@ -36,7 +36,7 @@ var extensionNetwork = promises{
 	"In the user's Chrome, frames in a driven tab open no denied document, whatever their site, and their workers reach no private address": {
 		{
 			File:    "extension/network_scopes.js",
-			Old:     "      if (this.hosts.add(keyOf(a), url)) this.delayCommands(a.connection, this.updateOrRelease());",
+			Old:     "      if (this.hosts.add(scopeKeyOf(a), url)) this.delayCommands(a.connection, this.updateOrRelease());",
 			New:     "",
 			Package: "./executor/extension", Test: "^TestExtensionLeaks$",
 		},
@@ -74,7 +74,7 @@ var extensionNetwork = promises{
 	"If the browser does not accept the network rules": {
 		{
 			File: "extension/network_scopes.js",
-			Old:  "      await this.releaseAll(this.relay.all(), e);\n",
+			Old:  "      await this.releaseAll(this.attachments.all(), e);\n",
 			New:  "",
 			Test: "a tab is released if the rules for a new frame cannot be installed",
 		},

@@ -3,54 +3,63 @@
 import { Attachment } from './attachment.js';
 import { CommandError } from './command_error.js';
 import { isPendingURLError, RESEND_PAUSE } from './command_order.js';
-import { attach, attachOrTakeOver, detach, messageOf, obstacleOf } from './debugger.js';
+import { attach, attachOrTakeOver, detach, inaccessibleDocumentOf, messageOf } from './debugger.js';
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 import { timing } from './timing.js';
 
 /** @typedef {import('./connection.js').Connection} Connection */
 /** @typedef {import('./policy.js').Rules} Rules */
 
-/** How many events of a tab are stored until attach completes. The events of a dialog always are. */
+/** How many events of a tab are stored until attach completes. Beyond that, events are dropped that no
+ * frame, document, dialog or download depends on: a page can cause any number of them. */
 const MAX_EARLY = 1000;
+const DROPPABLE = /^(Network|Log)\.|^Runtime\.(consoleAPICalled|exceptionThrown|exceptionRevoked)$/;
+
+/** With more events than this, attach fails: the documents of the tab would be unknown without them. */
+const MAX_EARLY_STATE = 10_000;
 
 /**
- * The callbacks of the relay.
+ * The callbacks of Attachments.
  *
- * @typedef {object} RelayCallbacks
+ * @typedef {object} AttachmentsCallbacks
  * @property {(a?: Attachment) => Promise<void>} protect installs the network rules for all attached
- *   tabs and a new one
- * @property {(a: Attachment, reason: string) => void} detached not by us; the tab may still exist
- * @property {(tabId: number) => void} canceled by the user, in Chrome's debugging bar
+ *   tabs, and for one that is being attached
+ * @property {(a: Attachment, reason: string) => void} detached the browser detached the debugger; the
+ *   tab may still exist
+ * @property {(tabId: number) => void} canceled the user detached the debugger, in Chrome's debugging
+ *   bar
  */
 
-/** @typedef {RelayCallbacks & import('./attachment.js').AttachmentDelegate} RelayDelegate */
+/** @typedef {AttachmentsCallbacks & import('./attachment.js').AttachmentDelegate} AttachmentsDelegate */
 
-/** Attaches the debugger to tabs for servers, and passes on its events. */
-export class Relay {
-  /** @param {RelayDelegate} delegate */
+/** The tabs to which the debugger is attached: attaches and detaches it, and passes on its events. */
+export class Attachments {
+  /** @param {AttachmentsDelegate} delegate */
   constructor(delegate) {
     this.delegate = delegate;
-    /** @type {Map<number, Attachment>} */
-    this.attachments = new Map();
+    /** Includes tabs that are being attached. @type {Map<number, Attachment>} */
+    this.byTab = new Map();
     /**
-     * The calls of attach to one tab run one after another, and each waits for the release before it.
-     * preattach and undoPreattach do not wait.
+     * The end of the queue of each tab, in which attach and release wait. preattach and undoPreattach do
+     * not wait.
      * @type {Map<number, Promise<unknown>>}
      */
     this.queues = new Map();
     /**
-     * Tabs to which the debugger was attached early, see preattach.
+     * Tabs that preattach was called for, with whether the debugger could be attached.
      * @type {Map<number, Promise<boolean>>}
      */
     this.preattached = new Map();
     /**
-     * Events of a tab before attach completed.
+     * The events of tabs that are being attached.
      * @type {Map<number, {source: chrome.debugger.DebuggerSession, method: string, params: any}[]>}
      */
-    this.early = new Map();
+    this.earlyEvents = new Map();
   }
 
   /**
+   * Does work after the work that is queued for the tab.
+   *
    * @template T
    * @param {number} tabId
    * @param {() => Promise<T>} work
@@ -67,41 +76,41 @@ export class Relay {
 
   /** Returns the attached tabs, and those that are being attached. @returns {Attachment[]} */
   all() {
-    return [...this.attachments.values()];
+    return [...this.byTab.values()];
   }
 
-  /** @param {Connection} connection @returns {Attachment[]} */
+  /** Returns the attachments for a connection. @param {Connection} connection @returns {Attachment[]} */
   allOf(connection) {
     return this.all().filter((a) => a.connection === connection);
   }
 
   /** @param {number} tabId @returns {Attachment | undefined} */
   get(tabId) {
-    return this.attachments.get(tabId);
+    return this.byTab.get(tabId);
   }
 
   /**
-   * Returns the attachment of a tab for the present session of a connection.
+   * Returns the attachment of a tab if it is for the present session of a connection, and complete.
    *
    * @param {Connection} connection
    * @param {number} tabId
    * @returns {Attachment | undefined}
    */
-  attachmentOf(connection, tabId) {
-    const a = this.attachments.get(tabId);
+  currentOf(connection, tabId) {
+    const a = this.byTab.get(tabId);
     return a?.isCurrent && a.connection === connection ? a : undefined;
   }
 
-  /** @param {Attachment} a */
+  /** Removes an attachment, without detaching the debugger. @param {Attachment} a */
   remove(a) {
-    this.attachments.delete(a.tabId);
+    this.byTab.delete(a.tabId);
     a.release();
   }
 
   /**
-   * Attaches the debugger to a tab for a connection. It does nothing if it is already
-   * attached. An attachment of an earlier connection is released first, because its enabled
-   * domains would not send their initial events again.
+   * Attaches the debugger to a tab for a connection. It does nothing if it is already attached for
+   * the present session of the connection. An attachment for another session is released first,
+   * because its enabled domains would not send their initial events again.
    *
    * @param {Connection} connection
    * @param {number} tabId
@@ -111,14 +120,14 @@ export class Relay {
    */
   attach(connection, tabId, rules, own) {
     return this.enqueue(tabId, async () => {
-      const old = this.attachments.get(tabId);
+      const old = this.byTab.get(tabId);
       if (old?.isCurrent && old.connection === connection) return;
       if (old) {
         this.remove(old);
-        if (old.live) await detach(tabId);
+        if (old.started) await detach(tabId);
       }
       const a = new Attachment(tabId, connection, rules, own, this.delegate);
-      this.attachments.set(tabId, a);
+      this.byTab.set(tabId, a);
       let attached = false; // the debugger
       try {
         await this.protect(a);
@@ -133,8 +142,10 @@ export class Relay {
         a.opener = await openerOf(tab, targets);
         if (a.opener) await this.protect(a);
         if (a.released) throw new CommandError('DETACHED', 'the debugger was detached from the tab, or the tab was unshared'); // during the calls
+        const early = this.earlyEvents.get(tabId) ?? [];
+        if (early.length > MAX_EARLY_STATE) throw new CommandError('BACKPRESSURE', `the tab sent more than ${MAX_EARLY_STATE} events before attaching the debugger to it was complete: try again, or use another tab`);
         a.start(top, tab.url || 'about:blank'); // a new tab has no URL yet
-        for (const { source, method, params } of this.early.get(tabId) ?? []) this.onEvent(source, method, params);
+        for (const { source, method, params } of early) this.onEvent(source, method, params);
       } catch (e) {
         if (attached) await detach(tabId);
         if (!a.released) {
@@ -143,7 +154,7 @@ export class Relay {
         }
         throw e;
       } finally {
-        this.early.delete(tabId);
+        this.earlyEvents.delete(tabId);
       }
     });
   }
@@ -168,12 +179,12 @@ export class Relay {
    * @param {Attachment} opener
    */
   preattach(tabId, opener) {
-    if (this.attachments.has(tabId) || this.preattached.has(tabId)) return;
+    if (this.byTab.has(tabId) || this.preattached.has(tabId)) return;
     this.preattached.set(tabId, attach(tabId).then(() => true, () => false));
     // The page is loading, so nothing here waits for a response: the browser handles these after attach.
     // The response to Page.enable would come after the dialog.
     const send = (/** @type {string} */ method, /** @type {Record<string, any>} */ params) => void chrome.debugger.sendCommand({ tabId }, method, params).catch(() => {});
-    if (opener.network) send('Network.enable', opener.network);
+    if (opener.networkParams) send('Network.enable', opener.networkParams);
     send('Page.enable', {});
   }
 
@@ -185,11 +196,11 @@ export class Relay {
     const preattached = this.preattached.get(tabId);
     if (!preattached) return;
     this.preattached.delete(tabId);
-    this.early.delete(tabId);
+    this.earlyEvents.delete(tabId);
     if (await preattached) await detach(tabId);
   }
 
-  /** @param {number} tabId */
+  /** Attaches the debugger unless preattach did. @param {number} tabId */
   async attachDebugger(tabId) {
     const preattached = this.preattached.get(tabId);
     this.preattached.delete(tabId);
@@ -203,10 +214,10 @@ export class Relay {
    * @returns {Promise<void>}
    */
   release(tabId) {
-    const a = this.attachments.get(tabId);
+    const a = this.byTab.get(tabId);
     if (!a) return Promise.resolve();
     this.remove(a);
-    const detached = a.live ? detach(tabId) : Promise.resolve();
+    const detached = a.started ? detach(tabId) : Promise.resolve();
     return this.enqueue(tabId, async () => {
       await detached;
       await this.delegate.protect().catch(() => {}); // fewer rules; the next attach tries again
@@ -218,8 +229,8 @@ export class Relay {
    * @param {number} tabId
    */
   async prepareClose(tabId) {
-    const a = this.attachments.get(tabId);
-    if (a?.live) await a.prepareClose();
+    const a = this.byTab.get(tabId);
+    if (a?.started) await a.prepareClose();
   }
 
   // Events of the browser.
@@ -229,7 +240,7 @@ export class Relay {
    * @param {number} tabId
    */
   committed(tabId) {
-    this.attachments.get(tabId)?.documents.loaded();
+    this.byTab.get(tabId)?.documents.loaded();
   }
 
   /**
@@ -239,15 +250,16 @@ export class Relay {
    */
   onEvent(source, method, params) {
     if (source.tabId === undefined) return;
-    const a = this.attachments.get(source.tabId);
-    if (a?.live) {
+    const a = this.byTab.get(source.tabId);
+    if (a?.started) {
       a.onEvent(source.sessionId ?? '', method, params ?? {});
       return;
     }
     if (!a && !this.preattached.has(source.tabId)) return;
-    const early = this.early.get(source.tabId) ?? [];
-    this.early.set(source.tabId, early);
-    if (early.length < MAX_EARLY || method.startsWith('Page.javascriptDialog')) early.push({ source, method, params });
+    const early = this.earlyEvents.get(source.tabId) ?? [];
+    this.earlyEvents.set(source.tabId, early);
+    const limit = DROPPABLE.test(method) ? MAX_EARLY : MAX_EARLY_STATE + 1; // with the last one, attach fails
+    if (early.length < limit) early.push({ source, method, params });
   }
 
   /**
@@ -257,7 +269,7 @@ export class Relay {
   onDetach(source, reason) {
     const { tabId } = source;
     if (tabId === undefined) return;
-    const a = this.attachments.get(tabId);
+    const a = this.byTab.get(tabId);
     if (reason === 'canceled_by_user') {
       if (a) this.remove(a);
       this.delegate.canceled(tabId);
@@ -266,7 +278,7 @@ export class Relay {
     if (!a) return; // we detached
     this.remove(a); // also while it is being attached, which then fails
     this.delegate.protect().catch(() => {});
-    if (a.live) this.delegate.detached(a, reason);
+    if (a.started) this.delegate.detached(a, reason);
   }
 }
 
@@ -282,8 +294,8 @@ async function openerOf({ id, openerTabId }, targets) {
     const { canAccessOpener, openerId } = (await targetInfo(Number(id)))?.targetInfo ?? {};
     opener = canAccessOpener ? targets.find((t) => t.id === openerId) : undefined;
   } catch (e) {
-    if (!obstacleOf(messageOf(e))) throw e;
-    opener = targets.find((t) => t.type === 'page' && t.tabId !== undefined && t.tabId === openerTabId); // even if the page cannot navigate it
+    if (!inaccessibleDocumentOf(messageOf(e))) throw e;
+    opener = targets.find((t) => t.type === 'page' && t.tabId !== undefined && t.tabId === openerTabId); // the page may be unable to navigate it
   }
   return opener?.tabId === undefined ? null : { tabId: opener.tabId, url: opener.url };
 }
