@@ -7,6 +7,7 @@ import { ContextMenu } from './context_menu.js';
 import { handle } from './commands.js';
 import { sendEvent } from './connection.js';
 import { Consent } from './consent.js';
+import { detach } from './debugger.js';
 import { Downloads } from './downloads.js';
 import { Drivers } from './drivers.js';
 import { Handovers } from './handovers.js';
@@ -123,7 +124,7 @@ export class Broker {
       policy: (c) => this.scopes.applyPolicy(c),
       searched: () => this.changed(),
       gone: (c) => {
-        if (c.given) this.releaseChat(c.key);
+        if (c.isChat) this.releaseChat(c.key);
         this.permissionPrompts.forget(c.key);
         this.handovers.forget(c.key);
         if (this.servers.host.state === 'ok') this.drivers.serverExited(c.key); // the native host would list it if it were running
@@ -181,7 +182,7 @@ export class Broker {
     for (const { tabId, chat } of this.tabs.list()) {
       if (!chat) continue;
       this.tabs.unshare(tabId, 'released');
-      if (this.attachedBefore.delete(tabId)) withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.detach({ tabId }), 'detaching').catch(() => {});
+      if (this.attachedBefore.delete(tabId)) void detach(tabId);
     }
   }
 
@@ -239,7 +240,7 @@ export class Broker {
       this.consent.abandon(key);
       if (c.reason === 'stopped') {
         this.setStoppedServer(this.servers.nameOf(key));
-        if (c.given) this.releaseChat(key);
+        if (c.isChat) this.releaseChat(key);
       }
       this.log.add({ what: 'disconnected', server: this.servers.nameOf(key), detail: c.reason });
       for (const a of this.attachments.allOf(c)) this.detachAfterGrace(a);
@@ -363,7 +364,7 @@ export class Broker {
     }
     if (Date.now() - this.startedAt > timing.patience.reconnect) {
       for (const tabId of this.attachedBefore) {
-        if (!this.attachments.get(tabId)) await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.detach({ tabId }), 'detaching').catch(() => {});
+        if (!this.attachments.get(tabId)) await detach(tabId);
       }
       if (this.attachedBefore.size > 0 || this.attachments.all().length === 0) await this.scopes.update().catch(() => {});
       this.attachedBefore.clear();

@@ -132,7 +132,7 @@ function requireVisibleTab(b, c, tabId) {
   const shared = b.tabs.get(tabId);
   if (!shared) throw new CommandError('TAB_NOT_FOUND', 'the tab is not shared');
   if (!b.drivers.visible(shared, c)) {
-    if (shared.chat || c.given) throw new CommandError('TAB_NOT_FOUND', 'the tab is not shared with this agent');
+    if (shared.chat || c.isChat) throw new CommandError('TAB_NOT_FOUND', 'the tab is not shared with this agent');
     throw new CommandError('TAB_NOT_FOUND', `the tab is driven by another agent, ${b.servers.nameOf(shared.driver || shared.own)}; the user can change that in the extension popup`);
   }
   return shared;
@@ -151,7 +151,7 @@ async function listTabs(b, c) {
 /** @param {Broker} b @param {Connection} c */
 async function newTab(b, c) {
   if (deniesAll(compile(c.policy))) throw new CommandError('POLICY_DENIED', 'the policy allows no site');
-  const shared = await b.tabs.open(c.key, c.server?.name ?? '', c.given);
+  const shared = await b.tabs.open(c.key, c.server?.name ?? '', c.isChat);
   b.log.add({ what: 'opened a tab', server: b.servers.nameOf(c.key), tabId: shared.tabId });
   return attachTab(b, c, { tabId: shared.tabId });
 }

@@ -1,7 +1,7 @@
 // @ts-check
 
 import { clientProof, decodeKey, encode, importKey, newNonce, unseal, verifyServer } from './handshake.js';
-import { CLOSE, HELLO_TIMEOUT_MS, MAX_MESSAGE, MAX_HANDSHAKE_MESSAGE, VERSION } from './wire.js';
+import { CLOSE, HEARTBEAT_MS, HELLO_TIMEOUT_MS, MAX_MESSAGE, MAX_HANDSHAKE_MESSAGE, MISSED_HEARTBEATS, VERSION } from './wire.js';
 
 /**
  * @typedef {object} Credential
@@ -82,7 +82,7 @@ export class Connection {
     /** Whether no server is known on this port, but a paired server might be there. */
     this.fromPortScan = false;
     /** Whether the server sees only tabs that the user gave to it, and tabs that it opened. */
-    this.given = false;
+    this.isChat = false;
     /** @type {WebSocket | null} */
     this.socket = null;
     /** The session id of the established connection. @type {string} */
@@ -216,13 +216,13 @@ export class Connection {
     this.policy = message.policy ?? null;
     this.connectedAt = this.lastMessageAt = Date.now();
     this.setState('connected', '', '');
-    const heartbeat = Number(message.heartbeatMs) > 0 ? Number(message.heartbeatMs) : 15_000;
+    const heartbeat = Number(message.heartbeatMs) > 0 ? Number(message.heartbeatMs) : HEARTBEAT_MS;
     const generation = this.generation;
     // The server sends pings. If they stop (it hangs, the machine slept), this side closes
     // the connection.
     const watch = () => {
       if (generation !== this.generation) return;
-      if (Date.now() - this.lastMessageAt > 2.5 * heartbeat) {
+      if (Date.now() - this.lastMessageAt > (MISSED_HEARTBEATS + 0.5) * heartbeat) {
         this.onClosed('waiting', 'silent', 'the server stopped responding');
         return;
       }

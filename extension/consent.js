@@ -1,6 +1,6 @@
 // @ts-check
 
-import { NO_CALL_WAITS } from './permission_prompts.js';
+import { NO_CALL_WAITS, PROMPT_TTL_MS } from './permission_prompts.js';
 import { PersistentValue } from './persistent_value.js';
 import { timing } from './timing.js';
 
@@ -17,11 +17,7 @@ import { timing } from './timing.js';
  * @property {boolean} waits a call waits for the answer; if not, "once" is not possible
  */
 
-/**
- * The agent that needs consent: the key of a server, unique per process, and its name.
- *
- * @typedef {{key: string, name: string}} Agent
- */
+/** @typedef {import('./questions.js').Asker} Asker */
 
 /**
  * The user's answer: once applies to the waiting calls, session and no last until
@@ -29,9 +25,6 @@ import { timing } from './timing.js';
  *
  * @typedef {'once' | 'session' | 'always' | 'no'} Answer
  */
-
-/** How long a prompt is shown if no call waits for the answer, in ms. */
-const PROMPT_TTL_MS = 5 * 60_000;
 
 /**
  * Returns the key under which consent is stored: the origin and the agent's name. Origins
@@ -43,7 +36,7 @@ const PROMPT_TTL_MS = 5 * 60_000;
 const keyOf = (origin, server) => `${origin} ${server}`;
 
 /**
- * @typedef {ConsentPrompt & {agent: Agent, call: string, waiting: Set<(answer: Answer | undefined) => void>}} OpenPrompt
+ * @typedef {ConsentPrompt & {agent: Asker, call: string, waiting: Set<(answer: Answer | undefined) => void>}} OpenPrompt
  */
 
 /**
@@ -88,7 +81,7 @@ export class Consent {
   /**
    * Reports whether a script may run now. A current once grant counts.
    * @param {string} origin
-   * @param {Agent} agent
+   * @param {Asker} agent
    */
   answer(origin, agent) {
     if (origin !== '' && Date.now() < (this.once.get(keyOf(origin, agent.key)) ?? 0)) return true;
@@ -99,7 +92,7 @@ export class Consent {
    * Opens a prompt, or returns the open one. Only identical calls share a prompt.
    *
    * @param {string} origin
-   * @param {Agent} agent
+   * @param {Asker} agent
    * @param {string} [call] hash of the call, "" for a bare command
    * @param {string} [client] name of the CDP client, "" for a tool
    */
@@ -133,7 +126,7 @@ export class Consent {
    * Opens a prompt and waits. A once grant of another call does not apply.
    *
    * @param {string} origin
-   * @param {Agent} agent
+   * @param {Asker} agent
    * @param {string} call hash of the call
    * @param {number} ms
    * @param {string} [client] name of the CDP client, "" for a tool

@@ -39,7 +39,7 @@ export const inaccessibleDocumentOf = (error) => INACCESSIBLE_DOCUMENTS.find((d)
 export const attach = (tabId) => withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.attach({ tabId }, CDP_VERSION), 'attaching the debugger');
 
 /**
- * Attaches to a tab, also if the debugger of this extension is still attached: an attachment outlives
+ * Attaches to a tab, even if the debugger of this extension is still attached: an attachment outlives
  * the worker that created it. It throws a CommandError.
  *
  * @param {number} tabId

@@ -67,7 +67,7 @@ export class Drivers {
   /** Reports whether a server may see a tab. @param {Shared} tab @param {Connection} c */
   visible(tab, c) {
     if (tab.own !== '' && tab.own !== c.key) return false;
-    if (tab.chat || c.given) return tab.driver === c.key;
+    if (tab.chat || c.isChat) return tab.driver === c.key;
     return tab.driver === '' || tab.driver === c.key || !this.isRecentlyConnected(tab.driver);
   }
 
@@ -82,7 +82,7 @@ export class Drivers {
    * @param {Connection} c
    */
   tabsOfOtherServers(c) {
-    if (c.given) return 0;
+    if (c.isChat) return 0;
     return this.tabs.list().filter((tab) => tab.own === '' && !tab.chat && !this.visible(tab, c)).length;
   }
 
@@ -105,7 +105,7 @@ export class Drivers {
    */
   clearDriver(tabId) {
     const tab = this.tabs.get(tabId);
-    if (!tab || tab.driver === '' || tab.chosen || tab.own !== '') return;
+    if (!tab || tab.driver === '' || tab.driverChosen || tab.own !== '') return;
     const before = new Set(this.observersOf(tab));
     tab.driver = '';
     this.tabs.stored.saveSoon();
@@ -121,12 +121,12 @@ export class Drivers {
   async choose(tabId, key) {
     const tab = this.tabs.get(tabId);
     if (!tab || tab.driver === key) return;
-    if (tab.chat || this.servers.all().some((c) => c.key === key && c.given)) throw new CommandError('POLICY_DENIED', 'tabs are given to chats in the side panel');
+    if (tab.chat || this.servers.all().some((c) => c.key === key && c.isChat)) throw new CommandError('POLICY_DENIED', 'tabs are given to chats in the side panel');
     const before = this.observersOf(tab);
     await this.attachments.release(tabId);
     tab.driver = key;
     tab.own = '';
-    tab.chosen = key !== '';
+    tab.driverChosen = key !== '';
     await this.tabs.save();
     const after = this.observersOf(tab);
     for (const c of before) if (!after.includes(c)) sendEvent(c, 'tab_unshared', { tabId, reason: 'other_server' });
@@ -144,7 +144,7 @@ export class Drivers {
       }
       this.attachments.release(tab.tabId).catch(() => {});
       tab.driver = tab.own = '';
-      tab.chosen = false;
+      tab.driverChosen = false;
       this.tabs.stored.saveSoon();
       void this.sendTabShared(tab);
     }
@@ -161,19 +161,19 @@ export class Drivers {
    * @param {number} ends the value of tabs.ends when the user acted
    */
   async give(tabId, c, ends) {
-    if (!c.given) throw new CommandError('INTERNAL', 'the server of the chat is not limited to its tabs: update chrome-mcp');
+    if (!c.isChat) throw new CommandError('INTERNAL', 'the server of the chat is not limited to its tabs: update chrome-mcp');
     const known = this.tabs.get(tabId);
     if (known?.chat && known.driver === c.key) return;
     const why = this.giveRefusal(tabId, c.key);
     if (why) throw new CommandError('POLICY_DENIED', why);
     if (known) this.tabs.unshare(tabId, 'other_server');
     this.tabs.titles.set(c.key, c.server?.name ?? '');
-    const given = await this.tabs.share(tabId, 'user', '', ends, 'stopped', c.key).catch((e) => {
-      const shared = this.tabs.get(tabId);
-      if (shared?.chat && shared.driver === c.key) this.tabs.unshare(tabId, 'released');
+    const shared = await this.tabs.share(tabId, 'user', { ends, chat: c.key }).catch((e) => {
+      const partly = this.tabs.get(tabId);
+      if (partly?.chat && partly.driver === c.key) this.tabs.unshare(tabId, 'released');
       throw e;
     });
-    if (!given.chat || given.driver !== c.key) throw new CommandError('POLICY_DENIED', 'the tab was shared with other agents at the same time: stop sharing it first');
+    if (!shared.chat || shared.driver !== c.key) throw new CommandError('POLICY_DENIED', 'the tab was shared with other agents at the same time: stop sharing it first');
   }
 
   /**
@@ -186,9 +186,9 @@ export class Drivers {
     const tab = this.tabs.get(tabId);
     if (!tab || (tab.driver !== '' && tab.driver === key)) return '';
     if (tab.chat) return 'the tab belongs to another chat: remove it there first';
-    const user = tab.driver || tab.own;
-    if (user === '' || !this.isRecentlyConnected(user)) return '';
-    return `another agent, ${this.servers.nameOf(user)}, uses the tab: stop sharing it in the popup first`;
+    const agent = tab.driver || tab.own;
+    if (agent === '' || !this.isRecentlyConnected(agent)) return '';
+    return `another agent, ${this.servers.nameOf(agent)}, uses the tab: stop sharing it in the popup first`;
   }
 
   // Events to servers.

@@ -30,7 +30,7 @@ export const PORT_NAME = 'chrome-mcp-page';
  * @property {number[]} drives ids of the tabs that it drives
  * @property {{allow: string[], unsafeAll: boolean} | null} policy the sites that it may visit
  * @property {import('./wire.js').CDPClient[]} clients its CDP clients
- * @property {boolean} given whether it is the server of a chat
+ * @property {boolean} isChat whether it is the server of a chat
  */
 
 /**
@@ -123,7 +123,7 @@ const KIND_LABELS = { site: 'a site', mutations: 'acting', downloads: 'downloads
 /** @type {Record<Action, (b: Broker, m: any) => unknown>} */
 const ACTIONS = {
   share: async (b, m) => {
-    await b.tabs.share(m.tabId, 'user', '', undefined, untilOf(m));
+    await b.tabs.share(m.tabId, 'user', { until: untilOf(m) });
   },
   sharedUntil: (b, m) => b.tabs.setSharedUntil(m.tabId, untilOf(m)),
   unshare: (b, m) => b.tabs.unshare(m.tabId, 'user'),
@@ -251,7 +251,7 @@ async function currentState(b) {
       since: c.state === 'connected' ? c.connectedAt : 0,
       drives: b.tabs.list().filter((t) => t.driver === c.key).map((t) => t.tabId),
       policy: c.policy ? { allow: c.policy.allow ?? [], unsafeAll: c.policy.unsafeAll === true } : null,
-      clients: c.clients, given: c.given,
+      clients: c.clients, isChat: c.isChat,
     })),
     tabs: b.tabs.list().flatMap((t) => {
       const tab = byId.get(t.tabId);

@@ -73,7 +73,7 @@ export class OpenedTabs {
     const parent = this.tabs.get(source);
     const driven = a?.started && parent;
     if (driven) this.attachments.preattach(tabId, a); // before the first await
-    const sharing = driven ? this.tabs.share(tabId, 'popup', parent) : null;
+    const sharing = driven ? this.tabs.share(tabId, 'popup', { opener: parent }) : null;
     newTabs.opened(tabId, source);
     if (newTabs.inScope(source)) {
       const join = () => {

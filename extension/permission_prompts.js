@@ -38,7 +38,7 @@ import { Questions } from './questions.js';
 export const PROMPT_KINDS = ['site', 'mutations', 'downloads', 'clipboard'];
 
 /** How long a prompt is shown if no call waits for the answer, in ms. */
-const PROMPT_TTL_MS = 5 * 60_000;
+export const PROMPT_TTL_MS = 5 * 60_000;
 
 /** Why the answer "once" is rejected. */
 export const NO_CALL_WAITS = 'the call is no longer waiting; you can allow it once when the agent repeats it';

@@ -224,7 +224,7 @@ const ownTabs = new Rows(byId('own-tabs'), tabKey, tabRow, () => share);
  * @param {string} name
  */
 function showDrivers(select, t, name) {
-  const connected = (last?.servers ?? []).filter((s) => s.state === 'connected' && !s.given);
+  const connected = (last?.servers ?? []).filter((s) => s.state === 'connected' && !s.isChat);
   select.hidden = t.own || t.chat || (connected.length < 2 && (t.driver === '' || connected.some((s) => s.key === t.driver)));
   const options = [['', 'First to act'], ...connected.map((s) => [s.key, sanitizeLine(s.name, 40)])];
   if (t.driver !== '' && !connected.some((s) => s.key === t.driver)) options.push([t.driver, `${nameOf(t.driver)} (not connected)`]);

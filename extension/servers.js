@@ -41,7 +41,7 @@ const LOST_SERVER_TTL_MS = 60_000;
 
 /**
  * A server that the native host or a pairing lists.
- * @typedef {{port: number, name: string, given: boolean, credentials: Credential[]}} Found
+ * @typedef {{port: number, name: string, isChat: boolean, credentials: Credential[]}} Found
  */
 
 /** Finds servers and maintains one connection to each. */
@@ -207,7 +207,7 @@ export class Servers {
       const key = decodeKey(s?.token);
       if (!key || !isPort(s.port)) return [];
       /** @type {Found} */
-      const found = { port: s.port, name: typeof s.name === 'string' ? s.name.slice(0, 200) : '', given: s.given === true, credentials: [{ kind: 'boot', key }] };
+      const found = { port: s.port, name: typeof s.name === 'string' ? s.name.slice(0, 200) : '', isChat: s.given === true, credentials: [{ kind: 'boot', key }] };
       return [found];
     });
   }
@@ -225,7 +225,7 @@ export class Servers {
     return [...ports].map((port) => {
       const worked = this.worked.get(port);
       const sorted = [...this.pairings.value].sort((a, b) => Number(b.id === worked) - Number(a.id === worked) || Number(b.port === port) - Number(a.port === port));
-      return { port, name: '', given: false, credentials: sorted.flatMap((p) => {
+      return { port, name: '', isChat: false, credentials: sorted.flatMap((p) => {
         const key = decodeKey(p.key);
         return key ? [/** @type {Credential} */ ({ kind: 'paired', key })] : [];
       }) };
@@ -240,7 +240,7 @@ export class Servers {
       this.connections.set(found.port, c);
     }
     c.fromPortScan = found.credentials[0]?.kind === 'paired';
-    if (!c.fromPortScan) c.given = found.given; // the host lists it: before the server can send a command
+    if (!c.fromPortScan) c.isChat = found.isChat; // the host lists it: before the server can send a command
     if (c.state === 'connected' || c.state === 'connecting' || c.due > Date.now()) return;
     for (const credential of found.credentials) {
       if (credential.kind === 'boot') this.worked.delete(found.port);

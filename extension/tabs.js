@@ -28,7 +28,7 @@ import { SHARE_MINUTES } from './settings.js';
  * @property {number} opener the tab whose page opened it, or 0
  * @property {string} own key of the server that opened it, "" for the user's tabs
  * @property {string} driver key of the server that drives it, "" if none does
- * @property {boolean} chosen whether the user chose the driver
+ * @property {boolean} driverChosen whether the user chose the driver
  * @property {boolean} [chat] whether it belongs to a chat: no other server than the driver ever sees it
  * @property {number} group id of our group that contains it, or -1
  * @property {number} since ms since 1970
@@ -122,17 +122,17 @@ export class Tabs {
    *
    * @param {number} tabId
    * @param {Shared['how']} how
-   * @param {string | Shared} [from] key of the server that opened it, or the tab whose page did
-   * @param {number} [ends] the value of this.ends when the call started
-   * @param {SharedUntil} [until] what ends its sharing; a tab that a page opened inherits it from that
-   *   page's tab
-   * @param {string} [chat] key of the server of the chat that it is given to; a tab that a page opened
-   *   belongs to the chat of that page's tab
+   * @param {object} [options]
+   * @param {string} [options.server] key of the server that opened it
+   * @param {Shared} [options.opener] the tab whose page opened it, whose server, chat and SharedUntil it
+   *   inherits
+   * @param {number} [options.ends] the value of this.ends when the call started
+   * @param {SharedUntil} [options.until] what ends its sharing
+   * @param {string} [options.chat] key of the server of the chat that it is given to
    * @returns {Promise<Shared>}
    */
-  async share(tabId, how, from = '', ends = this.ends, until = 'stopped', chat = '') {
-    const opener = typeof from === 'string' ? undefined : from;
-    const own = typeof from === 'string' ? from : from.own;
+  async share(tabId, how, { server = '', opener, ends = this.ends, until = 'stopped', chat = '' } = {}) {
+    const own = opener?.own ?? server;
     const known = this.get(tabId);
     if (known) return known;
     const tab = await getTab(tabId);
@@ -142,7 +142,7 @@ export class Tabs {
     if (this.ends !== ends || (opener && this.state.declined.includes(opener.tabId))) throw new CommandError('TAB_NOT_FOUND', 'the tab is not shared: sharing was stopped');
     /** @type {Shared} */
     const shared = {
-      tabId, targetId: '', how, opener: opener?.tabId ?? 0, own, driver: opener?.driver ?? (chat || own), chosen: opener?.chosen ?? chat !== '',
+      tabId, targetId: '', how, opener: opener?.tabId ?? 0, own, driver: opener?.driver ?? (chat || own), driverChosen: opener?.driverChosen ?? chat !== '',
       chat: opener?.chat ?? chat !== '', group: -1, since: Date.now(), host: siteOf(tab.url ?? '')?.host ?? '', until: 'stopped', expires: 0,
     };
     setUntil(shared, opener?.until ?? until);
@@ -239,7 +239,7 @@ export class Tabs {
     return Math.min(...this.list().flatMap((t) => (t.until === 'time' ? [t.expires] : [])), Infinity);
   }
 
-  /** Ends the sharing of tabs that are shared until the machine is idle, also if they are handed over. */
+  /** Ends the sharing of tabs that are shared until the machine is idle, even if they are handed over. */
   machineIdle() {
     for (const shared of this.list()) if (shared.until === 'idle') this.unshare(shared.tabId, 'idle');
   }
@@ -310,7 +310,7 @@ export class Tabs {
     if (tab.id === undefined) throw new CommandError('INTERNAL', 'the browser opened a tab without an id');
     const { id } = tab;
     this.titles.set(server, name);
-    return this.share(id, 'own', server, ends, 'stopped', chat ? server : '').catch(async (e) => {
+    return this.share(id, 'own', { server, ends, chat: chat ? server : '' }).catch(async (e) => {
       await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.remove(id), 'closing the tab').catch(() => {});
       throw e;
     });

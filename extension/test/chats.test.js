@@ -70,12 +70,12 @@ afterEach(() => end());
 /** Waits until no promise is pending. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A connected server. @param {number} port @param {boolean} [given] @returns {any} */
-function server(port, given = false) {
+/** A connected server. @param {number} port @param {boolean} [isChat] @returns {any} */
+function server(port, isChat = false) {
   /** @type {any[]} */
   const sent = [];
   return {
-    port, key: `7@${port}`, given, guessed: false, state: 'connected', session: 's', server: { name: given ? 'Chat agent' : 'Claude', pid: 7, version: '1' }, sent, lostAt: 0, due: 0, reason: '',
+    port, key: `7@${port}`, isChat, guessed: false, state: 'connected', session: 's', server: { name: isChat ? 'Chat agent' : 'Claude', pid: 7, version: '1' }, sent, lostAt: 0, due: 0, reason: '',
     policy: { allow: ['https://a.test', 'https://b.test'], subresources: 'public' }, clients: [], message: '',
     send: (/** @type {any} */ m) => sent.push(structuredClone(m)),
   };
@@ -239,9 +239,9 @@ test('tabs that a chat opens, and that its pages open, belong to the chat', asyn
   const w = await setUp();
   const { broker, everyone } = w;
   const { c, panel } = await openChat(w);
-  const own = await broker.tabs.open(c.key, 'x', c.given);
+  const own = await broker.tabs.open(c.key, 'x', c.isChat);
   open.push({ id: 51, url: 'https://a.test/popup', title: '', windowId: 1, active: false, groupId: -1 });
-  const popup = await broker.tabs.share(51, 'popup', broker.tabs.get(1));
+  const popup = await broker.tabs.share(51, 'popup', { opener: broker.tabs.get(1) });
   assert.deepEqual([own.chat, popup.chat], [true, true]);
   assert.deepEqual([seen(broker, c).sort(), seen(broker, everyone)], [[1, 50, 51], []]);
   const closing = panel.call('close', { chat: 'c1' });

@@ -77,12 +77,12 @@ test('a tab shared for a time expires unless a call renews it', async (t) => {
   const stored = new Map();
   open = [1, 2, 3].map((id) => ({ id, url: 'https://example.com/', groupId: -1, windowId: 1 }));
   let tabs = await newTabs(stored);
-  const first = await tabs.share(1, 'user', '', undefined, 'time');
-  await tabs.share(2, 'user', '', undefined, 'idle');
+  const first = await tabs.share(1, 'user', { until: 'time' });
+  await tabs.share(2, 'user', { until: 'idle' });
   assert.equal(tabs.nextExpiry(), Date.now() + 15 * 60_000);
   minutes(14);
   tabs.renew(first);
-  const popup = await tabs.share(3, 'popup', first); // as long as its opener
+  const popup = await tabs.share(3, 'popup', { opener: first }); // as long as its opener
   assert.deepEqual([popup.until, popup.expires], ['time', first.expires]);
   minutes(14);
   tabs.renew(popup);
@@ -110,7 +110,7 @@ test('a tab that is handed over does not expire, and a clock that is set back ex
   open = [1, 2].map((id) => ({ id, url: 'https://example.com/', groupId: -1, windowId: 1 }));
   let held = 1;
   const tabs = await newTabs(new Map(), DEFAULTS, undefined, (id) => id === held);
-  await tabs.share(1, 'user', '', undefined, 'time');
+  await tabs.share(1, 'user', { until: 'time' });
   minutes(30);
   tabs.expire();
   assert.equal(tabs.get(1)?.expires, Date.now() + 15 * 60_000);
@@ -122,7 +122,7 @@ test('a tab that is handed over does not expire, and a clock that is set back ex
   tabs.expire();
   assert.equal(tabs.state.ended[1], 'expired');
 
-  await tabs.share(2, 'user', '', undefined, 'time');
+  await tabs.share(2, 'user', { until: 'time' });
   minutes(-60);
   tabs.expire();
   assert.equal(tabs.get(2)?.expires, Date.now() + 15 * 60_000);
@@ -208,7 +208,7 @@ test('calls that started before Stop all share nothing after it', async () => {
   open = [page(1), page(2), page(3), page(4)];
   const tabs = await newTabs(new Map());
   const parent = await tabs.share(1, 'user');
-  const calls = [tabs.open('s', 'claude'), tabs.share(2, 'popup', parent), tabs.share(3, 'site')];
+  const calls = [tabs.open('s', 'claude'), tabs.share(2, 'popup', { opener: parent }), tabs.share(3, 'site')];
   tabs.unshareAll('stopped');
   for (const work of calls) await assert.rejects(work, { code: 'TAB_NOT_FOUND' });
   assert.deepEqual(tabs.list(), []);
@@ -216,12 +216,12 @@ test('calls that started before Stop all share nothing after it', async () => {
   await assert.rejects(tabs.open('s', 'claude'), { code: 'POLICY_DENIED' });
 
   const again = await tabs.share(1, 'user');
-  const popup = tabs.share(2, 'popup', again);
+  const popup = tabs.share(2, 'popup', { opener: again });
   tabs.unshare(1, 'user');
   await assert.rejects(popup, { code: 'TAB_NOT_FOUND' });
   const last = await tabs.share(1, 'user');
   tabs.onRemoved(1); // a page that opens another and closes itself
-  assert.equal((await tabs.share(4, 'popup', last)).how, 'popup');
+  assert.equal((await tabs.share(4, 'popup', { opener: last })).how, 'popup');
 });
 
 test('a tab opens in another window if its window closes', async () => {
