@@ -129,12 +129,12 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 	if t.fileChoosers.Count() != w.effects.Choosers {
 		chooser = chooserNote
 	}
-	files, filesLimit := 0, t.timing.Download
+	wantDownloads, downloadLimit := 0, t.timing.Download
 	if (s.NavigationsStarted() != w.navigations || w.effects.File) && s.Top().Loader() == w.loader && dialog == nil {
-		files = 1 // a navigation that did not commit, or a download link
+		wantDownloads = 1 // a navigation that did not commit, or a download link
 	}
 	if w.effects.File {
-		filesLimit = t.timing.LinkDownload
+		downloadLimit = t.timing.LinkDownload
 	}
 	s.Unlock()
 	if dialog != nil {
@@ -154,8 +154,8 @@ func (w *changeTracker) settle(ctx context.Context) (c executor.Changes, err err
 		c.NewTabs, blocked = w.newTabs(ctx)
 	}
 	if w.v.opts.Downloads != nil {
-		limit, cancel := context.WithTimeout(ctx, filesLimit)
-		d := w.v.opts.Downloads.News(limit, w.downloads, files)
+		limit, cancel := context.WithTimeout(ctx, downloadLimit)
+		d := w.v.opts.Downloads.News(limit, w.downloads, wantDownloads)
 		c.Downloads, c.EarlierDownloads, c.MoreDownloads = d.Started, d.Earlier, d.More
 		cancel()
 	}

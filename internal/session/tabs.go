@@ -370,7 +370,9 @@ func (s *Session) locate(ctx context.Context, id executor.TabID) (BrowserInstanc
 	if err != nil {
 		return nil, nil, err
 	}
-	s.noticeShared(ctx, b)
+	if id != "" { // otherwise activeTab does
+		s.noticeShared(ctx, b)
+	}
 	t, err := s.tab(ctx, b, id)
 	return b, t, err
 }
