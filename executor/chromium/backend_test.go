@@ -20,7 +20,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
-	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // pages serves a few pages. Requests below /held/ are blocked until the test ends.
@@ -31,10 +30,6 @@ func pages(t *testing.T) *httptest.Server {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, "<title>%s</title><h1>Page %[1]s</h1><a href=/next target=_blank>Next</a>", r.URL.Path[1:])
-	})
-	mux.HandleFunc("/hangs", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, "<title>hangs</title><button onclick='for (;;);'>Hang</button>")
 	})
 	mux.HandleFunc("/held/", func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -180,28 +175,6 @@ func TestConcurrentCallsShareOneLaunch(t *testing.T) {
 	tabs, err := s.Tabs(ctx)
 	if err != nil || len(tabs) != 3 {
 		t.Errorf("tabs %+v, %v; want three", tabs, err)
-	}
-}
-
-// TestHungPageCanBeLeft checks that a call on a hung page fails within its deadline, and that the
-// tab can navigate away.
-func TestHungPageCanBeLeft(t *testing.T) {
-	srv, ctx := pages(t), await.Context(t)
-	o := testOptions(t)
-	o.timing.PageLimits = timing.Default().PageLimits // the page is expected to exceed them
-	s := newSession(t, newBrowser(t, o))
-	if _, err := s.Navigate(ctx, srv.URL+"/hangs", nil); err != nil {
-		t.Fatal(err)
-	}
-	a, err := pagetest.Of(s, "").Click(ctx, executor.Target{Selector: "button"}, nil)
-	if err != nil || !strings.Contains(a.Note, "busy") { // the page received the click
-		t.Errorf("the click that hangs the page: %+v, %v", a, err)
-	}
-	_, err = pagetest.Of(s, "").Text(await.Expiring(t), nil)
-	wantCode(t, err, executor.ErrTimeout)
-	nav, err := s.Navigate(ctx, srv.URL+"/after", nil)
-	if err != nil || nav.Title != "after" {
-		t.Fatalf("navigating away: %+v, %v", nav, err)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
@@ -469,17 +468,10 @@ func TestCDPClientPopup(t *testing.T) {
 		fmt.Fprintf(w, "<title>%s</title>", r.URL.Path[1:])
 	}))
 	t.Cleanup(site.Close)
-	options := func() Options { // with a separate profile
-		o := fullOptions(t)
-		o.CDPClients, o.Network = true, hosts{"127.0.0.1"}
-		return o
-	}
-	o := options()
+	o := fullOptions(t)
+	o.CDPClients, o.Network = true, hosts{"127.0.0.1"}
 	o.timing.PausedPopup = 10 * await.HangLimit // longer than the test
-	patient := newBrowser(t, o)
-	o = options()
-	o.timing.PausedPopup = time.Second
-	impatient := newBrowser(t, o)
+	b := newBrowser(t, o)
 	for name, release := range map[string]func(c *testClient, popup string){
 		"resumes": func(c *testClient, popup string) { c.call(popup, resume, "", "") },
 		"detaches": func(c *testClient, popup string) {
@@ -489,11 +481,12 @@ func TestCDPClientPopup(t *testing.T) {
 		"stalls": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, b := await.Context(t), patient
-			if release == nil {
-				b = impatient
-			}
+			ctx := await.Context(t)
 			first := connectCDP(t, ctx, b)
+			if release == nil {
+				running(b).conn.DelayPopupWindows(await.Soon)
+				defer running(b).conn.DelayPopupWindows(o.timing.PausedPopup)
+			}
 			first.call("", "Target.setAutoAttach", autoAttach, "")
 			for i, browserContext := range []string{"", first.newContext()} {
 				path := fmt.Sprintf("/%s-%d", name, i)

@@ -31,9 +31,9 @@ func median(n int, f func()) time.Duration {
 }
 
 // TestCDPClientFlood checks that a page that logs and sends requests without limit, and a client that
-// does not read what it enabled, block neither other clients nor sessions. If deep tests are enabled, it
-// also measures how much they delay others, and the memory that they use.
+// does not read what it enabled, neither delay other clients and sessions nor use much memory.
 func TestCDPClientFlood(t *testing.T) {
+	tier.Deep(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*await.HangLimit)
 	defer cancel()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -65,10 +65,7 @@ func TestCDPClientFlood(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var quietClient, quietSession time.Duration
-	if tier.DeepEnabled() {
-		quietClient, quietSession = median(50, byClient), median(50, bySession)
-	}
+	quietClient, quietSession := median(50, byClient), median(50, bySession)
 	before := testlog.ResetPeakMemory(t)
 	for _, method := range []string{"Runtime.enable", "Network.enable", "Log.enable", "Page.enable"} {
 		reader.call(page, method, "", "")
@@ -104,14 +101,10 @@ func TestCDPClientFlood(t *testing.T) {
 			t.Fatal(ctx.Err())
 		}
 	}
-	byClient()
-	bySession()
-	if tier.DeepEnabled() {
-		floodClient, floodSession := median(200, byClient), median(200, bySession)
-		t.Logf("client: %v quiet, %v during the flood; session: %v and %v", quietClient, floodClient, quietSession, floodSession)
-		if floodClient > 10*max(quietClient, time.Millisecond) || floodSession > 10*max(quietSession, time.Millisecond) {
-			t.Errorf("a flood delays others: client %v instead of %v, session %v instead of %v", floodClient, quietClient, floodSession, quietSession)
-		}
+	floodClient, floodSession := median(200, byClient), median(200, bySession)
+	t.Logf("client: %v quiet, %v during the flood; session: %v and %v", quietClient, floodClient, quietSession, floodSession)
+	if floodClient > 10*max(quietClient, time.Millisecond) || floodSession > 10*max(quietSession, time.Millisecond) {
+		t.Errorf("a flood delays others: client %v instead of %v, session %v instead of %v", floodClient, quietClient, floodSession, quietSession)
 	}
 	// Messages that may not be dropped end the client that does not read.
 	ended := stalled.(*cdpClient).client.Done()
@@ -131,7 +124,7 @@ func TestCDPClientFlood(t *testing.T) {
 	if testlog.RaceEnabled {
 		limit *= 3
 	}
-	if tier.DeepEnabled() && peak > limit {
+	if peak > limit {
 		t.Errorf("memory grew from %d to %d MiB", before, peak)
 	}
 }

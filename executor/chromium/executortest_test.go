@@ -11,6 +11,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/executortest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/suite"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // fullCases are the cases that do not pass in a headless shell, "topic" or "topic/case": they need windows,
@@ -20,26 +21,41 @@ import (
 var fullCases = []string{
 	"popups", "error_pages", "native_dialogs", "denied_input",
 	"navigate/error status without a body", "history/reload after the page navigated",
-	"download/link that opens a tab, which closes before the file is complete",
 	"denied_pixels/denied frames restored from bfcache are masked",
-	"handover/what is entered in a frame that does not respond at the beginning is masked",
 	"handover/what is entered in a page that the user leaves is masked when the page is restored",
-	"screenshot/hung page does not delay full pages of others", "screenshot/full page of a page that is replaced by one that is hung",
+	"screenshot/full page of a page that is replaced by one that is hung",
+}
+
+// hungCases are the cases in which a page or a frame does not respond until a hang limit has passed. In
+// landing tests they run in a full browser with the hang limits of the product, which other tests multiply.
+var hungCases = []string{
+	"popups/requests from the first one",
+	"download/link that opens a tab, which closes before the file is complete",
+	"denied_input/input next to a denied frame that is loading", "denied_input/failed release is repeated later",
+	"screenshot/hung page does not delay full pages of others",
 	"screenshot/denied page that commits during the screenshot",
+	"handover/what is entered in a frame that does not respond at the beginning is masked",
 }
 
 // TestExecutor runs the contract suite on this backend: most cases in the browser of [tier.Shell].
 func TestExecutor(t *testing.T) {
 	shell, full := tier.Shell(), tier.FullBrowser()
-	if shell == full {
-		testExecutor(t, "chromium", Options{Browser: full, DataDir: t.TempDir()}, nil)
-		return
+	listed := func(list []string, topic, name string) bool {
+		return slices.Contains(list, topic) || slices.Contains(list, topic+"/"+name)
 	}
-	needsFull := func(topic, name string) bool {
-		return slices.Contains(fullCases, topic) || slices.Contains(fullCases, topic+"/"+name)
+	hung := func(topic, name string) bool { return !tier.DeepEnabled() && listed(hungCases, topic, name) }
+	inFull := func(topic, name string) bool {
+		return !hung(topic, name) && (shell == full || listed(fullCases, topic, name))
 	}
-	testExecutor(t, "chromium", Options{Browser: full, DataDir: t.TempDir()}, needsFull)
-	testExecutor(t, "shell", Options{Browser: shell, DataDir: t.TempDir()}, func(topic, name string) bool { return !needsFull(topic, name) })
+	if !tier.DeepEnabled() {
+		testExecutor(t, "hung", Options{Browser: full, DataDir: t.TempDir(), timing: timing.Default()}, hung)
+	}
+	testExecutor(t, "chromium", Options{Browser: full, DataDir: t.TempDir()}, inFull)
+	if shell != full {
+		testExecutor(t, "shell", Options{Browser: shell, DataDir: t.TempDir()}, func(topic, name string) bool {
+			return !hung(topic, name) && !inFull(topic, name)
+		})
+	}
 }
 
 // TestExecutorInPool runs the contract suite in one context of a shared browser.

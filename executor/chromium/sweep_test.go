@@ -137,13 +137,16 @@ func TestOrphanOnNamedProfile(t *testing.T) {
 		o := fullOptions(t)
 		s := startServer(t, o)
 		stopAndOrphan(t, s)
-		p := mustLaunch(t, o)
-		if p.Profile.Dir != s.Dir {
-			t.Fatalf("profile is %s, was %s", p.Profile.Dir, s.Dir)
+		t.Setenv("TEST_TIMING", "shipped") // a stopped browser does not exit until a hang limit has passed
+		next := startServer(t, o)
+		if next.Dir != s.Dir {
+			t.Fatalf("profile is %s, was %s", next.Dir, s.Dir)
 		}
 		if slices.Contains(profiles.Users(s.Dir), s.PID) {
 			t.Error("the orphan is still running")
 		}
+		next.kill()
+		awaitNoUsers(t, next.Dir)
 	})
 	t.Run("terminated by Sweep", func(t *testing.T) {
 		tier.Deep(t) // the same code; the wait for a stopped browser to exit takes its hang limit

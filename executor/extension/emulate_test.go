@@ -9,7 +9,7 @@ import (
 )
 
 // TestEmulationResetOnDisconnect checks that the emulation of a tab of the user ends with the session,
-// however it ends.
+// however it ends, and that settings that would affect other tabs are rejected.
 func TestEmulationResetOnDisconnect(t *testing.T) {
 	env := newTestEnv(t, nil, userBrowserOptions{})
 	const seen = `[innerWidth, innerHeight, devicePixelRatio, matchMedia("(prefers-color-scheme: dark)").matches, navigator.maxTouchPoints, /Android/.test(navigator.userAgent), navigator.onLine].join(" ")`
@@ -48,6 +48,10 @@ func TestEmulationResetOnDisconnect(t *testing.T) {
 			env.u.toggle(tab)
 			id := env.waitListed("/" + way.name)
 			waitForPage(t, env.s, id, "/"+way.name)
+			for _, o := range []executor.EmulateOptions{{Locale: "nb-NO"}, {Timezone: "Asia/Tokyo"}, {CPUThrottling: 2}} {
+				_, err := pagetest.Of(env.s, id).Emulate(t.Context(), &o)
+				wantCode(t, err, executor.ErrBadArgs)
+			}
 			still := true
 			if _, err := pagetest.Of(env.s, id).Resize(t.Context(), &executor.ResizeOptions{Width: 500, Height: 400}); err != nil {
 				t.Fatal(err)
@@ -63,15 +67,5 @@ func TestEmulationResetOnDisconnect(t *testing.T) {
 			way.end(tab)
 			await.Until(t, "the user's page to see "+before, func() bool { return look() == before })
 		})
-	}
-}
-
-// TestUnsupportedEmulation checks that settings that would affect other tabs are rejected.
-func TestUnsupportedEmulation(t *testing.T) {
-	env := newTestEnv(t, nil, userBrowserOptions{})
-	_, id := env.share("/page")
-	for _, o := range []executor.EmulateOptions{{Locale: "nb-NO"}, {Timezone: "Asia/Tokyo"}, {CPUThrottling: 2}} {
-		_, err := pagetest.Of(env.s, id).Emulate(t.Context(), &o)
-		wantCode(t, err, executor.ErrBadArgs)
 	}
 }

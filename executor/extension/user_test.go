@@ -202,8 +202,8 @@ func TestUserActions(t *testing.T) {
 				const attached = async () => (await chrome.debugger.getTargets()).find((t) => t.tabId === %d).attached;
 				Date.now = () => now() + %d * 60_000;
 				chrome.alarms.onAlarm.dispatch({ name: 'tick' });
-				await new Promise((done) => setTimeout(done, 500));
-				while (await attached() !== %v) await new Promise((done) => setTimeout(done, 20));
+				if (%v) await new Promise((done) => setTimeout(done, 500));
+				while (await attached() !== %[3]v) await new Promise((done) => setTimeout(done, 20));
 				Date.now = now;
 				return attached();
 			})()`, tab, minutes, want), &attached)

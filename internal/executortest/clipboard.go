@@ -11,7 +11,7 @@ import (
 var clipboardChords = []string{"Control+c", "Control+x", "Control+v", "Meta+v", "Control+Shift+v", "Shift+Insert", "Control+Insert", "Shift+Delete"}
 
 func clipboard(s *suite.Runner, t *testing.T) {
-	s.Page(t, "middle button pastes nothing", "clipboard.html", func(c *suite.Case) {
+	s.Shared().Page(t, "middle button pastes nothing", "clipboard.html", func(c *suite.Case) {
 		for _, target := range []string{"#target", "#rich", "#trap"} {
 			// On Linux, the middle button pastes what is selected.
 			c.Must(c.Page().Press(c.Ctx, "Control+a", &executor.PressOptions{Target: suite.Selector("#password")}))

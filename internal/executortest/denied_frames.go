@@ -6,9 +6,9 @@ import (
 	"image/draw"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/suite"
 )
 
@@ -55,7 +55,7 @@ func deniedFrames(s *suite.Runner, t *testing.T) {
 			c.WantCode(err, executor.ErrSelectorNotFound)
 		}
 		c.Met(executor.WaitCondition{Text: "Words of the page"})
-		res, err := c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Text: "SECRET words", Timeout: 2 * time.Second})
+		res, err := c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Text: "SECRET words", Timeout: 10 * await.Soon})
 		if err == nil && res.Matched {
 			c.Errorf("a denied frame was searched: %+v", res)
 		}
@@ -120,7 +120,7 @@ func hostileFrame(s *suite.Runner, t *testing.T) {
 			c.Errorf("%s contains %q", what, reported)
 		}
 	}
-	s.Gated(t, "dialog", "frame-embedder.html", func(c *suite.Case, k *suite.Keeper) {
+	s.Shared().Gated(t, "dialog", "frame-embedder.html", func(c *suite.Case, k *suite.Keeper) {
 		k.DenyOrigin(c.OtherOrigin())
 		a := c.Click(suite.Selector("#alert"), nil)
 		quiet(c, "the click", a.Changes)

@@ -50,7 +50,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 			c.Errorf("the title changed, but the answer reports %+v", *res)
 		}
 	})
-	s.Page(t, "blocks other calls", "dialogs.html", func(c *suite.Case) {
+	s.Shared().Page(t, "blocks other calls", "dialogs.html", func(c *suite.Case) {
 		ref := c.Ref("button", "Confirm")
 		c.Click(suite.Selector("#alert"), nil)
 		for name, call := range map[string]func() error{
@@ -141,7 +141,7 @@ func dialogs(s *suite.Runner, t *testing.T) {
 	})
 	for _, leave := range []bool{true, false} {
 		name := map[bool]string{true: "beforeunload accepted", false: "beforeunload dismissed"}[leave]
-		s.Page(t, name, "dialogs.html", func(c *suite.Case) {
+		s.Shared().Page(t, name, "dialogs.html", func(c *suite.Case) {
 			c.Click(suite.Selector("#guard"), nil)
 			c.Await("click", "guard")
 			_, err := c.Page().Navigate(c.Ctx, c.URL("second.html"), nil)

@@ -16,7 +16,7 @@ import (
 )
 
 func download(s *suite.Runner, t *testing.T) {
-	s.Page(t, "frame that a script creates", "download.html", func(c *suite.Case) {
+	s.Shared().Page(t, "frame that a script creates", "download.html", func(c *suite.Case) {
 		c.Eval(`const b = document.createElement("button"); b.id = "maker"; b.textContent = "Make"; document.body.append(b);
 			b.onclick = () => { const f = document.createElement("iframe"); f.hidden = true; f.src = "/file/made.txt"; document.body.append(f) }; 0`, nil)
 		for range 3 { // the download may start before the frame is known
@@ -95,7 +95,7 @@ func download(s *suite.Runner, t *testing.T) {
 		}
 		c.WantSaved(d)
 	})
-	s.Page(t, "click that starts a download", "download.html", func(c *suite.Case) {
+	s.Shared().Page(t, "click that starts a download", "download.html", func(c *suite.Case) {
 		if a := c.Click(suite.Selector("#report"), nil); len(a.Downloads) != 1 || a.Downloads[0].State == "" {
 			c.Errorf("downloads: %+v, want one with its state", a.Downloads)
 		}
@@ -110,7 +110,7 @@ func download(s *suite.Runner, t *testing.T) {
 			c.Errorf("saved in %s and %s", filepath.Dir(first.Path), filepath.Dir(second.Path))
 		}
 	})
-	s.Page(t, "unsafe names", "download.html", func(c *suite.Case) {
+	s.Shared().Page(t, "unsafe names", "download.html", func(c *suite.Case) {
 		home := filepath.Dir(c.Fetch(executor.DownloadOptions{URL: c.Path("/file/home.csv")}).Path)
 		for _, name := range []string{"../../escape.csv", "/etc/absolute.csv", `..\..\back.csv`, ".hidden", "con.csv", "a:b?.csv", "x\x00y.csv", strings.Repeat("long", 200) + ".csv", "..", "\u202egnp.exe"} {
 			d := c.Fetch(executor.DownloadOptions{URL: c.Path("/file/x.csv?as=" + url.QueryEscape(strings.ReplaceAll(name, "\x00", "")))})
@@ -130,7 +130,7 @@ func download(s *suite.Runner, t *testing.T) {
 		_, err := c.Page().Download(c.Ctx, &executor.DownloadOptions{URL: c.Path("/status/404")})
 		c.WantCode(err, executor.ErrDownloadFailed, "404")
 	})
-	s.Page(t, "refused", "download.html", func(c *suite.Case) {
+	s.Shared().Page(t, "refused", "download.html", func(c *suite.Case) {
 		_, err := c.Page().Download(c.Ctx, &executor.DownloadOptions{URL: "http://127.0.0.1:1/x.csv"})
 		c.WantCode(err, executor.ErrDownloadFailed)
 	})

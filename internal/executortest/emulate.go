@@ -139,7 +139,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 		c.GoTo(c.URL("emulate.html"), nil)
 		c.WantValue("navigator.userAgent", before)
 	})
-	s.Page(t, "geolocation", "emulate.html", func(c *suite.Case) {
+	s.Shared().Page(t, "geolocation", "emulate.html", func(c *suite.Case) {
 		// grant allows the origin of url, which the tab shows, to query the position.
 		grant := func(url, origin string) {
 			c.Helper()
@@ -345,7 +345,7 @@ func emulation(s *suite.Runner, t *testing.T) {
 		c.Tab = first
 		c.WantValue("seen()", before)
 	})
-	s.Gated(t, "denied page", "emulate.html", func(c *suite.Case, k *suite.Keeper) {
+	s.Shared().Gated(t, "denied page", "emulate.html", func(c *suite.Case, k *suite.Keeper) {
 		before := c.EvalString("seen()")
 		k.DenyOrigin(c.Origin())
 		_, err := c.Page().Resize(c.Ctx, &executor.ResizeOptions{Width: 500, Height: 500})

@@ -87,13 +87,13 @@ func errorPages(s *suite.Runner, t *testing.T) {
 		c.GoTo(c.URL("second.html"), nil)
 		c.Click(suite.Selector("h1"), nil)
 	})
-	s.Page(t, "frame that could not be loaded is not acted on", "second.html", func(c *suite.Case) {
+	s.Shared().Page(t, "frame that could not be loaded is not acted on", "second.html", func(c *suite.Case) {
 		c.Eval("document.body.innerHTML = '<iframe style=\"position: fixed; inset: 0; width: 300px; height: 300px\"></iframe>'; "+
 			"new Promise((done) => { const f = document.querySelector('iframe'); f.onload = () => done(0); f.src = "+suite.Quote(c.NavigationURL("reset"))+" })", nil)
 		_, err := c.Page().Mouse(c.Ctx, &executor.MouseOptions{Action: executor.MouseClick, X: 100, Y: 100})
 		c.WantCode(err, executor.ErrPolicyDenied, "only a person")
 	})
-	s.Page(t, "own blank page is not an error page", "", func(c *suite.Case) {
+	s.Shared().Page(t, "own blank page is not an error page", "", func(c *suite.Case) {
 		c.Tab = c.OpenURL("").ID
 		c.Must(c.Page().Press(c.Ctx, "Enter", nil))
 	})

@@ -95,7 +95,7 @@ func upload(s *suite.Runner, t *testing.T) {
 			c.Errorf("title %q", u.Title)
 		}
 	})
-	uploads(s, t, "cross-site frame", func(c *suite.Case, k *suite.Keeper) {
+	uploads(s.Shared(), t, "cross-site frame", func(c *suite.Case, k *suite.Keeper) {
 		c.Eval(fmt.Sprintf("new Promise((done) => { const f = document.createElement('iframe'); f.onload = () => done(); f.style = 'height: 300px'; f.src = %q; document.body.replaceChildren(f); })", c.OtherURL("files.html")), nil)
 		snap := c.Snap(nil)
 		uploadFile(c, suite.ByRef(c.RefIn(snap, "button", "One")), "a.txt")

@@ -46,7 +46,7 @@ func gate(s *suite.Runner, t *testing.T) {
 			c.Errorf("the access of the navigation is %+v", k.Accesses(executor.OpNavigate))
 		}
 	})
-	s.Gated(t, "denied document is hidden from all methods", "read.html", func(c *suite.Case, k *suite.Keeper) {
+	s.Shared().Gated(t, "denied document is hidden from all methods", "read.html", func(c *suite.Case, k *suite.Keeper) {
 		ref := c.Ref("link", "map of the coast")
 		other := c.Open("second.html")
 		c.Must(c.Exec.SelectTab(c.Ctx, c.Tab))
@@ -96,7 +96,7 @@ func gate(s *suite.Runner, t *testing.T) {
 		}
 		c.WantNotIn(page.Content, "Words from across")
 	})
-	s.Gated(t, "destination", "nav.html", func(c *suite.Case, k *suite.Keeper) {
+	s.Shared().Gated(t, "destination", "nav.html", func(c *suite.Case, k *suite.Keeper) {
 		k.DenyOrigin(c.OtherOrigin())
 		_, err := c.Page().Navigate(c.Ctx, c.OtherURL("second.html"), nil)
 		c.WantCode(err, executor.ErrPolicyDenied)
@@ -116,7 +116,7 @@ func gate(s *suite.Runner, t *testing.T) {
 		}
 		c.WantAt(c.GoTo(c.URL("nav.html"), nil), c.URL("nav.html"), "Navigation", 200) // and away again
 	})
-	s.Gated(t, "page navigates to a denied origin", "nav.html", func(c *suite.Case, k *suite.Keeper) {
+	s.Shared().Gated(t, "page navigates to a denied origin", "nav.html", func(c *suite.Case, k *suite.Keeper) {
 		k.DenyOrigin(c.OtherOrigin())
 		c.Eval("next.href = "+suite.Quote(c.OtherURL("second.html"))+"; 0", nil)
 		a, err := c.Page().Click(c.Ctx, suite.Selector("#next"), nil)
@@ -162,7 +162,7 @@ func gate(s *suite.Runner, t *testing.T) {
 			c.WantNotIn(fmt.Sprint(err), "Navigation")
 		})
 	}
-	s.Gated(t, "pushState to a denied path", "frames.html", func(c *suite.Case, k *suite.Keeper) {
+	s.Shared().Gated(t, "pushState to a denied path", "frames.html", func(c *suite.Case, k *suite.Keeper) {
 		c.SnapWith("Words from across")
 		k.Deny(func(a executor.Access) bool { return strings.Contains(a.URL, "/denied") && a.Op != executor.OpNavigate })
 		c.Eval("same.contentWindow.history.replaceState({}, '', 'denied-frame'); 0", nil)
@@ -180,7 +180,7 @@ func gate(s *suite.Runner, t *testing.T) {
 		c.Must(c.Page().Back(c.Ctx, nil))
 		c.WantIn(c.Snap(nil), "Frames", "Words from across") // the URL is allowed again
 	})
-	s.Gated(t, "history", "second.html", func(c *suite.Case, k *suite.Keeper) {
+	s.Shared().Gated(t, "history", "second.html", func(c *suite.Case, k *suite.Keeper) {
 		c.GoTo(c.OtherURL("nav.html"), nil)
 		c.GoTo(c.URL("second.html"), nil)
 		k.DenyOrigin(c.OtherOrigin())

@@ -209,7 +209,7 @@ func inspectConsole(s *suite.Runner, t *testing.T) {
 		c.Eval(`setTimeout(() => console.log("after the flood"), 1000)`, nil)
 		console(c, "after the flood")
 	})
-	recorded(s, t, "denied frame", "inspect.html", func(c *suite.Case, k *suite.Keeper) {
+	recorded(s.Shared(), t, "denied frame", "inspect.html", func(c *suite.Case, k *suite.Keeper) {
 		console(c, "SECRET of the frame")
 		pageErrors(c, "SECRET error of the frame")
 		k.DenyOrigin(c.OtherOrigin())
@@ -260,7 +260,7 @@ func inspectConsole(s *suite.Runner, t *testing.T) {
 		_, err := c.Page().Console(c.Ctx, nil)
 		c.WantCode(err, executor.ErrBadArgs, "Record")
 	})
-	recorded(s, t, "popup window", "tabs.html", func(c *suite.Case, _ *suite.Keeper) {
+	recorded(s.Shared(), t, "popup window", "tabs.html", func(c *suite.Case, _ *suite.Keeper) {
 		a := c.Click(suite.Selector("#window"), nil)
 		if len(a.NewTabs) != 1 {
 			c.Fatalf("new tabs: %+v", a.NewTabs)
@@ -335,7 +335,7 @@ func inspectRequests(s *suite.Runner, t *testing.T) {
 		c.WantIn(asJSON(c, console), "Bearer (hidden)")
 		c.WantNotIn(asJSON(c, console), "SECRET-")
 	})
-	recorded(s, t, "denied sites by origin", "inspect.html", func(c *suite.Case, k *suite.Keeper) {
+	recorded(s.Shared(), t, "denied sites by origin", "inspect.html", func(c *suite.Case, k *suite.Keeper) {
 		frameLoads(c)
 		c.Eval("fetched", nil)
 		k.DenyOrigin(c.OtherOrigin())

@@ -59,7 +59,7 @@ func navigate(s *suite.Runner, t *testing.T) {
 		_, err := c.Page().Navigate(c.Ctx, c.Path("/status/500?body=none"), nil)
 		c.WantCode(err, executor.ErrNavigationFailed, "500")
 	})
-	s.Page(t, "204 does not change the page", "second.html", func(c *suite.Case) {
+	s.Shared().Page(t, "204 does not change the page", "second.html", func(c *suite.Case) {
 		nav := c.GoTo(c.Path("/nothing"), nil)
 		if nav.URL != c.URL("second.html") || nav.HTTPStatus != 204 || nav.Note == "" {
 			c.Errorf("ended at %+v, want the old page, 204 and a note", *nav)
@@ -117,7 +117,7 @@ func navigate(s *suite.Runner, t *testing.T) {
 		c.WantUntouched("url")
 		c.WantValue("document.title", "Navigation")
 	})
-	s.Page(t, "canceled", "nav.html", func(c *suite.Case) {
+	s.Shared().Page(t, "canceled", "nav.html", func(c *suite.Case) {
 		ctx, cancel := context.WithCancel(c.Ctx)
 		done := make(chan error, 1)
 		go func() { done <- suite.ErrOf(c.Page().Navigate(ctx, c.HeldURL("page"), nil)) }()
@@ -170,7 +170,7 @@ func history(s *suite.Runner, t *testing.T) {
 		}
 		c.WantCode(err, executor.ErrNavigationFailed)
 	})
-	s.Page(t, "reload", "nav.html", func(c *suite.Case) {
+	s.Shared().Page(t, "reload", "nav.html", func(c *suite.Case) {
 		c.Await("load", "nav")
 		c.Eval("window.mark = 1", nil)
 		nav := c.Reload()

@@ -36,7 +36,7 @@ func protocol(s *suite.Runner, t *testing.T) {
 		_, err = c.Page().CDP(c.Ctx, "", nil)
 		c.WantCode(err, executor.ErrBadArgs)
 	})
-	s.Gated(t, "consults the gate", "second.html", func(c *suite.Case, k *suite.Keeper) {
+	s.Shared().Gated(t, "consults the gate", "second.html", func(c *suite.Case, k *suite.Keeper) {
 		k.Deny(func(a executor.Access) bool { return a.Op == executor.OpCDP })
 		_, err := c.Page().CDP(c.Ctx, "Runtime.evaluate", map[string]any{"expression": "document.title = 'Broken in'"})
 		c.WantCode(err, executor.ErrPolicyDenied)
@@ -45,7 +45,7 @@ func protocol(s *suite.Runner, t *testing.T) {
 }
 
 func events(s *suite.Runner, t *testing.T) {
-	s.Watched(t, "navigation", "nav.html", func(c *suite.Case, next func(executor.EventKind) executor.Event) {
+	s.Shared().Watched(t, "navigation", "nav.html", func(c *suite.Case, next func(executor.EventKind) executor.Event) {
 		c.GoTo(c.URL("second.html"), nil)
 		for {
 			e := next(executor.EventNavigated)
@@ -57,7 +57,7 @@ func events(s *suite.Runner, t *testing.T) {
 			}
 		}
 	})
-	s.Watched(t, "dialog", "dialogs.html", func(c *suite.Case, next func(executor.EventKind) executor.Event) {
+	s.Shared().Watched(t, "dialog", "dialogs.html", func(c *suite.Case, next func(executor.EventKind) executor.Event) {
 		c.Click(suite.Selector("#alert"), nil)
 		e := next(executor.EventDialog)
 		if e.Tab != c.Tab || e.Dialog == nil || e.Dialog.Message != "Saved!" || e.Dialog.Type != executor.DialogAlert {

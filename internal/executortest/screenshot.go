@@ -15,7 +15,7 @@ import (
 
 func screenshot(s *suite.Runner, t *testing.T) {
 	red, blue, white := color.RGBA{R: 255}, color.RGBA{B: 255}, color.RGBA{255, 255, 255, 255}
-	s.Page(t, "viewport", "screenshot.html", func(c *suite.Case) {
+	s.Shared().Page(t, "viewport", "screenshot.html", func(c *suite.Case) {
 		shot, img := c.Shot(nil)
 		if shot.Width != 1280 || shot.Height != 720 || shot.Truncated {
 			c.Errorf("%d×%d, Truncated = %v, want 1280×720", shot.Width, shot.Height, shot.Truncated)

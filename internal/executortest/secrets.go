@@ -52,7 +52,7 @@ func secrets(s *suite.Runner, t *testing.T) {
 		_, err := c.Page().Type(c.Ctx, target, "{{shop.password}}", nil)
 		c.WantCode(err, executor.ErrPolicyDenied, append(want, "nothing was typed")...)
 	}
-	secret(s, "typed only into fields for them", "secrets.html", func(c *suite.Case) {
+	secret(s.Shared(), "typed only into fields for them", "secrets.html", func(c *suite.Case) {
 		denied(c, suite.Selector("#comment"), "another field")
 		denied(c, suite.Selector("#user"), "another field")
 		c.TypeInto("#user", "{{shop.username}}", nil)

@@ -14,7 +14,7 @@ import (
 
 func sessions(s *suite.Runner, t *testing.T) {
 	allowAll := executor.SessionOptions{Gate: executor.AllowAll}
-	s.Page(t, "separate active tabs and refs", "click.html", func(c *suite.Case) {
+	s.Shared().Page(t, "separate active tabs and refs", "click.html", func(c *suite.Case) {
 		other := c.Session(allowAll)
 		_, tab, err := other.NewPage(c.Ctx, &executor.NewPageOptions{URL: c.URL("type.html")})
 		if err != nil {
@@ -105,7 +105,7 @@ func concurrency(s *suite.Runner, t *testing.T) {
 			c.Errorf("the call after the navigation returned %+v, want the new page", got)
 		}
 	})
-	s.Page(t, "queued call can be canceled", "second.html", func(c *suite.Case) {
+	s.Shared().Page(t, "queued call can be canceled", "second.html", func(c *suite.Case) {
 		navigated, queued := make(chan error, 1), make(chan error, 1)
 		go func() { navigated <- suite.ErrOf(c.Page().Navigate(c.Ctx, c.HeldURL("page"), nil)) }()
 		c.AwaitRequest("page")

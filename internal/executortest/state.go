@@ -14,7 +14,7 @@ import (
 // states runs a case on storage.html in a session that may save and load storage state, on a
 // separate site. The gate denies storage access to all other sites.
 func states(s *suite.Runner, t *testing.T, name string, f func(c *suite.Case, dir string)) {
-	keeps(s, t, name, func(c *suite.Case, _ *suite.Keeper) {
+	keeps(s.Shared(), t, name, func(c *suite.Case, _ *suite.Keeper) {
 		if strings.HasPrefix(string(c.Tab), "ext:") {
 			c.Skip("user's browser: logins are not the agent's")
 		}

@@ -157,7 +157,7 @@ func cookies(s *suite.Runner, t *testing.T) {
 		}
 		wantSent(c, "app", "")
 	})
-	keeps(s, t, "parent domain that is denied", func(c *suite.Case, k *suite.Keeper) {
+	keeps(s.Shared(), t, "parent domain that is denied", func(c *suite.Case, k *suite.Keeper) {
 		setCookie(c, executor.Cookie{Name: "all", Value: "1", Domain: shopDomain(c)})
 		setCookie(c, executor.Cookie{Name: "own", Value: "1"})
 		wantSent(c, "pay", "all=1")
@@ -193,7 +193,7 @@ func cookies(s *suite.Runner, t *testing.T) {
 			c.Errorf("left %q", got)
 		}
 	})
-	s.Page(t, "page without an origin", "second.html", func(c *suite.Case) { wantNoStorageOrigin(c) })
+	s.Shared().Page(t, "page without an origin", "second.html", func(c *suite.Case) { wantNoStorageOrigin(c) })
 }
 
 // wantNoStorageOrigin checks the error for a page without an origin.

@@ -35,7 +35,7 @@ func tabs(s *suite.Runner, t *testing.T) {
 			c.Errorf("tabs are not in the order they were opened: %d, %d", a.Index, b.Index)
 		}
 	})
-	s.Page(t, "select", "tabs.html", func(c *suite.Case) {
+	s.Shared().Page(t, "select", "tabs.html", func(c *suite.Case) {
 		second := c.Open("popup.html")
 		sel, err := c.Exec.SelectTab(c.Ctx, c.Tab)
 		if err != nil {
@@ -53,7 +53,7 @@ func tabs(s *suite.Runner, t *testing.T) {
 		}
 		c.WantIn(text.Content, "Open window") // an empty id means the active tab
 	})
-	s.Page(t, "inactive", "tabs.html", func(c *suite.Case) {
+	s.Shared().Page(t, "inactive", "tabs.html", func(c *suite.Case) {
 		_, tab, err := c.Exec.NewPage(c.Ctx, &executor.NewPageOptions{URL: c.URL("popup.html"), Inactive: true})
 		if err != nil {
 			c.Fatal(err)
@@ -69,7 +69,7 @@ func tabs(s *suite.Runner, t *testing.T) {
 			c.Error("the click in the inactive tab was not trusted")
 		}
 	})
-	s.PageWith(t, "empty", "", executor.SessionOptions{Gate: executor.AllowAll}, func(c *suite.Case) {
+	s.Shared().PageWith(t, "empty", "", executor.SessionOptions{Gate: executor.AllowAll}, func(c *suite.Case) {
 		tab := c.OpenURL("")
 		if tab.URL != "about:blank" || !tab.Active {
 			c.Errorf("opened %+v", tab)
@@ -148,7 +148,7 @@ func tabs(s *suite.Runner, t *testing.T) {
 		_, err = pagetest.Of(c.Exec, unknown).Close(c.Ctx)
 		c.WantCode(err, executor.ErrTabNotFound)
 	})
-	s.Page(t, "stale", "tabs.html", func(c *suite.Case) {
+	s.Shared().Page(t, "stale", "tabs.html", func(c *suite.Case) {
 		_, err := pagetest.Of(c.Exec, stale(c.Tab)).Click(c.Ctx, suite.Selector("#window"), nil)
 		c.WantCode(err, executor.ErrStaleTab)
 		_, err = c.Exec.SelectTab(c.Ctx, stale(c.Tab))
@@ -168,7 +168,7 @@ func tabs(s *suite.Runner, t *testing.T) {
 			c.Error("a tab that did not open became active")
 		}
 	})
-	s.Page(t, "next call reports that the first page did not load", "tabs.html", func(c *suite.Case) {
+	s.Shared().Page(t, "next call reports that the first page did not load", "tabs.html", func(c *suite.Case) {
 		other := c.Session(executor.SessionOptions{Gate: executor.AllowAll})
 		_, err := other.Navigate(c.Ctx, "http://127.0.0.1:1/", nil)
 		c.WantCode(err, executor.ErrNavigationFailed, "net::ERR_")
@@ -198,7 +198,7 @@ func popups(s *suite.Runner, t *testing.T) {
 		}
 		console(c, "loading now")
 	})
-	for _, by := range []string{"window", "blank", "noopener"} {
+	for by, s := range suite.Sorted(map[string]*suite.Runner{"window": s, "blank": s.Shared(), "noopener": s}) {
 		s.Page(t, by, "tabs.html", func(c *suite.Case) {
 			a := c.Click(suite.Selector("#"+by), nil)
 			c.Await("open", by)
@@ -245,7 +245,7 @@ func popups(s *suite.Runner, t *testing.T) {
 		}
 		c.WantIn(a.Note, "2 popup windows of the page were blocked")
 	})
-	s.Page(t, "sandboxed window.open does not delay the call", "navigation-popups.html", func(c *suite.Case) {
+	s.Shared().Page(t, "sandboxed window.open does not delay the call", "navigation-popups.html", func(c *suite.Case) {
 		button := suite.ByRef(c.Ref("button", "Sandboxed"))
 		a := c.Click(button, nil)
 		if len(a.NewTabs) != 0 {
@@ -258,7 +258,7 @@ func popups(s *suite.Runner, t *testing.T) {
 			suite.Quick(c, button, 700*time.Millisecond)
 		}
 	})
-	s.Page(t, "popup window closed by its opener", "tabs.html", func(c *suite.Case) {
+	s.Shared().Page(t, "popup window closed by its opener", "tabs.html", func(c *suite.Case) {
 		a := c.Click(suite.Selector("#window"), nil)
 		if len(a.NewTabs) != 1 {
 			c.Fatalf("new tabs: %+v, want one", a.NewTabs)
