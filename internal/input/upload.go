@@ -120,7 +120,9 @@ func (in *fileInput) accepts(files []upload.File) error {
 var errNoFileChooser = errors.New("did not open a file chooser")
 
 // openFileChooser clicks the target and returns the file input for which the page then opens a file
-// chooser. The user does not see the file chooser, because every action intercepts file choosers.
+// chooser. The input must be in the target's frame or in a document of the same origin: frames of
+// other sites, and the page around the target's frame, can open file choosers at the same time, and
+// would receive the files. The user does not see the file chooser, because every action intercepts file choosers.
 // The caller must call release when it no longer needs the input.
 func (u *fileUpload) openFileChooser(ctx context.Context) (in *fileInput, release func(), err error) {
 	a, el := u.actor, u.el
@@ -132,15 +134,23 @@ func (u *fileUpload) openFileChooser(ctx context.Context) (in *fileInput, releas
 	limit, cancel := context.WithTimeout(deadline.Caller(ctx), a.timing.FileChooser)
 	defer cancel()
 	var chooser cdppage.EventFileChooserOpened
-	err = a.tree.AwaitUnblocked(limit, func(*frames.State) (bool, error) {
-		requested := a.opts.FileChoosers.Since(before)
-		if len(requested) == 0 {
-			return false, nil
+	foreign := false
+	err = a.tree.AwaitUnblocked(limit, func(s *frames.State) (bool, error) {
+		for _, chooser = range slices.Backward(a.opts.FileChoosers.Since(before)) {
+			if chooser.FrameID == el.Doc.Frame {
+				return true, nil
+			}
+			if d := s.Document(s.Frame(chooser.FrameID)); d != nil && d.Origin == el.Doc.Origin && d.Origin != executor.OriginOpaque {
+				return true, nil
+			}
+			foreign = true
 		}
-		chooser = requested[len(requested)-1]
-		return true, nil
+		return false, nil
 	})
 	switch {
+	case errors.Is(err, context.DeadlineExceeded) && foreign:
+		return nil, nil, executor.Errorf(executor.ErrNotActionable, "Use the file input as the target.",
+			"a click on %s opened a file chooser in a frame of another site; no files were set", a.describeWithRef(deadline.Caller(ctx), el))
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, nil, executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the click did, or use the file input as the target.",
 			"%s is not a file input, and a click on it %w", a.describeWithRef(deadline.Caller(ctx), el), errNoFileChooser)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 )
 
 // TestDeniedNote checks that the note on a document that is not known yet does not say that the
@@ -18,5 +20,19 @@ func TestDeniedNote(t *testing.T) {
 	unknown := &executor.Error{Code: executor.ErrPolicyDenied, Retryable: true, Err: errors.New("the frame is not known yet")}
 	if got := deniedNote(unknown); strings.Contains(strings.ToLower(got), "denied") || !strings.Contains(got, "the frame is not known yet") {
 		t.Errorf("not known: %q", got)
+	}
+}
+
+// TestHungPageHint checks the hint for a page that does not respond: if the browser has a window, the
+// page may wait for a print preview.
+func TestHungPageHint(t *testing.T) {
+	for _, noWindow := range []bool{true, false} {
+		tab := attachWith(t, cdptest.New(replyAsWorlds()), Options{NoDialogs: true, NoWindow: noWindow})
+		v := tab.NewView(ViewOptions{Gate: executor.AllowAll})
+		hung := executor.Errorf(executor.ErrTimeout, cdpconn.HungHint, "%w", cdpconn.ErrCallTimeout)
+		e, ok := errors.AsType[*executor.Error](v.AsClientError(t.Context(), hung))
+		if !ok || !errors.Is(e, cdpconn.ErrCallTimeout) || strings.Contains(e.Hint, "print preview") == noWindow {
+			t.Errorf("NoWindow = %v: %v, hint %q", noWindow, e, e.Hint)
+		}
 	}
 }

@@ -94,6 +94,7 @@ type fakeBrowser struct {
 	conn    *cdpconn.Conn
 	closing chan *Tab     // tabs passed to CloseTab
 	opening chan struct{} // if not nil, NewTab sends on it twice: when it is called and before it opens the tab
+	results chan error    // if not nil, NewTab receives its error from it, and opens a tab for nil
 
 	mu      sync.Mutex // guards the fields below
 	next    int
@@ -128,6 +129,11 @@ func (b *fakeBrowser) NewTab(ctx context.Context, owner *Session) (*Tab, error) 
 	if b.opening != nil {
 		b.opening <- struct{}{}
 		b.opening <- struct{}{}
+	}
+	if b.results != nil {
+		if err := <-b.results; err != nil {
+			return nil, err
+		}
 	}
 	return b.add(ctx, owner, nil)
 }

@@ -36,11 +36,11 @@ func (s *Session) open(ctx context.Context, url string, inactive bool, opts *exe
 		return nil, nil, err
 	}
 	remaining := remainingTimeout(opts)
-	if n := s.owned(b); n >= s.maxTabs() {
-		return nil, nil, executor.Errorf(executor.ErrBackpressure, "Close some with Page.Close; Executor.Tabs lists them. The user can allow more with SessionOptions.MaxTabs.",
-			"%s open already", phrase.Count(n, "tab is", "tabs are"))
+	if err := s.beginOpening(ctx, b); err != nil {
+		return nil, nil, err
 	}
 	t, err := b.NewTab(ctx, s)
+	s.opening.end()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -124,6 +124,43 @@ func (s *Session) owned(b BrowserInstance) int {
 		}
 	}
 	return n
+}
+
+// An openingCount is the number of calls of a session that are opening a tab, which is not among the
+// tabs of the browser yet. The zero value is ready to use. It is safe for concurrent use.
+type openingCount struct {
+	mu    sync.Mutex // guards count
+	count int
+	ended notify.Broadcast
+}
+
+func (o *openingCount) end() {
+	o.mu.Lock()
+	o.count--
+	o.mu.Unlock()
+	o.ended.Notify()
+}
+
+// beginOpening counts a call that opens a tab, until s.opening.end. It returns ErrBackpressure if the
+// session has the maximum number of tabs. If it has that many only with the tabs that other calls
+// are opening, which may fail, beginOpening waits for these calls.
+func (s *Session) beginOpening(ctx context.Context, b BrowserInstance) error {
+	var full error
+	err := s.opening.ended.Wait(ctx, func() bool {
+		s.opening.mu.Lock()
+		defer s.opening.mu.Unlock()
+		switch n := s.owned(b); {
+		case n >= s.maxTabs():
+			full = executor.Errorf(executor.ErrBackpressure, "Close some with Page.Close; Executor.Tabs lists them. The user can allow more with SessionOptions.MaxTabs.",
+				"%s open already", phrase.Count(n, "tab is", "tabs are"))
+		case n+s.opening.count >= s.maxTabs():
+			return false
+		default:
+			s.opening.count++
+		}
+		return true
+	})
+	return cmp.Or(full, err)
 }
 
 // Full reports whether the session has the maximum number of tabs, so that its pages cannot open

@@ -92,6 +92,7 @@ type Session struct {
 	ids      tabIDs                        // never changes
 	storageState
 	selection selection
+	opening   openingCount
 
 	mu     sync.Mutex // guards the fields below
 	views  map[*Tab]*page.View

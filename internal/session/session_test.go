@@ -369,3 +369,46 @@ func TestNewTabTimeout(t *testing.T) {
 		}
 	})
 }
+
+// TestMaxTabsParallel opens tabs in parallel when the limit allows one more. A call waits for one
+// that is opening the last tab, and takes its place if it fails.
+func TestMaxTabsParallel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		s := h.open(t, executor.SessionOptions{MaxTabs: 2})
+		if _, _, err := s.NewPage(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		h.browser.results = make(chan error)
+		done := make(chan error, 3)
+		for range cap(done) {
+			go func() {
+				_, _, err := s.NewPage(t.Context(), nil)
+				done <- err
+			}()
+		}
+		next := func(result error) (opening bool) {
+			synctest.Wait()
+			select {
+			case h.browser.results <- result:
+				return true
+			default:
+				return false
+			}
+		}
+		failed := errors.New("failed")
+		if !next(failed) || !next(nil) {
+			t.Fatal("no call opens a tab")
+		}
+		for next(nil) {
+			t.Error("a call opens a tab over the limit")
+		}
+		errs := errors.Join(<-done, <-done, <-done)
+		if !errors.Is(errs, failed) || !errors.Is(errs, executor.ErrBackpressure) {
+			t.Errorf("the calls returned %v, want one failure and ErrBackpressure", errs)
+		}
+		if n := len(h.browser.Tabs()); n != 2 {
+			t.Errorf("%d tabs are open, want 2", n)
+		}
+	})
+}

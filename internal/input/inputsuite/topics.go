@@ -19,6 +19,7 @@ var Topics = []suite.Topic{
 	{Name: "fill_form", Cases: fillForm},
 	{Name: "drag", Cases: drags},
 	{Name: "mouse", Cases: mouse},
+	{Name: "upload_targets", Cases: uploadTargets},
 }
 
 // Details are the cases of unusual pages, which deep tests run.
