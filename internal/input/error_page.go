@@ -6,7 +6,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// A client may leave an error page of the browser, and read it where the browser permits that: Chrome
+// A client may leave an error page of the browser, and read it where the browser allows that: Chrome
 // lets no extension read its warnings. No call acts on an error page. The pages that warn about a
 // certificate, about http and about a dangerous site are error pages: a click or a typed word on
 // one of them can turn off the protection of the user for all later tabs.
