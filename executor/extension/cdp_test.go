@@ -509,6 +509,9 @@ func TestCDPManyTabs(t *testing.T) {
 	server := startRelay(t, env.b, anyPolicy{}, "")
 	for _, client := range []string{"playwright", "puppeteer"} {
 		t.Run(client, func(t *testing.T) {
+			if client == "puppeteer" {
+				tier.Deep(t)
+			}
 			ask := startStock(t, client, server)
 			if got := ask("connect"); got != strconv.Itoa(tabs) {
 				t.Errorf("the client sees %s pages", got)

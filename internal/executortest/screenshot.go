@@ -97,7 +97,7 @@ func screenshot(s *suite.Runner, t *testing.T) {
 			}
 		})
 	}
-	s.Page(t, "full page", "screenshot.html", func(c *suite.Case) {
+	s.Shared().Page(t, "full page", "screenshot.html", func(c *suite.Case) {
 		shot, img := c.Shot(&executor.ScreenshotOptions{FullPage: true})
 		if shot.Width != 1280 || shot.Height != 3000 || shot.Truncated {
 			c.Errorf("%d×%d, Truncated = %v, want 1280×3000", shot.Width, shot.Height, shot.Truncated)
