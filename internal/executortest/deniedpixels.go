@@ -16,7 +16,7 @@ func attackedShots() int {
 	if tier.DeepEnabled() {
 		return 12
 	}
-	return 6
+	return 3
 }
 
 // deniedPixels tests pages that move denied frames during a screenshot.
