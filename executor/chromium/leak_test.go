@@ -61,7 +61,7 @@ func TestDeniedPaths(t *testing.T) {
 func TestOwnPorts(t *testing.T) {
 	for name, h := range leaky {
 		t.Run(name, func(t *testing.T) {
-			if name == "attached" { // shares most of its code with a managed browser
+			if name != "chromium" { // shares most of its code with a managed browser
 				tier.Deep(t)
 			}
 			leaktest.OwnPorts(t, h)

@@ -474,10 +474,8 @@ func TestCDPClients(t *testing.T) {
 
 // TestCDPManyTabs connects clients to a browser with many shared tabs.
 func TestCDPManyTabs(t *testing.T) {
-	tabs := 10
-	if tier.DeepEnabled() {
-		tabs = 50
-	}
+	tier.Deep(t)
+	const tabs = 50
 	env := newCDPEnv(t)
 	env.u.worker(fmt.Sprintf(`Promise.all(Array.from({length: %d}, (_, i) => chrome.tabs.create({url: %q + i, active: false}))).then(() => 0)`, tabs, env.site.URL+"/many"), nil)
 	await.Until(t, "the tabs are loaded", func() bool {
@@ -509,9 +507,6 @@ func TestCDPManyTabs(t *testing.T) {
 	server := startRelay(t, env.b, anyPolicy{}, "")
 	for _, client := range []string{"playwright", "puppeteer"} {
 		t.Run(client, func(t *testing.T) {
-			if client == "puppeteer" {
-				tier.Deep(t)
-			}
 			ask := startStock(t, client, server)
 			if got := ask("connect"); got != strconv.Itoa(tabs) {
 				t.Errorf("the client sees %s pages", got)
