@@ -135,7 +135,8 @@ func TestCDPClients(t *testing.T) {
 	})
 
 	run("two clients and a tool on one tab", func(t *testing.T) {
-		_, id := env.share("/both")
+		tab, id := env.share("/both")
+		defer env.u.toggle(tab) // detaches the tool
 		a, b := connectCDP(t, env.b), connectCDP(t, env.b)
 		inA, inB := a.attachAll(env.site.URL+"/both"), b.attachAll(env.site.URL+"/both")
 		a.call(inA, "Runtime.enable", nil, nil)

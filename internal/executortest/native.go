@@ -24,7 +24,7 @@ var triggers = []trigger{
 	{id: "tel", about: "a tel: link", asks: true, note: `the link to "tel:" was not opened`},
 	{id: "telByScript", about: "tel: URL opened by a script", asks: true, note: `the link to "tel:" was not opened`, tier: (*suite.Runner).Deep},
 	{id: "appByScript", about: "custom protocol URL opened by a script", asks: true, note: `the link to "myapp:" was not opened`, tier: (*suite.Runner).Deep},
-	{id: "appInFrame", about: "custom protocol URL in a frame", asks: true, note: `the link to "myapp:" was not opened`, tier: (*suite.Runner).Shared},
+	{id: "appInFrame", about: "custom protocol URL in a frame", asks: true, note: `the link to "myapp:" was not opened`, tier: (*suite.Runner).Deep},
 	{id: "mailto", about: "a mailto: link", note: `the link to "mailto:" was not opened`, tier: (*suite.Runner).Shared},
 	{id: "authFetch", about: "fetch with basic authentication", asks: true, result: "done 401"},
 	{id: "authDigest", about: "fetch with digest authentication", asks: true, result: "done 401", tier: (*suite.Runner).Deep},
