@@ -15,6 +15,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // A testClient is a CDP client that stores the events it receives.
@@ -488,7 +489,11 @@ func TestCDPClientPopup(t *testing.T) {
 				defer running(b).conn.DelayPopupWindows(o.timing.PausedPopup)
 			}
 			first.call("", "Target.setAutoAttach", autoAttach, "")
-			for i, browserContext := range []string{"", first.newContext()} {
+			contexts := []string{""}
+			if name == "resumes" || tier.DeepEnabled() {
+				contexts = append(contexts, first.newContext())
+			}
+			for i, browserContext := range contexts {
 				path := fmt.Sprintf("/%s-%d", name, i)
 				second := connectCDP(t, ctx, b)
 				second.call("", "Target.setAutoAttach", autoAttach, "")

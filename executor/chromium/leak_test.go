@@ -23,7 +23,7 @@ func TestLeaks(t *testing.T) {
 	for name, h := range leaky {
 		h.Routes = leaktest.QuickRoutes
 		if name == "pool" { // routes for which the CDP session or the browser context matters; TestPoolLeaks has all
-			h.Routes = []string{"blank-target-control", "popup-sandboxed-escaped", "shared-worker-data-fetch"}
+			h.Routes = []string{"popup-sandboxed-escaped", "shared-worker-data-fetch"}
 		}
 		t.Run(name, func(t *testing.T) {
 			if name == "attached" { // shares most of its code with a managed browser
@@ -61,7 +61,7 @@ func TestDeniedPaths(t *testing.T) {
 func TestOwnPorts(t *testing.T) {
 	for name, h := range leaky {
 		t.Run(name, func(t *testing.T) {
-			if name == "attached" { // shares most of its code with a managed browser
+			if name != "chromium" { // shares most of its code with a managed browser
 				tier.Deep(t)
 			}
 			leaktest.OwnPorts(t, h)

@@ -135,7 +135,8 @@ func TestCDPClients(t *testing.T) {
 	})
 
 	run("two clients and a tool on one tab", func(t *testing.T) {
-		_, id := env.share("/both")
+		tab, id := env.share("/both")
+		defer env.u.toggle(tab) // detaches the tool
 		a, b := connectCDP(t, env.b), connectCDP(t, env.b)
 		inA, inB := a.attachAll(env.site.URL+"/both"), b.attachAll(env.site.URL+"/both")
 		a.call(inA, "Runtime.enable", nil, nil)
@@ -474,10 +475,8 @@ func TestCDPClients(t *testing.T) {
 
 // TestCDPManyTabs connects clients to a browser with many shared tabs.
 func TestCDPManyTabs(t *testing.T) {
-	tabs := 10
-	if tier.DeepEnabled() {
-		tabs = 50
-	}
+	tier.Deep(t)
+	const tabs = 50
 	env := newCDPEnv(t)
 	env.u.worker(fmt.Sprintf(`Promise.all(Array.from({length: %d}, (_, i) => chrome.tabs.create({url: %q + i, active: false}))).then(() => 0)`, tabs, env.site.URL+"/many"), nil)
 	await.Until(t, "the tabs are loaded", func() bool {

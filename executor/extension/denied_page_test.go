@@ -59,6 +59,7 @@ func TestDeniedPage(t *testing.T) {
 		}
 	})
 	t.Run("tab of the agent", func(t *testing.T) {
+		tier.Deep(t) // the rules of a tab do not depend on who opened it
 		_, tab, err := s.NewPage(t.Context(), &executor.NewPageOptions{URL: allowed + "/own"})
 		if err != nil {
 			t.Fatal(err)

@@ -18,8 +18,7 @@ func deniedFrames(s *suite.Runner, t *testing.T) {
 	around := func(s *suite.Runner, name string, f func(c *suite.Case)) {
 		s.Gated(t, name, "", func(c *suite.Case, k *suite.Keeper) {
 			origin := fmt.Sprintf("http://zoom%s.localhost:%d", c.ID, c.Port)
-			tab := c.OpenURL(origin + "/p/" + c.ID + "/deniedframes.html")
-			c.Tab = tab.ID
+			c.Tab = c.OpenURL(origin + "/p/" + c.ID + "/deniedframes.html").ID
 			_, img := c.Shot(nil)
 			if snap := c.Snap(nil); strings.Count(snap, "SECRET heading") < 6 || deniedFramePixels(img) < 10_000 {
 				c.Fatalf("without denial, %d pixels are visible, text:\n%s", deniedFramePixels(img), snap)
@@ -58,6 +57,9 @@ func deniedFrames(s *suite.Runner, t *testing.T) {
 		res, err := c.Page().WaitFor(c.Ctx, &executor.WaitCondition{Text: "SECRET words", Timeout: 10 * await.Soon})
 		if err == nil && res.Matched {
 			c.Errorf("a denied frame was searched: %+v", res)
+		}
+		if _, img := c.Shot(nil); deniedFramePixels(img) > 0 {
+			c.Errorf("a screenshot shows %d pixels of a denied frame", deniedFramePixels(img))
 		}
 	})
 	around(s.Shared(), "denied frames are masked", func(c *suite.Case) {

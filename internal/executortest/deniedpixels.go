@@ -16,7 +16,7 @@ func attackedShots() int {
 	if tier.DeepEnabled() {
 		return 12
 	}
-	return 6
+	return 3
 }
 
 // deniedPixels tests pages that move denied frames during a screenshot.
@@ -101,7 +101,7 @@ func deniedPixels(s *suite.Runner, t *testing.T) {
 
 // deniedKinds tests denied documents of all kinds on a page that does not move.
 func deniedKinds(s *suite.Runner, t *testing.T) {
-	s.Gated(t, "denied documents of any kind are masked", "manyframes.html", func(c *suite.Case, k *suite.Keeper) {
+	s.Shared().Gated(t, "denied documents of any kind are masked", "manyframes.html", func(c *suite.Case, k *suite.Keeper) {
 		// Opaque origins are never allowed.
 		k.Deny(func(a executor.Access) bool { return a.Origin == executor.OriginOpaque })
 		for _, id := range []string{"page", "dressed", "drawing"} {

@@ -30,7 +30,7 @@ func download(s *suite.Runner, t *testing.T) {
 		}
 		c.WantValue("document.title", "Download") // the page did not change
 	})
-	s.Page(t, "URL with the session's cookies", "download.html", func(c *suite.Case) {
+	s.Shared().Page(t, "URL with the session's cookies", "download.html", func(c *suite.Case) {
 		c.GoTo(c.Path("/cookie"), nil)
 		c.Fetch(executor.DownloadOptions{URL: c.Path("/file/mine.csv?customer=1")})
 	})

@@ -306,8 +306,9 @@ func emulation(s *suite.Runner, t *testing.T) {
 		wantEventually(c, `new Promise((done) => { const check = () => navigator.onLine || done("offline"); addEventListener("offline", check); check(); })`, "offline")
 		_, err := c.Page().Navigate(c.Ctx, c.OtherURL("second.html"), nil)
 		c.WantCode(err, executor.ErrNavigationFailed, "ERR_INTERNET_DISCONNECTED")
-		emulate(c, executor.EmulateOptions{Network: executor.NetworkSlow3G})
+		emulate(c, executor.EmulateOptions{Network: executor.NetworkOnline})
 		c.GoTo(c.URL("second.html"), nil)
+		emulate(c, executor.EmulateOptions{Network: executor.NetworkSlow3G})
 		start := time.Now()
 		wantEventually(c, fetched, "loaded")
 		if took := time.Since(start); took < 1900*time.Millisecond {

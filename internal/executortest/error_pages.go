@@ -76,7 +76,7 @@ func errorPages(s *suite.Runner, t *testing.T) {
 		c.GoTo(c.URL("second.html"), nil)
 		c.Click(suite.Selector("h1"), nil)
 	})
-	s.Page(t, "page that could not be loaded is read and left, not acted on", "second.html", func(c *suite.Case) {
+	s.Shared().Page(t, "page that could not be loaded is read and left, not acted on", "second.html", func(c *suite.Case) {
 		_, err := c.Page().Navigate(c.Ctx, c.NavigationURL("reset"), nil)
 		c.WantCode(err, executor.ErrNavigationFailed)
 		if _, err := c.Page().Text(c.Ctx, nil); err != nil {

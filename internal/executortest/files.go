@@ -58,7 +58,7 @@ func wantHolds(c *suite.Case, promise, want string) {
 }
 
 func upload(s *suite.Runner, t *testing.T) {
-	uploads(s, t, "into a file input", func(c *suite.Case, k *suite.Keeper) {
+	uploads(s.Shared(), t, "into a file input", func(c *suite.Case, k *suite.Keeper) {
 		c.Snap(nil)
 		u := uploadFile(c, suite.Selector("#one"), "a.txt")
 		if f := u.Files[0]; f.Name != "a.txt" || f.Bytes != 5 || f.MIMEType != "text/plain" {

@@ -77,7 +77,7 @@ func gate(s *suite.Runner, t *testing.T) {
 		k.Deny(nil)
 		c.WantValue("document.title", "The lighthouse")
 	})
-	s.Gated(t, "frame of a denied origin", "frames.html", func(c *suite.Case, k *suite.Keeper) {
+	s.Shared().Gated(t, "frame of a denied origin", "frames.html", func(c *suite.Case, k *suite.Keeper) {
 		allowed := c.SnapWith("Words from across")
 		across := c.RefIn(allowed, "button", "Across")
 		k.DenyOrigin(c.OtherOrigin())

@@ -386,7 +386,7 @@ func handover(s *suite.Runner, t *testing.T) {
 		stop()
 		<-ended
 	})
-	s.Page(t, "pages that opened each other are handed over together", "handover.html", func(c *suite.Case) {
+	s.Shared().Page(t, "pages that opened each other are handed over together", "handover.html", func(c *suite.Case) {
 		c.Eval(`document.body.insertAdjacentHTML("beforeend", "<a id=open target=_blank rel=opener href='second.html'>Open</a>"); 0`, nil)
 		child := c.Opened("#open", nil)
 		page := pagetest.Of(c.Exec, child.ID)

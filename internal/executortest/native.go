@@ -24,7 +24,7 @@ var triggers = []trigger{
 	{id: "tel", about: "a tel: link", asks: true, note: `the link to "tel:" was not opened`},
 	{id: "telByScript", about: "tel: URL opened by a script", asks: true, note: `the link to "tel:" was not opened`, tier: (*suite.Runner).Deep},
 	{id: "appByScript", about: "custom protocol URL opened by a script", asks: true, note: `the link to "myapp:" was not opened`, tier: (*suite.Runner).Deep},
-	{id: "appInFrame", about: "custom protocol URL in a frame", asks: true, note: `the link to "myapp:" was not opened`, tier: (*suite.Runner).Shared},
+	{id: "appInFrame", about: "custom protocol URL in a frame", asks: true, note: `the link to "myapp:" was not opened`, tier: (*suite.Runner).Deep},
 	{id: "mailto", about: "a mailto: link", note: `the link to "mailto:" was not opened`, tier: (*suite.Runner).Shared},
 	{id: "authFetch", about: "fetch with basic authentication", asks: true, result: "done 401"},
 	{id: "authDigest", about: "fetch with digest authentication", asks: true, result: "done 401", tier: (*suite.Runner).Deep},
@@ -45,7 +45,7 @@ var triggers = []trigger{
 	{id: "usb", about: "USB device request", tier: (*suite.Runner).Deep},
 	{id: "serial", about: "serial port request", tier: (*suite.Runner).Deep},
 	{id: "hid", about: "HID request", tier: (*suite.Runner).Deep},
-	{id: "openFile", about: "file picker"},
+	{id: "openFile", about: "file picker", tier: (*suite.Runner).Shared},
 	{id: "saveFile", about: "save file picker", tier: (*suite.Runner).Deep},
 	{id: "folder", about: "directory picker", tier: (*suite.Runner).Deep},
 	{id: "colour", about: "color picker", tier: (*suite.Runner).Deep},
@@ -71,11 +71,7 @@ func nativeDialogs(s *suite.Runner, t *testing.T) {
 			s = tr.tier(s)
 		}
 		s.Page(t, tr.about, "", func(c *suite.Case) {
-			_, tab, err := c.Exec.NewPage(c.Ctx, &executor.NewPageOptions{URL: c.OtherURL("native.html")}) // passkeys require a host name
-			if err != nil {
-				c.Fatal(err)
-			}
-			c.Tab = tab.ID
+			c.Tab = c.OpenURL(c.OtherURL("native.html")).ID // passkeys require a host name
 			a := c.Click(suite.Selector("#"+tr.id), nil)
 			note := tr.note
 			if c.H.UserAnswers && note != "" {

@@ -87,7 +87,7 @@ func navigate(s *suite.Runner, t *testing.T) {
 		c.WantAt(nav, c.URL("nav.html#part"), "Navigation", 0)
 		c.WantValue("log.length", "1") // the document was not replaced
 	})
-	s.Page(t, "refused", "nav.html", func(c *suite.Case) {
+	s.Shared().Page(t, "refused", "nav.html", func(c *suite.Case) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			c.Fatal(err)
@@ -132,7 +132,7 @@ func navigate(s *suite.Runner, t *testing.T) {
 }
 
 func history(s *suite.Runner, t *testing.T) {
-	s.Page(t, "back and forward", "nav.html", func(c *suite.Case) {
+	s.Shared().Page(t, "back and forward", "nav.html", func(c *suite.Case) {
 		c.GoTo(c.URL("second.html"), nil)
 		nav := c.Back()
 		if nav.URL != c.URL("nav.html") || nav.Title != "Navigation" {

@@ -23,7 +23,7 @@ func protocol(s *suite.Runner, t *testing.T) {
 			c.Errorf("without parameters: %v", err)
 		}
 	})
-	s.Page(t, "the browser's error", "second.html", func(c *suite.Case) {
+	s.Shared().Page(t, "the browser's error", "second.html", func(c *suite.Case) {
 		_, err := c.Page().CDP(c.Ctx, "Runtime.evaluate", map[string]any{"expression": 7})
 		c.WantCode(err, executor.ErrCDP)
 		_, err = c.Page().CDP(c.Ctx, "No.suchMethod", nil)

@@ -80,7 +80,7 @@ func screenshot(s *suite.Runner, t *testing.T) {
 		"frame": "frame.src = denied",
 		"page":  "location.assign(denied)",
 	}) {
-		s.Shared().Gated(t, "denied "+what+" that commits during the screenshot", "tall.html", func(c *suite.Case, k *suite.Keeper) {
+		s.Deep().Gated(t, "denied "+what+" that commits during the screenshot", "tall.html", func(c *suite.Case, k *suite.Keeper) {
 			k.Deny(func(a executor.Access) bool { return a.Origin != c.Origin() && a.Origin != executor.OriginInternal })
 			c.Eval(fmt.Sprintf(`const frame = document.createElement("iframe"), denied = %q;
 				document.body.prepend(frame);
@@ -97,7 +97,7 @@ func screenshot(s *suite.Runner, t *testing.T) {
 			}
 		})
 	}
-	s.Page(t, "full page", "screenshot.html", func(c *suite.Case) {
+	s.Shared().Page(t, "full page", "screenshot.html", func(c *suite.Case) {
 		shot, img := c.Shot(&executor.ScreenshotOptions{FullPage: true})
 		if shot.Width != 1280 || shot.Height != 3000 || shot.Truncated {
 			c.Errorf("%d×%d, Truncated = %v, want 1280×3000", shot.Width, shot.Height, shot.Truncated)

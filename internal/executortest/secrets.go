@@ -111,7 +111,7 @@ func secrets(s *suite.Runner, t *testing.T) {
 			c.Errorf("the new document has a value:\n%s", text)
 		}
 	})
-	secret(s, "scripts are denied afterwards", "secrets.html", func(c *suite.Case) {
+	secret(s.Shared(), "scripts are denied afterwards", "secrets.html", func(c *suite.Case) {
 		c.TypeInto("#password", "{{shop.password}}", nil)
 		c.Await("input", "password")
 		afterwards := func(err error) {

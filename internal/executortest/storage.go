@@ -66,7 +66,7 @@ func namesOf(list *executor.Cookies) string {
 }
 
 func cookies(s *suite.Runner, t *testing.T) {
-	keeps(s, t, "new cookie is sent with the next request", func(c *suite.Case, _ *suite.Keeper) {
+	keeps(s.Shared(), t, "new cookie is sent with the next request", func(c *suite.Case, _ *suite.Keeper) {
 		setCookie(c, executor.Cookie{Name: "sid", Value: "one"})
 		c.WantValue("document.cookie", "sid=one")
 		setCookie(c, executor.Cookie{Name: "sid", Value: "two", HTTPOnly: true, SameSite: executor.SameSiteLax})
@@ -291,7 +291,7 @@ func storage(s *suite.Runner, t *testing.T) {
 			c.Errorf("%+v", got)
 		}
 	})
-	keeps(s, t, "page's origin only", func(c *suite.Case, _ *suite.Keeper) {
+	keeps(s.Shared(), t, "page's origin only", func(c *suite.Case, _ *suite.Keeper) {
 		c.Eval("keep('local', 'mine', '1')", nil)
 		c.GoTo(shop(c, "pay", "/p/"+c.ID+"/storage.html"), nil)
 		if got := items(c, executor.StorageLocal, nil); got.Total != 0 {

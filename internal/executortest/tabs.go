@@ -198,7 +198,7 @@ func popups(s *suite.Runner, t *testing.T) {
 		}
 		console(c, "loading now")
 	})
-	for by, s := range suite.Sorted(map[string]*suite.Runner{"window": s, "blank": s.Shared(), "noopener": s}) {
+	for by, s := range suite.Sorted(map[string]*suite.Runner{"window": s.Shared(), "blank": s.Shared(), "noopener": s}) {
 		s.Page(t, by, "tabs.html", func(c *suite.Case) {
 			a := c.Click(suite.Selector("#"+by), nil)
 			c.Await("open", by)
