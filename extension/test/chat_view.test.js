@@ -28,3 +28,22 @@ test('text that is appended while a chat is read is shown once', async () => {
   view.append(2, 'y', 1); // again
   assert.deepEqual([...view.rows.values()].map((r) => r.entry.text), ['abcd', 'xy']);
 });
+
+test('rows that the view moves to its end are notified', () => {
+  const element = () => /** @type {any} */ ({ addEventListener() {}, replaceChildren() {} });
+  let top = 0;
+  const log = { ...element(), scrollHeight: 100, get scrollTop() { return top; }, set scrollTop(y) { top = Math.min(y, this.scrollHeight - 10); } };
+  const view = new ChatView({ log, entries: element(), newest: element() }, {
+    read: async () => ({ entries: [], more: false }), answer: async () => true, failed: (e) => { throw e; },
+  });
+  let moved = 0;
+  const row = { element: element(), update() {}, moved: () => { moved++; } };
+  view.rows.set(1, { entry: /** @type {any} */ ({ seq: 1, kind: 'permission' }), row });
+  view.toEnd();
+  assert.equal(moved, 1);
+  view.toEnd(); // the row does not move
+  assert.equal(moved, 1);
+  log.scrollHeight = 200; // an entry was added
+  view.toEnd();
+  assert.equal(moved, 2);
+});
