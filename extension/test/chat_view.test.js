@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import './dom.js';
 import { ChatView } from '../chat_view.js';
+import { entryRow } from '../entries.js';
+import { timing } from '../timing.js';
 
 Object.assign(globalThis, { ResizeObserver: class { observe() {} }, requestAnimationFrame: () => 0 });
 
@@ -46,4 +48,33 @@ test('rows that the view moves to its end are notified', () => {
   log.scrollHeight = 200; // an entry was added
   view.toEnd();
   assert.equal(moved, 2);
+});
+
+test('answers are disabled for some time after the request appears or moves', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  /** @type {any[]} */
+  const buttons = [];
+  t.mock.method(document, 'createElement', (/** @type {string} */ tag) => {
+    const e = /** @type {any} */ ({ append() {}, replaceChildren() {}, setAttribute() {}, classList: { toggle() {} }, textContent: '' });
+    if (tag === 'button') buttons.push(e);
+    return e;
+  });
+  /** @type {any} */
+  const entry = { kind: 'permission', permission: { request: 'r', title: 'Run', options: [{ id: 'a', name: 'Allow', kind: 'allow_once' }, { id: 'b', name: 'Reject', kind: 'reject_once' }] } };
+  let answers = 0;
+  const row = entryRow(entry, async () => { answers++; return true; });
+  const disabled = () => buttons.map((b) => b.disabled);
+  row.update(entry);
+  assert.deepEqual(disabled(), [true, true]);
+  t.mock.timers.tick(timing.patience.misclick);
+  assert.deepEqual(disabled(), [false, false]);
+  row.moved?.();
+  assert.deepEqual(disabled(), [true, true]);
+  t.mock.timers.tick(timing.patience.misclick);
+  assert.deepEqual(disabled(), [false, false]);
+  buttons[0].onclick();
+  row.moved?.();
+  t.mock.timers.tick(timing.patience.misclick);
+  assert.deepEqual(disabled(), [true, true]); // it is answered
+  assert.equal(answers, 1);
 });
