@@ -9,9 +9,10 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// closeInterval is the time after which a page of a disposed browser context is closed again. Chromium
-// does not close a page in which a navigation commits when the disposal begins, and then never
-// replies to Target.disposeBrowserContext (measured on Chromium 156).
+// closeInterval is the time after which a page that is still open is closed again. Chromium ignores a
+// command to close a page in which a navigation commits at that time, and accepts the next one, also if
+// the new document hangs. For the same reason it may never reply to Target.disposeBrowserContext
+// (measured on Chromium 156).
 const closeInterval = time.Second
 
 // closePages closes the pages of a browser context that is being disposed of, until it has none or

@@ -2,6 +2,7 @@ package chromium
 
 import (
 	"context"
+	"time"
 
 	"github.com/chromedp/cdproto/target"
 
@@ -103,15 +104,22 @@ func (in *instance) CloseTab(ctx context.Context, t *session.Tab) (released bool
 		in.remove(t)
 		return true, err
 	}
-	if err := s.Call(ctx, "Target.closeTarget", map[string]any{"targetId": id}, nil); err != nil {
+	closing := map[string]any{"targetId": id}
+	if err := s.Call(ctx, "Target.closeTarget", closing, nil); err != nil {
 		return false, err
 	}
-	select {
-	case <-t.Page.Gone():
-		in.remove(t)
-		return false, nil
-	case <-ctx.Done():
-		return false, context.Cause(ctx)
+	for {
+		select {
+		case <-t.Page.Gone():
+			in.remove(t)
+			return false, nil
+		case <-time.After(closeInterval):
+			if !t.Page.HasDialog() { // the page may ask whether it may be closed
+				s.Start(ctx, "Target.closeTarget", closing)
+			}
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		}
 	}
 }
 
