@@ -15,6 +15,27 @@ import (
 // (measured on Chromium 156).
 const closeInterval = time.Second
 
+// closePage closes the page of the CDP session s, and waits until it is gone. While hasDialog returns true
+// it does not close it again: the dialog may ask whether the page may be closed.
+func closePage(ctx context.Context, browser, s *cdpconn.Session, hasDialog func() bool) error {
+	closing := map[string]any{"targetId": s.Target().TargetID}
+	if err := browser.Call(ctx, "Target.closeTarget", closing, nil); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-s.Gone():
+			return nil
+		case <-time.After(closeInterval):
+			if !hasDialog() {
+				browser.Start(ctx, "Target.closeTarget", closing)
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
 // closePages closes the pages of a browser context that is being disposed of, until it has none or
 // ctx is done.
 func closePages(ctx context.Context, conn *cdpconn.Conn, browserContext string) {

@@ -15,8 +15,7 @@ import (
 
 // fullCases are the cases that do not pass in a headless shell, "topic" or "topic/case": they need windows,
 // dialogs or error pages of the browser, its back/forward cache, or a frame that does not respond while it
-// navigates. A headless shell also does not close a page that is hung, which then uses a CPU until the end,
-// and is waited for in each list of tabs.
+// navigates.
 var fullCases = []string{
 	"popups", "error_pages", "native_dialogs", "denied_input",
 	"navigate/error status without a body", "history/reload after the page navigated",
@@ -24,7 +23,6 @@ var fullCases = []string{
 	"denied_pixels/denied frames restored from bfcache are masked",
 	"handover/what is entered in a frame that does not respond at the beginning is masked",
 	"handover/what is entered in a page that the user leaves is masked when the page is restored",
-	"screenshot/hung page does not delay full pages of others", "screenshot/full page of a page that is replaced by one that is hung",
 	"screenshot/denied page that commits during the screenshot",
 }
 

@@ -2,7 +2,6 @@ package chromium
 
 import (
 	"context"
-	"time"
 
 	"github.com/chromedp/cdproto/target"
 
@@ -104,23 +103,11 @@ func (in *instance) CloseTab(ctx context.Context, t *session.Tab) (released bool
 		in.remove(t)
 		return true, err
 	}
-	closing := map[string]any{"targetId": id}
-	if err := s.Call(ctx, "Target.closeTarget", closing, nil); err != nil {
+	if err := closePage(ctx, s, t.Page.Session(), t.Page.HasDialog); err != nil {
 		return false, err
 	}
-	for {
-		select {
-		case <-t.Page.Gone():
-			in.remove(t)
-			return false, nil
-		case <-time.After(closeInterval):
-			if !t.Page.HasDialog() { // the page may ask whether it may be closed
-				s.Start(ctx, "Target.closeTarget", closing)
-			}
-		case <-ctx.Done():
-			return false, context.Cause(ctx)
-		}
-	}
+	in.remove(t)
+	return false, nil
 }
 
 // remove removes a closed or detached tab from the instance.
