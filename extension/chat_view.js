@@ -204,7 +204,9 @@ export class ChatView {
 
   toEnd() {
     const { log } = this.elements;
+    const before = log.scrollTop;
     log.scrollTop = log.scrollHeight;
+    if (log.scrollTop !== before) for (const { row } of this.rows.values()) row?.moved?.();
     this.follow = true;
     this.elements.newest.hidden = true;
   }

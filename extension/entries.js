@@ -8,7 +8,11 @@ import { timing } from './timing.js';
 /** @typedef {import('./chat_host.js').Entry} Entry */
 /** @typedef {import('./chat_host.js').PermissionOption} PermissionOption */
 
-/** A row of the conversation. @typedef {{element: HTMLElement, update: (e: Entry) => void}} Row */
+/**
+ * A row of the conversation. moved is called when the view has moved the row.
+ *
+ * @typedef {{element: HTMLElement, update: (e: Entry) => void, moved?: () => void}} Row
+ */
 
 /** The maximum length of shown inputs and outputs of tools. */
 const MAX_SHOWN = 20_000;
@@ -165,8 +169,24 @@ function permissionRow(answer) {
   const chosen = make('p', { className: 'quiet' });
   const element = make('section', { className: 'entry permission', 'aria-label': 'Permission request' }, title, detail, buttons, chosen);
   let shown = '';
+  /** @type {HTMLButtonElement[]} */
+  let all = [];
+  let answering = false;
+  /** @type {ReturnType<typeof setTimeout>} */
+  let timer;
+  /** @param {boolean} on */
+  const enable = (on) => {
+    for (const b of all) b.disabled = !on || answering;
+  };
+  /** Disables the buttons for some time: a click may be meant for what was there before. */
+  const delay = () => {
+    enable(false);
+    clearTimeout(timer);
+    timer = setTimeout(() => enable(true), timing.patience.misclick);
+  };
   return {
     element,
+    moved: delay,
     update: ({ permission }) => {
       if (!permission) return;
       const { request, options } = permission;
@@ -181,16 +201,17 @@ function permissionRow(answer) {
       const now = JSON.stringify([request, options, permission.detail]);
       if (now === shown) return;
       shown = now;
-      const all = sortOptions(options).map((o) => button(sanitizeLine(o.name, 100), () => {
-        for (const b of all) b.disabled = true;
+      all = sortOptions(options).map((o) => button(sanitizeLine(o.name, 100), () => {
+        answering = true;
+        enable(false);
         void answer(request, o.id).then((done) => {
-          for (const b of all) b.disabled = done;
+          answering = done;
+          enable(true);
         });
-      }, { disabled: true, className: o.kind.startsWith('reject') ? 'stop' : '' }));
+      }, { className: o.kind.startsWith('reject') ? 'stop' : '' }));
+      answering = false;
       buttons.replaceChildren(...all);
-      setTimeout(() => {
-        for (const b of all) b.disabled = false;
-      }, timing.patience.misclick);
+      delay();
     },
   };
 }

@@ -82,6 +82,12 @@ func TestPages(t *testing.T) {
 		mark := c.mark()
 		b.Popup(t, func(s string) {
 			b.tick(t, s, "#keep")
+			b.GoTo(t, page.ID, web.at("b.test", "/one"))
+			b.shows(t, s, "#keep-site", origin("b.test"))
+			b.holds(t, s, "!document.getElementById('keep').checked") // the user selected it for another site
+			b.GoTo(t, page.ID, web.at("a.test", "/one"))
+			b.shows(t, s, "#keep-site", origin("a.test"))
+			b.tick(t, s, "#keep")
 			b.holds(t, s, "document.querySelectorAll('#tabs li').length === 0") // selecting the box alone shares nothing
 			b.Click(t, s, "#share", "Share this tab")
 			c.await(t, mark, "tab_shared", named(wire.EventTabShared, tabOf(t, "a.test")))

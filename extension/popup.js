@@ -21,8 +21,12 @@ const until = /** @type {HTMLSelectElement} */ (byId('until'));
 
 /** @type {State | null} */
 let last = null;
-/** The tab for which "keep" was selected before it is shared. */
-let currentTabId = -1;
+/** The tab and its site for which "keep" was selected before the tab is shared. A page that replaces the
+ * site drops the selection. */
+let keepChoice = '';
+
+/** @param {NonNullable<State['current']>} current */
+const choiceOf = ({ tabId, origin }) => `${tabId} ${origin}`;
 
 const client = new Client((state) => {
   last = state;
@@ -125,7 +129,8 @@ function showCurrent({ current, settings }) {
   const choice = byId('keep-choice');
   choice.hidden = !current || current.origin === '' || current.obstacle !== '' || settings.access === 'all';
   setText(byId('keep-site'), current ? `(${current.origin}: all its tabs, now and later)` : '');
-  if (current && !current.shared && !current.keep) keep.checked = currentTabId === current.tabId;
+  if (!current || keepChoice !== choiceOf(current)) keepChoice = '';
+  if (current && !current.shared && !current.keep) keep.checked = keepChoice !== '';
   else keep.checked = current?.keep === true;
 }
 
@@ -277,8 +282,8 @@ share.onclick = () => {
     act('unshare', { tabId: current.tabId });
     return;
   }
-  const site = currentTabId === current.tabId && keep.checked ? current.origin : '';
-  currentTabId = -1;
+  const site = keepChoice === choiceOf(current) && keep.checked ? current.origin : '';
+  keepChoice = '';
   act('share', { tabId: current.tabId, until: until.value });
   if (site) act('keep', { origin: site, on: true });
 };
@@ -292,7 +297,7 @@ keep.onchange = () => {
   const current = last?.current;
   if (!current) return;
   if (current.shared || current.keep) act('keep', { origin: current.origin, on: keep.checked });
-  else currentTabId = keep.checked ? current.tabId : -1; // until the tab is shared
+  else keepChoice = keep.checked ? choiceOf(current) : ''; // until the tab is shared
 };
 
 const panel = /** @type {HTMLButtonElement} */ (byId('panel'));

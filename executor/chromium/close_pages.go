@@ -9,10 +9,32 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
-// closeInterval is the time after which a page of a disposed browser context is closed again. Chromium
-// does not close a page in which a navigation commits when the disposal begins, and then never
-// replies to Target.disposeBrowserContext (measured on Chromium 156).
+// closeInterval is the time after which a page that is still open is closed again. Chromium ignores a
+// command to close a page in which a navigation commits at that time, and accepts the next one, even if
+// the new document hangs. For the same reason it may never reply to Target.disposeBrowserContext
+// (measured on Chromium 156).
 const closeInterval = time.Second
+
+// closePage closes the page of the CDP session s, and waits until it is gone. While hasDialog returns true
+// it does not close it again: the dialog may ask whether the page may be closed.
+func closePage(ctx context.Context, browser, s *cdpconn.Session, hasDialog func() bool) error {
+	closing := map[string]any{"targetId": s.Target().TargetID}
+	if err := browser.Call(ctx, "Target.closeTarget", closing, nil); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-s.Gone():
+			return nil
+		case <-time.After(closeInterval):
+			if !hasDialog() {
+				browser.Start(ctx, "Target.closeTarget", closing)
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
 
 // closePages closes the pages of a browser context that is being disposed of, until it has none or
 // ctx is done.

@@ -16,13 +16,13 @@ import (
 
 // fullCases are the cases that do not pass in a headless shell, "topic" or "topic/case": they need windows,
 // dialogs or error pages of the browser, its back/forward cache, or a frame that does not respond while it
-// navigates. A headless shell also does not close a page that is hung, which then uses a CPU until the end,
-// and is waited for in each list of tabs.
+// navigates.
 var fullCases = []string{
 	"popups", "error_pages", "native_dialogs", "denied_input",
 	"navigate/error status without a body", "history/reload after the page navigated",
 	"denied_pixels/denied frames restored from bfcache are masked",
 	"handover/what is entered in a page that the user leaves is masked when the page is restored",
+<<<<<<< HEAD
 	"screenshot/full page of a page that is replaced by one that is hung",
 }
 
@@ -34,6 +34,9 @@ var hungCases = []string{
 	"denied_input/input next to a denied frame that is loading", "denied_input/failed release is repeated later",
 	"screenshot/hung page does not delay full pages of others",
 	"handover/what is entered in a frame that does not respond at the beginning is masked",
+=======
+	"screenshot/denied page that commits during the screenshot",
+>>>>>>> r95atk
 }
 
 // TestExecutor runs the contract suite on this backend: most cases in the browser of [tier.Shell].

@@ -103,16 +103,11 @@ func (in *instance) CloseTab(ctx context.Context, t *session.Tab) (released bool
 		in.remove(t)
 		return true, err
 	}
-	if err := s.Call(ctx, "Target.closeTarget", map[string]any{"targetId": id}, nil); err != nil {
+	if err := closePage(ctx, s, t.Page.Session(), t.Page.HasDialog); err != nil {
 		return false, err
 	}
-	select {
-	case <-t.Page.Gone():
-		in.remove(t)
-		return false, nil
-	case <-ctx.Done():
-		return false, context.Cause(ctx)
-	}
+	in.remove(t)
+	return false, nil
 }
 
 // remove removes a closed or detached tab from the instance.

@@ -141,7 +141,7 @@ func (in *instance) onAttached(s *cdpconn.Session, e target.EventAttachedToTarge
 			if p, err := s.Start(ctx, "Runtime.runIfWaitingForDebugger", nil); err == nil && p.Delayed() != nil {
 				<-p.Delayed()
 			}
-			_ = in.conn.BrowserSession().Call(ctx, "Target.closeTarget", map[string]any{"targetId": info.TargetID}, nil)
+			_ = closePage(ctx, in.conn.BrowserSession(), s, func() bool { return false })
 			in.tabs.attachFailed(info.TargetID)
 		})
 		return

@@ -1,6 +1,14 @@
 package mutation
 
 var input = promises{
+	"Files are uploaded only to the frame of the target and to documents of its origin": {
+		{
+			File:    "internal/input/upload.go",
+			Old:     "			if chooser.FrameID == el.Doc.Frame {\n",
+			New:     "			if true || chooser.FrameID == el.Doc.Frame {\n",
+			Package: "./internal/input/inputsuite", Test: "TestSuite/.*/upload_targets$",
+		},
+	},
 	"No input reaches a denied frame, even if the page focuses it, moves it under the pointer or reloads it during the action": {
 		{
 			File:    "internal/shield/blocker.go",

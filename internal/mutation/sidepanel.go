@@ -68,6 +68,18 @@ var sidePanel = promises{
 			Test: "^TestPermission$",
 		},
 		{
+			File: "extension/chat_view.js",
+			Old:  "    if (log.scrollTop !== before) for (const { row } of this.rows.values()) row?.moved?.();\n",
+			New:  "",
+			Test: "rows that the view moves",
+		},
+		{
+			File: "extension/entries.js",
+			Old:  "    moved: delay,\n",
+			New:  "",
+			Test: "answers are disabled for some time",
+		},
+		{
 			File: "internal/chat/session.go",
 			Old:  `	if mode != "" && mode != current {` + "\n",
 			New:  `	if mode == "none" && mode != current {` + "\n",
