@@ -22,8 +22,6 @@ var fullCases = []string{
 	"navigate/error status without a body", "history/reload after the page navigated",
 	"denied_pixels/denied frames restored from bfcache are masked",
 	"handover/what is entered in a page that the user leaves is masked when the page is restored",
-<<<<<<< HEAD
-	"screenshot/full page of a page that is replaced by one that is hung",
 }
 
 // hungCases are the cases in which a page or a frame does not respond until a hang limit has passed. In
@@ -34,9 +32,6 @@ var hungCases = []string{
 	"denied_input/input next to a denied frame that is loading", "denied_input/failed release is repeated later",
 	"screenshot/hung page does not delay full pages of others",
 	"handover/what is entered in a frame that does not respond at the beginning is masked",
-=======
-	"screenshot/denied page that commits during the screenshot",
->>>>>>> r95atk
 }
 
 // TestExecutor runs the contract suite on this backend: most cases in the browser of [tier.Shell].
