@@ -72,8 +72,9 @@ const (
 )
 
 const (
-	// initializeTimeout bounds the time for the first answer of an agent.
-	initializeTimeout = 10 * time.Second
+	// initializeTimeout bounds the time for the first answer of an agent. Gemini CLI needs 10 s on a
+	// busy machine.
+	initializeTimeout = 30 * time.Second
 	// sessionTimeout bounds the time for a new session, in which agents start their MCP servers and
 	// some download their model's configuration.
 	sessionTimeout = time.Minute
