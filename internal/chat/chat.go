@@ -108,6 +108,7 @@ type Chat struct {
 	mu      sync.Mutex // protects the fields below; held while onEvent is called
 	onEvent func(Event)
 	session acp.SessionId // "" until the agent has one
+	mode    string        // that noteMode got last
 	turn    *turn         // nil between turns
 	entries entries
 	asked   permissions
