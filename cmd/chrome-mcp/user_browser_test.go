@@ -23,6 +23,7 @@ type userBrowser struct {
 	root                 string // home directory
 	display              string // display of its windows; "" for headless
 	flags                []string
+	others               []string // directories of other extensions
 }
 
 // newUserBrowser installs a browser and the extension, without starting them.
@@ -119,7 +120,7 @@ func (b *userBrowser) register(t *testing.T, data string) {
 func (b *userBrowser) open() {
 	b.t.Helper()
 	b.Browser = userbrowser.Start(b.t, userbrowser.Options{
-		Profile: b.profile(), Extensions: []string{filepath.Join(b.root, "extension")}, Env: b.environ(), Display: b.display, Flags: b.flags,
+		Profile: b.profile(), Extensions: append([]string{filepath.Join(b.root, "extension")}, b.others...), Env: b.environ(), Display: b.display, Flags: b.flags,
 	})
 }
 

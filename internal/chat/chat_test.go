@@ -205,6 +205,37 @@ usage: 30 12 42
 	}
 }
 
+// TestContent sends every kind of content, and kinds that the protocol does not have.
+func TestContent(t *testing.T) {
+	r := newRecorder(t)
+	c := startChat(t, options(t, r, "--config-modes", "--modes=default,yolo"))
+	const mode = `notify session/update {"sessionId": "SESSION", "update": {"sessionUpdate": "config_option_update", "configOptions": [` +
+		`{"type": "select", "id": "permissions", "name": "Mode", "category": "mode", "currentValue": "yolo", "options": []}]}}`
+	prompt(t, c,
+		`block {"type": "audio", "data": "", "mimeType": "audio/wav"}`,
+		`block {"type": "resource", "resource": {"uri": "file:///a", "text": "the text of a"}}`,
+		`block {"type": "resource", "resource": {"uri": "file:///b", "blob": ""}}`,
+		`block {"type": "hologram", "light": 1}`,
+		`notify session/update {"sessionId": "SESSION", "update": {"sessionUpdate": "tool_call", "toolCallId": "h", "title": "h", "content": [{"type": "hologram"}]}}`,
+		`notify session/update {"sessionId": "SESSION", "update": {"sessionUpdate": "plan", "entries": 3}}`,
+		`notify session/update {"sessionId": "SESSION", "update": {"sessionUpdate": "plan", "entries": 4}}`,
+		mode, mode, "context 1 2",
+		"tool t edit Edit",
+		`notify session/update {"sessionId": "SESSION", "update": {"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed", "locations": [{"path": "/a", "line": 1}], "content": [`+
+			`{"type": "diff", "path": "/new", "newText": "new"}, {"type": "diff", "path": "/a", "oldText": "lamps", "newText": "brass"}, {"type": "terminal", "terminalId": "7"}, `+
+			`{"type": "content", "content": {"type": "image", "data": "", "mimeType": "image/png"}}, {"type": "content", "content": {"type": "resource_link", "name": "n", "uri": "https://a.example/"}}]}}`,
+		"plan "+strings.Repeat("Read;", maxSteps)+"Answer",
+	)
+	expect(t, r, `agent: "[audio]the text of a[file][content of type hologram]"
+tool: h other "h" pending  "[content of type hologram]"
+notice: "The agent sent something that cannot be shown, because it is invalid."
+notice: "The agent is in mode yolo: it may act without asking you."
+tool: t edit "Edit" completed  "/new\nnew\n/a\n[before]\nlamps\n[after]\nbrass\n[terminal 7]\n[image]\n[n](https://a.example/)"
+plan: [`+strings.Repeat("{Read pending medium} ", maxSteps)+`{[further steps: 1] pending medium}]
+usage: 0 0 1
+`)
+}
+
 func TestStopReasons(t *testing.T) {
 	r := newRecorder(t)
 	c := startChat(t, options(t, r))

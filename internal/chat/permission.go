@@ -140,7 +140,7 @@ func (c *Chat) describe(call *acp.ToolCallUpdate, input json.RawMessage) (title,
 	for _, content := range call.Content {
 		switch {
 		case content.Diff != nil && input == nil:
-			parts = append(parts, visible(content.Diff.Path)+"\n"+visible(content.Diff.NewText))
+			parts = append(parts, visible(diffText(content.Diff)))
 		case content.Content != nil && input == nil:
 			parts = append(parts, visible(contentText(&content.Content.Content)))
 		}

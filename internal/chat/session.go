@@ -197,8 +197,13 @@ func (c *Chat) restrict(ctx context.Context, modes *acp.SessionModeState, config
 	return nil
 }
 
-// noteMode adds a notice if the agent acts without asking in a mode. The caller has locked c.mu.
+// noteMode adds a notice if the agent changes to a mode in which it acts without asking. The caller has
+// locked c.mu.
 func (c *Chat) noteMode(mode string) {
+	if mode == c.mode {
+		return
+	}
+	c.mode = mode
 	if slices.Contains(riskyModes, modeName(mode)) {
 		c.add(transcript.Entry{Kind: transcript.KindNotice, Text: fmt.Sprintf("The agent is in mode %s: it may act without asking you.", short(mode))})
 	}

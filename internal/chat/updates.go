@@ -38,6 +38,8 @@ type entries struct {
 	planAt int64
 	tools  map[acp.ToolCallId]*toolCall
 	order  []acp.ToolCallId // of tools, the oldest first
+
+	unshown bool // whether the turn has the notice of noteUnshown
 }
 
 // A message is the text of an agent that is being received.
@@ -58,8 +60,8 @@ type toolCall struct {
 	input json.RawMessage
 }
 
-// startTurn makes the next text and plan new entries.
-func (e *entries) startTurn() { e.text, e.plan = nil, 0 }
+// startTurn makes the next text, plan and notice of noteUnshown new entries.
+func (e *entries) startTurn() { e.text, e.plan, e.unshown = nil, 0, false }
 
 // add adds an entry and returns its key and its time. The caller has locked c.mu.
 func (c *Chat) add(e transcript.Entry) (key int, at int64) {
@@ -76,6 +78,7 @@ func (c *Chat) handle(ctx context.Context, method string, params json.RawMessage
 		defer c.in.handled()
 		var n acp.SessionNotification
 		if err := json.Unmarshal(params, &n); err != nil {
+			c.noteUnshown(params, err)
 			return nil, acp.NewInvalidParams(map[string]any{"error": err.Error()})
 		}
 		c.mu.Lock()
@@ -92,6 +95,28 @@ func (c *Chat) handle(ctx context.Context, method string, params json.RawMessage
 	}
 	c.log.Info("request of the agent denied", "method", short(method), "error", err.Message)
 	return nil, err
+}
+
+// noteUnshown adds a notice to the turn if an update that cannot be decoded is one of those that are
+// shown.
+func (c *Chat) noteUnshown(params json.RawMessage, err error) {
+	var n struct {
+		SessionID acp.SessionId `json:"sessionId"`
+		Update    struct {
+			Kind string `json:"sessionUpdate"`
+		} `json:"update"`
+	}
+	_ = json.Unmarshal(params, &n)
+	c.log.Warn("invalid update of the agent", "kind", short(n.Update.Kind), "error", short(err.Error()))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n.SessionID != c.session || c.session == "" || c.turn == nil || c.turn.abandoned || c.entries.unshown {
+		return
+	}
+	if slices.Contains([]string{"agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"}, n.Update.Kind) {
+		c.entries.unshown = true
+		c.add(transcript.Entry{Kind: transcript.KindNotice, Text: "The agent sent something that cannot be shown, because it is invalid."})
+	}
 }
 
 // serve answers a request of the agent. It calls c.in.handled when the next message may be handled.
@@ -140,10 +165,15 @@ func (c *Chat) update(u *acp.SessionUpdate, params json.RawMessage) {
 		c.setPlan(u.Plan.Entries)
 	case u.CurrentModeUpdate != nil:
 		c.noteMode(string(u.CurrentModeUpdate.CurrentModeId))
+	case u.ConfigOptionUpdate != nil:
+		if mode := modeOption(u.ConfigOptionUpdate.ConfigOptions); mode != nil {
+			c.noteMode(string(mode.CurrentValue))
+		}
 	case u.UsageUpdate != nil && c.turn != nil:
 		c.turn.context = &transcript.Usage{Total: max(u.UsageUpdate.Used, 0)}
 	}
-	// A user message repeats the prompt. Commands, options and titles are not shown.
+	// A user message repeats the prompt. Commands, other options and titles are not shown, see
+	// docs/side-panel.md.
 }
 
 // appendText appends content to the message of a kind, or starts one.
@@ -186,9 +216,12 @@ func (c *Chat) appendPart(m *message, text string) {
 	c.onEvent(Event{Key: m.key, Entry: e, Append: text})
 }
 
-// contentText returns a content block as text.
+// contentText returns a content block as text. Package acp decodes a type that it does not know as another
+// one.
 func contentText(b *acp.ContentBlock) string {
 	switch {
+	case b.Text != nil && b.Text.Text == "" && b.Text.Type != "text":
+		return unknownContent(b.Text.Type)
 	case b.Text != nil:
 		return b.Text.Text
 	case b.ResourceLink != nil:
@@ -205,6 +238,18 @@ func contentText(b *acp.ContentBlock) string {
 	return ""
 }
 
+// unknownContent returns the text for content of a type that is not known.
+func unknownContent(kind string) string { return "[content of type " + short(kind) + "]" }
+
+// diffText returns a change of a file as text: what was there, if it is not a new file, and what is
+// there now.
+func diffText(d *acp.ToolCallContentDiff) string {
+	if d.OldText == nil {
+		return d.Path + "\n" + d.NewText
+	}
+	return d.Path + "\n[before]\n" + *d.OldText + "\n[after]\n" + d.NewText
+}
+
 // setPlan adds the plan of the turn, or replaces it.
 func (c *Chat) setPlan(steps []acp.PlanEntry) {
 	e := transcript.Entry{Kind: transcript.KindPlan}
@@ -214,6 +259,9 @@ func (c *Chat) setPlan(steps []acp.PlanEntry) {
 			Status:   oneOf(string(s.Status), "pending", "in_progress", "completed"),
 			Priority: oneOf(string(s.Priority), "medium", "high", "low"),
 		})
+	}
+	if more := len(steps) - maxSteps; more > 0 {
+		e.Plan = append(e.Plan, transcript.PlanStep{Text: fmt.Sprintf("[further steps: %d]", more), Status: "pending", Priority: "medium"})
 	}
 	if c.entries.plan == 0 {
 		c.entries.plan, c.entries.planAt = c.add(e)
@@ -328,10 +376,12 @@ func outputText(content []acp.ToolCallContent, raw any) string {
 	var parts []string
 	for _, part := range content {
 		switch {
+		case part.Content != nil && part.Content.Type != "content":
+			parts = append(parts, unknownContent(part.Content.Type))
 		case part.Content != nil:
 			parts = append(parts, contentText(&part.Content.Content))
 		case part.Diff != nil:
-			parts = append(parts, part.Diff.Path+"\n"+part.Diff.NewText)
+			parts = append(parts, diffText(part.Diff))
 		case part.Terminal != nil:
 			parts = append(parts, "[terminal "+part.Terminal.TerminalId+"]")
 		}
