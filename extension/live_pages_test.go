@@ -59,6 +59,17 @@ func TestPages(t *testing.T) {
 		})
 	})
 
+	steps.Run(t, "page that replaces its site while keep is selected", func(t *testing.T) {
+		b.GoTo(t, page.ID, web.at("a.test", "/one"))
+		b.Popup(t, func(s string) {
+			b.shows(t, s, "#keep-site", origin("a.test"))
+			b.tick(t, s, "#keep")
+			b.GoTo(t, page.ID, web.at("b.test", "/one"))
+			b.shows(t, s, "#keep-site", origin("b.test"))
+			b.holds(t, s, "!document.getElementById('keep').checked")
+		})
+	})
+
 	steps.Run(t, "connected", func(t *testing.T) {
 		b.installHost()
 		b.run(server)
@@ -81,12 +92,6 @@ func TestPages(t *testing.T) {
 	steps.Run(t, "share and keep", func(t *testing.T) {
 		mark := c.mark()
 		b.Popup(t, func(s string) {
-			b.tick(t, s, "#keep")
-			b.GoTo(t, page.ID, web.at("b.test", "/one"))
-			b.shows(t, s, "#keep-site", origin("b.test"))
-			b.holds(t, s, "!document.getElementById('keep').checked") // the user selected it for another site
-			b.GoTo(t, page.ID, web.at("a.test", "/one"))
-			b.shows(t, s, "#keep-site", origin("a.test"))
 			b.tick(t, s, "#keep")
 			b.holds(t, s, "document.querySelectorAll('#tabs li').length === 0") // selecting the box alone shares nothing
 			b.Click(t, s, "#share", "Share this tab")
