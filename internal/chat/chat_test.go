@@ -21,6 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/acp-go-sdk"
+
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/agents"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/acpagent"
@@ -988,5 +990,40 @@ func TestExampleAgent(t *testing.T) {
 	cancelWhen(c, r, "ACP Go Example Agent — demo only (no AI model).")
 	if stop := prompt(t, c, "Again."); stop != StopCancelled {
 		t.Errorf("stop %q", stop)
+	}
+}
+
+// TestInstalledAgents starts each known agent that is in PATH, without the user's configuration, and so
+// without credentials. It answers initialize, and opens a session in a mode in which it asks, or requires a login.
+func TestInstalledAgents(t *testing.T) {
+	tier.Deep(t)
+	found := agents.Found()
+	if len(found) == 0 {
+		t.Skip("no known agent is in PATH")
+	}
+	home := t.TempDir()
+	for _, name := range []string{"HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "APPDATA", "LOCALAPPDATA"} {
+		t.Setenv(name, home)
+	}
+	t.Setenv("IS_SANDBOX", "1") // Claude Code does not run as root elsewhere
+	for _, a := range found {
+		t.Run(a.Name, func(t *testing.T) {
+			info, err := Probe(t.Context(), a, t.TempDir(), nil)
+			if err != nil || info.Name == "" || info.Version == "" || info.Protocol != acp.ProtocolVersionNumber {
+				t.Fatalf("%+v, %v", info, err)
+			}
+			r := newRecorder(t)
+			c, err := Start(t.Context(), Options{Agent: a, Dir: t.TempDir(), OnEvent: r.event})
+			if err == nil {
+				err = c.Close()
+			} else if strings.Contains(err.Error(), "requires a login") {
+				t.Log(err)
+				err = nil
+			}
+			if text := r.text(); err != nil || strings.Contains(text, "without asking") {
+				t.Errorf("%v\n%s", err, text)
+			}
+			t.Logf("%+v", info)
+		})
 	}
 }
