@@ -302,7 +302,7 @@ func (c *Chat) requestError(method string, err error) error {
 	reply, ok := errors.AsType[*acp.RequestError](err)
 	switch {
 	case ok && reply.Code == authRequired:
-		return executor.Errorf(executor.ErrLaunchFailed, c.loginHint(), "agent %s requires a login: %s", c.agent.Name, short(reply.Message))
+		return executor.Errorf(executor.ErrLaunchFailed, c.info.loginHint(), "agent %s requires a login: %s", c.agent.Name, short(reply.Message))
 	case ok:
 		text := reply.Message
 		if reply.Data != nil {
@@ -319,10 +319,10 @@ func (c *Chat) requestError(method string, err error) error {
 // authRequired is the JSON-RPC error code of an agent that needs a login.
 const authRequired = -32000
 
-func (c *Chat) loginHint() string {
+func (i *Info) loginHint() string {
 	hint := "Start the program in a terminal and log in, then try again."
-	if len(c.info.Login) > 0 {
-		hint += " It offers: " + strings.Join(c.info.Login, ", ") + "."
+	if len(i.Login) > 0 {
+		hint += " It offers: " + strings.Join(i.Login, ", ") + "."
 	}
 	return hint
 }
@@ -331,7 +331,7 @@ func (c *Chat) loginHint() string {
 // reason for which the turn ended, and the tokens that it used if the agent reports that. Only one
 // turn runs at a time. The end of ctx cancels the turn; before the turn begins, it is an error.
 func (c *Chat) Prompt(ctx context.Context, blocks []Block) (stop string, usage *transcript.Usage, err error) {
-	content, err := c.content(blocks)
+	content, err := c.info.content(blocks)
 	if err != nil {
 		return "", nil, err
 	}
@@ -464,8 +464,8 @@ func (c *Chat) endUnlessDone(t *turn) {
 	}
 }
 
-// content returns the content blocks of a prompt.
-func (c *Chat) content(blocks []Block) ([]acp.ContentBlock, error) {
+// content returns the content blocks of a prompt for the agent.
+func (i *Info) content(blocks []Block) ([]acp.ContentBlock, error) {
 	size := 0
 	var content []acp.ContentBlock
 	for _, b := range blocks {
@@ -473,7 +473,7 @@ func (c *Chat) content(blocks []Block) ([]acp.ContentBlock, error) {
 		switch {
 		case b.URL == "":
 			content = append(content, acp.TextBlock(b.Text))
-		case c.info.Embed:
+		case i.Embed:
 			content = append(content, acp.ResourceBlock(acp.EmbeddedResourceResource{
 				TextResourceContents: &acp.TextResourceContents{Uri: b.URL, Text: b.Text, MimeType: acp.Ptr("text/plain")},
 			}))
