@@ -40,7 +40,7 @@ func buildAndRun(m *testing.M) (int, error) {
 		os.Setenv("GOENV", filepath.Join(config, "go", "env"))
 	}
 	os.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -X main.version=v0.0.0-test -X github.com/chrome-mcp/chrome-mcp/internal/timing.hangLimitScale=5", "-o", binary, ".")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -X main.version=v0.0.0-test -X github.com/chrome-mcp/chrome-mcp/internal/timing.forTests=5,ProfileInUse=500ms,Actionability=1s,Option=1s", "-o", binary, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("go build: %w\n%s", err, out)

@@ -10,6 +10,8 @@ package timing
 import (
 	"reflect"
 	"strconv"
+	"strings"
+	"time"
 )
 
 // A Timing has all durations that decide results. It is a value: what is constructed with one keeps
@@ -40,26 +42,37 @@ func scale(v reflect.Value, by int64) {
 	}
 }
 
-// hangLimitScale is the factor of the hang limits in this process, as a decimal number; empty means
-// 1. It is empty in the shipped programs. A test binary sets it with ScaleForTests, and a program
-// that a test builds has it from the linker:
+// forTests has the durations of this process that differ from the default ones: the factor of the hang
+// limits, and values of Patience by name. It is empty in the shipped programs. A test binary sets the
+// factor with ScaleForTests, and a program that a test builds has both from the linker:
 //
-//	-ldflags "-X github.com/chrome-mcp/chrome-mcp/internal/timing.hangLimitScale=5"
-var hangLimitScale string
+//	-ldflags "-X github.com/chrome-mcp/chrome-mcp/internal/timing.forTests=5,ProfileInUse=1s"
+var forTests string
 
 // ScaleForTests multiplies the hang limits that Current returns. A TestMain calls it before anything
 // is constructed.
-func ScaleForTests(by int) { hangLimitScale = strconv.Itoa(by) }
+func ScaleForTests(by int) { forTests = strconv.Itoa(by) }
 
 // Scale returns the factor of the hang limits in this process.
 func Scale() int {
-	by, err := strconv.Atoi(hangLimitScale)
+	factor, _, _ := strings.Cut(forTests, ",")
+	by, err := strconv.Atoi(factor)
 	if err != nil || by < 1 {
 		return 1
 	}
 	return by
 }
 
-// Current returns the durations of this process: the default ones, with scaled hang limits in tests.
-// Constructors copy them.
-func Current() Timing { return Default().ScaleHangLimits(Scale()) }
+// Current returns the durations of this process: the default ones, with scaled hang limits and shorter
+// patience in tests. Constructors copy them.
+func Current() Timing {
+	t := Default().ScaleHangLimits(Scale())
+	for setting := range strings.SplitSeq(forTests, ",") {
+		name, value, _ := strings.Cut(setting, "=")
+		field := reflect.ValueOf(&t.Patience).Elem().FieldByName(name)
+		if d, err := time.ParseDuration(value); err == nil && field.IsValid() {
+			field.SetInt(int64(d))
+		}
+	}
+	return t
+}

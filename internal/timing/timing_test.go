@@ -64,9 +64,11 @@ func TestScaleHangLimits(t *testing.T) {
 }
 
 func TestCurrent(t *testing.T) {
-	defer func(old string) { hangLimitScale = old }(hangLimitScale)
-	for scale, want := range map[string]Timing{"": Default(), "5": Default().ScaleHangLimits(5), "x": Default(), "0": Default()} {
-		if hangLimitScale = scale; Current() != want {
+	defer func(old string) { forTests = old }(forTests)
+	shorter := Default().ScaleHangLimits(5)
+	shorter.Consent, shorter.ProfileInUse = 2*time.Second, time.Millisecond
+	for scale, want := range map[string]Timing{"": Default(), "5": Default().ScaleHangLimits(5), "x": Default(), "0": Default(), "5,Consent=2s,ProfileInUse=1ms": shorter} {
+		if forTests = scale; Current() != want {
 			t.Errorf("factor %q: other limits", scale)
 		}
 	}
