@@ -380,12 +380,10 @@ func TestCDPSingleClient(t *testing.T) {
 // no denied host.
 func TestCDPOwnChrome(t *testing.T) {
 	site := newTestSite(t)
-	b := newUserBrowser(t)
-	c := &cdpTest{data: filepath.Join(b.root, "data"), audit: filepath.Join(b.root, "audit.jsonl")}
-	b.register(t, c.data)
+	b, data := sharedUserBrowser(t)
+	c := &cdpTest{data: data, audit: filepath.Join(t.TempDir(), "audit.jsonl")}
 	c.server = startMCP(t, "--data", c.data, "--port=0", "--no-cdp-fallback", "--cdp-listen", "127.0.0.1:0", "--unsafe-enable-eval",
 		"--allow-domain", site.URL, "--audit-log", c.audit)
-	b.open()
 	c.server.until(t, "extension connected: true", "chrome_status", nil)
 	base := strings.TrimSpace(c.cdpURL(t))
 	client, _ := dialCDP(t, strings.TrimSpace(c.cdpURL(t, "--ws")), nil)

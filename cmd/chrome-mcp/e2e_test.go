@@ -185,7 +185,7 @@ func (e *endToEnd) shareByPopup(t *testing.T) {
 }
 
 func (e *endToEnd) shareByShortcut(t *testing.T) {
-	e.browser.Worker(t, "chrome.commands.onCommand.dispatch('share-tab')", nil)
+	e.browser.toggleSharing(t)
 	e.server.until(t, "/first", "tabs_list", nil)
 	e.server.call(t, "get_text", nil, "Lamps of walnut")
 	e.browser.Worker(t, "chrome.commands.onCommand.dispatch('stop-all')", nil)
@@ -195,7 +195,7 @@ func (e *endToEnd) shareByShortcut(t *testing.T) {
 // shareByGroup drags a second tab into the tab group of the first, and out of it.
 func (e *endToEnd) shareByGroup(t *testing.T) {
 	b := e.browser
-	b.press(t, "#share", "Share this tab")
+	b.toggleSharing(t)
 	e.server.until(t, "/first", "tabs_list", nil)
 	id := b.NewTab(t, e.site.URL+"/dragged")
 	first, dragged := b.number(t, "/first"), b.number(t, "/dragged")
@@ -259,7 +259,7 @@ func (e *endToEnd) stopInMidCall(t *testing.T) {
 			})
 		}},
 		{"the shortcut", "the user stopped sharing the tab", func() {
-			b.Worker(t, "chrome.commands.onCommand.dispatch('share-tab')", nil)
+			b.toggleSharing(t)
 		}},
 		{"dragged out of the group", "the user moved the tab out", func() {
 			number := b.number(t, e.site.URL)
@@ -296,7 +296,7 @@ func (e *endToEnd) share(t *testing.T) {
 	t.Helper()
 	e.browser.GoTo(t, e.page, e.site.URL+"/shared")
 	e.browser.Call(t, "", "Target.activateTarget", map[string]any{"targetId": e.page}, nil)
-	e.browser.press(t, "#share", "Share this tab")
+	e.browser.toggleSharing(t)
 	e.server.until(t, "/shared", "tabs_list", nil)
 	e.selectTab(t, "/shared")
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,11 +42,8 @@ func (b *userBrowser) typeInto(t *testing.T, page, selector, text string) {
 // that the user is done, then that they cannot do it.
 func TestHandoverInPopup(t *testing.T) {
 	site := handoverSite(t)
-	b := newUserBrowser(t)
-	data := filepath.Join(t.TempDir(), "data")
-	b.register(t, data)
+	b, data := sharedUserBrowser(t)
 	s := startMCPWith(t, nil, nil, "--data", data, "--port=0", "--no-cdp-fallback", "--tools=core,people,devtools", "--allow-private=127.0.0.1/32", "--allow-domain=127.0.0.1")
-	b.open()
 	s.until(t, "no tab shared", "chrome_status", nil)
 	s.call(t, "tab_new", map[string]any{"url": site.URL + "/login"})
 	login := b.Find(t, "page", site.URL)

@@ -86,9 +86,13 @@ func TestSessionsShareExtension(t *testing.T) {
 		fmt.Fprintf(w, "<title>%s</title><main><p>The cookies are: %s.</p></main>", r.URL.Path, strings.Join(names, " "))
 	}))
 	t.Cleanup(site.Close)
-	c, chrome := newCommandLine(t), newUserBrowser(t)
-	chrome.register(t, c.data)
-	chrome.open()
+	chrome, data := sharedUserBrowser(t)
+	c := &commandLine{t, data}
+	t.Cleanup(func() {
+		if out, err := c.run("serve", "stop"); err != nil {
+			t.Errorf("serve stop: %v\n%s", err, out)
+		}
+	})
 	shared := chrome.Find(t, "page", "about:blank").ID
 	if out, err := c.run("call", "chrome_status", "--prefer", "cdp"); err != nil { // starts the server
 		t.Fatalf("call: %v\n%s", err, out)

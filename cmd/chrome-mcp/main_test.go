@@ -45,6 +45,7 @@ func buildAndRun(m *testing.M) (int, error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("go build: %w\n%s", err, out)
 	}
+	defer closeSharedUserBrowser()
 	return m.Run(), nil
 }
 

@@ -13,14 +13,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
-// ownChrome runs the go command in the module of examples/own-chrome, and fails the test if that fails. The
-// module is in a workspace with this one, so that the packages of this one that are compiled are used; its
-// go.mod file is complete.
+const ownChromeDir = "../../examples/own-chrome"
+
+// ownChrome runs the go command in the module of examples/own-chrome, in a workspace with this one, so that the
+// packages of this one that are compiled are used.
 func ownChrome(t *testing.T, args ...string) {
 	t.Helper()
-	const dir = "../../examples/own-chrome"
 	workspace := filepath.Join(t.TempDir(), "go.work")
-	module, err := filepath.Abs(dir)
+	module, err := filepath.Abs(ownChromeDir)
 	if err == nil {
 		root := filepath.Dir(filepath.Dir(module))
 		err = os.WriteFile(workspace, fmt.Appendf(nil, "go 1.26.0\n\nuse (\n\t%q\n\t%q\n)\n", root, module), 0o600)
@@ -28,22 +28,29 @@ func ownChrome(t *testing.T, args ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for work, args := range map[string][]string{"off": {"list", "-deps", "-test", "."}, workspace: args} {
-		cmd := exec.CommandContext(t.Context(), "go", args...)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK="+work)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("go %q: %v\n%s", args, err, out)
-		}
+	goInOwnChrome(t, workspace, args...)
+}
+
+func goInOwnChrome(t *testing.T, workspace string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir, cmd.Env = ownChromeDir, append(os.Environ(), "GOWORK="+workspace)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go %q: %v\n%s", args, err, out)
 	}
 }
 
-// TestLibraryRules runs the test of another module that the extension gets each field of a policy.
-func TestLibraryRules(t *testing.T) { ownChrome(t, "test", "-run", "^TestRules$", ".") }
+// TestLibraryRules runs the test of another module that the extension gets each field of a policy. The go.mod
+// file of that module is complete.
+func TestLibraryRules(t *testing.T) {
+	goInOwnChrome(t, "off", "list", "-deps", "-test", ".")
+	ownChrome(t, "test", "-run", "^TestRules$", ".")
+}
 
 // TestOwnChromeExample runs a program of another module that reads a page in the user's own Chrome
 // through the extension, with the user's cookies.
 func TestOwnChromeExample(t *testing.T) {
-	b := newUserBrowser(t)
+	b, data := sharedUserBrowser(t)
 	program := filepath.Join(t.TempDir(), "own-chrome")
 	ownChrome(t, "build", "-o", program, ".")
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -59,9 +66,6 @@ func TestOwnChromeExample(t *testing.T) {
 	}))
 	defer site.Close()
 
-	data := filepath.Join(b.root, "data")
-	b.register(t, data)
-	b.open()
 	b.NewTab(t, site.URL+"/login")
 	cmd := exec.CommandContext(await.Context(t), program, "-data", data, site.URL+"/account")
 	cmd.Env = b.environ()

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -42,12 +41,9 @@ func TestSendToAgent(t *testing.T) {
 		fmt.Fprintf(w, pointingPage, r.Host[strings.LastIndex(r.Host, ":")+1:])
 	}))
 	t.Cleanup(web.Close)
-	b := newUserBrowser(t)
-	data := filepath.Join(t.TempDir(), "data")
-	b.register(t, data)
+	b, data := sharedUserBrowser(t)
 	other := strings.Replace(web.URL, "127.0.0.1", "other.localhost", 1)
 	s := startMCP(t, "--data", data, "--port=0", "--allow-domain", web.URL, "--allow-domain", other, "--enable-mutations", "--no-cdp-fallback")
-	b.open()
 	page := b.Find(t, "page", "about:blank").ID
 	b.GoTo(t, page, web.URL+"/") // before an agent drives the tab, which then loads no denied frame
 	s.until(t, "no tab shared", "chrome_status", nil)

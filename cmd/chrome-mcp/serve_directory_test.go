@@ -209,11 +209,8 @@ func TestServeDirectoryOfToken(t *testing.T) {
 
 // TestServeDirectoryInUserChrome reads local files in the user's Chrome.
 func TestServeDirectoryInUserChrome(t *testing.T) {
-	b := newUserBrowser(t)
-	data := filepath.Join(b.root, "data")
-	b.register(t, data)
+	_, data := sharedUserBrowser(t)
 	s := startMCP(t, "--data", data, "--port=0", "--no-cdp-fallback", "--ask=never", "--serve-directory", localSite(t))
-	b.open()
 	s.until(t, "extension connected: true", "chrome_status", nil)
 	readLocalSite(t, s, filesURL(t, s.call(t, "chrome_status", nil)))
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,11 +13,10 @@ import (
 // TestSharing shares tabs in the popup for a time, until the machine is idle and until stopped, and
 // checks what the agent's next call says. Each step starts in the state that the previous step left.
 func TestSharing(t *testing.T) {
-	e := &endToEnd{data: filepath.Join(t.TempDir(), "data"), site: newTestSite(t), browser: newUserBrowser(t)}
-	e.browser.register(t, e.data)
+	e := &endToEnd{site: newTestSite(t)}
+	e.browser, e.data = sharedUserBrowser(t)
 	e.server = startMCP(t, "--data", e.data, "--port=0", "--allow-domain", e.site.URL, "--enable-mutations", "--no-cdp-fallback")
 	b := e.browser
-	b.open()
 	e.page = b.Find(t, "page", "about:blank").ID
 	b.GoTo(t, e.page, e.site.URL+"/first")
 	e.server.until(t, "no tab shared", "chrome_status", nil)
@@ -67,6 +65,7 @@ func (e *endToEnd) shareForTime(t *testing.T) {
 
 	// The time outlives the worker, whose clock was 10 minutes fast. The right clock does not extend it.
 	b.KillWorker(t)
+	b.options(t, func(string) {}) // starts it again
 	b.Popup(t, func(s string) {
 		b.holds(t, s, "/Shared for 1[45] more minutes/.test(document.querySelector('#tabs .shared-until')?.textContent)")
 	})
@@ -126,10 +125,11 @@ func (e *endToEnd) shareUntilIdle(t *testing.T) {
 
 func (e *endToEnd) shareSeveral(t *testing.T) {
 	b := e.browser
-	b.press(t, "#share", "Share this tab")
+	b.toggleSharing(t)
+	e.server.until(t, "1 tab shared", "chrome_status", nil)
 	second := b.NewTab(t, e.site.URL+"/second")
 	b.Call(t, "", "Target.activateTarget", map[string]any{"targetId": second}, nil)
-	b.press(t, "#share", "Share this tab")
+	b.toggleSharing(t)
 	e.server.until(t, "2 tabs shared", "chrome_status", nil)
 	list := e.server.call(t, "tabs_list", nil, "/first", "/second")
 	ids := tabIDs(list)
@@ -149,7 +149,7 @@ func (e *endToEnd) shareSeveral(t *testing.T) {
 	e.server.refused(t, "TAB_NOT_FOUND", "get_text", nil, "no tab is active")
 
 	// The only shared tab is used.
-	b.press(t, "#share", "Stop sharing this tab")
+	b.toggleSharing(t)
 	e.server.until(t, "1 tab shared", "chrome_status", nil)
 	e.server.call(t, "get_text", nil, "first")
 }

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,16 +19,16 @@ import (
 // A userBrowser is a Chromium with the extension loaded.
 type userBrowser struct {
 	*userbrowser.Browser // the running browser, after open
-	t                    *testing.T
+	t                    testing.TB
 	root                 string // home directory
 	display              string // display of its windows; "" for headless
 	flags                []string
 }
 
 // newUserBrowser installs a browser and the extension, without starting them.
-func newUserBrowser(t *testing.T) *userBrowser {
+func newUserBrowser(t testing.TB) *userBrowser {
 	t.Helper()
-	needChromium(t)
+	userbrowser.Find(t)
 	root, err := os.MkdirTemp("", "chrome-mcp-browser-")
 	if err != nil {
 		t.Fatal(err)
@@ -35,6 +36,60 @@ func newUserBrowser(t *testing.T) *userBrowser {
 	t.Cleanup(func() { os.RemoveAll(root) })
 	userbrowser.WriteExtension(t, filepath.Join(root, "extension"))
 	return &userBrowser{t: t, root: root}
+}
+
+// shared has the browser of sharedUserBrowser, or nil, and what closes it.
+var shared struct {
+	browser *userBrowser
+	cleanup []func()
+}
+
+// A sharedTB is the first test that uses the shared browser. It ends with the other tests.
+type sharedTB struct{ testing.TB }
+
+func (sharedTB) Cleanup(f func()) { shared.cleanup = append(shared.cleanup, f) }
+func (sharedTB) Failed() bool     { return false }
+
+// sharedUserBrowser returns a running browser for a test that needs none of its own, and the data
+// directory that is registered in it. It has one tab, which is blank and not shared, and no cookies.
+func sharedUserBrowser(t *testing.T) (b *userBrowser, data string) {
+	t.Helper()
+	needChromium(t)
+	t.Cleanup(func() {
+		if t.Failed() {
+			closeSharedUserBrowser()
+		}
+	})
+	if shared.browser == nil {
+		b = newUserBrowser(sharedTB{t})
+		data = filepath.Join(b.root, "data")
+		b.register(t, data)
+		b.open()
+		shared.browser = b
+		return b, data
+	}
+	b = shared.browser
+	b.Call(t, "", "Storage.clearCookies", nil, nil)
+	blank := b.NewTab(t, "about:blank")
+	await.Until(t, "the other tabs to close", func() bool {
+		closed := true
+		for _, x := range b.Targets(t) {
+			if x.Type == "page" && x.ID != blank {
+				closed = false
+				<-b.Send("", "Target.closeTarget", map[string]any{"targetId": x.ID})
+			}
+		}
+		return closed
+	})
+	return b, filepath.Join(b.root, "data")
+}
+
+// closeSharedUserBrowser closes the browser of sharedUserBrowser.
+func closeSharedUserBrowser() {
+	for _, f := range slices.Backward(shared.cleanup) {
+		f()
+	}
+	shared.browser, shared.cleanup = nil, nil
 }
 
 // environ returns the environment of the user's programs.
@@ -90,6 +145,12 @@ func (b *userBrowser) options(t *testing.T, work func(session string)) {
 func (b *userBrowser) press(t *testing.T, selector, text string) {
 	t.Helper()
 	b.Popup(t, func(session string) { b.Click(t, session, selector, text) })
+}
+
+// toggleSharing presses the shortcut that shares the tab in the foreground, or stops sharing it.
+func (b *userBrowser) toggleSharing(t *testing.T) {
+	t.Helper()
+	b.Worker(t, "chrome.commands.onCommand.dispatch('share-tab')", nil)
 }
 
 // shows waits until an element shows a text.
