@@ -26,6 +26,9 @@ func TestServeCleansUp(t *testing.T) {
 			code := make(chan int, 1)
 			stderr := new(testlog.Buffer)
 			go func() { code <- run(ctx, []string{"--data", data, "--port=0"}, stdin, io.Discard, stderr) }()
+			if _, err := io.WriteString(host, initializeLine+"\n"); err != nil {
+				t.Fatal(err)
+			}
 			published(t, data)
 			if how == "stdin" {
 				host.Close()

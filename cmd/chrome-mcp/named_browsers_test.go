@@ -229,7 +229,7 @@ func TestNamedBrowsersOfServer(t *testing.T) {
 		has.call("a", "403", "tab_new", `{"url":"`+site.denied()+`",`+in+`}`, "POLICY_DENIED")
 		has.call("a", "403", "eval", `{"expression":"1"}`, "POLICY_DENIED")
 		has.call("a", "200", "click", `{"selector":"#leak"}`)
-		has.call("a", "200", "wait_for", `{"text":"held"}`)
+		has.call("a", "200", "wait_for", `{"text":"leaked"}`, `"matched":true`) // the proxy answers
 		if got := has.call("a", "200", "cookies", `{"action":"get","values":true}`); strings.Contains(got, "ann") {
 			t.Errorf("%s has a cookie of another browser: %s", browser, got)
 		}

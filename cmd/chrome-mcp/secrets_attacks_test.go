@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -466,7 +467,7 @@ func (s *secretsTest) partsOfValues(t *testing.T) {
 	for _, tool := range []string{"read_as_markdown", "get_text", "get_html", "snapshot"} {
 		s.attack(tool)
 		args := map[string]any{"tabId": tab}
-		text := unescaped(s.result(tool, args))
+		text := regexp.MustCompile(`page [a-z2-7]{6}\b`).ReplaceAllString(unescaped(s.result(tool, args)), "page") // without the random word of the fence
 		for _, part := range []string{"b_c", "d*e", `b\_c`, "cd", "gh"} {
 			if strings.Contains(text, part) {
 				t.Errorf("%s contains %q: %s", tool, part, text)

@@ -54,11 +54,16 @@ func (s *loginSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	s.mu.Lock()
 	s.received = append(s.received, r.Host+r.URL.RequestURI()+" "+string(body))
-	page, hook := s.pages[r.URL.Path], s.hooks[r.URL.Path]
+	page, found := s.pages[r.URL.Path]
+	hook := s.hooks[r.URL.Path]
 	s.mu.Unlock()
 	w.Header().Set("Cache-Control", "no-store")
 	if hook != nil {
 		hook(w, r)
+		return
+	}
+	if !found && r.Header.Get("Sec-Fetch-Dest") == "empty" { // a report. Actions would wait for a body that no script reads.
+		w.WriteHeader(http.StatusNoContent)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
