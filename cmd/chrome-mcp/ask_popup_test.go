@@ -81,27 +81,15 @@ func TestPromptInPopup(t *testing.T) {
 		t.Errorf("%d requests to a denied URL", n)
 	}
 
-	// Without an answer the call ends and others continue. "Once" is no longer possible, and the
-	// answer applies to no other call.
-	button := map[string]any{"selector": "button"}
-	s.refused(t, "CONSENT_REQUIRED", "click", button, "has not answered yet", "popup")
-	s.call(t, "get_text", nil, "This is shop.example.com")
-	b.Popup(t, func(popup string) {
-		b.holds(t, popup, "document.getElementById('questions').textContent.includes('wants to act on http://shop.example.com (tool click)')")
-		b.holds(t, popup, "[...document.querySelectorAll('#questions button')].map((e) => e.disabled).join() === 'true,false,false'")
-		var said string
-		b.Eval(t, popup, `import('/client.js').then(({ Client }) => new Promise((done) => {
-			const client = new Client(({ questions: [q] }) => client.act('answer', { question: q.id, answer: 'once' }).then(() => done('accepted'), (e) => done(e.message)));
-		}))`, &said)
-		if !strings.Contains(said, "no longer waiting") {
-			t.Errorf("an answer of once for an ended call: %s", said)
-		}
-	})
+	if tier.DeepEnabled() {
+		unansweredPrompt(t, b, s)
+	}
 	s.call(t, "navigate", to("http://docs.example.com/page"))
 	if text := asks("press", map[string]any{"key": "Tab"}, "wants to act on http://docs.example.com (tool press)", "Allow once"); strings.Contains(text, "DENIED") {
 		t.Errorf("press answered %s", text)
 	}
 	s.call(t, "navigate", to("http://shop.example.com/page"))
+	button := map[string]any{"selector": "button"}
 	// Two concurrent calls: permission for one does not apply to the other.
 	other := make(chan string, 1)
 	text = asks("click", button, "wants to act on http://shop.example.com (tool click)", "Allow once", func() {
@@ -127,4 +115,22 @@ func TestPromptInPopup(t *testing.T) {
 		t.Errorf("%d clicks arrived", n)
 	}
 	s.end(t)
+}
+
+// unansweredPrompt checks that a call ends whose prompt is not answered within Timing.Consent, and that
+// others continue. "Once" is no longer possible, and the answer applies to no other call.
+func unansweredPrompt(t *testing.T, b *userBrowser, s *mcpServer) {
+	s.refused(t, "CONSENT_REQUIRED", "click", map[string]any{"selector": "button"}, "has not answered yet", "popup")
+	s.call(t, "get_text", nil, "This is shop.example.com")
+	b.Popup(t, func(popup string) {
+		b.holds(t, popup, "document.getElementById('questions').textContent.includes('wants to act on http://shop.example.com (tool click)')")
+		b.holds(t, popup, "[...document.querySelectorAll('#questions button')].map((e) => e.disabled).join() === 'true,false,false'")
+		var said string
+		b.Eval(t, popup, `import('/client.js').then(({ Client }) => new Promise((done) => {
+			const client = new Client(({ questions: [q] }) => client.act('answer', { question: q.id, answer: 'once' }).then(() => done('accepted'), (e) => done(e.message)));
+		}))`, &said)
+		if !strings.Contains(said, "no longer waiting") {
+			t.Errorf("an answer of once for an ended call: %s", said)
+		}
+	})
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
@@ -26,21 +24,10 @@ func TestBrowserArgEffect(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"--data", t.TempDir(), "--isolated", "--headless", "--prefer=cdp", "--serve-directory", dir}
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{nil, "en-US 1 false false false"},
-		{[]string{"--accept-lang=fr", "--force-device-scale-factor=2", "--force-prefers-reduced-motion", "--force-dark-mode", "--touch-events=enabled"}, "fr 2 true true true"},
-	} {
-		t.Run(fmt.Sprintf("%d arguments", len(c.args)), func(t *testing.T) {
-			all := slices.Clone(args)
-			for _, arg := range c.args {
-				all = append(all, "--browser-arg", arg)
-			}
-			s := startMCP(t, all...)
-			s.call(t, "navigate", map[string]any{"url": filesURL(t, s.call(t, "chrome_status", nil))})
-			s.call(t, "get_text", nil, c.want)
-		})
+	for _, arg := range []string{"--accept-lang=fr", "--force-device-scale-factor=2", "--force-prefers-reduced-motion", "--force-dark-mode", "--touch-events=enabled"} {
+		args = append(args, "--browser-arg", arg)
 	}
+	s := startMCP(t, args...)
+	s.call(t, "navigate", map[string]any{"url": filesURL(t, s.call(t, "chrome_status", nil))})
+	s.call(t, "get_text", nil, "fr 2 true true true")
 }

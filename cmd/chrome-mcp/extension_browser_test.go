@@ -40,33 +40,20 @@ func driven(t *testing.T, i *bridge.Conn) {
 }
 
 // TestRealExtension checks that the extension in a real browser finds the server with the real
-// native messaging host, also after the server restarts.
+// native messaging host, also after the server restarts, and then a second one, and that both
+// connections stay open.
 func TestRealExtension(t *testing.T) {
-	server, data, rules := openTestBridge(t)
-	startUserBrowser(t, data)
-	first := connected(t, server)
-	driven(t, first)
-	if first.Chrome() == "" || first.ID() == "" {
-		t.Errorf("browser %q, installation %q", first.Chrome(), first.ID())
-	}
-	server.Close()
-	<-first.Done()
-	second := connected(t, startTestBridge(t, data, rules))
-	driven(t, second)
-	if second.ID() != first.ID() {
-		t.Error("the installation id changed")
-	}
-}
-
-// TestServersStartAndStop checks that a running browser finds a server, and then a second one, and
-// that both connections stay open.
-func TestServersStartAndStop(t *testing.T) {
 	early, data, rules := openTestBridge(t)
 	b := startUserBrowser(t, data)
-	connected(t, early) // the extension is running
+	before := connected(t, early)
+	driven(t, before)
+	if before.Chrome() == "" || before.ID() == "" {
+		t.Errorf("browser %q, installation %q", before.Chrome(), before.ID())
+	}
 	// The native messaging host reports servers. No alarm finds them.
 	b.Worker(t, "chrome.alarms.create = async () => {}; chrome.alarms.clearAll()", nil)
 	early.Close()
+	<-before.Done()
 
 	open := func() (*bridge.Server, *bridge.Conn) {
 		t.Helper()
@@ -74,6 +61,9 @@ func TestServersStartAndStop(t *testing.T) {
 		return server, connected(t, server)
 	}
 	first, one := open()
+	if one.ID() != before.ID() {
+		t.Error("the installation id changed")
+	}
 	second, two := open()
 	driven(t, one)
 	driven(t, two)

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
 
 // smallDisk mounts a file system in memory until the end of the test, and returns its directory.
@@ -94,6 +95,9 @@ func TestBrowserOnFullDisk(t *testing.T) {
 		{"no inode for the preferences", 0, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.size == 0 {
+				tier.Deep(t)
+			}
 			c := &commandLine{t, filepath.Join(smallDisk(t, "size=32m,nr_inodes=3000"), "d")}
 			t.Cleanup(func() {
 				if out, err := c.run("serve", "stop"); err != nil {

@@ -27,19 +27,15 @@ func TestTypeScriptClient(t *testing.T) {
 		t.Skipf("Node or the SDK not found (make setup): %v", err)
 	}
 	// HTTP sessions have all toolsets and structured results.
-	for mode, tools := range map[string]int{"text": 26, "structured": 26, "http": 0} {
+	for mode, tools := range map[string]int{"text": 26, "http": 0} {
 		t.Run(mode, func(t *testing.T) {
 			address := openShop(t)
 			flags := append(rootNeedsNoSandbox(), "--headless", "--allow-domain", address, "--enable-mutations")
 			args := []string{"../../tools/typescript-client.mjs", address}
-			switch mode {
-			case "http":
+			if mode == "http" {
 				c := newCommandLine(t)
 				args = append(args, c.serve(flags...)+"/mcp", server.TokenPath(c.data))
-			case "structured":
-				flags = append(flags, "--structured")
-				fallthrough
-			default:
+			} else {
 				args = append(append(args, binary, "--isolated", "--data", t.TempDir()), flags...)
 			}
 			command := exec.CommandContext(t.Context(), node, args...)

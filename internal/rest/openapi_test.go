@@ -34,7 +34,7 @@ type openAPIOperation struct {
 }
 
 // TestOpenAPI checks that the document has one path for each tool with the schemas of the tool, and
-// no other paths of tools. TestOpenAPIIsValid in cmd/chrome-mcp validates it.
+// no other paths of tools. TestREST in cmd/chrome-mcp validates it.
 func TestOpenAPI(t *testing.T) {
 	var doc struct {
 		OpenAPI string
