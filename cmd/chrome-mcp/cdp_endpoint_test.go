@@ -338,6 +338,7 @@ func TestCDPEndpoint(t *testing.T) {
 // TestCDPSingleClient checks that --cdp-clients=single admits one client at a time, which the user can
 // disconnect.
 func TestCDPSingleClient(t *testing.T) {
+	t.Parallel() // it mainly waits
 	c := startCDP(t, "--cdp-clients=single", "--allow-domain", "example.com")
 	ws := strings.TrimSpace(c.cdpURL(t, "--ws"))
 	first, _ := dialCDP(t, ws, nil)

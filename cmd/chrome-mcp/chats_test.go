@@ -180,6 +180,7 @@ func TestChats(t *testing.T) {
 // TestChatsOfOneBrowser checks that a second process gets a clear error, and that another extension
 // gets none of the chats.
 func TestChatsOfOneBrowser(t *testing.T) {
+	t.Parallel() // it mainly waits
 	data := filepath.Join(shortTempDir(t), "data")
 	openPanelPort(t, data)
 	for origin, want := range map[string]string{

@@ -223,6 +223,7 @@ func TestDashboardCommand(t *testing.T) {
 // TestAskUserInDashboard checks that an agent with a headless browser gets the answer that the user
 // gives in the dashboard, and that no result, no log and no audit entry opens the dashboard.
 func TestAskUserInDashboard(t *testing.T) {
+	t.Parallel() // it mainly waits
 	needChromium(t)
 	c := newCommandLine(t)
 	site, record := openShop(t), filepath.Join(t.TempDir(), "audit.jsonl")

@@ -364,6 +364,7 @@ func TestServeErrors(t *testing.T) {
 // TestConnectURL connects an MCP host that supports only stdio to a server over HTTP: calls,
 // progress, prompts and cancellation.
 func TestConnectURL(t *testing.T) {
+	t.Parallel() // it mainly waits
 	needChromium(t)
 	web, user := newInternet(t), &person{}
 	c := newCommandLine(t)

@@ -63,6 +63,7 @@ func (b *userBrowser) newChat(t *testing.T, session, agent, text string) {
 // its own chat. After Chrome was closed, a chat continues. Stop stops the calls of an agent that ignores
 // it.
 func TestSidePanelAgents(t *testing.T) {
+	t.Parallel() // it mainly waits
 	site := newTestSite(t)
 	b := newUserBrowser(t)
 	data := filepath.Join(shortTempDir(t), "data")
