@@ -118,7 +118,7 @@ func TestSessionsShareExtension(t *testing.T) {
 
 	chrome.GoTo(t, shared, site.URL+"/shared")
 	chrome.Call(t, "", "Target.activateTarget", map[string]any{"targetId": shared}, nil)
-	chrome.press(t, "#share", "Share this tab")
+	chrome.toggleSharing(t)
 	tab := func(s *mcpServer) map[string]any {
 		t.Helper()
 		for line := range strings.Lines(s.until(t, "/shared", "tabs_list", nil)) {

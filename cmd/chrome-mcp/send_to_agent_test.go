@@ -99,7 +99,7 @@ func TestSendToAgent(t *testing.T) {
 	}
 
 	send("document.getElementById('a')", "") // not shared: the agent learns nothing
-	b.press(t, "#share", "Share this tab")
+	b.toggleSharing(t)
 	itemVisible(true)
 	s.until(t, "1 tab shared", "chrome_status", nil)
 	send("document.getElementById('a')", "") // no call has used the page
@@ -129,6 +129,6 @@ func TestSendToAgent(t *testing.T) {
 	}
 	s.call(t, "snapshot", nil, "Done")
 
-	b.press(t, "#share", "Stop sharing this tab")
+	b.toggleSharing(t)
 	itemVisible(false)
 }

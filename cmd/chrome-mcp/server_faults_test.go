@@ -139,7 +139,7 @@ const (
 // resources stay bounded, and no session is opened.
 func TestJunkRequests(t *testing.T) {
 	tier.Slow(t)
-	requests := 500
+	requests := 200
 	if tier.DeepEnabled() {
 		requests = 10000
 	}
@@ -375,6 +375,7 @@ func TestStreamClientReadsNothing(t *testing.T) {
 // TestIdleSessionOfHost checks that the session of an MCP host ends when it is idle, and that of
 // call does not.
 func TestIdleSessionOfHost(t *testing.T) {
+	t.Parallel() // it mainly waits
 	c := newCommandLine(t)
 	serve := exec.Command(binary, "serve", "--data", c.data, "--session-idle", "2s")
 	stderr, err := serve.StderrPipe()

@@ -50,8 +50,8 @@ type sharedTB struct{ testing.TB }
 func (sharedTB) Cleanup(f func()) { shared.cleanup = append(shared.cleanup, f) }
 func (sharedTB) Failed() bool     { return false }
 
-// sharedUserBrowser returns a running browser for a test that needs none of its own, and the data
-// directory that is registered in it. It has one tab, which is blank and not shared, and no cookies.
+// sharedUserBrowser returns a running browser for a test that may share one, and the data directory that
+// is registered in it. It has one tab, which is blank and not shared, and no cookies.
 func sharedUserBrowser(t *testing.T) (b *userBrowser, data string) {
 	t.Helper()
 	needChromium(t)
