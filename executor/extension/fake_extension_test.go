@@ -1,6 +1,7 @@
 package extension
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/userbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
@@ -61,7 +63,7 @@ type fakeTab struct {
 // both when the test ends.
 func startFakeExtension(t testing.TB, server *bridge.Server) *fakeExtension {
 	t.Helper()
-	path := userbrowser.Find(t)
+	path := cmp.Or(tier.Shell(), userbrowser.Find(t))
 	dir := t.TempDir()
 	fromUs, toBrowser, err := os.Pipe()
 	if err != nil {
@@ -72,7 +74,7 @@ func startFakeExtension(t testing.TB, server *bridge.Server) *fakeExtension {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(path, "--headless=new", "--no-sandbox", "--no-first-run", "--disable-gpu", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--hide-scrollbars", "--window-size=1280,863", "--user-data-dir="+filepath.Join(dir, "profile"), "--remote-debugging-pipe", "about:blank")
+		"--disable-component-update", "--disable-sync", tier.FastWindows, "--hide-scrollbars", "--window-size=1280,863", "--user-data-dir="+filepath.Join(dir, "profile"), "--remote-debugging-pipe", "about:blank")
 	cmd.ExtraFiles = []*os.File{fromUs, fromBrowser}
 	cmd.Env = append(os.Environ(), "HOME="+dir)
 	if err := cmd.Start(); err != nil {
