@@ -94,19 +94,19 @@ func readMessage() (map[string]any, error) {
 // test binary.
 type browser struct {
 	*userbrowser.Browser
-	t       *testing.T
+	t       testing.TB
 	servers string // the file that the native host reads
 	host    string // the manifest of the native host
 }
 
 // start starts the browser with the extension as written by Write. flags override
 // our own.
-func start(t *testing.T, flags ...string) *browser {
+func start(t testing.TB, flags ...string) *browser {
 	return startWith(t, nil, flags...)
 }
 
 // startWith is start with additional extensions in the given directories.
-func startWith(t *testing.T, others []string, flags ...string) *browser {
+func startWith(t testing.TB, others []string, flags ...string) *browser {
 	t.Helper()
 	root, err := os.MkdirTemp("", "extension-test-")
 	if err != nil {
@@ -169,7 +169,7 @@ func (b *browser) run(servers ...*fakeServer) {
 }
 
 // popup opens the popup, clicks in it and closes it.
-func (b *browser) popup(t *testing.T, work func(click func(selector, text string))) {
+func (b *browser) popup(t testing.TB, work func(click func(selector, text string))) {
 	t.Helper()
 	b.Popup(t, func(session string) {
 		work(func(selector, text string) {

@@ -360,7 +360,7 @@ func TestPages(t *testing.T) {
 }
 
 // shows waits until a visible element contains a text.
-func (b *browser) shows(t *testing.T, session, selector, text string) {
+func (b *browser) shows(t testing.TB, session, selector, text string) {
 	t.Helper()
 	var got string
 	defer func() {
@@ -376,7 +376,7 @@ func (b *browser) shows(t *testing.T, session, selector, text string) {
 }
 
 // holds waits until a condition of the page is true.
-func (b *browser) holds(t *testing.T, session, condition string) {
+func (b *browser) holds(t testing.TB, session, condition string) {
 	t.Helper()
 	await.Until(t, condition, func() bool {
 		var ok bool
@@ -386,13 +386,13 @@ func (b *browser) holds(t *testing.T, session, condition string) {
 }
 
 // tick waits for a check box or radio button and clicks it.
-func (b *browser) tick(t *testing.T, session, selector string) {
+func (b *browser) tick(t testing.TB, session, selector string) {
 	t.Helper()
 	b.holds(t, session, fmt.Sprintf("(() => { const e = document.querySelector(%q); if (!e || e.disabled || !e.checkVisibility()) return false; e.click(); return true; })()", selector))
 }
 
 // fill enters a text into a field.
-func (b *browser) fill(t *testing.T, session, selector, text string) {
+func (b *browser) fill(t testing.TB, session, selector, text string) {
 	t.Helper()
 	quoted, _ := json.Marshal(text)
 	b.holds(t, session, fmt.Sprintf(`(() => {
@@ -407,7 +407,7 @@ func (b *browser) fill(t *testing.T, session, selector, text string) {
 }
 
 // mouse waits for a visible, enabled element and clicks it with the mouse.
-func (b *browser) mouse(t *testing.T, session, selector string) {
+func (b *browser) mouse(t testing.TB, session, selector string) {
 	t.Helper()
 	var at struct{ X, Y float64 }
 	await.Until(t, selector+" to be under the pointer", func() bool {

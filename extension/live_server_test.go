@@ -22,7 +22,7 @@ import (
 // A fakeServer implements the server's side of the protocol with package wire. It decodes
 // the extension's messages as strictly as the bridge does.
 type fakeServer struct {
-	t       *testing.T
+	t       testing.TB
 	http    *httptest.Server
 	port    int
 	name    string
@@ -40,7 +40,7 @@ type fakeServer struct {
 	live   []*fakeConn
 }
 
-func newServer(t *testing.T, name string, policy wire.Policy) *fakeServer {
+func newServer(t testing.TB, name string, policy wire.Policy) *fakeServer {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -50,7 +50,7 @@ func newServer(t *testing.T, name string, policy wire.Policy) *fakeServer {
 }
 
 // usualPort listens on one of the default ports that the extension probes.
-func usualPort(t *testing.T) net.Listener {
+func usualPort(t testing.TB) net.Listener {
 	t.Helper()
 	for port := wire.FirstPort; port <= wire.LastPort; port++ {
 		if l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
@@ -61,7 +61,7 @@ func usualPort(t *testing.T) net.Listener {
 	return nil
 }
 
-func newServerAt(t *testing.T, name string, policy wire.Policy, at net.Listener) *fakeServer {
+func newServerAt(t testing.TB, name string, policy wire.Policy, at net.Listener) *fakeServer {
 	t.Helper()
 	s := &fakeServer{
 		t: t, name: name, version: "test", policy: policy, conns: make(chan *fakeConn, 16),
@@ -106,7 +106,7 @@ func (s *fakeServer) serve(ws *websocket.Conn) {
 }
 
 // next waits for the next connection.
-func (s *fakeServer) next(t *testing.T) *fakeConn {
+func (s *fakeServer) next(t testing.TB) *fakeConn {
 	t.Helper()
 	defer func() {
 		if t.Failed() {
@@ -391,7 +391,7 @@ type site struct {
 	hits map[string]int
 }
 
-func newSite(t *testing.T) *site {
+func newSite(t testing.TB) *site {
 	s := &site{hits: map[string]int{}}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()

@@ -78,7 +78,7 @@ func (c *Chat) handle(ctx context.Context, method string, params json.RawMessage
 		defer c.in.handled()
 		var n acp.SessionNotification
 		if err := json.Unmarshal(params, &n); err != nil {
-			c.noteUnshown(params, err)
+			noteUnshown(c, params, err)
 			return nil, acp.NewInvalidParams(map[string]any{"error": err.Error()})
 		}
 		c.mu.Lock()
@@ -99,7 +99,7 @@ func (c *Chat) handle(ctx context.Context, method string, params json.RawMessage
 
 // noteUnshown adds a notice to the turn if an update that cannot be decoded is one of those that are
 // shown.
-func (c *Chat) noteUnshown(params json.RawMessage, err error) {
+func noteUnshown(c *Chat, params json.RawMessage, err error) {
 	var n struct {
 		SessionID acp.SessionId `json:"sessionId"`
 		Update    struct {
