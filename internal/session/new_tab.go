@@ -165,7 +165,11 @@ func (s *Session) beginOpening(ctx context.Context, b BrowserInstance) error {
 
 // Full reports whether the session has the maximum number of tabs, so that its pages cannot open
 // more. pending is the number of tabs that its pages have opened and that are not listed yet.
-func (s *Session) Full(b BrowserInstance, pending int) bool { return s.owned(b)+pending >= s.maxTabs() }
+func (s *Session) Full(b BrowserInstance, pending int) bool {
+	s.opening.mu.Lock()
+	defer s.opening.mu.Unlock()
+	return s.owned(b)+s.opening.count+pending >= s.maxTabs()
+}
 
 func (s *Session) load(ctx context.Context, t *Tab, url string, opts *executor.NavigateOptions) (*executor.Navigation, error) {
 	release, err := t.Page.Acquire(ctx)
