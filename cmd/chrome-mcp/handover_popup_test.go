@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
@@ -102,6 +103,84 @@ func TestHandoverInPopup(t *testing.T) {
 	}
 	s.call(t, "get_text", nil, "You typed ••••")
 	testNotificationClick(t, b, s, site.URL)
+	s.end(t)
+}
+
+// answerAttacks is a script that tries to answer a question of the extension with the id ours, to open the
+// page that shows it, and to get the keys of the user. It resolves to the outcome of each attempt.
+const answerAttacks = `(async (ours, question) => {
+	const outcomes = {};
+	const attempt = async (name, work) => {
+		try {
+			outcomes[name] = 'answered ' + JSON.stringify(await work());
+		} catch (e) {
+			outcomes[name] = e.message;
+		}
+	};
+	const answer = { type: 'action', id: 1, action: 'handover', question, answer: 'done' };
+	await attempt('port', () => new Promise((resolve, reject) => {
+		const port = chrome.runtime.connect(ours, { name: 'chrome-mcp-page' });
+		port.onMessage.addListener(resolve);
+		port.onDisconnect.addListener(() => reject(new Error(chrome.runtime.lastError?.message ?? 'disconnected')));
+		port.postMessage(answer);
+	}));
+	await attempt('message', () => chrome.runtime.sendMessage(ours, answer));
+	await attempt('module', () => import('chrome-extension://' + ours + '/client.js').then((m) => Object.keys(m)));
+	await attempt('frame', async () => {
+		const frame = Object.assign(document.createElement('iframe'), { src: 'chrome-extension://' + ours + '/popup.html' });
+		await new Promise((resolve) => {
+			frame.onload = resolve;
+			document.body.append(frame);
+		});
+		frame.contentWindow.postMessage(answer, '*');
+		return frame.contentDocument.title;
+	});
+	const opened = open('chrome-extension://' + ours + '/popup.html');
+	opened.postMessage(answer, '*');
+	opened.close();
+	document.title = 'chrome-mcp: Done';
+	focus();
+	document.body.insertAdjacentHTML('beforeend', '<dialog id=fake><button autofocus>Done</button></dialog>');
+	document.getElementById('fake').showModal();
+	document.querySelector('#fake button').click();
+	return outcomes;
+})(%q, %q)`
+
+// TestHandoverAttacks lets the page that is handed over try to answer the question. The answer of the user
+// counts, which is another one.
+func TestHandoverAttacks(t *testing.T) {
+	site := handoverSite(t)
+	b := newUserBrowser(t)
+	b.others = []string{writeOtherExtension(t)}
+	data := filepath.Join(t.TempDir(), "data")
+	b.register(t, data)
+	s := startMCPWith(t, nil, nil, "--data", data, "--port=0", "--no-cdp-fallback", "--tools=core,people", "--allow-private=127.0.0.1/32", "--allow-domain=127.0.0.1")
+	b.open()
+	s.until(t, "no tab shared", "chrome_status", nil)
+	s.call(t, "tab_new", map[string]any{"url": site.URL + "/login"})
+	page := b.Find(t, "page", site.URL)
+	asked := s.asksUser(t, "Solve the captcha.")
+	const shown = "document.querySelector('#questions blockquote')?.textContent === 'Solve the captcha.'"
+	var question string
+	b.Popup(t, func(popup string) {
+		b.holds(t, popup, shown)
+		b.Eval(t, popup, `new Promise((resolve) => chrome.runtime.connect({ name: 'chrome-mcp-page' }).onMessage.addListener((m) => m.type === 'state' && resolve(m.state.questions[0].id)))`, &question)
+	})
+	var outcomes map[string]string
+	b.EvalInTarget(t, page.ID, fmt.Sprintf(answerAttacks, extension.ID(), question), &outcomes)
+	if len(outcomes) != 4 {
+		t.Errorf("the page made %d attempts, want 4", len(outcomes))
+	}
+	for name, outcome := range outcomes {
+		if strings.HasPrefix(outcome, "answered") {
+			t.Errorf("%s: %s", name, outcome)
+		}
+	}
+	b.Popup(t, func(popup string) {
+		b.holds(t, popup, shown+" && document.querySelectorAll('#questions blockquote').length === 1")
+		b.Click(t, popup, "#questions button", "Can't do it")
+		wants(t, "ask_user", await.Receive(t, "the answer", asked), []string{"the user cannot do it", site.URL + "/login"})
+	})
 	s.end(t)
 }
 

@@ -79,14 +79,12 @@ const panelAttacks = `(async (ours, host, version, chat) => {
 	return outcomes;
 })(%q, %q, %d, %q)`
 
-// TestSidePanelAttacks checks that neither a page nor another extension starts an agent, or reads or
-// changes the chat that is open in the side panel.
-func TestSidePanelAttacks(t *testing.T) {
-	site := newTestSite(t)
-	b := newUserBrowser(t)
-	other := t.TempDir()
+// writeOtherExtension writes an extension other than ours, which gives the API of chrome.runtime to pages,
+// and returns its directory.
+func writeOtherExtension(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
 	for name, text := range map[string]string{
-		// It gives the API of chrome.runtime to the page.
 		"manifest.json": `{
 			"manifest_version": 3, "name": "another", "version": "1",
 			"externally_connectable": {"matches": ["http://127.0.0.1/*"]},
@@ -97,11 +95,19 @@ func TestSidePanelAttacks(t *testing.T) {
 		"other.js":   "chrome.runtime.onMessage.addListener(() => {});\n",
 		"other.html": "<!doctype html><title>Another extension</title>\n",
 	} {
-		if err := os.WriteFile(filepath.Join(other, name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b.others = []string{other}
+	return dir
+}
+
+// TestSidePanelAttacks checks that neither a page nor another extension starts an agent, or reads or
+// changes the chat that is open in the side panel.
+func TestSidePanelAttacks(t *testing.T) {
+	site := newTestSite(t)
+	b := newUserBrowser(t)
+	b.others = []string{writeOtherExtension(t)}
 	data := filepath.Join(shortTempDir(t), "data")
 	b.register(t, data)
 	starts := filepath.Join(t.TempDir(), "starts")
