@@ -10,8 +10,10 @@ import { timing } from './timing.js';
 /** @typedef {import('./connection.js').Connection} Connection */
 /** @typedef {import('./policy.js').Rules} Rules */
 
-/** How many events of a tab are stored until attach completes. Beyond that, events are dropped that no
- * frame, document, dialog or download depends on: a page can cause any number of them. */
+/**
+ * How many events of a tab are stored until attach completes. Beyond that, events on which no frame,
+ * document, dialog or download depends are dropped, because a page can cause any number of them.
+ */
 const MAX_EARLY = 1000;
 const DROPPABLE = /^(Network|Log)\.|^Runtime\.(consoleAPICalled|exceptionThrown|exceptionRevoked)$/;
 
@@ -143,7 +145,7 @@ export class Attachments {
         if (a.opener) await this.protect(a);
         if (a.released) throw new CommandError('DETACHED', 'the debugger was detached from the tab, or the tab was unshared'); // during the calls
         const early = this.earlyEvents.get(tabId) ?? [];
-        if (early.length > MAX_EARLY_STATE) throw new CommandError('BACKPRESSURE', `the tab sent more than ${MAX_EARLY_STATE} events before attaching the debugger to it was complete: try again, or use another tab`);
+        if (early.length > MAX_EARLY_STATE) throw new CommandError('BACKPRESSURE', `the tab sent more than ${MAX_EARLY_STATE} events while the debugger was being attached: try again, or use another tab`);
         a.start(top, tab.url || 'about:blank'); // a new tab has no URL yet
         for (const { source, method, params } of early) this.onEvent(source, method, params);
       } catch (e) {

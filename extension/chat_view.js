@@ -36,6 +36,8 @@ export class ChatView {
     this.rows = new Map();
     /** Rows to update in the next frame. @type {Set<number>} */
     this.dirty = new Set();
+    /** Where the open permission requests are on the screen, by seq. @type {Map<number, number>} */
+    this.requests = new Map();
     this.more = false;
     this.loading = false;
     this.ready = false;
@@ -51,6 +53,7 @@ export class ChatView {
     elements.newest.onclick = () => this.toEnd();
     new ResizeObserver(() => {
       if (this.follow) this.toEnd();
+      else this.locateRequests();
     }).observe(elements.entries);
   }
 
@@ -65,6 +68,7 @@ export class ChatView {
     this.chat = chat;
     this.rows.clear();
     this.dirty.clear();
+    this.requests.clear();
     this.elements.entries.replaceChildren();
     this.more = this.ready = this.loading = false;
     this.early = [];
@@ -136,10 +140,33 @@ export class ChatView {
       if (!known) continue;
       if (!known.row) this.page().append((known.row = this.row(known.entry)).element);
       else known.row.update(known.entry);
+      if (known.entry.permission) this.requests.set(seq, this.requests.get(seq) ?? NaN);
     }
     if (dirty.size === 0) return;
-    if (this.follow) this.toEnd();
-    else this.elements.newest.hidden = false;
+    if (this.follow) {
+      this.toEnd();
+      return;
+    }
+    this.elements.newest.hidden = false;
+    this.locateRequests();
+  }
+
+  /**
+   * Finds where the open permission requests are, and tells them if they were moved.
+   *
+   * @param {boolean} [byUser] the user has scrolled, which moves what the user means to click
+   */
+  locateRequests(byUser = false) {
+    for (const [seq, before] of this.requests) {
+      const known = this.rows.get(seq);
+      if (!known?.row || known.entry.permission?.chosen !== undefined) {
+        this.requests.delete(seq);
+        continue;
+      }
+      const { top } = known.row.element.getBoundingClientRect();
+      if (!byUser && top !== before && !Number.isNaN(before)) known.row.moved?.();
+      this.requests.set(seq, top);
+    }
   }
 
   /** @param {Entry} entry */
@@ -162,6 +189,7 @@ export class ChatView {
     const { scrollTop, scrollHeight, clientHeight } = this.elements.log;
     this.follow = scrollHeight - scrollTop - clientHeight < NEAR_END;
     if (this.follow) this.elements.newest.hidden = true;
+    this.locateRequests(true);
     if (scrollTop < NEAR_START && this.more && !this.loading && this.ready) void this.loadOlder();
   }
 
@@ -204,9 +232,8 @@ export class ChatView {
 
   toEnd() {
     const { log } = this.elements;
-    const before = log.scrollTop;
     log.scrollTop = log.scrollHeight;
-    if (log.scrollTop !== before) for (const { row } of this.rows.values()) row?.moved?.();
+    this.locateRequests();
     this.follow = true;
     this.elements.newest.hidden = true;
   }

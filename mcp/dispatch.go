@@ -33,7 +33,7 @@ type toolRunner struct {
 	audit          *auditor     // nil means no audit log
 	calls          *CallRate
 	prompter       *prompting.Prompter // nil means no permission prompts
-	clientID       string              // random, of the session; for permission prompts
+	clientID       string              // random id of the session, for permission prompts
 	lost           *mcptransport.LostResults
 	handovers      *handovers
 	output         *outputDir

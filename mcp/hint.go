@@ -24,8 +24,8 @@ func (r *toolRunner) hint(ctx context.Context, t *tool, text string, retryable b
 	var kept []string
 	allow, all := "", sentences(text)
 	for _, sentence := range all {
-		if l := r.whyUnusable(ctx, sentence); l != nil {
-			allow = cmp.Or(allow, l.allow)
+		if o := r.whyUnusable(ctx, sentence); o != nil {
+			allow = cmp.Or(allow, o.allow)
 		} else if sentence = t.adapt(hint.Translate(sentence)); !t.lacksArgument(sentence) {
 			kept = append(kept, sentence)
 		}
@@ -152,8 +152,8 @@ var argumentOwners = sync.OnceValue(func() map[string][]string {
 	return owners
 })
 
-// An unusable is a reason why a client cannot follow a sentence.
-type unusable struct {
+// An obstacle is a reason why a client cannot follow a sentence.
+type obstacle struct {
 	allow string // what the user can do about it; may be empty
 }
 
@@ -164,7 +164,7 @@ var quotedText = lazyregexp.New(`"(?:[^"\\]|\\.)*"`)
 // names a tool that the session does not offer, or a tool or an argument that needs a grant which the
 // client does not have and for which the user cannot be prompted. Tools that are named by an English
 // word, other than snapshot and screenshot, are recognized by their Go names only.
-func (r *toolRunner) whyUnusable(ctx context.Context, sentence string) *unusable {
+func (r *toolRunner) whyUnusable(ctx context.Context, sentence string) *obstacle {
 	sentence = quotedText().ReplaceAllString(sentence, "")
 	var tools []string
 	var needs []*grant
@@ -183,7 +183,7 @@ func (r *toolRunner) whyUnusable(ctx context.Context, sentence string) *unusable
 	for _, name := range tools {
 		t := r.tool(name)
 		if t == nil && toolsetOf(name) != "" {
-			return &unusable{"The user can enable " + name + " with --tools."}
+			return &obstacle{"The user can enable " + name + " with --tools."}
 		}
 		if t != nil {
 			needs = append(needs, grantsOfKinds[t.kind.letter]...)
@@ -203,7 +203,7 @@ func (r *toolRunner) whyUnusable(ctx context.Context, sentence string) *unusable
 	p := reporter.PolicyStatus(ctx)
 	for _, g := range needs {
 		if !g.given(p) && (ch == nil || g.prompt == "") {
-			return &unusable{g.allow}
+			return &obstacle{g.allow}
 		}
 	}
 	return nil

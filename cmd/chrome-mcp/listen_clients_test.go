@@ -67,8 +67,9 @@ func TestServerDocument(t *testing.T) {
 	}
 }
 
-// TestManyClients uses sessions of one browser at the same time, each from its own client over HTTP. All set the same cookie and type into a field, each in its own page, and then read them
-// back: none has the cookie, the text or the tab of another one.
+// TestManyClients uses sessions of one browser at the same time, each from its own client over HTTP. All
+// set the same cookie and type into a field, each in its own page, and then read them back: none has the
+// cookie, the text or the tab of another one.
 func TestManyClients(t *testing.T) {
 	needChromium(t)
 	clients := 4

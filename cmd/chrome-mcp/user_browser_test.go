@@ -43,13 +43,17 @@ func newUserBrowser(t testing.TB) *userBrowser {
 var shared struct {
 	browser *userBrowser
 	cleanup []func()
+	failed  bool // a test that used it
 }
 
 // A sharedTB is the first test that uses the shared browser. It ends with the other tests.
 type sharedTB struct{ testing.TB }
 
 func (sharedTB) Cleanup(f func()) { shared.cleanup = append(shared.cleanup, f) }
-func (sharedTB) Failed() bool     { return false }
+func (sharedTB) Failed() bool     { return shared.failed }
+
+// Logf is called after the test has ended.
+func (sharedTB) Logf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
 // sharedUserBrowser returns a running browser for a test that may share one, and the data directory that
 // is registered in it. It has one tab, which is blank and not shared, and no cookies.
@@ -58,6 +62,7 @@ func sharedUserBrowser(t *testing.T) (b *userBrowser, data string) {
 	needChromium(t)
 	t.Cleanup(func() {
 		if t.Failed() {
+			shared.failed = true
 			closeSharedUserBrowser()
 		}
 	})
@@ -90,7 +95,7 @@ func closeSharedUserBrowser() {
 	for _, f := range slices.Backward(shared.cleanup) {
 		f()
 	}
-	shared.browser, shared.cleanup = nil, nil
+	shared.browser, shared.cleanup, shared.failed = nil, nil, false
 }
 
 // environ returns the environment of the user's programs.

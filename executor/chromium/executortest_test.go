@@ -30,7 +30,7 @@ var hungCases = []string{
 	"popups/requests from the first one",
 	"download/link that opens a tab, which closes before the file is complete",
 	"denied_input/input next to a denied frame that is loading", "denied_input/failed release is repeated later",
-	"screenshot/hung page does not delay full pages of others",
+	"screenshot/hung page does not delay full pages of others", "screenshot/denied page that commits during the screenshot",
 	"handover/what is entered in a frame that does not respond at the beginning is masked",
 }
 

@@ -174,21 +174,17 @@ func (ts *tabSet) pending() int {
 	return len(ts.attaching) + ts.opening
 }
 
-// pendingPopups returns the number of tabs that pages opened and that are being attached, and how
-// many of them will belong to owner.
-func (ts *tabSet) pendingPopups(owner *session.Session) (all, owned int) {
+// pendingPopups returns the number of tabs that pages opened and that are being attached: all of them,
+// or those that will belong to owner if it is not nil.
+func (ts *tabSet) pendingPopups(owner *session.Session) (n int) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for id, opener := range ts.openers {
-		if !ts.attaching[id] {
-			continue
-		}
-		all++
-		if opener.Owner() == owner {
-			owned++
+		if ts.attaching[id] && (owner == nil || opener.Owner() == owner) {
+			n++
 		}
 	}
-	return all, owned
+	return n
 }
 
 // downloader returns the tab and the frame in it that a download of frame belongs to, or nil if

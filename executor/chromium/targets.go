@@ -188,8 +188,7 @@ func (in *instance) overTabLimit(info *target.Info) bool {
 	if opener == nil || opener.Owner() == nil {
 		return false
 	}
-	pending, owned := in.tabs.pendingPopups(opener.Owner())
-	if pending < executor.DefaultMaxTabs && !opener.Owner().Full(in, owned) {
+	if in.tabs.pendingPopups(nil) < executor.DefaultMaxTabs && !opener.Owner().Full(in) {
 		return false
 	}
 	in.backend.log.Info("tab limit reached; closed the new tab")

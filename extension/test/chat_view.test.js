@@ -31,26 +31,45 @@ test('text that is appended while a chat is read is shown once', async () => {
   assert.deepEqual([...view.rows.values()].map((r) => r.entry.text), ['abcd', 'xy']);
 });
 
-test('rows that the view moves to its end are notified', () => {
+test('open permission requests that the view moves are notified, and others are not', () => {
   const element = () => /** @type {any} */ ({ addEventListener() {}, replaceChildren() {} });
-  let top = 0;
-  const log = { ...element(), scrollHeight: 100, get scrollTop() { return top; }, set scrollTop(y) { top = Math.min(y, this.scrollHeight - 10); } };
+  const log = { ...element(), scrollTop: 0, scrollHeight: 100, clientHeight: 10 };
   const view = new ChatView({ log, entries: element(), newest: element() }, {
     read: async () => ({ entries: [], more: false }), answer: async () => true, failed: (e) => { throw e; },
   });
+  view.ready = true;
   let moved = 0;
-  const row = { element: element(), update() {}, moved: () => { moved++; } };
-  view.rows.set(1, { entry: /** @type {any} */ ({ seq: 1, kind: 'permission' }), row });
-  view.toEnd();
-  assert.equal(moved, 1);
-  view.toEnd(); // the row does not move
-  assert.equal(moved, 1);
-  log.scrollHeight = 200; // an entry was added
-  view.toEnd();
-  assert.equal(moved, 2);
+  let top = 50;
+  const row = { element: /** @type {any} */ ({ getBoundingClientRect: () => ({ top }) }), update() {}, moved: () => { moved++; } };
+  const entry = /** @type {any} */ ({ seq: 1, kind: 'permission', permission: { request: 'r' } });
+  const plan = /** @type {any} */ ({ seq: 0, kind: 'plan' });
+  view.rows.set(0, { entry: plan, row: { element: element(), update() {} } });
+  view.rows.set(1, { entry, row });
+  const flush = (/** @type {number} */ seq, /** @type {number} */ now) => {
+    view.dirty.add(seq);
+    top = now;
+    view.flush();
+    return moved;
+  };
+  for (const follow of [true, false]) {
+    moved = 0;
+    view.requests.clear();
+    view.follow = follow;
+    assert.equal(flush(1, 50), 0, 'it is new');
+    assert.equal(flush(0, 50), 0, 'it stays in place');
+    assert.equal(flush(0, 60), 1, 'an entry above grows');
+    assert.equal(flush(0, 40), 2, 'an entry above shrinks');
+    top = 30;
+    view.scrolled();
+    view.follow = follow;
+    assert.equal(flush(0, 30), 2, 'the user has scrolled');
+  }
+  entry.permission.chosen = 'a';
+  assert.equal(flush(0, 90), 2, 'it is answered');
+  assert.equal(view.requests.size, 0);
 });
 
-test('answers are disabled for some time after the request appears or moves', (t) => {
+test('answers are disabled for some time after the request appears or moves', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   /** @type {any[]} */
   const buttons = [];
@@ -62,7 +81,7 @@ test('answers are disabled for some time after the request appears or moves', (t
   /** @type {any} */
   const entry = { kind: 'permission', permission: { request: 'r', title: 'Run', options: [{ id: 'a', name: 'Allow', kind: 'allow_once' }, { id: 'b', name: 'Reject', kind: 'reject_once' }] } };
   let answers = 0;
-  const row = entryRow(entry, async () => { answers++; return true; });
+  const row = entryRow(entry, async () => ++answers > 1); // the first one fails
   const disabled = () => buttons.map((b) => b.disabled);
   row.update(entry);
   assert.deepEqual(disabled(), [true, true]);
@@ -72,9 +91,17 @@ test('answers are disabled for some time after the request appears or moves', (t
   assert.deepEqual(disabled(), [true, true]);
   t.mock.timers.tick(timing.patience.misclick);
   assert.deepEqual(disabled(), [false, false]);
-  buttons[0].onclick();
+  const answer = async () => {
+    buttons[0].onclick();
+    assert.deepEqual(disabled(), [true, true]);
+    await Promise.resolve();
+    await Promise.resolve();
+  };
+  await answer();
+  assert.deepEqual(disabled(), [false, false]); // it can be answered again
+  await answer();
   row.moved?.();
   t.mock.timers.tick(timing.patience.misclick);
   assert.deepEqual(disabled(), [true, true]); // it is answered
-  assert.equal(answers, 1);
+  assert.equal(answers, 2);
 });

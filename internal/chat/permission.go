@@ -137,15 +137,23 @@ func (c *Chat) describe(call *acp.ToolCallUpdate, input json.RawMessage) (title,
 			parts = append(parts, path)
 		}
 	}
-	for _, content := range call.Content {
-		switch {
-		case content.Diff != nil && input == nil:
-			parts = append(parts, visible(diffText(content.Diff)))
-		case content.Content != nil && input == nil:
-			parts = append(parts, visible(contentText(&content.Content.Content)))
-		}
+	title = cmp.Or(title, "The agent asks for permission")
+	if input != nil {
+		return title, strings.Join(parts, "\n")
 	}
-	return cmp.Or(title, "The agent asks for permission"), strings.Join(parts, "\n")
+	withOld, withoutOld := slices.Clone(parts), parts
+	for _, content := range call.Content {
+		text := visible(toolContentText(&content))
+		withOld = append(withOld, text)
+		if content.Diff != nil {
+			text = visible(newText(content.Diff))
+		}
+		withoutOld = append(withoutOld, text)
+	}
+	if detail = strings.Join(withOld, "\n"); len(detail) > maxDetail {
+		detail = strings.Join(withoutOld, "\n")
+	}
+	return title, detail
 }
 
 // inputDetail returns the command if the input of a tool call contains nothing else, except for a

@@ -241,13 +241,31 @@ func contentText(b *acp.ContentBlock) string {
 // unknownContent returns the text for content of a type that is not known.
 func unknownContent(kind string) string { return "[content of type " + short(kind) + "]" }
 
-// diffText returns a change of a file as text: what was there, if it is not a new file, and what is
-// there now.
+// diffText returns a change of a file as text: what is there now, and then what was there before, if it
+// is not a new file.
 func diffText(d *acp.ToolCallContentDiff) string {
 	if d.OldText == nil {
-		return d.Path + "\n" + d.NewText
+		return newText(d)
 	}
-	return d.Path + "\n[before]\n" + *d.OldText + "\n[after]\n" + d.NewText
+	return newText(d) + "\n[before]\n" + *d.OldText
+}
+
+// newText returns a change of a file without what was there before.
+func newText(d *acp.ToolCallContentDiff) string { return d.Path + "\n" + d.NewText }
+
+// toolContentText returns content of a tool call as text.
+func toolContentText(c *acp.ToolCallContent) string {
+	switch {
+	case c.Content != nil && c.Content.Type != "content":
+		return unknownContent(c.Content.Type)
+	case c.Content != nil:
+		return contentText(&c.Content.Content)
+	case c.Diff != nil:
+		return diffText(c.Diff)
+	case c.Terminal != nil:
+		return "[terminal " + c.Terminal.TerminalId + "]"
+	}
+	return ""
 }
 
 // setPlan adds the plan of the turn, or replaces it.
@@ -375,16 +393,7 @@ func siteOf(input json.RawMessage) string {
 func outputText(content []acp.ToolCallContent, raw any) string {
 	var parts []string
 	for _, part := range content {
-		switch {
-		case part.Content != nil && part.Content.Type != "content":
-			parts = append(parts, unknownContent(part.Content.Type))
-		case part.Content != nil:
-			parts = append(parts, contentText(&part.Content.Content))
-		case part.Diff != nil:
-			parts = append(parts, diffText(part.Diff))
-		case part.Terminal != nil:
-			parts = append(parts, "[terminal "+part.Terminal.TerminalId+"]")
-		}
+		parts = append(parts, toolContentText(&part))
 	}
 	if len(parts) > 0 || raw == nil {
 		return strings.Join(parts, "\n")

@@ -106,8 +106,8 @@ func (a *Actor) clickLeft(ctx context.Context, el *element) (note string, err er
 	return (&click{actor: a, el: el, button: executor.ButtonLeft, count: 1}).run(ctx)
 }
 
-// run makes attempts until ctx is done: another after one whose target moved, and, among the first three,
-// after one whose press had no effect.
+// run makes attempts until ctx is done: another one after each whose target moved, and after each of the
+// first two whose press had no effect.
 func (c *click) run(ctx context.Context) (note string, err error) {
 	c.maxDelay = c.actor.timing.PressDelivery
 	for tries := 1; ; tries++ {

@@ -122,8 +122,8 @@ var errNoFileChooser = errors.New("did not open a file chooser")
 // openFileChooser clicks the target and returns the file input for which the page then opens a file
 // chooser. The input must be in the target's frame or in a document of the same origin: frames of
 // other sites, and the page around the target's frame, can open file choosers at the same time, and
-// would receive the files. The user does not see the file chooser, because every action intercepts file choosers.
-// The caller must call release when it no longer needs the input.
+// would receive the files. The user does not see the file chooser, because every action intercepts
+// file choosers. The caller must call release when it no longer needs the input.
 func (u *fileUpload) openFileChooser(ctx context.Context) (in *fileInput, release func(), err error) {
 	a, el := u.actor, u.el
 	before := a.opts.FileChoosers.Count()
@@ -150,7 +150,7 @@ func (u *fileUpload) openFileChooser(ctx context.Context) (in *fileInput, releas
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && foreign:
 		return nil, nil, executor.Errorf(executor.ErrNotActionable, "Use the file input as the target.",
-			"a click on %s opened a file chooser in a frame of another site; no files were set", a.describeWithRef(deadline.Caller(ctx), el))
+			"a click on %s opened a file chooser only for a document of another origin; no files were set", a.describeWithRef(deadline.Caller(ctx), el))
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, nil, executor.Errorf(executor.ErrNotActionable, "Take a snapshot to see what the click did, or use the file input as the target.",
 			"%s is not a file input, and a click on it %w", a.describeWithRef(deadline.Caller(ctx), el), errNoFileChooser)

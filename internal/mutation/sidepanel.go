@@ -69,9 +69,9 @@ var sidePanel = promises{
 		},
 		{
 			File: "extension/chat_view.js",
-			Old:  "    if (log.scrollTop !== before) for (const { row } of this.rows.values()) row?.moved?.();\n",
+			Old:  "      if (!byUser && top !== before && !Number.isNaN(before)) known.row.moved?.();\n",
 			New:  "",
-			Test: "rows that the view moves",
+			Test: "open permission requests that the view moves",
 		},
 		{
 			File: "extension/entries.js",

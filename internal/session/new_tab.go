@@ -115,9 +115,9 @@ func (s *Session) maxTabs() int {
 	return executor.DefaultMaxTabs
 }
 
-// owned returns the number of tabs of the session.
+// owned returns the number of tabs of the session, with those that its pages are opening.
 func (s *Session) owned(b BrowserInstance) int {
-	n := 0
+	n := b.PendingPopups(s)
 	for _, t := range b.Tabs() {
 		if t.Owner() == s {
 			n++
@@ -164,11 +164,11 @@ func (s *Session) beginOpening(ctx context.Context, b BrowserInstance) error {
 }
 
 // Full reports whether the session has the maximum number of tabs, so that its pages cannot open
-// more. pending is the number of tabs that its pages have opened and that are not listed yet.
-func (s *Session) Full(b BrowserInstance, pending int) bool {
+// more.
+func (s *Session) Full(b BrowserInstance) bool {
 	s.opening.mu.Lock()
 	defer s.opening.mu.Unlock()
-	return s.owned(b)+s.opening.count+pending >= s.maxTabs()
+	return s.owned(b)+s.opening.count >= s.maxTabs()
 }
 
 func (s *Session) load(ctx context.Context, t *Tab, url string, opts *executor.NavigateOptions) (*executor.Navigation, error) {

@@ -412,3 +412,16 @@ func TestMaxTabsParallel(t *testing.T) {
 		}
 	})
 }
+
+// TestMaxTabsPopup opens a tab while a page is opening the last tab that the session may have.
+func TestMaxTabsPopup(t *testing.T) {
+	h := newHost(t)
+	s := h.open(t, executor.SessionOptions{MaxTabs: 2})
+	if _, _, err := s.NewPage(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	h.browser.popups = 1
+	if _, _, err := s.NewPage(t.Context(), nil); !errors.Is(err, executor.ErrBackpressure) {
+		t.Errorf("beside a popup that is opening: %v", err)
+	}
+}
