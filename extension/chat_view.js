@@ -152,7 +152,7 @@ export class ChatView {
   }
 
   /**
-   * Finds where the open permission requests are, and tells them if they were moved.
+   * Finds where the open permission requests are, and calls moved of those that were moved.
    *
    * @param {boolean} [byUser] the user has scrolled, which moves what the user means to click
    */

@@ -236,7 +236,7 @@ func (in *instance) followAttached(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in.waitForExistingTabs(ctx)
+	waitForExistingTabs(ctx, in)
 	return nil
 }
 
@@ -250,9 +250,9 @@ func autoAttach(ctx context.Context, conn *cdpconn.Conn) (*cdpconn.Pending, erro
 	})
 }
 
-// waitForExistingTabs waits until the tabs that already existed are attached. Attaching to a tab
+// waitForExistingTabs waits until the tabs that already existed are attached to in. Attaching to a tab
 // that does not respond takes at most Timing.AttachTab.
-func (in *instance) waitForExistingTabs(ctx context.Context) {
+func waitForExistingTabs(ctx context.Context, in *instance) {
 	_ = in.await(ctx, func() bool { return !in.tabs.isAttaching() })
 }
 

@@ -80,11 +80,7 @@ func screenshot(s *suite.Runner, t *testing.T) {
 		"frame": "frame.src = denied",
 		"page":  "location.assign(denied)",
 	}) {
-		r := s.Shared()
-		if what == "frame" {
-			r = s.Deep()
-		}
-		r.Gated(t, "denied "+what+" that commits during the screenshot", "tall.html", func(c *suite.Case, k *suite.Keeper) {
+		map[string]*suite.Runner{"frame": s.Deep(), "page": s.Shared()}[what].Gated(t, "denied "+what+" that commits during the screenshot", "tall.html", func(c *suite.Case, k *suite.Keeper) {
 			k.Deny(func(a executor.Access) bool { return a.Origin != c.Origin() && a.Origin != executor.OriginInternal })
 			c.Eval(fmt.Sprintf(`const frame = document.createElement("iframe"), denied = %q;
 				document.body.prepend(frame);

@@ -422,6 +422,6 @@ func TestMaxTabsPopup(t *testing.T) {
 	}
 	h.browser.popups = 1
 	if _, _, err := s.NewPage(t.Context(), nil); !errors.Is(err, executor.ErrBackpressure) {
-		t.Errorf("beside a popup that is opening: %v", err)
+		t.Errorf("while a popup is opening: %v", err)
 	}
 }
