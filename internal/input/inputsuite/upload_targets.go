@@ -33,7 +33,7 @@ func uploadTargets(s *suite.Runner, t *testing.T) {
 		for _, name := range []string{"Nothing", "Choose"} {
 			u, err := c.Page().Upload(c.Ctx, suite.ByRef(c.RefIn(snap, "button", name)), []string{"a.txt"}, nil)
 			if name == "Nothing" {
-				c.WantCode(err, executor.ErrNotActionable, "another site")
+				c.WantCode(err, executor.ErrNotActionable, "another origin")
 			} else if err != nil {
 				c.Errorf("%s: %+v, %v", name, u, err)
 			}
