@@ -63,7 +63,14 @@ func (b *Browser) Worker(t testing.TB, expression string, result any) {
 // Popup opens the popup as the toolbar button does, calls work and closes the popup.
 func (b *Browser) Popup(t testing.TB, work func(session string)) {
 	t.Helper()
-	b.Worker(t, "chrome.action.openPopup()", nil)
+	await.Until(t, "the popup to open", func() bool { // Chromium rejects this while a window is being activated
+		var opened bool
+		b.Worker(t, `chrome.action.openPopup().then(() => true, (e) => {
+			if (!/Failed to open popup/.test(e.message)) throw e;
+			return false;
+		})`, &opened)
+		return opened
+	})
 	p := b.Find(t, "page", "/popup.html")
 	b.WithSession(t, p.ID, work)
 	b.closeTarget(t, p)
