@@ -195,7 +195,8 @@ func (s *Server) receive(st stream, want string) (wire.Message, *handshakeError)
 	m, err := wire.Decode(data)
 	version, ok := errors.AsType[*wire.VersionError](err)
 	s.mu.Lock()
-	if s.mismatch = nil; ok && len(s.conns) == 0 {
+	s.mismatch = nil
+	if ok && len(s.conns) == 0 {
 		s.mismatch = mismatchError(version.Got)
 	}
 	s.mu.Unlock()
@@ -213,7 +214,7 @@ func (s *Server) receive(st stream, want string) (wire.Message, *handshakeError)
 
 // mismatchError returns the error of calls after a program that tried to connect as the extension
 // reported another protocol version, or nil if got is not a version. Only an extension of our version
-// can prove that it is the extension, so any program of this machine can report one.
+// can prove that it is the extension, so any program on this machine can report one.
 func mismatchError(got string) error {
 	version, err := strconv.Atoi(got)
 	if err != nil {

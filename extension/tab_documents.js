@@ -119,7 +119,7 @@ export class TabDocuments {
     return false;
   }
 
-  /** Called when a frame has loaded a document, also if no session reports it. */
+  /** Called when a frame has loaded a document, even if no session reports it. */
   loaded() {
     this.loads++;
   }

@@ -45,7 +45,7 @@ func (t *tool) adapt(sentence string) string {
 	if t.hasParam("timeoutMs") {
 		moreTime = "Try again with a longer timeoutMs."
 	}
-	readLess := "The page is large."
+	readLess := "The page may be large."
 	var by []string
 	for _, name := range []string{"selector", "ref", "find"} {
 		if t.hasParam(name) {
@@ -53,7 +53,7 @@ func (t *tool) adapt(sentence string) string {
 		}
 	}
 	if len(by) > 0 {
-		readLess = "The page is large: read a part of it, by " + strings.Join(by, " or ") + "."
+		readLess = "The page may be large: read a part of it, by " + strings.Join(by, " or ") + "."
 	}
 	return strings.NewReplacer(
 		executor.HintMoreTime, moreTime,

@@ -236,7 +236,7 @@ func (in *instance) followAttached(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	waitForExistingTabs(ctx, in)
+	in.waitForExistingTabs(ctx)
 	return nil
 }
 
@@ -250,9 +250,9 @@ func autoAttach(ctx context.Context, conn *cdpconn.Conn) (*cdpconn.Pending, erro
 	})
 }
 
-// waitForExistingTabs waits until the tabs that already existed are attached to in. Attaching to a tab
+// waitForExistingTabs waits until the tabs that already existed are attached. Attaching to a tab
 // that does not respond takes at most Timing.AttachTab.
-func waitForExistingTabs(ctx context.Context, in *instance) {
+func (in *instance) waitForExistingTabs(ctx context.Context) {
 	_ = in.await(ctx, func() bool { return !in.tabs.isAttaching() })
 }
 

@@ -61,7 +61,7 @@ func (pc *proxyCredentials) store(ctx context.Context, p *page.Tab, info *target
 // storeInNewTab makes the browser store the proxy's credentials for its default context, unless a
 // tab has done so. It uses a blank tab, which it closes immediately.
 func (pc *proxyCredentials) storeInNewTab(ctx context.Context) error {
-	waitForExistingTabs(ctx, pc.in)
+	pc.in.waitForExistingTabs(ctx)
 	pc.mu.Lock()
 	known := pc.known
 	pc.mu.Unlock()

@@ -174,13 +174,12 @@ func (ts *tabSet) pending() int {
 	return len(ts.attaching) + ts.opening
 }
 
-// pendingPopups returns the number of tabs that pages opened and that are being attached: all of them,
-// or those that will belong to owner if it is not nil.
-func (ts *tabSet) pendingPopups(owner *session.Session) (n int) {
+// pendingPopups returns the number of tabs that pages opened and that are being attached.
+func (ts *tabSet) pendingPopups() (n int) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	for id, opener := range ts.openers {
-		if ts.attaching[id] && (owner == nil || opener.Owner() == owner) {
+	for id := range ts.openers {
+		if ts.attaching[id] {
 			n++
 		}
 	}

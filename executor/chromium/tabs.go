@@ -17,9 +17,6 @@ func (in *instance) Tabs() []*session.Tab { return in.tabs.list() }
 // Changed implements session.BrowserInstance.
 func (in *instance) Changed() <-chan struct{} { return in.tabs.changed.Changed() }
 
-// PendingPopups implements session.BrowserInstance.
-func (in *instance) PendingPopups(owner *session.Session) int { return in.tabs.pendingPopups(owner) }
-
 // NewTab implements session.BrowserInstance.
 func (in *instance) NewTab(ctx context.Context, owner *session.Session) (*session.Tab, error) {
 	params := in.inContext(map[string]any{"url": "about:blank"})

@@ -22,7 +22,7 @@ import (
 )
 
 // deafBrowser returns an instance whose browser ignores the first command to close a page. It has a tab
-// of owner. commands returns the number of these commands.
+// of owner. commands returns the number of commands to close a page.
 func deafBrowser(t *testing.T, owner *session.Session) (in *instance, remote *cdptest.FakeTransport, tab *session.Tab, commands func() int32) {
 	t.Helper()
 	var count atomic.Int32
@@ -85,10 +85,13 @@ func TestCloseTabAgain(t *testing.T) {
 }
 
 // TestCloseTabOverLimitAgain is the same for a tab over the limit: it is not listed, so nothing else would
-// close it.
+// close it. A tab that is being attached counts.
 func TestCloseTabOverLimitAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in, remote, _, commands := deafBrowser(t, session.New(nil, executor.SessionOptions{MaxTabs: 1}))
+		in, remote, tab, commands := deafBrowser(t, session.New(nil, executor.SessionOptions{MaxTabs: 2}))
+		if _, ok := in.beginPopup(tab); !ok {
+			t.Fatal("the page cannot open the second tab")
+		}
 		popup := attachPage(t, in, remote, "P").Child
 		info := *popup.Target()
 		info.OpenerID = "T"

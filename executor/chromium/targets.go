@@ -133,7 +133,8 @@ func (in *instance) onAttached(s *cdpconn.Session, e target.EventAttachedToTarge
 		s.Start(context.Background(), "Runtime.runIfWaitingForDebugger", nil) // a tab of the user
 		e.WaitingForDebugger = false
 	}
-	if in.overTabLimit(info) {
+	end, ok := in.beginPopup(opener)
+	if !ok {
 		in.work.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.AttachTab)
 			defer cancel()
@@ -151,6 +152,7 @@ func (in *instance) onAttached(s *cdpconn.Session, e target.EventAttachedToTarge
 	}
 	t := in.tabs.newTab(info.TargetID, opener)
 	in.work.Go(func() {
+		defer end()
 		ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.AttachTab)
 		defer cancel()
 		ready := make(chan struct{})
@@ -182,17 +184,19 @@ func (in *instance) onAttached(s *cdpconn.Session, e target.EventAttachedToTarge
 	})
 }
 
-// overTabLimit reports whether a page opened more tabs than its session may have.
-func (in *instance) overTabLimit(info *target.Info) bool {
-	opener := in.tabs.tabOf(info.OpenerID)
+// beginPopup counts a tab that the page of opener opened toward the limit of its session, until end is
+// called. ok is false if a limit is reached. opener may be nil.
+func (in *instance) beginPopup(opener *session.Tab) (end func(), ok bool) {
 	if opener == nil || opener.Owner() == nil {
-		return false
+		return func() {}, true
 	}
-	if in.tabs.pendingPopups(nil) < executor.DefaultMaxTabs && !opener.Owner().Full(in) {
-		return false
+	if in.tabs.pendingPopups() < executor.DefaultMaxTabs {
+		end, ok = opener.Owner().BeginPopup(in)
 	}
-	in.backend.log.Info("tab limit reached; closed the new tab")
-	return true
+	if !ok {
+		in.backend.log.Info("tab limit reached; closed the new tab")
+	}
+	return end, ok
 }
 
 // detached removes the tab of a CDP session that was detached.

@@ -226,7 +226,7 @@ const (
 	HintMoreTime = "Try again with more time."
 	// HintReadLess is the hint for a page that is too large to read completely
 	// during one call.
-	HintReadLess = "The page is large: read a part of it."
+	HintReadLess = "The page may be large: read a part of it."
 )
 
 // HintExtensionHung is the hint for an extension that does not respond.

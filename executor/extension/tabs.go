@@ -138,9 +138,6 @@ func (b *Backend) preferredInstallation() *installation {
 	return best
 }
 
-// PendingPopups implements session.BrowserInstance. The user's Chrome decides which popups open.
-func (h host) PendingPopups(*session.Session) int { return 0 }
-
 // NewTab implements session.BrowserInstance. It opens the tab in the background.
 func (h host) NewTab(ctx context.Context, owner *session.Session) (*session.Tab, error) {
 	in := h.preferredInstallation()

@@ -72,8 +72,8 @@ const (
 )
 
 const (
-	// initializeTimeout bounds the time for the first answer of an agent. Gemini CLI needs 10 s on a
-	// busy machine.
+	// initializeTimeout bounds the time for the first answer of an agent. Gemini CLI can need more
+	// than 10 s on a busy machine.
 	initializeTimeout = 30 * time.Second
 	// sessionTimeout bounds the time for a new session, in which agents start their MCP servers and
 	// some download their model's configuration.
@@ -108,7 +108,7 @@ type Chat struct {
 	mu      sync.Mutex // protects the fields below; held while onEvent is called
 	onEvent func(Event)
 	session acp.SessionId // "" until the agent has one
-	mode    string        // that noteMode got last
+	mode    string        // of the agent; "" if it is not known
 	turn    *turn         // nil between turns
 	entries entries
 	asked   permissions

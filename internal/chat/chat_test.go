@@ -232,7 +232,7 @@ func TestContent(t *testing.T) {
 tool: h other "h" pending  "[content of type hologram]"
 notice: "The agent sent something that cannot be shown, because it is invalid."
 notice: "The agent is in mode yolo: it may act without asking you."
-tool: t edit "Edit" completed  "/new\nnew\n/a\nbrass\n[before]\nlamps\n[terminal 7]\n[image]\n[n](https://a.example/)"
+tool: t edit "Edit" completed  "/new\n+ new\n/a\n+ brass\n- lamps\n[terminal 7]\n[image]\n[n](https://a.example/)"
 plan: [`+strings.Repeat("{Read pending medium} ", maxSteps)+`{[further steps: 1] pending medium}]
 usage: 0 0 1
 `)
@@ -508,17 +508,17 @@ func TestOneTurnAtATime(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	old := strings.Repeat("o", maxDetail)
 	for content, want := range map[string]string{
-		`{"type": "diff", "path": "/a", "oldText": "lamps", "newText": "brass"}`:        "/a\nbrass\n[before]\nlamps",
-		`{"type": "diff", "path": "/a", "oldText": "` + old + `", "newText": "brass"}`:  "/a\nbrass",
-		`{"type": "terminal", "terminalId": "7"}`:                                       "[terminal 7]",
-		`{"type": "content", "content": {"type": "hologram", "data": "x"}}`:             "[content of type hologram]",
-		`{"type": "content", "content": {"type": "text", "text": "delete everything"}}`: "delete everything",
+		`{"type": "diff", "path": "/a", "oldText": "lamps", "newText": "brass\n- none\n"}`: "/a\n+ brass\n+ - none\n- lamps",
+		`{"type": "diff", "path": "/a", "oldText": "` + old + `", "newText": "brass"}`:     "/a\n+ brass",
+		`{"type": "terminal", "terminalId": "7"}`:                                          "[terminal 7]",
+		`{"type": "content", "content": {"type": "hologram", "data": "x"}}`:                "[content of type hologram]",
+		`{"type": "content", "content": {"type": "text", "text": "delete everything"}}`:    "delete everything",
 	} {
 		var call acp.ToolCallUpdate
 		if err := json.Unmarshal([]byte(`{"toolCallId": "t", "content": [`+content+`]}`), &call); err != nil {
 			t.Fatal(err)
 		}
-		if _, detail := new(Chat).describe(&call, nil); detail != want {
+		if _, detail := new(entries).describe(&call, nil); detail != want {
 			t.Errorf("%s:\n%s\nwant %s", short(content), short(detail), want)
 		}
 	}

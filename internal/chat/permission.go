@@ -75,7 +75,7 @@ func (c *Chat) ask(params json.RawMessage) (*permission, *acp.RequestError) {
 		c.log.Warn("permission request without a valid option")
 		return nil, nil
 	}
-	title, detail := c.describe(&r.ToolCall, rawInput(params, "toolCall"))
+	title, detail := c.entries.describe(&r.ToolCall, rawInput(params, "toolCall"))
 	if len(detail) > maxDetail {
 		c.add(transcript.Entry{Kind: transcript.KindNotice, Text: fmt.Sprintf(
 			"A permission request of the agent (%s) was canceled: it is too long to show.", title)})
@@ -117,9 +117,9 @@ func optionsOf(all []acp.PermissionOption) []transcript.Option {
 }
 
 // describe returns the title of a permission request, and exactly what it is about. What the request
-// does not contain is that of the tool call. The caller has locked c.mu.
-func (c *Chat) describe(call *acp.ToolCallUpdate, input json.RawMessage) (title, detail string) {
-	if t := c.entries.tools[call.ToolCallId]; t != nil {
+// does not contain is that of the tool call.
+func (e *entries) describe(call *acp.ToolCallUpdate, input json.RawMessage) (title, detail string) {
+	if t := e.tools[call.ToolCallId]; t != nil {
 		title = t.tool.Title
 		if input == nil {
 			input = t.input
@@ -137,23 +137,10 @@ func (c *Chat) describe(call *acp.ToolCallUpdate, input json.RawMessage) (title,
 			parts = append(parts, path)
 		}
 	}
-	title = cmp.Or(title, "The agent asks for permission")
-	if input != nil {
-		return title, strings.Join(parts, "\n")
+	if input == nil && len(call.Content) > 0 {
+		parts = append(parts, visible(toolContentText(call.Content)))
 	}
-	withOld, withoutOld := slices.Clone(parts), parts
-	for _, content := range call.Content {
-		text := visible(toolContentText(&content))
-		withOld = append(withOld, text)
-		if content.Diff != nil {
-			text = visible(newText(content.Diff))
-		}
-		withoutOld = append(withoutOld, text)
-	}
-	if detail = strings.Join(withOld, "\n"); len(detail) > maxDetail {
-		detail = strings.Join(withoutOld, "\n")
-	}
-	return title, detail
+	return cmp.Or(title, "The agent asks for permission"), strings.Join(parts, "\n")
 }
 
 // inputDetail returns the command if the input of a tool call contains nothing else, except for a

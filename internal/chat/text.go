@@ -102,10 +102,12 @@ func clean(s string) string {
 	return c.clean(s)
 }
 
-// visible returns s with control characters and characters that change the direction or cannot be
-// seen as escapes, so that what the user reads is what it is.
+// visible returns s with control characters, line and paragraph separators, and characters that change
+// the direction or cannot be seen as escapes, so that what the user reads is what it is.
 func visible(s string) string {
-	hidden := func(r rune) bool { return isControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError }
+	hidden := func(r rune) bool {
+		return isControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == utf8.RuneError
+	}
 	if !strings.ContainsFunc(s, hidden) {
 		return s
 	}

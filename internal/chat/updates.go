@@ -78,7 +78,7 @@ func (c *Chat) handle(ctx context.Context, method string, params json.RawMessage
 		defer c.in.handled()
 		var n acp.SessionNotification
 		if err := json.Unmarshal(params, &n); err != nil {
-			noteUnshown(c, params, err)
+			c.noteUnshown(params, err)
 			return nil, acp.NewInvalidParams(map[string]any{"error": err.Error()})
 		}
 		c.mu.Lock()
@@ -99,7 +99,7 @@ func (c *Chat) handle(ctx context.Context, method string, params json.RawMessage
 
 // noteUnshown adds a notice to the turn if an update that cannot be decoded is one of those that are
 // shown.
-func noteUnshown(c *Chat, params json.RawMessage, err error) {
+func (c *Chat) noteUnshown(params json.RawMessage, err error) {
 	var n struct {
 		SessionID acp.SessionId `json:"sessionId"`
 		Update    struct {
@@ -241,31 +241,39 @@ func contentText(b *acp.ContentBlock) string {
 // unknownContent returns the text for content of a type that is not known.
 func unknownContent(kind string) string { return "[content of type " + short(kind) + "]" }
 
-// diffText returns a change of a file as text: what is there now, and then what was there before, if it
-// is not a new file.
-func diffText(d *acp.ToolCallContentDiff) string {
-	if d.OldText == nil {
-		return newText(d)
+// toolContentText returns the content of a tool call as text. If that would be longer than maxDetail, it
+// leaves out what changed files had before.
+func toolContentText(content []acp.ToolCallContent) string {
+	text := joinToolContent(content, true)
+	if len(text) > maxDetail {
+		text = joinToolContent(content, false)
 	}
-	return newText(d) + "\n[before]\n" + *d.OldText
+	return text
 }
 
-// newText returns a change of a file without what was there before.
-func newText(d *acp.ToolCallContentDiff) string { return d.Path + "\n" + d.NewText }
-
-// toolContentText returns content of a tool call as text.
-func toolContentText(c *acp.ToolCallContent) string {
-	switch {
-	case c.Content != nil && c.Content.Type != "content":
-		return unknownContent(c.Content.Type)
-	case c.Content != nil:
-		return contentText(&c.Content.Content)
-	case c.Diff != nil:
-		return diffText(c.Diff)
-	case c.Terminal != nil:
-		return "[terminal " + c.Terminal.TerminalId + "]"
+func joinToolContent(content []acp.ToolCallContent, withOld bool) string {
+	var parts []string
+	for _, c := range content {
+		switch {
+		case c.Content != nil && c.Content.Type != "content":
+			parts = append(parts, unknownContent(c.Content.Type))
+		case c.Content != nil:
+			parts = append(parts, contentText(&c.Content.Content))
+		case c.Diff != nil:
+			// The prefix of each line shows what is there now, whatever the text is.
+			parts = append(parts, c.Diff.Path, prefixLines("+ ", c.Diff.NewText))
+			if old := c.Diff.OldText; old != nil && withOld {
+				parts = append(parts, prefixLines("- ", *old))
+			}
+		case c.Terminal != nil:
+			parts = append(parts, "[terminal "+c.Terminal.TerminalId+"]")
+		}
 	}
-	return ""
+	return strings.Join(parts, "\n")
+}
+
+func prefixLines(prefix, text string) string {
+	return prefix + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+prefix)
 }
 
 // setPlan adds the plan of the turn, or replaces it.
@@ -391,12 +399,8 @@ func siteOf(input json.RawMessage) string {
 
 // outputText returns the output of a tool call as text, or "".
 func outputText(content []acp.ToolCallContent, raw any) string {
-	var parts []string
-	for _, part := range content {
-		parts = append(parts, toolContentText(&part))
-	}
-	if len(parts) > 0 || raw == nil {
-		return strings.Join(parts, "\n")
+	if text := toolContentText(content); text != "" || raw == nil {
+		return text
 	}
 	if text, ok := raw.(string); ok {
 		return text

@@ -127,10 +127,10 @@ func (v *View) AsClientError(ctx context.Context, err error) error {
 		return &executor.Error{Code: executor.ErrTargetGone, Retryable: true, Err: errors.New("the page navigated during the call"),
 			Hint: "Take a snapshot to see where it is before you try again."}
 	}
-	if e, ok := errors.AsType[*executor.Error](err); ok && error(e) == err && e.Hint == cdpconn.HungHint && !v.tab.opts.NoWindow {
-		hung := *e
-		hung.Hint = hungOrPrinting
-		return &hung
+	if e, ok := err.(*executor.Error); ok && errors.Is(e, cdpconn.ErrCallTimeout) && !v.tab.opts.NoWindow {
+		late := *e
+		late.Hint += " " + hintPrintPreview
+		return &late
 	}
 	d := v.tab.dialogs.Open()
 	if d == nil || !errors.Is(err, executor.ErrDialogOpen) {
@@ -146,9 +146,10 @@ func (v *View) AsClientError(ctx context.Context, err error) error {
 	return e
 }
 
-// hungOrPrinting is cdpconn.HungHint for a page in a window: while Chromium shows the print preview of
-// window.print, the page does not respond, and no event of the protocol reports the preview.
-const hungOrPrinting = "The page may be hung, or show a print preview that only the user can close: navigate it elsewhere, or close it with Page.Close and open another."
+// hintPrintPreview is added to the hint about a page that does not respond, if the browser has a window:
+// while Chromium shows the print preview of window.print, the page responds to a few commands only, and no
+// event of the protocol reports the preview. The page can be left (Chromium 156).
+const hintPrintPreview = "If it shows a print preview, navigate it elsewhere, or ask the user to close the preview."
 
 // redactedDialog returns what the client may know about a dialog. For a document that the gate does
 // not allow to be read, that is only its type.

@@ -105,7 +105,7 @@ func (r *Reader) dropStaleRefs() {
 }
 
 // timeoutAs is frames.TimeoutAs for a read of the page. A page that responds to other commands does
-// not hang, so the hint says that it is large. ctx is the context of the caller.
+// not hang, so the hint says that it may be large. ctx is the context of the caller.
 func (r *Reader) timeoutAs(ctx context.Context, err error, what string) error {
 	err = frames.TimeoutAs(err, what)
 	e, ok := errors.AsType[*executor.Error](err)

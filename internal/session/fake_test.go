@@ -94,7 +94,6 @@ type fakeBrowser struct {
 	conn    *cdpconn.Conn
 	closing chan *Tab     // tabs passed to CloseTab
 	opening chan struct{} // if not nil, NewTab sends on it twice: when it is called and before it opens the tab
-	popups  int           // returned by PendingPopups
 	results chan error    // if not nil, NewTab receives its error from it, and opens a tab for nil
 
 	mu      sync.Mutex // guards the fields below
@@ -125,8 +124,6 @@ func (b *fakeBrowser) change(f func()) {
 	close(b.changed)
 	b.changed = make(chan struct{})
 }
-
-func (b *fakeBrowser) PendingPopups(*Session) int { return b.popups }
 
 func (b *fakeBrowser) NewTab(ctx context.Context, owner *Session) (*Tab, error) {
 	if b.opening != nil {

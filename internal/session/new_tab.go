@@ -115,9 +115,9 @@ func (s *Session) maxTabs() int {
 	return executor.DefaultMaxTabs
 }
 
-// owned returns the number of tabs of the session, with those that its pages are opening.
+// owned returns the number of tabs of the session.
 func (s *Session) owned(b BrowserInstance) int {
-	n := b.PendingPopups(s)
+	n := 0
 	for _, t := range b.Tabs() {
 		if t.Owner() == s {
 			n++
@@ -126,8 +126,8 @@ func (s *Session) owned(b BrowserInstance) int {
 	return n
 }
 
-// An openingCount is the number of calls of a session that are opening a tab, which is not among the
-// tabs of the browser yet. The zero value is ready to use. It is safe for concurrent use.
+// An openingCount is the number of tabs that calls and pages of a session are opening, and that are not
+// among the tabs of the browser yet. The zero value is ready to use. It is safe for concurrent use.
 type openingCount struct {
 	mu    sync.Mutex // guards count
 	count int
@@ -142,8 +142,8 @@ func (o *openingCount) end() {
 }
 
 // beginOpening counts a call that opens a tab, until s.opening.end. It returns ErrBackpressure if the
-// session has the maximum number of tabs. If it has that many only with the tabs that other calls
-// are opening, which may fail, beginOpening waits for these calls.
+// session has the maximum number of tabs. If it has that many only with the tabs that are being opened,
+// which may fail, beginOpening waits for these.
 func (s *Session) beginOpening(ctx context.Context, b BrowserInstance) error {
 	var full error
 	err := s.opening.ended.Wait(ctx, func() bool {
@@ -163,12 +163,17 @@ func (s *Session) beginOpening(ctx context.Context, b BrowserInstance) error {
 	return cmp.Or(full, err)
 }
 
-// Full reports whether the session has the maximum number of tabs, so that its pages cannot open
-// more.
-func (s *Session) Full(b BrowserInstance) bool {
+// BeginPopup counts a tab that a page of the session opens. The caller must call end when b lists the tab, or
+// when that has failed. ok is false if the session has the maximum number of tabs, so that its pages cannot
+// open more.
+func (s *Session) BeginPopup(b BrowserInstance) (end func(), ok bool) {
 	s.opening.mu.Lock()
 	defer s.opening.mu.Unlock()
-	return s.owned(b)+s.opening.count >= s.maxTabs()
+	if s.owned(b)+s.opening.count >= s.maxTabs() {
+		return nil, false
+	}
+	s.opening.count++
+	return s.opening.end, true
 }
 
 func (s *Session) load(ctx context.Context, t *Tab, url string, opts *executor.NavigateOptions) (*executor.Navigation, error) {

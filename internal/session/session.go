@@ -45,9 +45,6 @@ type BrowserInstance interface {
 	HasInstance(id string) bool
 	// Tabs returns the open tabs, in the order in which they were opened.
 	Tabs() []*Tab
-	// PendingPopups returns the number of tabs that the pages of a session have opened and that Tabs
-	// does not return yet.
-	PendingPopups(owner *Session) int
 	// NewTab opens a blank tab for a session.
 	NewTab(ctx context.Context, owner *Session) (*Tab, error)
 	// Changed returns a channel that is closed at the next change of Tabs.

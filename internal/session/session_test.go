@@ -413,15 +413,36 @@ func TestMaxTabsParallel(t *testing.T) {
 	})
 }
 
-// TestMaxTabsPopup opens a tab while a page is opening the last tab that the session may have.
+// TestMaxTabsPopup opens tabs while a page opens the last one that the session may have: another page
+// cannot, and a call waits, and takes its place if it fails.
 func TestMaxTabsPopup(t *testing.T) {
-	h := newHost(t)
-	s := h.open(t, executor.SessionOptions{MaxTabs: 2})
-	if _, _, err := s.NewPage(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	h.browser.popups = 1
-	if _, _, err := s.NewPage(t.Context(), nil); !errors.Is(err, executor.ErrBackpressure) {
-		t.Errorf("while a popup is opening: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t)
+		s := h.open(t, executor.SessionOptions{MaxTabs: 2})
+		if _, _, err := s.NewPage(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		end, ok := s.BeginPopup(h.browser)
+		if !ok {
+			t.Fatal("a page cannot open the second tab")
+		}
+		if _, ok := s.BeginPopup(h.browser); ok {
+			t.Error("a page opens a tab over the limit")
+		}
+		done := make(chan error, 1)
+		go func() {
+			_, _, err := s.NewPage(t.Context(), nil)
+			done <- err
+		}()
+		synctest.Wait()
+		select {
+		case err := <-done:
+			t.Fatalf("the call did not wait: %v", err)
+		default:
+		}
+		end()
+		if err := <-done; err != nil {
+			t.Errorf("after the popup failed: %v", err)
+		}
+	})
 }

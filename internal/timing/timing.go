@@ -67,12 +67,18 @@ func Scale() int {
 // patience in tests. Constructors copy them.
 func Current() Timing {
 	t := Default().ScaleHangLimits(Scale())
-	for setting := range strings.SplitSeq(forTests, ",") {
+	_, patience, _ := strings.Cut(forTests, ",")
+	for setting := range strings.SplitSeq(patience, ",") {
+		if setting == "" {
+			continue
+		}
 		name, value, _ := strings.Cut(setting, "=")
 		field := reflect.ValueOf(&t.Patience).Elem().FieldByName(name)
-		if d, err := time.ParseDuration(value); err == nil && field.IsValid() {
-			field.SetInt(int64(d))
+		d, err := time.ParseDuration(value)
+		if err != nil || !field.IsValid() {
+			panic("timing: the linker set " + setting)
 		}
+		field.SetInt(int64(d))
 	}
 	return t
 }
