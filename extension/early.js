@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"dd6bff3fec8f535f96dfa36072646dd2bcebc1e0f827e4f3f365bafa599648e7",
+	"59aebbe4117ea485b4e2bc3f773c6ba5300fe0634749fa16ec972c2df6caa8c9",
 ]);

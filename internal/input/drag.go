@@ -28,6 +28,7 @@ type drag struct {
 	el, onto *element
 	docs     []*frames.Document // the documents of both elements, in which watchDrag was called
 	token    string
+	ontoRef  bool        // the target of the drop was given by a ref, so that it cannot be found again
 	accepted atomic.Bool // a document has reported the drop
 }
 
@@ -40,7 +41,7 @@ func (a *Actor) Drag(ctx context.Context, from, to executor.Target, opts *execut
 	res := &executor.Drag{}
 	var err error
 	res.Changes, err = a.act(ctx, from, actOptions{timeout: o.Timeout}, func(ctx context.Context, el *element) (note string, err error) {
-		d.el = el
+		d.el, d.ontoRef = el, to.Selector == ""
 		if d.onto, err = a.find(ctx, to, o.Timeout > 0); err != nil {
 			return "", err
 		}
@@ -61,7 +62,7 @@ func (a *Actor) Drag(ctx context.Context, from, to executor.Target, opts *execut
 func (d *drag) run(ctx context.Context) (outcome executor.DragOutcome, err error) {
 	a := d.actor
 	d.el.effects = nil // the press is not the last input of the action
-	if _, err := a.waitActionable(ctx, d.onto, actionabilityOptions{}); err != nil {
+	if _, err := d.waitDropTarget(ctx, actionabilityOptions{}); err != nil {
 		return "", err
 	}
 	d.end(ctx) // of an element that the page has replaced
@@ -100,7 +101,7 @@ func (d *drag) run(ctx context.Context) (outcome executor.DragOutcome, err error
 			return "", err
 		}
 	}
-	end, err := a.waitActionable(ctx, d.onto, actionabilityOptions{Hit: new(false)})
+	end, err := d.waitDropTarget(ctx, actionabilityOptions{Hit: new(false)})
 	if err != nil {
 		return "", err
 	}
@@ -179,6 +180,16 @@ func (d *drag) moveToDropPoint(ctx context.Context, end *actionPoint) (dragState
 			return seen, nil
 		}
 	}
+}
+
+// waitDropTarget waits until the target of the drop is actionable. Its error for a removed target that
+// was given by a ref is final, although act finds a replacement of the dragged element.
+func (d *drag) waitDropTarget(ctx context.Context, opts actionabilityOptions) (*actionPoint, error) {
+	at, err := d.actor.waitActionable(ctx, d.onto, opts)
+	if removed, ok := errors.AsType[elements.RemovedBeforeAction](err); ok && d.ontoRef {
+		err = removed.Unwrap()
+	}
+	return at, err
 }
 
 // end stops listening. It reports whether the dragged element is known to be where it was, with the

@@ -29,12 +29,12 @@ func (e *textEntry) readBack(ctx context.Context, first *cdpconn.Pending) (got e
 		}
 		if first == nil {
 			if first, err = field.Doc.Start(ctx, "inspectField", field.ID); err != nil {
-				return entryResult{kept: true}, nil
+				return entryResult{kept: true, stopped: true}, nil
 			}
 		}
 		after = nil
 		if field.Doc.Finish(ctx, first, &after) != nil {
-			return entryResult{kept: true}, nil // the document is gone, so the text arrived
+			return entryResult{kept: true, stopped: true}, nil // the document is gone, so the text arrived
 		}
 		if after == nil {
 			return entryResult{kept: true, note: e.replacementField(ctx, want)}, nil

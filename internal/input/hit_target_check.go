@@ -247,6 +247,8 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 			}
 			note, err := c.verify(ctx, hitTargetResult{Seen: c.reported(), interrupted: true}, want)
 			return note, true, err
+		case errors.Is(err, frames.ErrDocumentGone) && want.last != "" && want.times == 1 && len(c.reported()) == 0:
+			return "", true, documentReplacedError("press")
 		case errors.Is(err, frames.ErrDocumentGone), errors.Is(err, executor.ErrTargetGone):
 			return "", true, nil // the press replaced the document
 		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, executor.ErrTimeout):

@@ -34,7 +34,11 @@ type keyCheck struct {
 func (k *keyboard) pressChecked(ctx context.Context, d *frames.Document, chord *keys.Chord) (sent bool, err error) {
 	c := &keyCheck{observedEvents: observeEvents(k.tree)}
 	defer func() { c.stop(c.doc) }()
-	if stopped, err := k.pressObserved(ctx, d, chord, c); stopped || err != nil || c.doc == nil || len(c.reported()) > 0 {
+	stopped, err := k.pressObserved(ctx, d, chord, c)
+	switch {
+	case err == nil && len(c.reported()) == 0 && !d.IsCurrent():
+		return false, documentReplacedError("key")
+	case stopped || err != nil || c.doc == nil || len(c.reported()) > 0:
 		return c.sent && !errors.Is(err, executor.ErrPolicyDenied), err
 	}
 	var got hitTargetResult // a page script's report may arrive after the browser's response to the input
@@ -80,6 +84,9 @@ func (k *keyboard) sendKeys(ctx context.Context, d *frames.Document, check *keyC
 	defer cancel()
 	if err := k.checkFocus(ctx, check, usesClipboard); err != nil {
 		return true, err
+	}
+	if !d.IsCurrent() {
+		return true, frames.ErrDocumentGone // another document has the focus
 	}
 	var pending []*cdpconn.Pending
 	for _, e := range events {
@@ -161,6 +168,13 @@ func ignoreInterruption(err error) error {
 		return nil
 	}
 	return err
+}
+
+// documentReplacedError returns the ErrTargetGone error for a key or a press that was meant for a
+// document that was replaced, and that did not report it.
+func documentReplacedError(what string) error {
+	return executor.Errorf(executor.ErrTargetGone, "Take a snapshot to see where the page is, before trying again.",
+		"the page navigated and did not report the %s: it probably did not receive it", what)
 }
 
 // inputNotReceivedError returns the ErrNotActionable error for input that no document received. The

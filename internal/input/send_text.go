@@ -102,9 +102,12 @@ func (e *textEntry) send(ctx context.Context, text string) (note string, stopped
 }
 
 // waitToType waits for the delay between two characters. It returns an error early if a dialog
-// opens or the tab is gone, and frames.ErrDocumentGone if the document was replaced in that time.
+// opens or the tab is gone, and frames.ErrDocumentGone if the document was replaced.
 func (e *textEntry) waitToType(ctx context.Context) error {
 	if e.opts.Delay <= 0 {
+		if !e.field.Doc.IsCurrent() {
+			return frames.ErrDocumentGone
+		}
 		return nil
 	}
 	switch err := e.actor.tree.Sleep(ctx, e.opts.Delay); {

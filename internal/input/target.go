@@ -40,6 +40,7 @@ func (a *Actor) find(ctx context.Context, target executor.Target, useFullTimeout
 			if err != nil {
 				return nil, err
 			}
+			a.shield.Admit(ctx, found.Doc) // it may have replaced a document that received input of this call
 			return &element{Element: found, useFullTimeout: useFullTimeout}, nil
 		}
 		d, derr := a.tree.TopDocument(ctx)

@@ -26,6 +26,7 @@ func (u *fileUpload) drop(ctx context.Context) (note string, err error) {
 	var problem string
 	err = u.transfer(deadline.Caller(ctx), el.Doc, func(tctx context.Context, token string, about []fileDescription) error {
 		for tries := 1; ; tries++ {
+			problem = "" // a page that navigates after the drop returns none
 			actx, cancel := deadline.ForAction(tctx, 0)
 			at, err := a.waitActionable(actx, el, actionabilityOptions{})
 			cancel()

@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -182,4 +183,33 @@ func TestDoubleClickEndsCheck(t *testing.T) {
 			t.Errorf("sent %s", sent)
 		}
 	})
+}
+
+// TestClickDocumentReplaced checks that a click whose document was replaced is done only if the document
+// has reported the press.
+func TestClickDocumentReplaced(t *testing.T) {
+	for _, reported := range []bool{false, true} {
+		t.Run(fmt.Sprint("reported=", reported), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScriptedTab(t)
+				s.held = "finishCheck"
+				done := s.click(t, nil)
+				s.replyToAll()
+				if len(s.unanswered) != 1 {
+					t.Fatalf("%d commands wait for a reply", len(s.unanswered))
+				}
+				finish := s.unanswered[0]
+				if token := regexp.MustCompile("[A-Z2-7]{26}").Find(finish.Params); reported {
+					s.browser.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":"{\"token\":\"%s\",\"type\":\"pointerdown\",\"ok\":true}","executionContextId":1}`, BindingName, token))
+				}
+				s.browser.Fail(finish, -32000, "uniqueContextId not found")
+				s.held, s.unanswered = "", nil
+				s.replyToAll()
+				err := <-done
+				if want := map[bool]executor.Code{false: executor.ErrTargetGone, true: ""}[reported]; executor.CodeOf(err) != want && (err != nil || want != "") {
+					t.Errorf("error %v, want %q", err, want)
+				}
+			})
+		})
+	}
 }

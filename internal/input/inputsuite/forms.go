@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/suite"
 )
 
@@ -20,6 +21,27 @@ func selectOption(s *suite.Runner, t *testing.T) {
 		}
 		return sel
 	}
+	for what, code := range map[string]executor.Code{"location.reload()": executor.ErrSelectorNotFound, "alert('Wait')": executor.ErrDialogOpen} {
+		s.Page(t, "nothing is selected if the page interrupts the wait for an option: "+what, "form.html", func(c *suite.Case) {
+			c.Eval(`document.body.insertAdjacentHTML("beforeend", '<div style="height: 3000px"></div><select id="late"><option>one</option></select>');
+				addEventListener("scroll", () => { report("scroll", "late"); fetch("/held/`+c.ID+`/interruption").then(() => `+what+`) }, { once: true }); 1`, nil)
+			done := make(chan error, 1)
+			go func() {
+				done <- suite.ErrOf(c.Page().SelectOption(c.Ctx, suite.Selector("#late"), []string{"two"}, &executor.ActionOptions{Timeout: await.HangLimit}))
+			}()
+			c.Await("scroll", "late")
+			c.Release("interruption")
+			c.WantCode(<-done, code)
+			if code == executor.ErrDialogOpen {
+				c.Answer(executor.DialogAlert, "Wait", executor.DialogAnswer{Accept: true})
+			}
+		})
+	}
+	s.Page(t, "an option that is given twice", "form.html", func(c *suite.Case) {
+		if sel := do(c, "#sizes", "s", "Small", "l"); sel.Note != "" || !slices.Equal(sel.Selected, []string{"s", "l"}) {
+			c.Errorf("selected %q, note %q", sel.Selected, sel.Note)
+		}
+	})
 	s.Page(t, "by value", "form.html", func(c *suite.Case) {
 		if sel := do(c, "#country", "se"); !slices.Equal(sel.Selected, []string{"se"}) || !slices.Equal(sel.Labels, []string{"Sweden"}) {
 			c.Errorf("selected %q, %q", sel.Selected, sel.Labels)
@@ -86,6 +108,13 @@ func fillForm(s *suite.Runner, t *testing.T) {
 		}
 		_, err := c.Page().FillForm(c.Ctx, []executor.Field{{Target: suite.Selector("#stays"), Value: ""}}, nil)
 		c.WantCode(err, executor.ErrNotActionable, `the field value is "1"`)
+	})
+	s.Page(t, "fields and submit button of a page that an earlier field opens", "form-pages.html", func(c *suite.Case) {
+		res := c.Fill(&executor.FillOptions{Submit: suite.Selector("#next")},
+			executor.Field{Target: suite.Selector("#name"), Value: "Ann"}, executor.Field{Target: suite.Selector("#country"), Value: "Norway"}, executor.Field{Target: suite.Selector("#code"), Value: "42"})
+		if r := c.Await("click", "next"); r.Value != "42" || !res.Submitted {
+			c.Errorf("the page received %q, result %+v", r.Value, res)
+		}
 	})
 	s.Page(t, "page text in notes, errors and hints is quoted or omitted", "form.html", func(c *suite.Case) {
 		c.Eval(`document.body.insertAdjacentHTML('afterbegin', '<form id=strange><input id=strangeMail aria-label=Mail><button id=strangeSend>Send</button></form>' +

@@ -18,6 +18,13 @@ import { collectInvalid, formOf } from './submit.js';
  */
 const pendingChecks = new Map();
 
+/** The newest tokens of finishCheck for which there was no check: none may start late with one of them. */
+const endedTokens = /** @type {Set<string>} */ (new Set());
+const MAX_ENDED = 100;
+
+/** isEnded reports whether the action with a token has ended early. @param {string} token */
+export const isEnded = (token) => endedTokens.has(token);
+
 /** The events of a press, and those that enter text. */
 const pressTypes = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick'];
 const touchTypes = ['touchstart', 'touchmove', 'touchend'];
@@ -91,6 +98,7 @@ export function startCheck(token, id, want) {
  * @param {Expected} want
  */
 export function listen(token, el, want) {
+  if (isEnded(token)) return;
   dropExpired();
   /** @type {object[]} */
   const seen = [];
@@ -204,7 +212,7 @@ function innermost(hit, e) {
 
 /**
  * finishCheck returns the events seen and the state of the element. It stops listening
- * unless more is set.
+ * unless more is set, also if the check starts only later.
  * @param {string} token
  * @param {boolean} more
  */
@@ -212,7 +220,9 @@ export function finishCheck(token, more) {
   const e = pendingChecks.get(token);
   if (!more) {
     pendingChecks.delete(token);
-    e?.stop();
+    if (e) e.stop();
+    else endedTokens.add(token);
+    if (endedTokens.size > MAX_ENDED) for (const oldest of endedTokens) { endedTokens.delete(oldest); break; }
   }
   const el = e?.el;
   return {

@@ -7,6 +7,8 @@ import { isDisabled } from './aria_states.js';
 import { roleAndName } from './described_elements.js';
 import { allIn, attributeOf, byId, closestTo, collapse, dispatch, documents, elementsNamed, giveFocus, idOf, matchesCSS, parentElementOf, rootOf, textIn } from './dom.js';
 import { fieldOf, textOfField } from './field_values.js';
+import { isEnded } from './hit_target_check.js';
+import { report } from './page_events.js';
 import { foldCase, foldText } from './same_text.js';
 import { isMasked } from './secret_fields.js';
 import { recordElement } from './shown_elements.js';
@@ -140,39 +142,43 @@ function pick(el, values) {
 }
 
 /**
- * selectOptions selects exactly the options with the given values or labels. If one does not exist
- * after patience milliseconds, it returns the existing options.
+ * selectOptions selects exactly the options with the given values or labels. It reports first with
+ * token, because the page's listeners may prevent the result from arriving. If an option does not
+ * exist after patience milliseconds, it returns the existing options. finishCheck(token) ends the wait.
+ * @param {string} token
  * @param {number} id
  * @param {string[]} values
  * @param {number} patience how long to wait for options, in ms
  */
-export async function selectOptions(id, values, patience) {
+export async function selectOptions(token, id, values, patience) {
   const end = performance.now() + patience;
   for (;;) {
     const given = byId(id);
-    if (!given) return null;
+    if (!given || isEnded(token)) return null;
     const el = fieldOf(given);
     if (!(el instanceof HTMLSelectElement)) return { problem: 'not a select' };
     if (!el.multiple && values.length !== 1) return { problem: 'single' };
     const found = pick(el, values);
     const left = end - performance.now();
-    if (found.picked) return selectExactly(el, found.picked);
+    if (found.picked) return selectExactly(token, el, found.picked);
     if (left <= 0) return { ...found, ...listed([...el.options].map((o) => collapse(optionLabel(o)) || o.value), found.value || '') };
     await nextChange(left);
   }
 }
 
 /**
+ * @param {string} token
  * @param {HTMLSelectElement} el
  * @param {HTMLOptionElement[]} picked
  */
-function selectExactly(el, picked) {
+function selectExactly(token, el, picked) {
+  report({ token, selected: true });
   giveFocus(el, { preventScroll: true });
   const options = [...el.options];
   const changed = options.some((o) => o.selected !== picked.includes(o));
   if (el.multiple) for (const o of options) o.selected = picked.includes(o);
   else picked[0].selected = true;
-  const values = picked.map((o) => o.value);
+  const values = [...new Set(picked)].map((o) => o.value);
   if (changed) dispatchInputAndChange(el);
   const chosen = [...el.selectedOptions], selected = chosen.map((o) => o.value);
   const kept = selected.length === values.length && selected.every((v) => values.includes(v));

@@ -6,7 +6,7 @@ import { nextFrame, task, timerState } from './animations.js';
 import { byId, containsNode, focusedElement, giveFocus, idOf, isConnectedOf, isEditableBody, isFrame, within } from './dom.js';
 import { editContextOf, editorOf } from './editors.js';
 import { acceptsTyping, fieldKind, hostOf, inspectField, startEntry, textOfField } from './field_values.js';
-import { listen } from './hit_target_check.js';
+import { isEnded, listen } from './hit_target_check.js';
 import { native } from './select_options.js';
 import { named } from './shown_elements.js';
 
@@ -85,7 +85,7 @@ function placeCaret(el, all) {
  */
 export async function beginEntry(id, { token, all, text }) {
   const el = byId(id);
-  if (!el) return null;
+  if (!el || isEnded(token)) return null;
   startEntry(el);
   const model = editorOf(el) !== ''; // it has a selection itself
   const part = all ? null : selectedPart(el);

@@ -147,6 +147,8 @@ func navigationDialogs(s *suite.Runner, t *testing.T) {
 		}
 		c.Answer(executor.DialogAlert, "at the focus", accept)
 		c.Await("after", "focus")
+		c.TypeInto("#plain", "text", nil) // the text that was not typed leaves no check behind
+		c.WantValue("plain.value", "text")
 	})
 	s.Page(t, "long message is truncated", "navigation-dialogs.html", func(c *suite.Case) {
 		a := c.Click(suite.Selector("#long"), nil)
