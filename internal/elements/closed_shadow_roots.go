@@ -13,14 +13,22 @@ import (
 // cannot find them: even in an isolated world, the shadowRoot of their host is null. ids are the
 // ids of elements that may host one. ExposeClosedShadowRoots reports whether it found any.
 //
-// It queries each host once: js/closed_shadow_roots.js returns each only once.
+// It queries each host once: js/closed_shadow_roots.js does not return those that it has queried.
 func ExposeClosedShadowRoots(ctx context.Context, d *frames.Document, ids []int) (exposed bool) {
 	for {
 		found := false
+		var queried []int
 		for _, id := range ids {
-			found = openClosedRoot(ctx, d, id) || found
+			has, err := openClosedRoot(ctx, d, id)
+			if err == nil {
+				queried = append(queried, id)
+			}
+			found = found || has
 		}
 		exposed = exposed || found
+		if len(queried) > 0 {
+			d.Start(ctx, "markQueried", queried)
+		}
 		ids = nil
 		if !found || d.Call(ctx, &ids, "closedCandidates") != nil { // a closed root may contain other hosts
 			return exposed
@@ -38,17 +46,17 @@ func FindClosedRoots(ctx context.Context, d *frames.Document) {
 
 // openClosedRoot passes the closed shadow root of one element to the page scripts. It reports
 // whether the element has one.
-func openClosedRoot(ctx context.Context, d *frames.Document, id int) bool {
+func openClosedRoot(ctx context.Context, d *frames.Document, id int) (found bool, err error) {
 	group, release := d.ObjectGroup(ctx)
 	defer release()
 	host, err := d.Object(ctx, id, group)
 	if err != nil || host == "" {
-		return false
+		return false, err
 	}
 	var node dom.DescribeNodeResult
 	err = d.Session.Call(ctx, dom.CommandDescribeNode, map[string]any{"objectId": host, "depth": 1, "pierce": true}, &node)
 	if err != nil || node.Node == nil {
-		return false
+		return false, err
 	}
 	for _, root := range node.Node.ShadowRoots {
 		if root.ShadowRootType != "closed" {
@@ -56,16 +64,16 @@ func openClosedRoot(ctx context.Context, d *frames.Document, id int) bool {
 		}
 		object, err := d.ResolveNode(ctx, root.BackendNodeID, d.World, group)
 		if err != nil {
-			return false
+			return false, err
 		}
 		var answer runtime.CallFunctionOnResult
 		err = d.Session.Call(ctx, runtime.CommandCallFunctionOn, map[string]any{
 			"functionDeclaration": "function(root) { globalThis.__cm.addClosedRoot(this, root) }",
 			"objectId":            host, "arguments": []map[string]any{{"objectId": object}}, "silent": true,
 		}, &answer)
-		return err == nil && answer.ExceptionDetails == nil
+		return err == nil && answer.ExceptionDetails == nil, err
 	}
-	return false
+	return false, nil
 }
 
 // CallWithClosedRoots is Document.Call for page scripts that read closed shadow roots. It first

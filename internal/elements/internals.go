@@ -22,17 +22,17 @@ type internalState struct {
 
 // ReadInternals queries the browser for the roles, names and states of custom elements, which page
 // scripts cannot read when ElementInternals sets them, and passes them to the page scripts. It
-// reports whether any of them changed. js/internals.js limits and remembers the elements that are
-// queried.
+// reports whether any of them changed. js/internals.js limits the elements that are queried, and
+// remembers those that were.
 func ReadInternals(ctx context.Context, d *frames.Document, ids []int) bool {
 	if len(ids) == 0 {
 		return false
 	}
 	// While the domain is enabled, the browser keeps its accessibility tree between queries.
+	defer d.Session.Call(ctx, accessibility.CommandDisable, nil, nil) // also after an enable that took too long
 	if d.Session.Call(ctx, accessibility.CommandEnable, nil, nil) != nil {
 		return false
 	}
-	defer d.Session.Call(ctx, accessibility.CommandDisable, nil, nil)
 	group, release := d.ObjectGroup(ctx)
 	defer release()
 	pending := make(map[int]*cdpconn.Pending, len(ids))
@@ -66,7 +66,7 @@ func ReadInternals(ctx context.Context, d *frames.Document, ids []int) bool {
 		states = append(states, s)
 	}
 	changed := false
-	return d.Call(ctx, &changed, "setInternals", states) == nil && changed
+	return d.Call(ctx, &changed, "setInternals", ids, states) == nil && changed
 }
 
 // axText returns the text of a value of the browser's accessibility tree, which may be nil.

@@ -57,13 +57,10 @@ func (r *backgroundRendering) stopLater() {
 	var timer *time.Timer
 	timer = time.AfterFunc(renderingIdleTimeout, func() {
 		r.mu.Lock()
-		due := r.stopTimer == timer && r.on
-		if due {
+		defer r.mu.Unlock()
+		if r.stopTimer == timer && r.on {
 			r.stopTimer, r.on = nil, false
-		}
-		r.mu.Unlock()
-		if due {
-			r.sess.Start(context.Background(), "Page.stopScreencast", nil)
+			r.sess.Start(context.Background(), "Page.stopScreencast", nil) // before a start that follows
 		}
 	})
 	r.stopTimer = timer

@@ -213,3 +213,28 @@ func TestClickDocumentReplaced(t *testing.T) {
 		})
 	}
 }
+
+// TestChooserInterception checks that file choosers are intercepted until the last call that tracks
+// changes has ended.
+func TestChooserInterception(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScriptedTab(t)
+		enabled := func() bool {
+			synctest.Wait()
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return strings.Contains(string(s.unanswered[len(s.unanswered)-1].Params), "true")
+		}
+		in, tree := &s.tab.interception, s.tab.tree
+		in.begin(tree)
+		in.begin(tree)
+		in.end(tree)
+		if !enabled() {
+			t.Error("disabled while a call tracks changes")
+		}
+		if in.end(tree); enabled() {
+			t.Error("enabled after the last call")
+		}
+		s.replyToAll()
+	})
+}

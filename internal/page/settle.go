@@ -79,7 +79,7 @@ func (v *View) trackChanges() *changeTracker {
 	if v.opts.Downloads != nil {
 		w.downloads = v.opts.Downloads.Started()
 	}
-	interceptFileChoosers(t.tree, true)
+	t.interception.begin(t.tree)
 	if w.doc != nil && !dialog {
 		w.title, _ = w.doc.Start(context.Background(), "startTracking", w.token)
 	}
@@ -88,7 +88,7 @@ func (v *View) trackChanges() *changeTracker {
 
 // End removes what trackChanges installed in the page.
 func (w *changeTracker) End() {
-	interceptFileChoosers(w.v.tab.tree, false)
+	w.v.tab.interception.end(w.v.tab.tree)
 	if w.doc != nil && w.title != nil && w.doc.IsCurrent() {
 		w.doc.Start(context.Background(), "stopTracking", w.token)
 	}

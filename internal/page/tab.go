@@ -135,6 +135,7 @@ type Tab struct {
 	entered         entered.Values
 	errors          record.PageErrors
 	fileChoosers    record.EventLog[cdppage.EventFileChooserOpened]
+	interception    chooserInterception
 
 	Queue        callQueue
 	Recording    *record.Recorder

@@ -212,7 +212,6 @@ func (n *nestedArguments) readObjects(ctx context.Context, r *nestedReader, d *f
 	if n.done || r.left <= 0 {
 		return
 	}
-	n.done = true
 	parts := slices.Clone(n.parts)
 	for i := range parts {
 		if o := n.objects[i]; o != nil {
@@ -222,6 +221,10 @@ func (n *nestedArguments) readObjects(ctx context.Context, r *nestedReader, d *f
 			}
 		}
 	}
+	if ctx.Err() != nil {
+		return // the next call reads them
+	}
+	n.done = true
 	n.parts, n.objects = nil, nil
 }
 

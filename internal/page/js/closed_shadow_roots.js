@@ -2,7 +2,7 @@
 // Scripts cannot find closed shadow roots, only CDP can. This finds the elements for which
 // to query CDP.
 
-import { allIn, firstChildOf, idOf, isRendered, matchesCSS, offsetHeightOf, offsetWidthOf, shadowOf, tagOf } from './dom.js';
+import { allIn, byId, firstChildOf, idOf, isRendered, matchesCSS, offsetHeightOf, offsetWidthOf, shadowOf, tagOf } from './dom.js';
 
 /**
  * Elements other than custom elements that may host a shadow root and render something although
@@ -11,18 +11,20 @@ import { allIn, firstChildOf, idOf, isRendered, matchesCSS, offsetHeightOf, offs
 export const EMPTY_HOSTS = new Set(['article', 'aside', 'blockquote', 'div', 'footer', 'header', 'main', 'nav', 'p', 'section', 'span']);
 
 /**
- * Elements that were returned before, and whether they were defined then. A host gets its root when
- * it is created or when its element is defined, so a query in between would return nothing new.
+ * Elements that CDP has been queried about, and whether they were defined then. A host gets its root
+ * when it is created or when its element is defined, so a query in between would return nothing new.
  * @type {WeakMap<Element, boolean>}
  */
-const reported = new WeakMap();
+const queried = new WeakMap();
+/** Whether the elements that isCandidate accepted were defined then. @type {WeakMap<Element, boolean>} */
+const candidates = new WeakMap();
 
 /** The maximum number of elements returned at a time. */
 export const MAX_CANDIDATES = 200;
 
 /**
- * isCandidate reports whether a custom or empty element may have a closed shadow root.
- * It returns true once per element.
+ * isCandidate reports whether a custom or empty element may have a closed shadow root. It returns
+ * true until markQueried is called for the element.
  * @param {Element} el
  * @param {string} tag
  */
@@ -30,10 +32,21 @@ export function isCandidate(el, tag) {
   if (shadowOf(el)) return false;
   const custom = tag.includes('-');
   const defined = !custom || matchesCSS(el, ':defined');
-  if (reported.get(el) === true || reported.get(el) === defined) return false;
+  if (queried.get(el) === true || queried.get(el) === defined) return false;
   if (!(custom ? isRendered(el) : offsetHeightOf(el) > 0 && offsetWidthOf(el) > 0)) return false;
-  reported.set(el, defined);
+  candidates.set(el, defined);
   return true;
+}
+
+/**
+ * markQueried records that CDP has been queried about elements that isCandidate accepted.
+ * @param {number[]} ids
+ */
+export function markQueried(ids) {
+  for (const id of ids) {
+    const el = byId(id);
+    if (el) queried.set(el, candidates.get(el) === true);
+  }
 }
 
 /**

@@ -21,7 +21,7 @@ import { allIn, byId, collapse, hasAttribute, HTML, idOf, isRendered, matchesCSS
 const internals = new WeakMap();
 /** Whether internals has an entry. */
 let anyInternals = false;
-/** Custom elements that were queried after they were defined. @type {WeakSet<Element>} */
+/** Custom elements that CDP was queried about after they were defined. @type {WeakSet<Element>} */
 const queriedInternals = new WeakSet();
 
 /** The maximum number of custom elements to query at a time. */
@@ -37,9 +37,7 @@ export const MAX_INTERNALS = 100;
 export function isInternalsCandidate(el, tag) {
   if (!tag.includes('-') || namespaceOf(el) !== HTML || hasAttribute(el, 'role')) return false;
   if (queriedInternals.has(el)) return internals.has(el);
-  if (!matchesCSS(el, ':defined')) return false;
-  queriedInternals.add(el);
-  return true;
+  return matchesCSS(el, ':defined');
 }
 
 /** @returns {number[]} the ids of the elements of the document that are candidates */
@@ -77,10 +75,15 @@ function flagsOfStates(states) {
 
 /**
  * setInternals stores what CDP reported for elements. It reports whether anything changed.
+ * @param {number[]} ids all that CDP was queried about
  * @param {{id: number, role: string, name: string, value: string, states: Record<string, string>}[]} list
  */
-export const setInternals = (list) => {
+export const setInternals = (ids, list) => {
   let changed = false;
+  for (const id of ids) {
+    const el = byId(id);
+    if (el) queriedInternals.add(el);
+  }
   for (const { id, role, name, value, states } of list) {
     const el = byId(id);
     if (!el) continue;

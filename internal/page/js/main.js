@@ -4,7 +4,7 @@
 
 import { box, isHitAt, pixelRatio, scrollIntoViewIfNeeded, waitActionable } from './actionability.js';
 import { candidates } from './candidates.js';
-import { closedCandidates } from './closed_shadow_roots.js';
+import { closedCandidates, markQueried } from './closed_shadow_roots.js';
 import { addClosedRoot, byId, idOf } from './dom.js';
 import { dragState, endDrag, frameAtPoint, holdPress, isDropLayoutStable, watchDrag } from './drag.js';
 import { editableLines, editorState, pasteInto, readEditor } from './editors.js';
@@ -84,6 +84,7 @@ const api = {
   links,
   listOption,
   main,
+  markQueried,
   maskEntered,
   moveCaret,
   moveScroller,

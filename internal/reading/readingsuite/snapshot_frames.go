@@ -184,6 +184,15 @@ func snapshotShadow(s *suite.Runner, t *testing.T) {
 		wantLines(c, bare(c, nil), `switch "Wifi"`)
 		c.WantNotIn(bare(c, nil), `switch "Wifi" [checked]`)
 	})
+	s.Page(t, "roles by ElementInternals after other calls", "snapshot_internals.html", func(c *suite.Case) {
+		c.Click(suite.Selector("my-button"), nil)
+		c.Must(c.Page().Links(c.Ctx, nil))
+		wantLines(c, bare(c, nil), `switch "Wifi" [checked]`, `button "Press me"`)
+	})
+	s.Page(t, "closed roots after other calls", "snapshot_shadow.html", func(c *suite.Case) {
+		c.Must(c.Page().Links(c.Ctx, nil))
+		wantLines(c, bare(c, nil), `button "Closed in open"`)
+	})
 	s.Page(t, "role from ElementInternals is selectable", "snapshot_internals.html", func(c *suite.Case) {
 		c.Click(suite.Selector(`role=switch[name="Wifi"]`), nil)
 		c.WantNotIn(bare(c, nil), `switch "Wifi" [checked]`)
