@@ -271,8 +271,7 @@ export class Broker {
 
   /** Returns the number of open prompts of a server. @param {string} key */
   questionsOf(key) {
-    const name = this.servers.nameOf(key); // prompts do not contain the key
-    return this.questions().filter((q) => q.server === name).length;
+    return this.handovers.countOf(key) + this.consent.countOf(key) + this.permissionPrompts.countOf(key);
   }
 
   /** Called when the browser detached the debugger. @param {Attachment} a @param {string} reason reported by the browser */

@@ -205,6 +205,11 @@ export class Consent {
     return [...listed(this.permanentGrants, true), ...listed(this.sessionGrants, false)];
   }
 
+  /** Returns the number of open prompts of a server. @param {string} server its key */
+  countOf(server) {
+    return [...this.questions.values()].filter((q) => q.agent.key === server).length;
+  }
+
   /** @returns {ConsentPrompt[]} */
   open() {
     return [...this.questions.values()].map(({ waiting, agent, call, ...q }) => ({ ...q, waits: waiting.size > 0 }));

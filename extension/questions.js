@@ -157,6 +157,11 @@ export class Questions {
     for (const scope of this.answers.keys()) if (JSON.parse(scope)[0] === server) this.answers.delete(scope);
   }
 
+  /** Returns the number of open questions of a server. @param {string} server its key */
+  countOf(server) {
+    return [...this.questions.values()].filter((q) => q.from === server).length;
+  }
+
   /** Returns the open questions. @returns {Q[]} */
   open() {
     return [...this.questions.values()].map((q) => q.shown);
