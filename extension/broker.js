@@ -101,7 +101,7 @@ export class Broker {
       askEval: (a, origin, client) => {
         this.consent.ask(origin, this.agentOf(a), '', this.nameOfClient(a.connection, client));
       },
-      evalAnswer: (a, origin) => this.consent.answer(origin, this.agentOf(a)),
+      evalAnswer: (a, origin) => this.consent.mayRun(origin, this.agentOf(a)),
       scriptOrigins: (a, origin) => {
         const { name } = this.agentOf(a);
         const granted = this.consent.list().filter((c) => c.server === name).map((c) => c.origin);
