@@ -121,7 +121,7 @@ export class Attachment {
   }
 
   /** Called when the tab was released. */
-  release() {
+  markReleased() {
     this.released = true;
   }
 

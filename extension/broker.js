@@ -87,7 +87,7 @@ export class Broker {
     });
 
     this.attachments = new Attachments({
-      protect: (a) => this.scopes.update(a),
+      installRules: (a) => this.scopes.update(a),
       detached: (a, reason) => void this.onDetached(a, reason),
       canceled: (tabId) => {
         this.tabs.unshare(tabId, 'debugger');
@@ -230,11 +230,12 @@ export class Broker {
   connectionChanged(c) {
     const { key } = c;
     if (c.state === 'connected') {
-      this.drivers.connected(key);
+      this.drivers.onConnected(key);
       this.setStoppedServer('');
       this.log.add({ what: 'connected', server: this.servers.nameOf(key) });
       for (const a of this.attachments.allOf(c)) if (a.session !== c.session) this.detachAfterGrace(a);
-    } else if (c.state !== 'connecting' && this.drivers.disconnected(key)) {
+    } else if (c.state !== 'connecting' && this.drivers.wasConnected(key)) {
+      this.drivers.onDisconnected(key);
       this.permissionPrompts.abandon(key);
       this.handovers.abandon(key);
       this.consent.abandon(key);

@@ -266,7 +266,7 @@ test('the tabs of a chat are unshared when it ends in any way', async () => {
     stopped: (w, c) => {
       c.state = 'waiting';
       c.reason = 'stopped';
-      w.broker.drivers.connected(c.key);
+      w.broker.drivers.onConnected(c.key);
       w.broker.connectionChanged(c);
     },
     orphan: (w, c) => {
