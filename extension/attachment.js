@@ -1,6 +1,6 @@
 // @ts-check
 
-import { checkClient } from './client_methods.js';
+import { checkClient } from './cdp_client_methods.js';
 import { CommandError } from './command_error.js';
 import { CommandOrder, isPendingURLError } from './command_order.js';
 import { sendEvent } from './connection.js';
@@ -121,7 +121,7 @@ export class Attachment {
   }
 
   /** Called when the tab was released. */
-  release() {
+  markReleased() {
     this.released = true;
   }
 

@@ -24,7 +24,7 @@ const MAX_EARLY_STATE = 10_000;
  * The callbacks of Attachments.
  *
  * @typedef {object} AttachmentsCallbacks
- * @property {(a?: Attachment) => Promise<void>} protect installs the network rules for all attached
+ * @property {(a?: Attachment) => Promise<void>} installRules installs the network rules for all attached
  *   tabs, and for one that is being attached
  * @property {(a: Attachment, reason: string) => void} detached the browser detached the debugger; the
  *   tab may still exist
@@ -106,7 +106,7 @@ export class Attachments {
   /** Removes an attachment, without detaching the debugger. @param {Attachment} a */
   remove(a) {
     this.byTab.delete(a.tabId);
-    a.release();
+    a.markReleased();
   }
 
   /**
@@ -132,7 +132,7 @@ export class Attachments {
       this.byTab.set(tabId, a);
       let attached = false; // the debugger
       try {
-        await this.protect(a);
+        await this.installRules(a);
         await this.attachDebugger(tabId);
         attached = true;
         // From here on, events report the document of the tab. Not awaited: a hung page does not
@@ -142,7 +142,7 @@ export class Attachments {
         const top = targets.find((t) => t.tabId === tabId && t.type === 'page')?.id ?? ''; // also the id of the top frame
         const tab = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.get(tabId), 'finding the tab');
         a.opener = await openerOf(tab, targets);
-        if (a.opener) await this.protect(a);
+        if (a.opener) await this.installRules(a);
         if (a.released) throw new CommandError('DETACHED', 'the debugger was detached from the tab, or the tab was unshared'); // during the calls
         const early = this.earlyEvents.get(tabId) ?? [];
         if (early.length > MAX_EARLY_STATE) throw new CommandError('BACKPRESSURE', `the tab sent more than ${MAX_EARLY_STATE} events while the debugger was being attached: try again, or use another tab`);
@@ -152,7 +152,7 @@ export class Attachments {
         if (attached) await detach(tabId);
         if (!a.released) {
           this.remove(a);
-          await this.delegate.protect().catch(() => {});
+          await this.delegate.installRules().catch(() => {});
         }
         throw e;
       } finally {
@@ -162,9 +162,9 @@ export class Attachments {
   }
 
   /** Installs the network rules for a tab that is being attached. @param {Attachment} a */
-  async protect(a) {
+  async installRules(a) {
     try {
-      await this.delegate.protect(a);
+      await this.delegate.installRules(a);
     } catch (e) {
       throw new CommandError('POLICY_DENIED', `the network rules for the tab cannot be installed, so it is not attached: ${messageOf(e)}`);
     }
@@ -222,7 +222,7 @@ export class Attachments {
     const detached = a.started ? detach(tabId) : Promise.resolve();
     return this.enqueue(tabId, async () => {
       await detached;
-      await this.delegate.protect().catch(() => {}); // fewer rules; the next attach tries again
+      await this.delegate.installRules().catch(() => {}); // fewer rules; the next attach tries again
     });
   }
 
@@ -279,7 +279,7 @@ export class Attachments {
     }
     if (!a) return; // we detached
     this.remove(a); // also while it is being attached, which then fails
-    this.delegate.protect().catch(() => {});
+    this.delegate.installRules().catch(() => {});
     if (a.started) this.delegate.detached(a, reason);
   }
 }

@@ -87,7 +87,7 @@ export class Broker {
     });
 
     this.attachments = new Attachments({
-      protect: (a) => this.scopes.update(a),
+      installRules: (a) => this.scopes.update(a),
       detached: (a, reason) => void this.onDetached(a, reason),
       canceled: (tabId) => {
         this.tabs.unshare(tabId, 'debugger');
@@ -101,7 +101,7 @@ export class Broker {
       askEval: (a, origin, client) => {
         this.consent.ask(origin, this.agentOf(a), '', this.nameOfClient(a.connection, client));
       },
-      evalAnswer: (a, origin) => this.consent.answer(origin, this.agentOf(a)),
+      evalAnswer: (a, origin) => this.consent.mayRun(origin, this.agentOf(a)),
       scriptOrigins: (a, origin) => {
         const { name } = this.agentOf(a);
         const granted = this.consent.list().filter((c) => c.server === name).map((c) => c.origin);
@@ -230,11 +230,12 @@ export class Broker {
   connectionChanged(c) {
     const { key } = c;
     if (c.state === 'connected') {
-      this.drivers.connected(key);
+      this.drivers.onConnected(key);
       this.setStoppedServer('');
       this.log.add({ what: 'connected', server: this.servers.nameOf(key) });
       for (const a of this.attachments.allOf(c)) if (a.session !== c.session) this.detachAfterGrace(a);
-    } else if (c.state !== 'connecting' && this.drivers.disconnected(key)) {
+    } else if (c.state !== 'connecting' && this.drivers.wasConnected(key)) {
+      this.drivers.onDisconnected(key);
       this.permissionPrompts.abandon(key);
       this.handovers.abandon(key);
       this.consent.abandon(key);
@@ -271,8 +272,7 @@ export class Broker {
 
   /** Returns the number of open prompts of a server. @param {string} key */
   questionsOf(key) {
-    const name = this.servers.nameOf(key); // prompts do not contain the key
-    return this.questions().filter((q) => q.server === name).length;
+    return this.handovers.countOf(key) + this.consent.countOf(key) + this.permissionPrompts.countOf(key);
   }
 
   /** Called when the browser detached the debugger. @param {Attachment} a @param {string} reason reported by the browser */

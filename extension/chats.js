@@ -1,7 +1,7 @@
 // @ts-check
 
 import { ChatHost } from './chat_host.js';
-import { isOwnPage } from './messages.js';
+import { isOwnPage } from './pages.js';
 import { siteOf } from './policy.js';
 import { showTab } from './tabs.js';
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';

@@ -118,7 +118,7 @@ export class Connection {
       /** @param {ConnectionState} state @param {string} reason @param {string} message */
       const fail = (state, reason, message) => {
         resolve(false);
-        if (generation === this.generation) this.onClosed(state, reason, message);
+        if (generation === this.generation) this.closeAndRetry(state, reason, message);
       };
       let socket;
       try {
@@ -223,7 +223,7 @@ export class Connection {
     const watch = () => {
       if (generation !== this.generation) return;
       if (Date.now() - this.lastMessageAt > (MISSED_HEARTBEATS + 0.5) * heartbeat) {
-        this.onClosed('waiting', 'silent', 'the server stopped responding');
+        this.closeAndRetry('waiting', 'silent', 'the server stopped responding');
         return;
       }
       this.timer = setTimeout(watch, heartbeat);
@@ -269,7 +269,7 @@ export class Connection {
     const text = JSON.stringify({ ...message, v: VERSION });
     if (text.length > MAX_MESSAGE / 3 && new TextEncoder().encode(text).length > MAX_MESSAGE) return false;
     if (socket.bufferedAmount > MAX_QUEUED) {
-      this.onClosed('waiting', 'backpressure', 'the server does not read its messages');
+      this.closeAndRetry('waiting', 'backpressure', 'the server does not read its messages');
       return false;
     }
     socket.send(text);
@@ -283,7 +283,7 @@ export class Connection {
    * @param {string} reason
    * @param {string} message
    */
-  onClosed(state, reason, message) {
+  closeAndRetry(state, reason, message) {
     const good = this.state === 'connected' && Date.now() - this.connectedAt > STABLE_AFTER_MS;
     if (this.state === 'connected') this.lostAt = Date.now();
     this.failures = good ? 0 : this.failures + 1;

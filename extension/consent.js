@@ -2,6 +2,7 @@
 
 import { NO_CALL_WAITS, PROMPT_TTL_MS } from './permission_prompts.js';
 import { PersistentValue } from './persistent_value.js';
+import { Questions } from './questions.js';
 import { timing } from './timing.js';
 
 /**
@@ -27,53 +28,47 @@ import { timing } from './timing.js';
  */
 
 /**
- * Returns the key under which consent is stored: the origin and the agent's name. Origins
- * contain no spaces.
+ * Returns the key of a grant. Origins contain no spaces.
  *
  * @param {string} origin
- * @param {string} server
+ * @param {string} server the name of the agent's server; for a once grant, the server's key
  */
-const keyOf = (origin, server) => `${origin} ${server}`;
-
-/**
- * @typedef {ConsentPrompt & {agent: Asker, call: string, waiting: Set<(answer: Answer | undefined) => void>}} OpenPrompt
- */
+const grantKey = (origin, server) => `${origin} ${server}`;
 
 /**
  * The user's consent to run scripts on a site. It applies to one agent and one
  * origin: once, until the browser closes, or permanently. It is never assumed. Agents are
  * identified by the names of their servers, so that a restarted server keeps its
- * consent.
+ * consent, except that a once grant ends with the server.
+ *
+ * @extends {Questions<ConsentPrompt, Answer>}
  */
-export class Consent {
+export class Consent extends Questions {
   /**
    * @param {chrome.storage.StorageArea} session
    * @param {chrome.storage.StorageArea} local
    * @param {() => void} changed
    */
   constructor(session, local, changed) {
-    /** @type {PersistentValue<Record<string, boolean>>} */
+    super('q', PROMPT_TTL_MS, changed);
+    /** By name of the server. @type {PersistentValue<Record<string, boolean>>} */
     this.sessionGrants = new PersistentValue(session, 'evalForNow', {});
-    /** @type {PersistentValue<Record<string, boolean>>} */
+    /** By name of the server. @type {PersistentValue<Record<string, boolean>>} */
     this.permanentGrants = new PersistentValue(local, 'evalForGood', {});
-    /** When each once grant expires. They end with the worker. @type {Map<string, number>} */
+    /** When each once grant expires, by key of the server. They end with the worker. @type {Map<string, number>} */
     this.once = new Map();
     this.ready = Promise.all([this.sessionGrants.ready, this.permanentGrants.ready]);
-    this.changed = changed;
-    /** @type {Map<string, OpenPrompt>} */
-    this.questions = new Map();
-    this.count = 0;
   }
 
   /**
    * Returns the stored answer of the user.
    * @param {string} origin
-   * @param {string} server its name
+   * @param {string} serverName
    * @returns {boolean | undefined} undefined if there is none
    */
-  storedAnswer(origin, server) {
+  storedAnswer(origin, serverName) {
     if (origin === '') return undefined;
-    const key = keyOf(origin, server);
+    const key = grantKey(origin, serverName);
     for (const { value } of [this.sessionGrants, this.permanentGrants]) if (Object.hasOwn(value, key)) return value[key];
     return undefined;
   }
@@ -82,9 +77,10 @@ export class Consent {
    * Reports whether a script may run now. A current once grant counts.
    * @param {string} origin
    * @param {Asker} agent
+   * @returns {boolean | undefined} undefined if the user has not decided
    */
-  answer(origin, agent) {
-    if (origin !== '' && Date.now() < (this.once.get(keyOf(origin, agent.key)) ?? 0)) return true;
+  mayRun(origin, agent) {
+    if (origin !== '' && Date.now() < (this.once.get(grantKey(origin, agent.key)) ?? 0)) return true;
     return this.storedAnswer(origin, agent.name);
   }
 
@@ -97,29 +93,11 @@ export class Consent {
    * @param {string} [client] name of the CDP client, "" for a tool
    */
   ask(origin, agent, call = '', client = '') {
-    const prompts = [...this.questions.values()].filter((x) => x.origin === origin && x.agent.key === agent.key);
-    let q = prompts.find((x) => x.call === call);
-    if (!q) {
-      for (const old of prompts) if (old.waiting.size === 0) this.questions.delete(old.id); // this prompt replaces it
-      const id = `q${++this.count}-${Date.now()}`;
-      q = { id, kind: 'eval', origin, server: agent.name, client, since: Date.now(), waits: false, agent, call, waiting: new Set() };
-      this.questions.set(id, q);
-      setTimeout(() => this.expire(id), PROMPT_TTL_MS);
-      this.changed();
-    }
-    return q;
-  }
-
-  /** @param {string} id */
-  expire(id) {
-    const q = this.questions.get(id);
-    if (!q) return;
-    if (q.waiting.size > 0) {
-      setTimeout(() => this.expire(id), PROMPT_TTL_MS);
-      return;
-    }
-    this.questions.delete(id);
-    this.changed();
+    const scope = JSON.stringify([agent.key, origin]);
+    return this.findOrOpen(agent, { key: JSON.stringify([agent.key, origin, call]), scope }, (id, since) => {
+      this.removeAll((q) => q.scope === scope && q.waiting.size === 0); // this prompt replaces them
+      return { id, kind: 'eval', origin, server: agent.name, client, since, waits: false };
+    });
   }
 
   /**
@@ -133,22 +111,11 @@ export class Consent {
    * @returns {Promise<{granted: boolean, answer?: Answer} | undefined>} undefined without an answer
    *   in time
    */
-  wait(origin, agent, call, ms, client = '') {
+  async wait(origin, agent, call, ms, client = '') {
     const known = this.storedAnswer(origin, agent.name);
-    if (known !== undefined) return Promise.resolve({ granted: known });
-    const q = this.ask(origin, agent, call, client);
-    return new Promise((resolve) => {
-      /** @param {Answer | undefined} answer */
-      const done = (answer) => {
-        clearTimeout(timer);
-        q.waiting.delete(done);
-        resolve(answer && { granted: answer !== 'no', answer });
-        this.changed();
-      };
-      const timer = setTimeout(() => done(undefined), ms);
-      q.waiting.add(done);
-      this.changed();
-    });
+    if (known !== undefined) return { granted: known };
+    const answer = await this.addWaiting(this.ask(origin, agent, call, client), ms);
+    return answer && { granted: answer !== 'no', answer };
   }
 
   /**
@@ -157,40 +124,38 @@ export class Consent {
    *
    * @param {string} id
    * @param {Answer} answer
-   * @returns {Promise<ConsentPrompt | undefined>} what was answered
+   * @returns {Promise<ConsentPrompt | undefined>} the answered prompt
    */
   async reply(id, answer) {
-    const q = this.questions.get(id);
+    const q = this.find(id);
     if (!q) return;
+    const { origin, server } = q.shown;
     if (answer === 'once') {
       if (q.waiting.size === 0) throw new Error(NO_CALL_WAITS);
-      this.once.set(keyOf(q.origin, q.agent.key), Date.now() + timing.hangLimits.onceGrant);
+      this.once.set(grantKey(origin, q.from), Date.now() + timing.hangLimits.onceGrant);
     } else {
       const stored = answer === 'always' ? this.permanentGrants : this.sessionGrants;
-      stored.value[keyOf(q.origin, q.server)] = answer !== 'no';
+      stored.value[grantKey(origin, server)] = answer !== 'no';
       await stored.save();
     }
-    this.questions.delete(id);
-    for (const done of [...q.waiting]) done(answer);
-    this.changed();
-    return q;
+    this.remove(q, answer);
+    return q.shown;
   }
 
   /**
    * Cancels the waiting calls and once grants of a server whose connection was lost.
-   * @param {string} server its key
+   * @override
+   * @param {string} serverKey
    */
-  abandon(server) {
-    for (const key of this.once.keys()) if (key.endsWith(` ${server}`)) this.once.delete(key);
-    for (const q of this.questions.values()) {
-      if (q.agent.key === server) for (const done of [...q.waiting]) done(undefined);
-    }
+  abandon(serverKey) {
+    for (const key of this.once.keys()) if (key.endsWith(` ${serverKey}`)) this.once.delete(key);
+    super.abandon(serverKey);
   }
 
-  /** @param {string} origin @param {string} [server] name of the agent; if missing, all agents */
-  async forget(origin, server) {
-    const matches = (/** @type {string} */ key) => (server === undefined ? key.startsWith(keyOf(origin, '')) : key === keyOf(origin, server));
-    for (const key of this.once.keys()) if (key.startsWith(keyOf(origin, ''))) this.once.delete(key);
+  /** Removes the user's answers about an origin. @param {string} origin @param {string} [serverName] if missing, for all agents */
+  async revoke(origin, serverName) {
+    const matches = (/** @type {string} */ key) => (serverName === undefined ? key.startsWith(grantKey(origin, '')) : key === grantKey(origin, serverName));
+    for (const key of this.once.keys()) if (key.startsWith(grantKey(origin, ''))) this.once.delete(key);
     for (const { value } of [this.sessionGrants, this.permanentGrants]) for (const key of Object.keys(value)) if (matches(key)) delete value[key];
     await Promise.all([this.sessionGrants.save(), this.permanentGrants.save()]);
     this.changed();
@@ -205,8 +170,8 @@ export class Consent {
     return [...listed(this.permanentGrants, true), ...listed(this.sessionGrants, false)];
   }
 
-  /** @returns {ConsentPrompt[]} */
+  /** @override @returns {ConsentPrompt[]} */
   open() {
-    return [...this.questions.values()].map(({ waiting, agent, call, ...q }) => ({ ...q, waits: waiting.size > 0 }));
+    return [...this.questions.values()].map((q) => ({ ...q.shown, waits: q.waiting.size > 0 }));
   }
 }

@@ -35,20 +35,19 @@ export class Drivers {
   // Servers.
 
   /** Called when a server connected. @param {string} key */
-  connected(key) {
+  onConnected(key) {
     this.lastConnected.set(key, Date.now());
     this.exited.delete(key);
   }
 
-  /**
-   * Called when a connection to a server ended or failed. It returns whether the server was connected
-   * before.
-   * @param {string} key
-   */
-  disconnected(key) {
-    if (!this.lastConnected.has(key)) return false;
+  /** Called when a server that was connected disconnected. @param {string} key */
+  onDisconnected(key) {
     this.lastConnected.set(key, Date.now());
-    return true;
+  }
+
+  /** Reports whether a server has been connected. @param {string} key */
+  wasConnected(key) {
+    return this.lastConnected.has(key);
   }
 
   /** Called when a server is known to have exited. @param {string} key */

@@ -1,7 +1,19 @@
 // @ts-check
 
-// Creates and changes elements of the extension's pages. Values are set as text and
+// Finds, creates and changes elements of the extension's pages. Values are set as text and
 // properties, never as HTML, because pages control the titles and URLs of tabs.
+
+/**
+ * Returns an element of the page by its id. It throws if there is none.
+ *
+ * @param {string} id
+ * @returns {HTMLElement}
+ */
+export function byId(id) {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`the page has no element ${id}`);
+  return element;
+}
 
 /**
  * Creates an element. Keys with a dash, and role, are attributes, the others are

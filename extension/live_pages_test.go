@@ -213,7 +213,7 @@ func TestPages(t *testing.T) {
 			}
 		}
 		b.Popup(t, func(s string) {
-			b.Eval(t, s, fmt.Sprintf("import('/client.js').then(({ Client }) => new Client(() => {}).act('forget', { origin: %q }))", origin("b.test")), nil)
+			b.Eval(t, s, fmt.Sprintf("import('/page_port.js').then(({ PagePort }) => new PagePort(() => {}).act('forget', { origin: %q }))", origin("b.test")), nil)
 		})
 	})
 

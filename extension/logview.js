@@ -1,7 +1,6 @@
 // @ts-check
 
-import { byId } from './client.js';
-import { make, setText } from './elements.js';
+import { byId, make, setText } from './elements.js';
 import { count, entryLine, sanitizeLine, tabNumbers } from './text.js';
 
 /** @typedef {import('./log.js').Entry} Entry */

@@ -4,7 +4,7 @@
 // Checks before each command cannot stop what a page does on its own: redirects, popup
 // windows, sockets, workers, prerendering.
 
-import { BUILTIN, deniesAll, isLoopbackHost, isPublicAddress, opens, parseAddress, parsePattern, siteOf } from './policy.js';
+import { BUILTIN, allowsNothing, isLoopbackHost, isPublicAddress, opens, parseAddress, parsePattern, siteOf } from './policy.js';
 import { AMBIGUOUS, below, quote } from './paths.js';
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 
@@ -201,7 +201,7 @@ export function buildRules({ tabs, rules, hosts, openers = [] }, otherTabs, type
 
   if (rules.subresources !== 'public') add(PRIORITY.scope, 'block', rules.unsafeAll ? { resourceTypes: parts } : {});
   else if (!rules.unsafeAll) add(PRIORITY.scope, 'block', { resourceTypes: mainFrame });
-  if (deniesAll(rules)) add(PRIORITY.blocked, 'block', {});
+  if (allowsNothing(rules)) add(PRIORITY.blocked, 'block', {});
   if (initiators) {
     // A window that a page of the scope just opened is in no rule yet. A frame in it
     // from a site that is not an initiator could send requests to which no rule
@@ -257,12 +257,12 @@ export class NetworkRules {
   /**
    * @param {() => NetworkScope[]} wanted
    * @param {() => Promise<number[]>} allTabs
-   * @param {import('./newtabs.js').NewTabs} newTabs
+   * @param {import('./user_tabs.js').UserTabs} userTabs
    */
-  constructor(wanted, allTabs, newTabs) {
+  constructor(wanted, allTabs, userTabs) {
     this.wanted = wanted;
     this.allTabs = allTabs;
-    this.newTabs = newTabs;
+    this.userTabs = userTabs;
     this.queue = Promise.resolve();
     /** An update that has not started yet. @type {Promise<void> | null} */
     this.next = null;
@@ -293,9 +293,9 @@ export class NetworkRules {
     const scopes = this.wanted();
     const types = Object.values(chrome.declarativeNetRequest.ResourceType);
     const all = scopes.length > 0 ? await this.allTabs() : [];
-    this.newTabs.install(new Set(scopes.flatMap((f) => f.tabs)), all);
-    const { userTabs, inside, tried } = this.newTabs;
-    const others = all.filter((id) => userTabs?.has(id) || inside.has(id));
+    this.userTabs.install(new Set(scopes.flatMap((f) => f.tabs)), all);
+    const { known, inside, tried } = this.userTabs;
+    const others = all.filter((id) => known?.has(id) || inside.has(id));
     const build = (/** @type {number[]} */ except) => scopes.flatMap((scope) => buildRules(scope, others.filter((id) => !scope.tabs.includes(id)), types, except))
       .map((rule, i) => ({ id: i + 1, ...rule }));
     const count = () => rules.filter((r) => r.condition.regexFilter !== undefined).length;

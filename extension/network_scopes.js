@@ -3,7 +3,7 @@
 import { sendEvent } from './connection.js';
 import { Hosts } from './hosts.js';
 import { NetworkRules } from './network_rules.js';
-import { NewTabs } from './newtabs.js';
+import { UserTabs } from './user_tabs.js';
 import { compile, decide } from './policy.js';
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 
@@ -29,9 +29,9 @@ export class NetworkScopes {
     this.servers = servers;
     this.attachments = attachments;
     this.blockList = blockList;
-    this.newTabs = new NewTabs(() => void this.updateOrRelease());
+    this.userTabs = new UserTabs(() => void this.updateOrRelease());
     this.hosts = new Hosts();
-    this.networkRules = new NetworkRules(() => this.wanted(), allTabs, this.newTabs);
+    this.networkRules = new NetworkRules(() => this.wanted(), allTabs, this.userTabs);
     /**
      * The installation of rules, by connection. The commands of the server wait for it.
      * @type {Map<Connection, Promise<void>>}
@@ -57,7 +57,7 @@ export class NetworkScopes {
       // A page that the rules deny does not run, and the user may have
       // it open in another tab.
       if (decide(a.rules, a.documents.url) === null) this.hosts.add(key, a.documents.url);
-      const tabs = [a.tabId, ...this.newTabs.originatingFrom(a.tabId)];
+      const tabs = [a.tabId, ...this.userTabs.originatingFrom(a.tabId)];
       for (const tab of this.tabs.list()) {
         if (tab.how === 'popup' && tab.driver === a.connection.key && !this.attachments.get(tab.tabId)) {
           tabs.push(tab.tabId); // opened by an attached tab, and about to be attached
@@ -125,7 +125,7 @@ export class NetworkScopes {
    */
   documentLoads(tabId, frameId, url) {
     for (const a of this.attachments.all()) {
-      if (a.tabId !== tabId && !this.newTabs.originatingFrom(a.tabId).includes(tabId)) continue;
+      if (a.tabId !== tabId && !this.userTabs.originatingFrom(a.tabId).includes(tabId)) continue;
       if (frameId === 0 && decide(a.rules, url) !== null) continue; // denied
       if (this.hosts.add(scopeKeyOf(a), url)) this.delayCommands(a.connection, this.updateOrRelease());
     }

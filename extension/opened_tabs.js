@@ -1,8 +1,8 @@
 // @ts-check
 
 import { decide } from './policy.js';
-import { RecentTabs } from './recent_tabs.js';
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
+import { timing } from './timing.js';
 
 /** Handles new tabs. Those that pages of driven tabs open are shared, and driven by the same server. */
 export class OpenedTabs {
@@ -55,7 +55,7 @@ export class OpenedTabs {
 
   /** @param {chrome.tabs.Tab} tab that was opened */
   created(tab) {
-    this.scopes.newTabs.created(tab);
+    this.scopes.userTabs.created(tab);
     this.recent.add(tab.id);
   }
 
@@ -68,16 +68,16 @@ export class OpenedTabs {
    * @param {string} url the URL that it was opened for
    */
   async opened(source, tabId, url) {
-    const { newTabs } = this.scopes;
+    const { userTabs } = this.scopes;
     const a = this.attachments.get(source);
     const parent = this.tabs.get(source);
     const driven = a?.started && parent;
     if (driven) this.attachments.preattach(tabId, a); // before the first await
     const sharing = driven ? this.tabs.share(tabId, 'popup', { opener: parent }) : null;
-    newTabs.opened(tabId, source);
-    if (newTabs.inScope(source)) {
+    userTabs.opened(tabId, source);
+    if (userTabs.inScope(source)) {
       const join = () => {
-        newTabs.join(tabId, source);
+        userTabs.join(tabId, source);
         return false;
       };
       this.opening.set(tabId, sharing ? sharing.then(() => true, join) : Promise.resolve(join()));
@@ -109,12 +109,12 @@ export class OpenedTabs {
     if (await this.opening.get(tabId)) {
       const key = this.tabs.get(tabId)?.driver;
       const c = this.servers.connected().find((o) => o.key === key);
-      if (!scopes.newTabs.fresh.delete(tabId) || !c || decide(scopes.policyFor(c), url) !== null) return;
+      if (!scopes.userTabs.fresh.delete(tabId) || !c || decide(scopes.policyFor(c), url) !== null) return;
       await scopes.update();
       await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.update(tabId, { url }), 'reloading a tab');
       return;
     }
-    if (!scopes.newTabs.mayReload(tabId)) return;
+    if (!scopes.userTabs.mayReload(tabId)) return;
     await scopes.update();
     await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.reload(tabId), 'reloading a tab');
   }
@@ -123,12 +123,38 @@ export class OpenedTabs {
   forget(tabId) {
     const { scopes } = this;
     this.opening.delete(tabId);
-    scopes.newTabs.forget(tabId);
-    if (scopes.newTabs.inside.size > 0) void scopes.updateOrRelease();
+    scopes.userTabs.forget(tabId);
+    if (scopes.userTabs.inside.size > 0) void scopes.updateOrRelease();
   }
 }
 
 async function openTabs() {
   const tabs = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.query({}), 'listing tabs');
   return tabs.flatMap((t) => (t.id === undefined ? [] : [t.id]));
+}
+
+/**
+ * Records when tabs were opened. If a page has opened a tab that is not recent, the browser has
+ * already reported it.
+ */
+export class RecentTabs {
+  /** When each tab was first seen, in ms since 1970. @type {Map<number, number>} */
+  seen = new Map();
+
+  /** @param {number | undefined} tabId a tab that was opened */
+  add(tabId, now = Date.now()) {
+    if (tabId !== undefined && !this.seen.has(tabId)) this.seen.set(tabId, now);
+  }
+
+  /**
+   * Updates the tabs to those that are open, and returns the recent ones.
+   *
+   * @param {number[]} open
+   */
+  update(open, now = Date.now()) {
+    const current = new Set(open);
+    for (const tabId of this.seen.keys()) if (!current.has(tabId)) this.seen.delete(tabId);
+    for (const tabId of open) this.add(tabId, now);
+    return open.filter((tabId) => now - (this.seen.get(tabId) ?? now) < timing.hangLimits.openerReport);
+  }
 }

@@ -1,26 +1,26 @@
 // @ts-check
 
-import { byId, Client } from './client.js';
-import { button, make, Rows, setText } from './elements.js';
+import { PagePort } from './page_port.js';
+import { button, byId, make, Rows, setText } from './elements.js';
 import { LogView } from './logview.js';
 import { parsePattern } from './policy.js';
 import { setupSteps, sanitizeLine, policyLine, sentence, serverLine } from './text.js';
 
-/** @typedef {import('./messages.js').State} State */
-/** @typedef {import('./messages.js').ServerView} ServerView */
+/** @typedef {import('./pages.js').State} State */
+/** @typedef {import('./pages.js').ServerView} ServerView */
 
 /** @typedef {'stopOnLock' | 'mayClose' | 'ownWindow'} Switch */
 
 /** @type {State | null} */
 let last = null;
 
-const client = new Client((state) => {
+const worker = new PagePort((state) => {
   last = state;
   show(state);
   log.refresh();
 });
 
-const log = new LogView(() => client.act('log'));
+const log = new LogView(() => worker.act('log'));
 
 /** @param {string} id */
 const input = (id) => /** @type {HTMLInputElement} */ (byId(id));
@@ -149,7 +149,7 @@ byId('pair').onsubmit = (event) => {
   setText(status, 'Pairing…');
   status.classList.remove('bad');
   field.setAttribute('aria-invalid', 'false');
-  client.act('pair', { text: field.value.trim() }).then(() => {
+  worker.act('pair', { text: field.value.trim() }).then(() => {
     field.value = '';
     setText(status, 'Paired.');
   }, (e) => {
@@ -178,7 +178,7 @@ byId('block').onsubmit = async (event) => {
     return;
   }
   try {
-    await client.act('settings', { patch: { blockList: [...(last?.settings.blockList ?? []), text] } });
+    await worker.act('settings', { patch: { blockList: [...(last?.settings.blockList ?? []), text] } });
     field.value = '';
     report(`${text} is blocked. Tabs there are no longer shared.`, false);
   } catch (e) {
@@ -221,7 +221,7 @@ async function changeMinutes(name, status) {
   const field = input(name);
   try {
     if (field.value === '') throw new Error('enter a number of minutes');
-    await client.act('settings', { patch: { [name]: Number(field.value) } });
+    await worker.act('settings', { patch: { [name]: Number(field.value) } });
     field.setAttribute('aria-invalid', 'false');
     status.classList.remove('bad');
     setText(status, 'Saved.');
@@ -238,13 +238,13 @@ function change(patch) {
 }
 
 /**
- * @param {import('./messages.js').Action} action
+ * @param {import('./pages.js').Action} action
  * @param {Record<string, unknown>} [args]
  */
 async function act(action, args) {
   setText(byId('trouble'), '');
   try {
-    await client.act(action, args);
+    await worker.act(action, args);
   } catch (e) {
     setText(byId('trouble'), sentence(sanitizeLine(/** @type {Error} */ (e).message, 300)));
     if (last) show(last); // undo the change of the control

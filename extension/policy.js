@@ -376,7 +376,7 @@ function parseValid(list) {
  *
  * @param {Rules} rules
  */
-export function deniesAll(rules) {
+export function allowsNothing(rules) {
   return rules.allow.length === 0 && !rules.unsafeAll;
 }
 
@@ -389,7 +389,7 @@ export function deniesAll(rules) {
  * @returns {string | null}
  */
 export function decide(rules, url) {
-  if (deniesAll(rules)) return 'the policy allows no site';
+  if (allowsNothing(rules)) return 'the policy allows no site';
   if (isBlank(url)) return null;
   const site = siteOf(url);
   if (!site) return 'only http and https pages can be used';

@@ -1,14 +1,14 @@
 // @ts-check
 
-import { byId, Client } from './client.js';
-import { button, make, Rows, setText } from './elements.js';
+import { PagePort } from './page_port.js';
+import { button, byId, make, Rows, setText } from './elements.js';
 import { SHARE_MINUTES } from './settings.js';
 import { count, handoverText, untilLine, sharingEndedText, setupSteps, displayURL, sanitizeLine, policyLine, promptText, sentence, serverLine, tabLine, titleOf } from './text.js';
 import { timing } from './timing.js';
 
-/** @typedef {import('./messages.js').State} State */
-/** @typedef {import('./messages.js').TabView} TabView */
-/** @typedef {import('./messages.js').ServerView} ServerView */
+/** @typedef {import('./pages.js').State} State */
+/** @typedef {import('./pages.js').TabView} TabView */
+/** @typedef {import('./pages.js').ServerView} ServerView */
 /** @typedef {State['questions'][number]} Prompt */
 /** @typedef {import('./wire.js').CDPClient} CDPClient */
 
@@ -28,7 +28,7 @@ let keepChoice = '';
 /** @param {NonNullable<State['current']>} current */
 const choiceOf = ({ tabId, origin }) => `${tabId} ${origin}`;
 
-const client = new Client((state) => {
+const worker = new PagePort((state) => {
   last = state;
   show(state);
 });
@@ -315,10 +315,10 @@ byId('options').onclick = byId('pair').onclick = () => {
   chrome.runtime.openOptionsPage().then(() => window.close(), (e) => trouble(sentence(String(e.message))));
 };
 
-/** @param {import('./messages.js').Action} action @param {Record<string, unknown>} [args] */
+/** @param {import('./pages.js').Action} action @param {Record<string, unknown>} [args] */
 function act(action, args) {
   trouble('');
-  client.act(action, args).catch((e) => trouble(sentence(sanitizeLine(e.message, 300))));
+  worker.act(action, args).catch((e) => trouble(sentence(sanitizeLine(e.message, 300))));
 }
 
 /** @param {string} text */

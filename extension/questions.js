@@ -53,22 +53,42 @@ export class Questions {
    *
    * @param {Asker} server
    * @param {Identity} identity
-   * @param {(id: string, since: number) => Q} open returns a new question
+   * @param {(id: string, since: number) => Q} create returns a new question
    * @param {number} ms how long to wait
    * @returns {Promise<A | undefined>} undefined if there was no answer in time
    */
-  awaitAnswer(server, { key, scope }, open, ms) {
+  awaitAnswer(server, identity, create, ms) {
+    const { scope } = identity;
     const stored = this.answers.get(scope);
     this.answers.delete(scope);
     if (stored && Date.now() < stored.until) return Promise.resolve(stored.answer);
-    let q = this.questions.get(key);
-    if (!q) {
-      const now = Date.now();
-      q = { shown: open(`${this.prefix}${++this.count}-${now}`, now), key, scope, from: server.key, waiting: new Set(), timer: undefined };
-      this.questions.set(key, q);
-      this.opened(q.shown);
-    }
-    return this.addWaiting(q, ms);
+    return this.addWaiting(this.findOrOpen(server, identity, create), ms);
+  }
+
+  /**
+   * Returns the open question of an identity, or opens it. No command waits for a new question.
+   *
+   * @param {Asker} server
+   * @param {Identity} identity
+   * @param {(id: string, since: number) => Q} create returns a new question
+   * @returns {Open<Q, A>}
+   */
+  findOrOpen(server, { key, scope }, create) {
+    const known = this.questions.get(key);
+    if (known) return known;
+    const now = Date.now();
+    /** @type {Open<Q, A>} */
+    const q = { shown: create(`${this.prefix}${++this.count}-${now}`, now), key, scope, from: server.key, waiting: new Set(), timer: undefined };
+    this.questions.set(key, q);
+    this.expireLater(q);
+    this.opened(q.shown);
+    this.changed();
+    return q;
+  }
+
+  /** Removes a question after its ttl, unless a command begins to wait. @param {Open<Q, A>} q */
+  expireLater(q) {
+    q.timer = setTimeout(() => this.remove(q), this.ttl);
   }
 
   /**
@@ -85,7 +105,7 @@ export class Questions {
       const done = (answer) => {
         clearTimeout(timer);
         q.waiting.delete(done);
-        if (q.waiting.size === 0 && this.questions.get(q.key) === q) q.timer = setTimeout(() => this.remove(q), this.ttl);
+        if (q.waiting.size === 0 && this.questions.get(q.key) === q) this.expireLater(q);
         resolve(answer);
         this.changed();
       };
@@ -155,6 +175,11 @@ export class Questions {
   forget(server) {
     this.removeAll((q) => q.from === server);
     for (const scope of this.answers.keys()) if (JSON.parse(scope)[0] === server) this.answers.delete(scope);
+  }
+
+  /** Returns the number of open questions of a server. @param {string} server its key */
+  countOf(server) {
+    return [...this.questions.values()].filter((q) => q.from === server).length;
   }
 
   /** Returns the open questions. @returns {Q[]} */

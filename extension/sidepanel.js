@@ -1,10 +1,9 @@
 // @ts-check
 
 import { ChatView } from './chat_view.js';
-import { byId } from './client.js';
-import { button, make, Rows, setText } from './elements.js';
+import { button, byId, make, Rows, setText } from './elements.js';
 import { quoteLine } from './entries.js';
-import { PanelClient } from './panel_client.js';
+import { PanelPort } from './panel_port.js';
 import { ago, displayURL, sanitizeLine, sentence, setupSteps, titleOf } from './text.js';
 
 /** @typedef {import('./chats.js').Chat} Chat */
@@ -48,7 +47,7 @@ let quote = null;
 /** Whether a call that starts an agent or a turn waits for its answer. */
 let starting = false;
 
-const client = new PanelClient({
+const worker = new PanelPort({
   connected: () => {
     if (current !== '') void openChat(current);
     void refresh();
@@ -95,8 +94,8 @@ const client = new PanelClient({
 });
 
 const messages = new ChatView({ log: byId('log'), entries: byId('entries'), newest: byId('newest') }, {
-  read: (chat, before, limit) => client.call('read', { chat, before, limit }),
-  answer: async (request, option) => (await run(client.call('answer', { chat: current, request, option }))) !== undefined,
+  read: (chat, before, limit) => worker.call('read', { chat, before, limit }),
+  answer: async (request, option) => (await run(worker.call('answer', { chat: current, request, option }))) !== undefined,
   failed: trouble,
 });
 
@@ -197,8 +196,8 @@ function showComposer(chat) {
 
 const given = new Rows(byId('given'), (/** @type {PanelTab} */ t) => String(t.tabId), ({ tabId }) => {
   if (tabId < 0) return { element: make('li', { className: 'none' }, 'The agent has no tab.'), update: () => {} };
-  const title = button('', () => void run(client.call('showTab', { tabId })), { className: 'plain line theirs' });
-  const remove = button('×', () => void run(client.call('removeTab', { chat: current, tabId })), { className: 'remove' });
+  const title = button('', () => void run(worker.call('showTab', { tabId })), { className: 'plain line theirs' });
+  const remove = button('×', () => void run(worker.call('removeTab', { chat: current, tabId })), { className: 'remove' });
   return {
     element: make('li', {}, title, remove),
     update: (t) => {
@@ -216,7 +215,7 @@ const others = new Rows(byId('others'), (/** @type {PanelTab} */ t) => String(t.
   let url = ''; // as the user sees it
   const add = button('', () => {
     addTab.open = false;
-    void run(client.call('addTab', { chat: current, tabId, url }));
+    void run(worker.call('addTab', { chat: current, tabId, url }));
   });
   add.append(title, where);
   return {
@@ -243,7 +242,7 @@ function showView(to, chat = '') {
   outcome = '';
   trouble(null);
   menu.open = addTab.open = false;
-  void client.call('show', { chat }).catch(() => {});
+  void worker.call('show', { chat }).catch(() => {});
   void messages.open(chat);
   show();
   (to === 'list' ? byId('title') : text).focus();
@@ -258,7 +257,7 @@ async function openChat(id) {
 /** Reads the agents and chats again. */
 async function refresh() {
   try {
-    const [a, l] = await Promise.all([client.call('agents'), client.call('list')]);
+    const [a, l] = await Promise.all([worker.call('agents'), worker.call('list')]);
     agents = a.agents.map((/** @type {{name: string}} */ x) => x.name);
     chats = new Map(l.chats.map((/** @type {Chat} */ c) => [c.id, c]));
     show();
@@ -273,7 +272,7 @@ query.oninput = () => {
   clearTimeout(searching);
   const wanted = query.value;
   searching = setTimeout(async () => {
-    const result = await run(client.call('list', { query: wanted }));
+    const result = await run(worker.call('list', { query: wanted }));
     if (!result || query.value !== wanted) return;
     for (const c of result.chats) chats.set(c.id, c);
     found = result.chats.map((/** @type {Chat} */ c) => c.id);
@@ -291,7 +290,7 @@ function tabParams() {
 async function start(method, params) {
   starting = true;
   show();
-  const result = await run(client.call(method, { ...params, ...tabParams() }));
+  const result = await run(worker.call(method, { ...params, ...tabParams() }));
   starting = false;
   if (result) {
     chats.set(result.chat.id, { ...result.chat, open: true });
@@ -322,7 +321,7 @@ async function submit() {
   messages.toEnd();
   show();
   await messages.opened; // an event before it could be older than what is read
-  const result = await run(client.call('prompt', params));
+  const result = await run(worker.call('prompt', params));
   if (chat !== current) return;
   if (result) outcome = STOP_LABELS[result.stop] ?? '';
   else if (text.value === '') [text.value, quote] = [words, sent]; // it was not sent, or failed
@@ -330,7 +329,7 @@ async function submit() {
 }
 
 function stop() {
-  if (view === 'chat' && chats.get(current)?.running) void run(client.call('cancel', { chat: current }));
+  if (view === 'chat' && chats.get(current)?.running) void run(worker.call('cancel', { chat: current }));
 }
 
 byId('form').onsubmit = (e) => {
@@ -366,7 +365,7 @@ byId('back').onclick = () => {
 };
 byId('new').onclick = () => showView('new');
 byId('stop').onclick = stop;
-byId('retry').onclick = () => void run(client.call('retry').then(refresh));
+byId('retry').onclick = () => void run(worker.call('retry').then(refresh));
 byId('quote-remove').onclick = () => {
   quote = null;
   show();
@@ -378,7 +377,7 @@ resume.onclick = async () => {
 byId('show-popup').onclick = () => void run(chrome.action.openPopup());
 byId('close').onclick = () => {
   menu.open = false;
-  void run(client.call('close', { chat: current }));
+  void run(worker.call('close', { chat: current }));
 };
 byId('export').onclick = async () => {
   menu.open = false;
@@ -386,7 +385,7 @@ byId('export').onclick = async () => {
   const title = chats.get(chat)?.title ?? '';
   const parts = [];
   for (let from = START; from; ) {
-    const part = await run(client.call('export', { chat, from }));
+    const part = await run(worker.call('export', { chat, from }));
     if (!part) return;
     parts.push(part.markdown);
     from = part.next;
@@ -415,12 +414,12 @@ function confirmed(id) {
 byId('rename').onclick = async () => {
   name.value = chats.get(current)?.title ?? '';
   const chat = current;
-  if (await confirmed('rename-dialog') && name.value.trim() !== '') await run(client.call('rename', { chat, title: name.value.trim() }));
+  if (await confirmed('rename-dialog') && name.value.trim() !== '') await run(worker.call('rename', { chat, title: name.value.trim() }));
 };
 byId('delete').onclick = async () => {
   const chat = current;
   setText(byId('delete-text'), `“${sanitizeLine(chats.get(chat)?.title ?? '', 120)}” and its transcript are removed from this computer.`);
-  if (await confirmed('delete-dialog') && await run(client.call('delete', { chat }))) forget(chat);
+  if (await confirmed('delete-dialog') && await run(worker.call('delete', { chat }))) forget(chat);
 };
 
 /** Forgets a chat that was deleted, here or in another panel. @param {string} chat */
@@ -457,4 +456,4 @@ function announce(words) {
 }
 
 setInterval(show, UPDATE_INTERVAL_MS);
-client.connect();
+worker.connect();

@@ -5,9 +5,9 @@
 import { SHARE_MINUTES } from './settings.js';
 import { MAX_HANDOVER_MESSAGE } from './wire.js';
 
-/** @typedef {import('./messages.js').ServerView} ServerView */
-/** @typedef {import('./messages.js').TabView} TabView */
-/** @typedef {import('./messages.js').State} State */
+/** @typedef {import('./pages.js').ServerView} ServerView */
+/** @typedef {import('./pages.js').TabView} TabView */
+/** @typedef {import('./pages.js').State} State */
 /** @typedef {import('./log.js').Entry} Entry */
 
 /**

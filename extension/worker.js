@@ -9,7 +9,7 @@ import { Broker } from './broker.js';
 import { Chats } from './chats.js';
 import { ASK_ITEM, SEND_ITEM } from './context_menu.js';
 import { showQuestion } from './notifications.js';
-import { Pages } from './messages.js';
+import { Pages } from './pages.js';
 
 const broker = new Broker();
 const pages = new Pages(broker);
@@ -52,7 +52,7 @@ chrome.tabs.onRemoved.addListener((tabId) => then(() => {
   void chats.update();
 }));
 chrome.tabs.onReplaced.addListener((added, removed) => {
-  broker.scopes.newTabs.renamed(added, removed);
+  broker.scopes.userTabs.renamed(added, removed);
   then(() => broker.tabs.onRemoved(removed));
 });
 chrome.tabGroups.onRemoved.addListener((group) => then(() => broker.tabs.onGroupRemoved(group.id)));
@@ -64,7 +64,7 @@ chrome.webNavigation.onCommitted.addListener((details) => {
   broker.attachments.committed(details.tabId);
   broker.scopes.documentLoads(details.tabId, details.frameId, details.url);
   if (details.frameId === 0) {
-    broker.scopes.newTabs.committed(details.tabId, details.url, details.transitionType);
+    broker.scopes.userTabs.committed(details.tabId, details.url, details.transitionType);
     broker.scopes.committed(details.tabId, details.url);
   }
 });

@@ -106,8 +106,8 @@ var operationGrants = map[executor.Operation]grant{
 
 func (g *Guard) check(ctx context.Context, a executor.Access) error {
 	p := g.policyForCall(ctx)
-	if p.deniesAll() {
-		return p.deniedAll(a.Origin)
+	if p.allowsNothing() {
+		return p.nothingAllowedError(a.Origin)
 	}
 	if needs, ok := operationGrants[a.Op]; ok && !p.granted(needs) {
 		return deniedGrant(needs)

@@ -22,7 +22,7 @@ func (p *guardedPage) Download(ctx context.Context, opts *executor.DownloadOptio
 	o := *cmp.Or(opts, new(executor.DownloadOptions))
 	if o.URL != "" {
 		var err error
-		if o.URL, err = p.x.url(ctx, "download_file", p.tab, o.URL); err != nil {
+		if o.URL, err = p.x.checkURL(ctx, "download_file", p.tab, o.URL); err != nil {
 			return nil, err
 		}
 	}

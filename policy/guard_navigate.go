@@ -26,7 +26,7 @@ func (p *guardedPage) Navigate(
 func (g *guarded) navigate(
 	ctx context.Context, tab executor.TabID, url string, load func(url string) (*executor.Navigation, error),
 ) (*executor.Navigation, error) {
-	url, err := g.url(ctx, "navigate", tab, url) // before checkCall, because this denial names the host
+	url, err := g.checkURL(ctx, "navigate", tab, url) // before checkCall, because this denial names the host
 	if err != nil {
 		return nil, err
 	}

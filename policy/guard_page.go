@@ -55,7 +55,7 @@ var (
 // grant what the call needs.
 func (g *guarded) checkCall(ctx context.Context, op string, tab executor.TabID, needs ...grant) error {
 	p := g.guard.policyForCall(ctx)
-	if p.deniesAll() && !promptsUser(ctx) { // otherwise the gate reports the site to prompt for
+	if p.allowsNothing() && !promptsUser(ctx) { // otherwise the gate reports the site to prompt for
 		return g.denialError(ctx, op, tab, "", deniedEmpty())
 	}
 	for _, n := range needs {
@@ -66,8 +66,8 @@ func (g *guarded) checkCall(ctx context.Context, op string, tab executor.TabID, 
 	return nil
 }
 
-// url checks a URL in a call's arguments and returns the form to forward.
-func (g *guarded) url(ctx context.Context, op string, tab executor.TabID, raw string) (string, error) {
+// checkURL checks a URL in a call's arguments and returns the form to forward.
+func (g *guarded) checkURL(ctx context.Context, op string, tab executor.TabID, raw string) (string, error) {
 	u, err := g.guard.policyForCall(ctx).CheckURL(raw)
 	if err != nil {
 		return "", g.denialError(ctx, op, tab, raw, err)

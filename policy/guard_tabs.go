@@ -63,11 +63,11 @@ func (g *guarded) NewPage(ctx context.Context, opts *executor.NewPageOptions) (e
 	}
 	if o.URL != "" {
 		var err error
-		if o.URL, err = g.url(ctx, "tab_new", "", o.URL); err != nil {
+		if o.URL, err = g.checkURL(ctx, "tab_new", "", o.URL); err != nil {
 			return nil, nil, err
 		}
 	}
-	if g.guard.policyForCall(ctx).deniesAll() { // even if the user can be prompted: a blank page has no site to grant
+	if g.guard.policyForCall(ctx).allowsNothing() { // even if the user can be prompted: a blank page has no site to grant
 		return nil, nil, g.denialError(ctx, "tab_new", "", "", deniedEmpty())
 	}
 	next, t, err := g.next.NewPage(ctx, &o)

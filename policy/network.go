@@ -11,14 +11,14 @@ import (
 // proxy as a tunnel. CheckPath checks the patterns of the block list that have a path. CheckHost
 // allows the hosts of all URLs that CheckURL allows.
 func (p *Policy) CheckHost(scheme, host string, port int) error {
-	if p.deniesAll() {
+	if p.allowsNothing() {
 		return deniedEmpty()
 	}
 	s, err := networkSite(scheme, host, port)
 	if err != nil {
 		return err
 	}
-	if err := p.blocked(s, false); err != nil {
+	if err := p.checkBlocked(s, false); err != nil {
 		return err
 	}
 	if !p.listed(s) && !p.allowsSubresource(s) {
@@ -30,7 +30,7 @@ func (p *Policy) CheckHost(scheme, host string, port int) error {
 // CheckPath checks the path of a request that CheckHost allowed. path is as sent, without the
 // query.
 func (p *Policy) CheckPath(scheme, host string, port int, path string) error {
-	if p.deniesAll() {
+	if p.allowsNothing() {
 		return deniedEmpty()
 	}
 	s, err := networkSite(scheme, host, port)
@@ -38,7 +38,7 @@ func (p *Policy) CheckPath(scheme, host string, port int, path string) error {
 		return err
 	}
 	s.path = path
-	return p.blocked(s, true)
+	return p.checkBlocked(s, true)
 }
 
 // checkRequest decides whether a page may send a request for url, which is as the browser serializes it.
@@ -75,7 +75,7 @@ func (p *Policy) allowsSubresource(s site) bool {
 // allow list: a name in a pattern is not sufficient, because the owner of the name can point it to
 // any address.
 func (p *Policy) CheckAddr(host string, port int, addr netip.Addr) error {
-	if p.deniesAll() {
+	if p.allowsNothing() {
 		return deniedEmpty()
 	}
 	s, err := networkSite("", host, port)

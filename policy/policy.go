@@ -218,8 +218,8 @@ func (p *Policy) Status() *executor.PolicyStatus {
 	}
 }
 
-// deniesAll reports whether p allows no site.
-func (p *Policy) deniesAll() bool {
+// allowsNothing reports whether p allows no site.
+func (p *Policy) allowsNothing() bool {
 	return p == nil || (len(p.allow) == 0 && !p.config.AllDomains)
 }
 
@@ -231,13 +231,13 @@ func (p *Policy) CheckURL(raw string) (canonical string, err error) {
 		return "", err
 	}
 	switch {
-	case p.deniesAll() && u.blank:
+	case p.allowsNothing() && u.blank:
 		return "", deniedEmpty()
 	case p == nil:
 		p = &Policy{}
 	}
 	if !u.blank {
-		if err := p.document(u.site, true); err != nil {
+		if err := p.checkSite(u.site, true); err != nil {
 			return "", err
 		}
 	}
@@ -248,8 +248,8 @@ func (p *Policy) CheckURL(raw string) (canonical string, err error) {
 // its URL, as the browser serializes it. The URL can only restrict: it matters for patterns of the
 // block list that have a path, which also deny an empty URL, and for schemes such as view-source:.
 func (p *Policy) CheckOrigin(origin, url string) error {
-	if p.deniesAll() {
-		return p.deniedAll(origin)
+	if p.allowsNothing() {
+		return p.nothingAllowedError(origin)
 	}
 	if origin == executor.OriginInternal {
 		return p.checkInternalDocument(url)
@@ -259,18 +259,18 @@ func (p *Policy) CheckOrigin(origin, url string) error {
 		return err
 	}
 	if url == "" {
-		return p.document(s, true)
+		return p.checkSite(s, true)
 	}
-	if err := p.document(s, false); err != nil {
+	if err := p.checkSite(s, false); err != nil {
 		return err
 	}
-	return p.documentURL(url)
+	return p.checkDocumentURL(url)
 }
 
 // checkOriginOnly is like CheckOrigin for a document whose URL is unknown here and was checked
 // elsewhere.
 func (p *Policy) checkOriginOnly(origin string) error {
-	if p.deniesAll() {
+	if p.allowsNothing() {
 		return deniedEmpty()
 	}
 	if origin == executor.OriginInternal {
@@ -280,16 +280,16 @@ func (p *Policy) checkOriginOnly(origin string) error {
 	if err != nil {
 		return err
 	}
-	return p.document(s, false)
+	return p.checkSite(s, false)
 }
 
 // checkSerializedURL decides on a URL, as the browser serializes it, whose origin is unknown: the
 // URL of a result or the destination of a navigation.
 func (p *Policy) checkSerializedURL(url string) error {
-	if p.deniesAll() {
+	if p.allowsNothing() {
 		return deniedEmpty()
 	}
-	return p.documentURL(url)
+	return p.checkDocumentURL(url)
 }
 
 // CheckDocument decides whether a tab may navigate to url, which is as the browser serializes it.
@@ -317,7 +317,7 @@ func (p *Policy) checkInternalDocument(url string) error {
 	if url == "" || isBlankURL(url) || strings.HasPrefix(url, errorPage) {
 		return nil
 	}
-	return p.documentURL(url)
+	return p.checkDocumentURL(url)
 }
 
 // errorPage begins the URL of the browser's error page.
@@ -327,9 +327,9 @@ func isBlankURL(url string) bool {
 	return url == Blank || strings.HasPrefix(url, Blank+"#") || strings.HasPrefix(url, Blank+"?")
 }
 
-// documentURL decides on the URL of a document, as the browser serializes it. ParseURL does not
+// checkDocumentURL decides on the URL of a document, as the browser serializes it. ParseURL does not
 // accept all of these.
-func (p *Policy) documentURL(url string) error {
+func (p *Policy) checkDocumentURL(url string) error {
 	scheme, rest, ok := strings.Cut(url, ":")
 	if !ok {
 		return ambiguousHostError()
@@ -348,7 +348,7 @@ func (p *Policy) documentURL(url string) error {
 			return err
 		}
 		s.path = "" // the path names the blob, not a page
-		return p.document(s, false)
+		return p.checkSite(s, false)
 	case "about":
 		if isBlankURL(url) || url == "about:srcdoc" {
 			return nil // the origin decides
@@ -362,7 +362,7 @@ func (p *Policy) documentURL(url string) error {
 		if err != nil {
 			return err
 		}
-		return p.document(s, true)
+		return p.checkSite(s, true)
 	}
 	if len(scheme) > 32 {
 		return ambiguousHostError()
@@ -418,22 +418,22 @@ func parseDocument(url string) (site, error) {
 	return s, nil
 }
 
-// document decides whether a document may be loaded from s. If the path of s is unknown,
+// checkSite decides whether a document may be loaded from s. If the path of s is unknown,
 // matchIfPathUnknown decides whether patterns of the block list that have a path match.
-func (p *Policy) document(s site, matchIfPathUnknown bool) error {
-	if err := p.blocked(s, matchIfPathUnknown); err != nil {
+func (p *Policy) checkSite(s site, matchIfPathUnknown bool) error {
+	if err := p.checkBlocked(s, matchIfPathUnknown); err != nil {
 		return err
 	}
 	if !p.listed(s) {
-		return deniedUnlisted(s, p.deniesAll())
+		return deniedUnlisted(s, p.allowsNothing())
 	}
 	return p.checkIPLiteral(s)
 }
 
-// blocked returns the denial of what no setting allows: own ports, built-in blocks and the block
+// checkBlocked denies what no setting allows: own ports, built-in blocks and the block
 // list. An own port is denied at all addresses, because the extension does not know those of this
 // machine and must decide alike.
-func (p *Policy) blocked(s site, matchIfPathUnknown bool) error {
+func (p *Policy) checkBlocked(s site, matchIfPathUnknown bool) error {
 	if (s.loopback() || s.addr.IsValid()) && p.owns(s.port) {
 		return deniedOwnPort(s.port)
 	}

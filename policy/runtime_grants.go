@@ -199,11 +199,11 @@ func (s site) promptable() bool {
 // origin returns the origin of s as a browser serializes it.
 func (s site) origin() string { return s.scheme + "://" + s.host + portSuffix(s.scheme, s.port) }
 
-// deniedAll is the denial of a document of origin by a policy that allows no site.
-func (p *Policy) deniedAll(origin string) error {
+// nothingAllowedError returns the denial of a document of origin by a policy that allows no site.
+func (p *Policy) nothingAllowedError(origin string) error {
 	e := deniedEmpty()
 	s, err := parseOrigin(origin)
-	if p == nil || err != nil || p.blocked(s, true) != nil || !s.promptable() {
+	if p == nil || err != nil || p.checkBlocked(s, true) != nil || !s.promptable() {
 		return e
 	}
 	e.Missing = &executor.Permission{Kind: executor.PermitSite, Origin: s.origin()}

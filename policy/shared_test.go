@@ -66,7 +66,7 @@ func verdict(err error) string {
 // visible, and by address if the host is an address.
 func (p *Policy) checkLoad(t *testing.T, raw string) error {
 	t.Helper()
-	if p.deniesAll() {
+	if p.allowsNothing() {
 		return deniedEmpty()
 	}
 	u, err := url.Parse(raw)
@@ -76,7 +76,7 @@ func (p *Policy) checkLoad(t *testing.T, raw string) error {
 		if parseErr != nil {
 			t.Fatal(parseErr)
 		}
-		return p.blocked(s, true)
+		return p.checkBlocked(s, true)
 	}
 	scheme := map[string]string{"ws": "http", "wss": "https"}[u.Scheme]
 	if scheme == "" {
@@ -89,7 +89,7 @@ func (p *Policy) checkLoad(t *testing.T, raw string) error {
 	if err := p.CheckHost(scheme, s.host, int(s.port)); err != nil {
 		return err
 	}
-	if err := p.blocked(s, true); err != nil {
+	if err := p.checkBlocked(s, true); err != nil {
 		return err
 	}
 	if addr, err := netip.ParseAddr(u.Hostname()); err == nil {

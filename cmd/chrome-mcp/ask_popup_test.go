@@ -127,8 +127,8 @@ func unansweredPrompt(t *testing.T, b *userBrowser, s *mcpServer) {
 		b.holds(t, popup, "document.getElementById('questions').textContent.includes('wants to act on http://shop.example.com (tool click)')")
 		b.holds(t, popup, "[...document.querySelectorAll('#questions button')].map((e) => e.disabled).join() === 'true,false,false'")
 		var said string
-		b.Eval(t, popup, `import('/client.js').then(({ Client }) => new Promise((done) => {
-			const client = new Client(({ questions: [q] }) => client.act('answer', { question: q.id, answer: 'once' }).then(() => done('accepted'), (e) => done(e.message)));
+		b.Eval(t, popup, `import('/page_port.js').then(({ PagePort }) => new Promise((done) => {
+			const client = new PagePort(({ questions: [q] }) => client.act('answer', { question: q.id, answer: 'once' }).then(() => done('accepted'), (e) => done(e.message)));
 		}))`, &said)
 		if !strings.Contains(said, "no longer waiting") {
 			t.Errorf("an answer of once for an ended call: %s", said)

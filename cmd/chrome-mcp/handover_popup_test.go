@@ -118,7 +118,7 @@ const answerAttacks = `(async (ours, question) => {` + attempt + `
 		port.postMessage(answer);
 	}));
 	await attempt('message', () => chrome.runtime.sendMessage(ours, answer));
-	await attempt('module', () => import('chrome-extension://' + ours + '/client.js').then((m) => Object.keys(m)));
+	await attempt('module', () => import('chrome-extension://' + ours + '/page_port.js').then((m) => Object.keys(m)));
 	await attempt('frame', async () => {
 		const frame = Object.assign(document.createElement('iframe'), { src: 'chrome-extension://' + ours + '/popup.html' });
 		await new Promise((resolve) => {

@@ -163,7 +163,7 @@ func (u *userBrowser) toggle(tab int) {
 func (u *userBrowser) act(action string, args map[string]any) (message string) {
 	u.t.Helper()
 	text, _ := json.Marshal(args)
-	u.options(fmt.Sprintf("new Client(() => {}).act(%q, %s).then(() => '', (e) => e.message)", action, text), &message)
+	u.options(fmt.Sprintf("new PagePort(() => {}).act(%q, %s).then(() => '', (e) => e.message)", action, text), &message)
 	return message
 }
 
@@ -171,13 +171,13 @@ func (u *userBrowser) act(action string, args map[string]any) (message string) {
 func (u *userBrowser) answer(answer string) {
 	u.t.Helper()
 	u.options(fmt.Sprintf(`new Promise((done) => {
-		const client = new Client(({ questions: [q] }) => {
+		const client = new PagePort(({ questions: [q] }) => {
 			if (q) done(client.act('answer', {question: q.id, answer: %q}).then(() => ''));
 		});
 	})`, answer), nil)
 }
 
-// options runs an expression in the options page, with the Client class of the extension's pages.
+// options runs an expression in the options page, with the PagePort class of the extension's pages.
 func (u *userBrowser) options(expression string, result any) {
 	u.t.Helper()
 	var page struct {
@@ -188,6 +188,6 @@ func (u *userBrowser) options(expression string, result any) {
 		u.eval(page.ID, "document.readyState === 'complete' && location.pathname === '/options.html'", &there)
 		return there
 	})
-	u.eval(page.ID, "import('/client.js').then(({ Client }) => "+expression+")", result)
+	u.eval(page.ID, "import('/page_port.js').then(({ PagePort }) => "+expression+")", result)
 	u.call("", "Target.closeTarget", map[string]any{"targetId": page.ID}, nil)
 }

@@ -50,7 +50,7 @@ async function attached() {
   /** @type {any} */
   const connection = { session: 's', state: 'connected', send: (/** @type {any} */ frame) => events.push(frame) };
   const attachments = new Attachments(/** @type {any} */ ({
-    protect: async () => {}, detached: () => {}, canceled: () => {}, acting: () => {}, askEval: () => {}, evalAnswer: () => undefined,
+    installRules: async () => {}, detached: () => {}, canceled: () => {}, acting: () => {}, askEval: () => {}, evalAnswer: () => undefined,
     download: () => {}, topDocumentChanged: () => {},
   }));
   await attachments.attach(connection, 1, compile({ allow: ['example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] }, ['example.com/account']), false);

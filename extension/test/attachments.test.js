@@ -31,7 +31,7 @@ function setUp(answers) {
     tabs: { get: async () => ({ id: 7, url: 'https://example.com/' }) },
   } });
   let rules = 0;
-  const attachments = new Attachments(/** @type {any} */ ({ protect: async () => { rules++; } }));
+  const attachments = new Attachments(/** @type {any} */ ({ installRules: async () => { rules++; } }));
   const connection = /** @type {any} */ ({ session: 's1' });
   return { attachments, connection, calls, rules: () => rules, attach: () => attachments.attach(connection, 7, /** @type {any} */ ({}), false) };
 }

@@ -266,7 +266,7 @@ test('the tabs of a chat are unshared when it ends in any way', async () => {
     stopped: (w, c) => {
       c.state = 'waiting';
       c.reason = 'stopped';
-      w.broker.drivers.connected(c.key);
+      w.broker.drivers.onConnected(c.key);
       w.broker.connectionChanged(c);
     },
     orphan: (w, c) => {
@@ -434,6 +434,26 @@ test('each panel receives the events of the chat that it shows', async () => {
   w.natives[0].receive({ event: 'append', chat: 'c2', seq: 1, text: 'b' });
   assert.equal(two.panel.events().length, 2);
   assert.deepEqual([seen(w.broker, one.c), seen(w.broker, two.c)], [[], [3]]);
+});
+
+test('a panel counts the prompts of its chat, not those of another chat with the same agent', async (t) => {
+  const w = await setUp();
+  const { broker } = w;
+  const [a, b] = [await openChat(w), await openChat(w, 'c2', 12, open[2])];
+  const agent = { key: a.c.key, name: broker.servers.nameOf(a.c.key) };
+  assert.equal(agent.name, broker.servers.nameOf(b.c.key));
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  /** @type {[string, () => unknown][]} */
+  const prompts = [
+    ['a script', () => broker.consent.ask('https://a.test', agent)],
+    ['a permission', () => void broker.permissionPrompts.wait(agent, { kind: 'downloads', origin: 'https://a.test', tool: 'click', client: '', call: 'h1' }, 1000)],
+    ['a handover', () => void broker.handovers.wait(agent, { id: 'q1', tabId: 1, origin: 'https://a.test', message: 'Enter the code.' }, 1000)],
+  ];
+  for (const [i, [what, prompt]] of prompts.entries()) {
+    prompt();
+    await settled();
+    assert.deepEqual([a.panel.state().questions, b.panel.state().questions], [i + 1, 0], what);
+  }
 });
 
 test('the host ends half a minute after the last panel, but not while a chat is open', async (t) => {

@@ -52,18 +52,18 @@ test('a once grant expires', async (t) => {
   const pending = c.wait(origin, claude, 'h1', 20_000);
   const [q] = c.open();
   assert.equal(q.waits, true);
-  assert.equal(c.answer(origin, claude), undefined);
+  assert.equal(c.mayRun(origin, claude), undefined);
   await c.reply(q.id, 'once');
   assert.deepEqual(await pending, { granted: true, answer: 'once' });
-  assert.equal(c.answer(origin, claude), true);
-  assert.equal(c.answer(origin, restarted), undefined);
-  assert.equal(c.answer('https://other.example', claude), undefined);
+  assert.equal(c.mayRun(origin, claude), true);
+  assert.equal(c.mayRun(origin, restarted), undefined);
+  assert.equal(c.mayRun('https://other.example', claude), undefined);
   mock.timers.tick(9_000); // the call reads the result of its script
-  assert.equal(c.answer(origin, claude), true);
+  assert.equal(c.mayRun(origin, claude), true);
   mock.timers.tick(1_000); // reading does not extend the grant
-  assert.equal(c.answer(origin, claude), undefined);
+  assert.equal(c.mayRun(origin, claude), undefined);
   assert.deepEqual(c.list(), []);
-  assert.equal((await open()).answer(origin, claude), undefined);
+  assert.equal((await open()).mayRun(origin, claude), undefined);
 });
 
 test('a once grant does not apply to another call', async (t) => {
@@ -86,7 +86,7 @@ test('once cannot be granted after the call ended', async (t) => {
   assert.equal(await pending, undefined);
   await assert.rejects(c.reply(c.open()[0].id, 'once'), /no longer waiting/);
   assert.equal(c.open().length, 1);
-  assert.equal(c.answer(origin, claude), undefined);
+  assert.equal(c.mayRun(origin, claude), undefined);
   const again = c.wait(origin, claude, 'h1', 20_000);
   c.abandon('k1'); // the connection was lost
   assert.equal(await again, undefined);
@@ -95,20 +95,20 @@ test('once cannot be granted after the call ended', async (t) => {
   assert.equal(c.open().length, 1, 'the newest prompt replaces prompts without a waiting call');
   await c.reply(c.open()[0].id, 'once');
   c.abandon('k1');
-  assert.equal(c.answer(origin, claude), undefined);
+  assert.equal(c.mayRun(origin, claude), undefined);
 });
 
 test('session and no answers last for the session, always answers permanently', async (t) => {
   timers(t);
   for (const [answer, granted, kept] of /** @type {const} */ ([['session', true, 'session'], ['no', false, 'session'], ['always', true, 'local']])) {
     const { c, open, session, local } = await setUp();
-    const q = await c.reply(c.ask(origin, claude).id, answer);
+    const q = await c.reply(c.ask(origin, claude).shown.id, answer);
     assert.equal(q?.origin, origin);
-    assert.equal((await open()).answer(origin, claude), granted);
+    assert.equal((await open()).mayRun(origin, claude), granted);
     assert.deepEqual(Object.keys(session.items), kept === 'session' ? ['evalForNow'] : []);
     assert.deepEqual(Object.keys(local.items), kept === 'local' ? ['evalForGood'] : []);
-    await c.forget(origin);
-    assert.equal((await open()).answer(origin, claude), undefined);
+    await c.revoke(origin);
+    assert.equal((await open()).mayRun(origin, claude), undefined);
   }
 });
 
@@ -119,14 +119,14 @@ test('consent applies to the agent that asked for it', async (t) => {
   void c.wait(origin, other, 'h1', 20_000);
   const [mine, others] = c.open();
   await c.reply(mine.id, 'once');
-  assert.equal(c.answer(origin, other), undefined);
+  assert.equal(c.mayRun(origin, other), undefined);
   await c.reply(others.id, 'no');
-  assert.equal(c.answer(origin, claude), true);
+  assert.equal(c.mayRun(origin, claude), true);
   assert.deepEqual(c.list(), [{ origin, server: 'another agent', granted: false, always: false }]);
-  await c.forget(origin, 'another agent');
-  assert.equal(c.answer(origin, other), undefined);
-  await c.forget(origin);
-  assert.equal(c.answer(origin, claude), undefined);
+  await c.revoke(origin, 'another agent');
+  assert.equal(c.mayRun(origin, other), undefined);
+  await c.revoke(origin);
+  assert.equal(c.mayRun(origin, claude), undefined);
 });
 
 test('a prompt names the CDP client that needs it', async (t) => {
@@ -146,7 +146,7 @@ test('a prompt is shown once, and its answer accepted once', async (t) => {
   const first = c.ask(origin, claude);
   assert.equal(c.ask(origin, claude), first);
   assert.deepEqual(c.open().map((q) => q.origin), [origin]);
-  await c.reply(first.id, 'session');
-  assert.equal(await c.reply(first.id, 'no'), undefined);
-  assert.equal(c.answer(origin, claude), true);
+  await c.reply(first.shown.id, 'session');
+  assert.equal(await c.reply(first.shown.id, 'no'), undefined);
+  assert.equal(c.mayRun(origin, claude), true);
 });

@@ -19,7 +19,7 @@ function driving(update, policy = { allow: ['a.test'], subresources: 'public' })
   const attachments = { all: () => driven, release: async () => { driven = []; } };
   /** @type {any} */
   const scopes = Object.assign(Object.create(NetworkScopes.prototype), {
-    attachments, newTabs: { originatingFrom: () => [] }, hosts: new Hosts(), networkRules: { update }, installing: new Map(),
+    attachments, userTabs: { originatingFrom: () => [] }, hosts: new Hosts(), networkRules: { update }, installing: new Map(),
   });
   return { scopes, a, connection, attachments, events };
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { buildRules, NetworkRules } from '../network_rules.js';
-import { NewTabs } from '../newtabs.js';
+import { UserTabs } from '../user_tabs.js';
 import { compile, decide, parsePattern } from '../policy.js';
 
 // The test tables of package policy.
@@ -191,11 +191,11 @@ test('a policy that needs nearly all expressions stays installed while a tab is 
   };
   const allow = (/** @type {number} */ n) => rulesOf({ allow: Array.from({ length: n }, (_, i) => `h${i}.test`), block: [] });
   let scope = { tabs: [1], rules: allow(400), hosts: ['x.test'] };
-  const newTabs = new NewTabs(() => {});
-  const network = new NetworkRules(() => [scope], async () => [1, 2], newTabs);
+  const userTabs = new UserTabs(() => {});
+  const network = new NetworkRules(() => [scope], async () => [1, 2], userTabs);
   await network.update();
-  newTabs.created(/** @type {any} */ ({ id: 3 }));
-  assert.ok(newTabs.mayReload(3)); // it is tried
+  userTabs.created(/** @type {any} */ ({ id: 3 }));
+  assert.ok(userTabs.mayReload(3)); // it is tried
   scope = { ...scope, hosts: ['x.test', 'y.test'] };
   await network.update();
   assert.ok(installed.some((r) => r.condition.initiatorDomains?.includes('y.test')));

@@ -38,7 +38,7 @@ test('times', () => {
   assert.equal(ago(now - 120_000, now), '2 min ago');
 });
 
-/** @type {import('../messages.js').ServerView} */
+/** @type {import('../pages.js').ServerView} */
 const server = { key: '1@2', name: 'claude', version: '1', port: 2, state: 'connected', message: '', since: 1e12, drives: [], policy: { allow: [], unsafeAll: false }, clients: [] };
 
 test('servers', () => {
@@ -59,7 +59,7 @@ test('how long a tab stays shared', () => {
 });
 
 test('tabs', () => {
-  /** @type {import('../messages.js').TabView} */
+  /** @type {import('../pages.js').TabView} */
   const tab = { tabId: 1, title: 'T', url: 'https://a.example/', origin: 'https://a.example', active: true, own: false, how: 'user', driver: '', driverLost: false, attached: false, doing: null, keep: false, problem: '' };
   assert.equal(tabLine(tab, ''), 'Idle. If your agent works in another tab, ask it to use this one');
   assert.equal(tabLine({ ...tab, driver: '1@2', doing: { what: 'typing', at: 1e12, client: '' } }, 'claude', 1e12), 'claude: typing, now');

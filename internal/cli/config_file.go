@@ -28,12 +28,6 @@ const (
 	configHint = "Correct the file, or pass --config none."
 )
 
-// notInConfig are the flags that cannot be set in a configuration file, because they select what a
-// single command does.
-var notInConfig = []string{
-	"config", "session", "connect", "connect-token-file", "unsafe-connect-http", "principal-file", "no-server",
-}
-
 // defaultConfig returns the path of the configuration file that is read without --config.
 func defaultConfig() (string, error) {
 	dir, err := os.UserConfigDir()
@@ -116,7 +110,7 @@ func configFlags(groups []flagGroup) map[string]*pflag.Flag {
 	known := map[string]*pflag.Flag{}
 	for _, g := range groups {
 		g.flags.VisitAll(func(f *pflag.Flag) {
-			if !slices.Contains(notInConfig, f.Name) {
+			if !slices.Contains(commandFlags, f.Name) {
 				known[f.Name] = f
 			}
 		})

@@ -16,9 +16,23 @@ import (
 
 // A flagGroup is a group of flags in the help.
 type flagGroup struct {
-	title string
-	flags *pflag.FlagSet
+	title   string
+	flags   *pflag.FlagSet
+	ofChats bool // whether the settings of chats include its flags
 }
+
+var (
+	// commandFlags select what one command does, so a configuration file cannot set them.
+	commandFlags = []string{
+		"config", "session", "connect", "connect-token-file", "unsafe-connect-http", "principal-file", "no-server",
+	}
+	// nonSessionFlags are not settings of a session, but of a command or a process.
+	nonSessionFlags = append([]string{
+		"data", "cdp-listen", "egress-address", "idle-browser", "log-level", "log-file",
+	}, commandFlags...)
+	// unsentFlags are not sent to the server: also those that are the same for all sessions, or computed.
+	unsentFlags = append([]string{"json", "structured", "tools", "proxy"}, nonSessionFlags...)
+)
 
 // DefaultDataName is the name of the data directory in the user's home directory.
 const DefaultDataName = ".chrome-mcp"
@@ -33,14 +47,14 @@ func define() (*Settings, []flagGroup) {
 		MaxResult: mcp.DefaultMaxResultBytes, MaxOutputTotal: mcp.DefaultMaxOutputBytes,
 	}
 	var groups []flagGroup
-	group := func(title string) *pflag.FlagSet {
+	group := func(title string, ofChats bool) *pflag.FlagSet {
 		fs := pflag.NewFlagSet(title, pflag.ContinueOnError)
 		fs.SortFlags = false
-		groups = append(groups, flagGroup{title, fs})
+		groups = append(groups, flagGroup{title, fs, ofChats})
 		return fs
 	}
 
-	fs := group("Allowed sites (none by default)")
+	fs := group("Allowed sites (none by default)", true)
 	fs.StringArrayVar(&s.AllowDomain, "allow-domain", nil, "allow `PATTERN`: example.com, *.example.com, http://shop.example; https unless it says http; localhost and 127.0.0.1 alone mean both, on any port; repeatable")
 	fs.StringArrayVar(&s.BlockDomain, "block-domain", nil, "block hosts that match `PATTERN` and their subdomains; overrides --allow-domain; repeatable")
 	fs.StringVar(&s.PolicyFile, "policy", "", "read the policy from a JSON `FILE`; flags add to it")
@@ -48,7 +62,7 @@ func define() (*Settings, []flagGroup) {
 	fs.Var(NewChoice(&s.Subresources, "public", "same", "list"), "subresources", "hosts that pages may load resources from: public (any public host), same (allowed sites only) or list (allowed sites and the listed hosts)")
 	fs.BoolVar(&s.AllDomains, "unsafe-all-domains", false, "allow all public hosts; a malicious page could direct the agent to any site")
 
-	fs = group("Permissions (reading and navigation are always allowed on allowed sites)")
+	fs = group("Permissions (reading and navigation are always allowed on allowed sites)", true)
 	fs.BoolVar(&s.Mutations, "enable-mutations", false, "click, type, fill in forms, answer dialogs")
 	fs.BoolVar(&s.Downloads, "enable-downloads", false, "allow downloads to the downloads directory in --data")
 	fs.BoolVar(&s.Storage, "enable-storage", false, "allow reading and changing cookies and web storage")
@@ -62,7 +76,7 @@ func define() (*Settings, []flagGroup) {
 	fs.Var(&s.Secrets, "secrets", "secrets that the agent may type without seeing them: comma-separated `NAMES`, all or none")
 	fs.Var(NewChoice(&s.Ask, "auto", "never"), "ask", "prompt the user for missing permissions: auto (extension popup, else MCP elicitation) or never")
 
-	fs = group("Limits")
+	fs = group("Limits", true)
 	fs.Var(&s.MaxDownload, "max-download", "maximum size of one download, such as 500KB, 20MB or 1GB")
 	fs.Var(&s.MaxDownloadTotal, "max-download-total", "maximum total size of downloads per browser instance")
 	fs.Var(NewNumber(&s.MaxDownloads, download.DefaultParallel), "parallel-downloads", "maximum number of parallel downloads")
@@ -72,7 +86,7 @@ func define() (*Settings, []flagGroup) {
 	fs.Var(NewNumber(&s.MaxImage, mcp.DefaultMaxImage), "max-image", "scale and cut images in results to `PX` pixels a side; saved files have no such limit")
 	fs.Var(&s.MaxOutputTotal, "max-output-total", "maximum total size of the results that a session saves in files")
 
-	fs = group("Browser")
+	fs = group("Browser", false)
 	fs.StringVar(&s.Browser, "browser", "", "launch browser `NAME|PATH`: chrome, brave, edge, chromium, chrome-for-testing or a path (default: the first one found)")
 	fs.BoolVar(&s.Headless, "headless", false, "run without a window; the default if there is no display")
 	fs.BoolVar(&s.Isolated, "isolated", false, "use a temporary profile")
@@ -94,7 +108,7 @@ func define() (*Settings, []flagGroup) {
 	fs.Var(&s.Port, "port", "loopback `PORT` for the extension; 0 picks a free port (default: first free port from 38017 to 38032)")
 	fs.StringVar(&s.Data, "data", "", "store profiles, downloads and saved results in `DIR` (default ~/.chrome-mcp)")
 
-	fs = group("Sessions of the server (see chrome-mcp help serve)")
+	fs = group("Sessions of the server (see chrome-mcp help serve)", false)
 	fs.StringVar(&s.Session, "session", server.DefaultSession, "session `NAME` of the server")
 	fs.StringVar(&s.Connect, "connect", "", "serve MCP on stdin and stdout with a session of the server at `SOCKET|URL`")
 	fs.StringVar(&s.ConnectToken, "connect-token-file", "", "with --connect URL: read the token from `FILE`")
@@ -102,7 +116,7 @@ func define() (*Settings, []flagGroup) {
 	fs.BoolVar(&s.ConnectHTTP, "unsafe-connect-http", false, "with --connect URL: send the token over http to another machine, where others on the network can read it")
 	fs.BoolVar(&s.NoServer, "no-server", false, "launch a browser for this command only, without the server")
 
-	fs = group("Tools, output and logging")
+	fs = group("Tools, output and logging", false)
 	fs.Var(&s.Tools, "tools", "comma-separated toolsets: core, batch, files, input, devtools, storage, people, or all")
 	fs.BoolVar(&s.Structured, "structured", false, "add structured results and output schemas, for programs")
 	fs.Var(NewChoice(&s.AfterAction, "diff", "snapshot", "none"), "after-action", "page changes that actions report: diff, snapshot or none")

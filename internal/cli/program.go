@@ -77,7 +77,7 @@ func newRoot(args, environ []string, p Program) (*cobra.Command, *Settings) {
 
 	other := pflag.NewFlagSet("Other", pflag.ContinueOnError)
 	other.SortFlags = false
-	help := helpCommand(append(groups, flagGroup{"Other", other}))
+	help := helpCommand(append(groups, flagGroup{title: "Other", flags: other}))
 	root.SetHelpCommand(help)
 	root.AddCommand(p.Commands(s)...)
 	root.AddCommand(completionCommand(s), configCommand(s, groups),

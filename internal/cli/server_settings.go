@@ -26,11 +26,8 @@ func (s *Settings) ForServer(flags *pflag.FlagSet) (server.Settings, error) {
 	values := server.Settings{}
 	var err error
 	flags.Visit(func(f *pflag.Flag) {
-		switch f.Name {
-		case "data", "session", "connect", "connect-token-file", "unsafe-connect-http", "principal-file", "no-server",
-			"cdp-listen", "egress-address", "idle-browser", "json", "structured", "tools", "log-level", "log-file",
-			"config", "proxy":
-			return // those of the client, of the server, or the same for all sessions
+		if slices.Contains(unsentFlags, f.Name) {
+			return
 		}
 		set := []string{f.Value.String()}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
@@ -121,18 +118,12 @@ func SessionSettings(name, data string, values server.Settings) (*Settings, erro
 	return s, nil
 }
 
-// notOfSession are the flags that are not settings of a session.
-var notOfSession = []string{
-	"data", "session", "connect", "connect-token-file", "unsafe-connect-http", "principal-file", "no-server",
-	"cdp-listen", "egress-address", "idle-browser", "log-level", "log-file", "config",
-}
-
 // SessionFlags returns the flags that are settings of a session.
 func SessionFlags() (names []string) {
 	_, groups := define()
 	for _, g := range groups {
 		g.flags.VisitAll(func(f *pflag.Flag) {
-			if !slices.Contains(notOfSession, f.Name) {
+			if !slices.Contains(nonSessionFlags, f.Name) {
 				names = append(names, f.Name)
 			}
 		})
@@ -159,8 +150,10 @@ func ChatSettings(data string, environ []string) (server.Settings, error) {
 		return nil, err
 	}
 	kept := []string{"after-action", "audit-log", "proxy"}
-	for _, g := range groups[:3] { // sites, permissions, limits
-		g.flags.VisitAll(func(f *pflag.Flag) { kept = append(kept, f.Name) })
+	for _, g := range groups {
+		if g.ofChats {
+			g.flags.VisitAll(func(f *pflag.Flag) { kept = append(kept, f.Name) })
+		}
 	}
 	for name := range values {
 		if flag, ok := strings.CutPrefix(name, "--"); ok &&

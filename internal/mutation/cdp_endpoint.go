@@ -99,7 +99,7 @@ var cdpEndpoint = promises{
 	}},
 	"In the user's Chrome, CDP clients run scripts only on sites for which the user has allowed it": {
 		{
-			File: "extension/client_methods.js",
+			File: "extension/cdp_client_methods.js",
 			Old:  "    if (origin !== '') checkMainWorld(origin, s);\n",
 			New:  "",
 			Test: "commands of clients are allowed or denied",

@@ -30,8 +30,8 @@ var consent = promises{
 		},
 		{
 			File: "extension/consent.js",
-			Old:  "prompts.find((x) => x.call === call)",
-			New:  "prompts[0]",
+			Old:  "JSON.stringify([agent.key, origin, call])",
+			New:  "scope",
 			Test: "a once grant does not apply to another call",
 		},
 	},

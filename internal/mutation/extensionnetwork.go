@@ -3,19 +3,19 @@ package mutation
 var extensionNetwork = promises{
 	"In the user's Chrome, a new tab counts as the user's only when Chrome shows that no driven page opened it": {
 		{
-			File: "extension/newtabs.js",
-			Old:  "    if (this.userTabs && !this.inScope(tabId) && !this.userTabs.has(tabId)) this.tried.add(tabId);",
-			New:  "    this.userTabs?.add(tabId);",
+			File: "extension/user_tabs.js",
+			Old:  "    if (this.known && !this.inScope(tabId) && !this.known.has(tabId)) this.tried.add(tabId);",
+			New:  "    this.known?.add(tabId);",
 			Test: "a blocked load does not make a tab known",
 		},
 		{
-			File: "extension/newtabs.js",
+			File: "extension/user_tabs.js",
 			Old:  "new Set(['typed', ",
 			New:  "new Set(['start_page', 'typed', ",
 			Test: "a new tab is the user's only with proof",
 		},
 		{
-			File: "extension/newtabs.js",
+			File: "extension/user_tabs.js",
 			Old:  "    this.joined.set(tabId, this.joined.get(source) ?? source);",
 			New:  "",
 			Test: "windows opened by pages of a scope join it",

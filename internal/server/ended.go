@@ -46,21 +46,22 @@ func (c *clients) add(client clientID) {
 
 // An endedWorkspace is a workspace that has ended.
 type endedWorkspace struct {
-	key      workspaceKey
-	reason   string
-	clients  clients // those that used it and have not learned about its end
-	reported bool    // whether a client has learned about its end
+	key     workspaceKey
+	reason  string
+	clients clients // those that used it and have not learned about its end
+	noticed bool    // whether a client has learned about its end
 }
 
-// report reports whether a client must learn about the end of a workspace that it used, and marks
-// that it has. e may be nil.
-func (e *endedWorkspace) report(client clientID) bool {
-	if e == nil || !e.clients[client] {
-		return false
+// mustNotice reports whether a client used the workspace and has not learned about its end. e may be
+// nil.
+func (e *endedWorkspace) mustNotice(client clientID) bool { return e != nil && e.clients[client] }
+
+// markNoticed marks that a client knows about the end, if it used the workspace. e may be nil.
+func (e *endedWorkspace) markNoticed(client clientID) {
+	if e.mustNotice(client) {
+		delete(e.clients, client)
+		e.noticed = true
 	}
-	delete(e.clients, client)
-	e.reported = true
-	return true
 }
 
 // endedWorkspaces are the workspaces that ended last, the oldest first. A workspace that is open
@@ -114,6 +115,6 @@ func (e *endedWorkspaces) reopen(key workspaceKey) {
 	case len((*e)[i].clients) == 0:
 		*e = slices.Delete(*e, i, i+1)
 	default:
-		(*e)[i].reported = true
+		(*e)[i].noticed = true
 	}
 }

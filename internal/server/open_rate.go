@@ -7,18 +7,18 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// openingsPerMinute is the rate at which a principal can open workspaces after the first ones. Each
+// openingsPerMinute is the rate at which the owner of a token can open workspaces after the first ones. Each
 // opening adds entries to the audit log, and resets the limits of the workspace, such as that of
 // calls.
 const openingsPerMinute = 10
 
-// openings limit the rate at which the principals other than the operating-system user open
-// workspaces, by name. The zero value is ready to use.
+// openings limit the rate at which the owners of tokens open workspaces, by name. The zero value is
+// ready to use.
 type openings map[string]*rate.Limiter
 
 // allow reports whether p may open a workspace now, and counts it.
 func (o *openings) allow(p *Principal) bool {
-	if p.Settings == nil {
+	if !p.hasToken() {
 		return true
 	}
 	limit := (*o)[p.Name]

@@ -351,7 +351,7 @@ func (s *Server) list(p *Principal, all bool) []Info {
 // serveMCP serves MCP's streamable HTTP transport.
 func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request) {
 	use := workspaceUseOf(r)
-	if use != mustBeOpen && principalOf(r.Context()).Settings != nil && !isMessage(r) { // it would open a workspace
+	if use != mustBeOpen && principalOf(r.Context()).hasToken() && !isMessage(r) { // it would open a workspace
 		failMCP(w, r, errs.Errorf(errs.ErrBadArgs, "Send a JSON-RPC request.", "the body is not a JSON-RPC request"))
 		return
 	}

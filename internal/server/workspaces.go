@@ -29,7 +29,7 @@ type workspace struct {
 	// The fields below are guarded by Server.mu.
 	info     Info
 	keep     bool             // has no idle timeout
-	users    clients          // of a principal with settings
+	users    clients          // recorded only for tokens
 	uses     int              // requests in progress, open streams and running calls
 	unused   notify.Broadcast // notified when uses becomes 0
 	idle     *time.Timer      // runs while uses is 0, unless the workspace has no idle timeout
@@ -87,7 +87,7 @@ func (s *Server) open(
 	if err := CheckName(name); err != nil {
 		return false, err
 	}
-	if p.Settings != nil {
+	if p.hasToken() {
 		if flags := p.Settings.differences(settings); len(flags) > 0 {
 			return false, errs.Errorf(errs.ErrBadArgs, "Omit them.",
 				"the token sets %s to other values", strings.Join(quoteSettings(flags), ", "))
@@ -96,7 +96,7 @@ func (s *Server) open(
 	}
 	for {
 		s.mu.Lock()
-		s.ended.find(workspaceKey{p.Name, name}).report(client) // it knows, because it opens the workspace again
+		s.ended.find(workspaceKey{p.Name, name}).markNoticed(client) // it knows, because it opens the workspace again
 		ws, err := s.openLocked(ctx, p, name, settings)
 		s.mu.Unlock()
 		if err != nil {
@@ -123,14 +123,15 @@ func (s *Server) open(
 	}
 }
 
-// Open opens a workspace of a principal with settings before its first client connects.
+// Open opens a workspace of the owner of a token before the first client connects.
 func (s *Server) Open(ctx context.Context, p *Principal, name string) error {
 	_, err := s.open(ctx, p, clientID{}, name, p.Settings, false)
 	return err
 }
 
-// replace closes a workspace so that another one with other settings can replace it. It reports
-// false, and does nothing, if the workspace is in use or was used, see Workspace.Used.
+// replace closes a workspace so that another one with other settings can replace it. It waits until
+// the workspace is not in use, for at most Timing.SessionUse. It reports false, and does not close
+// it if it remains in use or was used, see Workspace.Used.
 func (s *Server) replace(ctx context.Context, ws *workspace) bool {
 	if ws.Used() {
 		return false
@@ -271,8 +272,7 @@ func (s *Server) checkWorkspaces(p *Principal) error {
 // openSessions returns how many sessions are open, as the beginning of a sentence.
 func openSessions(n int) string { return phrase.Count(n, "session is open", "sessions are open") }
 
-// A workspaceUse says whether a request opens its workspace, if that is a workspace of a principal
-// with settings.
+// A workspaceUse says whether a request opens its workspace, if that is a workspace of a token.
 type workspaceUse int
 
 const (
@@ -295,19 +295,23 @@ func (s *Server) use(
 	if ws != nil && ws.closing {
 		ws = nil
 	}
-	opens := p.Settings != nil && use != mustBeOpen && CheckName(name) == nil
-	end := s.ended.find(key)
-	if use == newClient {
-		end.report(client)
-	}
+	opens := p.hasToken() && use != mustBeOpen && CheckName(name) == nil
 	calls := use == mustBeOpen || use == opensUnlessEnded
+	end := s.ended.find(key)
+	ownEnd := calls && end.mustNotice(client) // of a workspace that the client used
+	if ownEnd || use == newClient {
+		end.markNoticed(client)
+	}
+	unnoticedEnd := end != nil && !end.noticed && use == opensUnlessEnded
 	switch {
-	case calls && end.report(client):
+	case ownEnd:
 		err = errEnded(name, end.reason, opens || ws != nil)
 	case ws != nil:
-	case end != nil && (!opens || use == opensUnlessEnded && !end.reported):
-		end.reported = end.reported || opens
-		err = errEnded(name, end.reason, opens)
+	case end != nil && !opens:
+		err = errEnded(name, end.reason, false)
+	case unnoticedEnd:
+		end.noticed = true
+		err = errEnded(name, end.reason, true)
 	case opens:
 		ws, err = s.openLocked(ctx, p, name, p.Settings)
 	default:
@@ -317,7 +321,7 @@ func (s *Server) use(
 		s.mu.Unlock()
 		return nil, nil, err
 	}
-	if p.Settings != nil && calls {
+	if p.hasToken() && calls {
 		ws.users.add(client)
 	}
 	ws.info.Used = time.Now()

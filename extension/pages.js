@@ -148,7 +148,7 @@ const ACTIONS = {
     const q = b.handovers.reply(String(m.question), String(m.answer));
     if (q) b.log.add({ what: 'answered an agent', server: q.server, tabId: q.tabId, host: siteOf(q.origin)?.host, detail: m.answer });
   },
-  forget: (b, m) => b.consent.forget(String(m.origin), m.server === undefined ? undefined : String(m.server)),
+  forget: (b, m) => b.consent.revoke(String(m.origin), m.server === undefined ? undefined : String(m.server)),
   pair: async (b, m) => {
     await b.servers.pair(String(m.text));
     b.log.add({ what: 'paired with a server' });

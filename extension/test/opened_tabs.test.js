@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RecentTabs } from '../recent_tabs.js';
+import { RecentTabs } from '../opened_tabs.js';
 
 test('a tab is recent for a second after it was first seen', () => {
   const tabs = new RecentTabs();

@@ -12,7 +12,7 @@ export class PanelError extends Error {
 }
 
 /** A side panel's port to the worker. It reconnects when the worker was terminated. */
-export class PanelClient {
+export class PanelPort {
   /**
    * @param {{connected: () => void, state: (s: import('./chats.js').PanelState) => void, event: (e: import('./chats.js').ChatEvent) => void, ask: (a: import('./chats.js').Ask) => void}} owner
    */

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Hosts, MAX_HOSTS } from '../hosts.js';
-import { NewTabs } from '../newtabs.js';
+import { UserTabs } from '../user_tabs.js';
 
 const PAGE = 1; // the agent drives it
 const OTHER = 2; // the user's
 const NEW = 3;
 
 function scoped() {
-  const tabs = new NewTabs(() => {});
+  const tabs = new UserTabs(() => {});
   tabs.install(new Set([PAGE]), [PAGE, OTHER]);
   return tabs;
 }
@@ -18,11 +18,11 @@ function scoped() {
 /** @param {Partial<chrome.tabs.Tab>} tab */
 const tab = (tab) => /** @type {any} */ ({ id: NEW, url: '', ...tab });
 
-/** @param {NewTabs} tabs */
-const users = (tabs) => tabs.userTabs?.has(NEW) === true;
+/** @param {UserTabs} tabs */
+const users = (tabs) => tabs.known?.has(NEW) === true;
 
 test("a new tab is the user's only with proof", () => {
-  /** @type {[string, boolean, (tabs: NewTabs) => void][]} */
+  /** @type {[string, boolean, (tabs: UserTabs) => void][]} */
   const cases = [
     ['unknown', false, () => {}],
     ['the new tab page', true, (t) => t.created(tab({ pendingUrl: 'chrome://newtab/' }))],
@@ -68,7 +68,7 @@ test('windows opened by pages of a scope join it', () => {
   for (const id of [NEW, 4]) {
     assert.ok(!tabs.mayReload(id));
     tabs.committed(id, 'https://a.test/', 'typed');
-    assert.ok(!tabs.userTabs?.has(id));
+    assert.ok(!tabs.known?.has(id));
   }
   tabs.created(tab({ id: 5, openerTabId: PAGE, pendingUrl: 'https://a.test/' })); // the user's, from a bookmark
   assert.ok(!tabs.inScope(5));
@@ -78,7 +78,7 @@ test('windows opened by pages of a scope join it', () => {
 
 test("a tab opened just before the first rules is the user's", () => {
   for (const opened of [false, true]) {
-    const tabs = new NewTabs(() => {});
+    const tabs = new UserTabs(() => {});
     tabs.created(tab({ openerTabId: OTHER }));
     if (opened) tabs.opened(NEW, OTHER);
     tabs.install(new Set([PAGE]), [PAGE, OTHER]); // listed before NEW was opened
@@ -89,7 +89,7 @@ test("a tab opened just before the first rules is the user's", () => {
 test("a tab that the user's page opens behind a driven page is the user's", () => {
   for (const installed of [false, true]) {
     let changes = 0;
-    const tabs = new NewTabs(() => { changes++; });
+    const tabs = new UserTabs(() => { changes++; });
     tabs.install(new Set([PAGE]), [PAGE, OTHER]);
     tabs.created(tab({ openerTabId: PAGE })); // the tab in the foreground
     if (installed) tabs.install(new Set([PAGE, NEW]), [PAGE, OTHER, NEW]);

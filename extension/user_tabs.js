@@ -13,7 +13,7 @@ const BROWSERS = /^(?:chrome|edge|brave|opera|vivaldi):\/\//;
 const TYPED = new Set(['typed', 'generated', 'keyword', 'keyword_generated', 'auto_bookmark']);
 
 /** Tracks which tabs are the user's while any tab is in a scope. */
-export class NewTabs {
+export class UserTabs {
   /** @param {() => void} changed updates the rules */
   constructor(changed) {
     this.changed = changed;
@@ -23,7 +23,7 @@ export class NewTabs {
      * Tabs that are known to be the user's, null while no tab is in a scope.
      * @type {Set<number> | null}
      */
-    this.userTabs = null;
+    this.known = null;
     /** Tabs that pages of a scope opened and no agent drives, such as Document
      * Picture-in-Picture windows, by the tab that they originate from. @type {Map<number, number>}
      * */
@@ -43,8 +43,8 @@ export class NewTabs {
    */
   install(inside, all) {
     this.inside = inside;
-    if (inside.size === 0) this.userTabs = null;
-    else this.userTabs ??= new Set([...all, ...this.fresh]); // fresh: opened since all was read
+    if (inside.size === 0) this.known = null;
+    else this.known ??= new Set([...all, ...this.fresh]); // fresh: opened since all was read
   }
 
   /** Reports whether a tab is in a scope, or about to be. @param {number} tabId */
@@ -57,7 +57,7 @@ export class NewTabs {
     if (id === undefined) return;
     // Also while no tab is in a scope: the first rules may be pending.
     this.fresh.add(id);
-    if (BROWSERS.test(pendingUrl || url || '')) this.addUserTab(id);
+    if (BROWSERS.test(pendingUrl || url || '')) this.add(id);
     // A tab that the browser or another extension opens has a pending URL from
     // the start. openerTabId is the tab in the foreground. If the page of another
     // tab opened this one, opened corrects that.
@@ -72,10 +72,10 @@ export class NewTabs {
    */
   opened(tabId, source) {
     if (this.inScope(source)) return;
-    if (this.userTabs?.has(source)) {
+    if (this.known?.has(source)) {
       if (this.joined.delete(tabId)) this.inside.delete(tabId); // created saw only the tab in the foreground
-      this.addUserTab(tabId);
-    } else if (this.userTabs) this.fresh.delete(tabId); // it is the user's only if that tab is
+      this.add(tabId);
+    } else if (this.known) this.fresh.delete(tabId); // it is the user's only if that tab is
   }
 
   /**
@@ -96,10 +96,10 @@ export class NewTabs {
   }
 
   /** @param {number} tabId */
-  addUserTab(tabId) {
+  add(tabId) {
     this.tried.delete(tabId);
-    if (!this.userTabs || this.userTabs.has(tabId) || this.inScope(tabId)) return;
-    this.userTabs.add(tabId);
+    if (!this.known || this.known.has(tabId) || this.inScope(tabId)) return;
+    this.known.add(tabId);
     this.changed();
   }
 
@@ -111,7 +111,7 @@ export class NewTabs {
    * @param {string} transition
    */
   committed(tabId, url, transition) {
-    if (this.tried.has(tabId) || TYPED.has(transition) || BROWSERS.test(url)) this.addUserTab(tabId);
+    if (this.tried.has(tabId) || TYPED.has(transition) || BROWSERS.test(url)) this.add(tabId);
   }
 
   /**
@@ -128,7 +128,7 @@ export class NewTabs {
     if (!this.fresh.delete(tabId)) return false;
     // If the tab was shared, or no rules apply to it any longer, it is
     // reloaded under the current rules.
-    if (this.userTabs && !this.inScope(tabId) && !this.userTabs.has(tabId)) this.tried.add(tabId);
+    if (this.known && !this.inScope(tabId) && !this.known.has(tabId)) this.tried.add(tabId);
     return true;
   }
 
@@ -136,7 +136,7 @@ export class NewTabs {
   renamed(tabId, before) {
     const root = this.joined.get(before);
     if (root !== undefined) this.join(tabId, root);
-    else if (this.userTabs?.has(before)) this.addUserTab(tabId);
+    else if (this.known?.has(before)) this.add(tabId);
   }
 
   /** @param {number} tabId the tab that was closed */
@@ -144,6 +144,6 @@ export class NewTabs {
     this.fresh.delete(tabId);
     this.tried.delete(tabId);
     this.joined.delete(tabId);
-    this.userTabs?.delete(tabId);
+    this.known?.delete(tabId);
   }
 }

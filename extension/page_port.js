@@ -1,12 +1,12 @@
 // @ts-check
 
-import { PORT_NAME } from './messages.js';
+import { PORT_NAME } from './pages.js';
 
-/** @typedef {import('./messages.js').State} State */
-/** @typedef {import('./messages.js').Action} Action */
+/** @typedef {import('./pages.js').State} State */
+/** @typedef {import('./pages.js').Action} Action */
 
 /** A page's port to the worker. It reconnects when the worker was terminated. */
-export class Client {
+export class PagePort {
   /** @param {(state: State) => void} show called with every new state */
   constructor(show) {
     this.show = show;
@@ -47,16 +47,4 @@ export class Client {
       this.port?.postMessage({ ...args, type: 'action', id, action });
     });
   }
-}
-
-/**
- * Returns an element of the page by its id. It throws if there is none.
- *
- * @param {string} id
- * @returns {HTMLElement}
- */
-export function byId(id) {
-  const element = document.getElementById(id);
-  if (!element) throw new Error(`the page has no element ${id}`);
-  return element;
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkClient } from '../client_methods.js';
+import { checkClient } from '../cdp_client_methods.js';
 import { compile } from '../policy.js';
 
 const policy = { allow: ['example.com', '*.example.com'], block: ['evil.example.com'], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] };
