@@ -15,12 +15,20 @@ var sidePanel = promises{
 			Test: "^TestSocketTokens$",
 		},
 	},
-	"A chat sees only the tabs that the user gave to it": {{
-		File: "bridge/handshake.go",
-		Old:  `	if only := s.opts.Installation; only != "" && (hello.Instance != only || hello.Key != wire.KeyToken) {`,
-		New:  "	if false {",
-		Test: "^TestGivenTabs$",
-	}},
+	"A chat sees only the tabs that the user gave to it": {
+		{
+			File: "bridge/handshake.go",
+			Old:  `	if only := s.opts.Installation; only != "" && (hello.Instance != only || hello.Key != wire.KeyToken) {`,
+			New:  "	if false {",
+			Test: "^TestGivenTabs$",
+		},
+		{
+			File: "extension/tabs.js",
+			Old:  "?.server === exclusiveServer(shared);",
+			New:  " !== undefined;",
+			Test: "a tab that is given to a chat leaves the group of shared tabs, and so do the pages that it opens",
+		},
+	},
 	"Text of agents and pages runs no script in the panel": {{
 		File:    "extension/markdown.js",
 		Old:     "!/^https?:\\/\\//i.test(text)",
