@@ -94,6 +94,8 @@ export class Tabs {
     this.watcher = watcher;
     /** Changes of groups run one after another, so that two of them do not create two groups. */
     this.queue = Promise.resolve();
+    /** Tabs that putInGroup is adding to a group: the user did not drag them there. @type {Set<number>} */
+    this.grouping = new Set();
     /** How often all sharing ended. A call that started earlier must share nothing afterwards. */
     this.ends = 0;
     this.ready = this.stored.ready;
@@ -178,10 +180,7 @@ export class Tabs {
     this.watcher.unshared(shared, reason);
     this.stored.saveSoon();
     if (shared.group >= 0 && reason !== 'closed' && reason !== 'moved') {
-      this.enqueue(async () => {
-        const tab = await chrome.tabs.get(tabId);
-        if (tab.groupId === shared.group && !this.get(tabId)) await chrome.tabs.ungroup(tabId);
-      });
+      this.enqueue(() => this.leaveGroup(tabId, shared.group));
     }
   }
 
@@ -352,25 +351,38 @@ export class Tabs {
    */
   putInGroup(shared) {
     const server = exclusiveServer(shared);
-    this.enqueue(async () => {
-      const tab = await chrome.tabs.get(shared.tabId);
-      if (this.get(shared.tabId) !== shared || this.isOtherGroup(tab.groupId) || this.isGroupOf(tab.groupId, shared)) return;
+    const { tabId } = shared;
+    const group = async () => {
+      const tab = await chrome.tabs.get(tabId);
+      if (this.isOtherGroup(tab.groupId) || this.isGroupOf(tab.groupId, shared)) return;
       const found = Object.entries(this.state.groups).find(([, g]) => g.windowId === tab.windowId && g.server === server);
       let groupId = found ? Number(found[0]) : -1;
       if (groupId >= 0 && !(await chrome.tabGroups.get(groupId).then(() => true, () => false))) {
         delete this.state.groups[groupId];
         groupId = -1;
       }
+      if (this.get(tabId) !== shared) return;
       const fresh = groupId < 0;
-      groupId = await chrome.tabs.group({ tabIds: [shared.tabId], ...(fresh ? { createProperties: { windowId: tab.windowId } } : { groupId }) });
+      groupId = await chrome.tabs.group({ tabIds: [tabId], ...(fresh ? { createProperties: { windowId: tab.windowId } } : { groupId }) });
       this.state.groups[groupId] = { windowId: tab.windowId, server };
-      if (this.get(shared.tabId) === shared) shared.group = groupId;
+      if (this.get(tabId) === shared) shared.group = groupId;
+      else await this.leaveGroup(tabId, groupId); // it was unshared during the call
       await this.save();
       if (fresh) {
         const name = this.titles.get(server);
         await chrome.tabGroups.update(groupId, { title: name ? `${GROUP_TITLE}: ${name}` : GROUP_TITLE, color: shared.chat ? 'cyan' : server ? 'purple' : 'blue' });
       }
+    };
+    this.enqueue(async () => {
+      this.grouping.add(tabId);
+      await group().finally(() => this.grouping.delete(tabId));
     });
+  }
+
+  /** Takes a tab out of a group, unless it is shared or no longer there. @param {number} tabId @param {number} groupId */
+  async leaveGroup(tabId, groupId) {
+    const tab = await chrome.tabs.get(tabId);
+    if (tab.groupId === groupId && !this.get(tabId)) await chrome.tabs.ungroup(tabId);
   }
 
   /** @param {() => Promise<void>} work */
@@ -427,7 +439,7 @@ export class Tabs {
       if (shared.group === groupId) return;
       if (shared.group >= 0) void this.removedFromGroup(tabId, shared);
       else if (this.isGroupOf(groupId, shared)) shared.group = groupId; // by putInGroup
-    } else if (this.state.groups[groupId]?.server === '') {
+    } else if (this.state.groups[groupId]?.server === '' && !this.grouping.has(tabId)) {
       this.share(tabId, 'group').catch((e) => console.warn(`chrome-mcp: ${e.message}`));
     }
   }

@@ -53,20 +53,22 @@ async function newTabs(stored, settings = DEFAULTS, working = () => false, hande
  *
  * @param {import('node:test').TestContext} t
  * @param {Tabs} tabs
- * @returns {() => Promise<void>} waits until no call is pending
+ * @returns {{answered: () => Promise<void>, calls: {name: string}[]}} answered waits until no call is
+ *   pending; calls are those that are
  */
 function answerInOrder(t, tabs) {
-  /** @type {(() => void)[]} */
+  /** @type {{name: string, run: () => void}[]} */
   const calls = [];
-  const inOrder = (/** @type {(...args: any[]) => any} */ run) => (/** @type {any[]} */ ...args) => new Promise((resolve, reject) => {
-    calls.push(() => {
+  /** @param {any} object @param {string} name @param {(...args: any[]) => any} run */
+  const inOrder = (object, name, run) => t.mock.method(object, name, (/** @type {any[]} */ ...args) => new Promise((resolve, reject) => {
+    calls.push({ name, run: () => {
       try {
         resolve(run(...args));
       } catch (e) {
         reject(e);
       }
-    });
-  });
+    } });
+  }));
   const tabOf = (/** @type {number} */ id) => open.find((o) => o.id === id) ?? assert.fail(`no tab ${id}`);
   const move = (/** @type {number} */ id, /** @type {number} */ groupId) => {
     const tab = tabOf(id);
@@ -75,15 +77,16 @@ function answerInOrder(t, tabs) {
     return groupId;
   };
   let last = 8;
-  t.mock.method(chrome.tabs, 'get', inOrder((id) => ({ ...tabOf(id) })));
-  t.mock.method(chrome.tabs, 'group', inOrder(({ tabIds: [id], groupId = ++last }) => move(id, groupId)));
-  t.mock.method(chrome.tabs, 'ungroup', inOrder((id) => void move(id, -1)));
-  t.mock.method(chrome.tabGroups, 'get', inOrder(() => ({})));
-  t.mock.method(chrome.tabGroups, 'update', inOrder(() => ({})));
-  t.mock.method(chrome.debugger, 'getTargets', inOrder(() => []));
-  return async () => {
-    for (await settled(); calls.length > 0; await settled()) calls.shift()?.();
+  inOrder(chrome.tabs, 'get', (id) => ({ ...tabOf(id) }));
+  inOrder(chrome.tabs, 'group', ({ tabIds: [id], groupId = ++last }) => move(id, groupId));
+  inOrder(chrome.tabs, 'ungroup', (id) => void move(id, -1));
+  inOrder(chrome.tabGroups, 'get', () => ({}));
+  inOrder(chrome.tabGroups, 'update', () => ({}));
+  inOrder(chrome.debugger, 'getTargets', () => []);
+  const answered = async () => {
+    for (await settled(); calls.length > 0; await settled()) calls.shift()?.run();
   };
+  return { answered, calls };
 }
 
 /** Waits until no promise is pending. */
@@ -274,7 +277,7 @@ test('a tab opens in another window if its window closes', async () => {
 test('a tab that is given to a chat leaves the group of shared tabs, and so do the pages that it opens', async (t) => {
   open = [{ id: 1, url: 'https://example.com/', groupId: -1, windowId: 1 }];
   const tabs = await newTabs(new Map());
-  const answered = answerInOrder(t, tabs);
+  const { answered } = answerInOrder(t, tabs);
   const sharing = tabs.share(1, 'user');
   await answered();
   const shared = await sharing;
@@ -303,8 +306,23 @@ test('a tab that is given to a chat leaves the group of shared tabs, and so do t
 test('a tab in a group of the user stays there', async (t) => {
   open = [{ id: 1, url: 'https://example.com/', groupId: 4, windowId: 1 }];
   const tabs = await newTabs(new Map());
-  const answered = answerInOrder(t, tabs);
+  const { answered } = answerInOrder(t, tabs);
   const giving = tabs.share(1, 'user', { chat: '7@11' });
   await answered();
   assert.deepEqual([(await giving).group, open[0].groupId], [-1, 4]);
+});
+
+test('Stop all while a tab is being added to a group is not undone by the group', async (t) => {
+  open = [1, 2].map((id) => ({ id, url: 'https://example.com/', groupId: -1, windowId: 1 }));
+  const tabs = await newTabs(new Map());
+  const { answered, calls } = answerInOrder(t, tabs);
+  const first = tabs.share(1, 'user');
+  await answered();
+  const second = tabs.share(2, 'user');
+  for (await settled(); calls[0].name !== 'group'; await settled()) calls.shift()?.run();
+  await Promise.all([first, second]);
+  tabs.unshareAll('stopped');
+  await answered();
+  assert.deepEqual([tabs.list(), tabs.state.halted], [[], 'stopped']);
+  assert.deepEqual(open.map((o) => o.groupId), [-1, -1]);
 });
