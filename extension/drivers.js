@@ -26,6 +26,8 @@ export class Drivers {
     this.startedAt = Date.now();
     /** When each server was last known to be connected, in ms since 1970, by key. @type {Map<string, number>} */
     this.lastConnected = new Map();
+    /** The keys of servers whose connection has not ended. @type {Set<string>} */
+    this.online = new Set();
     /** The keys of servers that are known to have exited. @type {Set<string>} */
     this.exited = new Set();
     /** Tabs whose tab_shared event is being sent. @type {Map<number, Promise<void>>} */
@@ -37,16 +39,17 @@ export class Drivers {
   /** Called when a server connected. @param {string} key */
   connected(key) {
     this.lastConnected.set(key, Date.now());
+    this.online.add(key);
     this.exited.delete(key);
   }
 
   /**
    * Called when a connection to a server ended or failed. It returns whether the server was connected
-   * before.
+   * until then: failed attempts to connect again change nothing.
    * @param {string} key
    */
   disconnected(key) {
-    if (!this.lastConnected.has(key)) return false;
+    if (!this.online.delete(key)) return false;
     this.lastConnected.set(key, Date.now());
     return true;
   }
