@@ -204,8 +204,9 @@ async function attachTab(b, c, { tabId }) {
     b.changed();
     throw e;
   }
-  if (b.tabs.get(tabId) !== shared) {
-    await b.attachments.release(tabId);
+  if (b.tabs.get(tabId) !== shared || !b.drivers.visible(shared, c)) { // or the user chose another driver
+    if (b.attachments.get(tabId)?.connection === c) await b.attachments.release(tabId);
+    if (b.tabs.get(tabId) === shared) requireVisibleTab(b, c, tabId);
     throw new CommandError('DETACHED', 'the tab was unshared');
   }
   const [tab] = await Promise.all([getTab(tabId), b.drivers.findTarget(shared)]);

@@ -126,10 +126,10 @@ export class Drivers {
     if (!tab || tab.driver === key) return;
     if (tab.chat || this.servers.all().some((c) => c.key === key && c.isChat)) throw new CommandError('POLICY_DENIED', 'tabs are given to chats in the side panel');
     const before = this.observersOf(tab);
-    await this.attachments.release(tabId);
-    tab.driver = key;
+    tab.driver = key; // before any await: from here on, commands of other servers fail
     tab.own = '';
     tab.driverChosen = key !== '';
+    await this.attachments.release(tabId);
     await this.tabs.save();
     const after = this.observersOf(tab);
     for (const c of before) if (!after.includes(c)) sendEvent(c, 'tab_unshared', { tabId, reason: 'other_server' });

@@ -40,3 +40,22 @@ test('the tabs of a lost server are reserved for a limited time, also while it i
   drivers.clearLostDrivers();
   assert.equal(tab.driver, '');
 });
+
+test('a driver that the user chooses replaces the other one before the debugger is detached', async () => {
+  const [a, b] = [{ key: 'a', send() {} }, { key: 'b', send() {} }];
+  /** @type {any} */
+  const tab = { tabId: 1, own: 'a', driver: 'a' };
+  let released = () => {};
+  /** @type {any[]} */
+  const parts = [
+    { get: () => tab, save: async () => {}, describe: () => ({}) }, { all: () => [a, b], connected: () => [a, b] },
+    { release: () => new Promise((done) => { released = () => done(undefined); }) }, () => {},
+  ];
+  Object.assign(globalThis, { chrome: { tabs: { get: async () => null } } });
+  const drivers = new Drivers(parts[0], parts[1], parts[2], parts[3]);
+  const choosing = drivers.choose(1, 'b');
+  assert.deepEqual([drivers.visible(tab, /** @type {any} */ (a)), drivers.visible(tab, /** @type {any} */ (b))], [false, true]);
+  released();
+  await choosing;
+  assert.deepEqual(tab, { tabId: 1, own: '', driver: 'b', driverChosen: true });
+});
