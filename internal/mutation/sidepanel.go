@@ -28,6 +28,18 @@ var sidePanel = promises{
 			New:  " !== undefined;",
 			Test: "a tab that is given to a chat leaves the group of shared tabs, and so do the pages that it opens",
 		},
+		{
+			File: "extension/chats.js",
+			Old:  "    await requireSite(tab);\n",
+			New:  "",
+			Test: "a tab that shows another site when the agent has started is not given",
+		},
+		{
+			File: "extension/chats.js",
+			Old:  "await requireSite(tab).catch(",
+			New:  "await Promise.resolve().catch(",
+			Test: "a tab that shows another site when the agent has started is not given",
+		},
 	},
 	"Text of agents and pages runs no script in the panel": {{
 		File:    "extension/markdown.js",
