@@ -153,7 +153,12 @@ async function newTab(b, c) {
   if (deniesAll(compile(c.policy))) throw new CommandError('POLICY_DENIED', 'the policy allows no site');
   const shared = await b.tabs.open(c.key, c.server?.name ?? '', c.isChat);
   b.log.add({ what: 'opened a tab', server: b.servers.nameOf(c.key), tabId: shared.tabId });
-  return attachTab(b, c, { tabId: shared.tabId });
+  try {
+    return await attachTab(b, c, shared);
+  } catch (e) {
+    await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.remove(shared.tabId), 'closing the tab').catch(() => {});
+    throw e;
+  }
 }
 
 /** @param {Broker} b @param {Connection} c @param {{tabId: number}} params */

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CommandError } from '../command_error.js';
 import { handle } from '../commands.js';
 
 /** Sends a command, and returns the answer. @param {any} broker @param {any} c @param {string} method @param {any} params @returns {Promise<any>} */
@@ -75,4 +76,17 @@ test('a tab is not left attached for a server that stopped being its driver duri
   });
   assert.equal((await command(next.broker, { key: 'a' }, 'tab_attach', { tabId: 1 })).error.code, 'TAB_NOT_FOUND');
   assert.equal(next.attached.get(1), b, 'the other server keeps it');
+});
+
+test('a new tab that cannot be attached is closed', async () => {
+  const { broker } = withTab(() => {
+    throw new CommandError('DEVTOOLS_OPEN', 'another debugger is attached');
+  });
+  /** @type {number[]} */
+  const closed = [];
+  Object.assign(chrome.tabs, { remove: async (/** @type {number} */ id) => void closed.push(id) });
+  assert.equal((await command(broker, { key: 'a', policy: { allow: ['example.com'] } }, 'tab_new', {})).error.code, 'DEVTOOLS_OPEN');
+  assert.deepEqual(closed, [1]);
+  assert.equal((await command(withTab(() => {}).broker, { key: 'a', policy: { allow: ['example.com'] } }, 'tab_new', {})).type, 'result');
+  assert.deepEqual(closed, [1]);
 });
