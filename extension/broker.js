@@ -234,7 +234,7 @@ export class Broker {
       this.setStoppedServer('');
       this.log.add({ what: 'connected', server: this.servers.nameOf(key) });
       for (const a of this.attachments.allOf(c)) if (a.session !== c.session) this.detachAfterGrace(a);
-    } else if (c.state !== 'connecting' && this.drivers.wasConnected(key)) {
+    } else if (c.state !== 'connecting' && this.drivers.isOnline(key)) {
       this.drivers.onDisconnected(key);
       this.permissionPrompts.abandon(key);
       this.handovers.abandon(key);

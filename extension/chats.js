@@ -3,7 +3,7 @@
 import { ChatHost } from './chat_host.js';
 import { isOwnPage } from './pages.js';
 import { siteOf } from './policy.js';
-import { showTab } from './tabs.js';
+import { getTab, showTab } from './tabs.js';
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 import { timing } from './timing.js';
 
@@ -76,6 +76,9 @@ const ASK_TTL_MS = 30_000;
 
 /** The maximum number of tabs in the state of a panel. */
 const MAX_TABS = 200;
+
+/** The error of giving a tab whose site changed since the user saw it. */
+const OTHER_SITE = 'the tab shows another site now: try again';
 
 /** Methods of the host that are forwarded, with the names of their parameters. */
 const FORWARDED = Object.freeze({
@@ -210,7 +213,7 @@ export class Chats {
     let problem = '';
     try {
       const c = await this.serverOf(chat, port);
-      if (tab) await this.give(chat.id, c, tab.tabId, ends);
+      if (tab) await this.give(chat.id, c, tab, ends);
     } catch (e) {
       problem = e instanceof Error ? e.message : String(e);
       if (tab) this.revokeSite(chat.id, tab.tabId);
@@ -258,13 +261,24 @@ export class Chats {
   }
 
   /**
+   * Gives a tab to a chat, unless it shows another site than the user saw: the agent may have taken
+   * long to start.
+   *
    * @param {string} id of the chat
    * @param {import('./connection.js').Connection} c its server
-   * @param {number} tabId
+   * @param {PanelTab} tab as the user saw it
    * @param {number} ends the value of tabs.ends when the user acted
    */
-  async give(id, c, tabId, ends) {
-    await this.broker.drivers.give(tabId, c, ends);
+  async give(id, c, tab, ends) {
+    const { tabId } = tab;
+    const { drivers, tabs } = this.broker;
+    await requireSite(tab);
+    await drivers.give(tabId, c, ends);
+    await requireSite(tab).catch((e) => { // it navigated during that
+      const shared = tabs.get(tabId);
+      if (shared?.chat && shared.driver === c.key) tabs.unshare(tabId, 'released');
+      throw e;
+    });
     const entry = this.open.get(id);
     if (entry?.key === c.key) {
       entry.tabs.add(tabId);
@@ -307,11 +321,11 @@ export class Chats {
     const { all } = await this.tabsOf(panel);
     const tab = all.find((t) => t.tabId === tabId);
     if (!tab) throw new Error('the tab is not in the window of this panel');
-    if (siteKey(tab.url) !== siteKey(url)) throw new Error('the tab shows another site now: try again');
+    if (siteKey(tab.url) !== siteKey(url)) throw new Error(OTHER_SITE);
     if (tab.obstacle !== '') throw new Error(tab.obstacle);
     await this.host.request('allow', { chat: id, tab: tabId, url: tab.url });
     try {
-      await this.give(id, c, tabId, ends);
+      await this.give(id, c, tab, ends);
     } catch (e) {
       this.revokeSite(id, tabId);
       throw e;
@@ -476,6 +490,12 @@ export class Chats {
       this.sending = false;
     }
   }
+}
+
+/** Throws an error for the user if a tab does not show the site of its page any longer. @param {PanelTab} tab */
+async function requireSite({ tabId, url }) {
+  const now = await getTab(tabId);
+  if (siteKey(now.url ?? '') !== siteKey(url)) throw new Error(OTHER_SITE);
 }
 
 /** Returns the origin of a page, or "" if it has no site. @param {string} url */

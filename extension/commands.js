@@ -153,7 +153,12 @@ async function newTab(b, c) {
   if (allowsNothing(compile(c.policy))) throw new CommandError('POLICY_DENIED', 'the policy allows no site');
   const shared = await b.tabs.open(c.key, c.server?.name ?? '', c.isChat);
   b.log.add({ what: 'opened a tab', server: b.servers.nameOf(c.key), tabId: shared.tabId });
-  return attachTab(b, c, { tabId: shared.tabId });
+  try {
+    return await attachTab(b, c, shared);
+  } catch (e) {
+    await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.remove(shared.tabId), 'closing the tab').catch(() => {});
+    throw e;
+  }
 }
 
 /** @param {Broker} b @param {Connection} c @param {{tabId: number}} params */
@@ -204,8 +209,9 @@ async function attachTab(b, c, { tabId }) {
     b.changed();
     throw e;
   }
-  if (b.tabs.get(tabId) !== shared) {
-    await b.attachments.release(tabId);
+  if (b.tabs.get(tabId) !== shared || !b.drivers.visible(shared, c)) { // or the user chose another driver
+    if (b.attachments.get(tabId)?.connection === c) await b.attachments.release(tabId);
+    if (b.tabs.get(tabId) === shared) requireVisibleTab(b, c, tabId);
     throw new CommandError('DETACHED', 'the tab was unshared');
   }
   const [tab] = await Promise.all([getTab(tabId), b.drivers.findTarget(shared)]);

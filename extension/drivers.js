@@ -26,6 +26,8 @@ export class Drivers {
     this.startedAt = Date.now();
     /** When each server was last known to be connected, in ms since 1970, by key. @type {Map<string, number>} */
     this.lastConnected = new Map();
+    /** The keys of servers whose connection has not ended. @type {Set<string>} */
+    this.online = new Set();
     /** The keys of servers that are known to have exited. @type {Set<string>} */
     this.exited = new Set();
     /** Tabs whose tab_shared event is being sent. @type {Map<number, Promise<void>>} */
@@ -37,17 +39,23 @@ export class Drivers {
   /** Called when a server connected. @param {string} key */
   onConnected(key) {
     this.lastConnected.set(key, Date.now());
+    this.online.add(key);
     this.exited.delete(key);
   }
 
   /** Called when a server that was connected disconnected. @param {string} key */
   onDisconnected(key) {
+    this.online.delete(key);
     this.lastConnected.set(key, Date.now());
   }
 
-  /** Reports whether a server has been connected. @param {string} key */
-  wasConnected(key) {
-    return this.lastConnected.has(key);
+  /**
+   * Reports whether a server is connected, or was until the current change of its connection: attempts
+   * to connect again that fail change nothing.
+   * @param {string} key
+   */
+  isOnline(key) {
+    return this.online.has(key);
   }
 
   /** Called when a server is known to have exited. @param {string} key */
@@ -122,10 +130,10 @@ export class Drivers {
     if (!tab || tab.driver === key) return;
     if (tab.chat || this.servers.all().some((c) => c.key === key && c.isChat)) throw new CommandError('POLICY_DENIED', 'tabs are given to chats in the side panel');
     const before = this.observersOf(tab);
-    await this.attachments.release(tabId);
-    tab.driver = key;
+    tab.driver = key; // before any await: from here on, commands of other servers fail
     tab.own = '';
     tab.driverChosen = key !== '';
+    await this.attachments.release(tabId);
     await this.tabs.save();
     const after = this.observersOf(tab);
     for (const c of before) if (!after.includes(c)) sendEvent(c, 'tab_unshared', { tabId, reason: 'other_server' });

@@ -317,18 +317,17 @@ export class Servers {
     /** @type {Uint8Array | null} */
     let own = null;
     const c = this.newConnection(parsed.port);
-    c.owner = { ...c.owner, paired: (_, key) => { own = key; } };
-    const before = this.connections.get(parsed.port);
-    if (before) {
-      before.close();
-      this.forget(before);
-    }
-    this.connections.set(parsed.port, c);
+    c.owner = { ...c.owner, paired: (_, key) => {
+      own = key;
+      // Not earlier: the server of the present connection may be running. It keeps its tabs, as with
+      // any reconnect.
+      this.connections.get(parsed.port)?.close();
+      this.connections.set(parsed.port, c);
+    } };
     const connected = await c.connect({ kind: 'pairing', key: parsed.secret });
     if (!connected || !own) {
       const why = c.message;
       c.close();
-      this.forget(c);
       throw new Error(why === '' ? 'no server responds; is it still running?' : why);
     }
     const key = encode(own);

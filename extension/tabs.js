@@ -94,6 +94,8 @@ export class Tabs {
     this.watcher = watcher;
     /** Changes of groups run one after another, so that two of them do not create two groups. */
     this.queue = Promise.resolve();
+    /** Tabs that putInGroup is adding to a group: the user did not drag them there. @type {Set<number>} */
+    this.grouping = new Set();
     /** How often all sharing ended. A call that started earlier must share nothing afterwards. */
     this.ends = 0;
     this.ready = this.stored.ready;
@@ -146,7 +148,7 @@ export class Tabs {
       chat: opener?.chat ?? chat !== '', group: -1, since: Date.now(), host: siteOf(tab.url ?? '')?.host ?? '', until: 'stopped', expires: 0,
     };
     setUntil(shared, opener?.until ?? until);
-    if (tab.groupId !== undefined && this.state.groups[tab.groupId]) shared.group = tab.groupId;
+    if (this.isGroupOf(tab.groupId, shared)) shared.group = tab.groupId ?? -1;
     this.state.tabs[tabId] = shared;
     delete this.state.ended[tabId];
     if (how === 'user' || how === 'group') this.state.halted = '';
@@ -156,7 +158,7 @@ export class Tabs {
     shared.targetId = await targetOf(tabId);
     this.stored.saveSoon();
     if (this.get(tabId) !== shared) throw new CommandError('TAB_NOT_FOUND', 'the tab was unshared');
-    if (shared.group < 0 && !tab.pinned && (tab.groupId === undefined || tab.groupId < 0) && how !== 'all') this.putInGroup(shared);
+    if (shared.group < 0 && !tab.pinned && !this.isOtherGroup(tab.groupId) && how !== 'all') this.putInGroup(shared);
     this.watcher.shared(shared);
     return shared;
   }
@@ -178,10 +180,7 @@ export class Tabs {
     this.watcher.unshared(shared, reason);
     this.stored.saveSoon();
     if (shared.group >= 0 && reason !== 'closed' && reason !== 'moved') {
-      this.enqueue(async () => {
-        const tab = await chrome.tabs.get(tabId);
-        if (tab.groupId === shared.group && !this.get(tabId)) await chrome.tabs.ungroup(tabId);
-      });
+      this.enqueue(() => this.leaveGroup(tabId, shared.group));
     }
   }
 
@@ -334,32 +333,56 @@ export class Tabs {
     return this.state.window;
   }
 
+  /** Reports whether a group is one of ours for the servers that see a tab. @param {number | undefined} groupId @param {Shared} shared */
+  isGroupOf(groupId, shared) {
+    return this.state.groups[groupId ?? -1]?.server === exclusiveServer(shared);
+  }
+
+  /** Reports whether a group exists and is not one of ours. @param {number | undefined} groupId */
+  isOtherGroup(groupId = -1) {
+    return groupId >= 0 && !this.state.groups[groupId];
+  }
+
   /**
    * Adds a tab to the group of the server that alone sees it, or to the group of shared tabs. A tab
-   * that the user drags into the former is not shared.
+   * that the user drags into the former is not shared. It takes the tab out of another of our groups,
+   * because the browser adds what a page opens to the group of that page.
    * @param {Shared} shared
    */
   putInGroup(shared) {
-    const server = shared.chat ? shared.driver : shared.own;
-    this.enqueue(async () => {
-      const tab = await chrome.tabs.get(shared.tabId);
-      if (this.get(shared.tabId) !== shared || (tab.groupId ?? -1) >= 0) return;
+    const server = exclusiveServer(shared);
+    const { tabId } = shared;
+    const group = async () => {
+      const tab = await chrome.tabs.get(tabId);
+      if (this.isOtherGroup(tab.groupId) || this.isGroupOf(tab.groupId, shared)) return;
       const found = Object.entries(this.state.groups).find(([, g]) => g.windowId === tab.windowId && g.server === server);
       let groupId = found ? Number(found[0]) : -1;
       if (groupId >= 0 && !(await chrome.tabGroups.get(groupId).then(() => true, () => false))) {
         delete this.state.groups[groupId];
         groupId = -1;
       }
+      if (this.get(tabId) !== shared) return;
       const fresh = groupId < 0;
-      groupId = await chrome.tabs.group({ tabIds: [shared.tabId], ...(fresh ? { createProperties: { windowId: tab.windowId } } : { groupId }) });
+      groupId = await chrome.tabs.group({ tabIds: [tabId], ...(fresh ? { createProperties: { windowId: tab.windowId } } : { groupId }) });
       this.state.groups[groupId] = { windowId: tab.windowId, server };
-      if (this.get(shared.tabId) === shared) shared.group = groupId;
+      if (this.get(tabId) === shared) shared.group = groupId;
+      else await this.leaveGroup(tabId, groupId); // it was unshared during the call
       await this.save();
       if (fresh) {
         const name = this.titles.get(server);
         await chrome.tabGroups.update(groupId, { title: name ? `${GROUP_TITLE}: ${name}` : GROUP_TITLE, color: shared.chat ? 'cyan' : server ? 'purple' : 'blue' });
       }
+    };
+    this.enqueue(async () => {
+      this.grouping.add(tabId);
+      await group().finally(() => this.grouping.delete(tabId));
     });
+  }
+
+  /** Takes a tab out of a group, unless it is shared or no longer there. @param {number} tabId @param {number} groupId */
+  async leaveGroup(tabId, groupId) {
+    const tab = await chrome.tabs.get(tabId);
+    if (tab.groupId === groupId && !this.get(tabId)) await chrome.tabs.ungroup(tabId);
   }
 
   /** @param {() => Promise<void>} work */
@@ -414,9 +437,9 @@ export class Tabs {
     const shared = this.get(tabId);
     if (shared) {
       if (shared.group === groupId) return;
-      if (this.state.groups[groupId] && shared.group < 0) shared.group = groupId; // by putInGroup
-      else if (shared.group >= 0) void this.removedFromGroup(tabId, shared);
-    } else if (this.state.groups[groupId]?.server === '') {
+      if (shared.group >= 0) void this.removedFromGroup(tabId, shared);
+      else if (this.isGroupOf(groupId, shared)) shared.group = groupId; // by putInGroup
+    } else if (this.state.groups[groupId]?.server === '' && !this.grouping.has(tabId)) {
       this.share(tabId, 'group').catch((e) => console.warn(`chrome-mcp: ${e.message}`));
     }
   }
@@ -484,6 +507,11 @@ export class Tabs {
       if (![...open.values()].some((t) => t.groupId === Number(id))) delete this.state.groups[id];
     }
   }
+}
+
+/** Returns the key of the server that alone sees a tab, or "" for a shared one. @param {Shared} shared */
+function exclusiveServer(shared) {
+  return shared.chat ? shared.driver : shared.own;
 }
 
 /** @param {Shared} shared @param {SharedUntil} until */

@@ -364,6 +364,48 @@ test('the tab of a chat is the one that the user saw', async () => {
   assert.equal((await started).problem, 'the chat was closed');
 });
 
+test('a tab that shows another site when the agent has started is not given', async () => {
+  for (const name of ['before', 'during']) {
+    const w = await setUp();
+    const { broker } = w;
+    const c = w.addServer(11);
+    if (name === 'during') {
+      const { added } = broker.tabs.watcher;
+      broker.tabs.watcher.added = (tab) => {
+        open[0].url = 'https://b.test/private';
+        added(tab);
+      };
+    }
+    const panel = openPanel(w.chats);
+    const started = panel.call('new', { agent: 'x', title: 'T', tabId: 1, url: 'https://a.test/' });
+    await settled();
+    if (name === 'before') open[0].url = 'https://b.test/private';
+    await answer(w.natives[0], 'new', { chat: chat('c1'), port: 11 });
+    assert.equal((await started).problem, 'the tab shows another site now: try again', name);
+    assert.deepEqual(broker.tabs.list(), [], name);
+    if (name === 'before') assert.deepEqual(c.sent, [], 'nothing of the tab is reported');
+    await settled();
+    assert.deepEqual(w.natives[0].sent.filter((m) => m.method === 'remove').map((m) => m.params), [{ chat: 'c1', tab: 1 }], name);
+
+    open[0].url = 'https://a.test/';
+    const adding = panel.call('addTab', { chat: 'c1', tabId: 1, url: 'https://a.test/' });
+    await settled();
+    if (name === 'before') open[0].url = 'https://b.test/private';
+    const refused = assert.rejects(adding, /another site now/);
+    await answer(w.natives[0], 'allow', {});
+    await refused;
+    assert.deepEqual(broker.tabs.list(), [], name);
+
+    open[0].url = 'https://a.test/other';
+    broker.tabs.watcher.added = () => {};
+    const again = panel.call('addTab', { chat: 'c1', tabId: 1, url: 'https://a.test/' }); // another page of the site
+    await answer(w.natives[0], 'allow', {});
+    await again;
+    assert.deepEqual(seen(broker, c), [1], name);
+    w.chats.host.close();
+  }
+});
+
 test('more tabs of the window can be added, and removed', async () => {
   const w = await setUp();
   const { broker } = w;

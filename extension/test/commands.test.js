@@ -2,7 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CommandError } from '../command_error.js';
 import { handle } from '../commands.js';
+
+/** Sends a command, and returns the answer. @param {any} broker @param {any} c @param {string} method @param {any} params @returns {Promise<any>} */
+const command = (broker, c, method, params) => new Promise((answered) => {
+  handle(broker, Object.assign(c, { session: 's', state: 'connected', send: answered }), { id: '1', method, params, timeoutMs: 1000 });
+});
 
 test('calls of agents renew the time that a tab is shared for, and requests of pages do not', async () => {
   let renewed = 0;
@@ -22,10 +28,65 @@ test('calls of agents renew the time that a tab is shared for, and requests of p
     [0, 'cdp', { tabId: 1, method: 'Fetch.continueRequest', client: 'playwright' }],
   ])) {
     renewed = 0;
-    const answer = /** @type {any} */ (await new Promise((answered) => {
-      handle(broker, /** @type {any} */ ({ session: 's', state: 'connected', send: answered }), { id: '1', method, params, timeoutMs: 1000 });
-    }));
+    const answer = await command(broker, {}, method, params);
     assert.equal(answer.type, params.tabId === 1 ? 'result' : 'error');
     assert.equal(renewed, want, `${method} ${JSON.stringify(params)}`);
   }
+});
+
+/**
+ * Returns a broker with one tab that any server sees, at first.
+ *
+ * @param {(attached: Map<number, any>) => void} attach called when the debugger is attached
+ */
+function withTab(attach) {
+  const shared = { tabId: 1, driver: '', own: '' };
+  /** @type {Map<number, any>} */
+  const attached = new Map();
+  /** @type {any} */
+  const broker = {
+    changed() {}, log: { add() {} }, attachErrors: new Map(),
+    servers: { nameOf: (/** @type {string} */ key) => key },
+    scopes: { policyFor: () => ({ allow: [{}], block: [], userBlock: [] }) },
+    tabs: { get: () => shared, open: async () => shared, expire() {}, shareRefusal: () => null, describe: () => ({}) },
+    drivers: { visible: (/** @type {any} */ tab, /** @type {any} */ c) => tab.driver === '' || tab.driver === c.key, setDriver: (/** @type {any} */ tab, /** @type {any} */ c) => { tab.driver = c.key; }, clearDriver() {}, findTarget: async () => {} },
+    attachments: {
+      get: (/** @type {number} */ id) => attached.get(id),
+      release: async (/** @type {number} */ id) => void attached.delete(id),
+      attach: async (/** @type {any} */ connection, /** @type {number} */ id) => {
+        attached.set(id, { connection });
+        attach(attached);
+      },
+    },
+  };
+  Object.assign(globalThis, { chrome: { tabs: { get: async () => ({ id: 1, url: 'https://example.com/' }) } } });
+  return { broker, shared, attached };
+}
+
+test('a tab is not left attached for a server that stopped being its driver during the call', async () => {
+  const { broker, shared, attached } = withTab(() => { shared.driver = 'b'; });
+  const answer = await command(broker, { key: 'a' }, 'tab_attach', { tabId: 1 });
+  assert.match(answer.error.message, /driven by another agent, b/);
+  assert.equal(attached.size, 0);
+
+  const b = { connection: { key: 'b' } };
+  const next = withTab((map) => {
+    next.shared.driver = 'b';
+    map.set(1, b);
+  });
+  assert.equal((await command(next.broker, { key: 'a' }, 'tab_attach', { tabId: 1 })).error.code, 'TAB_NOT_FOUND');
+  assert.equal(next.attached.get(1), b, 'the other server keeps it');
+});
+
+test('a new tab that cannot be attached is closed', async () => {
+  const { broker } = withTab(() => {
+    throw new CommandError('DEVTOOLS_OPEN', 'another debugger is attached');
+  });
+  /** @type {number[]} */
+  const closed = [];
+  Object.assign(chrome.tabs, { remove: async (/** @type {number} */ id) => void closed.push(id) });
+  assert.equal((await command(broker, { key: 'a', policy: { allow: ['example.com'] } }, 'tab_new', {})).error.code, 'DEVTOOLS_OPEN');
+  assert.deepEqual(closed, [1]);
+  assert.equal((await command(withTab(() => {}).broker, { key: 'a', policy: { allow: ['example.com'] } }, 'tab_new', {})).type, 'result');
+  assert.deepEqual(closed, [1]);
 });

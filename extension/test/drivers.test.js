@@ -15,3 +15,48 @@ test('tabs that another server drives are counted', () => {
   drivers.exited.add('other');
   assert.equal(drivers.tabsOfOtherServers(/** @type {any} */ (mine)), 0);
 });
+
+test('the tabs of a lost server are reserved for a limited time, also while it is tried again', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: 1_700_000_000_000 });
+  const [lost, other] = [{ key: 'lost' }, { key: 'other' }];
+  const tab = { tabId: 1, own: '', driver: 'lost' };
+  /** @type {any[]} */
+  const parts = [{ list: () => [tab], get: () => tab, stored: { saveSoon() {} } }, { connected: () => [other] }, { release: async () => {} }, () => {}];
+  Object.assign(globalThis, { chrome: { tabs: { get: async () => null } } });
+  const drivers = new Drivers(parts[0], parts[1], parts[2], parts[3]);
+  const isVisible = () => drivers.visible(/** @type {any} */ (tab), /** @type {any} */ (other));
+  t.mock.timers.tick(120_000);
+  drivers.onConnected(lost.key);
+  t.mock.timers.tick(120_000);
+  assert.equal(drivers.isOnline(lost.key), true);
+  drivers.onDisconnected(lost.key);
+  for (let s = 15; s < 60; s += 15) {
+    t.mock.timers.tick(15_000);
+    assert.equal(drivers.isOnline(lost.key), false, 'a failed attempt');
+    drivers.clearLostDrivers();
+    assert.deepEqual([tab.driver, isVisible()], ['lost', false]);
+  }
+  t.mock.timers.tick(15_000);
+  assert.equal(isVisible(), true);
+  drivers.clearLostDrivers();
+  assert.equal(tab.driver, '');
+});
+
+test('a driver that the user chooses replaces the other one before the debugger is detached', async () => {
+  const [a, b] = [{ key: 'a', send() {} }, { key: 'b', send() {} }];
+  /** @type {any} */
+  const tab = { tabId: 1, own: 'a', driver: 'a' };
+  let released = () => {};
+  /** @type {any[]} */
+  const parts = [
+    { get: () => tab, save: async () => {}, describe: () => ({}) }, { all: () => [a, b], connected: () => [a, b] },
+    { release: () => new Promise((done) => { released = () => done(undefined); }) }, () => {},
+  ];
+  Object.assign(globalThis, { chrome: { tabs: { get: async () => null } } });
+  const drivers = new Drivers(parts[0], parts[1], parts[2], parts[3]);
+  const choosing = drivers.choose(1, 'b');
+  assert.deepEqual([drivers.visible(tab, /** @type {any} */ (a)), drivers.visible(tab, /** @type {any} */ (b))], [false, true]);
+  released();
+  await choosing;
+  assert.deepEqual(tab, { tabId: 1, own: '', driver: 'b', driverChosen: true });
+});

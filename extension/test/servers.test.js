@@ -14,7 +14,7 @@ Object.assign(globalThis, { navigator: globalThis.navigator ?? { userAgent: '' }
 const { setTimeout: later } = globalThis;
 Object.assign(globalThis, { setTimeout: (/** @type {[() => void, number]} */ ...args) => later(...args).unref() });
 
-/** A running server and its key. @typedef {{key: Uint8Array, name: string}} Running */
+/** A running server, its key, and the secret of its pairing string. @typedef {{key: Uint8Array, name: string, secret?: Uint8Array}} Running */
 
 /** A storage area. @param {Record<string, any>} [kept] */
 function area(kept = {}) {
@@ -35,8 +35,10 @@ function setUp(kept) {
   /** @type {Map<number, any>} */
   const sockets = new Map();
   const host = { state: 'missing', message: '', watches: false, servers: async () => /** @type {any[]} */ ([]) };
+  /** @type {string[]} the keys of the servers that are gone */
+  const gone = [];
   const s = new Servers(area(), area(kept ?? { pairings: [{ id: 'p', key: encode(key), port: 38020, name: 'claude', added: 1 }] }), {
-    changed: () => {}, command: () => {}, policy: () => {}, gone: () => {}, searched: () => {},
+    changed: () => {}, command: () => {}, policy: () => {}, gone: (c) => gone.push(c.key), searched: () => {},
   }, {
     open: (url) => {
       const port = Number(new URL(url).port);
@@ -59,7 +61,7 @@ function setUp(kept) {
     running.delete(port);
     sockets.get(port).onclose({ code: 1006 });
   };
-  return { s, host, key, running, dialed, ends };
+  return { s, host, key, running, dialed, ends, gone };
 }
 
 /** @type {Map<any, any>} */
@@ -69,15 +71,21 @@ const hellos = new Map();
 function answer(socket, port, frame, server) {
   if (!server) return;
   const respond = (/** @type {any} */ f) => setImmediate(() => socket.onmessage?.({ data: JSON.stringify({ v: VERSION, ...f }) }));
-  if (frame.type === 'hello') {
-    hellos.set(socket, frame);
-    const nonceC = decodeKey(frame.nonce);
-    assert.ok(nonceC);
-    const nonceS = new Uint8Array(32);
-    const mac = createHmac('sha256', server.key).update(LABELS.server).update(transcriptBytes({ extensionId: id, instance: frame.instance, port, nonceC, nonceS })).digest();
-    respond({ type: 'challenge', nonce: encode(nonceS), mac: encode(mac) });
+  if (frame.type === 'hello') hellos.set(socket, frame);
+  const hello = hellos.get(socket);
+  const isPairing = hello.key === 'pairing';
+  const nonceC = decodeKey(hello.nonce);
+  assert.ok(nonceC);
+  const nonceS = new Uint8Array(32);
+  const mac = (/** @type {string} */ label) => createHmac('sha256', isPairing ? server.secret ?? newNonce() : server.key).update(label).update(transcriptBytes({ extensionId: id, instance: hello.instance, port, nonceC, nonceS })).digest();
+  if (frame.type === 'hello') respond({ type: 'challenge', nonce: encode(nonceS), mac: encode(mac(LABELS.server)) });
+  if (frame.type === 'proof') {
+    const pad = mac(LABELS.seal);
+    respond({
+      type: 'welcome', session: 's', server: { version: '1', pid: port, name: server.name }, policy: null, heartbeatMs: 1e9,
+      ...(isPairing ? { pairing: { key: encode(server.key.map((b, i) => b ^ pad[i])) } } : {}),
+    });
   }
-  if (frame.type === 'proof') respond({ type: 'welcome', session: 's', server: { version: '1', pid: port, name: server.name }, policy: null, heartbeatMs: 1e9 });
 }
 
 /** @param {Servers} s */
@@ -156,4 +164,25 @@ test('a lost paired server is retried after each delay', async (t) => {
   await s.refreshing;
   assert.deepEqual(dialed, [38020]);
   assert.deepEqual(listed(s), ['38020 connected']);
+});
+
+test('a pairing replaces the connection to a running server only when it succeeds, and the server is not gone', async () => {
+  const { s, key, running, gone } = setUp();
+  running.set(38020, { key, name: 'claude' });
+  await s.refresh(true);
+  gone.length = 0; // the ports without a server
+  const before = s.connections.get(38020);
+  const secret = newNonce();
+  const text = `cm1-${encode(Uint8Array.of(38020 >> 8, 38020 & 255, ...secret))}`;
+  await assert.rejects(s.pair(text), /does not have the key/);
+  assert.deepEqual([listed(s), s.connections.get(38020) === before, gone], [['38020 connected'], true, []]);
+
+  running.set(38020, { key: newNonce(), name: 'claude', secret });
+  const pairing = s.pair(text);
+  assert.deepEqual(listed(s), ['38020 connected']);
+  await pairing;
+  assert.deepEqual([listed(s), s.connections.get(38020) === before, before?.state, gone], [['38020 connected'], false, 'waiting', []]);
+
+  await s.unpair(s.pairings.value[1].id);
+  assert.deepEqual([listed(s), gone], [[], ['38020@38020']]);
 });

@@ -47,6 +47,48 @@ async function newTabs(stored, settings = DEFAULTS, working = () => false, hande
   return tabs;
 }
 
+/**
+ * Makes the browser execute and answer the calls that concern groups one after another, each in its
+ * own task, and report every change of a group before it answers.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {Tabs} tabs
+ * @returns {{answered: () => Promise<void>, calls: {name: string}[]}} answered waits until no call is
+ *   pending; calls are those that are
+ */
+function answerInOrder(t, tabs) {
+  /** @type {{name: string, run: () => void}[]} */
+  const calls = [];
+  /** @param {any} object @param {string} name @param {(...args: any[]) => any} run */
+  const inOrder = (object, name, run) => t.mock.method(object, name, (/** @type {any[]} */ ...args) => new Promise((resolve, reject) => {
+    calls.push({ name, run: () => {
+      try {
+        resolve(run(...args));
+      } catch (e) {
+        reject(e);
+      }
+    } });
+  }));
+  const tabOf = (/** @type {number} */ id) => open.find((o) => o.id === id) ?? assert.fail(`no tab ${id}`);
+  const move = (/** @type {number} */ id, /** @type {number} */ groupId) => {
+    const tab = tabOf(id);
+    tab.groupId = groupId;
+    tabs.onUpdated(id, { groupId }, /** @type {any} */ ({ ...tab }));
+    return groupId;
+  };
+  let last = 8;
+  inOrder(chrome.tabs, 'get', (id) => ({ ...tabOf(id) }));
+  inOrder(chrome.tabs, 'group', ({ tabIds: [id], groupId = ++last }) => move(id, groupId));
+  inOrder(chrome.tabs, 'ungroup', (id) => void move(id, -1));
+  inOrder(chrome.tabGroups, 'get', () => ({}));
+  inOrder(chrome.tabGroups, 'update', () => ({}));
+  inOrder(chrome.debugger, 'getTargets', () => []);
+  const answered = async () => {
+    for (await settled(); calls.length > 0; await settled()) calls.shift()?.run();
+  };
+  return { answered, calls };
+}
+
 /** Waits until no promise is pending. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -230,4 +272,57 @@ test('a tab opens in another window if its window closes', async () => {
   const tabs = await newTabs(new Map());
   assert.equal((await tabs.open('server', 'name')).tabId, 50);
   gone = 0;
+});
+
+test('a tab that is given to a chat leaves the group of shared tabs, and so do the pages that it opens', async (t) => {
+  open = [{ id: 1, url: 'https://example.com/', groupId: -1, windowId: 1 }];
+  const tabs = await newTabs(new Map());
+  const { answered } = answerInOrder(t, tabs);
+  const sharing = tabs.share(1, 'user');
+  await answered();
+  const shared = await sharing;
+  assert.deepEqual([shared.group, open[0].groupId], [9, 9]);
+
+  tabs.unshare(1, 'other_server');
+  const giving = tabs.share(1, 'user', { chat: '7@11' });
+  await answered();
+  assert.equal((await giving).group, open[0].groupId);
+  assert.notEqual(open[0].groupId, 9);
+  assert.deepEqual([tabs.get(1)?.chat, tabs.state.groups[open[0].groupId]?.server], [true, '7@11']);
+
+  // The browser adds what its page opens to its group.
+  const child = { id: 2, url: 'https://example.com/child', groupId: open[0].groupId, windowId: 1 };
+  open.push(child);
+  tabs.onUpdated(2, { groupId: child.groupId }, /** @type {any} */ (child));
+  await answered();
+  assert.equal(tabs.get(2), undefined, 'no other agent sees the page');
+
+  tabs.unshare(1, 'released');
+  const back = tabs.share(1, 'user');
+  await answered();
+  assert.deepEqual([(await back).group, open[0].groupId, tabs.state.groups[9].server], [9, 9, ''], 'it is shared with all agents again');
+});
+
+test('a tab in a group of the user stays there', async (t) => {
+  open = [{ id: 1, url: 'https://example.com/', groupId: 4, windowId: 1 }];
+  const tabs = await newTabs(new Map());
+  const { answered } = answerInOrder(t, tabs);
+  const giving = tabs.share(1, 'user', { chat: '7@11' });
+  await answered();
+  assert.deepEqual([(await giving).group, open[0].groupId], [-1, 4]);
+});
+
+test('Stop all while a tab is being added to a group is not undone by the group', async (t) => {
+  open = [1, 2].map((id) => ({ id, url: 'https://example.com/', groupId: -1, windowId: 1 }));
+  const tabs = await newTabs(new Map());
+  const { answered, calls } = answerInOrder(t, tabs);
+  const first = tabs.share(1, 'user');
+  await answered();
+  const second = tabs.share(2, 'user');
+  for (await settled(); calls[0].name !== 'group'; await settled()) calls.shift()?.run();
+  await Promise.all([first, second]);
+  tabs.unshareAll('stopped');
+  await answered();
+  assert.deepEqual([tabs.list(), tabs.state.halted], [[], 'stopped']);
+  assert.deepEqual(open.map((o) => o.groupId), [-1, -1]);
 });

@@ -15,12 +15,32 @@ var sidePanel = promises{
 			Test: "^TestSocketTokens$",
 		},
 	},
-	"A chat sees only the tabs that the user gave to it": {{
-		File: "bridge/handshake.go",
-		Old:  `	if only := s.opts.Installation; only != "" && (hello.Instance != only || hello.Key != wire.KeyToken) {`,
-		New:  "	if false {",
-		Test: "^TestGivenTabs$",
-	}},
+	"A chat sees only the tabs that the user gave to it": {
+		{
+			File: "bridge/handshake.go",
+			Old:  `	if only := s.opts.Installation; only != "" && (hello.Instance != only || hello.Key != wire.KeyToken) {`,
+			New:  "	if false {",
+			Test: "^TestGivenTabs$",
+		},
+		{
+			File: "extension/tabs.js",
+			Old:  "?.server === exclusiveServer(shared);",
+			New:  " !== undefined;",
+			Test: "a tab that is given to a chat leaves the group of shared tabs, and so do the pages that it opens",
+		},
+		{
+			File: "extension/chats.js",
+			Old:  "    await requireSite(tab);\n",
+			New:  "",
+			Test: "a tab that shows another site when the agent has started is not given",
+		},
+		{
+			File: "extension/chats.js",
+			Old:  "await requireSite(tab).catch(",
+			New:  "await Promise.resolve().catch(",
+			Test: "a tab that shows another site when the agent has started is not given",
+		},
+	},
 	"Text of agents and pages runs no script in the panel": {{
 		File:    "extension/markdown.js",
 		Old:     "!/^https?:\\/\\//i.test(text)",
