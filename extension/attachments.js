@@ -116,7 +116,7 @@ export class Attachments {
    *
    * @param {Connection} connection
    * @param {number} tabId
-   * @param {Rules} rules
+   * @param {() => Rules} rules returns the rules that apply now; setRules changes them from then on
    * @param {boolean} own whether the server opened the tab
    * @returns {Promise<void>}
    */
@@ -128,7 +128,7 @@ export class Attachments {
         this.remove(old);
         if (old.started) await detach(tabId);
       }
-      const a = new Attachment(tabId, connection, rules, own, this.delegate);
+      const a = new Attachment(tabId, connection, rules(), own, this.delegate);
       this.byTab.set(tabId, a);
       let attached = false; // the debugger
       try {

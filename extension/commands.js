@@ -188,8 +188,8 @@ async function closeTab(b, c, { tabId }) {
 /** @param {Broker} b @param {Connection} c @param {{tabId: number}} params */
 async function attachTab(b, c, { tabId }) {
   const shared = requireVisibleTab(b, c, tabId);
-  const rules = b.scopes.policyFor(c);
-  if (deniesAll(rules)) throw new CommandError('POLICY_DENIED', 'the policy allows no site');
+  const rules = () => b.scopes.policyFor(c);
+  if (deniesAll(rules())) throw new CommandError('POLICY_DENIED', 'the policy allows no site');
   const before = await getTab(tabId);
   const why = b.tabs.shareRefusal(before.url ?? '');
   if (why) throw new CommandError('POLICY_DENIED', `${why}: open another page in the tab`);

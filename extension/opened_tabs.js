@@ -68,7 +68,8 @@ export class OpenedTabs {
    * @param {string} url the URL that it was opened for
    */
   async opened(source, tabId, url) {
-    const { newTabs } = this.scopes;
+    const { scopes } = this;
+    const { newTabs } = scopes;
     const a = this.attachments.get(source);
     const parent = this.tabs.get(source);
     const driven = a?.started && parent;
@@ -88,7 +89,7 @@ export class OpenedTabs {
       const popup = await sharing;
       await this.drivers.sharedReported(tabId); // first: a server drops events of a tab that it does not know
       if (a.released || this.tabs.get(tabId) !== popup) return;
-      await this.attachments.attach(a.connection, tabId, a.rules, a.own);
+      await this.attachments.attach(a.connection, tabId, () => scopes.policyFor(a.connection), a.own);
       if (this.tabs.get(tabId) !== popup) await this.attachments.release(tabId); // stopped before it was attached
     } finally {
       await this.attachments.undoPreattach(tabId);

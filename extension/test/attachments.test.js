@@ -33,7 +33,7 @@ function setUp(answers) {
   let rules = 0;
   const attachments = new Attachments(/** @type {any} */ ({ protect: async () => { rules++; } }));
   const connection = /** @type {any} */ ({ session: 's1' });
-  return { attachments, connection, calls, rules: () => rules, attach: () => attachments.attach(connection, 7, /** @type {any} */ ({}), false) };
+  return { attachments, connection, calls, rules: () => rules, attach: () => attachments.attach(connection, 7, () => /** @type {any} */ ({}), false) };
 }
 
 const ALREADY_ATTACHED = 'Another debugger is already attached to the tab with id: 7.';
