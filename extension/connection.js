@@ -96,6 +96,8 @@ export class Connection {
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
     this.lastMessageAt = 0;
+    /** Ends the wait for the present attempt. @type {() => void} */
+    this.giveUp = () => {};
   }
 
   /** Identifies the server process: the same after a reconnect, another after a restart. */
@@ -105,7 +107,8 @@ export class Connection {
 
   /**
    * Connects. It resolves to true when the handshake succeeded, and to false otherwise, with
-   * the reason in state and message.
+   * the reason in state and message. It also resolves to false when close or another call of
+   * connect ends the attempt.
    *
    * @param {Credential} credential
    * @returns {Promise<boolean>}
@@ -115,6 +118,7 @@ export class Connection {
     this.closeSocket();
     this.setState('connecting', '', '');
     return new Promise((resolve) => {
+      this.giveUp = () => resolve(false);
       /** @param {ConnectionState} state @param {string} reason @param {string} message */
       const fail = (state, reason, message) => {
         resolve(false);
@@ -301,9 +305,10 @@ export class Connection {
     this.setState('waiting', 'closed', '');
   }
 
-  /** Closes and removes the socket. */
+  /** Closes and removes the socket. An attempt in progress fails. */
   closeSocket() {
     clearTimeout(this.timer);
+    this.giveUp();
     const { socket } = this;
     this.socket = null;
     this.policy = null;

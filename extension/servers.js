@@ -259,6 +259,7 @@ export class Servers {
       }
       if (!WRONG_KEY_REASONS.has(c.reason)) break; // another key does not help
     }
+    if (this.connections.get(found.port) !== c) return; // it was closed
     // No server on a port on which one might have been: nothing to report.
     if (c.fromPortScan && c.state === 'waiting' && !wasConnected(c) && !this.pairings.value.some((p) => p.port === found.port)) {
       this.forget(c);
