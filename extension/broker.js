@@ -233,7 +233,7 @@ export class Broker {
       this.drivers.connected(key);
       this.setStoppedServer('');
       this.log.add({ what: 'connected', server: this.servers.nameOf(key) });
-      for (const a of this.attachments.allOf(c)) if (a.session !== c.session) this.detachAfterGrace(a);
+      for (const a of this.attachments.allOf(c)) this.detachAfterGrace(a);
     } else if (c.state !== 'connecting' && this.drivers.disconnected(key)) {
       this.permissionPrompts.abandon(key);
       this.handovers.abandon(key);
@@ -255,10 +255,10 @@ export class Broker {
     this.stopped.saveSoon();
   }
 
-  /** Releases a tab unless its connection is established again soon. @param {Attachment} a */
+  /** Releases a tab unless the server attaches to it again soon. @param {Attachment} a */
   detachAfterGrace(a) {
     setTimeout(() => {
-      if (a.released || (a.connection.state === 'connected' && a.connection.session === a.session)) return;
+      if (a.released || a.generation === a.connection.generation) return;
       this.attachments.release(a.tabId).catch(() => {});
       this.changed();
     }, timing.patience.reconnect);

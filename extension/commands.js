@@ -66,10 +66,10 @@ const HANDLERS = {
  * @param {Command} command
  */
 export function handle(b, c, command) {
-  const { session } = c;
+  const { generation } = c;
   /** @param {Record<string, any>} message */
   const answer = (message) => {
-    if (c.session !== session || c.state !== 'connected') return; // the connection that sent it is closed
+    if (c.generation !== generation || c.state !== 'connected') return; // the connection that sent it is closed
     if (!c.send({ ...message, id: command.id }) && message.type === 'result') {
       c.send({ type: 'error', id: command.id, error: { code: 'INTERNAL', message: 'the result is too large' } });
     }

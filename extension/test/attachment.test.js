@@ -48,7 +48,7 @@ async function attached() {
   /** @type {any[]} */
   const events = [];
   /** @type {any} */
-  const connection = { session: 's', state: 'connected', send: (/** @type {any} */ frame) => events.push(frame) };
+  const connection = { generation: 1, state: 'connected', send: (/** @type {any} */ frame) => events.push(frame) };
   const attachments = new Attachments(/** @type {any} */ ({
     protect: async () => {}, detached: () => {}, canceled: () => {}, acting: () => {}, askEval: () => {}, evalAnswer: () => undefined,
     download: () => {}, topDocumentChanged: () => {},

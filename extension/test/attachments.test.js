@@ -32,7 +32,7 @@ function setUp(answers) {
   } });
   let rules = 0;
   const attachments = new Attachments(/** @type {any} */ ({ protect: async () => { rules++; } }));
-  const connection = /** @type {any} */ ({ session: 's1' });
+  const connection = /** @type {any} */ ({ state: 'connected', generation: 1 });
   return { attachments, connection, calls, rules: () => rules, attach: () => attachments.attach(connection, 7, () => /** @type {any} */ ({}), false) };
 }
 
@@ -136,7 +136,7 @@ test('a popup window is attached with the network settings of its opener, and it
   });
   /** @type {string[]} */
   const events = [];
-  Object.assign(connection, { state: 'connected', send: (/** @type {any} */ frame) => events.push(frame.data.method) });
+  Object.assign(connection, { send: (/** @type {any} */ frame) => events.push(frame.data.method) });
   const event = (/** @type {string} */ method) => attachments.onEvent({ tabId: 7 }, method, { frame: { id: 'T7', url: 'https://example.com/' } });
   Object.assign(attachments.delegate, { topDocumentChanged: () => {} });
   event('Network.requestWillBeSent'); // of a tab that is not driven
@@ -158,7 +158,7 @@ function eventful(early) {
   const { attach, attachments, connection, calls } = setUp([]);
   /** @type {[string, any][]} */
   const sent = [];
-  Object.assign(connection, { state: 'connected', send: (/** @type {any} */ message) => sent.push([message.data.method, message.data.params]) });
+  Object.assign(connection, { send: (/** @type {any} */ message) => sent.push([message.data.method, message.data.params]) });
   Object.assign(attachments.delegate, { topDocumentChanged: () => {} });
   const { getTargets } = chrome.debugger;
   chrome.debugger.getTargets = async () => {
