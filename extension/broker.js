@@ -107,15 +107,15 @@ export class Broker {
         const granted = this.consent.list().filter((c) => c.server === name).map((c) => c.origin);
         return [...new Set([origin, ...granted])].filter((o) => o !== '' && this.consent.storedAnswer(o, name) === true);
       },
-      download: (a, url) => this.downloads.begin(a.tabId, url),
+      download: (a, url) => this.downloads.begin(a.tabId, a.connection.key, url),
       topDocumentChanged: (a) => {
         if (a.rules.unsafeAll) void this.scopes.updateOrRelease(); // the policy does not list its site, so the rules must
       },
     });
 
-    this.downloads = new Downloads((tabId, download) => {
-      const a = this.attachments.get(tabId);
-      if (a?.started) sendEvent(a.connection, 'download', download);
+    this.downloads = new Downloads(session, (server, download) => {
+      const c = this.servers.connected().find((o) => o.key === server);
+      if (c) sendEvent(c, 'download', download);
     });
 
     this.servers = new Servers(session, local, {
@@ -137,7 +137,7 @@ export class Broker {
     this.openedTabs = new OpenedTabs(this.tabs, this.servers, this.attachments, this.drivers, this.scopes, this.downloads);
 
     /** Resolves when the stored values were read. All work waits for it. */
-    this.ready = Promise.all([this.settings.ready, this.consent.ready, this.tabs.ready, this.servers.ready, this.stopped.ready]).then(async () => {
+    this.ready = Promise.all([this.settings.ready, this.consent.ready, this.tabs.ready, this.servers.ready, this.stopped.ready, this.downloads.ready]).then(async () => {
       await this.tabs.reconcile().catch((e) => console.warn(`chrome-mcp: ${e.message}`));
       await this.recordAttached().catch((e) => console.warn(`chrome-mcp: ${e.message}`));
       this.releaseChats();
@@ -231,6 +231,7 @@ export class Broker {
     const { key } = c;
     if (c.state === 'connected') {
       this.drivers.connected(key);
+      this.downloads.connected(key);
       this.setStoppedServer('');
       this.log.add({ what: 'connected', server: this.servers.nameOf(key) });
       for (const a of this.attachments.allOf(c)) this.detachAfterGrace(a);

@@ -51,8 +51,7 @@ const HANDLERS = {
     return {};
   },
   download_cancel: async (b, c, { id }) => {
-    const tabId = b.downloads.tabOf(id);
-    if (tabId === undefined || b.attachments.currentOf(c, tabId) === undefined) throw new CommandError('BAD_ARGS', `download ${id} does not belong to a tab that this agent drives`);
+    if (b.downloads.serverOf(id) !== c.key) throw new CommandError('BAD_ARGS', `download ${id} was not started in a tab that this agent drove`);
     await b.downloads.cancel(id);
     return {};
   },

@@ -84,7 +84,7 @@ export class OpenedTabs {
       this.opening.set(tabId, sharing ? sharing.then(() => true, join) : Promise.resolve(join()));
     }
     if (!driven) return;
-    this.downloads.opened(source, tabId, url);
+    this.downloads.opened(source, a.connection.key, tabId, url);
     try {
       const popup = await sharing;
       await this.drivers.sharedReported(tabId); // first: a server drops events of a tab that it does not know

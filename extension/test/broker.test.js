@@ -84,3 +84,76 @@ test('a tab is not attached for a connection that was lost', async () => {
   assert.equal((await server.call('tab_attach', { tabId: 1 })).type, 'result');
   assert.equal(broker.attachments.get(1)?.rules.allow.length, 2, 'the rules are those of the new connection');
 });
+
+/** Starts a download in tab 1, and returns it. @param {Awaited<ReturnType<typeof setUp>>} env @param {number} id */
+async function startDownload({ browser, broker, server }, id) {
+  await server.call('tab_attach', { tabId: 1 });
+  const item = { id, url: `https://example.com/${id}`, filename: `/d/${id}`, state: 'in_progress', bytesReceived: 1, totalBytes: -1 };
+  browser.downloads.push(item);
+  broker.attachments.onEvent({ tabId: 1 }, 'Page.downloadWillBegin', { url: item.url });
+  broker.downloads.onCreated(/** @type {any} */ (item));
+  await settled();
+  assert.deepEqual(server.events('download').map((d) => [d.id, d.state]), [[id, 'in_progress']]);
+  server.sent.length = 0;
+  return item;
+}
+
+test('a server receives the end of a download, whatever happens to its tab, the connection and the worker', async (t) => {
+  /** @typedef {Awaited<ReturnType<typeof setUp>>} Env */
+  /** @type {Record<string, (env: Env, end: (env: Env) => void) => Promise<any>>} */
+  const cases = {
+    'tab released': async (env, end) => {
+      await env.server.call('tab_release', { tabId: 1 });
+      end(env);
+    },
+    'tab unshared': async (env, end) => {
+      env.broker.tabs.unshare(1, 'user');
+      end(env);
+    },
+    'tab idle': async (env, end) => {
+      const a = env.broker.attachments.get(1);
+      if (a) a.lastUsed = 0;
+      await env.broker.tick();
+      assert.equal(env.broker.attachments.get(1), undefined);
+      end(env);
+    },
+    'connection lost': async (env, end) => {
+      env.server.lose();
+      end(env);
+      await settled();
+      env.server.connect();
+    },
+    'worker restarted': async (env, end) => {
+      const broker = await env.browser.worker();
+      const server = env.browser.connect(broker, 40001);
+      await settled();
+      assert.deepEqual(server.events('download').map((d) => d.state), ['in_progress']);
+      server.sent.length = 0;
+      end(Object.assign(env, { broker, server }));
+    },
+    'worker restarted after the end': async (env, end) => {
+      end(env);
+      env.server.sent.length = 0;
+      const broker = await env.browser.worker();
+      Object.assign(env, { broker, server: env.browser.connect(broker, 40001) });
+    },
+  };
+  for (const [name, work] of Object.entries(cases)) {
+    await t.test(name, async () => {
+      const env = await setUp();
+      const item = await startDownload(env, 5);
+      await work(env, ({ broker }) => {
+        item.state = 'complete';
+        broker.downloads.onChanged({ id: 5 });
+      });
+      await settled();
+      assert.deepEqual(env.server.events('download').map((d) => [d.id, d.tabId, d.state]), [[5, 1, 'complete']]);
+      const other = env.browser.connect(env.broker, 40002);
+      await settled();
+      assert.deepEqual(other.events('download'), []);
+      assert.equal((await other.call('download_cancel', { id: 5 })).error?.code, 'BAD_ARGS');
+      assert.equal((await env.server.call('download_cancel', { id: 5 })).type, 'result');
+      assert.equal((await env.server.call('download_cancel', { id: 6 })).error?.code, 'BAD_ARGS');
+    });
+  }
+});
