@@ -354,6 +354,7 @@ export class Broker {
   async tick() {
     await this.ready;
     this.tabs.expire(); // the expiry alarm is late if the clock was set back
+    this.downloads.reportRunning().catch((e) => console.warn(`chrome-mcp: ${e.message}`));
     const idle = this.settings.value.idleMinutes * 60_000;
     for (const a of this.attachments.all()) {
       if (a.started && !a.released && idle > 0 && Date.now() - a.lastUsed > idle && !this.handovers.hasTab(a.tabId)) {

@@ -165,8 +165,23 @@ export class Downloads {
    */
   async report(id, opened = this.opening.has(id)) {
     const item = await this.lookUp(id);
+    if (item) this.sendState(item, opened);
+  }
+
+  /**
+   * Reports the downloads in progress: the browser reports no event when more of a file has arrived.
+   * Without this, a file of unknown size could exceed the limit of the server until its end.
+   */
+  async reportRunning() {
+    const running = await withTimeout(SHORT_TIMEOUT_MS, chrome.downloads.search({ state: 'in_progress' }), 'listing downloads');
+    for (const item of running) this.sendState(item, false);
+  }
+
+  /** @param {chrome.downloads.DownloadItem} item @param {boolean} opened see report */
+  sendState(item, opened) {
+    const { id } = item;
     const source = this.sources.value[id];
-    if (!item || !source) return;
+    if (!source) return;
     this.send(source.server, {
       id, tabId: source.tabId, url: item.url, ...(item.finalUrl ? { finalUrl: item.finalUrl } : {}), filename: item.filename, state: item.state,
       bytes: Math.round(item.bytesReceived), total: Math.round(item.totalBytes), mime: item.mime ?? '',

@@ -147,7 +147,7 @@ test('a server receives the end of a download, whatever happens to its tab, the 
         broker.downloads.onChanged({ id: 5 });
       });
       await settled();
-      assert.deepEqual(env.server.events('download').map((d) => [d.id, d.tabId, d.state]), [[5, 1, 'complete']]);
+      assert.deepEqual(env.server.events('download').filter((d) => d.state !== 'in_progress').map((d) => [d.id, d.tabId, d.state]), [[5, 1, 'complete']]);
       const other = env.browser.connect(env.broker, 40002);
       await settled();
       assert.deepEqual(other.events('download'), []);
@@ -156,4 +156,20 @@ test('a server receives the end of a download, whatever happens to its tab, the 
       assert.equal((await env.server.call('download_cancel', { id: 6 })).error?.code, 'BAD_ARGS');
     });
   }
+});
+
+test('the growing size of a download is reported, and only to its server', async () => {
+  const env = await setUp();
+  const { browser, broker, server } = env;
+  const item = await startDownload(env, 5);
+  browser.downloads.push({ ...item, id: 6 }); // of the user
+  for (const bytes of [1000, 2000]) {
+    item.bytesReceived = bytes; // the browser reports no event
+    await broker.tick();
+    await settled();
+  }
+  item.state = 'complete';
+  await broker.tick();
+  await settled();
+  assert.deepEqual(server.events('download').map((d) => [d.id, d.state, d.bytes]), [[5, 'in_progress', 1000], [5, 'in_progress', 2000]]);
 });
