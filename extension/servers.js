@@ -80,11 +80,11 @@ export class Servers {
     this.timer = undefined;
     /** The pairing that worked last, by port. It is tried first. @type {Map<number, string>} */
     this.worked = new Map();
-    this.ready = Promise.all([this.instance.ready, this.run.ready, this.pairings.ready]).then(async () => {
+    this.ready = Promise.all([this.instance.ready, this.run.ready, this.pairings.ready]).then(() => {
       for (const stored of [this.instance, this.run]) {
         if (stored.value !== '') continue;
         stored.value = encode(newNonce().slice(0, 16));
-        await stored.save();
+        stored.saveSoon();
       }
     });
   }

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SHORT_TIMEOUT_MS } from '../timeout.js';
 import { timing } from '../timing.js';
 import { Browser, settled } from './browser.js';
 
@@ -172,4 +173,21 @@ test('the growing size of a download is reported, and only to its server', async
   await broker.tick();
   await settled();
   assert.deepEqual(server.events('download').map((d) => [d.id, d.state, d.bytes]), [[5, 'in_progress', 1000], [5, 'in_progress', 2000]]);
+});
+
+test('the extension works although its storage is slow', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  t.mock.method(console, 'warn', () => {});
+  const browser = new Browser();
+  browser.stored.settings = { idleMinutes: 3 };
+  const { get } = chrome.storage.local;
+  let respond = () => {};
+  const slow = new Promise((resolve) => { respond = () => resolve(undefined); });
+  Object.assign(chrome.storage.local, { get: (/** @type {any} */ key) => slow.then(() => get(key)), set: () => new Promise(() => {}) });
+  const started = browser.worker();
+  t.mock.timers.tick(SHORT_TIMEOUT_MS);
+  await settled();
+  respond();
+  const broker = await started;
+  assert.equal(broker.settings.value.idleMinutes, 3);
 });
