@@ -138,10 +138,10 @@ export class Broker {
 
     /** Resolves when the stored values were read. All work waits for it. */
     this.ready = Promise.all([this.settings.ready, this.consent.ready, this.tabs.ready, this.servers.ready, this.stopped.ready, this.downloads.ready]).then(async () => {
-      await this.tabs.reconcile().catch((e) => console.warn(`chrome-mcp: ${e.message}`));
       await this.recordAttached().catch((e) => console.warn(`chrome-mcp: ${e.message}`));
-      this.releaseChats();
+      await this.tabs.reconcile().catch((e) => console.warn(`chrome-mcp: ${e.message}`));
       this.tabs.expire();
+      this.releaseChats();
       this.watchIdle();
       this.changed();
       void this.servers.refresh();
@@ -149,8 +149,8 @@ export class Broker {
   }
 
   /**
-   * Tabs to which the previous worker was attached. The browser stays attached until the server is
-   * back.
+   * Tabs to which the previous worker, or another debugger, was attached. The browser stays attached
+   * to shared ones until the server is back.
    * @type {Set<number>}
    */
   attachedBefore = new Set();
@@ -162,7 +162,14 @@ export class Broker {
   async recordAttached() {
     const targets = await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.getTargets(), 'listing targets');
     for (const t of targets) {
-      if (t.attached && t.tabId !== undefined && this.tabs.get(t.tabId)) this.attachedBefore.add(t.tabId);
+      if (t.attached && t.tabId !== undefined) this.attachedBefore.add(t.tabId);
+    }
+  }
+
+  /** Detaches the debugger of the previous worker from tabs that are no longer shared. */
+  detachUnshared() {
+    for (const tabId of this.attachedBefore) {
+      if (!this.tabs.get(tabId) && this.attachedBefore.delete(tabId)) void detach(tabId);
     }
   }
 
@@ -179,11 +186,8 @@ export class Broker {
 
   /** Unshares the tabs of all chats: they end with the worker, which has their port. */
   releaseChats() {
-    for (const { tabId, chat } of this.tabs.list()) {
-      if (!chat) continue;
-      this.tabs.unshare(tabId, 'released');
-      if (this.attachedBefore.delete(tabId)) void detach(tabId);
-    }
+    for (const { tabId, chat } of this.tabs.list()) if (chat) this.tabs.unshare(tabId, 'released');
+    this.detachUnshared();
   }
 
   // CDP clients.

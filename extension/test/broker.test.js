@@ -191,3 +191,14 @@ test('the extension works although its storage is slow', async (t) => {
   const broker = await started;
   assert.equal(broker.settings.value.idleMinutes, 3);
 });
+
+test('a debugger that the previous worker left is detached from a tab that is not shared', async () => {
+  const { browser, server } = await setUp();
+  await server.call('tab_attach', { tabId: 1 });
+  browser.attached.add(2); // for example, a tab that a page had just opened
+  await browser.worker();
+  assert.deepEqual([...browser.attached], [1], 'until the server is back');
+  browser.tabs[0].groupId = -1; // while no worker runs
+  await browser.worker();
+  assert.deepEqual([...browser.attached], []);
+});
