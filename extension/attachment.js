@@ -66,8 +66,8 @@ export class Attachment {
   constructor(tabId, connection, rules, own, delegate) {
     this.tabId = tabId;
     this.connection = connection;
-    /** The session id that the connection had at the attach. A reconnect changes that of the connection. */
-    this.session = connection.session;
+    /** The generation that the connection had at the attach. A reconnect changes that of the connection. */
+    this.generation = connection.generation;
     this.rules = rules;
     this.own = own;
     this.delegate = delegate;
@@ -104,9 +104,9 @@ export class Attachment {
     this.screencast = null;
   }
 
-  /** Whether the debugger was attached for the present session of the connection. */
+  /** Whether the debugger was attached, and the connection has not been lost since. */
   get isCurrent() {
-    return this.started && this.session === this.connection.session;
+    return this.started && this.generation === this.connection.generation;
   }
 
   /**

@@ -92,7 +92,7 @@ export class Attachments {
   }
 
   /**
-   * Returns the attachment of a tab if it is for the present session of a connection, and complete.
+   * Returns the attachment of a tab if it is for a connection that was not lost since, and complete.
    *
    * @param {Connection} connection
    * @param {number} tabId
@@ -111,24 +111,25 @@ export class Attachments {
 
   /**
    * Attaches the debugger to a tab for a connection. It does nothing if it is already attached for
-   * the present session of the connection. An attachment for another session is released first,
-   * because its enabled domains would not send their initial events again.
+   * it. An attachment from before a reconnect is released first: the server knows nothing of what it
+   * has set, and its enabled domains would not send their initial events again.
    *
    * @param {Connection} connection
    * @param {number} tabId
-   * @param {Rules} rules
+   * @param {() => Rules} rules returns the rules that apply now; setRules changes them from then on
    * @param {boolean} own whether the server opened the tab
    * @returns {Promise<void>}
    */
   attach(connection, tabId, rules, own) {
     return this.enqueue(tabId, async () => {
       const old = this.byTab.get(tabId);
+      if (connection.state !== 'connected') throw new CommandError('DETACHED', 'the connection to the server was lost');
       if (old?.isCurrent && old.connection === connection) return;
       if (old) {
         this.remove(old);
         if (old.started) await detach(tabId);
       }
-      const a = new Attachment(tabId, connection, rules, own, this.delegate);
+      const a = new Attachment(tabId, connection, rules(), own, this.delegate);
       this.byTab.set(tabId, a);
       let attached = false; // the debugger
       try {

@@ -107,15 +107,15 @@ export class Broker {
         const granted = this.consent.list().filter((c) => c.server === name).map((c) => c.origin);
         return [...new Set([origin, ...granted])].filter((o) => o !== '' && this.consent.storedAnswer(o, name) === true);
       },
-      download: (a, url) => this.downloads.begin(a.tabId, url),
+      download: (a, url) => this.downloads.begin(a.tabId, a.connection.key, url),
       topDocumentChanged: (a) => {
         if (a.rules.unsafeAll) void this.scopes.updateOrRelease(); // the policy does not list its site, so the rules must
       },
     });
 
-    this.downloads = new Downloads((tabId, download) => {
-      const a = this.attachments.get(tabId);
-      if (a?.started) sendEvent(a.connection, 'download', download);
+    this.downloads = new Downloads(session, (server, download) => {
+      const c = this.servers.connected().find((o) => o.key === server);
+      if (c) sendEvent(c, 'download', download);
     });
 
     this.servers = new Servers(session, local, {
@@ -137,11 +137,11 @@ export class Broker {
     this.openedTabs = new OpenedTabs(this.tabs, this.servers, this.attachments, this.drivers, this.scopes, this.downloads);
 
     /** Resolves when the stored values were read. All work waits for it. */
-    this.ready = Promise.all([this.settings.ready, this.consent.ready, this.tabs.ready, this.servers.ready, this.stopped.ready]).then(async () => {
-      await this.tabs.reconcile().catch((e) => console.warn(`chrome-mcp: ${e.message}`));
+    this.ready = Promise.all([this.settings.ready, this.consent.ready, this.tabs.ready, this.servers.ready, this.stopped.ready, this.downloads.ready]).then(async () => {
       await this.recordAttached().catch((e) => console.warn(`chrome-mcp: ${e.message}`));
-      this.releaseChats();
+      await this.tabs.reconcile().catch((e) => console.warn(`chrome-mcp: ${e.message}`));
       this.tabs.expire();
+      this.releaseChats();
       this.watchIdle();
       this.changed();
       void this.servers.refresh();
@@ -149,8 +149,8 @@ export class Broker {
   }
 
   /**
-   * Tabs to which the previous worker was attached. The browser stays attached until the server is
-   * back.
+   * Tabs to which the previous worker, or another debugger, was attached. The browser stays attached
+   * to shared ones until the server is back.
    * @type {Set<number>}
    */
   attachedBefore = new Set();
@@ -162,7 +162,14 @@ export class Broker {
   async recordAttached() {
     const targets = await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.getTargets(), 'listing targets');
     for (const t of targets) {
-      if (t.attached && t.tabId !== undefined && this.tabs.get(t.tabId)) this.attachedBefore.add(t.tabId);
+      if (t.attached && t.tabId !== undefined) this.attachedBefore.add(t.tabId);
+    }
+  }
+
+  /** Detaches the debugger of the previous worker from tabs that are no longer shared. */
+  detachUnshared() {
+    for (const tabId of this.attachedBefore) {
+      if (!this.tabs.get(tabId) && this.attachedBefore.delete(tabId)) void detach(tabId);
     }
   }
 
@@ -179,11 +186,8 @@ export class Broker {
 
   /** Unshares the tabs of all chats: they end with the worker, which has their port. */
   releaseChats() {
-    for (const { tabId, chat } of this.tabs.list()) {
-      if (!chat) continue;
-      this.tabs.unshare(tabId, 'released');
-      if (this.attachedBefore.delete(tabId)) void detach(tabId);
-    }
+    for (const { tabId, chat } of this.tabs.list()) if (chat) this.tabs.unshare(tabId, 'released');
+    this.detachUnshared();
   }
 
   // CDP clients.
@@ -231,9 +235,10 @@ export class Broker {
     const { key } = c;
     if (c.state === 'connected') {
       this.drivers.onConnected(key);
+      this.downloads.onConnected(key);
       this.setStoppedServer('');
       this.log.add({ what: 'connected', server: this.servers.nameOf(key) });
-      for (const a of this.attachments.allOf(c)) if (a.session !== c.session) this.detachAfterGrace(a);
+      for (const a of this.attachments.allOf(c)) this.detachAfterGrace(a);
     } else if (c.state !== 'connecting' && this.drivers.isOnline(key)) {
       this.drivers.onDisconnected(key);
       this.permissionPrompts.abandon(key);
@@ -256,10 +261,10 @@ export class Broker {
     this.stopped.saveSoon();
   }
 
-  /** Releases a tab unless its connection is established again soon. @param {Attachment} a */
+  /** Releases a tab unless the server attaches to it again soon. @param {Attachment} a */
   detachAfterGrace(a) {
     setTimeout(() => {
-      if (a.released || (a.connection.state === 'connected' && a.connection.session === a.session)) return;
+      if (a.released || a.generation === a.connection.generation) return;
       this.attachments.release(a.tabId).catch(() => {});
       this.changed();
     }, timing.patience.reconnect);
@@ -353,6 +358,7 @@ export class Broker {
   async tick() {
     await this.ready;
     this.tabs.expire(); // the expiry alarm is late if the clock was set back
+    this.downloads.reportRunning().catch((e) => console.warn(`chrome-mcp: ${e.message}`));
     const idle = this.settings.value.idleMinutes * 60_000;
     for (const a of this.attachments.all()) {
       if (a.started && !a.released && idle > 0 && Date.now() - a.lastUsed > idle && !this.handovers.hasTab(a.tabId)) {

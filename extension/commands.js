@@ -51,8 +51,7 @@ const HANDLERS = {
     return {};
   },
   download_cancel: async (b, c, { id }) => {
-    const tabId = b.downloads.tabOf(id);
-    if (tabId === undefined || b.attachments.currentOf(c, tabId) === undefined) throw new CommandError('BAD_ARGS', `download ${id} does not belong to a tab that this agent drives`);
+    if (b.downloads.serverOf(id) !== c.key) throw new CommandError('BAD_ARGS', `download ${id} was not started in a tab that this agent drove`);
     await b.downloads.cancel(id);
     return {};
   },
@@ -66,10 +65,10 @@ const HANDLERS = {
  * @param {Command} command
  */
 export function handle(b, c, command) {
-  const { session } = c;
+  const { generation } = c;
   /** @param {Record<string, any>} message */
   const answer = (message) => {
-    if (c.session !== session || c.state !== 'connected') return; // the connection that sent it is closed
+    if (c.generation !== generation || c.state !== 'connected') return; // the connection that sent it is closed
     if (!c.send({ ...message, id: command.id }) && message.type === 'result') {
       c.send({ type: 'error', id: command.id, error: { code: 'INTERNAL', message: 'the result is too large' } });
     }
@@ -193,8 +192,8 @@ async function closeTab(b, c, { tabId }) {
 /** @param {Broker} b @param {Connection} c @param {{tabId: number}} params */
 async function attachTab(b, c, { tabId }) {
   const shared = requireVisibleTab(b, c, tabId);
-  const rules = b.scopes.policyFor(c);
-  if (allowsNothing(rules)) throw new CommandError('POLICY_DENIED', 'the policy allows no site');
+  const rules = () => b.scopes.policyFor(c);
+  if (allowsNothing(rules())) throw new CommandError('POLICY_DENIED', 'the policy allows no site');
   const before = await getTab(tabId);
   const why = b.tabs.shareRefusal(before.url ?? '');
   if (why) throw new CommandError('POLICY_DENIED', `${why}: open another page in the tab`);

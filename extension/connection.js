@@ -51,6 +51,9 @@ const STABLE_AFTER_MS = 5_000;
 /** The maximum number of unsent bytes. If the server does not read, the connection is closed. */
 const MAX_QUEUED = 64 << 20;
 
+/** The last generation of any connection, so that each has another. */
+let lastGeneration = 0;
+
 /**
  * The connection to the server on one port. connect starts a new attempt with a new
  * generation. Events of sockets of earlier generations are ignored.
@@ -85,8 +88,6 @@ export class Connection {
     this.isChat = false;
     /** @type {WebSocket | null} */
     this.socket = null;
-    /** The session id of the established connection. @type {string} */
-    this.session = '';
     /** @type {{version: string, pid: number, name: string} | null} */
     this.server = null;
     /** @type {Policy | null} */
@@ -96,6 +97,8 @@ export class Connection {
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
     this.lastMessageAt = 0;
+    /** Ends the wait for the present attempt. @type {() => void} */
+    this.giveUp = () => {};
   }
 
   /** Identifies the server process: the same after a reconnect, another after a restart. */
@@ -105,16 +108,18 @@ export class Connection {
 
   /**
    * Connects. It resolves to true when the handshake succeeded, and to false otherwise, with
-   * the reason in state and message.
+   * the reason in state and message. It also resolves to false when close or another call of
+   * connect ends the attempt.
    *
    * @param {Credential} credential
    * @returns {Promise<boolean>}
    */
   connect(credential) {
-    const generation = ++this.generation;
+    const generation = this.generation = ++lastGeneration;
     this.closeSocket();
     this.setState('connecting', '', '');
     return new Promise((resolve) => {
+      this.giveUp = () => resolve(false);
       /** @param {ConnectionState} state @param {string} reason @param {string} message */
       const fail = (state, reason, message) => {
         resolve(false);
@@ -211,7 +216,6 @@ export class Connection {
 
   /** @param {any} message */
   welcomed(message) {
-    this.session = String(message.session);
     this.server = { version: String(message.server?.version ?? ''), pid: Number(message.server?.pid) || 0, name: sentence(message.server?.name) || 'an agent' };
     this.policy = message.policy ?? null;
     this.connectedAt = this.lastMessageAt = Date.now();
@@ -289,21 +293,22 @@ export class Connection {
     this.failures = good ? 0 : this.failures + 1;
     if (reason === 'displaced') this.failures = 10; // a copy of this profile: do not displace each other
     this.due = Date.now() + this.retryDelay();
-    this.generation++;
+    this.generation = ++lastGeneration;
     this.closeSocket();
     this.setState(state, reason, message);
   }
 
   /** Closes the connection permanently. */
   close() {
-    this.generation++;
+    this.generation = ++lastGeneration;
     this.closeSocket();
     this.setState('waiting', 'closed', '');
   }
 
-  /** Closes and removes the socket. */
+  /** Closes and removes the socket. An attempt in progress fails. */
   closeSocket() {
     clearTimeout(this.timer);
+    this.giveUp();
     const { socket } = this;
     this.socket = null;
     this.policy = null;

@@ -35,8 +35,32 @@ const INACCESSIBLE_DOCUMENTS = [{
 /** Returns the kind of document because of which a command failed. @param {string} error */
 export const inaccessibleDocumentOf = (error) => INACCESSIBLE_DOCUMENTS.find((d) => d.error.test(error));
 
-/** @param {number} tabId */
-export const attach = (tabId) => withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.attach({ tabId }, CDP_VERSION), 'attaching the debugger');
+/** The last attach of each tab to which the browser has not responded. @type {Map<number, Promise<void>>} */
+const attaching = new Map();
+
+/**
+ * Attaches to a tab. If the browser attaches after the timeout, the debugger is detached again, unless
+ * a later attach has begun.
+ *
+ * @param {number} tabId
+ */
+export async function attach(tabId) {
+  const attached = chrome.debugger.attach({ tabId }, CDP_VERSION);
+  attaching.set(tabId, attached);
+  let late = false;
+  const responded = (/** @type {boolean} */ ok) => {
+    if (attaching.get(tabId) !== attached) return;
+    attaching.delete(tabId);
+    if (ok && late) void detach(tabId);
+  };
+  attached.then(() => responded(true), () => responded(false));
+  try {
+    await withTimeout(SHORT_TIMEOUT_MS, attached, 'attaching the debugger');
+  } catch (e) {
+    late = true; // or the browser has rejected it
+    throw e;
+  }
+}
 
 /**
  * Attaches to a tab, even if the debugger of this extension is still attached: an attachment outlives

@@ -1,5 +1,6 @@
 // @ts-check
 
+import { PersistentValue } from './persistent_value.js';
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 import { timing } from './timing.js';
 
@@ -12,16 +13,25 @@ const ATTEMPTS = 6;
 const MAX_DOWNLOADS = 200;
 
 /**
+ * The tab that started a download, and the key of the server that drove it then.
+ * @typedef {{tabId: number, server: string}} Source
+ */
+
+/**
  * Reports downloads of driven tabs to their servers, and no others. The browser's download
- * has no tab, so it is matched by its URL to the debugger's event.
+ * has no tab, so it is matched by its URL to the debugger's event. The server that drove the tab when
+ * the download started receives its end, whatever happens to the tab, the worker and the connection.
  */
 export class Downloads {
-  /** @param {(tabId: number, download: WireDownload) => void} send */
-  constructor(send) {
+  /**
+   * @param {chrome.storage.StorageArea} area
+   * @param {(server: string, download: WireDownload) => void} send
+   */
+  constructor(area, send) {
     this.send = send;
     /**
      * Downloads that tabs started and the browser has not reported.
-     * @type {{tabId: number, url: string, at: number}[]}
+     * @type {(Source & {url: string, at: number})[]}
      */
     this.started = [];
     /**
@@ -29,11 +39,12 @@ export class Downloads {
      * @type {{item: chrome.downloads.DownloadItem, at: number}[]}
      */
     this.unassigned = [];
-    /** Tabs by the id of their download, the newest last. @type {Map<number, number>} */
-    this.tabs = new Map();
+    /** By the id of the download, the newest last. @type {PersistentValue<Record<number, Source>>} */
+    this.sources = new PersistentValue(area, 'downloads', {});
+    this.ready = this.sources.ready;
     /**
      * Tabs that driven pages opened recently, and their URL.
-     * @type {{source: number, tabId: number, url: string, gone: boolean, at: number}[]}
+     * @type {{source: Source, tabId: number, url: string, gone: boolean, at: number}[]}
      */
     this.popups = [];
     /** Ids of downloads for which a tab was opened. @type {Set<number>} */
@@ -45,18 +56,19 @@ export class Downloads {
    * browser closes it immediately, and only the page that opened it can receive
    * the report.
    *
-   * @param {number} source
+   * @param {number} opener
+   * @param {string} server the key of the server that drives it
    * @param {number} tabId
    * @param {string} url
    */
-  opened(source, tabId, url) {
+  opened(opener, server, tabId, url) {
     this.forget();
-    this.popups.push({ source, tabId, url, gone: false, at: Date.now() });
+    this.popups.push({ source: { tabId: opener, server }, tabId, url, gone: false, at: Date.now() });
   }
 
-  /** Returns the tab of a download, undefined if it is not of a driven tab. @param {number} id */
-  tabOf(id) {
-    return this.tabs.get(id);
+  /** Returns the key of the server of a download, undefined if it is not of a driven tab. @param {number} id */
+  serverOf(id) {
+    return this.sources.value[id]?.server;
   }
 
   /** @param {number} tabId */
@@ -65,11 +77,12 @@ export class Downloads {
     const popup = this.popups.find((p) => p.tabId === tabId);
     if (!popup) return;
     popup.gone = true;
-    for (const download of this.started) if (download.tabId === tabId) download.tabId = popup.source;
-    for (const [id, tab] of this.tabs) {
-      if (tab !== tabId) continue;
-      this.tabs.set(id, popup.source);
-      void this.report(id); // the last report may have been for the closed tab, which has no server
+    for (const download of this.started) if (download.tabId === tabId) Object.assign(download, popup.source);
+    for (const [id, source] of Object.entries(this.sources.value)) {
+      if (source.tabId !== tabId) continue;
+      this.sources.value[Number(id)] = popup.source;
+      this.sources.saveSoon();
+      void this.report(Number(id)); // the last report may have been for the closed tab, which the server does not know
     }
     this.match();
   }
@@ -82,7 +95,7 @@ export class Downloads {
       const [{ source }] = this.popups.splice(i, 1);
       this.unassigned = this.unassigned.filter((u) => u.item !== item);
       this.opening.add(item.id);
-      this.assignToTab(source, item);
+      this.assign(source, item);
     }
   }
 
@@ -90,17 +103,18 @@ export class Downloads {
    * Called when the debugger reports that the page of a driven tab started a download.
    *
    * @param {number} tabId
+   * @param {string} server the key of the server that drives it
    * @param {string} url
    */
-  begin(tabId, url) {
+  begin(tabId, server, url) {
     this.forget();
     const at = this.unassigned.findIndex(({ item }) => item.url === url || item.finalUrl === url);
     if (at < 0) {
-      this.started.push({ tabId, url, at: Date.now() });
+      this.started.push({ tabId, server, url, at: Date.now() });
       return;
     }
     const [{ item }] = this.unassigned.splice(at, 1);
-    this.assignToTab(tabId, item);
+    this.assign({ tabId, server }, item);
   }
 
   /** @param {chrome.downloads.DownloadItem} item */
@@ -112,35 +126,66 @@ export class Downloads {
       this.match();
       return;
     }
-    const [{ tabId }] = this.started.splice(at, 1);
-    this.assignToTab(tabId, item);
+    const [{ tabId, server }] = this.started.splice(at, 1);
+    this.assign({ tabId, server }, item);
   }
 
-  /** @param {number} tabId @param {chrome.downloads.DownloadItem} item */
-  assignToTab(tabId, item) {
-    this.tabs.set(item.id, tabId);
-    if (this.tabs.size > MAX_DOWNLOADS) {
-      const [oldest] = this.tabs.keys();
-      this.tabs.delete(oldest);
-      this.opening.delete(oldest);
+  /** @param {Source} source @param {chrome.downloads.DownloadItem} item */
+  assign(source, item) {
+    const { value } = this.sources;
+    value[item.id] = source;
+    const ids = Object.keys(value).map(Number); // in ascending order
+    if (ids.length > MAX_DOWNLOADS) {
+      delete value[ids[0]];
+      this.opening.delete(ids[0]);
     }
+    this.sources.saveSoon();
     void this.report(item.id);
   }
 
   /** @param {chrome.downloads.DownloadDelta} delta */
   onChanged(delta) {
-    if (this.tabs.has(delta.id)) void this.report(delta.id);
+    if (delta.id in this.sources.value) void this.report(delta.id);
   }
 
-  /** @param {number} id */
-  async report(id) {
+  /**
+   * Reports the downloads of a server that has connected: it does not know what has happened to them
+   * since it was connected last.
+   *
+   * @param {string} server
+   */
+  onConnected(server) {
+    for (const [id, source] of Object.entries(this.sources.value)) if (source.server === server) void this.report(Number(id), false);
+  }
+
+  /**
+   * @param {number} id
+   * @param {boolean} [opened] whether to report that a tab was opened for it. The server then counts it
+   *   as started now
+   */
+  async report(id, opened = this.opening.has(id)) {
     const item = await this.lookUp(id);
-    const tabId = this.tabs.get(id);
-    if (!item || tabId === undefined) return;
-    this.send(tabId, {
-      id, tabId, url: item.url, ...(item.finalUrl ? { finalUrl: item.finalUrl } : {}), filename: item.filename, state: item.state,
+    if (item) this.sendState(item, opened);
+  }
+
+  /**
+   * Reports the downloads in progress: the browser reports no event when more of a file has arrived.
+   * Without this, a file of unknown size could exceed the limit of the server until its end.
+   */
+  async reportRunning() {
+    const running = await withTimeout(SHORT_TIMEOUT_MS, chrome.downloads.search({ state: 'in_progress' }), 'listing downloads');
+    for (const item of running) this.sendState(item, false);
+  }
+
+  /** @param {chrome.downloads.DownloadItem} item @param {boolean} opened see report */
+  sendState(item, opened) {
+    const { id } = item;
+    const source = this.sources.value[id];
+    if (!source) return;
+    this.send(source.server, {
+      id, tabId: source.tabId, url: item.url, ...(item.finalUrl ? { finalUrl: item.finalUrl } : {}), filename: item.filename, state: item.state,
       bytes: Math.round(item.bytesReceived), total: Math.round(item.totalBytes), mime: item.mime ?? '',
-      ...(this.opening.has(id) ? { opened: true } : {}),
+      ...(opened ? { opened: true } : {}),
       ...(item.error ? { error: String(item.error) } : {}),
     });
   }

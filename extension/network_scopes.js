@@ -13,8 +13,8 @@ import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 /** @typedef {import('./policy.js').Rules} Rules */
 
 /**
- * Installs the network rules of the servers. A scope has the tabs to which the rules of one session of
- * a server apply, and the hosts of the documents in them.
+ * Installs the network rules of the servers. A scope has the tabs to which the rules of one connection
+ * of a server apply, from when it was established to its loss, and the hosts of the documents in them.
  */
 export class NetworkScopes {
   /**
@@ -177,5 +177,5 @@ export class NetworkScopes {
 
 /** Returns the key of the scope of a tab. @param {Attachment} a */
 function scopeKeyOf(a) {
-  return `${a.connection.port}/${a.session}`;
+  return `${a.connection.port}/${a.generation}`;
 }

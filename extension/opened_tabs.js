@@ -68,7 +68,8 @@ export class OpenedTabs {
    * @param {string} url the URL that it was opened for
    */
   async opened(source, tabId, url) {
-    const { userTabs } = this.scopes;
+    const { scopes } = this;
+    const { userTabs } = scopes;
     const a = this.attachments.get(source);
     const parent = this.tabs.get(source);
     const driven = a?.started && parent;
@@ -83,12 +84,12 @@ export class OpenedTabs {
       this.opening.set(tabId, sharing ? sharing.then(() => true, join) : Promise.resolve(join()));
     }
     if (!driven) return;
-    this.downloads.opened(source, tabId, url);
+    this.downloads.opened(source, a.connection.key, tabId, url);
     try {
       const popup = await sharing;
       await this.drivers.sharedReported(tabId); // first: a server drops events of a tab that it does not know
       if (a.released || this.tabs.get(tabId) !== popup) return;
-      await this.attachments.attach(a.connection, tabId, a.rules, a.own);
+      await this.attachments.attach(a.connection, tabId, () => scopes.policyFor(a.connection), a.own);
       if (this.tabs.get(tabId) !== popup) await this.attachments.release(tabId); // stopped before it was attached
     } finally {
       await this.attachments.undoPreattach(tabId);

@@ -19,10 +19,12 @@ export class PersistentValue {
     this.area = area;
     this.name = name;
     this.value = initial;
-    /** Resolves when the stored value was read. */
-    this.ready = withTimeout(SHORT_TIMEOUT_MS, area.get(name), `reading ${name}`).then((got) => {
+    const reading = area.get(name);
+    /** Resolves when the stored value was read, however long that takes: nothing works without it. */
+    this.ready = reading.then((got) => {
       if (got[name] !== undefined) this.value = /** @type {T} */ (got[name]);
     });
+    withTimeout(SHORT_TIMEOUT_MS, reading, `reading ${name}`).catch((e) => console.warn(`chrome-mcp: ${e.message}`));
   }
 
   /** Stores the current value. @returns {Promise<void>} */

@@ -80,11 +80,11 @@ export class Servers {
     this.timer = undefined;
     /** The pairing that worked last, by port. It is tried first. @type {Map<number, string>} */
     this.worked = new Map();
-    this.ready = Promise.all([this.instance.ready, this.run.ready, this.pairings.ready]).then(async () => {
+    this.ready = Promise.all([this.instance.ready, this.run.ready, this.pairings.ready]).then(() => {
       for (const stored of [this.instance, this.run]) {
         if (stored.value !== '') continue;
         stored.value = encode(newNonce().slice(0, 16));
-        await stored.save();
+        stored.saveSoon();
       }
     });
   }
@@ -259,6 +259,7 @@ export class Servers {
       }
       if (!WRONG_KEY_REASONS.has(c.reason)) break; // another key does not help
     }
+    if (this.connections.get(found.port) !== c) return; // it was closed
     // No server on a port on which one might have been: nothing to report.
     if (c.fromPortScan && c.state === 'waiting' && !wasConnected(c) && !this.pairings.value.some((p) => p.port === found.port)) {
       this.forget(c);

@@ -75,8 +75,8 @@ chrome.webNavigation.onErrorOccurred.addListener((details) => {
 chrome.debugger.onEvent.addListener((source, method, params) => broker.attachments.onEvent(source, method, params));
 chrome.debugger.onDetach.addListener((source, reason) => then(() => broker.attachments.onDetach(source, reason)));
 
-chrome.downloads.onCreated.addListener((item) => broker.downloads.onCreated(item));
-chrome.downloads.onChanged.addListener((delta) => broker.downloads.onChanged(delta));
+chrome.downloads.onCreated.addListener((item) => then(() => broker.downloads.onCreated(item)));
+chrome.downloads.onChanged.addListener((delta) => then(() => broker.downloads.onChanged(delta)));
 
 chrome.notifications?.onClicked.addListener((id) => then(() => {
   const q = broker.handovers.find(id);

@@ -117,3 +117,58 @@ func TestDownloadOfUnknownDocument(t *testing.T) {
 		t.Errorf("%d downloads are stored after their end", len(in.files.begun))
 	}
 }
+
+// TestDownloadOfClosedTab checks that a download ends although its tab was closed before.
+func TestDownloadOfClosedTab(t *testing.T) {
+	server := newServer(t)
+	fake := startFakeExtension(t, server)
+	b := newBackend(t, server, func(o *Options) { o.MaxDownloads = 1 })
+	waitConnected(t, b)
+	ended := make(chan executor.Download, 10)
+	s, err := b.NewSession(&executor.SessionOptions{
+		Gate: executor.AllowAll,
+		OnEvent: func(ev executor.Event) {
+			if d := ev.Download; d != nil && d.State != "running" {
+				ended <- *d
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := newTestSite(t)
+	openTab(t, s, site.URL+"/page")
+	in := b.connectedInstallations()[0]
+	path := filepath.Join(t.TempDir(), "file.txt")
+	if err := os.WriteFile(path, []byte("content"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fake.mu.Lock()
+	tab := slices.Collect(maps.Values(fake.tabs))[0]
+	file := wire.Download{ID: 1, TabID: tab.TabID, URL: site.URL + "/file", Filename: path, State: "in_progress", Bytes: 1, Total: 7}
+	fake.sendEvent(wire.EventCDP, wire.CDPEvent{
+		TabID: tab.TabID, Method: "Page.downloadWillBegin",
+		Params: fmt.Appendf(nil, `{"frameId":%q,"guid":"G","url":%q,"suggestedFilename":"file.txt"}`, tab.TargetID, file.URL),
+	})
+	fake.sendEvent(wire.EventDownload, file)
+	fake.mu.Unlock()
+	await.Until(t, "the download to be handled", func() bool {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		return len(in.files.begun) == 1 && in.files.begun[0].handled
+	})
+	if _, err := b.quota.Begin(); err == nil {
+		t.Error("the download does not count while it runs")
+	}
+	fake.mu.Lock()
+	fake.unshare(tab, "closed")
+	file.State, file.Bytes = "complete", 7
+	fake.sendEvent(wire.EventDownload, file)
+	fake.mu.Unlock()
+	if d := await.Receive(t, "the end of the download", ended); d.State != "completed" || d.Path != path {
+		t.Errorf("reported %+v", d)
+	}
+	if _, err := b.quota.Begin(); err != nil {
+		t.Errorf("the download counts after its end: %v", err)
+	}
+}

@@ -149,7 +149,7 @@ func TestUserActions(t *testing.T) {
 		u.worker(`(() => {
 			const { search } = chrome.downloads;
 			globalThis.unanswered = 0;
-			chrome.downloads.search = () => { unanswered++; return new Promise(() => {}) }; // never responds
+			chrome.downloads.search = (query) => { if ('id' in query) unanswered++; return new Promise(() => {}) }; // never responds
 			globalThis.respond = () => { chrome.downloads.search = search };
 		})()`, nil)
 		release <- struct{}{}

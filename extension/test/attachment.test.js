@@ -48,12 +48,12 @@ async function attached() {
   /** @type {any[]} */
   const events = [];
   /** @type {any} */
-  const connection = { session: 's', state: 'connected', send: (/** @type {any} */ frame) => events.push(frame) };
+  const connection = { generation: 1, state: 'connected', send: (/** @type {any} */ frame) => events.push(frame) };
   const attachments = new Attachments(/** @type {any} */ ({
     installRules: async () => {}, detached: () => {}, canceled: () => {}, acting: () => {}, askEval: () => {}, evalAnswer: () => undefined,
     download: () => {}, topDocumentChanged: () => {},
   }));
-  await attachments.attach(connection, 1, compile({ allow: ['example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] }, ['example.com/account']), false);
+  await attachments.attach(connection, 1, () => compile({ allow: ['example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] }, ['example.com/account']), false);
   const a = attachments.currentOf(connection, 1);
   assert.ok(a);
   sent = [];

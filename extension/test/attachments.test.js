@@ -32,8 +32,8 @@ function setUp(answers) {
   } });
   let rules = 0;
   const attachments = new Attachments(/** @type {any} */ ({ installRules: async () => { rules++; } }));
-  const connection = /** @type {any} */ ({ session: 's1' });
-  return { attachments, connection, calls, rules: () => rules, attach: () => attachments.attach(connection, 7, /** @type {any} */ ({}), false) };
+  const connection = /** @type {any} */ ({ state: 'connected', generation: 1 });
+  return { attachments, connection, calls, rules: () => rules, attach: () => attachments.attach(connection, 7, () => /** @type {any} */ ({}), false) };
 }
 
 const ALREADY_ATTACHED = 'Another debugger is already attached to the tab with id: 7.';
@@ -136,7 +136,7 @@ test('a popup window is attached with the network settings of its opener, and it
   });
   /** @type {string[]} */
   const events = [];
-  Object.assign(connection, { state: 'connected', send: (/** @type {any} */ frame) => events.push(frame.data.method) });
+  Object.assign(connection, { send: (/** @type {any} */ frame) => events.push(frame.data.method) });
   const event = (/** @type {string} */ method) => attachments.onEvent({ tabId: 7 }, method, { frame: { id: 'T7', url: 'https://example.com/' } });
   Object.assign(attachments.delegate, { topDocumentChanged: () => {} });
   event('Network.requestWillBeSent'); // of a tab that is not driven
@@ -158,7 +158,7 @@ function eventful(early) {
   const { attach, attachments, connection, calls } = setUp([]);
   /** @type {[string, any][]} */
   const sent = [];
-  Object.assign(connection, { state: 'connected', send: (/** @type {any} */ message) => sent.push([message.data.method, message.data.params]) });
+  Object.assign(connection, { send: (/** @type {any} */ message) => sent.push([message.data.method, message.data.params]) });
   Object.assign(attachments.delegate, { topDocumentChanged: () => {} });
   const { getTargets } = chrome.debugger;
   chrome.debugger.getTargets = async () => {
@@ -241,4 +241,54 @@ test('a tab of which it is unknown what opened it is not attached', async () => 
   assert.equal(opener(), undefined);
   assert.equal(attachments.byTab.size, 0);
   assert.deepEqual(calls, ['attach', 'detach']);
+});
+
+/** Sets up a browser that responds to attach only when respond is called. */
+function slow() {
+  const result = setUp([null, null, null]);
+  const { attach } = chrome.debugger;
+  /** @type {(() => void)[]} */
+  const waiting = [];
+  chrome.debugger.attach = /** @type {any} */ ((/** @type {any} */ target) => new Promise((resolve) => waiting.push(() => resolve(attach(target, '1.3')))));
+  const respond = async () => {
+    waiting.shift()?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { ...result, respond };
+}
+
+test('a debugger that is attached after the timeout is detached', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  for (const begin of [
+    (/** @type {ReturnType<typeof slow>} */ { attach }) => assert.rejects(attach(), /in time/),
+    async (/** @type {ReturnType<typeof slow>} */ { attachments }) => {
+      attachments.preattach(7, /** @type {any} */ ({ networkParams: null }));
+      await attachments.undoPreattach(7);
+    },
+  ]) {
+    const browser = slow();
+    const ended = begin(browser);
+    await new Promise((resolve) => setImmediate(resolve));
+    t.mock.timers.tick(SHORT_TIMEOUT_MS);
+    await ended;
+    assert.deepEqual(browser.calls, []);
+    await browser.respond();
+    assert.deepEqual(browser.calls, ['attach', 'detach']);
+  }
+});
+
+test('a late attach does not detach the debugger of a later one', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { attach, attachments, connection, calls, respond } = slow();
+  const first = assert.rejects(attach(), /in time/);
+  await new Promise((resolve) => setImmediate(resolve));
+  t.mock.timers.tick(SHORT_TIMEOUT_MS);
+  await first;
+  const second = attach();
+  await new Promise((resolve) => setImmediate(resolve));
+  await respond();
+  await respond();
+  await second;
+  assert.deepEqual(calls, ['attach', 'attach']);
+  assert.ok(attachments.currentOf(connection, 7));
 });

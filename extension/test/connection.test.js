@@ -198,3 +198,17 @@ test('the message of a rejection is shown', async () => {
   assert.equal(c.reason, 'not_paired');
   assert.equal(c.message, 'this browser was unpaired ');
 });
+
+test('an attempt that is ended fails', async () => {
+  const { c, sockets } = setUp();
+  const first = c.connect({ kind: 'boot', key });
+  c.close();
+  assert.equal(await first, false);
+  const second = c.connect({ kind: 'boot', key });
+  sockets[1].open();
+  const third = c.connect({ kind: 'boot', key });
+  assert.equal(await second, false);
+  await welcome(sockets[2]);
+  assert.equal(await third, true);
+  c.close();
+});

@@ -13,7 +13,7 @@ function driving(update, policy = { allow: ['a.test'], subresources: 'public' })
   /** @type {any} */
   const connection = { port: 1, send: (/** @type {any} */ { event, data }) => events.push([event, data.tabId]) };
   /** @type {any} */
-  const a = { tabId: 1, connection, session: 's', rules: compile(policy), documents: { url: 'https://a.test/' } };
+  const a = { tabId: 1, connection, generation: 3, rules: compile(policy), documents: { url: 'https://a.test/' } };
   let driven = [a];
   /** @type {any} */
   const attachments = { all: () => driven, release: async () => { driven = []; } };
@@ -43,10 +43,10 @@ test('the rules include the site of a page that was open before its tab is drive
   /** @type {any} */ (globalThis).chrome = { webNavigation: { getAllFrames: async () => [{ frameId: 0, url: 'https://shop.test/' }, { frameId: 3, url: 'https://x.test/' }] } };
   const all = driving(async () => {}, { allow: [], unsafeAll: true, subresources: 'public' });
   await all.scopes.addHosts(all.a);
-  assert.deepEqual(all.scopes.hosts.of('1/s'), ['shop.test', 'x.test']);
+  assert.deepEqual(all.scopes.hosts.of('1/3'), ['shop.test', 'x.test']);
   const listed = driving(async () => {}); // the rules deny the page, which the user may have open in another tab
   await listed.scopes.addHosts(listed.a);
-  assert.deepEqual(listed.scopes.hosts.of('1/s'), ['x.test']);
+  assert.deepEqual(listed.scopes.hosts.of('1/3'), ['x.test']);
 });
 
 test("the rules for the tab that opened a driven one follow the user's navigations", async () => {

@@ -186,3 +186,21 @@ test('a pairing replaces the connection to a running server only when it succeed
   await s.unpair(s.pairings.value[1].id);
   assert.deepEqual([listed(s), gone], [[], ['38020@38020']]);
 });
+
+test('a search continues after the key that it tries was removed', async () => {
+  const { s, key, running } = setUp();
+  running.set(38020, { key, name: 'claude' });
+  await s.refresh();
+  const [c] = s.list();
+  c.closeAndRetry('waiting', 'silent', '');
+  c.lostAt = 0;
+  c.open = () => /** @type {any} */ ({ close: () => {} }); // it does not respond
+  let gone = 0;
+  s.owner.gone = () => gone++;
+  const search = s.refresh(true);
+  while (c.state !== 'connecting') await new Promise((done) => setImmediate(done));
+  await s.unpair('p');
+  await search;
+  assert.equal(s.connections.get(38020), undefined);
+  assert.equal(gone, 16, 'each of the tried ports once');
+});

@@ -113,6 +113,12 @@ var consent = promises{
 	},
 	"The extension makes its own decisions, and sends nothing for a tab that its user has not shared.": {
 		{
+			File: "extension/commands.js",
+			Old:  "  const rules = () => b.scopes.policyFor(c);\n",
+			New:  "  const now = b.scopes.policyFor(c), rules = () => now;\n",
+			Test: "a tab is attached under the rules that apply when it is attached",
+		},
+		{
 			File: "extension/methods.js",
 			Old:  "(s.child ? decide(s.rules, s.site) : null)",
 			New:  "(s.child && s.site !== '' ? decide(s.rules, s.site) : null)",
