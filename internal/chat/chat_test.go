@@ -461,6 +461,26 @@ func TestCancel(t *testing.T) {
 			t.Errorf("%q, %v", stop, err)
 		}
 	})
+	t.Run("before the prompt", func(t *testing.T) {
+		r := newRecorder(t)
+		o := options(t, r)
+		begin := func() {}
+		o.OnTurn = func() { begin() }
+		c := startChat(t, o)
+		ctx, cancel := context.WithCancel(t.Context())
+		begin = cancel
+		if _, _, err := c.Prompt(ctx, []Block{{Text: "say never\nhang"}}); !errors.Is(err, context.Canceled) {
+			t.Errorf("end of the context: %v", err)
+		}
+		begin = c.Cancel
+		if stop := prompt(t, c, "say never", "hang"); stop != StopCancelled {
+			t.Errorf("stop %q", stop)
+		}
+		begin = func() {}
+		if stop := prompt(t, c, "say next"); stop != StopEndTurn || r.text() != "agent: \"next\"\n" {
+			t.Errorf("stop %q, transcript:\n%s", stop, r.text())
+		}
+	})
 	t.Run("error", func(t *testing.T) {
 		r := newRecorder(t)
 		c := startChat(t, options(t, r))
