@@ -153,16 +153,21 @@ func (r *toolRunner) batch(ctx context.Context, a batchArgs) (batchResults, erro
 	return out, ctx.Err()
 }
 
-// omittedResult returns res without its content, because the batch exceeds the size limit.
+// omittedResult returns res without its content, except for its note, which no other result repeats:
+// the batch exceeds the size limit.
 func omittedResult(res *sdk.CallToolResult) *sdk.CallToolResult {
 	outcome := "done"
 	if m, ok := res.Meta[ErrorKey].(ErrorInfo); ok {
 		outcome = "failed with " + string(m.Code)
 	}
-	return &sdk.CallToolResult{
+	short := &sdk.CallToolResult{
 		IsError: res.IsError, Meta: res.Meta,
 		Content: []sdk.Content{&sdk.TextContent{Text: outcome + "; result omitted: the results of this batch exceed the size limit"}},
 	}
+	if note, ok := res.Meta[NoteKey].(string); ok {
+		appendNote(short, note)
+	}
+	return short
 }
 
 // nestedTool returns the tool with a name, for a call from within another tool.
@@ -233,6 +238,7 @@ type batchResult struct {
 	OK     bool             `json:"ok"`
 	Result executor.RawJSON `json:"result,omitempty"` // structured content
 	Error  *ErrorInfo       `json:"error,omitempty"`
+	Note   string           `json:"note,omitempty"`
 	NotRun bool             `json:"notRun,omitempty"`
 
 	text   string
@@ -252,6 +258,7 @@ func (r *batchResult) set(res *sdk.CallToolResult) {
 	if m, ok := res.Meta[ErrorKey].(ErrorInfo); ok {
 		r.Error = &m
 	}
+	r.Note, _ = res.Meta[NoteKey].(string)
 	if raw, ok := res.StructuredContent.(json.RawMessage); ok {
 		r.Result = executor.RawJSON(raw)
 	}

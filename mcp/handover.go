@@ -208,7 +208,7 @@ func (h *handovers) questionAbout(ctx context.Context, ch askChannel, message st
 		return q, nil
 	}
 	h.forget()
-	if !h.limit.Allow() {
+	if h.limit.Tokens() < 1 {
 		return nil, rateLimited(h.limit, "question", time.Second, "Do more of the task without the user. The next question is possible in %v.")
 	}
 	return h.handOver(ctx, ch, message, tab)
@@ -251,6 +251,7 @@ func (h *handovers) handOver(ctx context.Context, ch askChannel, message string,
 		page.End()
 		return nil, err
 	}
+	h.limit.Allow() // succeeds: see questionAbout
 	h.record(ctx, q, "", "asked")
 	page.Show(ctx)
 	showCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))

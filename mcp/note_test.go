@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
 	"strings"
 	"testing"
@@ -122,6 +123,39 @@ func TestSentElementReported(t *testing.T) {
 	}
 	if (executor.SentElement{}).Report(t.Context()) {
 		t.Error("an element is reported without an observer")
+	}
+}
+
+// TestNotesOfNestedCalls checks that the notes of the calls of a script and of a batch are reported,
+// also if a call fails or its result is omitted.
+func TestNotesOfNestedCalls(t *testing.T) {
+	sharing := func(ctx context.Context) {
+		executor.SharedTab{Tab: executor.Tab{ID: "ext:a:2", Active: true}}.Report(ctx)
+	}
+	c := connect(t, NewServer(&fake{
+		listTabs: func(ctx context.Context) ([]executor.Tab, error) {
+			sharing(ctx)
+			return nil, executor.ErrExtensionDisconnected
+		},
+		text: func(ctx context.Context, _ executor.TabID, _ *executor.TextOptions) (*executor.Text, error) {
+			sharing(ctx)
+			return &executor.Text{Content: strings.Repeat("x", 1800)}, nil
+		},
+	}, &Options{Tools: Toolsets(), MaxResultBytes: 4000, Structured: true}), nil)
+	const note = "the user has shared tab ext:a:2; it is now the active tab"
+	for _, tt := range []struct{ name, tool, args, text, structured string }{
+		{"failed call of a script", "run_script", `{"script":"try { tabs_list() } catch (e) {}"}`, "ok after 1 call\n" + note, `"notes":["` + note + `"]`},
+		{"failed call of a batch", "batch", `{"calls":[{"tool":"tabs_list"}]}`, "\nnote: " + note, `"note":"` + note + `"`},
+		{"omitted result", "batch", `{"calls":[{"tool":"get_text"}]}`, "exceed the size limit\nnote: " + note, `"note":"` + note + `"`},
+	} {
+		res := callTool(t, c, tt.tool, tt.args)
+		if text := textOf(res); res.IsError || !strings.HasSuffix(text, tt.text) {
+			t.Errorf("%s: %q", tt.name, text)
+		}
+		raw, err := json.Marshal(res.StructuredContent)
+		if err != nil || !strings.Contains(string(raw), tt.structured) {
+			t.Errorf("%s: %s, %v", tt.name, raw, err)
+		}
 	}
 }
 

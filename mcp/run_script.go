@@ -53,11 +53,11 @@ func (r *toolRunner) runScript(ctx context.Context, a scriptArgs) (scriptResult,
 	out := scriptResult{}
 	call := func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
 		res := r.runTool(ctx, r.tool(name), args, true, nil)
-		if m, ok := res.Meta[ErrorKey].(ErrorInfo); ok {
-			return nil, thrownError{&m}
-		}
 		if note, ok := res.Meta[NoteKey].(string); ok {
 			out.Notes = append(out.Notes, note)
+		}
+		if m, ok := res.Meta[ErrorKey].(ErrorInfo); ok {
+			return nil, thrownError{&m}
 		}
 		out.addImages(res)
 		raw, _ := res.StructuredContent.(json.RawMessage)

@@ -329,7 +329,8 @@ func (i *Info) loginHint() string {
 
 // Prompt sends a message of the user and waits for the end of the agent's turn. It returns the
 // reason for which the turn ended, and the tokens that it used if the agent reports that. Only one
-// turn runs at a time. The end of ctx cancels the turn; before the turn begins, it is an error.
+// turn runs at a time. The end of ctx cancels the turn; before the agent gets the message, it is an
+// error.
 func (c *Chat) Prompt(ctx context.Context, blocks []Block) (stop string, usage *transcript.Usage, err error) {
 	content, err := c.info.content(blocks)
 	if err != nil {
@@ -340,6 +341,16 @@ func (c *Chat) Prompt(ctx context.Context, blocks []Block) (stop string, usage *
 		return "", nil, err
 	}
 	c.onTurn()
+	if stopped := isClosed(t.canceled); stopped || ctx.Err() != nil { // an agent ignores a cancel before the prompt
+		c.mu.Lock()
+		c.turn = nil
+		c.cancelPermissions()
+		c.mu.Unlock()
+		if stopped {
+			return StopCancelled, nil, nil
+		}
+		return "", nil, context.Cause(ctx)
+	}
 	go func() { // it outlives a turn that is abandoned
 		t.result, t.err = acp.SendRequest[acp.PromptResponse](c.conn, context.Background(), acp.AgentMethodSessionPrompt,
 			acp.PromptRequest{SessionId: c.session, Prompt: content})

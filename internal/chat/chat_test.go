@@ -461,6 +461,26 @@ func TestCancel(t *testing.T) {
 			t.Errorf("%q, %v", stop, err)
 		}
 	})
+	t.Run("before the prompt", func(t *testing.T) {
+		r := newRecorder(t)
+		o := options(t, r)
+		begin := func() {}
+		o.OnTurn = func() { begin() }
+		c := startChat(t, o)
+		ctx, cancel := context.WithCancel(t.Context())
+		begin = cancel
+		if _, _, err := c.Prompt(ctx, []Block{{Text: "say never\nhang"}}); !errors.Is(err, context.Canceled) {
+			t.Errorf("end of the context: %v", err)
+		}
+		begin = c.Cancel
+		if stop := prompt(t, c, "say never", "hang"); stop != StopCancelled {
+			t.Errorf("stop %q", stop)
+		}
+		begin = func() {}
+		if stop := prompt(t, c, "say next"); stop != StopEndTurn || r.text() != "agent: \"next\"\n" {
+			t.Errorf("stop %q, transcript:\n%s", stop, r.text())
+		}
+	})
 	t.Run("error", func(t *testing.T) {
 		r := newRecorder(t)
 		c := startChat(t, options(t, r))
@@ -503,23 +523,34 @@ func TestOneTurnAtATime(t *testing.T) {
 	prompt(t, c, "say x", "hang")
 }
 
-// TestDescribe checks what a permission request shows if it has no input: content of each type, and of a
+// TestDescribe checks what a permission request shows: the input, content of each type, and of a
 // long change at least what the file will contain.
 func TestDescribe(t *testing.T) {
 	old := strings.Repeat("o", maxDetail)
-	for content, want := range map[string]string{
-		`{"type": "diff", "path": "/a", "oldText": "lamps", "newText": "brass\n- none\n"}`: "/a\n+ brass\n+ - none\n- lamps",
-		`{"type": "diff", "path": "/a", "oldText": "` + old + `", "newText": "brass"}`:     "/a\n+ brass",
-		`{"type": "terminal", "terminalId": "7"}`:                                          "[terminal 7]",
-		`{"type": "content", "content": {"type": "hologram", "data": "x"}}`:                "[content of type hologram]",
-		`{"type": "content", "content": {"type": "text", "text": "delete everything"}}`:    "delete everything",
+	const diff = `{"type": "diff", "path": "/a", "oldText": "lamps", "newText": "brass\n- none\n"}`
+	const shown = "/a\n+ brass\n+ - none\n- lamps"
+	for _, tt := range []struct{ input, content, want string }{
+		{"", diff, shown},
+		{"", `{"type": "diff", "path": "/a", "oldText": "` + old + `", "newText": "brass"}`, "/a\n+ brass"},
+		{"", `{"type": "terminal", "terminalId": "7"}`, "[terminal 7]"},
+		{"", `{"type": "content", "content": {"type": "hologram", "data": "x"}}`, "[content of type hologram]"},
+		{"", `{"type": "content", "content": {"type": "text", "text": "delete everything"}}`, "delete everything"},
+		{`{}`, diff, "{}\n" + shown},
+		{`{"path":"/a"}`, diff, "{\n  \"path\": \"/a\"\n}\n" + shown},
+		{`{"path":"/a"}`, `{"type": "diff", "path": "/a", "oldText": "` + old[13:] + `", "newText": "brass"}`, "{\n  \"path\": \"/a\"\n}\n/a\n+ brass"},
+		{`{"command":"ls /tmp"}`, `{"type": "content", "content": {"type": "text", "text": "ls /tmp"}}`, "ls /tmp"},
+		{`{"command":"ls"}`, "", "ls"},
 	} {
 		var call acp.ToolCallUpdate
-		if err := json.Unmarshal([]byte(`{"toolCallId": "t", "content": [`+content+`]}`), &call); err != nil {
+		if err := json.Unmarshal([]byte(`{"toolCallId": "t", "content": [`+tt.content+`]}`), &call); err != nil {
 			t.Fatal(err)
 		}
-		if _, detail := new(entries).describe(&call, nil); detail != want {
-			t.Errorf("%s:\n%s\nwant %s", short(content), short(detail), want)
+		var input json.RawMessage
+		if tt.input != "" {
+			input = json.RawMessage(tt.input)
+		}
+		if _, detail := new(entries).describe(&call, input); detail != tt.want {
+			t.Errorf("%s, %s:\n%s\nwant %s", tt.input, short(tt.content), short(detail), tt.want)
 		}
 	}
 }

@@ -137,10 +137,11 @@ func (e *entries) describe(call *acp.ToolCallUpdate, input json.RawMessage) (tit
 			parts = append(parts, path)
 		}
 	}
-	if input == nil && len(call.Content) > 0 {
-		parts = append(parts, visible(toolContentText(call.Content)))
+	detail = strings.Join(parts, "\n")
+	if content := visible(toolContentText(call.Content, maxDetail-len(detail)-1)); !strings.Contains(detail, content) {
+		detail = strings.TrimPrefix(detail+"\n"+content, "\n")
 	}
-	return cmp.Or(title, "The agent asks for permission"), strings.Join(parts, "\n")
+	return cmp.Or(title, "The agent asks for permission"), detail
 }
 
 // inputDetail returns the command if the input of a tool call contains nothing else, except for a

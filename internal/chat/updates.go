@@ -241,11 +241,11 @@ func contentText(b *acp.ContentBlock) string {
 // unknownContent returns the text for content of a type that is not known.
 func unknownContent(kind string) string { return "[content of type " + short(kind) + "]" }
 
-// toolContentText returns the content of a tool call as text. If that would be longer than maxDetail, it
+// toolContentText returns the content of a tool call as text. If that would be longer than most bytes, it
 // leaves out what changed files had before.
-func toolContentText(content []acp.ToolCallContent) string {
+func toolContentText(content []acp.ToolCallContent, most int) string {
 	text := joinToolContent(content, true)
-	if len(text) > maxDetail {
+	if len(text) > most {
 		text = joinToolContent(content, false)
 	}
 	return text
@@ -399,7 +399,7 @@ func siteOf(input json.RawMessage) string {
 
 // outputText returns the output of a tool call as text, or "".
 func outputText(content []acp.ToolCallContent, raw any) string {
-	if text := toolContentText(content); text != "" || raw == nil {
+	if text := toolContentText(content, maxDetail); text != "" || raw == nil {
 		return text
 	}
 	if text, ok := raw.(string); ok {

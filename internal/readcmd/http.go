@@ -163,7 +163,8 @@ func pageOf(ctx context.Context, pageURL string, res *http.Response) (*readPage,
 	if !isHTML && !strings.Contains(header, "charset") {
 		header = kind + "; charset=utf-8"
 	}
-	body, err := charset.NewReader(io.LimitReader(res.Body, readable.MaxBytes+1), header)
+	limited := &io.LimitedReader{R: res.Body, N: readable.MaxBytes + 1}
+	body, err := charset.NewReader(limited, header)
 	if err != nil {
 		return nil, needsBrowser("its encoding is unknown")
 	}
@@ -171,7 +172,7 @@ func pageOf(ctx context.Context, pageURL string, res *http.Response) (*readPage,
 	if err != nil {
 		return nil, needsBrowser("the connection was interrupted")
 	}
-	page := &readPage{URL: pageURL, Via: viaHTTP, Truncated: len(data) > readable.MaxBytes}
+	page := &readPage{URL: pageURL, Via: viaHTTP, Truncated: limited.N == 0 || len(data) > readable.MaxBytes}
 	text := strings.ToValidUTF8(string(data[:min(len(data), readable.MaxBytes)]), "\uFFFD")
 	if kind == "text/markdown" {
 		page.Markdown, page.WholePage = text, true

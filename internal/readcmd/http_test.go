@@ -3,12 +3,15 @@ package readcmd
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/readable"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagesite"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -70,6 +73,29 @@ func TestReadHTTP(t *testing.T) {
 	_, err := r.read(t.Context(), site.URL+"/static")
 	if _, ok := errors.AsType[needsBrowserError](err); !ok {
 		t.Errorf("no server: %v", err)
+	}
+}
+
+// TestReadHTTPTruncated checks that a page that is too large is truncated, also if it is smaller as UTF-8.
+func TestReadHTTPTruncated(t *testing.T) {
+	for _, tt := range []struct {
+		charset, char string
+		chars         int
+		want          bool
+	}{
+		{"utf-8", "x", readable.MaxBytes, false},
+		{"utf-8", "x", readable.MaxBytes + 1, true},
+		{"utf-16le", "x\x00", readable.MaxBytes / 2, false},
+		{"utf-16le", "x\x00", readable.MaxBytes/2 + 1, true},
+		{"latin1", "\xe9", readable.MaxBytes/2 + 1, true},
+	} {
+		page, err := pageOf(t.Context(), "https://a.test/", &http.Response{
+			Header: http.Header{"Content-Type": {"text/markdown; charset=" + tt.charset}},
+			Body:   io.NopCloser(strings.NewReader(strings.Repeat(tt.char, tt.chars))),
+		})
+		if err != nil || page.Truncated != tt.want {
+			t.Errorf("%d characters of %s: truncated %t, %v", tt.chars, tt.charset, page != nil && page.Truncated, err)
+		}
 	}
 }
 

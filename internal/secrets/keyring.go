@@ -39,6 +39,20 @@ func keyringSet(ctx context.Context, user, value string) error {
 	return err
 }
 
+// keyringReplace sets a value. restore sets the previous one again, or deletes the value if there was none.
+func keyringReplace(ctx context.Context, reads *singleflight.Group, user, value string) (restore func(context.Context) error, err error) {
+	previous, err := keyringGet(ctx, reads, user)
+	switch {
+	case err == nil:
+		restore = func(ctx context.Context) error { return keyringSet(ctx, user, previous) }
+	case errors.Is(err, keyring.ErrNotFound):
+		restore = func(ctx context.Context) error { return keyringDelete(ctx, user) }
+	default:
+		return nil, err
+	}
+	return restore, keyringSet(ctx, user, value)
+}
+
 // keyringDelete deletes a value. One that does not exist is not an error.
 func keyringDelete(ctx context.Context, user string) error {
 	_, err := withKeyring(ctx, new(singleflight.Group), user, func() (string, error) { return "", keyring.Delete(keyringService, user) })

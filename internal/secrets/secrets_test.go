@@ -277,6 +277,35 @@ func TestRemoveFromKeyring(t *testing.T) {
 	}
 }
 
+// TestSetFails checks that the keyring has the previous value, or none, if the file cannot be written.
+func TestSetFails(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the directory is always writable")
+	}
+	keyring.MockInit()
+	v := newVault(t)
+	change := Change{Name: "shop", Field: "password", Value: password, Store: StoreKeyring, Origins: []string{"https://shop.example"}}
+	if err := v.Set(t.Context(), change); err != nil {
+		t.Fatal(err)
+	}
+	// Files in the directory may be read, but none may be written.
+	if err := os.Chmod(filepath.Dir(v.Path()), 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	for field, value := range map[string]string{"password": "Nq4!wTz8pL", "pin": "90707"} {
+		change.Field, change.Value = field, value
+		if err := v.Set(t.Context(), change); err == nil {
+			t.Errorf("%s: no error", field)
+		}
+	}
+	if value, err := keyring.Get(keyringService, keyringUser(v.Path(), "shop", "password")); err != nil || value != password {
+		t.Errorf("the previous value was replaced: %v", err)
+	}
+	if _, err := keyring.Get(keyringService, keyringUser(v.Path(), "shop", "pin")); !errors.Is(err, keyring.ErrNotFound) {
+		t.Errorf("the new value remains: %v", err)
+	}
+}
+
 // TestTest checks that the values that were tested are masked, also those that cannot be typed.
 func TestTest(t *testing.T) {
 	keyring.MockInit()

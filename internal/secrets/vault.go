@@ -212,12 +212,16 @@ func (v *Vault) Set(ctx context.Context, c Change) error {
 		return err
 	}
 	user := keyringUser(v.path, c.Name, c.Field)
+	restore := func(context.Context) error { return nil }
 	if c.Store == StoreKeyring {
-		if err := keyringSet(ctx, user, c.Value); err != nil {
+		if restore, err = keyringReplace(ctx, &v.keyring, user, c.Value); err != nil {
 			return fieldError(c.Name, c.Field, err)
 		}
 	}
 	if err := writeFile(v.path, all); err != nil {
+		if failed := restore(context.WithoutCancel(ctx)); failed != nil {
+			err = errors.Join(err, fieldError(c.Name, c.Field, failed))
+		}
 		return err
 	}
 	if old.Keyring && c.Store != StoreKeyring {

@@ -32,7 +32,7 @@ type openChat struct {
 	// Set before ready.
 	chat   *chat.Chat
 	server TabServer
-	replay string // the earlier conversation, for the next prompt; empty if the agent knows it
+	intro  string // for the next prompt: firstPrompt, with the earlier conversation; empty if the agent knows it
 
 	// Guarded by host.mu.
 	ready   bool
@@ -107,6 +107,8 @@ func (h *host) openChat(ctx context.Context, p *params) (any, error) {
 		resumed = "loaded"
 		if !open.chat.Loaded() {
 			resumed = "replayed"
+		}
+		if !open.chat.Loaded() && c.Prompted {
 			h.add(open, transcript.Entry{Kind: transcript.KindNotice, Text: fmt.Sprintf("%s cannot load earlier sessions. Your next message will also contain the newest part of this transcript.", c.Agent)})
 		}
 	} else if err := h.allowSite(open, p); err != nil {
@@ -143,8 +145,11 @@ func (h *host) start(ctx context.Context, open *openChat, c transcript.Chat, p *
 		open.server.Close()
 		return err
 	}
+	open.intro = firstPrompt
 	if !open.chat.Loaded() && c.Prompted {
-		open.replay, err = h.opts.Store.Markdown(c.ID)
+		var earlier string
+		earlier, err = h.opts.Store.Markdown(c.ID)
+		open.intro += replayOf(earlier)
 	}
 	if err == nil {
 		err = unlessNotStored(h.opts.Store.Update(c.ID, func(c *transcript.Chat) { c.Session, c.Open = open.chat.SessionID(), true }))
@@ -284,10 +289,9 @@ func (h *host) prompt(ctx context.Context, p *params) (any, error) {
 		h.mu.Unlock()
 		h.changed(c.id)
 	}()
-	isFirst := false
 	err = h.update(c.id, func(stored *transcript.Chat) {
-		if isFirst = !stored.Prompted; isFirst {
-			stored.Title = cutTitle(p.Text)
+		if !stored.Prompted {
+			stored.Title, stored.Prompted = cutTitle(p.Text), true
 		}
 		stored.Updated = time.Now().UnixMilli()
 	})
@@ -296,8 +300,8 @@ func (h *host) prompt(ctx context.Context, p *params) (any, error) {
 	}
 	h.add(c, transcript.Entry{Kind: transcript.KindUser, Text: p.Text, Quote: p.Quote})
 	var blocks []chat.Block
-	if isFirst || c.replay != "" {
-		blocks = append(blocks, chat.Block{Text: firstPrompt + replayOf(c.replay)})
+	if c.intro != "" {
+		blocks = append(blocks, chat.Block{Text: c.intro})
 	}
 	if p.Quote != nil {
 		blocks = append(blocks, chat.Block{Text: p.Quote.Text, URL: cmp.Or(p.Quote.URL, "about:blank")})
@@ -309,8 +313,7 @@ func (h *host) prompt(ctx context.Context, p *params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.replay = ""                                                                       // only one turn runs at a time
-	h.opts.Store.Update(c.id, func(stored *transcript.Chat) { stored.Prompted = true }) // it may have been deleted
+	c.intro = "" // only one turn runs at a time
 	return map[string]any{"stop": reason, "usage": usage}, nil
 }
 
@@ -319,9 +322,6 @@ const maxReplay = 64 << 10
 
 // replayOf returns the newest part of a transcript, for an agent that does not know it.
 func replayOf(transcript string) string {
-	if transcript == "" {
-		return ""
-	}
 	if cut := len(transcript) - maxReplay; cut > 0 {
 		transcript = "[…]" + strings.ToValidUTF8(transcript[cut:], "")
 	}

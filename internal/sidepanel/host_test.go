@@ -325,6 +325,38 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// TestResumeAfterFailedTurn checks that a chat whose first turn failed keeps its title, and continues with
+// its transcript, and that a chat without a message says nothing about a transcript.
+func TestResumeAfterFailedTurn(t *testing.T) {
+	p := start(t, newData(t, map[string][]string{"a": nil}))
+	chat, empty := p.open("a"), p.open("a")
+	if _, failure := p.Answer(p.prompt(chat, "say before", "exit 3")); failure == "" {
+		t.Error("the turn did not fail")
+	}
+	p.until("closed", chat, nil)
+	p.Call("close", map[string]any{"chat": empty})
+	for _, id := range []string{chat, empty} {
+		p.Call("open", map[string]any{"chat": id, "tab": 1, "url": "https://shop.example/"})
+		if says := strings.Contains(p.texts(id), "cannot load earlier sessions"); says != (id == chat) {
+			t.Errorf("the transcript says that it is replayed: %v", says)
+		}
+		before := p.texts(id)
+		p.Call("prompt", map[string]any{"chat": id, "text": "blocks"})
+		after := strings.TrimPrefix(p.texts(id), before)
+		if replayed := strings.Contains(after, "transcript-") && strings.Contains(after, "exit 3"); replayed != (id == chat) {
+			t.Errorf("the prompt contains the transcript: %v", replayed)
+		}
+		if !strings.Contains(after, strings.TrimSpace(firstPrompt)) {
+			t.Errorf("the prompt does not explain the tools: %s", after)
+		}
+	}
+	for _, c := range p.Call("list", nil)["chats"].([]any) {
+		if c := c.(map[string]any); c["id"] == chat && c["title"] != "say before" {
+			t.Errorf("the title is %q", c["title"])
+		}
+	}
+}
+
 // TestPermissionAnswer checks that an answer reaches the agent, and that the entry then has it.
 func TestPermissionAnswer(t *testing.T) {
 	p := start(t, newData(t, map[string][]string{"a": nil}))
