@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -230,10 +231,10 @@ func configSchema(groups []flagGroup) map[string]any {
 }
 
 func configCommand(s *Settings, groups []flagGroup) *cobra.Command {
-	cmd := s.Command("config", "print the configuration file and the settings in effect", func(s *Settings, stdout io.Writer) error {
+	cmd := s.Command("config", "print the configuration file and the settings in effect", func(_ context.Context, s *Settings, stdout io.Writer) error {
 		return s.printConfig(stdout, groups)
 	})
-	schema := s.Command("schema", "print the JSON Schema of a configuration file", func(_ *Settings, stdout io.Writer) error {
+	schema := s.Command("schema", "print the JSON Schema of a configuration file", func(_ context.Context, _ *Settings, stdout io.Writer) error {
 		e := json.NewEncoder(stdout)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
