@@ -91,6 +91,7 @@ type question struct {
 	hinted   bool                     // a call has returned the hint to open the dashboard
 	err      error                    // why the handover ended without an answer; may be nil
 	declined bool                     // the client declined or canceled the form
+	rule     string                   // ruleClient if the client returned the answer, otherwise empty
 	received executor.HandoverOutcome // empty until a call has received the answer
 }
 
@@ -252,7 +253,7 @@ func (h *handovers) handOver(ctx context.Context, ch askChannel, message string,
 		return nil, err
 	}
 	h.limit.Allow() // succeeds: see questionAbout
-	h.record(ctx, q, "", "asked")
+	h.record(ctx, q, "", "", "asked")
 	page.Show(ctx)
 	showCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	h.running.Go(func() {
@@ -370,18 +371,16 @@ func (h *handovers) show(ctx context.Context, cancel func(), q *question) {
 	q.page.End()
 }
 
-// result receives the answer to a question that has ended, records it and returns it, or an error if the
-// user did not answer.
+// result receives the answer to a question that has ended, and returns it, or an error if the user did
+// not answer.
 func (h *handovers) result(ctx context.Context, q *question) (executor.HandoverOutcome, error) {
 	o, why, err := h.receive(ctx, q)
 	switch {
 	case err != nil:
 		return "", err
 	case o == executor.OutcomeDone:
-		h.record(ctx, q, audit.Allowed, string(o))
 		return o, nil
 	case o == executor.OutcomeCannot:
-		h.record(ctx, q, audit.Denied, string(o))
 		h.mu.Lock()
 		declined := q.declined
 		h.mu.Unlock()
@@ -441,7 +440,7 @@ func (h *handovers) noAnswerYet(q *question) error {
 }
 
 // receive returns the answer to a question that has ended, and removes the question. All waiting calls
-// receive the answer, except those that their client has canceled.
+// receive the answer, except those that their client has canceled. The first one records it.
 func (h *handovers) receive(ctx context.Context, q *question) (o executor.HandoverOutcome, why, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -451,12 +450,20 @@ func (h *handovers) receive(ctx context.Context, q *question) (o executor.Handov
 	if q.received == "" {
 		q.received, err = h.opts.Questions.Wait(ctx, q.ID) // returns immediately: it is answered
 		delete(h.open, q.ID)
+		switch q.received {
+		case executor.OutcomeDone:
+			h.record(ctx, q, q.rule, audit.Allowed, string(q.received))
+		case executor.OutcomeCannot:
+			h.record(ctx, q, q.rule, audit.Denied, string(q.received))
+		}
 	}
 	return q.received, q.err, err
 }
 
-// record records an audit entry about a question, without its message.
-func (h *handovers) record(ctx context.Context, q *question, decision, what string) {
+// record records an audit entry about a question, without its message. rule may be empty.
+func (h *handovers) record(ctx context.Context, q *question, rule, decision, what string) {
 	a := h.runner.audit
-	a.consent(a.consentEntry(ctx, "ask_user", q.Tab, q.URL), decision, "handover: "+what)
+	e := a.consentEntry(ctx, "ask_user", q.Tab, q.URL)
+	e.Rule = rule
+	a.consent(e, decision, "handover: "+what)
 }

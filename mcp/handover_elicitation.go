@@ -52,6 +52,6 @@ func (h *handovers) answerForm(q *question, res *sdk.ElicitResult) {
 	h.mu.Lock() // until both are set: a call reads them together
 	defer h.mu.Unlock()
 	if h.opts.Questions.Answer(q.ID, o) == nil {
-		q.declined = res.Action != "accept"
+		q.declined, q.rule = res.Action != "accept", ruleClient
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -128,6 +129,52 @@ func TestAskUserByElicitation(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestHandoverAnswerInAudit checks that the audit log has one entry about an answer, also if several
+// calls wait for it, and that its rule says who returned it.
+func TestHandoverAnswerInAudit(t *testing.T) {
+	answers := func(log *memoryRecorder) (rules []string) {
+		for _, e := range log.take() {
+			if e.Decision != "" && strings.HasPrefix(e.Detail, "handover: ") {
+				rules = append(rules, fmt.Sprintf("%s %s by %s", e.Detail, e.Decision, e.Rule))
+			}
+		}
+		return rules
+	}
+	for _, version := range []string{legacy, "2026-07-28"} {
+		for _, tt := range []struct{ action, answer, want string }{
+			{"accept", "done", "handover: done allowed by client"},
+			{"accept", "cannot", "handover: cannot denied by client"},
+			{"decline", "", "handover: cannot denied by client"},
+		} {
+			inBubble(t, version+" "+tt.action+" "+tt.answer, func(t *testing.T) {
+				p, log := newHandedOverPage(true), new(memoryRecorder)
+				s := NewServer(p.fake, &Options{Tools: Toolsets(), Handover: &HandoverOptions{Questions: p.desk}, Audit: log})
+				callTool(t, connectAs(t, s, userAnswers(tt.action, tt.answer, nil), version), "ask_user", askCall)
+				if got := answers(log); !slices.Equal(got, []string{tt.want}) {
+					t.Errorf("answers %q", got)
+				}
+			})
+		}
+	}
+	inBubble(t, "popup, two calls", func(t *testing.T) {
+		p, log := newHandedOverPage(true), new(memoryRecorder)
+		s := NewServer(p.fake, &Options{Tools: Toolsets(), Handover: &HandoverOptions{Questions: p.desk, Prompter: silentPopup{}}, Audit: log})
+		cs := connect(t, s, nil)
+		var calls sync.WaitGroup
+		for range 2 {
+			calls.Go(func() { callTool(t, cs, "ask_user", askCall) })
+		}
+		synctest.Wait()
+		if err := p.desk.Answer(p.desk.Questions()[0].ID, executor.OutcomeDone); err != nil {
+			t.Fatal(err)
+		}
+		calls.Wait()
+		if got := answers(log); !slices.Equal(got, []string{"handover: done allowed by user"}) {
+			t.Errorf("answers %q", got)
+		}
+	})
 }
 
 // TestLaterForm checks that a form for a question that has an answer does not change whether the client

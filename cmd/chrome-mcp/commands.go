@@ -53,7 +53,7 @@ func newRoot(args, environ []string) *cobra.Command {
 			case pairing:
 				return extinstall.PrintPairing(s, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			case extensionPath:
-				return extinstall.PrintPath(s, cmd.OutOrStdout())
+				return extinstall.PrintPath(cmd.Context(), s, cmd.OutOrStdout())
 			case s.Given("cdp-clients") && s.CDPListen == "":
 				return cli.Usagef("Set --cdp-listen 127.0.0.1:0.", "%s needs --cdp-listen", s.NameOf("cdp-clients"))
 			}

@@ -110,7 +110,7 @@ func addAgent(data string, a agents.Agent, words []string, dash int, stdout io.W
 }
 
 // printAgents prints the configured agents, and those that were found.
-func printAgents(s *cli.Settings, stdout io.Writer) error {
+func printAgents(_ context.Context, s *cli.Settings, stdout io.Writer) error {
 	all, err := agents.Load(s.Data)
 	if err != nil {
 		return err

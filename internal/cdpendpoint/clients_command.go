@@ -108,9 +108,9 @@ func (l clientList) request(ctx context.Context, method, path string, result any
 }
 
 // printClients prints the CDP clients, one per line.
-func printClients(s *cli.Settings, stdout io.Writer) error {
+func printClients(ctx context.Context, s *cli.Settings, stdout io.Writer) error {
 	none := true
-	err := eachClient(context.Background(), s, func(l clientList, c relay.Client) error {
+	err := eachClient(ctx, s, func(l clientList, c relay.Client) error {
 		none = false
 		session := ""
 		if l.session != "" {

@@ -34,9 +34,9 @@ func commandNames(parent *cobra.Command) []string {
 }
 
 // Command returns a command without arguments.
-func (s *Settings) Command(use, short string, run func(s *Settings, stdout io.Writer) error) *cobra.Command {
+func (s *Settings) Command(use, short string, run func(ctx context.Context, s *Settings, stdout io.Writer) error) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: s.MaxArgs(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return run(s, cmd.OutOrStdout()) }}
+		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), s, cmd.OutOrStdout()) }}
 }
 
 // NameCommand returns a command VERB NAME for things of a kind, which the command list prints.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -128,6 +129,8 @@ func readConfig(path string) (*configfile.File, error) {
 	return configfile.Parse(path, text)
 }
 
+var errEmptySetting = errors.New("is empty; set a value or remove it")
+
 // settingValues returns the values that a setting has, as the flag takes them. Relative paths are relative
 // to the directory of the file.
 func settingValues(file *configfile.File, flag *pflag.Flag, v hujson.Value) ([]string, error) {
@@ -157,17 +160,20 @@ func settingValues(file *configfile.File, flag *pflag.Flag, v hujson.Value) ([]s
 			}
 			values = append(values, text.String())
 		}
-		if flag.Value.Type() != "stringArray" && values != nil {
-			values = []string{strings.Join(values, ",")}
+		switch {
+		case flag.Value.Type() == "stringArray":
+			return values, nil
+		case values == nil: // the flag would have its default, which may be everything
+			return nil, errEmptySetting
 		}
-		return values, nil
+		return []string{strings.Join(values, ",")}, nil
 	}
 	if v.Value.Kind() != '"' {
 		return nil, errors.New("must be a string")
 	}
 	text := literal.String()
 	if text == "" {
-		return nil, errors.New("is empty; set a value or remove it")
+		return nil, errEmptySetting
 	}
 	if kind, _ := pflag.UnquoteUsage(flag); kind == "FILE" || kind == "DIR" {
 		return []string{file.Resolve(text)}, nil
@@ -188,8 +194,10 @@ func settingSchema(flag *pflag.Flag) map[string]any {
 		schema["type"] = "boolean"
 	case "N", "PORT":
 		schema["type"] = "integer"
-	case "stringArray", "LIST", "names":
+	case "stringArray":
 		schema["type"], schema["items"] = "array", word
+	case "LIST", "names":
+		schema["type"], schema["items"], schema["minItems"] = "array", word, 1
 	default:
 		schema["type"] = "string"
 		if word["enum"] != nil {
@@ -217,10 +225,10 @@ func configSchema(groups []flagGroup) map[string]any {
 }
 
 func configCommand(s *Settings, groups []flagGroup) *cobra.Command {
-	cmd := s.Command("config", "print the configuration file and the settings in effect", func(s *Settings, stdout io.Writer) error {
+	cmd := s.Command("config", "print the configuration file and the settings in effect", func(_ context.Context, s *Settings, stdout io.Writer) error {
 		return s.printConfig(stdout, groups)
 	})
-	schema := s.Command("schema", "print the JSON Schema of a configuration file", func(_ *Settings, stdout io.Writer) error {
+	schema := s.Command("schema", "print the JSON Schema of a configuration file", func(_ context.Context, _ *Settings, stdout io.Writer) error {
 		e := json.NewEncoder(stdout)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)

@@ -143,6 +143,8 @@ func TestBadConfig(t *testing.T) {
 		{"bad word", `{"prefer": "firefox"}`, `:1:12: prefer: "firefox" is not extension or cdp`},
 		{"unknown toolset", `{"tools": ["cores"]}`, `:1:11: tools: unknown toolset`},
 		{"empty value", `{"policy": ""}`, ":1:12: policy is empty"},
+		{"no secrets", `{"secrets": []}`, ":1:13: secrets is empty; set a value or remove it"},
+		{"no toolsets", `{"tools": []}`, ":1:11: tools is empty; set a value or remove it"},
 		{"bad profile", `{"profile": "../x"}`, `:1:2: invalid name "../x"`},
 		{"list of browsers", `{"browsers": []}`, ":1:14: browsers must be an object that maps names to browsers"},
 		{"duplicate browsers", "{\"browsers\": {},\n\"browsers\": {}}", `:2:1: duplicate setting "browsers"`},
@@ -235,6 +237,9 @@ func TestConfigSchema(t *testing.T) {
 		{`{"headless": "true"}`, false},
 		{`{"prefer": "firefox"}`, false},
 		{`{"tools": ["cores"]}`, false},
+		{`{"tools": []}`, false},
+		{`{"secrets": []}`, false},
+		{`{"allow-domain": []}`, true},
 		{`{"session": "work"}`, false},
 	} {
 		var value any

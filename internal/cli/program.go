@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -115,7 +116,7 @@ func Parse(args, environ []string) (*Settings, error) {
 	return s, root.Execute()
 }
 
-func printVersion(s *Settings, stdout io.Writer) error {
+func printVersion(_ context.Context, s *Settings, stdout io.Writer) error {
 	_, err := fmt.Fprintf(stdout, "chrome-mcp %s\n", s.Version)
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -66,18 +65,13 @@ func Policy(s *cli.Settings, more ...string) (*policy.Policy, error) {
 		return nil, cli.Usagef("", "%w", err)
 	}
 	if dir := p.Config().UploadsDir; dir != "" {
-		if err := checkDir(sourceOf(s, "uploads-dir", s.UploadsDir), "upload", dir); err != nil {
+		if err := checkUploadsDir(s, p, dir); err != nil {
 			return nil, err
 		}
 	}
 	if dir := p.Config().StateDir; dir != "" {
-		source := sourceOf(s, "state-dir", s.StateDir)
-		if err := checkDir(source, "state", dir); err != nil {
+		if err := checkDir(sourceOf(s, "state-dir", s.StateDir), "state", dir); err != nil {
 			return nil, err
-		}
-		if inside(dir, p.Config().UploadsDir) {
-			return nil, cli.Usagef("Choose another directory.",
-				"%s: state directory %s is inside the upload directory, whose files can be uploaded to pages", source, dir)
 		}
 	}
 	if s.ServeDirectory != "" {
@@ -91,6 +85,22 @@ func Policy(s *cli.Settings, more ...string) (*policy.Policy, error) {
 		}
 	}
 	return p, nil
+}
+
+// checkUploadsDir returns an error if dir, from which files can be uploaded to pages, is not a
+// directory, or contains secrets.
+func checkUploadsDir(s *cli.Settings, p *policy.Policy, dir string) error {
+	source := sourceOf(s, "uploads-dir", s.UploadsDir)
+	if err := checkDir(source, "upload", dir); err != nil {
+		return err
+	}
+	for _, private := range PrivatePaths(s, p) {
+		if fileserver.Inside(private, dir) {
+			return cli.Usagef("Choose another directory.",
+				"%s: upload directory %s, whose files can be uploaded to pages, contains %s", source, dir, private)
+		}
+	}
+	return nil
 }
 
 // checkServeDirectory returns an error if --serve-directory names no directory, or one through
@@ -173,23 +183,6 @@ func checkDir(source, kind, dir string) error {
 		return cli.Usagef("Choose another directory.", "%s: %s directory %s is not a directory", source, kind, dir)
 	}
 	return nil
-}
-
-// inside reports whether dir is parent or inside it. Both must exist; parent may be empty, which
-// contains nothing.
-func inside(dir, parent string) bool {
-	if parent == "" {
-		return false
-	}
-	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return true
-	}
-	if parent, err = filepath.EvalSymlinks(parent); err != nil {
-		return true
-	}
-	rel, err := filepath.Rel(parent, dir)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // ValidPolicy returns the policy of the settings, after checking all of them.

@@ -30,3 +30,44 @@ func TestPolicyDirectories(t *testing.T) {
 		}
 	}
 }
+
+// TestUploadsDirWithSecrets checks that no secrets can be uploaded to pages.
+func TestUploadsDirWithSecrets(t *testing.T) {
+	uploads := filepath.Join(t.TempDir(), "uploads")
+	if err := os.MkdirAll(filepath.Join(uploads, "states"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(uploads, link); err != nil {
+		t.Skip(err)
+	}
+	other := filepath.Join(t.TempDir(), "data")
+	for _, c := range []struct {
+		name    string
+		args    []string
+		private []string
+		bad     bool
+	}{
+		{"separate directories", []string{"--uploads-dir", uploads, "--data", other}, []string{filepath.Join(other, "tokens.json")}, false},
+		{"directory in the data directory", []string{"--uploads-dir", uploads, "--data", filepath.Dir(uploads)}, nil, false},
+		{"data directory that does not exist", []string{"--uploads-dir", uploads, "--data", filepath.Join(uploads, "none", "data")}, nil, true},
+		{"link to the directory of the data directory", []string{"--uploads-dir", link, "--data", filepath.Join(uploads, "data")}, nil, true},
+		{"data directory through a link", []string{"--uploads-dir", uploads, "--data", filepath.Join(link, "data")}, nil, true},
+		{"state directory", []string{"--uploads-dir", uploads, "--data", other, "--state-dir", filepath.Join(uploads, "states")}, nil, true},
+		{"one directory for both", []string{"--uploads-dir", uploads, "--data", other, "--state-dir", uploads}, nil, true},
+		{"file of another token", []string{"--uploads-dir", uploads, "--data", other}, []string{filepath.Join(uploads, "passwords.json")}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := cli.Parse(c.args, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Private = c.private
+			_, err = Policy(s)
+			usage, ok := errors.AsType[*cli.UsageError](err)
+			if c.bad && (!ok || !strings.Contains(usage.Error(), "whose files can be uploaded to pages, contains ")) || !c.bad && err != nil {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/connlimit"
 )
 
 //go:embed static
@@ -80,6 +81,7 @@ func (s *Server) handler(w *web) http.Handler {
 				s.reject(rw, r, "cookie", http.StatusForbidden)
 				return
 			}
+			connlimit.SetOwner(r.Context(), one, 0)
 			r.Body = http.MaxBytesReader(rw, r.Body, maxBody)
 			routes.ServeHTTP(rw, r.WithContext(context.WithValue(r.Context(), loginKey{}, one)))
 		}

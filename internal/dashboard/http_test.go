@@ -502,6 +502,47 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// TestConnectionsWithoutLogin checks that they do not close those of the user, and keep out no new
+// ones.
+func TestConnectionsWithoutLogin(t *testing.T) {
+	board := new(Board)
+	s := newDashboard(t, board, nil)
+	base, cookie := s.testLogin(t)
+	header := map[string]string{"Cookie": cookie.Name + "=" + cookie.Value}
+	u, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.AddCookie(cookie)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	for range 12 * maxConnections {
+		conn, err := net.Dial("tcp", u.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	if resp, _ := request(t, http.MethodGet, base, "", header); resp.StatusCode != http.StatusOK {
+		t.Errorf("new connection of the user: %s", resp.Status)
+	}
+	board.Open(WorkspaceOptions{Principal: "ci", Name: "shop"})
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), `"name":"shop"`) {
+			return
+		}
+	}
+	t.Errorf("the events end before the session opens: %v", lines.Err())
+}
+
 // TestLiveViewEnds checks that the page gets a sentence when there is no live view, and the end of
 // the WebSocket.
 func TestLiveViewEnds(t *testing.T) {

@@ -4,6 +4,7 @@ package extinstall
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -72,7 +73,7 @@ func Expected(data string) bool {
 
 // install writes the extension's files and registers the native messaging host in the
 // browsers that it finds.
-func install(s *cli.Settings, stdout io.Writer) error {
+func install(_ context.Context, s *cli.Settings, stdout io.Writer) error {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return cli.Usagef("Set the variable HOME.", "%v", err)
@@ -155,7 +156,7 @@ func FoundBrowsers(home string) (browsers []Browser) {
 }
 
 // PrintPath prints the directory of the extension.
-func PrintPath(s *cli.Settings, stdout io.Writer) error {
+func PrintPath(_ context.Context, s *cli.Settings, stdout io.Writer) error {
 	if !Installed(s.Data) {
 		return cli.ErrorWithHint("Run chrome-mcp extension install first.", "the extension is not in %s", Dir(s.Data))
 	}
@@ -198,7 +199,7 @@ func PrintPairing(s *cli.Settings, stdout, stderr io.Writer) error {
 }
 
 // stop disconnects all servers from their extensions.
-func stop(s *cli.Settings, stdout io.Writer) error {
+func stop(_ context.Context, s *cli.Settings, stdout io.Writer) error {
 	n, err := bridge.Stop(s.Data)
 	if err != nil {
 		return err

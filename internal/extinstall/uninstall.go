@@ -1,6 +1,7 @@
 package extinstall
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ import (
 // uninstall undoes install: it unregisters the native messaging host, unpairs all
 // browsers, disconnects the servers and removes the files. It does not change what other
 // installations of the program registered.
-func uninstall(s *cli.Settings, stdout io.Writer) error {
+func uninstall(_ context.Context, s *cli.Settings, stdout io.Writer) error {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return cli.Usagef("Set the variable HOME.", "%v", err)

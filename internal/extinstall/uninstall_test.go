@@ -33,7 +33,7 @@ func TestUninstallDisconnects(t *testing.T) {
 		t.Error("an extension is expected before one was installed")
 	}
 	var out bytes.Buffer
-	if err := uninstall(s, &out); err != nil || !strings.HasPrefix(out.String(), "No extension was installed") || server.Err() != nil {
+	if err := uninstall(t.Context(), s, &out); err != nil || !strings.HasPrefix(out.String(), "No extension was installed") || server.Err() != nil {
 		t.Fatalf("without an installation: %q, %v, %v", out.String(), err, server.Err())
 	}
 	if err := extension.Write(Dir(s.Data)); err != nil {
@@ -43,7 +43,7 @@ func TestUninstallDisconnects(t *testing.T) {
 		t.Error("extension installed, but not expected")
 	}
 	out.Reset()
-	if err := uninstall(s, &out); err != nil || !strings.Contains(out.String(), "Disconnected 1 server from all browsers") {
+	if err := uninstall(t.Context(), s, &out); err != nil || !strings.Contains(out.String(), "Disconnected 1 server from all browsers") {
 		t.Fatalf("%q, %v", out.String(), err)
 	}
 	await.Until(t, "the connection to be closed", func() bool { return server.Err() != nil })

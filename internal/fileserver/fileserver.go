@@ -172,11 +172,14 @@ func (v visibleFiles) Open(name string) (fs.File, error) {
 // isPrivate reports whether path, with its symbolic links resolved, is one of the private files and
 // directories, or inside one.
 func (v visibleFiles) isPrivate(path string) bool {
-	path = realPath(path)
-	return slices.ContainsFunc(v.private, func(private string) bool {
-		rel, err := filepath.Rel(realPath(private), path)
-		return err == nil && filepath.IsLocal(rel)
-	})
+	return slices.ContainsFunc(v.private, func(private string) bool { return Inside(path, private) })
+}
+
+// Inside reports whether path is the directory dir or inside it, with symbolic links resolved. Both
+// need not exist.
+func Inside(path, dir string) bool {
+	rel, err := filepath.Rel(realPath(dir), realPath(path))
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // hidden reports whether a file or directory with this name is hidden. Windows has a second name for

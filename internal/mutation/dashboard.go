@@ -41,6 +41,14 @@ var dashboard = promises{
 			Test: "^TestRequests$",
 		},
 	},
+	"Connections without a login close none of the user's connections to the dashboard.": {
+		{
+			File: "internal/dashboard/http.go",
+			Old:  "			connlimit.SetOwner(r.Context(), one, 0)\n",
+			New:  "			_ = connlimit.SetOwner\n",
+			Test: "^TestConnectionsWithoutLogin$",
+		},
+	},
 	"The dashboard answers only requests of its page and of its user": {
 		{
 			File: "internal/dashboard/http.go",

@@ -45,6 +45,8 @@ var paths = []Mutation{
 		" && len(s.AcceptCertificates) == 0", "", "./internal/compose", "^TestAcceptCertificateFlag$"},
 	{"Untrusted certificates are accepted only from the servers that `--accept-certificate` names", "internal/cli/certificate_hosts.go",
 		"if host != u.Host() && host != server {", "if false {", "./internal/cli", "^TestBadAcceptCertificate$"},
+	{"Uploads are regular files in the one configured directory", "internal/compose/policy.go",
+		"if fileserver.Inside(private, dir) {", "if false {", "./internal/compose", "TestUploadsDirWithSecrets"},
 	{"Pages read only files in the directory of `--serve-directory`", "internal/fileserver/fileserver.go",
 		"http.FileServerFS(visibleFiles{root, private})", "http.FileServerFS(os.DirFS(dir))", "./internal/fileserver", "TestFiles"},
 	{"Pages read only files in the directory of `--serve-directory`", "internal/fileserver/fileserver.go",

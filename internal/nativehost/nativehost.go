@@ -5,6 +5,7 @@ package nativehost
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -47,7 +48,7 @@ func Parse(args []string) (Invocation, bool) {
 
 // Command responds to a user; browsers do not get here.
 func Command(s *cli.Settings) *cobra.Command {
-	cmd := s.Command("native-host", "", func(*cli.Settings, io.Writer) error {
+	cmd := s.Command("native-host", "", func(context.Context, *cli.Settings, io.Writer) error {
 		return cli.Usagef("Register it with chrome-mcp extension install.", "native-host can only be started by a browser")
 	})
 	cmd.Hidden = true

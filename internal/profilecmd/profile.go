@@ -22,7 +22,7 @@ func Command(s *cli.Settings) *cobra.Command {
 		Use:   "profile",
 		Short: "list, empty or remove the profiles of managed browsers",
 		Args:  s.MaxArgs(0),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return printProfiles(s, cmd.OutOrStdout()) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return printProfiles(cmd.Context(), s, cmd.OutOrStdout()) },
 	}
 	change := func(verb, short, done string, run func(ctx context.Context, dataDir, name string) error) *cobra.Command {
 		return s.NameCommand(verb, "profile", "chrome-mcp profile list", short, func(ctx context.Context, name string, stdout io.Writer) error {
@@ -49,7 +49,7 @@ func Command(s *cli.Settings) *cobra.Command {
 }
 
 // printProfiles prints the profiles in the data directory.
-func printProfiles(s *cli.Settings, stdout io.Writer) error {
+func printProfiles(_ context.Context, s *cli.Settings, stdout io.Writer) error {
 	profiles, err := chromium.Profiles(s.Data)
 	if err != nil {
 		return err

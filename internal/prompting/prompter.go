@@ -168,9 +168,9 @@ type Prompt struct {
 	Entry   audit.Entry // base of its audit entries
 
 	since   time.Time
-	waiting int // number of waiting calls; guarded by Prompter.mu
-	cancel  context.CancelFunc
-	done    chan struct{} // closed when answer is set
+	waiting int                // number of waiting calls; guarded by Prompter.mu
+	cancel  context.CancelFunc // nil if a repeated call answers the prompt
+	done    chan struct{}      // closed when answer is set
 	answer  Answer
 }
 
@@ -196,7 +196,9 @@ func (pr *Prompter) askOnce(ctx context.Context, ch *Channel, p *Prompt) (Answer
 		pr.mu.Unlock()
 		return answer, p, nil
 	}
-	if other := pr.open[p.key()]; other != nil && (!ch.InputRequests || time.Since(other.since) < Timeout) {
+	// A prompt that waits for a repeated call may never be answered. Only calls of clients that repeat
+	// calls wait for it.
+	if other := pr.open[p.key()]; other != nil && (other.cancel != nil || ch.InputRequests && time.Since(other.since) < Timeout) {
 		p = other
 	} else {
 		pr.recordPrompt(p, "", "asked")
@@ -217,19 +219,19 @@ func (pr *Prompter) askOnce(ctx context.Context, ch *Channel, p *Prompt) (Answer
 		})
 	}
 	p.waiting++
+	var late <-chan time.Time
+	if p.cancel == nil {
+		late = time.After(Timeout)
+	}
 	pr.mu.Unlock()
-	late := time.NewTimer(Timeout) // for a prompt that a repeated call answers
-	defer late.Stop()
 	select {
 	case <-p.done:
 		return p.answer, p, nil
+	case <-late:
+		return answerLate, p, nil
+	case <-pr.life.Done():
+		return answerDismissed, p, nil
 	case <-ctx.Done():
-	case <-late.C:
-		if ch.InputRequests {
-			return answerLate, p, nil
-		}
-		<-p.done
-		return p.answer, p, nil
 	}
 	pr.mu.Lock()
 	defer pr.mu.Unlock()

@@ -130,7 +130,7 @@ func setSecret(ctx context.Context, s *cli.Settings, words []string, given *secr
 		if given.keyring || !given.moves && old >= 0 && known[old].Store == secrets.StoreKeyring {
 			change.Store = secrets.StoreKeyring
 		}
-		if change.Value, err = readSecret(name+"."+field, stdin, stderr); err != nil {
+		if change.Value, err = readSecret(ctx, name+"."+field, stdin, stderr); err != nil {
 			return err
 		}
 	}
@@ -155,16 +155,34 @@ var storeNames = map[secrets.Store]string{
 // maxSecretInput is the maximum number of bytes that are read as a value.
 const maxSecretInput = 64 << 10
 
-// readSecret reads a value from the terminal, without echo, or from stdin up to its end.
-func readSecret(name string, stdin io.Reader, stderr io.Writer) (string, error) {
+// readSecret reads a value from the terminal, without echo, or from stdin up to its end. If ctx
+// is done first, it returns why; the read, which cannot be canceled, ends with the process.
+func readSecret(ctx context.Context, name string, stdin io.Reader, stderr io.Writer) (string, error) {
 	var data []byte
 	var err error
+	read := func() { data, err = io.ReadAll(io.LimitReader(stdin, maxSecretInput)) }
 	if f, ok := stdin.(*os.File); ok && cli.IsTerminal(stdin) {
+		fd := int(f.Fd())
+		var echo *term.State
+		if echo, err = term.GetState(fd); err != nil {
+			return "", err
+		}
+		defer term.Restore(fd, echo)
 		fmt.Fprintf(stderr, "Value of %s (not shown): ", name)
-		data, err = term.ReadPassword(int(f.Fd()))
-		fmt.Fprintln(stderr)
-	} else {
-		data, err = io.ReadAll(io.LimitReader(stdin, maxSecretInput))
+		defer fmt.Fprintln(stderr)
+		read = func() { data, err = term.ReadPassword(fd) }
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		read()
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
 	}
 	if err != nil {
 		return "", err
@@ -195,7 +213,7 @@ func secretsError(err error) error {
 	return err
 }
 
-func listSecrets(s *cli.Settings, stdout io.Writer) error {
+func listSecrets(_ context.Context, s *cli.Settings, stdout io.Writer) error {
 	vault := secrets.Open(s.Data)
 	list, err := vault.Fields()
 	if err != nil {

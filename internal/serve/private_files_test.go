@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestPrivateFilesOfTokens checks that no token serves a directory that contains the token file, the
-// key of the certificate, or the credentials of another token.
+// TestPrivateFilesOfTokens checks that no token serves, or uploads from, a directory that contains the
+// token file, the key of the certificate, or the credentials of another token.
 func TestPrivateFilesOfTokens(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -28,13 +28,18 @@ func TestPrivateFilesOfTokens(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, tokenFile, key, credentials string
+		setting                           string // names the directory site
 		want                              string // the visible file; empty means no error
 	}{
-		{"none", "tokens.json", "key.pem", "passwords.json", ""},
-		{"token file", "site/tokens.json", "key.pem", "passwords.json", "tokens.json"},
-		{"key", "tokens.json", "site/key.pem", "passwords.json", "key.pem"},
-		{"credentials", "tokens.json", "key.pem", "site/passwords.json", "passwords.json"},
-		{"hidden", "site/.tokens.json", "site/.key.pem", "site/.passwords.json", ""},
+		{"none", "tokens.json", "key.pem", "passwords.json", "serve-directory", ""},
+		{"token file", "site/tokens.json", "key.pem", "passwords.json", "serve-directory", "tokens.json"},
+		{"key", "tokens.json", "site/key.pem", "passwords.json", "serve-directory", "key.pem"},
+		{"credentials", "tokens.json", "key.pem", "site/passwords.json", "serve-directory", "passwords.json"},
+		{"hidden", "site/.tokens.json", "site/.key.pem", "site/.passwords.json", "serve-directory", ""},
+		{"uploads", "tokens.json", "key.pem", "passwords.json", "uploads-dir", ""},
+		{"uploads of the token file", "site/.tokens.json", "key.pem", "passwords.json", "uploads-dir", ".tokens.json"},
+		{"uploads of the key", "tokens.json", "site/key.pem", "passwords.json", "uploads-dir", "key.pem"},
+		{"uploads of credentials", "tokens.json", "key.pem", "site/passwords.json", "uploads-dir", "passwords.json"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			credentials := filepath.Join(dir, tt.credentials)
@@ -47,7 +52,7 @@ func TestPrivateFilesOfTokens(t *testing.T) {
 			const digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde"
 			text, err := json.Marshal(map[string][]token{"tokens": {
 				{"other", digest + "0", map[string][]string{"http-credentials": {credentials}}},
-				{"files", digest + "1", map[string][]string{"serve-directory": {site}}},
+				{"files", digest + "1", map[string][]string{tt.setting: {site}}},
 			}})
 			if err != nil {
 				t.Fatal(err)
@@ -66,7 +71,7 @@ func TestPrivateFilesOfTokens(t *testing.T) {
 				return
 			}
 			wantUsage(t, err, `token "files": `)
-			wantUsage(t, err, site+" contains "+filepath.Join(site, tt.want))
+			wantUsage(t, err, " contains "+filepath.Join(site, tt.want))
 			os.Remove(tt.tokenFile)
 			os.Remove(credentials)
 		})

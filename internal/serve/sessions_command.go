@@ -25,18 +25,38 @@ func SessionsCommand(s *cli.Settings) *cobra.Command {
 	closeCommand := &cobra.Command{
 		Use:   "close NAME... | --all",
 		Short: "close sessions and their browsers",
-		RunE:  func(cmd *cobra.Command, names []string) error { return closeSessions(s, all, names, cmd.OutOrStdout()) },
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return closeSessions(cmd.Context(), s, all, names, cmd.OutOrStdout())
+		},
 	}
 	closeCommand.Flags().BoolVar(&all, "all", false, "close all sessions")
 	cmd.AddCommand(s.Command("list", "list the sessions", printSessions), closeCommand)
 	return cmd
 }
 
+// limited calls do with a context that is done after limit. Its error is why ctx is done, if it is.
+func limited(ctx context.Context, limit time.Duration, do func(ctx context.Context) error) error {
+	limitedCtx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := do(limitedCtx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("the server has not answered for %v", limit)
+	}
+	return err
+}
+
 // printServerStatus prints whether the server is running.
-func printServerStatus(s *cli.Settings, stdout io.Writer) error {
+func printServerStatus(ctx context.Context, s *cli.Settings, stdout io.Writer) error {
 	client := server.NewClient(server.SocketPath(s.Data))
 	defer client.Close()
-	st, err := client.Status(context.Background())
+	var st server.Status
+	err := limited(ctx, timing.Current().ServerAnswer, func(ctx context.Context) (err error) {
+		st, err = client.Status(ctx)
+		return err
+	})
 	if errors.Is(err, server.ErrNotRunning) {
 		_, err = fmt.Fprintln(stdout, "not running; chrome-mcp call and shell start it")
 		return err
@@ -54,10 +74,8 @@ func printServerStatus(s *cli.Settings, stdout io.Writer) error {
 
 // stopServer stops the server, prints what it ended, and returns when its browsers have exited, or
 // after Timing.EndSessions.
-func stopServer(s *cli.Settings, stdout io.Writer) error {
-	ctx, cancel := context.WithTimeout(context.Background(), timing.Current().EndSessions)
-	defer cancel()
-	return stopServerUntil(ctx, s, stdout)
+func stopServer(ctx context.Context, s *cli.Settings, stdout io.Writer) error {
+	return limited(ctx, timing.Current().EndSessions, func(ctx context.Context) error { return stopServerUntil(ctx, s, stdout) })
 }
 
 // stopServerUntil is stopServer that waits until ctx is done.
@@ -106,10 +124,14 @@ func sessionNames(all []server.Info) (names []string) {
 }
 
 // printSessions prints the open sessions, one per line.
-func printSessions(s *cli.Settings, stdout io.Writer) error {
+func printSessions(ctx context.Context, s *cli.Settings, stdout io.Writer) error {
 	client := server.NewClient(server.SocketPath(s.Data))
 	defer client.Close()
-	sessions, err := client.AllSessions(context.Background())
+	var sessions []server.Info
+	err := limited(ctx, timing.Current().ServerAnswer, func(ctx context.Context) (err error) {
+		sessions, err = client.AllSessions(ctx)
+		return err
+	})
 	if errors.Is(err, server.ErrNotRunning) {
 		err = nil
 	}
@@ -132,10 +154,10 @@ func printSessions(s *cli.Settings, stdout io.Writer) error {
 
 // closeSessions closes the named sessions, or all of the operating-system user. It prints which were
 // closed, and returns when their browsers have exited, or after Timing.EndSessions.
-func closeSessions(s *cli.Settings, all bool, names []string, stdout io.Writer) error {
-	ctx, cancel := context.WithTimeout(context.Background(), timing.Current().EndSessions)
-	defer cancel()
-	return closeSessionsUntil(ctx, s, all, names, stdout)
+func closeSessions(ctx context.Context, s *cli.Settings, all bool, names []string, stdout io.Writer) error {
+	return limited(ctx, timing.Current().EndSessions, func(ctx context.Context) error {
+		return closeSessionsUntil(ctx, s, all, names, stdout)
+	})
 }
 
 // closeSessionsUntil is closeSessions that waits until ctx is done.

@@ -2,10 +2,13 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
@@ -84,7 +87,42 @@ func TestEndTimeout(t *testing.T) {
 		t.Error(err)
 	}
 	var out strings.Builder
-	if err := stopServer(s, &out); err != nil || out.String() != "not running\n" {
+	if err := stopServer(t.Context(), s, &out); err != nil || out.String() != "not running\n" {
 		t.Errorf("%v, printed %q", err, &out)
+	}
+}
+
+// TestInterruptedCommands checks that a signal ends the commands that wait for a server.
+func TestInterruptedCommands(t *testing.T) {
+	data, err := os.MkdirTemp("", "end") // short, because of the socket in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(data) })
+	socket, err := server.Listen(t.Context(), data) // no server answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Release()
+	signal := errors.New("interrupted")
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	interrupt(signal)
+	s := &cli.Settings{Data: data}
+	for _, c := range []struct {
+		cmd  *cobra.Command
+		args []string
+	}{
+		{Command(s), []string{"status"}},
+		{Command(s), []string{"stop"}},
+		{SessionsCommand(s), nil},
+		{SessionsCommand(s), []string{"list"}},
+		{SessionsCommand(s), []string{"close", "--all"}},
+	} {
+		c.cmd.SetArgs(append([]string{}, c.args...))
+		c.cmd.SetOut(io.Discard)
+		c.cmd.SilenceErrors, c.cmd.SilenceUsage = true, true
+		if err := c.cmd.ExecuteContext(ctx); !errors.Is(err, signal) {
+			t.Errorf("%s %v: error %v", c.cmd.Name(), c.args, err)
+		}
 	}
 }

@@ -49,6 +49,8 @@ type ProgramLimits struct {
 	CloseConnections time.Duration
 	// SessionUse bounds waiting for a use of a session whose response the client already has.
 	SessionUse time.Duration
+	// ServerAnswer is the time that a server has to report its state or its sessions.
+	ServerAnswer time.Duration
 	// RemoteServer is the time that a remote server has to answer the first request.
 	RemoteServer time.Duration
 
@@ -75,6 +77,7 @@ func defaultProgramLimits() ProgramLimits {
 		CloseSessions:    15 * time.Second,
 		CloseConnections: 500 * time.Millisecond,
 		SessionUse:       time.Second,
+		ServerAnswer:     10 * time.Second,
 		RemoteServer:     10 * time.Second,
 
 		StartScript: 20 * time.Second,
