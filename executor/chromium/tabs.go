@@ -138,6 +138,7 @@ func (in *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Opti
 		NoPrograms:         in.proc != nil && launch.BlocksPrograms,
 		NoWindow:           in.proc != nil && in.proc.Headless,
 		ProxyError:         in.networkError,
+		DeniedByProxy:      in.deniedByProxy,
 		RequestFilter:      in.documents.requestFilter(),
 		Shared:             !in.ownWindows(),
 		SecretGuard:        &in.secrets,
