@@ -40,6 +40,9 @@ func (in *instance) open(params map[string]any, owner *session.Session) (*sessio
 	var t *session.Tab
 	if err == nil {
 		t, err = in.awaitTab(ctx, res.TargetID)
+		if err != nil { // no session would see it
+			in.conn.BrowserSession().Start(context.Background(), "Target.closeTarget", map[string]any{"targetId": res.TargetID})
+		}
 	}
 	if t != nil {
 		t.SetOwner(owner)
