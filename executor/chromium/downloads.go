@@ -177,10 +177,13 @@ func (ds *downloads) progressed(e cdpbrowser.EventDownloadProgress) {
 			ds.emit(tr)
 		})
 	case cdpbrowser.DownloadProgressStateCanceled:
-		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the download of %q was interrupted", tr.Name))
+		err := executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the download of %q was interrupted", tr.Name)
+		ds.in.clients.downloadResult(e.GUID).set("", err)
+		tr.End(download.File{}, err)
 		ds.emit(tr)
 	default:
 		if err := checkProgress(tr.Name, e, ds.in.opts.MaxDownloadBytes, tr.Share); err != nil {
+			ds.in.clients.downloadResult(e.GUID).set("", err) // the browser may complete it before it cancels it
 			tr.End(download.File{}, err)
 			ds.cancel(e.GUID)
 			ds.mu.Lock()
