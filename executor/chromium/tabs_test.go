@@ -153,3 +153,30 @@ func TestAttachFails(t *testing.T) {
 		})
 	}
 }
+
+// TestAttachAgain checks that a tab of the user that was left alone, because it showed a browser page
+// when it was attached, is attached when it shows a regular page again.
+func TestAttachAgain(t *testing.T) {
+	var attached atomic.Int32
+	remote := cdptest.New(func(remote *cdptest.FakeTransport, cmd *cdproto.Message) {
+		if cmd.Method == "Target.attachToTarget" {
+			attached.Add(1)
+		}
+		remote.Reply(cmd, "{}")
+	})
+	in := &instance{
+		backend: &Backend{log: slog.New(slog.DiscardHandler)}, opts: Options{timing: timing.Current(), AttachDefaultContext: true},
+		tabs: newTabSet(), browserContext: browserContext{conn: cdpconn.New(remote)},
+	}
+	in.clients = newCDPClients(in)
+	regular, internal := target.Info{TargetID: "T", Type: "page", URL: "https://a.test/"}, target.Info{TargetID: "T", Type: "page", URL: "chrome://settings/"}
+	in.discovered(&regular)
+	in.onAttached(attachPage(t, in, remote, "T").Child, target.EventAttachedToTarget{TargetInfo: &internal})
+	in.discovered(&internal)
+	in.discovered(&regular)
+	in.work.Wait()
+	if n := attached.Load(); n != 2 {
+		t.Errorf("attached %d times, want 2", n)
+	}
+	in.conn.Close()
+}

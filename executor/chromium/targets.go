@@ -126,6 +126,9 @@ func (in *instance) onAttached(s *cdpconn.Session, e target.EventAttachedToTarge
 	opener := in.tabs.tabOf(info.OpenerID)
 	twice := in.tabs.tabOf(info.TargetID) != nil
 	if info.Type != "page" || info.Subtype != "" || twice || opener == nil && !in.inScope(info) {
+		if !twice {
+			in.tabs.attachFailed(info.TargetID) // discovered may find it again
+		}
 		in.releaseTarget(s)
 		return
 	}
