@@ -77,8 +77,8 @@ func (ds *downloads) began(e cdpbrowser.EventDownloadWillBegin) {
 			return ds.knowsDownloader(e) || ds.in.conn.Err() != nil || notify.IsClosed(ds.in.ended)
 		})
 		ds.decide(e, start)
-		if last := ds.undecided.remove(e.GUID); last != nil {
-			ds.progressed(*last)
+		for _, last := range ds.undecided.remove(e.GUID) {
+			ds.progressed(last)
 		}
 	})
 }
