@@ -427,6 +427,47 @@ func TestEmulation(t *testing.T) {
 	second.call("S", "Emulation.setTimezoneOverride", map[string]any{"timezoneId": "Asia/Tokyo"})
 }
 
+// TestEmulationOwner checks that a client whose command failed does not own the emulation of a page, and
+// that the emulation of a page ends with it.
+func TestEmulationOwner(t *testing.T) {
+	b := newFake()
+	var fails atomic.Bool
+	b.respond = func(c *fakeConn, m executor.CDPMessage) bool {
+		if m.Method != "Emulation.setCPUThrottlingRate" || !fails.Load() {
+			return false
+		}
+		c.queue <- executor.CDPMessage{ID: m.ID, SessionID: m.SessionID, Error: &executor.CDPError{Code: codeServer, Message: "no"}}
+		return true
+	}
+	s, address := serve(t, Options{Browser: b})
+	connect := func(name string) (*testClient, *fakeConn) {
+		c := dial(t, address+"/devtools/browser/x", name)
+		c.call("", "Browser.getVersion", nil)
+		conn := b.conn()
+		conn.attach("", "S", target{ID: "P", Type: "page"})
+		c.event("Target.attachedToTarget", nil)
+		return c, conn
+	}
+	first, _ := connect("First/1")
+	second, conn := connect("Second/1")
+	rate := func(rate int) map[string]any { return map[string]any{"rate": rate} }
+	fails.Store(true)
+	first.denied("S", "Emulation.setCPUThrottlingRate", rate(4), "no")
+	fails.Store(false)
+	second.call("S", "Emulation.setCPUThrottlingRate", rate(3))
+	fails.Store(true)
+	second.denied("S", "Emulation.setCPUThrottlingRate", rate(5), "no")
+	first.denied("S", "Emulation.setCPUThrottlingRate", rate(5), "belongs to the client Second/1") // it failed
+	first.call("S", "Emulation.setCPUThrottlingRate", rate(3))                                     // the same
+	conn.emit("watch", "Target.targetDestroyed", map[string]any{"targetId": "P"})
+	second.call("", "Browser.getVersion", nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.emulated) > 0 {
+		t.Errorf("the emulation of %d targets remains", len(s.emulated))
+	}
+}
+
 // TestRequestWithoutResponse reads the response to a request before its event, which may be about
 // another site.
 func TestRequestWithoutResponse(t *testing.T) {

@@ -239,6 +239,7 @@ func (c *client) watchEvent(ctx context.Context, m *executor.CDPMessage) {
 	}
 	if m.Method == "Target.targetDestroyed" {
 		c.sessions.targetDestroyed(e.TargetID)
+		c.server.targetDestroyed(e.TargetID)
 		return
 	}
 	t := e.TargetInfo
