@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // attachPage connects a client, and attaches it to a page of a fake browser.
@@ -248,11 +250,15 @@ func TestHiddenTargets(t *testing.T) {
 	for conn.params("Target.attachToTarget") == nil {
 		c.call("", "Browser.getVersion", nil)
 	}
-	// A page that leaves for one of the browser is detached.
+	// A page that leaves for one of the browser is detached, and attached again when it returns.
+	c.call("", "Target.setAutoAttach", map[string]any{"autoAttach": true, "flatten": true})
 	conn.emit("watch", "Target.targetInfoChanged", map[string]any{"targetInfo": target{ID: "P", Type: "page", URL: "chrome://settings/"}})
 	for conn.params("Target.detachFromTarget")["sessionId"] != "S" {
 		c.call("", "Browser.getVersion", nil)
 	}
+	conn.emit("", "Target.detachedFromTarget", map[string]any{"sessionId": "S"})
+	conn.emit("watch", "Target.targetInfoChanged", map[string]any{"targetInfo": target{ID: "P", Type: "page", URL: "http://127.0.0.1/"}})
+	await.Until(t, "the page is attached again", func() bool { return conn.params("Target.attachToTarget")["targetId"] == "P" })
 	for _, method := range []string{"Target.attachToTarget", "Target.setAutoAttach"} {
 		c.denied("", method, map[string]any{"targetId": "T", "autoAttach": true}, "flat")
 		c.denied("", method, map[string]any{"targetId": "T", "autoAttach": true, "flatten": false}, "flat")
