@@ -240,13 +240,21 @@ func checkAttach(ctx context.Context, c *client, cmd *command) error {
 // the target of Target.autoAttachRelated. The event attachedToTarget decides which of them the client
 // sees.
 func checkAutoAttach(ctx context.Context, c *client, cmd *command) error {
-	if raw, err := cmd.value("autoAttach"); err != nil || string(raw) == "false" {
+	raw, err := cmd.value("autoAttach")
+	switch {
+	case err != nil:
 		return err
-	}
-	if cmd.method == "Target.autoAttachRelated" { // is always flat
+	case string(raw) == "false":
+		cmd.session.setAutoAttach(false)
+		return nil
+	case cmd.method == "Target.autoAttachRelated": // is always flat
 		return checkTargetID(ctx, c, cmd)
 	}
-	return checkFlatten(cmd)
+	if err := checkFlatten(cmd); err != nil {
+		return err
+	}
+	cmd.session.setAutoAttach(true)
+	return nil
 }
 
 // checkDetach accepts the CDP sessions of the client, except for its root session.

@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 // attachPage connects a client, and attaches it to a page of a fake browser.
@@ -248,11 +250,15 @@ func TestHiddenTargets(t *testing.T) {
 	for conn.params("Target.attachToTarget") == nil {
 		c.call("", "Browser.getVersion", nil)
 	}
-	// A page that leaves for one of the browser is detached.
+	// A page that leaves for one of the browser is detached, and attached again when it returns.
+	c.call("", "Target.setAutoAttach", map[string]any{"autoAttach": true, "flatten": true})
 	conn.emit("watch", "Target.targetInfoChanged", map[string]any{"targetInfo": target{ID: "P", Type: "page", URL: "chrome://settings/"}})
 	for conn.params("Target.detachFromTarget")["sessionId"] != "S" {
 		c.call("", "Browser.getVersion", nil)
 	}
+	conn.emit("", "Target.detachedFromTarget", map[string]any{"sessionId": "S"})
+	conn.emit("watch", "Target.targetInfoChanged", map[string]any{"targetInfo": target{ID: "P", Type: "page", URL: "http://127.0.0.1/"}})
+	await.Until(t, "the page is attached again", func() bool { return conn.params("Target.attachToTarget")["targetId"] == "P" })
 	for _, method := range []string{"Target.attachToTarget", "Target.setAutoAttach"} {
 		c.denied("", method, map[string]any{"targetId": "T", "autoAttach": true}, "flat")
 		c.denied("", method, map[string]any{"targetId": "T", "autoAttach": true, "flatten": false}, "flat")
@@ -425,6 +431,47 @@ func TestEmulation(t *testing.T) {
 	}
 	s.Disconnect(s.Clients()[0].ID)
 	second.call("S", "Emulation.setTimezoneOverride", map[string]any{"timezoneId": "Asia/Tokyo"})
+}
+
+// TestEmulationOwner checks that a client whose command failed does not own the emulation of a page, and
+// that the emulation of a page ends with it.
+func TestEmulationOwner(t *testing.T) {
+	b := newFake()
+	var fails atomic.Bool
+	b.respond = func(c *fakeConn, m executor.CDPMessage) bool {
+		if m.Method != "Emulation.setCPUThrottlingRate" || !fails.Load() {
+			return false
+		}
+		c.queue <- executor.CDPMessage{ID: m.ID, SessionID: m.SessionID, Error: &executor.CDPError{Code: codeServer, Message: "no"}}
+		return true
+	}
+	s, address := serve(t, Options{Browser: b})
+	connect := func(name string) (*testClient, *fakeConn) {
+		c := dial(t, address+"/devtools/browser/x", name)
+		c.call("", "Browser.getVersion", nil)
+		conn := b.conn()
+		conn.attach("", "S", target{ID: "P", Type: "page"})
+		c.event("Target.attachedToTarget", nil)
+		return c, conn
+	}
+	first, _ := connect("First/1")
+	second, conn := connect("Second/1")
+	rate := func(rate int) map[string]any { return map[string]any{"rate": rate} }
+	fails.Store(true)
+	first.denied("S", "Emulation.setCPUThrottlingRate", rate(4), "no")
+	fails.Store(false)
+	second.call("S", "Emulation.setCPUThrottlingRate", rate(3))
+	fails.Store(true)
+	second.denied("S", "Emulation.setCPUThrottlingRate", rate(5), "no")
+	first.denied("S", "Emulation.setCPUThrottlingRate", rate(5), "belongs to the client Second/1") // it failed
+	first.call("S", "Emulation.setCPUThrottlingRate", rate(3))                                     // the same
+	conn.emit("watch", "Target.targetDestroyed", map[string]any{"targetId": "P"})
+	second.call("", "Browser.getVersion", nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.emulated) > 0 {
+		t.Errorf("the emulation of %d targets remains", len(s.emulated))
+	}
 }
 
 // TestRequestWithoutResponse reads the response to a request before its event, which may be about

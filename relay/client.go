@@ -301,7 +301,9 @@ func (c *client) handleReply(m *executor.CDPMessage) bool {
 	case m.Error != nil && cmd.failed != nil:
 		cmd.failed()
 	case m.Error == nil && c.checkHandover(cmd) != nil: // it was sent before the handover
-		m.Result, m.Error = nil, cdpError(cmd.method, errHandedOver)
+		if len(object(m.Result)) > 0 {
+			m.Result, m.Error = nil, cdpError(cmd.method, errResultDropped)
+		}
 	case m.Error == nil && cmd.filter != nil:
 		m.Result = cmd.filter(m.Result)
 	}

@@ -43,7 +43,22 @@ func checkEmulation(_ context.Context, c *client, cmd *command) error {
 		return denied("Disconnect that client first.",
 			"the emulation of this page belongs to the client %s, which set it first", e.owner.info.Name)
 	}
+	before, set := e.values[cmd.method]
 	e.values[cmd.method] = params
+	cmd.failed = func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		switch {
+		case e.values[cmd.method] != params: // a later command has set it
+		case set:
+			e.values[cmd.method] = before
+		default:
+			delete(e.values, cmd.method)
+		}
+		if len(e.values) == 0 && s.emulated[id] == e {
+			delete(s.emulated, id)
+		}
+	}
 	return nil
 }
 

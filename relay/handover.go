@@ -24,6 +24,10 @@ func (c *client) handedOver(s *cdpSession) bool {
 var errHandedOver = executor.Errorf(executor.ErrTimeout, "Wait, and send it again.",
 	"the page is handed over to the user")
 
+// errResultDropped is the error of a command that had its effect: the client must not repeat it.
+var errResultDropped = executor.Errorf(executor.ErrTimeout, "Wait, and read the page.",
+	"the command was executed, but the page was handed over to the user before its result arrived")
+
 // checkHandover returns why a command cannot be sent because a page is handed over.
 func (c *client) checkHandover(cmd *command) error {
 	switch cmd.method {

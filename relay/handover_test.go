@@ -3,6 +3,7 @@ package relay
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -15,7 +16,7 @@ func TestHandedOverPage(t *testing.T) {
 	b := newFake()
 	late := make(chan executor.CDPMessage, 1)
 	b.respond = func(c *fakeConn, m executor.CDPMessage) bool {
-		if m.Method == "Runtime.evaluate" {
+		if m.Method == "Runtime.evaluate" || m.Method == "Input.insertText" {
 			late <- m
 			return true
 		}
@@ -32,6 +33,8 @@ func TestHandedOverPage(t *testing.T) {
 	c.event("Target.attachedToTarget", func(e map[string]any) bool { return e["sessionId"] == "other" })
 	before := c.send("page", "Runtime.evaluate", map[string]any{"expression": "1"})
 	pending := <-late
+	inserted := c.send("page", "Input.insertText", map[string]any{"text": "once"})
+	pendingText := <-late
 
 	target := "P"
 	b.handOver(&target)
@@ -45,6 +48,7 @@ func TestHandedOverPage(t *testing.T) {
 	}
 	c.call("other", "DOM.enable", nil)
 	b.conn().reply(pending, map[string]any{"result": map[string]any{"value": "typed"}})
+	b.conn().reply(pendingText, map[string]any{})
 	b.conn().emit("page", "Console.messageAdded", map[string]any{"text": "typed"})
 	b.conn().emit("frame", "DOM.attributeModified", map[string]any{"name": "value", "value": "typed"})
 	b.conn().emit("page", "Fetch.requestPaused", map[string]any{"requestId": "7", "request": map[string]any{"url": "https://example.com/?typed"}})
@@ -52,8 +56,12 @@ func TestHandedOverPage(t *testing.T) {
 	for done := false; !done; {
 		switch m := c.next(); {
 		case m.ID == before:
-			if m.Error == nil {
-				t.Errorf("the result of a command from before the handover: %s", m.Result)
+			if m.Error == nil || strings.Contains(m.Error.Message, "again") {
+				t.Errorf("the result of a command from before the handover: %s, %v", m.Result, m.Error)
+			}
+		case m.ID == inserted:
+			if m.Error != nil {
+				t.Errorf("a command from before the handover that succeeded: %v", m.Error)
 			}
 		case m.Method == "Page.loadEventFired":
 			done = true

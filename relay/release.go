@@ -95,7 +95,11 @@ func (s *sessionSettings) remember(cmd *command) bool {
 		s.params = map[string]json.RawMessage{}
 	}
 	s.params[method] = params
+	failed := cmd.failed
 	cmd.failed = func() {
+		if failed != nil {
+			failed()
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.params[method] = before; before == nil {

@@ -224,6 +224,13 @@ func (s *Server) remove(c *client) {
 	s.wg.Done()
 }
 
+// targetDestroyed forgets the emulation of a target.
+func (s *Server) targetDestroyed(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.emulated, id)
+}
+
 // browserContextOwner returns the client that created a browser context, or nil.
 func (s *Server) browserContextOwner(id string) *client {
 	s.mu.Lock()

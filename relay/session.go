@@ -31,9 +31,10 @@ type cdpSession struct {
 	contexts *executionContexts
 	settings sessionSettings
 
-	mu     sync.Mutex      // guards the fields below
-	origin string          // of the target's current URL, for the audit log
-	hidden map[string]bool // targets whose events are not for the client
+	mu         sync.Mutex      // guards the fields below
+	origin     string          // of the target's current URL, for the audit log
+	hidden     map[string]bool // targets whose events are not for the client
+	autoAttach bool            // the client has requested it
 }
 
 func newCDPSession(id, parent string, t target) *cdpSession {
@@ -48,6 +49,20 @@ func (s *cdpSession) setURL(url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.origin = audit.Origin(url)
+}
+
+// setAutoAttach records whether the client attaches to targets automatically.
+func (s *cdpSession) setAutoAttach(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.autoAttach = on
+}
+
+// autoAttaches reports whether the client attaches to targets automatically.
+func (s *cdpSession) autoAttaches() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.autoAttach
 }
 
 // currentOrigin returns the origin of the document.
@@ -239,6 +254,7 @@ func (c *client) watchEvent(ctx context.Context, m *executor.CDPMessage) {
 	}
 	if m.Method == "Target.targetDestroyed" {
 		c.sessions.targetDestroyed(e.TargetID)
+		c.server.targetDestroyed(e.TargetID)
 		return
 	}
 	t := e.TargetInfo

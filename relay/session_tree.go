@@ -162,7 +162,7 @@ func (t *sessionTree) removeLocked(s *cdpSession) []string {
 
 // targetChanged updates the URL of a target in its sessions. It returns these sessions if the client
 // must not see the target, and, if the client may see a target that was hidden, the session that
-// attached it.
+// attached it automatically.
 func (t *sessionTree) targetChanged(x target, visible bool) (hidden []*cdpSession, parent string, deferred bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -171,6 +171,9 @@ func (t *sessionTree) targetChanged(x target, visible bool) (hidden []*cdpSessio
 			s.setURL(x.URL)
 			if !visible {
 				hidden = append(hidden, s)
+				if parent := t.byID[s.parent]; parent != nil && parent.autoAttaches() {
+					t.notAttached[x.ID] = s.parent
+				}
 			}
 		}
 	}

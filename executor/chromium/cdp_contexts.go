@@ -129,9 +129,9 @@ func (cs *cdpClients) pageAttached(s *cdpconn.Session, info *target.Info) {
 		return
 	}
 	cs.in.work.Go(func() {
+		c.storing.Lock()
 		ctx, cancel := context.WithTimeout(context.Background(), cs.in.opts.timing.ProxyRequest)
 		defer cancel()
-		c.storing.Lock()
 		var err error
 		if !c.hasCredentials() { // another page of the context has not stored them
 			_, err = answerProxyChallenge(ctx, s, cs.in.proxy.Credentials())

@@ -77,8 +77,8 @@ func (ds *downloads) began(e cdpbrowser.EventDownloadWillBegin) {
 			return ds.knowsDownloader(e) || ds.in.conn.Err() != nil || notify.IsClosed(ds.in.ended)
 		})
 		ds.decide(e, start)
-		if last := ds.undecided.remove(e.GUID); last != nil {
-			ds.progressed(*last)
+		for _, last := range ds.undecided.remove(e.GUID) {
+			ds.progressed(last)
 		}
 	})
 }
@@ -177,10 +177,13 @@ func (ds *downloads) progressed(e cdpbrowser.EventDownloadProgress) {
 			ds.emit(tr)
 		})
 	case cdpbrowser.DownloadProgressStateCanceled:
-		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the download of %q was interrupted", tr.Name))
+		err := executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the download of %q was interrupted", tr.Name)
+		ds.in.clients.downloadResult(e.GUID).set("", err)
+		tr.End(download.File{}, err)
 		ds.emit(tr)
 	default:
 		if err := checkProgress(tr.Name, e, ds.in.opts.MaxDownloadBytes, tr.Share); err != nil {
+			ds.in.clients.downloadResult(e.GUID).set("", err) // the browser may complete it before it cancels it
 			tr.End(download.File{}, err)
 			ds.cancel(e.GUID)
 			ds.mu.Lock()

@@ -49,9 +49,10 @@ func (b *Backend) CloseIdle(ctx context.Context, after time.Duration) bool {
 		cookies = slices.DeleteFunc(cookies, func(c statefile.Cookie) bool { return c.Expires > 0 })
 		kept = &keptState{in.proc.Profile, cookies}
 	}
-	closed := make(map[*session.Session]*executor.IdleClose)
+	closed, open := make(map[*session.Session]*executor.IdleClose), make(map[*session.Session]bool)
 	listing, cancel := context.WithTimeout(ctx, in.opts.timing.SharedTitles)
 	b.sessions.Each(func(s *session.Session) {
+		open[s] = true
 		if c := s.BeforeIdleClose(listing, in); c != nil {
 			c.After = after
 			closed[s] = c
@@ -68,7 +69,7 @@ func (b *Backend) CloseIdle(ctx context.Context, after time.Duration) bool {
 		kept.profile.Kept = true
 		b.kept = kept
 	}
-	b.idleReports = closed
+	b.addIdleReports(closed, open)
 	b.forgetInstance(in)
 	b.mu.Unlock()
 	b.log.Info("closing the browser: no call has used it", "after", after)
@@ -76,6 +77,19 @@ func (b *Backend) CloseIdle(ctx context.Context, after time.Duration) bool {
 		b.log.Warn("cleanup failed", "error", err)
 	}
 	return true
+}
+
+// addIdleReports adds what sessions had open in a browser that is about to be closed to what they have not
+// been informed of yet, and forgets the reports of sessions that are not open. b.mu must be held.
+func (b *Backend) addIdleReports(closed map[*session.Session]*executor.IdleClose, open map[*session.Session]bool) {
+	for s, earlier := range b.idleReports {
+		if c := closed[s]; c != nil {
+			c.URLs = slices.Concat(earlier.URLs, c.URLs)
+		} else if open[s] {
+			closed[s] = earlier
+		}
+	}
+	b.idleReports = closed
 }
 
 // closesIdle reports whether CloseIdle may close the browser.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/session"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
@@ -165,4 +166,24 @@ func TestCloseIdle(t *testing.T) {
 // downloading reports whether r has an unfinished download.
 func downloading(in *instance) bool {
 	return in.downloads.pending() > 0
+}
+
+// TestIdleReports checks that what a session has not been informed of remains when the next browser is
+// closed, in which a CDP client may have opened tabs.
+func TestIdleReports(t *testing.T) {
+	unused, used, gone := new(session.Session), new(session.Session), new(session.Session)
+	report := func(urls ...string) *executor.IdleClose { return &executor.IdleClose{After: time.Hour, URLs: urls} }
+	b := new(Backend)
+	reports := map[*session.Session]*executor.IdleClose{unused: report("a"), used: report("b"), gone: report("c")}
+	b.addIdleReports(reports, nil)
+	b.addIdleReports(map[*session.Session]*executor.IdleClose{used: report("d")}, map[*session.Session]bool{unused: true, used: true})
+	for s, want := range map[*session.Session][]string{unused: {"a"}, used: {"b", "d"}, gone: nil} {
+		var got []string
+		if c := (sessionProvider{b}).TakeIdleReport(s); c != nil {
+			got = c.URLs
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 }

@@ -25,8 +25,8 @@ func (b *pooledBrowser) downloadBegan(e browser.EventDownloadWillBegin) {
 		} else {
 			b.cancelDownload(e.GUID)
 		}
-		if last := b.undecided.remove(e.GUID); last != nil {
-			b.downloadProgressed(*last)
+		for _, last := range b.undecided.remove(e.GUID) {
+			b.downloadProgressed(last)
 		}
 	})
 }

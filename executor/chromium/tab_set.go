@@ -145,17 +145,22 @@ func (ts *tabSet) beginOpening() {
 }
 
 // endOpening lists a tab that a call of NewTab has claimed. When no other call is in progress, it also
-// lists the unclaimed tabs. It returns the tabs that were not listed before.
+// lists the unclaimed tabs. It returns the tabs that were not listed before, in the order of newTab.
 func (ts *tabSet) endOpening(claimed *session.Tab) (fresh []*session.Tab) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	ts.opening--
 	for _, t := range ts.targets {
 		if !slices.Contains(ts.tabs, t) && (t == claimed || ts.opening == 0) {
-			ts.tabs = append(ts.tabs, t)
 			fresh = append(fresh, t)
 		}
 	}
+	number := func(t *session.Tab) int {
+		n, _ := strconv.Atoi(t.Raw)
+		return n
+	}
+	slices.SortFunc(fresh, func(a, b *session.Tab) int { return number(a) - number(b) })
+	ts.tabs = append(ts.tabs, fresh...)
 	ts.changed.Notify()
 	return fresh
 }

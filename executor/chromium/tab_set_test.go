@@ -1,6 +1,14 @@
 package chromium
 
-import "testing"
+import (
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/session"
+)
 
 // TestAttachOnce checks that a target that is attached, or was released, is not attached again when
 // its title changes: the start of the browser would wait for it forever.
@@ -42,4 +50,20 @@ func TestPendingPopups(t *testing.T) {
 	ts.attachDone("listed", listed, nil)
 	ts.attachFailed("failed")
 	want(0)
+}
+
+// TestOrderOfTabs checks that tabs that are listed together are in the order in which they were attached.
+func TestOrderOfTabs(t *testing.T) {
+	ts := newTabSet()
+	ts.beginOpening()
+	var want []*session.Tab
+	for i := range 12 {
+		id := target.ID(strconv.Itoa(i))
+		tab := ts.newTab(id, nil)
+		want = append(want, tab)
+		ts.attachDone(id, tab, nil)
+	}
+	if fresh := ts.endOpening(nil); !slices.Equal(fresh, want) || !slices.Equal(ts.list(), want) {
+		t.Error("the tabs are in another order")
+	}
 }

@@ -40,6 +40,9 @@ func (in *instance) open(params map[string]any, owner *session.Session) (*sessio
 	var t *session.Tab
 	if err == nil {
 		t, err = in.awaitTab(ctx, res.TargetID)
+		if err != nil { // no session would see it
+			in.conn.BrowserSession().Start(context.Background(), "Target.closeTarget", map[string]any{"targetId": res.TargetID})
+		}
 	}
 	if t != nil {
 		t.SetOwner(owner)
@@ -138,6 +141,7 @@ func (in *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Opti
 		NoPrograms:         in.proc != nil && launch.BlocksPrograms,
 		NoWindow:           in.proc != nil && in.proc.Headless,
 		ProxyError:         in.networkError,
+		DeniedByProxy:      in.deniedByProxy,
 		RequestFilter:      in.documents.requestFilter(),
 		Shared:             !in.ownWindows(),
 		SecretGuard:        &in.secrets,

@@ -5,15 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/egress"
 	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
@@ -101,4 +104,79 @@ func TestCloseTabOverLimitAgain(t *testing.T) {
 			t.Errorf("%d commands, and the tab is closed: %v", n, notify.IsClosed(popup.Gone()))
 		}
 	})
+}
+
+// TestAttachFails checks that a page that cannot become a tab is closed: no session sees it, so nothing
+// else would close it.
+func TestAttachFails(t *testing.T) {
+	for _, opened := range []bool{false, true} { // by a call
+		synctest.Test(t, func(t *testing.T) {
+			var closed atomic.Int32
+			attach := func(remote *cdptest.FakeTransport) {
+				remote.Emit("", "Target.attachedToTarget", `{"sessionId":"T","waitingForDebugger":false,"targetInfo":{"targetId":"T","type":"page","title":"","url":"about:blank","attached":true,"canAccessOpener":false,"browserContextId":"a"}}`)
+			}
+			remote := cdptest.New(func(remote *cdptest.FakeTransport, cmd *cdproto.Message) {
+				switch {
+				case cmd.Method == "Runtime.evaluate" && strings.Contains(string(cmd.Params), egress.WarmUpURL):
+				case cmd.Method == "Target.createTarget": // the page is never attached
+					remote.Reply(cmd, `{"targetId":"T"}`)
+				case cmd.Method == "Target.closeTarget":
+					closed.Add(1)
+					remote.Reply(cmd, "{}")
+					if !opened {
+						remote.Detach("", "T")
+					}
+				default:
+					remote.Reply(cmd, "{}")
+				}
+			})
+			in := &instance{
+				backend: &Backend{log: slog.New(slog.DiscardHandler)}, opts: Options{timing: timing.Current(), CDPEndpoint: "http://127.0.0.1:1"},
+				tabs: newTabSet(), proxy: new(egress.Proxy), browserContext: browserContext{conn: cdpconn.New(remote), contextID: "a"},
+			}
+			in.clients, in.proxyCredentials, in.documents = newCDPClients(in), &proxyCredentials{in: in}, &documentFilter{in: in}
+			in.work.Go(func() { follow(in.conn, in.handle) })
+			if opened {
+				if _, err := in.NewTab(t.Context(), nil); err == nil {
+					t.Error("the tab was opened")
+				}
+			} else {
+				attach(remote)
+				time.Sleep(2 * timing.Current().AttachTab)
+			}
+			synctest.Wait()
+			if n := closed.Load(); n != 1 || in.tabs.pending() != 0 {
+				t.Errorf("opened = %v: %d commands to close the page, %d pending tabs", opened, n, in.tabs.pending())
+			}
+			in.conn.Close()
+			in.work.Wait()
+		})
+	}
+}
+
+// TestAttachAgain checks that a tab of the user that was left alone, because it showed a browser page
+// when it was attached, is attached when it shows a regular page again.
+func TestAttachAgain(t *testing.T) {
+	var attached atomic.Int32
+	remote := cdptest.New(func(remote *cdptest.FakeTransport, cmd *cdproto.Message) {
+		if cmd.Method == "Target.attachToTarget" {
+			attached.Add(1)
+		}
+		remote.Reply(cmd, "{}")
+	})
+	in := &instance{
+		backend: &Backend{log: slog.New(slog.DiscardHandler)}, opts: Options{timing: timing.Current(), AttachDefaultContext: true},
+		tabs: newTabSet(), browserContext: browserContext{conn: cdpconn.New(remote)},
+	}
+	in.clients = newCDPClients(in)
+	regular, internal := target.Info{TargetID: "T", Type: "page", URL: "https://a.test/"}, target.Info{TargetID: "T", Type: "page", URL: "chrome://settings/"}
+	in.discovered(&regular)
+	in.onAttached(attachPage(t, in, remote, "T").Child, target.EventAttachedToTarget{TargetInfo: &internal})
+	in.discovered(&internal)
+	in.discovered(&regular)
+	in.work.Wait()
+	if n := attached.Load(); n != 2 {
+		t.Errorf("attached %d times, want 2", n)
+	}
+	in.conn.Close()
 }

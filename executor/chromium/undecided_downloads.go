@@ -20,8 +20,10 @@ const (
 // only once, so its last state is stored. The zero value has no downloads. The methods are safe for
 // concurrent use.
 type undecidedDownloads struct {
-	mu   sync.Mutex                                   // guards last
-	last map[string]*cdpbrowser.EventDownloadProgress // by GUID; nil before the first event
+	mu sync.Mutex // guards last
+	// last has the states to report, by GUID: none before the first event; otherwise the last one, or
+	// that with too many bytes and the final one.
+	last map[string][]cdpbrowser.EventDownloadProgress
 }
 
 // add adds a download. It returns false if too many downloads wait for a decision.
@@ -32,7 +34,7 @@ func (u *undecidedDownloads) add(guid string) bool {
 		return false
 	}
 	if u.last == nil {
-		u.last = make(map[string]*cdpbrowser.EventDownloadProgress)
+		u.last = make(map[string][]cdpbrowser.EventDownloadProgress)
 	}
 	u.last[guid] = nil
 	return true
@@ -54,14 +56,17 @@ func (u *undecidedDownloads) has(guid string) bool {
 }
 
 // progressed stores the progress of a download. It returns false if the download does not wait for a
-// decision. It calls cancel once if more than limit bytes have arrived; that is then the last state,
-// so that the download is reported as too large.
+// decision. It calls cancel once if more than limit bytes have arrived; that state is then reported
+// before the final one, so that the download is reported as too large and its file is removed.
 func (u *undecidedDownloads) progressed(e cdpbrowser.EventDownloadProgress, limit float64, cancel func(guid string)) bool {
 	u.mu.Lock()
 	last, ok := u.last[e.GUID]
-	exceeded := last != nil && last.ReceivedBytes > limit
-	if ok && !exceeded {
-		u.last[e.GUID] = &e
+	exceeded := len(last) > 0 && last[0].ReceivedBytes > limit
+	switch {
+	case ok && !exceeded:
+		u.last[e.GUID] = []cdpbrowser.EventDownloadProgress{e}
+	case ok && e.State != cdpbrowser.DownloadProgressStateInProgress:
+		u.last[e.GUID] = []cdpbrowser.EventDownloadProgress{last[0], e}
 	}
 	u.mu.Unlock()
 	if ok && !exceeded && e.ReceivedBytes > limit {
@@ -70,8 +75,8 @@ func (u *undecidedDownloads) progressed(e cdpbrowser.EventDownloadProgress, limi
 	return ok
 }
 
-// remove removes a download, and returns its last state if there is one.
-func (u *undecidedDownloads) remove(guid string) *cdpbrowser.EventDownloadProgress {
+// remove removes a download, and returns the states to report.
+func (u *undecidedDownloads) remove(guid string) []cdpbrowser.EventDownloadProgress {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	last := u.last[guid]

@@ -60,25 +60,25 @@ func clientLists(ctx context.Context, s *cli.Settings, client *server.Client) (a
 	return all, err
 }
 
-// eachClient calls do for each CDP client.
+// eachClient calls do for each CDP client. It continues after an error, and returns all errors joined.
 func eachClient(ctx context.Context, s *cli.Settings, do func(l clientList, c relay.Client) error) error {
 	client := server.NewClient(server.SocketPath(s.Data))
 	defer client.Close()
 	lists, err := clientLists(ctx, s, client)
-	if err != nil {
-		return err
-	}
+	return errors.Join(err, eachClientOf(ctx, lists, do))
+}
+
+// eachClientOf is eachClient for the clients of lists.
+func eachClientOf(ctx context.Context, lists []clientList, do func(l clientList, c relay.Client) error) error {
+	var errs []error
 	for _, l := range lists {
 		var clients []relay.Client
-		err := l.request(ctx, http.MethodGet, "/json/clients", &clients)
+		errs = append(errs, l.request(ctx, http.MethodGet, "/json/clients", &clients))
 		for _, c := range clients {
-			err = errors.Join(err, do(l, c))
-		}
-		if err != nil {
-			return err
+			errs = append(errs, do(l, c))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // request sends a request to the endpoint, and decodes the response into result, which may be nil. A

@@ -62,17 +62,23 @@ func (c *Client) Document(ctx context.Context, op executor.Operation) (*Document
 }
 
 // Allowed returns the documents of the tab, parents first, that the gate allows op on. It omits
-// documents below a denied one, because they would reveal what surrounds them.
+// documents below a denied one, because they would reveal what surrounds them, and those below one
+// that is not known, which may be denied.
 func (c *Client) Allowed(ctx context.Context, op executor.Operation) []*Document {
 	c.Tree.WaitForFrames(ctx)
 	denied := make(map[cdp.FrameID]bool)
 	var list []*Document
-	for _, d := range c.Tree.Documents() {
-		if denied[d.Parent] || c.Check(ctx, d, op, "") != nil {
+	for _, d := range c.Tree.AllDocuments() {
+		switch {
+		case denied[d.Parent]:
 			denied[d.Frame] = true
-			continue
+		case d.World == "":
+			denied[d.Frame] = !c.Tree.isInitial(d.Frame) // an empty document belongs to the parent
+		case c.Check(ctx, d, op, "") != nil:
+			denied[d.Frame] = true
+		default:
+			list = append(list, d)
 		}
-		list = append(list, d)
 	}
 	return list
 }

@@ -124,6 +124,13 @@ func (s *State) isInitial(f *Frame) bool {
 	return f != s.Top() && f.loader == "" && f.world == nil && parent != nil && f.sess == parent.sess
 }
 
+func (t *Tree) isInitial(id cdp.FrameID) bool {
+	s := t.Lock()
+	defer s.Unlock()
+	f := s.frames[id]
+	return f != nil && s.isInitial(f)
+}
+
 // IsErrorPage reports whether the document of f is an error page of the browser.
 func (f *Frame) IsErrorPage() bool {
 	return f.unreachableURL != "" || strings.HasPrefix(f.url, "chrome-error:")

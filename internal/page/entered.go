@@ -31,12 +31,15 @@ type entryMasker struct {
 }
 
 // checkMasked returns an error if op depends on the content of a document in which the user entered
-// something that is not masked yet.
+// something that is not masked yet. It calls the page only for such an operation: others are also checked
+// while events are handled.
 func (e *entryMasker) checkMasked(ctx context.Context, d *frames.Document, op executor.Operation) error {
-	if e.tab.entered.HasReturned(d) { // possibly during this call
+	err := e.tab.entered.CheckMasked(d, op)
+	if err != nil && e.tab.entered.HasReturned(d) { // possibly during this call
 		e.MaskPending(ctx)
+		err = e.tab.entered.CheckMasked(d, op)
 	}
-	return e.tab.entered.CheckMasked(d, op)
+	return err
 }
 
 // watchFields makes d, a document of t, record in which fields the user enters something.

@@ -96,6 +96,9 @@ func TestDocumentKnownAfterHandover(t *testing.T) {
 
 	for i, frame := range []string{"inner", "late"} {
 		d := create(frame, 10+i)
+		if err := v.client.Check(t.Context(), d, executor.OpList, ""); err != nil { // must not call the page
+			t.Error(err)
+		}
 		if err := tab.entered.CheckMasked(d, executor.OpRead); err == nil {
 			t.Errorf("%s can be read before it has masked its fields", frame)
 		}

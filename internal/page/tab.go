@@ -49,6 +49,8 @@ type Options struct {
 	// "host" or "host:port", if the proxy denied the request or could not reach the host; otherwise
 	// nil. May be nil.
 	ProxyError func(host string) error
+	// DeniedByProxy is that of [record.Options].
+	DeniedByProxy func(url string) bool
 	// RequestFilter decides on the requests of the tab. May be nil.
 	RequestFilter *interception.Filter
 	// Shared means that the tab shares its window with other tabs, so that it may not be rendered
@@ -169,9 +171,7 @@ func newTab(sess *cdpconn.Session, opts Options) *Tab {
 	})
 	t.inflight.Quiet = t.timing.NetworkIdle
 	t.own.Store(opts.Own)
-	recording := record.Options{Tree: t.tree, Timing: t.timing, DeniedByProxy: func(url string) bool {
-		return opts.ProxyError != nil && errors.Is(opts.ProxyError(hostOf(url)), executor.ErrPolicyDenied)
-	}}
+	recording := record.Options{Tree: t.tree, Timing: t.timing, DeniedByProxy: opts.DeniedByProxy}
 	if opts.Opener != nil {
 		t.openerGroup = opts.Opener.openerGroup
 		// Its client reads the popup window's activity later.

@@ -8,17 +8,18 @@ import (
 	"syscall"
 )
 
-// lockFile opens the file at path, creates it if necessary, and locks it without waiting. The lock
-// is released when the file is closed or this process exits; child processes do not inherit it. A file
-// that its owner has removed in the meantime counts as locked. On a file system without locks, lockFile
-// always succeeds.
-func lockFile(path string) (*os.File, error) {
+// flock is changed by tests.
+var flock = syscall.Flock
+
+// lockInSystem is lockFile for other processes. A file that its owner has removed in the meantime counts
+// as locked. On a file system without locks, lockInSystem always succeeds.
+func lockInSystem(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err = flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EINTR) {
 			break
 		}

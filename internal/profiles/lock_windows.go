@@ -9,10 +9,9 @@ import (
 // errSharingViolation is ERROR_SHARING_VIOLATION.
 const errSharingViolation = syscall.Errno(32)
 
-// lockFile opens the file at path, and creates it if necessary, so that no other process can open
-// it for writing. The lock is released when the file is closed or this process exits; child
-// processes do not inherit it. Other processes can read the file.
-func lockFile(path string) (*os.File, error) {
+// lockInSystem is lockFile for other processes: they cannot open the file for writing, but they can read
+// it.
+func lockInSystem(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ type Profile struct {
 	Dir       string
 	Temporary bool
 	Kept      bool // for another browser of this process; Release does not remove it
-	lock      *os.File
+	lock      *fileLock
 	record    lockRecord
 	socket    string // socket path of a browser that was asked to exit
 }
@@ -110,8 +110,8 @@ func NewTemporary(dataDir string) (*Profile, error) {
 	return nil, executor.Errorf(executor.ErrLaunchFailed, dataHint, "temporary profile: %w", err)
 }
 
-// errLocked is returned by lockFile when another process holds the lock.
-var errLocked = errors.New("locked by another process")
+// errLocked is returned by lockFile when this process or another one has the lock.
+var errLocked = errors.New("already locked")
 
 // lockProfile locks the profile in dir and reads the record of the last owner.
 func lockProfile(ctx context.Context, dir string) (*Profile, error) {

@@ -7,10 +7,30 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
+
+// TestSweepWithoutLocks checks that on a file system without locks, a sweep does not remove a temporary
+// profile that this process uses, and that it removes the one that it no longer uses.
+func TestSweepWithoutLocks(t *testing.T) {
+	t.Cleanup(func() { flock = syscall.Flock })
+	flock = func(int, int) error { return syscall.ENOLCK }
+	data := t.TempDir()
+	p, err := NewTemporary(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if removed, _, err := Sweep(t.Context(), data); err != nil || len(removed) > 0 || !exists(p.Dir) {
+		t.Errorf("swept %q, %v", removed, err)
+	}
+	p.unlock()
+	if removed, _, err := Sweep(t.Context(), data); err != nil || len(removed) != 1 || exists(p.Dir) {
+		t.Errorf("swept %q, %v; want %s", removed, err, p.Dir)
+	}
+}
 
 // TestProfileOfAnotherUser checks that a profile is not created in a directory that others can
 // write to or that another user owns.

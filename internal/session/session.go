@@ -121,7 +121,7 @@ func denyAll(context.Context, executor.Access) error {
 
 // Ready starts the browser if none is running.
 func (s *Session) Ready(ctx context.Context) error {
-	_, err := s.browser(ctx)
+	_, err := s.acquire(ctx)
 	return executor.Wrap("ready", "", asExecutorError(err))
 }
 
@@ -187,17 +187,24 @@ func (s *Session) Close() error {
 	return nil
 }
 
-// browser returns the browser. It starts one if none is running, and loads SessionOptions.State into
-// it.
+// browser is acquire for a call that depends on the tabs of the session: it returns an error once if the
+// browser was closed with them.
 func (s *Session) browser(ctx context.Context) (BrowserInstance, error) {
+	if s.alive() == nil && s.opts.Gate != nil {
+		if err := s.reportIdleClose(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return s.acquire(ctx)
+}
+
+// acquire returns the browser. It starts one if none is running, and loads SessionOptions.State into it.
+func (s *Session) acquire(ctx context.Context) (BrowserInstance, error) {
 	if err := s.alive(); err != nil {
 		return nil, err
 	}
 	if s.opts.Gate == nil {
 		return nil, denyAll(ctx, executor.Access{}) // everything is denied, so no browser is needed
-	}
-	if err := s.reportIdleClose(ctx); err != nil {
-		return nil, err
 	}
 	b, err := s.provider.Acquire(ctx)
 	if err == nil && s.opts.State != "" {

@@ -446,3 +446,30 @@ func TestMaxTabsPopup(t *testing.T) {
 		}
 	})
 }
+
+// An idleHost has closed its browser with tabs of a session.
+type idleHost struct {
+	*fakeHost
+	report *executor.IdleClose
+}
+
+func (h *idleHost) TakeIdleReport(*Session) *executor.IdleClose {
+	report := h.report
+	h.report = nil
+	return report
+}
+
+// TestReadyAfterIdleClose checks that Ready, which a CDP client causes, leaves the report about the tabs to
+// the next call on them.
+func TestReadyAfterIdleClose(t *testing.T) {
+	s := New(&idleHost{newHost(t), new(executor.IdleClose)}, executor.SessionOptions{Gate: executor.AllowAll})
+	if err := s.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Tabs(t.Context()); executor.CodeOf(err) != executor.ErrTargetGone {
+		t.Errorf("the next call: %v, want TARGET_GONE", err)
+	}
+	if _, err := s.Tabs(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
