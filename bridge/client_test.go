@@ -75,14 +75,14 @@ func token(t *testing.T, s *Server, dir string) []byte {
 
 // A client is a client of the server over a real socket, in place of the extension.
 type client struct {
-	t        *testing.T
-	ws       *websocket.Conn
-	port     int
-	instance string
-	kind     string
-	key      []byte
-	welcome  *wire.Welcome
-	tr       *wire.Transcript
+	t            *testing.T
+	ws           *websocket.Conn
+	port         int
+	installation string
+	kind         string
+	key          []byte
+	welcome      *wire.Welcome
+	tr           *wire.Transcript
 }
 
 // dialAs opens a WebSocket with the given headers.
@@ -106,9 +106,9 @@ func dial(t *testing.T, port int) *websocket.Conn {
 }
 
 // connect completes the handshake and returns the authenticated client.
-func connect(t *testing.T, s *Server, instance, kind string, key []byte) *client {
+func connect(t *testing.T, s *Server, installation, kind string, key []byte) *client {
 	t.Helper()
-	c := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: instance, kind: kind, key: key}
+	c := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), installation: installation, kind: kind, key: key}
 	c.challenge()
 	c.send(&wire.Proof{MAC: c.tr.ClientMAC(key)})
 	f := c.receive()
@@ -124,7 +124,7 @@ func connect(t *testing.T, s *Server, instance, kind string, key []byte) *client
 func (c *client) hello() (*wire.Hello, []byte) {
 	nonce := wire.NewKey()
 	return &wire.Hello{
-		Instance: c.instance, Ext: wire.Ext{ID: ourID, Version: "1.0", Chrome: "140.0"},
+		Installation: c.installation, Ext: wire.Ext{ID: ourID, Version: "1.0", Chrome: "140.0"},
 		Nonce: wire.EncodeKey(nonce), Key: c.kind,
 	}, nonce
 }
@@ -139,7 +139,7 @@ func (c *client) challenge() *wire.Challenge {
 	if !ok {
 		c.t.Fatalf("got %T %+v, want challenge", f, f)
 	}
-	c.tr = &wire.Transcript{ExtensionID: ourID, Instance: c.instance, Port: c.port, NonceC: nonce}
+	c.tr = &wire.Transcript{ExtensionID: ourID, Installation: c.installation, Port: c.port, NonceC: nonce}
 	c.tr.NonceS, _ = wire.DecodeKey(ch.Nonce)
 	if !c.tr.VerifyServer(c.key, ch.MAC) {
 		c.t.Fatal("the server's proof is wrong")
@@ -238,8 +238,8 @@ func waitConn(t *testing.T, s *Server, id string) *Conn {
 	ctx := await.Context(t)
 	for {
 		changed := s.Changed()
-		for _, conn := range s.Instances() {
-			if conn.ID() == id {
+		for _, conn := range s.Connections() {
+			if conn.InstallationID() == id {
 				return conn
 			}
 		}

@@ -16,20 +16,20 @@ import (
 // A Conn is a connection of an installation of the extension. If the installation connects again,
 // there is a new Conn with the same ID. Its methods are safe for concurrent use.
 type Conn struct {
-	server   *Server
-	st       stream
-	id       string
-	session  string
-	ext      wire.Ext
-	key      string // the kind of its key, such as wire.KeyToken
-	sequence int64  // number of the connection, from 1
-	events   *notify.Queue[item]
-	done     chan struct{}
-	wg       sync.WaitGroup
-	ctx      context.Context // of the stream; done when end has finished
-	cancel   context.CancelFunc
-	queue    *notify.Queue[[]byte] // messages to write
-	policy   wire.Policy           // the last one that was sent; guarded by server.policyMu once registered
+	server       *Server
+	st           stream
+	installation string // the id of the installation
+	instanceID   string // the id of its browser instance
+	ext          wire.Ext
+	key          string // the kind of its key, such as wire.KeyToken
+	sequence     int64  // number of the connection, from 1
+	events       *notify.Queue[item]
+	done         chan struct{}
+	wg           sync.WaitGroup
+	ctx          context.Context // of the stream; done when end has finished
+	cancel       context.CancelFunc
+	queue        *notify.Queue[[]byte] // messages to write
+	policy       wire.Policy           // the last one that was sent; guarded by server.policyMu once registered
 
 	mu          sync.Mutex // guards the fields below
 	pending     map[string]*pending
@@ -39,9 +39,9 @@ type Conn struct {
 	err         error // why the connection ended; nil while it is open
 }
 
-func (s *Server) newConn(st stream, hello *wire.Hello, session string, dial int64) *Conn {
+func (s *Server) newConn(st stream, hello *wire.Hello, instanceID string, dial int64) *Conn {
 	c := &Conn{
-		server: s, st: st, id: hello.Instance, session: session, ext: hello.Ext, key: hello.Key, sequence: dial,
+		server: s, st: st, installation: hello.Installation, instanceID: instanceID, ext: hello.Ext, key: hello.Key, sequence: dial,
 		events: notify.NewQueue[item](0), queue: notify.NewQueue[[]byte](0), done: make(chan struct{}),
 		pending: map[string]*pending{},
 	}
@@ -49,13 +49,13 @@ func (s *Server) newConn(st stream, hello *wire.Hello, session string, dial int6
 	return c
 }
 
-// ID returns the id of the installation, which is a profile of a browser. A restart of the
-// extension, the browser or the server does not change it.
-func (c *Conn) ID() string { return c.id }
+// InstallationID returns the id of the installation, which is a profile of a browser. A restart of
+// the extension, the browser or the server does not change it.
+func (c *Conn) InstallationID() string { return c.installation }
 
 // InstanceID returns a short id of the installation in this run of its browser and of the server.
 // Tab ids of the browser are valid as long as it does not change.
-func (c *Conn) InstanceID() string { return c.session }
+func (c *Conn) InstanceID() string { return c.instanceID }
 
 // Chrome returns the version of the browser.
 func (c *Conn) Chrome() string { return c.ext.Chrome }
@@ -88,11 +88,11 @@ func (c *Conn) read() {
 		data, err := c.st.Read(c.ctx)
 		switch {
 		case errors.Is(err, errBinary):
-			c.server.log.once(errBinary.Error(), "instance", c.id)
+			c.server.log.once(errBinary.Error(), "installation", c.installation)
 			c.end(errBinary, closeUnsupported, "binary message")
 			return
 		case errors.Is(err, errTooLong):
-			c.server.log.once(errTooLong.Error(), "instance", c.id)
+			c.server.log.once(errTooLong.Error(), "installation", c.installation)
 			c.end(fmt.Errorf("%w: more than %d MiB", errTooLong, wire.MaxMessage>>20), closeTooBig, "message too long")
 			return
 		case err != nil:
@@ -104,7 +104,7 @@ func (c *Conn) read() {
 		if err != nil {
 			// The extension is authenticated, so this is a bug of ours. It does not affect other
 			// messages.
-			c.server.log.once("malformed message from the extension", "instance", c.id, "error", err)
+			c.server.log.once("malformed message from the extension", "installation", c.installation, "error", err)
 			continue
 		}
 		c.handleMessage(msg)
@@ -125,10 +125,10 @@ func (c *Conn) handleMessage(msg wire.Message) {
 		c.send(&wire.Pong{TS: m.TS})
 	case *wire.Pong:
 	default:
-		c.server.log.once("unexpected message type from the extension", "instance", c.id, "type", msg.Type())
+		c.server.log.once("unexpected message type from the extension", "installation", c.installation, "type", msg.Type())
 	}
 	if !known { // after the timeout, or without a command
-		c.server.log.Debug("unexpected response from the extension", "instance", c.id)
+		c.server.log.Debug("unexpected response from the extension", "installation", c.installation)
 	}
 }
 
@@ -171,7 +171,7 @@ func (c *Conn) sendHeartbeats() {
 		c.missedPings++
 		c.mu.Unlock()
 		if silent >= wire.MissedHeartbeats {
-			c.server.log.Warn("extension timed out; closing connection", "instance", c.id)
+			c.server.log.Warn("extension timed out; closing connection", "installation", c.installation)
 			c.end(fmt.Errorf("the extension did not respond to %d pings", silent), closeGoingAway, "no response to pings")
 			return
 		}
@@ -186,8 +186,8 @@ func (c *Conn) touch() {
 	c.mu.Unlock()
 }
 
-// LastMessageAt returns when the last message was received from the extension. It returns the zero
-// time before the first message after the handshake.
+// LastMessageAt returns the time at which the last message was received from the extension. It
+// returns the zero time before the first message after the handshake.
 func (c *Conn) LastMessageAt() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -32,7 +32,7 @@ func ExampleNew() {
 	}
 	defer server.Close()
 	fmt.Println("listens:", server.Port() != 0)
-	fmt.Println("connected:", len(server.Instances()))
+	fmt.Println("connected:", len(server.Connections()))
 	// Output:
 	// listens: true
 	// connected: 0

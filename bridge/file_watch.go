@@ -47,7 +47,7 @@ func (s *Server) watch(servers []string) {
 // notifyServersChanged makes each extension search for servers. Without a native messaging host, an
 // extension otherwise finds a new server only in its next periodic search.
 func (s *Server) notifyServersChanged() {
-	for _, c := range s.Instances() {
+	for _, c := range s.Connections() {
 		c.send(&wire.ServersChange{})
 	}
 }
@@ -70,9 +70,9 @@ func (s *Server) watchPairings() {
 	if info, err := os.Lstat(path); err == nil && expired(info, time.Now()) {
 		os.Remove(path)
 	}
-	for _, c := range s.Instances() {
-		if c.key != wire.KeyToken && s.dataDir.pairedKey(c.id) == nil {
-			s.log.Info("extension unpaired", "instance", c.id)
+	for _, c := range s.Connections() {
+		if c.key != wire.KeyToken && s.dataDir.pairedKey(c.installation) == nil {
+			s.log.Info("extension unpaired", "installation", c.installation)
 			c.end(ErrUnpaired, wire.CloseRefused, wire.ReasonNotPaired)
 		}
 	}

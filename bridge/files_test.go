@@ -130,7 +130,7 @@ func TestDeletedHandshakeFileClosesConnections(t *testing.T) {
 	if e, ok := errors.AsType[*errs.Error](conn.Err()); !ok || e.Retryable || !errors.Is(e, ErrStoppedByUser) || !strings.Contains(e.Hint, "restarts") {
 		t.Errorf("the connection ended with %+v", conn.Err())
 	}
-	again := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyToken, key: key}
+	again := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), installation: "a", kind: wire.KeyToken, key: key}
 	hello, _ := again.hello()
 	again.send(hello)
 	wantContains(t, again.wantRejected(wire.ReasonNotPaired).Message, "was stopped")
@@ -177,7 +177,7 @@ func TestRotate(t *testing.T) {
 	if string(token(t, s, dir)) == string(old) {
 		t.Error("the token is the same")
 	}
-	c := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyToken, key: token(t, s, dir)}
+	c := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), installation: "a", kind: wire.KeyToken, key: token(t, s, dir)}
 	c.challenge()
 	c.send(&wire.Proof{MAC: c.tr.ClientMAC(old)})
 	c.wantRejected(wire.ReasonBadProof)

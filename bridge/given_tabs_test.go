@@ -39,8 +39,8 @@ func TestGivenTabs(t *testing.T) {
 	}
 	connect(t, s, "chosen", wire.KeyToken, token(t, s, dir)).answer(echo)
 	for _, other := range []*client{
-		{instance: "other", kind: wire.KeyToken, key: token(t, s, dir)},
-		{instance: "chosen", kind: wire.KeyPaired, key: key},
+		{installation: "other", kind: wire.KeyToken, key: token(t, s, dir)},
+		{installation: "chosen", kind: wire.KeyPaired, key: key},
 	} {
 		other.t, other.ws, other.port = t, dial(t, s.Port()), s.Port()
 		hello, _ := other.hello()

@@ -134,7 +134,7 @@ func TestMountedHandler(t *testing.T) {
 	if err := s.Publish(web.Listener.Addr().(*net.TCPAddr).Port); err != nil {
 		t.Fatal(err)
 	}
-	c := &client{t: t, port: s.Port(), instance: "a", kind: wire.KeyToken, key: token(t, s, dir)}
+	c := &client{t: t, port: s.Port(), installation: "a", kind: wire.KeyToken, key: token(t, s, dir)}
 	if c.ws, _, err = dialURL(t, strings.Replace(web.URL, "http", "ws", 1)+"/bridge"); err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func (s *Server) handshakeSteps(st stream, port int, dial int64) (*Conn, *handsh
 	if r != nil {
 		return nil, r
 	}
-	t := &wire.Transcript{ExtensionID: hello.Ext.ID, Instance: hello.Instance, Port: port, NonceS: wire.NewKey()}
+	t := &wire.Transcript{ExtensionID: hello.Ext.ID, Installation: hello.Installation, Port: port, NonceS: wire.NewKey()}
 	t.NonceC, _ = wire.DecodeKey(hello.Nonce) // Decode checked it
 	if r := s.sendHandshake(st, &wire.Challenge{Nonce: wire.EncodeKey(t.NonceS), MAC: t.ServerMAC(key)}); r != nil {
 		return nil, r
@@ -99,7 +99,7 @@ func (s *Server) handshakeSteps(st stream, port int, dial int64) (*Conn, *handsh
 	}
 
 	welcome := &wire.Welcome{
-		Session:     s.instanceIDFor(hello.Instance, hello.Run),
+		Session:     s.instanceIDFor(hello.Installation, hello.Run),
 		Server:      wire.Server{Version: s.opts.Version, PID: os.Getpid(), Name: s.opts.Name},
 		HeartbeatMs: wire.Heartbeat.Milliseconds(),
 		Policy:      s.policy(),
@@ -113,7 +113,7 @@ func (s *Server) handshakeSteps(st stream, port int, dial int64) (*Conn, *handsh
 			}
 		}
 		welcome.Pairing = &wire.Pairing{Key: t.Seal(key, newKey)}
-		s.log.Info("extension paired", "instance", hello.Instance)
+		s.log.Info("extension paired", "installation", hello.Installation)
 	}
 	c := s.newConn(st, hello, welcome.Session, dial)
 	c.policy = welcome.Policy
@@ -151,7 +151,7 @@ func (s *Server) key(hello *wire.Hello) ([]byte, *handshakeError) {
 	if file.File == nil {
 		return nil, &handshakeError{reason: wire.ReasonNotPaired, message: stopped, cause: "the handshake file was removed"}
 	}
-	if only := s.opts.Installation; only != "" && (hello.Instance != only || hello.Key != wire.KeyToken) {
+	if only := s.opts.Installation; only != "" && (hello.Installation != only || hello.Key != wire.KeyToken) {
 		return nil, &handshakeError{
 			reason: wire.ReasonNotPaired, cause: "a server of given tabs accepts only the installation that lists it",
 		}
@@ -160,7 +160,7 @@ func (s *Server) key(hello *wire.Hello) ([]byte, *handshakeError) {
 	case wire.KeyToken:
 		return file.token, nil
 	case wire.KeyPaired:
-		if key := s.dataDir.pairedKey(hello.Instance); key != nil {
+		if key := s.dataDir.pairedKey(hello.Installation); key != nil {
 			return key, nil
 		}
 		return nil, &handshakeError{reason: wire.ReasonNotPaired, cause: "installation is not paired", expected: true}

@@ -42,7 +42,7 @@ func TestWelcome(t *testing.T) {
 	if err := conn.Call(t.Context(), wire.MethodPing, nil, nil); !errors.Is(err, errs.ErrExtensionDisconnected) {
 		t.Errorf("a call after the end: %v", err)
 	}
-	await.Until(t, "the connection to be removed", func() bool { return len(s.Instances()) == 0 })
+	await.Until(t, "the connection to be removed", func() bool { return len(s.Connections()) == 0 })
 }
 
 // TestInstanceIDs checks that an installation keeps its instance id while its browser runs, and
@@ -96,7 +96,7 @@ func TestMismatch(t *testing.T) {
 		if try("1") == nil {
 			t.Error("no error")
 		}
-		attempt(&client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "x"})
+		attempt(&client{t: t, ws: dial(t, s.Port()), port: s.Port(), installation: "x"})
 		if err := s.Mismatch(); err != nil {
 			t.Errorf("after %s: %v", name, err)
 		}
@@ -139,7 +139,7 @@ func TestBadInput(t *testing.T) {
 		}},
 		{"proof of another installation", func(t *testing.T, c *client) {
 			c.challenge()
-			c.tr.Instance = "real"
+			c.tr.Installation = "real"
 			c.send(&wire.Proof{MAC: c.tr.ClientMAC(key)})
 			c.wantRejected(wire.ReasonBadProof)
 		}},
@@ -154,7 +154,7 @@ func TestBadInput(t *testing.T) {
 			tap := &client{t: t, ws: dial(t, s.Port()), port: s.Port()}
 			tap.send(hello)
 			ch := tap.receive().(*wire.Challenge)
-			tr := &wire.Transcript{ExtensionID: ourID, Instance: hello.Instance, Port: s.Port(), NonceC: nonce}
+			tr := &wire.Transcript{ExtensionID: ourID, Installation: hello.Installation, Port: s.Port(), NonceC: nonce}
 			tr.NonceS, _ = wire.DecodeKey(ch.Nonce)
 			recorded := &wire.Proof{MAC: tr.ClientMAC(key)}
 			tap.send(recorded)
@@ -252,10 +252,10 @@ func TestBadInput(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			before := len(s.Instances())
-			tt.do(t, &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "stranger", kind: wire.KeyToken, key: key})
+			before := len(s.Connections())
+			tt.do(t, &client{t: t, ws: dial(t, s.Port()), port: s.Port(), installation: "stranger", kind: wire.KeyToken, key: key})
 			checkWorks(t, conn)
-			if n := len(s.Instances()); n > before && tt.name != "replay" {
+			if n := len(s.Connections()); n > before && tt.name != "replay" {
 				t.Errorf("%d connections, before %d", n, before)
 			}
 		})
@@ -267,7 +267,7 @@ func TestBadInput(t *testing.T) {
 func TestProofWarning(t *testing.T) {
 	s, dir, log := start(t)
 	for range 2 {
-		c := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "stranger", kind: wire.KeyToken, key: token(t, s, dir)}
+		c := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), installation: "stranger", kind: wire.KeyToken, key: token(t, s, dir)}
 		c.challenge()
 		c.send(&wire.Proof{MAC: c.tr.ClientMAC(wire.NewKey())})
 		c.wantRejected(wire.ReasonBadProof)
@@ -283,8 +283,8 @@ func TestHelloTimeout(t *testing.T) {
 	tier.Slow(t)
 	t.Parallel()
 	s, dir, _ := start(t)
-	silent := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyToken, key: token(t, s, dir)}
-	half := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "b", kind: wire.KeyToken, key: token(t, s, dir)}
+	silent := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), installation: "a", kind: wire.KeyToken, key: token(t, s, dir)}
+	half := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), installation: "b", kind: wire.KeyToken, key: token(t, s, dir)}
 	half.challenge()
 	silent.wantRejected(wire.ReasonTimeout)
 	half.wantRejected(wire.ReasonTimeout)
@@ -305,7 +305,7 @@ func TestLateHello(t *testing.T) {
 			if late {
 				time.Sleep(2 * time.Second)
 			}
-			hello, _ := (&client{instance: "a", kind: wire.KeyToken}).hello()
+			hello, _ := (&client{installation: "a", kind: wire.KeyToken}).hello()
 			data, _ := wire.Encode(hello)
 			b.Write(t.Context(), data)
 			if conn := <-done; conn != nil {
@@ -409,7 +409,7 @@ func TestDisplacement(t *testing.T) {
 	}
 
 	// A connection that is opened before the next one, and sends its proof after it.
-	slow := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "a", kind: wire.KeyToken, key: key}
+	slow := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), installation: "a", kind: wire.KeyToken, key: key}
 	slow.challenge()
 
 	before := time.Now()
@@ -421,14 +421,14 @@ func TestDisplacement(t *testing.T) {
 		t.Error("the instance id changed")
 	}
 	d := s.Displaced()
-	if d == nil || d.Instance != "a" || d.Count != 1 || d.Time.Before(before) || d.Time.After(time.Now()) {
+	if d == nil || d.Installation != "a" || d.Count != 1 || d.Time.Before(before) || d.Time.After(time.Now()) {
 		t.Errorf("Displaced returns %+v", d)
 	}
 	slow.send(&wire.Proof{MAC: slow.tr.ClientMAC(key)})
 	slow.wantClosed(wire.CloseDisplaced)
 	checkWorks(t, waitConn(t, s, "a"))
 	checkWorks(t, two)
-	if got := len(s.Instances()); got != 2 {
+	if got := len(s.Connections()); got != 2 {
 		t.Errorf("%d connections", got)
 	}
 	wantContains(t, log.String(), "extension reconnected")

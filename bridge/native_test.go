@@ -167,7 +167,7 @@ func TestStoreID(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			hello := &wire.Hello{Instance: "i", Nonce: wire.EncodeKey(wire.NewKey()), Key: wire.KeyToken, Ext: wire.Ext{ID: caller, Version: "1", Chrome: "1"}}
+			hello := &wire.Hello{Installation: "i", Nonce: wire.EncodeKey(wire.NewKey()), Key: wire.KeyToken, Ext: wire.Ext{ID: caller, Version: "1", Chrome: "1"}}
 			msg, err := wire.Encode(hello)
 			if err != nil {
 				t.Fatal(err)

@@ -21,9 +21,9 @@ const PairingLifetime = 5 * time.Minute
 
 // A Pairing is an installation of the extension that has a paired key.
 type Pairing struct {
-	Instance string    `json:"instance"` // id of the installation
-	Chrome   string    `json:"chrome"`   // version of the browser when it was paired
-	Created  time.Time `json:"created"`
+	Installation string    `json:"instance"` // id of the installation
+	Chrome       string    `json:"chrome"`   // version of the browser when it was paired
+	Created      time.Time `json:"created"`
 }
 
 // A pairingRecord is a Pairing with its key, as stored in the file.
@@ -73,11 +73,11 @@ func Pairings(dataDir string) ([]Pairing, error) {
 // Unpair revokes the keys of the installations with the given ids, or of all installations if there
 // are none, and returns the number of revoked keys. Servers close their connections within a
 // second.
-func Unpair(dataDir string, instances ...string) (int, error) {
+func Unpair(dataDir string, installations ...string) (int, error) {
 	removed := 0
 	err := (&dataDirectory{dataDir}).changePairings(func(list []pairingRecord) []pairingRecord {
 		kept := slices.DeleteFunc(slices.Clone(list), func(r pairingRecord) bool {
-			return len(instances) == 0 || slices.Contains(instances, r.Instance)
+			return len(installations) == 0 || slices.Contains(installations, r.Installation)
 		})
 		removed = len(list) - len(kept)
 		return kept
@@ -134,13 +134,13 @@ func (d *dataDirectory) changePairings(change func([]pairingRecord) []pairingRec
 }
 
 // pairedKey returns the key of an installation, or nil if it is not paired.
-func (d *dataDirectory) pairedKey(instance string) []byte {
+func (d *dataDirectory) pairedKey(installation string) []byte {
 	file, err := d.pairings()
 	if err != nil {
 		return nil
 	}
 	for _, r := range file.Pairings {
-		if r.Instance == instance {
+		if r.Installation == installation {
 			if key, err := wire.DecodeKey(r.Key); err == nil {
 				return key
 			}
@@ -191,9 +191,9 @@ func (d *dataDirectory) usePairingString(secret []byte, hello *wire.Hello) ([]by
 	}
 	key := wire.NewKey()
 	err := d.changePairings(func(list []pairingRecord) []pairingRecord {
-		list = slices.DeleteFunc(list, func(r pairingRecord) bool { return r.Instance == hello.Instance })
+		list = slices.DeleteFunc(list, func(r pairingRecord) bool { return r.Installation == hello.Installation })
 		return append(list, pairingRecord{
-			Pairing{hello.Instance, hello.Ext.Chrome, time.Now().UTC().Truncate(time.Second)}, wire.EncodeKey(key),
+			Pairing{hello.Installation, hello.Ext.Chrome, time.Now().UTC().Truncate(time.Second)}, wire.EncodeKey(key),
 		})
 	})
 	return key, err

@@ -15,7 +15,7 @@ import (
 )
 
 // pair creates a pairing string and uses it. It returns the installation's key.
-func pair(t *testing.T, s *Server, dir, instance string) (*client, []byte) {
+func pair(t *testing.T, s *Server, dir, installation string) (*client, []byte) {
 	t.Helper()
 	path, err := NewPairing(dir)
 	if err != nil {
@@ -29,7 +29,7 @@ func pair(t *testing.T, s *Server, dir, instance string) (*client, []byte) {
 	if err != nil || port != s.Port() {
 		t.Fatalf("port %d, %v", port, err)
 	}
-	c := connect(t, s, instance, wire.KeyPairing, secret)
+	c := connect(t, s, installation, wire.KeyPairing, secret)
 	if _, err := os.Lstat(path); !os.IsNotExist(err) {
 		t.Errorf("the pairing file still exists: %v", err)
 	}
@@ -56,10 +56,10 @@ func TestPairing(t *testing.T) {
 	_, secret, _ := wire.ParsePairingString(string(text))
 
 	// Of two concurrent uses of the string, one succeeds.
-	slow := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "slow", kind: wire.KeyPairing, key: secret}
+	slow := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), installation: "slow", kind: wire.KeyPairing, key: secret}
 	slow.challenge()
 	// A wrong proof does not invalidate the string.
-	wrong := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "wrong", kind: wire.KeyPairing, key: secret}
+	wrong := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), installation: "wrong", kind: wire.KeyPairing, key: secret}
 	wrong.challenge()
 	wrong.send(&wire.Proof{MAC: wrong.tr.ClientMAC(wire.NewKey())})
 	wrong.wantRejected(wire.ReasonBadProof)
@@ -71,7 +71,7 @@ func TestPairing(t *testing.T) {
 	}
 	slow.send(&wire.Proof{MAC: slow.tr.ClientMAC(secret)})
 	slow.wantRejected(wire.ReasonNotPaired)
-	late := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "late", kind: wire.KeyPairing, key: secret}
+	late := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), installation: "late", kind: wire.KeyPairing, key: secret}
 	hello, _ := late.hello()
 	late.send(hello)
 	wantContains(t, late.wantRejected(wire.ReasonNotPaired).Message, "Get a new one")
@@ -83,7 +83,7 @@ func TestPairing(t *testing.T) {
 		t.Error("the server sent another key")
 	}
 	checkWorks(t, waitConn(t, s, "quick"))
-	thief := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "thief", kind: wire.KeyPaired, key: key}
+	thief := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), installation: "thief", kind: wire.KeyPaired, key: key}
 	hello, _ = thief.hello()
 	thief.send(hello)
 	thief.wantRejected(wire.ReasonNotPaired)
@@ -98,7 +98,7 @@ func TestPairing(t *testing.T) {
 	}
 	connect(t, next, "quick", wire.KeyPaired, key)
 	list, err := Pairings(dir)
-	if err != nil || len(list) != 1 || list[0].Instance != "quick" || list[0].Chrome != "140.0" {
+	if err != nil || len(list) != 1 || list[0].Installation != "quick" || list[0].Chrome != "140.0" {
 		t.Errorf("pairings %+v, %v", list, err)
 	}
 }

@@ -23,13 +23,13 @@ func Pipe() (*Conn, *Peer) {
 
 // Pipe connects an extension in memory, like the function Pipe, as the installation with the given
 // id. It replaces an earlier connection of that installation.
-func (s *Server) Pipe(instance string) (*Conn, *Peer) {
+func (s *Server) Pipe(installation string) (*Conn, *Peer) {
 	a, b := newPipe()
 	dial := s.nextSequence()
 	hello := &wire.Hello{
-		Instance: instance, Key: wire.KeyToken, Ext: wire.Ext{ID: s.opts.ExtensionID, Version: "0.0.0", Chrome: "0.0.0.0"},
+		Installation: installation, Key: wire.KeyToken, Ext: wire.Ext{ID: s.opts.ExtensionID, Version: "0.0.0", Chrome: "0.0.0.0"},
 	}
-	c := s.newConn(a, hello, s.instanceIDFor(instance, ""), dial)
+	c := s.newConn(a, hello, s.instanceIDFor(installation, ""), dial)
 	c.policy = s.policy()
 	p := &Peer{st: b, server: s}
 	if !s.startWork() {

@@ -106,7 +106,7 @@ func TestRawSockets(t *testing.T) {
 
 	// A recorded handshake.
 	recorded := recordHandshake(t, s.Port(), key)
-	await.Until(t, "the removal of a closed connection", func() bool { return len(s.Instances()) == 1 })
+	await.Until(t, "the removal of a closed connection", func() bool { return len(s.Connections()) == 1 })
 
 	tests := []struct {
 		name string
@@ -249,7 +249,7 @@ func TestRawSockets(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.do(t, dialRaw(t, s.Port()))
 			checkWorks(t, conn)
-			if n := len(s.Instances()); n != 1 {
+			if n := len(s.Connections()); n != 1 {
 				t.Errorf("%d connections", n)
 			}
 		})
@@ -333,7 +333,7 @@ func TestSlowHandshakes(t *testing.T) {
 // recordHandshake completes a handshake like the extension and returns the bytes that it sent.
 func recordHandshake(t *testing.T, port int, key []byte) string {
 	t.Helper()
-	c := &client{t: t, instance: "recorded", kind: wire.KeyToken, key: key}
+	c := &client{t: t, installation: "recorded", kind: wire.KeyToken, key: key}
 	hello, nonce := c.hello()
 	raw := dialRaw(t, port)
 	raw.open(port)
@@ -346,7 +346,7 @@ func recordHandshake(t *testing.T, port int, key []byte) string {
 	if !ok {
 		t.Fatal("the server sent no challenge")
 	}
-	tr := &wire.Transcript{ExtensionID: ourID, Instance: hello.Instance, Port: port, NonceC: nonce}
+	tr := &wire.Transcript{ExtensionID: ourID, Installation: hello.Installation, Port: port, NonceC: nonce}
 	tr.NonceS, _ = wire.DecodeKey(challenge.Nonce)
 	proof, err := wire.Encode(&wire.Proof{MAC: tr.ClientMAC(key)})
 	if err != nil {

@@ -21,7 +21,7 @@ func TestSecretsStaySecret(t *testing.T) {
 
 	c := connect(t, s, "a", wire.KeyToken, boot)
 	fmt.Fprintf(&output, "%+v", c.welcome)
-	wrong := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "b", kind: wire.KeyToken, key: boot}
+	wrong := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), installation: "b", kind: wire.KeyToken, key: boot}
 	ch := wrong.challenge()
 	fmt.Fprintf(&output, "%+v", ch)
 	wrong.send(&wire.Proof{MAC: wire.EncodeKey(boot)}) // the token in place of the proof
@@ -50,7 +50,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		t.Error("the pairing was not stored")
 	}
 	for _, kind := range []string{wire.KeyPaired, wire.KeyPairing} {
-		x := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), instance: "x", kind: kind, key: secret}
+		x := &client{t: t, ws: dial(t, s.Port()), port: s.Port(), installation: "x", kind: kind, key: secret}
 		hello, _ := x.hello()
 		x.send(hello)
 		fmt.Fprintf(&output, "%+v", x.wantRejected(wire.ReasonNotPaired))

@@ -67,7 +67,7 @@ type Server struct {
 	http        *http.Server
 	dataDir     *dataDirectory    // nil before Start
 	published   handshakeFile     // none before Start, and after its file was deleted
-	conns       map[string]*Conn  // by id
+	conns       map[string]*Conn  // by the id of the installation
 	instanceIDs map[string]string // by installation and browser run
 	dialed      int64             // total number of connections, so that an older one never replaces a newer one
 	displaced   *Displacement
@@ -78,9 +78,9 @@ type Server struct {
 
 // A Displacement reports that an installation of the extension replaced its own connection.
 type Displacement struct {
-	Instance string
-	Time     time.Time
-	Count    int // total number of displacements
+	Installation string
+	Time         time.Time
+	Count        int // total number of displacements
 }
 
 // maxPendingHandshakes is the maximum number of concurrent handshakes. Each browser has one
@@ -222,8 +222,8 @@ func (s *Server) Mismatch() error {
 	return s.mismatch
 }
 
-// Instances returns the open connections, oldest first.
-func (s *Server) Instances() []*Conn {
+// Connections returns the open connections, oldest first.
+func (s *Server) Connections() []*Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := slices.Collect(maps.Values(s.conns))
@@ -231,8 +231,8 @@ func (s *Server) Instances() []*Conn {
 	return list
 }
 
-// Changed returns a channel that is closed at the next change of Instances. To miss no change, call
-// it before Instances.
+// Changed returns a channel that is closed at the next change of Connections. To miss no change,
+// call it before Connections.
 func (s *Server) Changed() <-chan struct{} { return s.changed.Changed() }
 
 // Displaced returns the last displacement, or nil if there was none.
@@ -252,14 +252,14 @@ func (s *Server) PolicyChanged() { s.sendPolicy(func(*Conn, wire.Policy) bool { 
 
 // sendPolicy sends the current policy to the connected extensions for which due returns true.
 func (s *Server) sendPolicy(due func(*Conn, wire.Policy) bool) {
-	instances := s.Instances()
-	if len(instances) == 0 {
+	conns := s.Connections()
+	if len(conns) == 0 {
 		return
 	}
 	s.policyMu.Lock() // so that no older policy follows a newer one
 	defer s.policyMu.Unlock()
 	policy := s.policy()
-	for _, c := range instances {
+	for _, c := range conns {
 		if due(c, policy) {
 			c.policy = policy
 			c.send(&wire.PolicyChange{Policy: policy})
@@ -308,7 +308,7 @@ func (s *Server) Close() error {
 // closeAll closes all connections.
 func (s *Server) closeAll(why error, code int) {
 	var wg sync.WaitGroup
-	for _, c := range s.Instances() {
+	for _, c := range s.Connections() {
 		wg.Go(func() { c.end(why, code, why.Error()) })
 	}
 	wg.Wait()
@@ -332,24 +332,24 @@ func (s *Server) endWork() { s.wg.Done() }
 // It rejects a connection that was opened before that one.
 func (s *Server) register(c *Conn) bool {
 	s.mu.Lock()
-	old := s.conns[c.id]
+	old := s.conns[c.installation]
 	if s.closed || old != nil && old.sequence > c.sequence {
 		s.mu.Unlock()
 		return false
 	}
-	s.conns[c.id] = c
+	s.conns[c.installation] = c
 	s.mismatch = nil
 	if old != nil {
 		count := 1
 		if s.displaced != nil {
 			count += s.displaced.Count
 		}
-		s.displaced = &Displacement{c.id, time.Now(), count}
+		s.displaced = &Displacement{c.installation, time.Now(), count}
 	}
 	s.changed.Notify()
 	s.mu.Unlock()
 	if old != nil {
-		s.log.Warn("extension reconnected; closing its earlier connection", "instance", c.id)
+		s.log.Warn("extension reconnected; closing its earlier connection", "installation", c.installation)
 		// s.wg may grow because it includes the caller.
 		s.wg.Go(func() { old.end(errors.New("the same browser connected again"), wire.CloseDisplaced, "displaced") })
 	}
@@ -360,8 +360,8 @@ func (s *Server) register(c *Conn) bool {
 func (s *Server) drop(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.conns[c.id] == c {
-		delete(s.conns, c.id)
+	if s.conns[c.installation] == c {
+		delete(s.conns, c.installation)
 		s.changed.Notify()
 	}
 }
@@ -377,10 +377,10 @@ func (s *Server) nextSequence() int64 {
 // instanceIDFor returns a short id for an installation in one run of its browser. A restart of the
 // extension's service worker does not change it. A restart of the browser does, because it changes
 // the ids of the tabs.
-func (s *Server) instanceIDFor(instance, run string) string {
+func (s *Server) instanceIDFor(installation, run string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := instance + "/" + run
+	key := installation + "/" + run
 	if s.instanceIDs[key] == "" {
 		// Six random characters: it is part of the tab ids that a model reads.
 		s.instanceIDs[key] = strings.ToLower(wire.NewID()[20:])

@@ -26,7 +26,7 @@ type ExtensionBackend interface {
 	// DisconnectedError returns why no extension is connected. Its hint says what to do about it.
 	// DisconnectedError does not block.
 	DisconnectedError() error
-	// LastDisconnect returns when the last connection ended, if the extension is likely to
+	// LastDisconnect returns the time at which the last connection ended, if the extension is likely to
 	// reconnect automatically, or else the zero time. It does not block.
 	LastDisconnect() time.Time
 	// Changed returns a channel that is closed at or after the next change of the connected

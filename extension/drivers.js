@@ -175,11 +175,7 @@ export class Drivers {
     if (why) throw new CommandError('POLICY_DENIED', why);
     if (known) this.tabs.unshare(tabId, 'other_server');
     this.tabs.titles.set(c.key, c.server?.name ?? '');
-    const shared = await this.tabs.share(tabId, 'user', { ends, chat: c.key }).catch((e) => {
-      const partly = this.tabs.get(tabId);
-      if (partly?.chat && partly.driver === c.key) this.tabs.unshare(tabId, 'released');
-      throw e;
-    });
+    const shared = await this.tabs.share(tabId, 'user', { ends, chat: c.key });
     if (!shared.chat || shared.driver !== c.key) throw new CommandError('POLICY_DENIED', 'the tab was shared with other agents at the same time: stop sharing it first');
   }
 
@@ -213,6 +209,10 @@ export class Drivers {
 
   /** Reports a tab whose URL or title changed. @param {Shared} shared @param {chrome.tabs.Tab} tab */
   tabUpdated(shared, tab) {
+    if (shared.targetId === '') { // servers ignore a tab without one
+      this.findTarget(shared).then(() => this.sendTabShared(shared)).catch((e) => console.warn(`chrome-mcp: ${e.message}`));
+      return;
+    }
     for (const c of this.observersOf(shared)) sendEvent(c, 'tab_updated', this.tabs.describe(shared, tab, c.key));
   }
 

@@ -120,11 +120,11 @@ func (s *fakeServer) next(t testing.TB) *fakeConn {
 
 // A fakeConn is one connection of the extension.
 type fakeConn struct {
-	s        *fakeServer
-	ws       *websocket.Conn
-	instance string
-	run      string        // run id of the browser
-	done     chan struct{} // closed when it ended
+	s            *fakeServer
+	ws           *websocket.Conn
+	installation string
+	run          string        // run id of the browser
+	done         chan struct{} // closed when it ended
 
 	mu      sync.Mutex // guards the fields below
 	pending map[string]chan answer
@@ -189,8 +189,8 @@ func (c *fakeConn) handshake() error {
 	if hello.Ext.ID != extension.ID() {
 		return fmt.Errorf("extension %s", hello.Ext.ID)
 	}
-	c.instance, c.run = hello.Instance, hello.Run
-	tr := &wire.Transcript{ExtensionID: hello.Ext.ID, Instance: hello.Instance, Port: c.s.port, NonceC: nonceC, NonceS: wire.NewKey()}
+	c.installation, c.run = hello.Installation, hello.Run
+	tr := &wire.Transcript{ExtensionID: hello.Ext.ID, Installation: hello.Installation, Port: c.s.port, NonceC: nonceC, NonceS: wire.NewKey()}
 	if err := c.send(&wire.Challenge{Nonce: wire.EncodeKey(tr.NonceS), MAC: tr.ServerMAC(key)}); err != nil {
 		return err
 	}

@@ -314,13 +314,13 @@ func TestLive(t *testing.T) {
 	})
 
 	steps.Run(t, "the server restarts on another port", func(t *testing.T) {
-		instance := c.instance
+		installation := c.installation
 		server.stop()
 		next := newServer(t, "claude", policy)
 		b.run(next)
 		c = next.next(t)
-		if c.instance != instance {
-			t.Errorf("instance %s became %s", instance, c.instance)
+		if c.installation != installation {
+			t.Errorf("installation %s became %s", installation, c.installation)
 		}
 		server = next
 	})

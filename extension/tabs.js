@@ -154,8 +154,16 @@ export class Tabs {
     if (how === 'user' || how === 'group') this.state.halted = '';
     this.watcher.added(shared);
     this.state.declined = this.state.declined.filter((id) => id !== tabId);
-    await this.save();
-    shared.targetId = await targetOf(tabId);
+    try {
+      await this.save();
+      shared.targetId = await targetOf(tabId);
+    } catch (e) {
+      if (this.get(tabId) === shared) {
+        this.unshare(tabId, 'released');
+        this.state.declined = this.state.declined.filter((id) => id !== tabId); // not by the user: it may be shared automatically later
+      }
+      throw e;
+    }
     this.stored.saveSoon();
     if (this.get(tabId) !== shared) throw new CommandError('TAB_NOT_FOUND', 'the tab was unshared');
     if (shared.group < 0 && !tab.pinned && !this.isOtherGroup(tab.groupId) && how !== 'all') this.putInGroup(shared);
@@ -233,7 +241,7 @@ export class Tabs {
     }
   }
 
-  /** Returns when the next tab expires, in ms since 1970, or Infinity if none does. */
+  /** Returns the time at which the next tab expires, in ms since 1970, or Infinity if none does. */
   nextExpiry() {
     return Math.min(...this.list().flatMap((t) => (t.until === 'time' ? [t.expires] : [])), Infinity);
   }

@@ -138,11 +138,11 @@ func TestCommandsKeepSecrets(t *testing.T) {
 	}
 	secrets = append(secrets, wire.EncodeKey(secret), strings.TrimSpace(string(text)))
 	run("extension", "unpair")
-	instance, _ := server.Pipe("someone")
+	conn, _ := server.Pipe("someone")
 	if out := run("stop"); !strings.Contains(out, "Disconnected 1 server") {
 		t.Errorf("stop prints %q", out)
 	}
-	await.Receive(t, "the connection to be closed", instance.Done())
+	await.Receive(t, "the connection to be closed", conn.Done())
 	for _, secret := range secrets {
 		if strings.Contains(told.String(), secret) {
 			t.Error("the output contains a secret")

@@ -23,7 +23,7 @@ func connected(t *testing.T, server *bridge.Server) *bridge.Conn {
 	t.Helper()
 	for {
 		changed := server.Changed()
-		if list := server.Instances(); len(list) > 0 {
+		if list := server.Connections(); len(list) > 0 {
 			return list[0]
 		}
 		await.Receive(t, "an extension to connect", changed)
@@ -47,8 +47,8 @@ func TestRealExtension(t *testing.T) {
 	b := startUserBrowser(t, data)
 	before := connected(t, early)
 	driven(t, before)
-	if before.Chrome() == "" || before.ID() == "" {
-		t.Errorf("browser %q, installation %q", before.Chrome(), before.ID())
+	if before.Chrome() == "" || before.InstallationID() == "" {
+		t.Errorf("browser %q, installation %q", before.Chrome(), before.InstallationID())
 	}
 	// The native messaging host reports servers. No alarm finds them.
 	b.Worker(t, "chrome.alarms.create = async () => {}; chrome.alarms.clearAll()", nil)
@@ -61,7 +61,7 @@ func TestRealExtension(t *testing.T) {
 		return server, connected(t, server)
 	}
 	first, one := open()
-	if one.ID() != before.ID() {
+	if one.InstallationID() != before.InstallationID() {
 		t.Error("the installation id changed")
 	}
 	second, two := open()

@@ -44,7 +44,7 @@ func (e *endToEnd) shareUntil(t *testing.T, until, line string) {
 	})
 }
 
-// expires returns when the sharing of the only shared tab ends, in ms since 1970.
+// expires returns the time at which the sharing of the only shared tab ends, in ms since 1970.
 func (e *endToEnd) expires(t *testing.T) (ms int64) {
 	t.Helper()
 	e.browser.Worker(t, "chrome.storage.session.get('tabs').then((g) => Object.values(g.tabs.tabs)[0].expires)", &ms)

@@ -114,7 +114,7 @@ func (b sessionProvider) TakeIdleReport(s *session.Session) *executor.IdleClose 
 // Continues implements session.Continuer.
 func (in *instance) Continues() bool { return in.continues }
 
-// restoreKept lets the browser of r, which has just started, continue with what CloseIdle kept.
+// restoreKept lets the browser of in, which has just started, continue with what CloseIdle kept.
 func (in *instance) restoreKept(ctx context.Context, kept *keptState) {
 	if in.AddCookies(ctx, kept.cookies) != nil { // if the browser rejects one, it sets none
 		for _, c := range kept.cookies {

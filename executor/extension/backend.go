@@ -90,8 +90,8 @@ func New(opts *Options) (*Backend, error) {
 func (b *Backend) watch(ctx context.Context) {
 	for {
 		changed := b.opts.Server.Changed()
-		for _, i := range b.opts.Server.Instances() {
-			b.connect(ctx, i)
+		for _, c := range b.opts.Server.Connections() {
+			b.connect(ctx, c)
 		}
 		select {
 		case <-changed:
@@ -109,9 +109,9 @@ func (b *Backend) connect(ctx context.Context, c *bridge.Conn) {
 		b.mu.Unlock()
 		return
 	}
-	i := slices.IndexFunc(b.installations, func(in *installation) bool { return in.key == c.ID() })
+	i := slices.IndexFunc(b.installations, func(in *installation) bool { return in.key == c.InstallationID() })
 	if i < 0 {
-		b.installations = append(b.installations, newInstallation(b, c.ID()))
+		b.installations = append(b.installations, newInstallation(b, c.InstallationID()))
 		i = len(b.installations) - 1
 	}
 	in := b.installations[i]
@@ -216,8 +216,8 @@ func (b *Backend) DisconnectedError() error {
 			"and to share a tab with its button in the toolbar. If the button says that it is not paired, bridge.NewPairing helps."}
 }
 
-// LastDisconnect returns when the last connection ended. It returns the zero time if there was none,
-// or if the extension will not reconnect automatically.
+// LastDisconnect returns the time at which the last connection ended. It returns the zero time if
+// there was none, or if the extension will not reconnect automatically.
 func (b *Backend) LastDisconnect() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -281,7 +281,7 @@ func (s *cdpSession) attach(t *cdpTab, kind string) *cdpSession {
 		child.target = t.page
 		t.page.sessions = append(t.page.sessions, child)
 		if t.live {
-			child.ready, t.clients = true, true
+			child.ready, t.attachedForClients = true, true
 			t.keepRendering()
 		}
 	}

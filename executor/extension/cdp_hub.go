@@ -183,7 +183,7 @@ func (h *hub) removeTab(in *installation, x *tab, reason string) {
 		return
 	}
 	h.tabs = slices.DeleteFunc(h.tabs, func(o *cdpTab) bool { return o == t })
-	t.clients = false // nothing remains to be undone
+	t.attachedForClients = false // nothing remains to be undone
 	stopped := reason == "user" || reason == "debugger"
 	for _, c := range slices.Clone(h.clients) {
 		drove := slices.ContainsFunc(c.root.tree(), func(s *cdpSession) bool { return s.tab == t && s.drives })
@@ -246,7 +246,7 @@ func (h *hub) event(in *installation, e *wire.CDPEvent) (forTools bool) {
 	if target == nil {
 		return true
 	}
-	forTools = (t.tools || !t.clients) && e.Method != "Page.screencastFrame"
+	forTools = (t.attachedForTools || !t.attachedForClients) && e.Method != "Page.screencastFrame"
 	hidden := target.record(e)
 	if strings.HasPrefix(e.Method, "Page.download") {
 		h.download(t, e)
@@ -258,7 +258,7 @@ func (h *hub) event(in *installation, e *wire.CDPEvent) (forTools bool) {
 	}
 	switch e.Method {
 	case "Target.attachedToTarget":
-		if child := target.addChild(e); child != nil && t.clients {
+		if child := target.addChild(e); child != nil && t.attachedForClients {
 			forTools = forTools && child.kind == "iframe" && target.tool.auto
 		}
 	case "Target.detachedFromTarget":

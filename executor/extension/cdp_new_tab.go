@@ -46,7 +46,7 @@ func (c *cdpClient) openTab(ctx context.Context, url string) (wire.Tab, error) {
 func (s *cdpSession) closeTarget(m executor.CDPMessage, t *cdpTab) {
 	s.replyLater(m, func(ctx context.Context) (result any, err error) {
 		t.in.mu.Lock()
-		st := t.tab.tab
+		st := t.tab.sessionTab
 		t.in.mu.Unlock()
 		if st != nil {
 			_, err = host{t.in.backend}.CloseTab(ctx, st)

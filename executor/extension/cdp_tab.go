@@ -14,21 +14,21 @@ import (
 
 // A cdpTab is a tab whose debugger tools and CDP clients share. hub.mu guards its fields.
 type cdpTab struct {
-	hub         *hub
-	in          *installation
-	tab         *tab
-	id          int // of the chrome.tabs API
-	clientTabID executor.TabID
-	info        wire.Tab
-	tools       bool // the debugger is attached, or being attached, for tools
-	clients     bool // the debugger is attached, or being attached, for clients
-	live        bool // the debugger is attached
-	page        *cdpTarget
-	targets     map[string]*cdpTarget // by the browser's session id
-	emulation   cdpshare.Emulation[*cdpClient]
-	screencast  *cdpSession // receives the frames of a screencast; nil if none does
-	rendering   bool        // clients keep it rendering
-	toolsRender bool        // tools keep it rendering
+	hub                *hub
+	in                 *installation
+	tab                *tab
+	id                 int // of the chrome.tabs API
+	clientTabID        executor.TabID
+	info               wire.Tab
+	attachedForTools   bool // the debugger is attached, or being attached, for tools
+	attachedForClients bool // the debugger is attached, or being attached, for clients
+	live               bool // the debugger is attached
+	page               *cdpTarget
+	targets            map[string]*cdpTarget // by the browser's session id
+	emulation          cdpshare.Emulation[*cdpClient]
+	screencast         *cdpSession // receives the frames of a screencast; nil if none does
+	rendering          bool        // clients keep it rendering
+	toolsRender        bool        // tools keep it rendering
 }
 
 // url returns the URL of the tab.
@@ -74,7 +74,7 @@ func (t *cdpTab) queue(ctx context.Context, method string, params any, done func
 
 // attach attaches the debugger for s.
 func (t *cdpTab) attach(s *cdpSession) {
-	t.clients = true
+	t.attachedForClients = true
 	err := t.queue(context.Background(), wire.MethodTabAttach, wire.TabRef{TabID: t.id}, func(_ json.RawMessage, err error) {
 		switch {
 		case s.detached:
@@ -97,7 +97,7 @@ func (t *cdpTab) attached() {
 	t.live = true
 	for _, s := range slices.Clone(t.page.sessions) {
 		if !s.ready && !s.setup.replaying {
-			t.clients = true
+			t.attachedForClients = true
 			s.setup.replay()
 		}
 	}
@@ -106,7 +106,7 @@ func (t *cdpTab) attached() {
 // release detaches the debugger if neither tools nor clients need it, after c has left. It reports
 // whether it did.
 func (t *cdpTab) release(c *cdpClient) bool {
-	if !t.clients {
+	if !t.attachedForClients {
 		return false
 	}
 	for _, target := range t.targets {
@@ -116,8 +116,8 @@ func (t *cdpTab) release(c *cdpClient) bool {
 			}
 		}
 	}
-	t.clients = false
-	if t.tools {
+	t.attachedForClients = false
+	if t.attachedForTools {
 		t.stopRendering()
 		return false
 	}
@@ -135,7 +135,7 @@ func (t *cdpTab) leave(list []*cdpSession) {
 		}
 	}
 	c := list[0].client
-	if !t.clients || t.release(c) {
+	if !t.attachedForClients || t.release(c) {
 		return
 	}
 	for _, s := range list {
@@ -153,7 +153,7 @@ func (t *cdpTab) leave(list []*cdpSession) {
 // keepRendering makes the tab render, and its page believe that it has the focus, even if it is in
 // the background. Tools do the same.
 func (t *cdpTab) keepRendering() {
-	if t.rendering || t.screencast != nil || !t.clients {
+	if t.rendering || t.screencast != nil || !t.attachedForClients {
 		return
 	}
 	t.page.sendUnanswered("", "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true})
@@ -181,7 +181,7 @@ func (t *cdpTab) stopRendering() {
 // screencastEnded lets the tab render for others after the screencast of a client.
 func (t *cdpTab) screencastEnded() {
 	t.screencast, t.rendering = nil, false
-	if t.clients {
+	if t.attachedForClients {
 		t.startRendering()
 	} else if t.toolsRender {
 		t.startRendering()

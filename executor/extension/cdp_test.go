@@ -433,7 +433,7 @@ func TestCDPClients(t *testing.T) {
 			env.holds(popup, "[...document.querySelectorAll('.clients bdi')].map((e) => e.textContent).join() === 'Playwright/1.65.1,Puppeteer'")
 			env.holds(popup, "document.querySelector('#tabs').textContent.includes('Playwright/1.65.1: running a script')")
 		})
-		before := env.server.Instances()[0]
+		before := env.server.Connections()[0]
 		env.u.killWorker() // the new worker learns the names again
 		env.waitReconnected(before)
 		env.u.Popup(t, func(popup string) {

@@ -14,12 +14,12 @@ import (
 type toolCommands struct{ in *installation }
 
 // attach records that tools attach the debugger to a tab.
-func (c toolCommands) attach(r route) { c.update(r, func(t *cdpTab) { t.tools = true }) }
+func (c toolCommands) attach(r route) { c.update(r, func(t *cdpTab) { t.attachedForTools = true }) }
 
 // attached records the result.
 func (c toolCommands) attached(r route, err error) {
 	c.update(r, func(t *cdpTab) {
-		if t.tools = err == nil; t.tools {
+		if t.attachedForTools = err == nil; t.attachedForTools {
 			t.attached()
 		}
 	})

@@ -82,16 +82,16 @@ func (in *installation) begin(t *session.Tab, d cdpbrowser.EventDownloadWillBegi
 	entry := &pendingDownload{url: d.URL, byUser: t.Page.HandedOver(), undecided: true}
 	in.mu.Lock()
 	waiting := 0
-	for _, b := range in.files.begun {
+	for _, b := range in.downloads.begun {
 		if b.undecided {
 			waiting++
 		}
 	}
-	in.files.begun = append(in.files.begun, entry)
-	for id, w := range in.files.unmatched { // the browser has reported it first
+	in.downloads.begun = append(in.downloads.begun, entry)
+	for id, w := range in.downloads.unmatched { // the browser has reported it first
 		if w.URL == d.URL || w.FinalURL == d.URL {
 			entry.id, entry.last = id, &w
-			delete(in.files.unmatched, id)
+			delete(in.downloads.unmatched, id)
 			break
 		}
 	}
@@ -134,14 +134,14 @@ func (in *installation) decide(entry *pendingDownload, t *session.Tab, d cdpbrow
 	last := entry.last
 	in.mu.Unlock()
 	if last != nil {
-		in.downloaded(*last)
+		in.handleDownloadState(*last)
 	}
 }
 
-// progressed stores the state of an undecided download. The browser reports the end only once. It
+// setLast stores the state of an undecided download. The browser reports the end only once. It
 // reports whether w is the first state with more than limit bytes: the download is then canceled, and
 // reported as too large after the decision.
-func (d *pendingDownload) progressed(w wire.Download, limit int64) (exceeded bool) {
+func (d *pendingDownload) setLast(w wire.Download, limit int64) (exceeded bool) {
 	if d.last == nil {
 		d.last = &w
 		return w.Bytes > limit
@@ -155,45 +155,45 @@ func (d *pendingDownload) progressed(w wire.Download, limit int64) (exceeded boo
 	return before <= limit && w.Bytes > limit
 }
 
-// downloaded handles a message of the browser about a file.
-func (in *installation) downloaded(w wire.Download) {
+// handleDownloadState handles the state of a download, as the browser reports it.
+func (in *installation) handleDownloadState(w wire.Download) {
 	limit := min(in.backend.opts.MaxDownloadBytes, in.backend.quota.Remaining())
 	in.mu.Lock()
-	if in.files.ended[w.ID] {
+	if in.downloads.ended[w.ID] {
 		in.mu.Unlock()
 		return
 	}
-	i := slices.IndexFunc(in.files.begun, func(b *pendingDownload) bool { return b.id != 0 && b.id == w.ID })
+	i := slices.IndexFunc(in.downloads.begun, func(b *pendingDownload) bool { return b.id != 0 && b.id == w.ID })
 	if i < 0 {
-		i = slices.IndexFunc(in.files.begun, func(b *pendingDownload) bool {
+		i = slices.IndexFunc(in.downloads.begun, func(b *pendingDownload) bool {
 			return b.id == 0 && (b.url == w.URL || w.FinalURL != "" && b.url == w.FinalURL)
 		})
 	}
-	if t := in.tabs[w.TabID]; i < 0 && w.Opened && t != nil && t.tab != nil && countsDownloads(t.tab, t.info) {
+	if t := in.tabs[w.TabID]; i < 0 && w.Opened && t != nil && t.sessionTab != nil && countsDownloads(t.sessionTab, t.info) {
 		if w.Filename == "" && w.State == "in_progress" {
 			in.mu.Unlock()
 			return // the next message contains its name
 		}
 		in.mu.Unlock()
-		in.begin(t.tab, cdpbrowser.EventDownloadWillBegin{
+		in.begin(t.sessionTab, cdpbrowser.EventDownloadWillBegin{
 			FrameID: cdp.FrameID(t.info.TargetID), URL: w.URL, SuggestedFilename: filepath.Base(w.Filename),
 		})
 		w.Opened = false
-		in.downloaded(w)
+		in.handleDownloadState(w)
 		return
 	}
 	if i < 0 {
-		before, known := in.files.unmatched[w.ID]
+		before, known := in.downloads.unmatched[w.ID]
 		if known && before.State != "in_progress" {
 			w = before // a later message is outdated
 		}
-		if known || len(in.files.unmatched) < maxUnmatchedDownloads {
-			in.files.unmatched[w.ID] = w
+		if known || len(in.downloads.unmatched) < maxUnmatchedDownloads {
+			in.downloads.unmatched[w.ID] = w
 		} else {
-			for id := range in.files.unmatched { // the oldest
+			for id := range in.downloads.unmatched { // the oldest
 				if id < w.ID {
-					delete(in.files.unmatched, id)
-					in.files.unmatched[w.ID] = w
+					delete(in.downloads.unmatched, id)
+					in.downloads.unmatched[w.ID] = w
 					break
 				}
 			}
@@ -201,10 +201,10 @@ func (in *installation) downloaded(w wire.Download) {
 		in.mu.Unlock()
 		return
 	}
-	entry := in.files.begun[i]
+	entry := in.downloads.begun[i]
 	entry.id = w.ID
 	if entry.undecided {
-		exceeded := entry.progressed(w, limit)
+		exceeded := entry.setLast(w, limit)
 		in.mu.Unlock()
 		if exceeded {
 			in.cancel(w.ID)
@@ -214,8 +214,8 @@ func (in *installation) downloaded(w wire.Download) {
 	first := !entry.handled
 	entry.handled = true
 	if w.State != "in_progress" {
-		in.files.ended[w.ID] = true
-		in.files.begun = slices.Delete(slices.Clone(in.files.begun), i, i+1)
+		in.downloads.ended[w.ID] = true
+		in.downloads.begun = slices.Delete(slices.Clone(in.downloads.begun), i, i+1)
 	}
 	in.mu.Unlock()
 	if entry.cancel {
@@ -224,10 +224,11 @@ func (in *installation) downloaded(w wire.Download) {
 		}
 		return
 	}
-	in.progress(entry, w)
+	in.updateTransfer(entry, w)
 }
 
-func (in *installation) progress(entry *pendingDownload, w wire.Download) {
+// updateTransfer ends the transfer of an allowed download if w is its last state or exceeds a limit.
+func (in *installation) updateTransfer(entry *pendingDownload, w wire.Download) {
 	tr, limit := entry.transfer, in.backend.opts.MaxDownloadBytes
 	switch {
 	case w.Bytes > limit || w.Total > limit:

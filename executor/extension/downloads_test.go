@@ -74,7 +74,7 @@ func TestDownloadOfUnknownDocument(t *testing.T) {
 				await.Until(t, "the file to be handled", func() bool {
 					in.mu.Lock()
 					defer in.mu.Unlock()
-					return in.files.unmatched[id].State == tt.end
+					return in.downloads.unmatched[id].State == tt.end
 				})
 			}
 			event("Page.frameAttached", `{"frameId":%q,"parentFrameId":%q}`, frame, tab.TargetID)
@@ -85,7 +85,7 @@ func TestDownloadOfUnknownDocument(t *testing.T) {
 				await.Until(t, "the download to be handled", func() bool {
 					in.mu.Lock()
 					defer in.mu.Unlock()
-					return len(in.files.begun) == 1
+					return len(in.downloads.begun) == 1
 				})
 				file()
 			}
@@ -93,8 +93,8 @@ func TestDownloadOfUnknownDocument(t *testing.T) {
 			await.Until(t, "the end of the file to be handled", func() bool {
 				in.mu.Lock()
 				defer in.mu.Unlock()
-				decided = in.files.ended[id]
-				for _, d := range in.files.begun {
+				decided = in.downloads.ended[id]
+				for _, d := range in.downloads.begun {
 					if d.id == id && d.last != nil && d.last.State == tt.end {
 						return true
 					}
@@ -113,8 +113,8 @@ func TestDownloadOfUnknownDocument(t *testing.T) {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if len(in.files.begun) != 0 {
-		t.Errorf("%d downloads are stored after their end", len(in.files.begun))
+	if len(in.downloads.begun) != 0 {
+		t.Errorf("%d downloads are stored after their end", len(in.downloads.begun))
 	}
 }
 

@@ -29,7 +29,7 @@ func (b *Backend) installationOf(id executor.TabID) (*installation, int) {
 	b.mu.Lock()
 	installations := slices.Clone(b.installations)
 	b.mu.Unlock()
-	in, _, info := findTab(installations, func(in *installation, t *tab) bool { return t.tab != nil && in.tabID(t) == id })
+	in, _, info := findTab(installations, func(in *installation, t *tab) bool { return t.sessionTab != nil && in.tabID(t) == id })
 	return in, info.TabID
 }
 
@@ -97,9 +97,9 @@ func (c *cdpClient) HandoversChanged() <-chan struct{} { return c.hub.backend.ha
 // HandedOver implements executor.CDPConn.
 func (c *cdpClient) HandedOver(target string) bool {
 	live := c.hub.backend.connectedInstallations()
-	if _, t, _ := findTab(live, func(_ *installation, t *tab) bool { return t.tab != nil && t.info.TargetID == target }); t != nil {
-		return t.tab.Page.HandedOver()
+	if _, t, _ := findTab(live, func(_ *installation, t *tab) bool { return t.sessionTab != nil && t.info.TargetID == target }); t != nil {
+		return t.sessionTab.Page.HandedOver()
 	}
-	_, t, _ := findTab(live, func(_ *installation, t *tab) bool { return t.tab != nil && t.tab.Page.HandedOver() })
+	_, t, _ := findTab(live, func(_ *installation, t *tab) bool { return t.sessionTab != nil && t.sessionTab.Page.HandedOver() })
 	return t != nil
 }

@@ -43,7 +43,7 @@ type installation struct {
 	consents       map[string]time.Time // when the user's consent to scripts was last confirmed, by origin
 	endings        map[string]string    // why the last tabs were unshared, by the last part of their tab ids
 	opening        int                  // number of running calls of open; while it is not 0, our tabs are not listed
-	files          downloads
+	downloads      downloads
 }
 
 // A tab is a shared tab, or one that we opened. installation.mu guards it.
@@ -52,7 +52,7 @@ type tab struct {
 	index         int // the last part of its tab id, never reused
 	cdpSessionID  target.SessionID
 	shareSequence int          // increases with each tab that a user shares; 0 for our own tabs
-	tab           *session.Tab // nil until addTab has created it
+	sessionTab    *session.Tab // nil until addTab has created it
 	listed        bool
 }
 
@@ -63,7 +63,7 @@ func newInstallation(b *Backend, key string) *installation {
 	in := &installation{
 		backend: b, key: key, id: strings.ToLower(rand.Text()[:4]),
 		tr: newTransport(b.timing), tabs: make(map[int]*tab), detachedTabs: make(map[string]*tab),
-		connectionDone: make(chan struct{}), endings: make(map[string]string), files: newDownloads(),
+		connectionDone: make(chan struct{}), endings: make(map[string]string), downloads: newDownloads(),
 	}
 	close(in.connectionDone)
 	in.tr.tools = toolCommands{in}
@@ -242,13 +242,13 @@ func (in *installation) handleEvent(ev *bridge.Event) {
 	case wire.EventDownload:
 		var d wire.Download
 		if err = wire.Unmarshal(ev.Data, &d); err == nil {
-			defer in.downloaded(d) // without the lock
+			defer in.handleDownloadState(d) // without the lock
 		}
 	case wire.EventElementSent:
 		var e wire.ElementSent
 		if err = wire.Unmarshal(ev.Data, &e); err == nil {
-			if t := in.tabs[e.TabID]; t != nil && t.tab != nil {
-				in.work.Go(func() { t.tab.ElementSent(context.Background(), e.Frame == "", e.Frame) })
+			if t := in.tabs[e.TabID]; t != nil && t.sessionTab != nil {
+				in.work.Go(func() { t.sessionTab.ElementSent(context.Background(), e.Frame == "", e.Frame) })
 			}
 		}
 	case wire.EventStopped:
@@ -308,8 +308,8 @@ func (in *installation) share(info wire.Tab) {
 	if t != nil {
 		t.info = info
 		in.backend.hub.updateTab(in, t)
-		if t.tab != nil {
-			t.tab.Page.SetLastKnown(info.URL, info.Title)
+		if t.sessionTab != nil {
+			t.sessionTab.Page.SetLastKnown(info.URL, info.Title)
 		}
 		return
 	}
@@ -322,8 +322,8 @@ func (in *installation) share(info wire.Tab) {
 		t.shareSequence = b.shared
 		b.mu.Unlock()
 	}
-	if opener := in.tabs[info.OpenerTabID]; info.OpenerTabID != 0 && opener != nil && opener.tab != nil {
-		opener.tab.Page.Popups.Opened()
+	if opener := in.tabs[info.OpenerTabID]; info.OpenerTabID != 0 && opener != nil && opener.sessionTab != nil {
+		opener.sessionTab.Page.Popups.Opened()
 	}
 	in.tabs[info.TabID] = t
 	defer in.backend.hub.updateTab(in, t)
@@ -365,7 +365,7 @@ func (in *installation) unshare(id int, reason string) {
 // must be held.
 func (in *installation) detach(t *tab, d page.Detached, why error) {
 	in.backend.hub.debuggerDetached(in, t)
-	for _, child := range in.tr.children(t.info.TabID) {
+	for _, child := range in.tr.removeChildren(t.info.TabID) {
 		in.tr.event(t.cdpSessionID, "Target.detachedFromTarget", map[string]any{"sessionId": child})
 	}
 	in.tr.event(t.cdpSessionID, page.EventDetached, d)
@@ -444,8 +444,8 @@ func (in *installation) close() {
 	in.mu.Lock()
 	var pages []*page.Tab
 	for _, t := range in.tabs {
-		if t.tab != nil {
-			pages = append(pages, t.tab.Page)
+		if t.sessionTab != nil {
+			pages = append(pages, t.sessionTab.Page)
 		}
 	}
 	in.mu.Unlock()

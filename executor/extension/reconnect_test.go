@@ -175,7 +175,7 @@ func (env *testEnv) startHungNavigation(id executor.TabID) <-chan error {
 func (env *testEnv) waitReconnected(before *bridge.Conn) {
 	env.t.Helper()
 	await.Until(env.t, "the extension to reconnect", func() bool {
-		list := env.server.Instances()
+		list := env.server.Connections()
 		return len(list) > 0 && !slices.Contains(list, before)
 	})
 	waitConnected(env.t, env.b)
@@ -187,23 +187,23 @@ func TestReconnect(t *testing.T) {
 	env := newTestEnv(t, nil, userBrowserOptions{})
 	u := env.u
 	steps.Run(t, "worker is killed while idle", func(t *testing.T) {
-		before := env.server.Instances()[0]
+		before := env.server.Connections()[0]
 		u.killWorker() // no tab event restarts it, only the alarm
 		env.waitReconnected(before)
 	})
 	tab, id := env.share("/shared")
 	steps.Run(t, "worker is killed between calls", func(t *testing.T) {
 		waitForPage(t, env.s, id, "/shared")
-		before := env.server.Instances()[0]
+		before := env.server.Connections()[0]
 		u.killWorker()
 		env.waitReconnected(before)
 		waitForPage(t, env.s, id, "/shared") // with the same tab id
-		if env.server.Instances()[0].InstanceID() != before.InstanceID() {
+		if env.server.Connections()[0].InstanceID() != before.InstanceID() {
 			t.Error("the instance id changed")
 		}
 	})
 	steps.Run(t, "worker is killed during a call", func(t *testing.T) {
-		before := env.server.Instances()[0]
+		before := env.server.Connections()[0]
 		done := env.startHungNavigation(id)
 		u.killWorker()
 		wantCode(t, await.Receive(t, "the end of the call", done), executor.ErrExtensionDisconnected)
@@ -230,7 +230,7 @@ func TestReconnect(t *testing.T) {
 		waitForPage(t, env.s, id, "/again")
 	})
 	steps.Run(t, "handshake file is deleted", func(t *testing.T) {
-		before := env.server.Instances()[0]
+		before := env.server.Connections()[0]
 		done := env.startHungNavigation(id)
 		if n, err := bridge.Stop(u.data); n != 1 || err != nil {
 			t.Fatalf("%d servers, %v", n, err)
@@ -255,7 +255,7 @@ func TestReconnect(t *testing.T) {
 		waitForPage(t, env.s, id, "/again")
 	})
 	steps.Run(t, "token is rotated", func(t *testing.T) {
-		before := env.server.Instances()[0]
+		before := env.server.Connections()[0]
 		if err := env.server.Rotate(); err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +264,7 @@ func TestReconnect(t *testing.T) {
 		waitForPage(t, env.s, id, "/again")
 	})
 	steps.Run(t, "two servers", func(t *testing.T) {
-		one := env.server.Instances()[0]
+		one := env.server.Connections()[0]
 		second := startServer(t, u.data, "second", nil)
 		b, s := newClient(t, second)
 		waitConnected(t, b)
@@ -328,7 +328,7 @@ func TestReconnect(t *testing.T) {
 	steps.Run(t, "two browsers", func(t *testing.T) {
 		other := newUserBrowser(t, u.data, userBrowserOptions{})
 		theirs := other.open(env.site.URL + "/other-browser")
-		await.Until(t, "the second browser to connect", func() bool { return len(env.server.Instances()) == 2 })
+		await.Until(t, "the second browser to connect", func() bool { return len(env.server.Connections()) == 2 })
 		other.toggle(theirs)
 		last := env.waitListed("/other-browser")
 		waitForPage(t, env.s, last, "/other-browser")
@@ -336,7 +336,7 @@ func TestReconnect(t *testing.T) {
 		if browserPart(last) == browserPart(id) {
 			t.Errorf("tabs %s and %s of two browsers have the same browser part", last, id)
 		}
-		end := env.server.Instances()[1]
+		end := env.server.Connections()[1]
 		other.Kill()
 		await.Receive(t, "the end of its connection", end.Done())
 		_, err := pagetest.Of(env.s, last).Text(t.Context(), nil)
@@ -349,7 +349,7 @@ func TestReconnect(t *testing.T) {
 		if why := u.act("keep", map[string]any{"origin": env.site.URL, "on": true}); why != "" {
 			t.Fatal(why)
 		}
-		before := env.server.Instances()[0]
+		before := env.server.Connections()[0]
 		awaitHosts(t, 1) // the host of the second browser has exited
 		done := env.startHungNavigation(id)
 		u.Kill()
@@ -364,7 +364,7 @@ func TestReconnect(t *testing.T) {
 		}
 		u.open(env.site.URL + "/kept") // shared automatically
 		waitForPage(t, env.s, env.waitListed("/kept"), "/kept")
-		if env.server.Instances()[0].InstanceID() == before.InstanceID() {
+		if env.server.Connections()[0].InstanceID() == before.InstanceID() {
 			t.Error("the instance id did not change when the browser restarted")
 		}
 	})
@@ -395,10 +395,10 @@ func TestReconnectAfterIdle(t *testing.T) {
 	env := newTestEnv(t, nil, userBrowserOptions{})
 	_, id := env.share("/idle")
 	waitForPage(t, env.s, id, "/idle")
-	before := env.server.Instances()[0]
+	before := env.server.Connections()[0]
 	time.Sleep(65 * time.Second)
 	waitForPage(t, env.s, id, "/idle")
-	if now := env.server.Instances(); len(now) != 1 || now[0] != before {
+	if now := env.server.Connections(); len(now) != 1 || now[0] != before {
 		t.Error("the connection changed")
 	}
 }

@@ -110,7 +110,7 @@ func wantOlder(t *testing.T, b *Backend) {
 func TestPing(t *testing.T) {
 	server := newServer(t)
 	b := newBackend(t, server)
-	instance, peer := server.Pipe("one")
+	conn, peer := server.Pipe("one")
 	await.Until(t, "the extension to connect", b.Connected)
 	// The extension does not respond to pings.
 	if err := b.Ping(await.Expiring(t)); err == nil {
@@ -119,7 +119,7 @@ func TestPing(t *testing.T) {
 	if err := send(peer, &wire.Ping{TS: 1}); err != nil {
 		t.Fatal(err)
 	}
-	await.Until(t, "the message", func() bool { return !instance.LastMessageAt().IsZero() })
+	await.Until(t, "the message", func() bool { return !conn.LastMessageAt().IsZero() })
 	if err := b.Ping(await.Context(t)); err != nil {
 		t.Errorf("ping after a message from the extension: %v", err)
 	}

@@ -27,7 +27,7 @@ func (h host) Tabs() []*session.Tab {
 	for _, in := range h.connectedInstallations() {
 		in.mu.Lock()
 		for _, t := range in.order {
-			list = append(list, t.tab)
+			list = append(list, t.sessionTab)
 		}
 		in.mu.Unlock()
 	}
@@ -158,14 +158,14 @@ func (in *installation) open(owner *session.Session) (*session.Tab, error) {
 	var fresh []*session.Tab
 	in.mu.Lock()
 	if err == nil {
-		t.tab.SetOwner(owner)
-		t.tab.Page.MarkOwn()
+		t.sessionTab.SetOwner(owner)
+		t.sessionTab.Page.MarkOwn()
 	}
 	in.opening--
 	for _, x := range in.tabs { // also tabs that no other call of open waits for
-		if x.tab != nil && !x.listed && (x == t || in.opening == 0) {
+		if x.sessionTab != nil && !x.listed && (x == t || in.opening == 0) {
 			in.list(x)
-			fresh = append(fresh, x.tab)
+			fresh = append(fresh, x.sessionTab)
 		}
 	}
 	in.mu.Unlock()
@@ -176,7 +176,7 @@ func (in *installation) open(owner *session.Session) (*session.Tab, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.tab, nil
+	return t.sessionTab, nil
 }
 
 func (in *installation) createTab(ctx context.Context) (*tab, error) {
@@ -196,7 +196,7 @@ func (in *installation) createTab(ctx context.Context) (*tab, error) {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		t = in.tabs[id]
-		return t == nil || t.tab != nil
+		return t == nil || t.sessionTab != nil
 	})
 	if err == nil && t == nil {
 		err = executor.Errorf(executor.ErrTargetGone, "Try again.", "the new tab was closed immediately")
@@ -241,7 +241,7 @@ func (h host) CloseTab(ctx context.Context, st *session.Tab) (released bool, err
 // locate returns the browser of a tab, and the tab with its current state. It returns nil if the tab
 // is gone.
 func (b *Backend) locate(st *session.Tab) (*installation, *tab, wire.Tab) {
-	return findTab(b.connectedInstallations(), func(_ *installation, t *tab) bool { return t.tab == st })
+	return findTab(b.connectedInstallations(), func(_ *installation, t *tab) bool { return t.sessionTab == st })
 }
 
 // findTab is locate for the tab for which match, which is called with in.mu held, returns true.

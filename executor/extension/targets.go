@@ -52,9 +52,9 @@ func (in *installation) addTab(s *cdpconn.Session) {
 	if t.info.SharedByUserAt > 0 {
 		made.SharedByUserAt = time.UnixMilli(t.info.SharedByUserAt)
 	}
-	if opener := in.tabs[t.info.OpenerTabID]; t.info.OpenerTabID != 0 && opener != nil && opener.tab != nil {
-		made.Opener = opener.tab
-		made.SetOwner(opener.tab.Owner())
+	if opener := in.tabs[t.info.OpenerTabID]; t.info.OpenerTabID != 0 && opener != nil && opener.sessionTab != nil {
+		made.Opener = opener.sessionTab
+		made.SetOwner(opener.sessionTab.Owner())
 	}
 	options := page.Options{
 		Timing: in.backend.timing,
@@ -73,7 +73,7 @@ func (in *installation) addTab(s *cdpconn.Session) {
 	}
 	made.Page = page.AttachLazily(s, options)
 	made.Page.SetLastKnown(t.info.URL, t.info.Title)
-	t.tab = made
+	t.sessionTab = made
 	listed := !t.info.Own || made.Opener != nil || in.opening == 0
 	if listed {
 		in.list(t)
@@ -117,13 +117,13 @@ func (in *installation) sessionClosed(s *cdpconn.Session) {
 	gone := in.detachedTabs[s.ID()]
 	delete(in.detachedTabs, s.ID())
 	in.mu.Unlock()
-	if gone == nil || gone.tab == nil {
+	if gone == nil || gone.sessionTab == nil {
 		return
 	}
 	if gone.listed {
-		in.backend.sessions.Emit(executor.Event{Kind: executor.EventTabClosed}, gone.tab, "")
+		in.backend.sessions.Emit(executor.Event{Kind: executor.EventTabClosed}, gone.sessionTab, "")
 	}
-	in.work.Go(gone.tab.Page.Wait)
+	in.work.Go(gone.sessionTab.Page.Wait)
 }
 
 func (in *installation) notifyTabOpened(t *session.Tab) {

@@ -253,8 +253,9 @@ func (t *transport) unroute(id target.SessionID) {
 	t.mu.Unlock()
 }
 
-// children removes the routes of the sessions of a tab's frames and workers, and returns their ids.
-func (t *transport) children(tab int) []target.SessionID {
+// removeChildren removes the routes of the sessions of a tab's frames and workers, and returns their
+// ids.
+func (t *transport) removeChildren(tab int) []target.SessionID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var list []target.SessionID

@@ -72,13 +72,13 @@ func TestBridgeRejectsUntrustedClients(t *testing.T) {
 	log := &testlog.Buffer{}
 	env := newTestEnv(t, slog.New(slog.NewTextHandler(log, nil)), userBrowserOptions{more: []string{writeOtherExtension(t)}})
 	u, port := env.u, env.server.Port()
-	before := env.server.Instances()[0]
+	before := env.server.Connections()[0]
 	_, id := env.share("/shared")
 	waitForPage(t, env.s, id, "/shared")
 	checkUnaffected := func(t *testing.T) {
 		t.Helper()
 		waitForPage(t, env.s, id, "/shared")
-		if now := env.server.Instances(); len(now) != 1 || now[0] != before || before.Err() != nil || env.server.Displaced() != nil {
+		if now := env.server.Connections(); len(now) != 1 || now[0] != before || before.Err() != nil || env.server.Displaced() != nil {
 			t.Errorf("the connection changed: connections %v, error of the first %v", now, before.Err())
 		}
 	}

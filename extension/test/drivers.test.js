@@ -60,3 +60,26 @@ test('a driver that the user chooses replaces the other one before the debugger 
   await choosing;
   assert.deepEqual(tab, { tabId: 1, own: '', driver: 'b', driverChosen: true });
 });
+
+test('servers receive a tab when its target is known', async () => {
+  /** @type {any} */
+  const shared = { tabId: 1, targetId: '', own: '', driver: '' };
+  /** @type {any} */
+  const tab = { id: 1, url: 'https://a.test/' };
+  /** @type {any} */ (globalThis).chrome = {
+    tabs: { get: async () => tab },
+    debugger: { getTargets: async () => [{ tabId: 1, type: 'page', id: 'T' }] },
+  };
+  /** @type {any[]} */
+  const sent = [];
+  const server = { key: 's', send: (/** @type {any} */ m) => sent.push([m.event, m.data]) };
+  const tabs = { get: () => shared, describe: () => shared.targetId };
+  /** @type {any[]} */
+  const parts = [tabs, { connected: () => [server] }, {}, () => {}];
+  const drivers = new Drivers(parts[0], parts[1], parts[2], parts[3]);
+  drivers.tabUpdated(shared, tab);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(sent, [['tab_shared', 'T']]);
+  drivers.tabUpdated(shared, tab);
+  assert.deepEqual(sent.slice(1), [['tab_updated', 'T']]);
+});

@@ -326,3 +326,26 @@ test('Stop all while a tab is being added to a group is not undone by the group'
   assert.deepEqual([tabs.list(), tabs.state.halted], [[], 'stopped']);
   assert.deepEqual(open.map((o) => o.groupId), [-1, -1]);
 });
+
+test('a tab whose target cannot be found is not shared', async (t) => {
+  open = [{ id: 1, url: 'https://kept.example/', groupId: -1, windowId: 1 }];
+  const tabs = await newTabs(new Map(), { ...DEFAULTS, keepSites: ['https://kept.example'] });
+  /** @type {string[]} */
+  const seen = [];
+  Object.assign(tabs.watcher, { shared: () => seen.push('shared'), unshared: () => seen.push('unshared') });
+  const hung = t.mock.method(chrome.debugger, 'getTargets', () => Promise.reject(new Error('listing targets did not finish in time')));
+  await assert.rejects(tabs.share(1, 'user'), /listing targets/);
+  assert.deepEqual([tabs.list(), seen], [[], ['unshared']]);
+  hung.mock.restore();
+  await tabs.autoShareAll();
+  await settled();
+  assert.deepEqual([tabs.get(1)?.how, seen], ['site', ['unshared', 'shared']]);
+
+  tabs.unshare(1, 'user');
+  t.mock.method(chrome.debugger, 'getTargets', async () => {
+    tabs.unshare(1, 'user');
+    throw new Error('listing targets did not finish in time');
+  });
+  await assert.rejects(tabs.share(1, 'user'), /listing targets/);
+  assert.deepEqual(tabs.state.declined, [1], 'the user unshared it');
+});

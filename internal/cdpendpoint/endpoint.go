@@ -17,7 +17,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/relay"
 )
 
-// A CDPEndpoint serves CDP clients. A nil *CDPEndpoint has no clients.
+// An Endpoint serves CDP clients. A nil *Endpoint has no clients.
 type Endpoint struct {
 	relay  *relay.Server
 	file   *owneronly.File // nil unless it listens

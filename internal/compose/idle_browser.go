@@ -8,7 +8,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
 
-// An IdleBrowser closes the browsers of an MCP session when no call has run for a time. It observes
+// An idleBrowser closes the browsers of an MCP session when no call has run for a time. It observes
 // the calls and passes them to another observer.
 type idleBrowser struct {
 	mcp.CallObserver
@@ -24,7 +24,7 @@ type idleBrowser struct {
 	stopped bool
 }
 
-// newIdleBrowser returns an IdleBrowser that calls close after each time without calls, until it is
+// newIdleBrowser returns an idleBrowser that calls close after each time without calls, until it is
 // stopped. The context of close is canceled when a call starts.
 func newIdleBrowser(
 	next mcp.CallObserver, after time.Duration, close func(context.Context, time.Duration),

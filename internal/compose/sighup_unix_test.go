@@ -32,11 +32,11 @@ func TestSIGHUPRotatesToken(t *testing.T) {
 		return string(text)
 	}
 	before := token()
-	instance, _ := server.Pipe("someone")
+	conn, _ := server.Pipe("someone")
 	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	await.Receive(t, "the connection to be closed", instance.Done())
+	await.Receive(t, "the connection to be closed", conn.Done())
 	if token() == before {
 		t.Error("the token is the same")
 	}

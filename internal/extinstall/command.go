@@ -165,13 +165,13 @@ func PrintPath(_ context.Context, s *cli.Settings, stdout io.Writer) error {
 }
 
 // unpair revokes the keys of the named browsers, or of all if none is named.
-func unpair(s *cli.Settings, instances []string, stdout io.Writer) error {
+func unpair(s *cli.Settings, names []string, stdout io.Writer) error {
 	pairings, err := bridge.Pairings(s.Data)
 	if err != nil {
 		return err
 	}
-	for _, name := range instances {
-		if !slices.ContainsFunc(pairings, func(p bridge.Pairing) bool { return p.Instance == name }) {
+	for _, name := range names {
+		if !slices.ContainsFunc(pairings, func(p bridge.Pairing) bool { return p.Installation == name }) {
 			return cli.ErrorWithHint("The extension's options page shows its name. Without a name, all browsers are unpaired.", "no browser %q is paired", name)
 		}
 	}
@@ -179,7 +179,7 @@ func unpair(s *cli.Settings, instances []string, stdout io.Writer) error {
 		fmt.Fprintln(stdout, "No browser is paired.")
 		return nil
 	}
-	n, err := bridge.Unpair(s.Data, instances...)
+	n, err := bridge.Unpair(s.Data, names...)
 	if err != nil {
 		return err
 	}

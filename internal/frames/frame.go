@@ -164,6 +164,11 @@ func (s *State) dropFrame(id cdp.FrameID) {
 	s.tree.observer.FrameRemoved(id)
 	delete(s.frames, id)
 	delete(s.pendingNavigations, id)
+	s.dropFramesIn(id)
+}
+
+// dropFramesIn is dropFrame for the frames in a frame.
+func (s *State) dropFramesIn(id cdp.FrameID) {
 	for child, f := range s.frames {
 		if f.parent == id {
 			s.dropFrame(child)
@@ -292,20 +297,20 @@ func (s *State) frameMoved(sess *cdpconn.Session, id, parent cdp.FrameID) {
 	f.sess, f.loader, f.worldOverdue = sess, "", false
 }
 
-// sessionEnded records that the CDP session of frames has ended. A frame may continue to exist in
-// its parent's process. Its next navigation or world there shows whether it does.
+// sessionEnded records that the CDP session of an out-of-process iframe has ended. The iframe may
+// continue to exist in its parent's process. Its next navigation or world there shows whether it
+// does. The frames in it are gone with its document, and so are their sessions.
 func (s *State) sessionEnded(sess *cdpconn.Session) {
 	for id, f := range s.frames {
-		if f.sess != sess || f == s.Top() {
-			continue
-		}
-		s.dropDocument(f)
-		f.sess = nil
-		if parent := s.frames[f.parent]; parent != nil {
+		parent := s.frames[f.parent]
+		switch {
+		case f.sess != sess || f == s.Top() || parent != nil && parent.sess == sess: // not the iframe itself
+		case parent == nil || parent.sess == nil:
+			s.dropFrame(id)
+		default:
+			s.dropDocument(f)
+			s.dropFramesIn(id)
 			f.sess = parent.sess
-		}
-		if f.sess == nil || f.sess == sess {
-			delete(s.frames, id)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package frames
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,46 @@ func TestManyFrames(t *testing.T) {
 	}
 	if took := time.Since(start); tier.DeepEnabled() && took > time.Second {
 		t.Errorf("took %v: probably quadratic in the number of frames", took)
+	}
+}
+
+// A removals records the frames that were removed.
+type removals struct {
+	noObserver
+	ids []string
+}
+
+func (r *removals) FrameRemoved(id cdp.FrameID) { r.ids = append(r.ids, string(id)) }
+
+// TestSessionEnded checks that the frames in an out-of-process iframe are removed when its CDP session
+// ends, and that the iframe and its siblings stay.
+func TestSessionEnded(t *testing.T) {
+	page, ended, inner := new(cdpconn.Session), new(cdpconn.Session), new(cdpconn.Session)
+	var removed removals
+	state := New(page, "T", &removed, "", slog.New(slog.DiscardHandler), timing.Current()).Lock()
+	defer state.Unlock()
+	state.frameMoved(ended, "iframe", "T")
+	state.frameAttached(page, "sibling", "T")
+	state.frameAttached(ended, "a", "iframe")
+	state.frameAttached(ended, "b", "iframe")
+	state.frameAttached(ended, "in b", "b")
+	state.frameMoved(inner, "other site", "in b")
+	state.frameMoved(ended, "unknown parent", "")
+
+	state.sessionEnded(ended)
+	var left []string
+	for _, f := range state.InOrder() {
+		left = append(left, string(f.id))
+		if f.sess != page {
+			t.Errorf("%s is not in the session of the page", f.id)
+		}
+	}
+	if s := strings.Join(left, ", "); s != "T, iframe, sibling" || len(state.frames) != len(left) {
+		t.Errorf("frames: %s, %d in total", s, len(state.frames))
+	}
+	slices.Sort(removed.ids)
+	if s := strings.Join(removed.ids, ", "); s != "a, b, in b, other site, unknown parent" {
+		t.Errorf("removed: %s", s)
 	}
 }
 

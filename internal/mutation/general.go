@@ -331,7 +331,7 @@ var general = []Mutation{
 	},
 	{
 		"The token is in no log", "bridge/handshake.go",
-		`"extension paired", "instance", hello.Instance`, `"extension paired", "instance", hello.Instance, "key", wire.EncodeKey(newKey)`,
+		`"extension paired", "installation", hello.Installation`, `"extension paired", "installation", hello.Installation, "key", wire.EncodeKey(newKey)`,
 		"./bridge", "TestSecretsStaySecret",
 	},
 	{
@@ -351,7 +351,7 @@ var general = []Mutation{
 	},
 	{
 		"A pairing string works once", "bridge/pairing.go",
-		`return len(instances) == 0 || slices.Contains(instances, r.Instance)`, `return len(instances) > 1`,
+		`return len(installations) == 0 || slices.Contains(installations, r.Installation)`, `return len(installations) > 1`,
 		"./bridge", "TestUnpair",
 	},
 	{

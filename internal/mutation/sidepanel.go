@@ -18,7 +18,7 @@ var sidePanel = promises{
 	"A chat sees only the tabs that the user gave to it": {
 		{
 			File: "bridge/handshake.go",
-			Old:  `	if only := s.opts.Installation; only != "" && (hello.Instance != only || hello.Key != wire.KeyToken) {`,
+			Old:  `	if only := s.opts.Installation; only != "" && (hello.Installation != only || hello.Key != wire.KeyToken) {`,
 			New:  "	if false {",
 			Test: "^TestGivenTabs$",
 		},

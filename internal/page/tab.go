@@ -209,7 +209,7 @@ func (t *Tab) Wait() {
 	t.tree.WaitIdle()
 }
 
-// OpenedAt returns when the browser reported the tab.
+// OpenedAt returns the time at which the browser reported the tab.
 func (t *Tab) OpenedAt() time.Time { return t.openedAt }
 
 // MarkOwn records that one of our sessions opened the tab.

@@ -12,7 +12,7 @@ import (
 // errEnded is the error of a process that has exited and only waits to be reaped.
 var errEnded = errors.New("the process has exited")
 
-// Started returns when a running process started, in milliseconds since 1970.
+// Started returns the time at which a running process started, in milliseconds since 1970.
 // On some systems, the result depends on a boot time that is adjusted with the clock.
 func Started(pid int) (int64, error) {
 	if pid <= 0 || pid > math.MaxInt32 {

@@ -124,7 +124,7 @@ func (l *Lease) Release() {
 	}
 }
 
-// releaseLocked is release with of.mu held.
+// releaseLocked releases the profile of the lease, if it holds one. of.mu must be held.
 func (l *Lease) releaseLocked() {
 	for profile, holder := range l.of.held {
 		if holder == l {

@@ -74,7 +74,8 @@ func (s *Server) startTTL(ws *workspace) {
 	})
 }
 
-// ends returns when the workspace ends unless it is used, or the zero time. s.mu must be held.
+// ends returns the time at which the workspace ends unless it is used, or the zero time. s.mu must be
+// held.
 func (s *Server) ends(ws *workspace) time.Time {
 	ends := ws.idleAt
 	if s.opts.SessionTTL > 0 {

@@ -148,8 +148,8 @@ func (s *Server) replace(ctx context.Context, ws *workspace) bool {
 	return !inUse && err == nil
 }
 
-// awaitUnused waits until a workspace is not in use, for at most Timing.SessionUse, and returns
-// when it was last used.
+// awaitUnused waits until a workspace is not in use, for at most Timing.SessionUse, and returns the
+// time at which it was last used.
 func (s *Server) awaitUnused(ctx context.Context, ws *workspace) time.Time {
 	ctx, cancel := context.WithTimeout(ctx, s.limits.SessionUse)
 	defer cancel()

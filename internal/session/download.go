@@ -226,9 +226,10 @@ func (p *tabPage) Download(ctx context.Context, o *executor.DownloadOptions) (*e
 	defer cancel()
 	b, t, err := s.locate(ctx, id)
 	if err != nil && opts.URL != "" && id == "" && errors.Is(err, executor.ErrTabNotFound) && b != nil && len(s.candidates(b)) == 0 {
-		_, _, err = s.open(ctx, "", false, nil) // the first call may be a download
+		var opened *executor.Tab
+		opened, _, err = s.open(ctx, "", false, nil) // the first call may be a download
 		if err == nil {
-			b, t, err = s.locate(ctx, "")
+			b, t, err = s.locate(ctx, opened.ID)
 		}
 	}
 	if err != nil {

@@ -90,11 +90,12 @@ func (h *fakeHost) started() int {
 
 // A fakeBrowser has real page.Tabs over an in-memory connection.
 type fakeBrowser struct {
-	remote  *cdptest.FakeTransport
-	conn    *cdpconn.Conn
-	closing chan *Tab     // tabs passed to CloseTab
-	opening chan struct{} // if not nil, NewTab sends on it twice: when it is called and before it opens the tab
-	results chan error    // if not nil, NewTab receives its error from it, and opens a tab for nil
+	remote    *cdptest.FakeTransport
+	conn      *cdpconn.Conn
+	closing   chan *Tab     // tabs passed to CloseTab
+	opening   chan struct{} // if not nil, NewTab sends on it twice: when it is called and before it opens the tab
+	downloads *download.Dir // if nil, Downloads returns an error
+	results   chan error    // if not nil, NewTab receives its error from it, and opens a tab for nil
 
 	mu      sync.Mutex // guards the fields below
 	next    int
@@ -185,7 +186,12 @@ func (b *fakeBrowser) HasInstance(id string) bool { return id == b.ID() }
 
 func (b *fakeBrowser) Ping(context.Context) error { return nil }
 
-func (b *fakeBrowser) Downloads() (*download.Dir, error) { return nil, errors.New("no downloads here") }
+func (b *fakeBrowser) Downloads() (*download.Dir, error) {
+	if b.downloads == nil {
+		return nil, errors.New("no downloads here")
+	}
+	return b.downloads, nil
+}
 
 func (b *fakeBrowser) Fetcher() Fetcher { return Fetcher{} }
 

@@ -26,15 +26,16 @@ func (p *tabPage) Upload(ctx context.Context, target executor.Target, paths []st
 func (p *tabPage) SavePDF(ctx context.Context, opts *executor.PDFOptions) (*executor.PDF, error) {
 	o := *cmp.Or(opts, new(executor.PDFOptions))
 	s, id := p.session, p.tab
-	b, _, err := s.locate(ctx, id)
+	b, t, err := s.locate(ctx, id)
 	if err != nil {
 		return nil, executor.Wrap("save pdf", id, asExecutorError(err))
 	}
+	id = s.ids.of(b, t)
 	dir, err := b.Downloads()
 	if err != nil {
 		return nil, executor.Wrap("save pdf", id, asExecutorError(err))
 	}
-	return onTab(ctx, p, "save pdf", 0, func(v *page.View) (*executor.PDF, error) {
+	return onTab(ctx, &tabPage{s, id}, "save pdf", 0, func(v *page.View) (*executor.PDF, error) {
 		if err := v.Check(ctx, executor.OpDownload, ""); err != nil {
 			return nil, err
 		}

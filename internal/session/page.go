@@ -73,14 +73,18 @@ func (s *Session) Navigate(ctx context.Context, url string, opts *executor.Navig
 	if err != nil {
 		return nil, executor.Wrap("navigate", "", asExecutorError(err))
 	}
-	if _, err := s.activeTab(ctx, b); err != nil && len(s.candidates(b)) == 0 {
-		_, nav, err := s.open(ctx, url, false, opts)
+	p := &tabPage{session: s}
+	switch t, err := s.activeTab(ctx, b); {
+	case err == nil:
+		p.tab = s.ids.of(b, t)
+	case len(s.candidates(b)) == 0:
+		info, nav, err := s.open(ctx, url, false, opts)
 		if nav == nil && err == nil {
-			nav = &executor.Navigation{TabID: s.selection.tab(), URL: "about:blank"}
+			nav = &executor.Navigation{TabID: info.ID, URL: "about:blank"}
 		}
 		return nav, executor.Wrap("navigate", "", asExecutorError(err))
 	}
-	return (&tabPage{session: s}).Navigate(ctx, url, opts)
+	return p.Navigate(ctx, url, opts)
 }
 
 // Navigate loads url.

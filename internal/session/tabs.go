@@ -44,7 +44,7 @@ type Tab struct {
 	onStart       func(*Transfer) // is called with each new transfer; may be nil
 }
 
-// Owner returns the session that opened the tab or its opener. It returns nil for an adopted tab.
+// Owner returns the session that opened the tab or its opener. It returns nil for a tab of the user.
 func (t *Tab) Owner() *Session { return t.owner.Load() }
 
 // SetOwner sets the session that opened the tab.

@@ -190,7 +190,7 @@ const maxNameLength = 200
 
 func (m *Hello) check() error {
 	switch {
-	case !instance().MatchString(m.Instance):
+	case !instance().MatchString(m.Installation):
 		return errors.New(`key "instance" is not 1 to 64 letters, digits, - and _`)
 	case m.Run != "" && !instance().MatchString(m.Run):
 		return errors.New(`key "run" is not 1 to 64 letters, digits, - and _`)

@@ -28,19 +28,19 @@ const PairingPrefix = "cm1-"
 
 // A Transcript contains the values that both sides of a handshake authenticate.
 type Transcript struct {
-	ExtensionID string
-	Instance    string
-	Port        int    // server port that the client connected to
-	NonceC      []byte // nonce of the hello, decoded
-	NonceS      []byte // nonce of the challenge, decoded
+	ExtensionID  string
+	Installation string
+	Port         int    // server port that the client connected to
+	NonceC       []byte // nonce of the hello, decoded
+	NonceS       []byte // nonce of the challenge, decoded
 }
 
-// Bytes returns the encoding of t: Version in decimal, extension id, instance, port in decimal,
+// Bytes returns the encoding of t: Version in decimal, extension id, installation, port in decimal,
 // NonceC and NonceS. Each value is preceded by its length as a big-endian uint32.
 func (t *Transcript) Bytes() []byte {
 	var out []byte
 	for _, field := range [][]byte{
-		[]byte(strconv.Itoa(Version)), []byte(t.ExtensionID), []byte(t.Instance),
+		[]byte(strconv.Itoa(Version)), []byte(t.ExtensionID), []byte(t.Installation),
 		[]byte(strconv.Itoa(t.Port)), t.NonceC, t.NonceS,
 	} {
 		out = binary.BigEndian.AppendUint32(out, uint32(len(field)))

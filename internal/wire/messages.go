@@ -18,11 +18,11 @@ type Message interface {
 
 // A Hello starts the handshake.
 type Hello struct {
-	Instance string `json:"instance"`      // id of the extension's installation: 1 to 64 of A-Z a-z 0-9 - _
-	Run      string `json:"run,omitempty"` // id of the browser's run, in the syntax of instance; changes with each start of the browser
-	Ext      Ext    `json:"ext"`
-	Nonce    string `json:"nonce"` // 32 random bytes, base64url without padding
-	Key      string `json:"key"`   // which key the client has: boot, paired or pairing
+	Installation string `json:"instance"`      // id of the extension's installation: 1 to 64 of A-Z a-z 0-9 - _
+	Run          string `json:"run,omitempty"` // id of the browser's run, in the syntax of instance; changes with each start of the browser
+	Ext          Ext    `json:"ext"`
+	Nonce        string `json:"nonce"` // 32 random bytes, base64url without padding
+	Key          string `json:"key"`   // which key the client has: boot, paired or pairing
 }
 
 // Ext describes the extension.

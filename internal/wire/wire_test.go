@@ -76,12 +76,12 @@ func TestHandshakeVectors(t *testing.T) {
 // field to the next does too.
 func TestTranscriptCoversFields(t *testing.T) {
 	nonces := func(a, b string) ([]byte, []byte) { return []byte(a), []byte(b) }
-	base := Transcript{ExtensionID: "ab", Instance: "c", Port: 1}
+	base := Transcript{ExtensionID: "ab", Installation: "c", Port: 1}
 	base.NonceC, base.NonceS = nonces("x", "yz")
 	seen := map[string]bool{base.ServerMAC(NewKey()[:0]): true}
 	for i, change := range []func(*Transcript){
-		func(t *Transcript) { t.ExtensionID, t.Instance = "a", "bc" },
-		func(t *Transcript) { t.Instance = "d" },
+		func(t *Transcript) { t.ExtensionID, t.Installation = "a", "bc" },
+		func(t *Transcript) { t.Installation = "d" },
 		func(t *Transcript) { t.Port = 11 },
 		func(t *Transcript) { t.NonceC, t.NonceS = nonces("xy", "z") },
 		func(t *Transcript) { t.NonceS = []byte("zz") },
