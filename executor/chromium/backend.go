@@ -166,6 +166,11 @@ func (b *Backend) startBrowser(ctx context.Context, st *start) {
 		<-cleanup // the old browser uses the profile until then
 	}
 	in, err := b.connect(ctx, kept)
+	b.endStart(ctx, st, in, err)
+}
+
+// endStart ends st, with an instance or an error.
+func (b *Backend) endStart(ctx context.Context, st *start, in *instance, err error) {
 	b.mu.Lock()
 	if err == nil && b.closed {
 		err = session.ErrClosed()
@@ -176,6 +181,10 @@ func (b *Backend) startBrowser(ctx context.Context, st *start) {
 	}
 	if err == nil {
 		b.instance, b.lastExitErr, b.kept = in, nil, nil
+		in.work.Go(func() { // before a caller can close the instance
+			<-st.done
+			b.watch(in)
+		})
 	}
 	b.mu.Unlock()
 	if err != nil && in != nil {
@@ -188,7 +197,6 @@ func (b *Backend) startBrowser(ctx context.Context, st *start) {
 	st.cancel(nil)
 	if err == nil {
 		b.record(audit.Entry{Event: audit.EventConnected, Detail: in.describe()})
-		in.work.Go(func() { b.watch(in) }) // before a caller can close the instance
 	}
 	close(st.done)
 }

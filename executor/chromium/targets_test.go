@@ -1,0 +1,136 @@
+package chromium
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/chromedp/cdproto"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/chrome-mcp/chrome-mcp/audit"
+	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
+)
+
+// fakeAttached returns an instance of an attached browser that calls handle with each command, and the
+// commands that it has received. handle may be nil. The instance is closed at the end of the test.
+func fakeAttached(t *testing.T, opts Options, handle func(*cdptest.FakeTransport, *cdproto.Message) (handled bool)) (in *instance, commands func() []string) {
+	var mu sync.Mutex
+	var list []string
+	opts.timing = timing.Current()
+	in = &instance{
+		backend: &Backend{log: slog.New(slog.DiscardHandler)}, opts: opts, tabs: newTabSet(),
+		ended: make(chan struct{}), cleanupDone: make(chan struct{}),
+	}
+	in.clients, in.downloads = newCDPClients(in), newDownloads(in)
+	in.conn = cdpconn.New(cdptest.New(func(remote *cdptest.FakeTransport, cmd *cdproto.Message) {
+		mu.Lock()
+		list = append(list, fmt.Sprint(cmd.Method, " ", string(cmd.Params)))
+		mu.Unlock()
+		if handle == nil || !handle(remote, cmd) {
+			remote.Reply(cmd, "{}")
+		}
+	}))
+	in.work.Go(func() { follow(in.conn, in.handle) })
+	t.Cleanup(func() {
+		in.conn.Close()
+		in.work.Wait()
+	})
+	return in, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(list)
+	}
+}
+
+// TestNewTabWithoutAttachment checks that the target of a new tab is closed if it is not attached in
+// time: no session would know it.
+func TestNewTabWithoutAttachment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, commands := fakeAttached(t, Options{}, func(remote *cdptest.FakeTransport, cmd *cdproto.Message) bool {
+			if cmd.Method != "Target.createTarget" {
+				return false
+			}
+			remote.Reply(cmd, `{"targetId":"N"}`)
+			return true
+		})
+		if tab, err := in.NewTab(t.Context(), nil); executor.CodeOf(err) == "" || tab != nil {
+			t.Errorf("tab %v, %v", tab, err)
+		}
+		synctest.Wait()
+		if got := commands(); got[len(got)-1] != `Target.closeTarget {"targetId":"N"}` {
+			t.Errorf("commands: %q", got)
+		}
+	})
+}
+
+// TestTabLeftScopeWhileAttaching checks that a tab whose user leaves a regular page while it is being
+// attached is attached when the user returns.
+func TestTabLeftScopeWhileAttaching(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, commands := fakeAttached(t, Options{AttachDefaultContext: true}, func(remote *cdptest.FakeTransport, cmd *cdproto.Message) bool {
+			if cmd.Method == "Target.attachToTarget" {
+				remote.Emit("", "Target.attachedToTarget", `{"sessionId":"S","targetInfo":{"targetId":"T","type":"page","title":"","url":"chrome://settings/","attached":true,"canAccessOpener":false},"waitingForDebugger":false}`)
+			}
+			return false
+		})
+		for range 2 {
+			in.discovered(&target.Info{TargetID: "T", Type: "page", URL: "https://a.test/"})
+			synctest.Wait()
+		}
+		attaches := 0
+		for _, command := range commands() {
+			if strings.HasPrefix(command, "Target.attachToTarget") {
+				attaches++
+			}
+		}
+		if attaches != 2 || in.tabs.isAttaching() {
+			t.Errorf("commands: %q", commands())
+		}
+	})
+}
+
+// A blockingRecorder sends each entry to a channel and records it when the test receives it.
+type blockingRecorder struct{ entries chan audit.Entry }
+
+func (blockingRecorder) Ready() error           { return nil }
+func (r blockingRecorder) Record(e audit.Entry) { r.entries <- e }
+
+// TestCloseAtStart checks that Close waits for the end of an instance that another goroutine has just
+// started.
+func TestCloseAtStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, _ := fakeAttached(t, Options{}, nil)
+		recorder := blockingRecorder{make(chan audit.Entry)}
+		b := in.backend
+		b.opts.Audit = recorder
+		ctx, cancel := context.WithCancelCause(t.Context())
+		st := &start{done: make(chan struct{}), cancel: cancel}
+		b.starting = st
+		go b.endStart(ctx, st, in, nil)
+		synctest.Wait()
+		closed := make(chan error, 1)
+		go func() { closed <- b.Close() }()
+		synctest.Wait()
+		for _, want := range []audit.Event{audit.EventConnected, audit.EventDisconnected} {
+			if len(closed) > 0 {
+				t.Errorf("Close has returned before %s was recorded", want)
+			}
+			if e := <-recorder.entries; e.Event != want {
+				t.Errorf("recorded %s, want %s", e.Event, want)
+			}
+			synctest.Wait()
+		}
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+	})
+}
