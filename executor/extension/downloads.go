@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -189,14 +190,9 @@ func (in *installation) handleDownloadState(w wire.Download) {
 		}
 		if known || len(in.downloads.unmatched) < maxUnmatchedDownloads {
 			in.downloads.unmatched[w.ID] = w
-		} else {
-			for id := range in.downloads.unmatched { // the oldest
-				if id < w.ID {
-					delete(in.downloads.unmatched, id)
-					in.downloads.unmatched[w.ID] = w
-					break
-				}
-			}
+		} else if oldest := slices.Min(slices.Collect(maps.Keys(in.downloads.unmatched))); oldest < w.ID {
+			delete(in.downloads.unmatched, oldest)
+			in.downloads.unmatched[w.ID] = w
 		}
 		in.mu.Unlock()
 		return

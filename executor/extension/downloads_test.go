@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/download"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
@@ -155,7 +156,7 @@ func TestDownloadOfClosedTab(t *testing.T) {
 	await.Until(t, "the download to be handled", func() bool {
 		in.mu.Lock()
 		defer in.mu.Unlock()
-		return len(in.files.begun) == 1 && in.files.begun[0].handled
+		return len(in.downloads.begun) == 1 && in.downloads.begun[0].handled
 	})
 	if _, err := b.quota.Begin(); err == nil {
 		t.Error("the download does not count while it runs")
@@ -170,5 +171,18 @@ func TestDownloadOfClosedTab(t *testing.T) {
 	}
 	if _, err := b.quota.Begin(); err != nil {
 		t.Errorf("the download counts after its end: %v", err)
+}
+
+// TestUnmatchedDownloads checks that the oldest of too many downloads that no page has reported is
+// dropped.
+func TestUnmatchedDownloads(t *testing.T) {
+	in := &installation{backend: &Backend{quota: download.NewQuota(0, 0)}, downloads: newDownloads()}
+	for id := range 2 * maxUnmatchedDownloads {
+		in.handleDownloadState(wire.Download{ID: id, URL: fmt.Sprint("https://a.test/", id), State: "in_progress"})
+	}
+	in.handleDownloadState(wire.Download{ID: 0, URL: "https://a.test/0", State: "in_progress"})
+	ids := slices.Sorted(maps.Keys(in.downloads.unmatched))
+	if len(ids) != maxUnmatchedDownloads || ids[0] != maxUnmatchedDownloads {
+		t.Errorf("stored downloads: %v", ids)
 	}
 }
