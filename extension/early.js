@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"dd6bff3fec8f535f96dfa36072646dd2bcebc1e0f827e4f3f365bafa599648e7",
+	"b4eb16d137e158ea144d48a55580090214ab43da09e28a4df727084333b5f21e",
 ]);
