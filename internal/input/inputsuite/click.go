@@ -2,7 +2,6 @@ package inputsuite
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -329,34 +328,34 @@ func clickTargets(s *suite.Runner, t *testing.T) {
 		}
 	})
 	for name, do := range suite.Sorted(map[string]func(c *suite.Case){
-		"target that moves before the press": func(c *suite.Case) {
-			showFrame(c, c.OtherURL("click-frame.html")) // the pointer moves there before the press
-			snap := c.SnapWith(`"Dodges"`)
-			c.Clicked(suite.ByRef(c.RefIn(snap, "button", "Dodges")), "dodges")
+		"target that moves after it was found": func(c *suite.Case) {
+			// The point is scrolled into view after the frame has returned it.
+			c.Eval(`frame.style.top = "3000px"; addEventListener("scroll", () => { frames[0].moves.style.left = "200px"; }, { once: true })`, nil)
+			c.Clicked(suite.Selector("#moves"), "moves")
 		},
 		"target that removes the frame": func(c *suite.Case) {
-			showFrame(c, c.URL("click-frame.html"))
 			c.Click(suite.Selector("#closes"), nil)
 			c.Await("click", "closes")
 		},
 		"target that opens a dialog": func(c *suite.Case) {
-			showFrame(c, c.URL("click-frame.html"))
 			c.WantDialog(c.Click(suite.Selector("#asks"), nil).Changes, executor.DialogAlert, "Hello")
 			c.Must(c.Page().HandleDialog(c.Ctx, &executor.DialogAnswer{Accept: true}))
 			c.Await("click", "asks")
 		},
 	}) {
-		s.Page(t, "element next to a frame, after a "+name, "click.html", func(c *suite.Case) {
+		s.Page(t, "next to a frame, after a click in it: "+name, "click.html", func(c *suite.Case) {
+			c.Eval(`new Promise((done) => {
+				const frame = document.createElement("iframe");
+				frame.id = "frame";
+				frame.onload = () => done();
+				frame.style = "position: absolute; right: 0; top: 0; width: 350px; height: 150px; background: white";
+				frame.src = "click-frame.html";
+				document.body.append(frame);
+			})`, nil)
 			do(c)
 			c.Clicked(suite.Selector("#plain"), "plain")
 		})
 	}
-}
-
-// showFrame adds a frame to the page.
-func showFrame(c *suite.Case, url string) {
-	c.Helper()
-	c.Eval(fmt.Sprintf("new Promise((done) => { const f = document.createElement('iframe'); f.onload = () => done(); f.style = 'position: fixed; right: 0; bottom: 0; width: 350px; height: 150px; background: white'; f.src = %q; document.body.append(f); })", url), nil)
 }
 
 func refs(s *suite.Runner, t *testing.T) {
