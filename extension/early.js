@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"cc954a832a6cd9be5c5749f769066098e2b29047cc7cba2c407a3a6dda6cc130",
+	"52abc9c50accdb20ad2b36085893a408756aa32fecbdbedb739ae66ba4375d02",
 ]);

@@ -41,7 +41,7 @@ func (in *instance) handle(ev cdpconn.Event) {
 	case "Target.detachedFromTarget":
 		in.detached(ev.Child)
 	case "Target.targetInfoChanged":
-		onEvent(ev, target.TargetCreated, func(e target.EventTargetCreated) { in.discovered(e.TargetInfo) })
+		onEvent(ev, target.TargetInfoChanged, func(e target.EventTargetInfoChanged) { in.discovered(e.TargetInfo) })
 	case "Fetch.requestPaused":
 		onEvent(ev, fetch.RequestPaused, in.documents.paused)
 	case "Fetch.authRequired":

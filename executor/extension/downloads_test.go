@@ -171,6 +171,7 @@ func TestDownloadOfClosedTab(t *testing.T) {
 	}
 	if _, err := b.quota.Begin(); err != nil {
 		t.Errorf("the download counts after its end: %v", err)
+	}
 }
 
 // TestUnmatchedDownloads checks that the oldest of too many downloads that no page has reported is

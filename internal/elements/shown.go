@@ -62,15 +62,15 @@ func itemExcerpt(text string) string {
 	return pagetext.Truncate(strings.Join(strings.Fields(text), " "), 80)
 }
 
-// Hover records that the pointer is moved onto the element.
-func (s *ShownElement) Hover() {
+// NoteHover records that the pointer is moved onto the element.
+func (s *ShownElement) NoteHover() {
 	if s != nil {
 		s.hovered = true
 	}
 }
 
-// Act records that input is sent to the element.
-func (s *ShownElement) Act() {
+// NoteInput records that input is sent to the element.
+func (s *ShownElement) NoteInput() {
 	if s != nil {
 		s.acted = true
 	}

@@ -56,7 +56,7 @@ type State struct {
 	pastDocuments      []*Document // the oldest first; see rememberPastDocument
 	countBeforeTop     int         // how many of pastDocuments are older than the current top document
 	pastDocumentsLost  bool        // a past document since the current top document is not in pastDocuments
-	lostBeforeTop      bool        // one from before the current top document is not
+	lostBeforeTop      bool        // a past document from before the current top document is not in pastDocuments
 
 	targetState
 }

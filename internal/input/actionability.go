@@ -36,18 +36,19 @@ type actionabilityOptions struct {
 
 // actionabilityResult is the actionPoint or the ActionabilityFailure of js/actionability.js.
 type actionabilityResult struct {
-	OK      bool                       `json:"ok"`
-	X       float64                    `json:"x"`
-	Y       float64                    `json:"y"`
-	Pinch   [2]float64                 `json:"pinch"`
-	Moved   bool                       `json:"moved"`
-	Frame   int                        `json:"frame"`
-	Problem string                     `json:"problem"`
-	Detail  string                     `json:"detail"`
-	Busy    bool                       `json:"busy"`
-	Info    *fieldInfo                 `json:"info"`
-	Entry   *focusResult               `json:"entry"`
-	By      *elements.DescribedElement `json:"by"`
+	OK           bool                       `json:"ok"`
+	X            float64                    `json:"x"`
+	Y            float64                    `json:"y"`
+	Pinch        [2]float64                 `json:"pinch"`
+	MayHaveMoved bool                       `json:"mayHaveMoved"`
+	Frame        int                        `json:"frame"`
+	Problem      string                     `json:"problem"`
+	Detail       string                     `json:"detail"`
+	Busy         bool                       `json:"busy"`
+	Info         *fieldInfo                 `json:"info"`
+	ByClick      bool                       `json:"byClick"` // see waitEditable in js/fields.js
+	Entry        *focusResult               `json:"entry"`
+	By           *elements.DescribedElement `json:"by"`
 }
 
 // An actionPoint is a point of the tab's viewport, in CSS pixels. While it is computed, x and y are
@@ -60,9 +61,10 @@ type actionPoint struct {
 	// frame is the document of the frame that the point is in, if the element is an iframe or has
 	// one at the point. That document receives the events.
 	frame *frames.Document
-	// moved means that the element moved or was scrolled before it was stable, or that one of the
-	// frames around it is an out-of-process iframe.
-	moved bool
+	// mayHaveMoved means that the browser may route input by a layout in which the element is
+	// elsewhere: the element or a frame around it was scrolled, or was not known to be stable before
+	// the wait, or is in an out-of-process iframe.
+	mayHaveMoved bool
 	// field describes the field, if Field was set.
 	field *fieldInfo
 	// entry is the result of the start of the text entry, if it was started.
@@ -84,7 +86,7 @@ func (a *Actor) waitActionable(ctx context.Context, el *element, opts actionabil
 	for lastBusyAt := time.Now(); ; {
 		// The page script ends in time and returns the reason.
 		opts.Timeout = max(time.Until(giveUpAt).Milliseconds(), 50)
-		point, failure, err := a.checkActionability(ctx, el, opts)
+		point, failure, err := a.awaitActionPoint(ctx, el, opts)
 		switch {
 		case errors.Is(err, frames.ErrDocumentGone), failure != nil && failure.Problem == "gone":
 			return nil, a.finder.RemovedBeforeActionError(ctx, el.Element)
@@ -118,9 +120,9 @@ type actionabilityFailure struct {
 	mayPass bool             // doc is above the element's own document, so another check may succeed
 }
 
-// checkActionability waits in the page for el to become actionable, and computes the action point.
+// awaitActionPoint waits in the page for el to become actionable, and computes the action point.
 // It returns either the point, or the failure that is left after opts.Timeout or opts.Patience.
-func (a *Actor) checkActionability(ctx context.Context, el *element, opts actionabilityOptions) (*actionPoint, *actionabilityFailure, error) {
+func (a *Actor) awaitActionPoint(ctx context.Context, el *element, opts actionabilityOptions) (*actionPoint, *actionabilityFailure, error) {
 	var result actionabilityResult
 	script := "waitActionable"
 	if opts.Field {
@@ -129,13 +131,13 @@ func (a *Actor) checkActionability(ctx context.Context, el *element, opts action
 	if err := a.finder.Call(ctx, el.Element, &result, script, el.ID, opts); err != nil {
 		return nil, nil, err
 	}
-	if result.Problem == "click" {
-		return &actionPoint{field: result.Info}, nil, nil // the click waits until it is actionable
+	if result.ByClick {
+		return &actionPoint{field: result.Info}, nil, nil
 	}
 	if !result.OK {
 		return nil, &actionabilityFailure{actionabilityResult: result, doc: el.Doc}, nil
 	}
-	point := &actionPoint{x: result.X, y: result.Y, moved: result.Moved, inner: [2]float64{result.X, result.Y}, path: []*frames.Document{el.Doc}, field: result.Info, entry: result.Entry}
+	point := &actionPoint{x: result.X, y: result.Y, mayHaveMoved: result.MayHaveMoved, inner: [2]float64{result.X, result.Y}, path: []*frames.Document{el.Doc}, field: result.Info, entry: result.Entry}
 	if result.Frame != 0 {
 		if point.frame = a.frameAt(ctx, el.Doc, result.Frame); point.frame == nil {
 			return nil, nil, frameNotReadyError("frame " + a.finder.Describe(ctx, el.Element))
@@ -156,12 +158,16 @@ func (a *Actor) checkActionability(ctx context.Context, el *element, opts action
 			return nil, nil, err
 		}
 		if !parentResult.OK {
-			// An element that covers a frame may be about to disappear. Check again, but not
-			// immediately.
-			return nil, &actionabilityFailure{actionabilityResult: parentResult, doc: parent, mayPass: time.Since(start) < a.timing.ParentDocument && a.pause(ctx)}, nil
+			failure := &actionabilityFailure{actionabilityResult: parentResult, doc: parent}
+			if time.Since(start) < a.timing.ParentDocument {
+				// An element that covers a frame may be about to disappear. Check again, but not
+				// immediately.
+				failure.mayPass = a.pause(ctx)
+			}
+			return nil, failure, nil
 		}
 		point.x, point.y, pinch = parentResult.X, parentResult.Y, parentResult.Pinch
-		point.moved = point.moved || parentResult.Moved || parent.Session != d.Session
+		point.mayHaveMoved = point.mayHaveMoved || parentResult.MayHaveMoved || parent.Session != d.Session
 		point.path = append(point.path, parent)
 		d = parent
 	}

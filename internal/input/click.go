@@ -96,9 +96,8 @@ type click struct {
 	tap      bool
 	at       *actionPoint
 	check    *hitTargetCheck
-	pressed  bool               // a press was sent
-	pending  []*cdpconn.Pending // events that were sent and are not confirmed
-	sendErr  error              // of an event that was not sent
+	pressed  bool // the attempt has sent a press
+	partial  bool // an event after a press was not sent
 }
 
 // clickLeft clicks el once with the left button.
@@ -110,12 +109,15 @@ func (a *Actor) clickLeft(ctx context.Context, el *element) (note string, err er
 // first two whose press had no effect.
 func (c *click) run(ctx context.Context) (note string, err error) {
 	c.maxDelay = c.actor.timing.PressDelivery
-	for tries := 1; ; tries++ {
+	for ineffective := 0; ; {
 		note, err = c.attempt(ctx)
+		if errors.Is(err, errPressHadNoEffect) {
+			ineffective++
+		}
 		switch {
 		case errors.Is(err, errTargetMoved) && ctx.Err() != nil:
 			return "", c.notClickedError(c.actor.notStable(ctx, c.el))
-		case errors.Is(err, errTargetMoved), errors.Is(err, errPressHadNoEffect) && tries < 3 && ctx.Err() == nil:
+		case errors.Is(err, errTargetMoved), errors.Is(err, errPressHadNoEffect) && ineffective < 3 && ctx.Err() == nil:
 			c.maxDelay = c.actor.timing.BusyPress // try again; the page may be busy
 		default:
 			return note, c.notClickedError(err)
@@ -138,8 +140,7 @@ func (c *click) attempt(ctx context.Context) (note string, err error) {
 	}
 	defer c.check.end()
 	for n := 1; ; n++ {
-		c.press(ctx, n)
-		note, done, err := c.confirm(ctx, n)
+		note, done, err := c.pressOnce(ctx, n)
 		if err != nil || done || n == c.count {
 			return note, err
 		}
@@ -169,36 +170,50 @@ func (c *click) startCheck(ctx context.Context) (err error) {
 		return a.finder.RemovedBeforeActionError(ctx, c.el.Element)
 	}
 	if e := c.el.effects; e != nil && err == nil {
-		e.NoScroll = !e.Changed && !c.at.moved && c.el.Doc.IsTop() && c.at.frame == nil
+		e.NoScroll = !e.Changed && !c.at.mayHaveMoved && c.el.Doc.IsTop() && c.at.frame == nil
 	}
 	return err
 }
 
-// press sends the events of the n-th press and its release. It does not wait for the page. After an
-// event that was not sent, it sends no other one: the caller may try again.
-func (c *click) press(ctx context.Context, n int) {
+// pressOnce presses and releases the button for the n-th time, waits until the page has handled that,
+// and confirms that the element received it. done means that no more input can follow.
+func (c *click) pressOnce(ctx context.Context, n int) (note string, done bool, err error) {
+	sent, err := c.send(ctx, n)
+	if err == nil {
+		note, done, err = c.check.wait(ctx, sent, completionCriteria{last: clickEventType[c.button], times: n, more: n < c.count, tap: c.tap})
+	}
+	if c.pressed && !errors.Is(err, errPressHadNoEffect) {
+		c.el.Shown.NoteInput()
+	}
+	return note, done, err
+}
+
+// send sends the events of the n-th press and its release. It does not wait for the page. After an
+// event that was not sent, it sends no other one, except that it releases the button.
+func (c *click) send(ctx context.Context, n int) (sent []*cdpconn.Pending, err error) {
 	method, events := cdpinput.CommandDispatchMouseEvent, clickEvents(c.at.x, c.at.y, c.button, n, c.modifiers)
 	if c.tap {
 		method, events = cdpinput.CommandDispatchTouchEvent, tapEvents(c.at.x, c.at.y, c.modifiers)
 	} else if n == 1 {
-		c.el.Shown.Hover()
+		c.el.Shown.NoteHover()
 	}
 	c.check.beginPress()
 	release := len(events) - 1
 	for i, e := range events {
 		p, err := c.actor.StartInput(ctx, method, e)
 		if err != nil {
-			c.sendErr = c.notSent(ctx, n, i == release, err)
-			return
+			return nil, c.notSent(ctx, n, i == release, err)
 		}
-		c.pending = append(c.pending, p)
+		sent = append(sent, p)
 		c.pressed = c.pressed || i == release-1
 	}
+	return sent, nil
 }
 
 // notSent returns the error of the n-th press, of which an event was not sent because of err. If that
 // was the release, it releases the button.
 func (c *click) notSent(ctx context.Context, n int, release bool, err error) error {
+	c.partial = c.pressed
 	if release {
 		c.actor.pointer.releaseSent(ctx, c.tap, c.button, c.at.x, c.at.y)
 		return shield.WithProgress(err, "the press was sent, and the page may still receive it")
@@ -210,24 +225,11 @@ func (c *click) notSent(ctx context.Context, n int, release bool, err error) err
 	return err
 }
 
-// confirm waits until the page has handled the n-th press, and confirms that the element received
-// it. done means that no more input can follow.
-func (c *click) confirm(ctx context.Context, n int) (note string, done bool, err error) {
-	if err = c.sendErr; err == nil {
-		note, done, err = c.check.wait(ctx, c.pending, completionCriteria{last: clickEventType[c.button], times: n, more: n < c.count, tap: c.tap})
-	}
-	c.pending = nil
-	if c.pressed && !errors.Is(err, errPressHadNoEffect) {
-		c.el.Shown.Act()
-	}
-	return note, done, err
-}
-
-// notClickedError adds to the error for an open dialog that the element was not clicked, unless an event
-// of a press was sent.
+// notClickedError adds to the error for an open dialog that the element was not clicked, unless a press
+// was sent and then an event was not.
 func (c *click) notClickedError(err error) error {
 	e, ok := errors.AsType[*executor.Error](err)
-	if !ok || e.Code != executor.ErrDialogOpen || c.sendErr != nil && c.pressed {
+	if !ok || e.Code != executor.ErrDialogOpen || c.partial {
 		return err
 	}
 	notClicked := *e

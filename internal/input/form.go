@@ -10,6 +10,8 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
+	"github.com/chrome-mcp/chrome-mcp/internal/elements"
+	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
@@ -77,6 +79,24 @@ func (f *formFill) submit(ctx context.Context) (note string, sent bool, err erro
 	effects.Entered = nil // a form that was sent may clear its fields
 	note, err = a.clickLeft(ctx, el)
 	return phrase.Notes(el.Shown.NewName(), note), err == nil && !effects.Invalid, err
+}
+
+// An invalidField is a field whose value the browser does not submit.
+type invalidField struct {
+	elements.Description
+	Message pagetext.Text `json:"message"`
+}
+
+// invalidNote is the note on fields that prevented a form from being submitted.
+func invalidNote(fields []invalidField) string {
+	var list []string
+	for _, f := range fields {
+		list = append(list, fmt.Sprintf("%s (%s)", f.Description, f.Message))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "form not submitted, invalid fields: " + strings.Join(list, ", ")
 }
 
 // fillError adds to err the field that it is about, or the submit button if name is empty, and the

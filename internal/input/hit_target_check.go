@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -15,7 +14,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
-	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 )
@@ -26,8 +24,8 @@ type hitTargetCheck struct {
 	actor *Actor
 	el    *element
 	path  []*frames.Document
-	// stopAtEnd means that end also stops the check in the page, which expects more input and blocks it
-	// for other elements.
+	// stopAtEnd means that end also stops the check in the page: no press was sent that it must still
+	// block, and it would block the next press on another element.
 	stopAtEnd bool
 	maxDelay  time.Duration // see startHitTargetCheck
 	before    int           // number of events that were reported before the last press was sent
@@ -69,10 +67,20 @@ func (a *Actor) startHitTargetCheck(ctx context.Context, el *element, at *action
 	if at.frame != nil {
 		path = append([]*frames.Document{at.frame}, path...)
 	}
-	c := &hitTargetCheck{observedEvents: observeEvents(a.tree), actor: a, el: el, path: path, maxDelay: maxDelay}
-	pending := make([]elements.Call, 0, len(path))
-	for _, d := range path {
-		want := hitTargetOptions{Types: types, Presses: presses, Late: maxDelay.Milliseconds(), Submits: el.submits}
+	c := &hitTargetCheck{observedEvents: observeEvents(a.tree), actor: a, el: el, path: path, stopAtEnd: true, maxDelay: maxDelay}
+	if err := c.start(ctx, at, presses, types); err != nil {
+		c.end()
+		return nil, err
+	}
+	return c, nil
+}
+
+// start starts the check in all documents of the path. If it fails, the check runs in some of them.
+func (c *hitTargetCheck) start(ctx context.Context, at *actionPoint, presses int, types []string) error {
+	a, el := c.actor, c.el
+	pending := make([]elements.Call, 0, len(c.path))
+	for _, d := range c.path {
+		want := hitTargetOptions{Types: types, Presses: presses, Late: c.maxDelay.Milliseconds(), Submits: el.submits}
 		if presses > 0 {
 			want.Within, want.Busy = a.timing.Input.Milliseconds(), a.timing.BusyPress.Milliseconds()
 		}
@@ -93,8 +101,7 @@ func (a *Actor) startHitTargetCheck(ctx context.Context, el *element, at *action
 		}
 		p, err := in.Start(ctx, "startCheck", c.token, id, want)
 		if err != nil {
-			c.end()
-			return nil, err
+			return err
 		}
 		pending = append(pending, p)
 	}
@@ -108,17 +115,16 @@ func (a *Actor) startHitTargetCheck(ctx context.Context, el *element, at *action
 			err = errTargetMoved
 		}
 		if err != nil {
-			c.end()
-			return nil, err
+			return err
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // startPressCheck starts the hit target check of a press at a point where el was found. If the
 // pointer must first move there, the error says that no press was sent.
 func (a *Actor) startPressCheck(ctx context.Context, el *element, at *actionPoint, presses int, maxDelay time.Duration, types ...string) (*hitTargetCheck, error) {
-	if at.moved && a.tree.HasOutOfProcessFrames() {
+	if at.mayHaveMoved && a.tree.HasOutOfProcessFrames() {
 		if err := a.movePointerWithRetry(ctx, el, at); err != nil {
 			if e, ok := errors.AsType[*executor.Error](err); ok && e.Code == executor.ErrNotActionable {
 				e.Err, e.Retryable = errs.WithCause(e.Message()+", so no press was sent", errPressHadNoEffect), true
@@ -144,14 +150,21 @@ func (c *hitTargetCheck) expirePendingPress() {
 	c.actor.opts.Dialogs.DelayAnswers(limit + c.actor.timing.PressDelivery/4)
 }
 
-// beginPress prepares the check for the next press.
+// beginPress prepares the check for the next press. The caller calls noMorePresses if it is not sent.
 func (c *hitTargetCheck) beginPress() {
 	c.before = len(c.reported())
 	c.stopAtEnd = false // a press that waits behind a dialog must still be blocked later
 }
 
-// noMorePresses says that no press follows that the check must still block.
+// noMorePresses records that no press was sent that the check must still block.
 func (c *hitTargetCheck) noMorePresses() { c.stopAtEnd = true }
+
+// receivedPress reports whether the element has received the last press that was sent, so that the
+// check need not block it any longer. The mouse events of a tap arrive only after its touch events.
+func (c *hitTargetCheck) receivedPress(want completionCriteria) bool {
+	reached, ended, _ := summarize(c.reported()[c.before:], completionCriteria{last: want.last, times: 1})
+	return ended || reached && !want.tap
+}
 
 // recheck returns ErrNotActionable if the element is no longer at the point after n of count clicks,
 // and a note if no more clicks can follow.
@@ -206,24 +219,6 @@ type hitTargetResult struct {
 	interrupted bool
 }
 
-// An invalidField is a field whose value the browser does not submit.
-type invalidField struct {
-	elements.Description
-	Message pagetext.Text `json:"message"`
-}
-
-// invalidNote is the note on fields that prevented a form from being submitted.
-func invalidNote(fields []invalidField) string {
-	var list []string
-	for _, f := range fields {
-		list = append(list, fmt.Sprintf("%s (%s)", f.Description, f.Message))
-	}
-	if len(list) == 0 {
-		return ""
-	}
-	return "form not submitted, invalid fields: " + strings.Join(list, ", ")
-}
-
 // pageBusyNote is the note on input that the page received and has not finished handling.
 const pageBusyNote = "the element received the event, and the page was still busy handling it"
 
@@ -236,6 +231,7 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 	d := c.path[0]
 	// stopped decides from the reports alone, when the page no longer responds.
 	stopped := func(err error) (string, bool, error) {
+		c.stopAtEnd = c.stopAtEnd || c.receivedPress(want)
 		switch {
 		case errors.Is(err, executor.ErrDialogOpen): // the press opened it
 			if len(c.reported()) == c.before { // it opened before the input

@@ -8,6 +8,8 @@ import (
 	cdpinput "github.com/chromedp/cdproto/input"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 )
 
@@ -22,7 +24,7 @@ type pointer struct {
 func (p *pointer) dispatch(ctx context.Context, o executor.MouseOptions) error {
 	switch o.Action {
 	case executor.MouseWheel:
-		p.Block(ctx).Lock(ctx)
+		p.Block(ctx).PreventScrolling(ctx)
 		if err := p.checkPoint(ctx, o.X, o.Y); err != nil {
 			return err
 		}
@@ -46,7 +48,7 @@ func (p *pointer) dispatch(ctx context.Context, o executor.MouseOptions) error {
 		if err := p.checkPaste(ctx, o.Button, o.X, o.Y); err != nil {
 			return err
 		}
-		err := p.send(ctx, cdpinput.CommandDispatchMouseEvent, p.buttons.press(o.Button, o.X, o.Y))
+		err := p.press(ctx, o.Button, o.X, o.Y)
 		if err != nil || o.Action == executor.MouseDown {
 			return err
 		}
@@ -60,6 +62,27 @@ func (p *pointer) dispatch(ctx context.Context, o executor.MouseOptions) error {
 // move moves the pointer while the pressed buttons stay pressed.
 func (p *pointer) move(ctx context.Context, x, y float64) error {
 	return p.send(ctx, cdpinput.CommandDispatchMouseEvent, p.buttons.move(x, y))
+}
+
+// startPress sends the press of a button at a point, without waiting for the page. The button counts
+// as pressed only if the press was sent.
+func (p *pointer) startPress(ctx context.Context, button executor.Button, x, y float64) (*cdpconn.Pending, error) {
+	sent, err := p.StartInput(ctx, cdpinput.CommandDispatchMouseEvent, p.buttons.press(button, x, y))
+	if err != nil {
+		p.buttons.release(button)
+	}
+	return sent, err
+}
+
+// press presses a button at a point and waits until the page has handled that.
+func (p *pointer) press(ctx context.Context, button executor.Button, x, y float64) error {
+	ctx, cancel := context.WithTimeout(deadline.Caller(ctx), p.timing.Input)
+	defer cancel()
+	sent, err := p.startPress(ctx, button, x, y)
+	if err != nil {
+		return err
+	}
+	return ignoreInterruption(p.tree.Wait(ctx, sent, nil))
 }
 
 // release releases a button at the pointer's position.

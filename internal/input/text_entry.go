@@ -238,7 +238,7 @@ func (e *textEntry) begin(ctx context.Context) error {
 	}
 	focus, all := e.focus, e.opts.Clear
 	if focus.Focused {
-		e.field.Shown.Act()
+		e.field.Shown.NoteInput()
 	}
 	switch {
 	case focus.Focused && !focus.Placed && !focus.Empty && !all:

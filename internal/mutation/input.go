@@ -24,8 +24,8 @@ var input = promises{
 		},
 		{
 			File:    "internal/shield/blocker.go",
-			Old:     "	for _, r := range required {\n",
-			New:     "	for _, r := range required[:0] {\n",
+			Old:     "	for _, c := range required {\n",
+			New:     "	for _, c := range required[:0] {\n",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/denied_input$/input_next_to_a_denied_frame_that_is_loading",
 		},
 		{

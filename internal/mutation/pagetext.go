@@ -23,7 +23,7 @@ var pageText = promises{
 			Test: "^TestText$",
 		},
 		{
-			File: "internal/input/hit_target_check.go",
+			File: "internal/input/form.go",
 			Old:  "f.Description, f.Message)", New: "f.Description, string(f.Message))",
 			Package: "./internal/input/inputsuite", Test: "^TestSuite$/./^fill_form$",
 		},

@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -24,7 +25,8 @@ import (
 type scriptedTab struct {
 	*View
 	browser *cdptest.FakeTransport
-	held    string // name of the commands that reply does not reply to
+	held    string              // name of the commands that reply does not reply to
+	results map[string][]string // the next results of page scripts, before those of scriptResults
 
 	mu         sync.Mutex
 	sent       []string // names
@@ -35,7 +37,7 @@ type scriptedTab struct {
 var scriptResults = map[string]string{
 	"startTracking":  `"Shop"`,
 	"query":          `{"error":"","total":1,"nth":false,"matches":[[7,true]],"item":""}`,
-	"waitActionable": `{"ok":true,"x":40,"y":30,"pinch":[0,0],"moved":false,"frame":0}`,
+	"waitActionable": `{"ok":true,"x":40,"y":30,"pinch":[0,0],"mayHaveMoved":false,"frame":0}`,
 	"startCheck":     `""`,
 	"finishCheck":    `{"seen":[{"type":"pointerdown","ok":true},{"type":"mousedown","ok":true},{"type":"click","ok":true}],"left":"","disabled":false,"file":false,"invalid":[]}`,
 	"waitForQuiet":   `{"title":"Cart","changed":true,"outline":null,"target":null}`,
@@ -83,7 +85,12 @@ func (s *scriptedTab) reply() []string {
 			held = append(held, cmd)
 			continue
 		case cmd.Method == "Runtime.callFunctionOn":
-			result = fmt.Sprintf(`{"result":{"type":"object","value":%s}}`, cmp.Or(scriptResults[frametest.CommandName(cmd)], "null"))
+			name := frametest.CommandName(cmd)
+			value := cmp.Or(scriptResults[name], "null")
+			if next := s.results[name]; len(next) > 0 {
+				value, s.results[name] = next[0], next[1:]
+			}
+			result = fmt.Sprintf(`{"result":{"type":"object","value":%s}}`, value)
 		case cmd.Method == "Page.addScriptToEvaluateOnNewDocument":
 			result = `{"identifier":"1"}`
 		}
@@ -144,29 +151,62 @@ func TestClickSteps(t *testing.T) {
 	})
 }
 
-// TestClickNotSent checks that a click sends no press if its move was not sent, even if input could be
-// sent then: the error says that nothing was sent, and the caller tries again.
-func TestClickNotSent(t *testing.T) {
+// TestClickRetries checks that a click is repeated after its press was blocked twice, however often its
+// target has moved before.
+func TestClickRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScriptedTab(t)
-		s.held = "unblockInput" // without the reply, no input is sent
+		blocked := `{"seen":[{"type":"pointerdown","ok":false,"prevented":true,"late":true}],"left":"","invalid":[]}`
+		s.results = map[string][]string{
+			"startCheck":  {`"moved"`, `"moved"`, `""`, `""`, `""`},
+			"finishCheck": {"null", "null", blocked, blocked}, // the first two stop the checks of what moved
+		}
 		done := s.click(t, nil)
-		s.replyToAll()
-		time.Sleep(timing.Current().Block)
-		s.held = ""
-		steps := s.replyToAll()
-		err := <-done
-		if executor.CodeOf(err) != executor.ErrNotActionable || !strings.Contains(err.Error(), "was not sent") {
-			t.Errorf("error %v", err)
-		}
-		got := strings.Join(steps, " ")
-		if strings.Contains(got, "mouse") {
-			t.Errorf("sent %s", got)
-		}
-		if !strings.Contains(got, "finishCheck") {
-			t.Errorf("the page still expects the click: sent %s", got)
+		sent := strings.Join(s.replyToAll(), " ")
+		if err := <-done; err != nil || strings.Count(sent, "mousePressed") != 3 {
+			t.Errorf("error %v, sent %s", err, sent)
 		}
 	})
+}
+
+// TestInputNotSent checks that an action sends no press if its move was not sent, even if input could be
+// sent then: the error says that nothing was sent, and the caller tries again.
+func TestInputNotSent(t *testing.T) {
+	target := executor.Target{Selector: "#buy"}
+	for name, do := range map[string]func(context.Context, *View) error{
+		"click": func(ctx context.Context, v *View) error {
+			_, err := v.Click(ctx, target, nil)
+			return err
+		},
+		"drag": func(ctx context.Context, v *View) error {
+			_, err := v.Drag(ctx, target, target, nil)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScriptedTab(t)
+				s.held = "unblockInput" // without the reply, no input is sent
+				done := make(chan error, 1)
+				go func() { done <- do(t.Context(), s.View) }()
+				s.replyToAll()
+				time.Sleep(timing.Current().Block)
+				s.held = ""
+				steps := s.replyToAll()
+				err := <-done
+				if executor.CodeOf(err) != executor.ErrNotActionable || !strings.Contains(err.Error(), "was not sent") {
+					t.Errorf("error %v", err)
+				}
+				got := strings.Join(steps, " ")
+				if strings.Contains(got, "mouse") {
+					t.Errorf("sent %s", got)
+				}
+				if !strings.Contains(got, "finishCheck") {
+					t.Errorf("the page still expects the press: sent %s", got)
+				}
+			})
+		})
+	}
 }
 
 // TestDoubleClickEndsCheck checks that the page stops to expect a second click that is not sent: it would

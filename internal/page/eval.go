@@ -125,7 +125,7 @@ func (v *View) CDP(ctx context.Context, method string, params any) (executor.Raw
 			return nil, err
 		}
 	case strings.HasPrefix(method, "Input."):
-		v.Block(ctx).Lock(ctx) // pointer, wheel and touch input may scroll
+		v.Block(ctx).PreventScrolling(ctx) // pointer, wheel and touch input may scroll
 	}
 	guarded := func() error { return nil }
 	if method == cdppage.CommandReload {

@@ -37,7 +37,7 @@ type Blocker struct {
 	mu       sync.Mutex // guards the fields below; as Shield.mu, it is acquired after the lock of the tree
 	sources  []string   // scripts that run in each new document
 	scripts  map[*cdpconn.Session][]*cdpconn.Pending
-	required []requirement   // commands that must complete before input is sent
+	required []command       // those that must complete before input is sent
 	open     map[string]bool // isolated worlds of the documents that input may reach
 	renewal  *time.Timer
 	answered time.Time   // start of the last probe to which all documents have responded
@@ -68,22 +68,24 @@ func (b *Blocker) unhandled() (pending []sentInput) {
 	return pending
 }
 
-// A requirement is a pending command in a document's CDP session.
-type requirement struct {
+// A command is a pending command in a document's CDP session.
+type command struct {
 	doc     *frames.Document
 	pending *cdpconn.Pending
+	admits  bool // it lets input reach the document
 }
 
 // wait waits for the response. After a timeout the command stays pending, because its response is
 // still needed.
-func (r requirement) wait(ctx context.Context) error {
-	return r.doc.AwaitResponse(ctx, r.pending)
+func (c command) wait(ctx context.Context) error {
+	return c.doc.AwaitResponse(ctx, c.pending)
 }
 
-// lateError returns the error of input that was not sent because r got no response.
-func (r requirement) lateError() error {
+// lateError returns the error of input that was not sent because c, which is required, got no
+// response.
+func (c command) lateError() error {
 	what, hint := "a frame that input may not reach", "Try again when the frame has loaded, or reload the page."
-	if r.doc.World != "" { // from Admit
+	if c.admits {
 		what, hint = "the page", "Try again; if it still does not respond, reload the page."
 	}
 	return &executor.Error{Code: executor.ErrNotActionable, Retryable: true, Err: errors.New(what + " is loading or does not respond, so the input was not sent"), Hint: hint}
@@ -130,7 +132,7 @@ func (b *Blocker) Admit(ctx context.Context, d *frames.Document) {
 	}
 	b.open[d.World] = true
 	if p, err := d.StartFunction(ctx, frames.FunctionCall{Function: deniedscripts.UnblockInput}); err == nil && d.Session == b.tree.Session() {
-		b.required = append(b.required, requirement{d, p})
+		b.required = append(b.required, command{doc: d, pending: p, admits: true})
 	}
 }
 
@@ -149,7 +151,7 @@ func (b *Blocker) require(ctx context.Context) {
 			continue
 		}
 		done[f.Session()] = true
-		b.required = append(b.required, requirement{b.tree.UnknownDocument(f.ID()), scripts[len(scripts)-1]})
+		b.required = append(b.required, command{doc: b.tree.UnknownDocument(f.ID()), pending: scripts[len(scripts)-1]})
 	}
 }
 
@@ -161,8 +163,8 @@ func (b *Blocker) Ready(ctx context.Context) error {
 	b.mu.Unlock()
 	ctx, cancel := context.WithTimeout(deadline.Caller(ctx), b.tree.Timing().Block)
 	defer cancel()
-	for _, r := range required {
-		err := r.wait(ctx)
+	for _, c := range required {
+		err := c.wait(ctx)
 		if err == nil || errors.Is(err, frames.ErrDocumentGone) {
 			continue // a removed frame receives no input
 		}
@@ -170,7 +172,7 @@ func (b *Blocker) Ready(ctx context.Context) error {
 		b.required = append(b.required, required...)
 		b.mu.Unlock()
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, executor.ErrTimeout) {
-			return r.lateError()
+			return c.lateError()
 		}
 		return err
 	}
@@ -202,7 +204,7 @@ func (b *Blocker) probe(ctx context.Context) bool {
 	for i, d := range docs {
 		reachable[i] = mayReach(ctx, b.client, d)
 	}
-	var sent []requirement
+	var sent []command
 	b.mu.Lock()
 	if b.handled {
 		b.mu.Unlock()
@@ -214,12 +216,12 @@ func (b *Blocker) probe(ctx context.Context) bool {
 			script = deniedscripts.UnblockInput
 		}
 		if p, err := d.StartFunction(ctx, frames.FunctionCall{Function: script}); err == nil {
-			sent = append(sent, requirement{d, p})
+			sent = append(sent, command{doc: d, pending: p})
 		}
 	}
 	b.mu.Unlock()
-	for _, r := range sent {
-		if err := r.wait(ctx); err != nil && !errors.Is(err, frames.ErrDocumentGone) {
+	for _, c := range sent {
+		if err := c.wait(ctx); err != nil && !errors.Is(err, frames.ErrDocumentGone) {
 			return true
 		}
 	}
@@ -239,10 +241,10 @@ func (b *Blocker) stopRenewal() {
 	b.renewal.Stop()
 }
 
-// Lock prevents input from scrolling the current and future blocked documents. The browser chooses
-// the document that it scrolls only after the page has handled the input. Lock waits until the
-// current documents have been drawn.
-func (b *Blocker) Lock(ctx context.Context) {
+// PreventScrolling prevents input from scrolling the current and future blocked documents. The
+// browser chooses the document that it scrolls only after the page has handled the input.
+// PreventScrolling waits until the current documents have been drawn.
+func (b *Blocker) PreventScrolling(ctx context.Context) {
 	b.mu.Lock()
 	if len(b.sources) == 1 {
 		b.sources = append(b.sources, deniedscripts.AtStart(deniedscripts.LockScrolling))
@@ -252,15 +254,15 @@ func (b *Blocker) Lock(ctx context.Context) {
 		b.install(ctx, s)
 	}
 	b.require(ctx)
-	b.waitLocked(ctx)
+	b.awaitScrollLock(ctx)
 }
 
-// waitLocked prevents scrolling in the blocked documents and waits until they have been drawn.
-func (b *Blocker) waitLocked(ctx context.Context) {
+// awaitScrollLock prevents scrolling in the blocked documents and waits until they have been drawn.
+func (b *Blocker) awaitScrollLock(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, b.tree.Timing().InputEnd)
 	defer cancel()
-	for _, r := range runAll(ctx, b.blockedDocuments(), deniedscripts.LockScrolling, true) {
-		_ = r.doc.Wait(ctx, r.pending, nil)
+	for _, c := range runAll(ctx, b.blockedDocuments(), deniedscripts.LockScrolling, true) {
+		_ = c.doc.Wait(ctx, c.pending, nil)
 	}
 }
 
@@ -355,7 +357,7 @@ func (b *Blocker) End(ctx context.Context) error {
 	inputs, locked := b.inputs, len(b.sources) > 1
 	b.mu.Unlock()
 	for _, p := range inputs {
-		_ = requirement{b.tree.UnknownDocument(""), p.Pending}.wait(ctx) // it stays pending for waitHandled
+		_ = command{doc: b.tree.UnknownDocument(""), pending: p.Pending}.wait(ctx) // it stays pending for waitHandled
 		confirmed = confirmed && notify.IsClosed(p.Done())
 	}
 	b.mu.Lock()
@@ -383,12 +385,12 @@ func (b *Blocker) End(ctx context.Context) error {
 	if confirmed && locked {
 		// Documents receive wheel and touch events in their next animation frame, possibly after
 		// the browser has confirmed them.
-		b.waitLocked(ctx)
+		b.awaitScrollLock(ctx)
 	}
 	if confirmed {
 		// A document's response arrives after its reports.
-		for _, r := range runAll(ctx, b.blockedDocuments(), deniedscripts.UnblockInput, false) {
-			_ = r.doc.Wait(ctx, r.pending, nil)
+		for _, c := range runAll(ctx, b.blockedDocuments(), deniedscripts.UnblockInput, false) {
+			_ = c.doc.Wait(ctx, c.pending, nil)
 		}
 	}
 	b.shield.end(b.unhandled(), confirmed)
@@ -443,10 +445,10 @@ func (b *Blocker) uninstall() {
 
 // runAll starts a script in documents and returns the pending commands, except of documents that
 // are gone.
-func runAll(ctx context.Context, docs []*frames.Document, script string, await bool) (started []requirement) {
+func runAll(ctx context.Context, docs []*frames.Document, script string, await bool) (started []command) {
 	for _, d := range docs {
 		if p, err := d.StartFunction(ctx, frames.FunctionCall{Function: script, Await: await}); err == nil {
-			started = append(started, requirement{d, p})
+			started = append(started, command{doc: d, pending: p})
 		}
 	}
 	return started

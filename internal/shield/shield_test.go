@@ -203,8 +203,8 @@ func TestInputWaitsForPage(t *testing.T) {
 	})
 }
 
-// TestLock checks that Lock prevents scrolling in denied documents, and waits until they are drawn.
-func TestLock(t *testing.T) {
+// TestPreventScrolling checks that PreventScrolling prevents scrolling in denied documents, and waits until they are drawn.
+func TestPreventScrolling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder()
 		tab := attach(t, r.FakeTransport)
@@ -215,13 +215,13 @@ func TestLock(t *testing.T) {
 		r.hold("lockScrolling")
 		locked := make(chan struct{})
 		go func() {
-			b.Lock(t.Context())
+			b.PreventScrolling(t.Context())
 			close(locked)
 		}()
 		r.want(t, "to lock", "addScriptToEvaluateOnNewDocument lockScrolling")
 		select {
 		case <-locked:
-			t.Error("Lock does not wait for the denied document")
+			t.Error("PreventScrolling does not wait for the denied document")
 		default:
 		}
 		r.hold("")

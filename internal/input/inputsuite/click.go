@@ -327,6 +327,35 @@ func clickTargets(s *suite.Runner, t *testing.T) {
 			c.Errorf("typed %q, want 4242", r.Value)
 		}
 	})
+	for name, do := range suite.Sorted(map[string]func(c *suite.Case){
+		"target that moves after it was found": func(c *suite.Case) {
+			// The point is scrolled into view after the frame has returned it.
+			c.Eval(`frame.style.top = "3000px"; addEventListener("scroll", () => { frames[0].moves.style.left = "200px"; }, { once: true })`, nil)
+			c.Clicked(suite.Selector("#moves"), "moves")
+		},
+		"target that removes the frame": func(c *suite.Case) {
+			c.Click(suite.Selector("#closes"), nil)
+			c.Await("click", "closes")
+		},
+		"target that opens a dialog": func(c *suite.Case) {
+			c.WantDialog(c.Click(suite.Selector("#asks"), nil).Changes, executor.DialogAlert, "Hello")
+			c.Must(c.Page().HandleDialog(c.Ctx, &executor.DialogAnswer{Accept: true}))
+			c.Await("click", "asks")
+		},
+	}) {
+		s.Page(t, "next to a frame, after a click in it: "+name, "click.html", func(c *suite.Case) {
+			c.Eval(`new Promise((done) => {
+				const frame = document.createElement("iframe");
+				frame.id = "frame";
+				frame.onload = () => done();
+				frame.style = "position: absolute; right: 0; top: 0; width: 350px; height: 150px; background: white";
+				frame.src = "click-frame.html";
+				document.body.append(frame);
+			})`, nil)
+			do(c)
+			c.Clicked(suite.Selector("#plain"), "plain")
+		})
+	}
 }
 
 func refs(s *suite.Runner, t *testing.T) {

@@ -23,10 +23,11 @@ import { inPage, pinch } from './viewport.js';
  *   animations counts as stable. patience is how long a failure must persist, with nothing in
  *   progress, before waiting ends early, and elsewhere how long changes elsewhere in the document
  *   count as something in progress. retried: an earlier call ended that way.
- * @typedef {{ok: true, x: number, y: number, pinch: [number, number], moved: boolean, frame: number}} ActionPoint
+ * @typedef {{ok: true, x: number, y: number, pinch: [number, number], mayHaveMoved: boolean, frame: number}} ActionPoint
  *   x and y are in the document's viewport. pinch is the offset of the visual viewport on a
- *   pinch-zoomed page. moved: the element moved or was scrolled during the call. frame is the id of
- *   the iframe element at the point, or 0.
+ *   pinch-zoomed page. mayHaveMoved: the element was scrolled during the call, or was not known to be
+ *   stable before, so the browser may have drawn it elsewhere. frame is the id of the iframe element
+ *   at the point, or 0.
  * @typedef {{problem: string, by?: {id: number, role: string, name: string, at: number, since: number}, detail?: string, busy?: boolean}} ActionabilityFailure
  *   busy: something in progress may resolve the failure
  */
@@ -209,7 +210,7 @@ export async function waitActionable(id, opts) {
         const canCompare = !animated(el, () => true) || (inAnimationFrame && clock - lastBoxClock >= leastStep);
         const sameBox = canCompare && lastBox && lastBox.left === b.left && lastBox.top === b.top && lastBox.width === b.width && lastBox.height === b.height;
         if (sameBox && hasScrolled && (window !== top || firstIn(document, 'iframe, frame, object, embed'))) await nextPaint();
-        if (sameBox || (!lastBox && (opts.noPress ? !animated(el, () => true) : !hasScrolled && isPositionStable(el)))) return { ok: true, x: outcome.point[0], y: outcome.point[1], pinch: pinch(), moved: sameBox || hasScrolled, frame: isFrame(outcome.hit) ? idOf(outcome.hit) : 0 };
+        if (sameBox || (!lastBox && (opts.noPress ? !animated(el, () => true) : !hasScrolled && isPositionStable(el)))) return { ok: true, x: outcome.point[0], y: outcome.point[1], pinch: pinch(), mayHaveMoved: sameBox || hasScrolled, frame: isFrame(outcome.hit) ? idOf(outcome.hit) : 0 };
         if (now - startedAt > opts.timeout) return { problem: 'moving' };
         if (canCompare) {
           lastBox = b;

@@ -53,7 +53,7 @@ const takesNoText = new Set(['select', 'check', 'radio', 'file']);
 /**
  * waitEditable waits, as waitActionable does, until a value can be entered into the field that an
  * element represents, and inspects the field. With opts.editable, the value must be text. Otherwise
- * it does not wait for a checkbox or radio button, which is clicked.
+ * it does not wait for a checkbox or radio button, and returns byClick: the click that sets it waits.
  * @param {number} id
  * @param {ActionabilityOptions} opts
  */
@@ -66,7 +66,7 @@ export async function waitEditable(id, opts) {
   if (opts.editable && (takesNoText.has(kind) || (kind === 'none' && matchesCSS(el, 'a[href], button, input')))) {
     return { problem: 'not editable', detail: kind === 'none' ? tagOf(el) : kind };
   }
-  if (!typed && kind !== 'select' && !opts.editable) return { problem: 'click', info: inspectField(idOf(el)) };
+  if (!typed && kind !== 'select' && !opts.editable) return { byClick: true, info: inspectField(idOf(el)) };
   const proxy = visibleProxyOf(el);
   if (proxy !== el && isDisabled(el)) return { problem: 'disabled' };
   if (proxy !== el && editorOf(el) && notEditable(el)) return { problem: notEditable(el) };

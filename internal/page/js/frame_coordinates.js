@@ -22,12 +22,12 @@ export async function toParentDocument(owner, x, y, opts) {
   const el = /** @type {HTMLElement | null} */ (byId(owner));
   if (!el) return { problem: 'gone' };
   const start = performance.now();
-  let moved = false;
+  let mayHaveMoved = false;
   for (let last = null; !isPositionStable(el); ) {
     const now = pointInFrame(el, x, y);
     if (last && last[0] === now[0] && last[1] === now[1]) break;
     last = now;
-    moved = true;
+    mayHaveMoved = true;
     if (performance.now() - start > opts.timeout) return { problem: 'moving' };
     await waitAnimationStep(el);
   }
@@ -38,7 +38,7 @@ export async function toParentDocument(owner, x, y, opts) {
     if (position) {
       // Scroll to the point, not to the center of the frame, which may be larger than the viewport.
       scrollElementTo(el, () => pointInFrame(el, x, y), position);
-      scrolled = moved = true;
+      scrolled = mayHaveMoved = true;
     }
     const [px, py] = pointInFrame(el, x, y);
     if (px < 0 || py < 0 || px >= innerWidth || py >= innerHeight) continue;
@@ -48,7 +48,7 @@ export async function toParentDocument(owner, x, y, opts) {
       const [qx, qy] = pointInFrame(el, x, y);
       if (Math.abs(qx - px) > 0.5 || Math.abs(qy - py) > 0.5) continue; // moved after scrolling
     }
-    if (opts.hit === false || hit === el) return { ok: true, x: px, y: py, pinch: pinch(), moved, frame: 0 };
+    if (opts.hit === false || hit === el) return { ok: true, x: px, y: py, pinch: pinch(), mayHaveMoved, frame: 0 };
     if (hit) found = interceptionOf(hit, el);
   }
   return { ...found, busy: inProgress(el, found) };

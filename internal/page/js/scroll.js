@@ -111,7 +111,8 @@ export async function moveScroller(id, x, y, dx, dy) {
 /**
  * The positions to which an element is scrolled, as fractions of the width and height of its scroll
  * container, in the order in which they are tried. Several are needed because bars and sticky
- * headers and columns cover the edges.
+ * headers and columns cover the edges. The center is there twice, because scrollNear scrolls to the
+ * first position as the browser does, and to each second one by the label of the element.
  */
 export const SCROLL_POSITIONS = /** @type {[number, number][]} */ ([[0.5, 0.5], [0.5, 0.5], [0.78, 0.78], [0.22, 0.22], [0.5, 0.88], [0.5, 0.12], [0.78, 0.22], [0.22, 0.78]]);
 
