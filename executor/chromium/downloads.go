@@ -23,9 +23,9 @@ type downloads struct {
 	quota     *download.Quota               // for all downloads together
 	undecided undecidedDownloads
 
-	mu              sync.Mutex // guards the fields below
-	transfers       map[string]*session.Transfer
-	clientDownloads map[string]*clientDownload // by GUID
+	mu              sync.Mutex                   // guards the fields below
+	transfers       map[string]*session.Transfer // by GUID; nil after failAll
+	clientDownloads map[string]*clientDownload   // by GUID
 }
 
 func newDownloads(in *instance) *downloads {
@@ -133,8 +133,15 @@ func (ds *downloads) decide(e cdpbrowser.EventDownloadWillBegin, start time.Time
 	}
 	tr.Share = share
 	ds.mu.Lock()
-	ds.transfers[e.GUID] = tr
+	running := ds.transfers != nil
+	if running {
+		ds.transfers[e.GUID] = tr
+	}
 	ds.mu.Unlock()
+	if !running {
+		ds.fail(e.GUID, tr)
+		return
+	}
 	ds.emit(tr)
 }
 
@@ -226,18 +233,24 @@ func (ds *downloads) limit() float64 {
 	return float64(min(ds.in.opts.MaxDownloadBytes, ds.quota.Remaining()))
 }
 
-// failAll fails the downloads of a browser that has exited, because their files are incomplete.
+// failAll fails the downloads of a browser that has exited, because their files are incomplete. Those
+// that are decided later fail then.
 func (ds *downloads) failAll() {
 	ds.mu.Lock()
 	lost := ds.transfers
-	ds.transfers = make(map[string]*session.Transfer)
+	ds.transfers = nil
 	ds.mu.Unlock()
 	ds.failClients("the connection to the browser ended", func(*clientDownload) bool { return true })
 	for guid, tr := range lost {
-		tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the connection to the browser ended during the download of %q", tr.Name))
-		ds.emit(tr)
-		ds.unlink(guid)
+		ds.fail(guid, tr)
 	}
+}
+
+// fail ends the transfer of a download whose browser has exited.
+func (ds *downloads) fail(guid string, tr *session.Transfer) {
+	tr.End(download.File{}, executor.Errorf(executor.ErrDownloadFailed, "Try again.", "the connection to the browser ended during the download of %q", tr.Name))
+	ds.emit(tr)
+	ds.unlink(guid)
 }
 
 // staging returns the download directory and the path of its staging directory.

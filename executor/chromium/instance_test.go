@@ -9,8 +9,10 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/chromedp/cdproto"
+	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
@@ -30,7 +32,8 @@ func fakeAttached(t *testing.T, opts Options, handle func(*cdptest.FakeTransport
 		backend: &Backend{log: slog.New(slog.DiscardHandler)}, opts: opts, tabs: newTabSet(),
 		ended: make(chan struct{}), cleanupDone: make(chan struct{}),
 	}
-	in.clients, in.downloads = newCDPClients(in), newDownloads(in)
+	in.clients, in.downloads, in.proxyCredentials = newCDPClients(in), newDownloads(in), &proxyCredentials{in: in}
+	in.documents = &documentFilter{in: in, denials: newCache[string, error](maxCachedDenials)}
 	in.conn = cdpconn.New(cdptest.New(func(remote *cdptest.FakeTransport, cmd *cdproto.Message) {
 		mu.Lock()
 		list = append(list, fmt.Sprint(cmd.Method, " ", string(cmd.Params)))
@@ -132,5 +135,41 @@ func TestCloseAtStart(t *testing.T) {
 		if err := <-closed; err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// TestDownloadAfterConnectionEnd checks that a download that is decided after the connection has ended
+// has an end.
+func TestDownloadAfterConnectionEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, _ := fakeAttached(t, Options{DownloadsDir: t.TempDir()}, func(remote *cdptest.FakeTransport, cmd *cdproto.Message) bool {
+			if cmd.Method == "Browser.getVersion" {
+				remote.Attach("", "T", "page")
+			}
+			return false
+		})
+		b := in.backend
+		b.instance = in
+		var states []string
+		s, err := b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll, OnEvent: func(ev executor.Event) {
+			if ev.Download != nil {
+				states = append(states, ev.Download.State)
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := in.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		in.downloads.failAll()
+		in.downloads.decide(browser.EventDownloadWillBegin{FrameID: "T", GUID: "G", URL: "https://a.test/file", SuggestedFilename: "file"}, time.Now())
+		synctest.Wait()
+		if len(states) == 0 || states[len(states)-1] != "canceled" {
+			t.Errorf("states: %q", states)
+		}
+		b.instance = nil
+		s.Close()
 	})
 }
