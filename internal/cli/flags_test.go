@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -17,7 +18,7 @@ import (
 func testProgram(ran *[]string) Program {
 	return Program{
 		Commands: func(s *Settings) []*cobra.Command {
-			doctor := s.Command("doctor", "check the installation", func(*Settings, io.Writer) error {
+			doctor := s.Command("doctor", "check the installation", func(context.Context, *Settings, io.Writer) error {
 				*ran = append(*ran, "doctor")
 				return nil
 			})
