@@ -213,7 +213,7 @@ var general = []Mutation{
 	// What is reported.
 	{
 		"Reads omit denied frames, also", "internal/frames/client.go",
-		`		if denied[d.Parent] || c.Check(ctx, d, op, "") != nil {`, `		if d.IsTop() && c.Check(ctx, d, op, "") != nil {`,
+		`		case denied[d.Parent], d.World != "" && c.Check(ctx, d, op, "") != nil:`, `		case d.IsTop() && c.Check(ctx, d, op, "") != nil:`,
 		"./executor/chromium", "TestExecutor/.*/denied_frames/",
 	},
 	{
