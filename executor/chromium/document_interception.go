@@ -3,6 +3,7 @@ package chromium
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/url"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/interception"
 )
@@ -89,6 +91,21 @@ func (d *documentFilter) answer(e fetch.EventRequestPaused) {
 func (d *documentFilter) recordDenial(document string, reason error) {
 	d.denials.Add(hostOf(document), reason)
 	d.in.backend.log.Info("document request denied", "host", hostOf(document), "reason", reason)
+}
+
+// denied returns the error if the latest request to a host was denied, or nil. It does not block.
+func (d *documentFilter) denied(host string) error {
+	reason, _ := d.denials.Get(host)
+	if reason == nil {
+		reason, _ = d.in.proxy.Denied(host)
+	}
+	switch e, ok := errors.AsType[*executor.Error](reason); {
+	case ok:
+		return e
+	case reason == nil:
+		return nil
+	}
+	return executor.Errorf(executor.ErrPolicyDenied, "Only the user can allow it.", "%s: %w", host, reason)
 }
 
 // requestFilter returns the filter for the requests of a tab of an attached browser: for its

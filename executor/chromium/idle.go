@@ -79,8 +79,7 @@ func (b *Backend) CloseIdle(ctx context.Context, after time.Duration) bool {
 	return true
 }
 
-// addIdleReports adds what sessions had open in a browser that is about to be closed to what they have not
-// been informed of yet, and forgets the reports of sessions that are not open. b.mu must be held.
+// addIdleReports adds reports to those that sessions, if they are open, have not received. b.mu must be held.
 func (b *Backend) addIdleReports(closed map[*session.Session]*executor.IdleClose, open map[*session.Session]bool) {
 	for s, earlier := range b.idleReports {
 		if c := closed[s]; c != nil {

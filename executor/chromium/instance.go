@@ -372,7 +372,7 @@ func (in *instance) networkError(host string) error {
 		return &executor.Error{Code: executor.ErrNavigationFailed, Retryable: true, Hint: "Try again.",
 			Err: fmt.Errorf("loading %s failed: network process restarted", host)}
 	}
-	if err := in.denied(host); err != nil {
+	if err := in.documents.denied(host); err != nil {
 		return err
 	}
 	if name, failed := in.proxy.Failed(host); failed {
@@ -386,24 +386,4 @@ func (in *instance) networkError(host string) error {
 		return &executor.Error{Code: executor.ErrNavigationFailed, Retryable: true, Err: fmt.Errorf("%s could not be loaded: %s", host, name), Hint: hint}
 	}
 	return nil
-}
-
-// denied returns the error if the latest request to a host was denied, or nil. It does not block.
-func (in *instance) denied(host string) error {
-	reason, _ := in.documents.denials.Get(host)
-	if reason == nil {
-		reason, _ = in.proxy.Denied(host)
-	}
-	if reason == nil {
-		return nil
-	}
-	if e, ok := errors.AsType[*executor.Error](reason); ok {
-		return e
-	}
-	return executor.Errorf(executor.ErrPolicyDenied, "Only the user can allow it.", "%s: %w", host, reason)
-}
-
-// deniedByProxy reports whether the latest request to the host of a URL was denied. It does not block.
-func (in *instance) deniedByProxy(url string) bool {
-	return in.proxy != nil && errors.Is(in.denied(hostOf(url)), executor.ErrPolicyDenied)
 }

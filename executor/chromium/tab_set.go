@@ -1,9 +1,11 @@
 package chromium
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/chromedp/cdproto/target"
@@ -155,11 +157,7 @@ func (ts *tabSet) endOpening(claimed *session.Tab) (fresh []*session.Tab) {
 			fresh = append(fresh, t)
 		}
 	}
-	number := func(t *session.Tab) int {
-		n, _ := strconv.Atoi(t.Raw)
-		return n
-	}
-	slices.SortFunc(fresh, func(a, b *session.Tab) int { return number(a) - number(b) })
+	slices.SortFunc(fresh, func(a, b *session.Tab) int { return cmp.Or(len(a.Raw)-len(b.Raw), strings.Compare(a.Raw, b.Raw)) })
 	ts.tabs = append(ts.tabs, fresh...)
 	ts.changed.Notify()
 	return fresh

@@ -2,6 +2,7 @@ package chromium
 
 import (
 	"context"
+	"errors"
 
 	"github.com/chromedp/cdproto/target"
 
@@ -141,12 +142,14 @@ func (in *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Opti
 		NoPrograms:         in.proc != nil && launch.BlocksPrograms,
 		NoWindow:           in.proc != nil && in.proc.Headless,
 		ProxyError:         in.networkError,
-		DeniedByProxy:      in.deniedByProxy,
-		RequestFilter:      in.documents.requestFilter(),
-		Shared:             !in.ownWindows(),
-		SecretGuard:        &in.secrets,
-		SharedBrowser:      in.pooled != nil || in.proc == nil && own, // others may use an attached browser
-		UserClipboard:      in.proc == nil || !in.proc.Headless,
+		DeniedByProxy: func(url string) bool {
+			return in.proxy != nil && errors.Is(in.documents.denied(hostOf(url)), executor.ErrPolicyDenied)
+		},
+		RequestFilter: in.documents.requestFilter(),
+		Shared:        !in.ownWindows(),
+		SecretGuard:   &in.secrets,
+		SharedBrowser: in.pooled != nil || in.proc == nil && own, // others may use an attached browser
+		UserClipboard: in.proc == nil || !in.proc.Headless,
 		// The browser sends its response to a command in order with its events.
 		TabsKnown: func(ctx context.Context) error {
 			return in.conn.BrowserSession().Call(ctx, "Browser.getVersion", nil, nil)

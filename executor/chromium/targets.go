@@ -126,9 +126,7 @@ func (in *instance) onAttached(s *cdpconn.Session, e target.EventAttachedToTarge
 	opener := in.tabs.tabOf(info.OpenerID)
 	twice := in.tabs.tabOf(info.TargetID) != nil
 	if info.Type != "page" || info.Subtype != "" || twice || opener == nil && !in.inScope(info) {
-		if !twice {
-			in.tabs.attachFailed(info.TargetID) // discovered may find it again
-		}
+		in.tabs.attachFailed(info.TargetID) // discovered may find it again
 		in.releaseTarget(s)
 		return
 	}
@@ -176,7 +174,11 @@ func (in *instance) onAttached(s *cdpconn.Session, e target.EventAttachedToTarge
 		}
 		if err != nil {
 			in.backend.log.Debug("attaching to tab failed", "error", err)
-			in.abandon(s, t)
+			if in.contextID == "" && !in.ownWindows() && t.Owner() == nil { // possibly a page of the user
+				in.releaseTarget(s)
+			} else { // no session would see it
+				in.conn.BrowserSession().Start(context.Background(), "Target.closeTarget", map[string]any{"targetId": info.TargetID})
+			}
 			in.tabs.attachFailed(info.TargetID)
 			return
 		}
@@ -186,18 +188,6 @@ func (in *instance) onAttached(s *cdpconn.Session, e target.EventAttachedToTarge
 			in.notifyTabOpened(t)
 		}
 	})
-}
-
-// abandon closes the page of s, which cannot become the tab t, or detaches from it if it may be a page of
-// the user: no session sees it.
-func (in *instance) abandon(s *cdpconn.Session, t *session.Tab) {
-	if in.contextID == "" && !in.ownWindows() && t.Owner() == nil {
-		in.releaseTarget(s)
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.CloseTabs)
-	defer cancel()
-	_ = closePage(ctx, in.conn.BrowserSession(), s, func() bool { return false })
 }
 
 // beginPopup counts a tab that the page of opener opened toward the limit of its session, until end is

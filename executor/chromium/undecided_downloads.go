@@ -21,8 +21,7 @@ const (
 // concurrent use.
 type undecidedDownloads struct {
 	mu sync.Mutex // guards last
-	// last has the states to report, by GUID: none before the first event; otherwise the last one, or
-	// that with too many bytes and the final one.
+	// last has, by GUID, the last state, or that with too many bytes and the final one.
 	last map[string][]cdpbrowser.EventDownloadProgress
 }
 

@@ -70,12 +70,10 @@ func (c *Client) Allowed(ctx context.Context, op executor.Operation) []*Document
 	var list []*Document
 	for _, d := range c.Tree.AllDocuments() {
 		switch {
-		case denied[d.Parent]:
+		case denied[d.Parent], d.World != "" && c.Check(ctx, d, op, "") != nil:
 			denied[d.Frame] = true
 		case d.World == "":
 			denied[d.Frame] = !c.Tree.isInitial(d.Frame) // an empty document belongs to the parent
-		case c.Check(ctx, d, op, "") != nil:
-			denied[d.Frame] = true
 		default:
 			list = append(list, d)
 		}

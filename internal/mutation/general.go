@@ -89,7 +89,7 @@ var general = []Mutation{
 	},
 	{
 		"The user's clipboard is used only with the clipboard grant", "executor/chromium/tabs.go",
-		`UserClipboard:      in.proc == nil || !in.proc.Headless,`, `UserClipboard:      false,`,
+		`UserClipboard: in.proc == nil || !in.proc.Headless,`, `UserClipboard:      false,`,
 		"./executor/chromium", "^TestAttachedClipboard$",
 	},
 	{
@@ -213,7 +213,7 @@ var general = []Mutation{
 	// What is reported.
 	{
 		"Reads omit denied frames, also", "internal/frames/client.go",
-		`		if denied[d.Parent] || c.Check(ctx, d, op, "") != nil {`, `		if d.IsTop() && c.Check(ctx, d, op, "") != nil {`,
+		`		case denied[d.Parent], d.World != "" && c.Check(ctx, d, op, "") != nil:`, `		case d.IsTop() && c.Check(ctx, d, op, "") != nil:`,
 		"./executor/chromium", "TestExecutor/.*/denied_frames/",
 	},
 	{

@@ -81,7 +81,7 @@ var handovers = promises{
 		},
 		{
 			File: "internal/page/entered.go",
-			Old:  "	return e.tab.entered.CheckMasked(d, op)\n", New: "	return nil\n",
+			Old:  "	err := e.tab.entered.CheckMasked(d, op)\n", New: "	var err error\n",
 			Package: "./executor/chromium", Test: "TestExecutor/.*/handover",
 		},
 		{

@@ -27,7 +27,7 @@ func continues(b BrowserInstance) bool {
 
 // reportIdleClose returns the error of the first call after the browser with tabs of the session was
 // closed because no call used it.
-func (s *Session) reportIdleClose(ctx context.Context) error {
+func reportIdleClose(ctx context.Context, s *Session) error {
 	if closer, ok := s.provider.(IdleCloser); ok {
 		if c := closer.TakeIdleReport(s); c != nil {
 			return c.Report(ctx, hintOpenTab)

@@ -191,7 +191,7 @@ func (s *Session) Close() error {
 // browser was closed with them.
 func (s *Session) browser(ctx context.Context) (BrowserInstance, error) {
 	if s.alive() == nil && s.opts.Gate != nil {
-		if err := s.reportIdleClose(ctx); err != nil {
+		if err := reportIdleClose(ctx, s); err != nil {
 			return nil, err
 		}
 	}

@@ -323,7 +323,7 @@ func (s *Session) Tabs(ctx context.Context) ([]executor.Tab, error) {
 	if err := s.alive(); err != nil {
 		return nil, executor.Wrap("list tabs", "", err)
 	}
-	if err := s.reportIdleClose(ctx); err != nil {
+	if err := reportIdleClose(ctx, s); err != nil {
 		return nil, executor.Wrap("list tabs", "", err)
 	}
 	b := s.provider.Current()
