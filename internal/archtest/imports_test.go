@@ -44,7 +44,7 @@ var layers = [][]string{
 	{"internal/attach", "internal/dialogs", "internal/elements", "internal/emulate", "internal/entered", "internal/launch", "internal/record", "internal/shield", "internal/sitedata"},
 	{"internal/testing/frametest", "internal/testing/suite"},
 	{"internal/agents", "internal/testing/acpagent/...", "internal/testing/browserless", "internal/testing/cdptest", "internal/testing/handovertest", "internal/testing/pagesite", "internal/testing/pagetest", "internal/testing/panelport"},
-	{"internal/egress/...", "internal/cdpshare", "internal/deadline", "internal/frames", "internal/readable/...", "internal/outline/...", "internal/obstacle/...", "internal/upload/...", "internal/cookie/...", "internal/statefile/...", "internal/secrets/...", "internal/handover", "internal/keys", "internal/browsers", "internal/profiles", "extension/..."},
+	{"internal/egress/...", "internal/cdpshare", "internal/deadline", "internal/frames", "internal/readable/...", "internal/outline/...", "internal/obstacle/...", "internal/upload/...", "internal/cookie/...", "internal/statefile/...", "internal/secrets/...", "internal/handover", "internal/keys", "internal/fieldvalue", "internal/browsers", "internal/profiles", "extension/..."},
 	{"executor", "bridge/...", "internal/download/...", "internal/deniedscripts", "internal/script", "internal/chromefortesting"},
 	{"internal/cdpconn/...", "internal/transcript", "internal/wire/...", "internal/hint", "internal/errclass", "internal/redact", "internal/urlglob"},
 	{"executor/errs", "internal/notify", "internal/typo", "internal/pagetext", "internal/testing/testlog", "internal/processid"},

@@ -18,7 +18,7 @@ type unblocked struct{ noObserver }
 func (unblocked) Blocked() error { return nil }
 
 // TestAllowedBelowUnknown checks that a document is not allowed below one that is not known, whose site
-// may be denied. An empty document that no event reports is no reason.
+// may be denied. An empty document that no event reports does not matter.
 func TestAllowedBelowUnknown(t *testing.T) {
 	page, other := new(cdpconn.Session), new(cdpconn.Session)
 	tree := New(page, "T", unblocked{}, "", slog.New(slog.DiscardHandler), timing.Current())

@@ -3,16 +3,14 @@ package input
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf16"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
-	"github.com/chrome-mcp/chrome-mcp/internal/lazyregexp"
+	"github.com/chrome-mcp/chrome-mcp/internal/fieldvalue"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -47,7 +45,7 @@ func (e *textEntry) readBack(ctx context.Context, first *cdpconn.Pending) (got e
 	if before.Kind == "editable" {
 		value, want = pagetext.Fold(value), pagetext.Fold(want)
 	}
-	if value == want || want == "" && after.isEmpty() || !after.Masked && isSameValue(value, want) {
+	if value == want || want == "" && after.isEmpty() || !after.Masked && fieldvalue.IsSame(value, want) {
 		return entryResult{kept: true}, nil
 	}
 	if before.Kind == "editable" && after.Value != before.Value {
@@ -63,7 +61,7 @@ func (e *textEntry) readBack(ctx context.Context, first *cdpconn.Pending) (got e
 	if hint := after.rejectionHint(want, e.opts.KeyEvents); hint != "" && before.Kind == "text" && e.focusMoved == "" {
 		return entryResult{}, e.restoreValue(ctx, after, hint)
 	}
-	got.kept = matchesText(value, want) && after.matches(e.want) && (e.opts.Clear || after.Value != before.Value) || want == "" && isFixedPart(value, before.Value)
+	got.kept = fieldvalue.IsText(value, want) && after.matches(e.want) && (e.opts.Clear || after.Value != before.Value) || want == "" && fieldvalue.IsFixedPart(value, before.Value)
 	switch {
 	case after.Value == "":
 		got.note = fmt.Sprintf("the %s field is empty now", after.Type)
@@ -127,46 +125,7 @@ func (e *textEntry) restoreValue(ctx context.Context, after *fieldInfo, hint str
 
 // isEmpty reports whether a field has no text.
 func (f *fieldInfo) isEmpty() bool {
-	return f.Value == "" || f.Kind == "text" && isMask(f.Value)
-}
-
-// isMask reports whether a value is what an empty field shows to describe its format, as in
-// "+1 (___) ___-____" or "mm/dd/yyyy", or nothing.
-func isMask(value string) bool {
-	blanks, others, words := 0, 0, 0
-	repeated := true // others are letters, and each word is one of them, repeated
-	var last rune
-	for _, r := range value {
-		r = unicode.ToLower(r)
-		switch {
-		case r == '_':
-			blanks++
-		case unicode.IsLetter(r):
-			others++
-			if !unicode.IsLetter(last) {
-				words++
-			} else if last != r {
-				repeated = false
-			}
-		case unicode.IsDigit(r), unicode.IsSymbol(r) && r > unicode.MaxASCII: // such as an emoji
-			others++
-			repeated = false
-		}
-		last = r
-	}
-	return blanks > others || others == 0 || repeated && words > 1 && others >= 2*words
-}
-
-// isFixedPart reports whether a value is the part of another one that its field always has: an
-// amount of zero, as in "$ 0.00", or a prefix that ends with punctuation, as in "https://".
-func isFixedPart(value, old string) bool {
-	isText := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-	if strings.ContainsAny(value, "0") && strings.TrimFunc(value, func(r rune) bool { return r == '0' || !isText(r) }) == "" {
-		return strings.Trim(value, "0") != ""
-	}
-	prefix := strings.TrimRightFunc(value, func(r rune) bool { return !isText(r) })
-	rest, found := strings.CutPrefix(old, prefix)
-	return found && prefix != value && strings.ContainsFunc(rest, isText)
+	return f.Value == "" || f.Kind == "text" && fieldvalue.IsMask(f.Value)
 }
 
 // isTruncated reports whether a field contains as much of the text as it accepts.
@@ -181,24 +140,16 @@ func (e *textEntry) replacementField(ctx context.Context, want string) string {
 		fieldInfo
 		elements.Description
 	}
-	if e.field.Doc.Call(ctx, &now, "focusedField") == nil && now != nil && want != "" && matchesText(now.Value, want) {
+	if e.field.Doc.Call(ctx, &now, "focusedField") == nil && now != nil && want != "" && fieldvalue.IsText(now.Value, want) {
 		return ""
 	}
 	return "the page removed the field after input"
 }
 
-// isSameValue reports whether two values are the same text with the same white space.
-func isSameValue(got, want string) bool {
-	spaces := func(s string) []string {
-		return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) })
-	}
-	return pagetext.Fold(got) == pagetext.Fold(want) && slices.Equal(spaces(got), spaces(want))
-}
-
 // matches reports whether the value of a field is want, possibly reformatted by the page. In a
 // number field, the punctuation is part of the number: Chromium changes "2,5" to 25.
 func (f *fieldInfo) matches(want string) bool {
-	return f.matchesNumber(want) && (f.Type == "number" || matchesText(f.Value, want))
+	return f.matchesNumber(want) && (f.Type == "number" || fieldvalue.IsText(f.Value, want))
 }
 
 // matchesNumber reports whether a field contains the same number as want. In a number field it
@@ -206,44 +157,9 @@ func (f *fieldInfo) matches(want string) bool {
 // preserved.
 func (f *fieldInfo) matchesNumber(want string) bool {
 	if f.Type != "number" {
-		return matchesFraction(f.Value, want)
+		return fieldvalue.KeepsFraction(f.Value, want)
 	}
 	got, err := strconv.ParseFloat(f.Value, 64)
 	wanted, err2 := strconv.ParseFloat(strings.TrimSpace(want), 64)
 	return f.Value == want || err == nil && err2 == nil && got == wanted
-}
-
-// decimal matches an amount with a decimal fraction of one or two digits, such as $1,234.50 or 2,5.
-// It captures the last digit before the fraction, and the fraction.
-var decimal = lazyregexp.New(`^[^\d.,]*(?:[\d,'\s]*(\d)\.|[\d.'\s]*(\d),)(\d{1,2})\D*$`)
-
-// matchesFraction reports whether got separates the integer part and the fraction of the amount
-// want. It returns true if want is not an amount with a decimal fraction.
-func matchesFraction(got, want string) bool {
-	m := decimal().FindStringSubmatch(strings.TrimSpace(want))
-	return m == nil || !strings.Contains(got, m[1]+m[2]+m[3])
-}
-
-// matchesText reports whether got is want, possibly reformatted by the page: with other case,
-// punctuation, text around it, or its parts in another order, as in a date.
-func matchesText(got, want string) bool {
-	significant := func(s string) []rune {
-		return slices.DeleteFunc([]rune(pagetext.FoldCase(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	}
-	g, w := significant(got), significant(want)
-	if len(w) == 0 {
-		return strings.TrimSpace(got) == strings.TrimSpace(want) || strings.TrimSpace(want) != "" && strings.Contains(got, strings.TrimSpace(want))
-	}
-	rest := w
-	for _, r := range g {
-		if len(rest) > 0 && rest[0] == r {
-			rest = rest[1:]
-		}
-	}
-	if len(rest) == 0 {
-		return true
-	}
-	slices.Sort(g)
-	slices.Sort(w)
-	return slices.Equal(g, w)
 }
