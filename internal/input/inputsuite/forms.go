@@ -21,7 +21,11 @@ func selectOption(s *suite.Runner, t *testing.T) {
 		}
 		return sel
 	}
-	for what, code := range map[string]executor.Code{"location.reload()": executor.ErrSelectorNotFound, "alert('Wait')": executor.ErrDialogOpen} {
+	for _, interruption := range []struct {
+		what string
+		code executor.Code
+	}{{"location.reload()", executor.ErrSelectorNotFound}, {"alert('Wait')", executor.ErrDialogOpen}} {
+		what, code := interruption.what, interruption.code
 		s.Page(t, "nothing is selected if the page interrupts the wait for an option: "+what, "form.html", func(c *suite.Case) {
 			c.Eval(`document.body.insertAdjacentHTML("beforeend", '<div style="height: 3000px"></div><select id="late"><option>one</option></select>');
 				addEventListener("scroll", () => { report("scroll", "late"); fetch("/held/`+c.ID+`/interruption").then(() => `+what+`) }, { once: true }); 1`, nil)
