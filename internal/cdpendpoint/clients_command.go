@@ -65,13 +65,20 @@ func eachClient(ctx context.Context, s *cli.Settings, do func(l clientList, c re
 	client := server.NewClient(server.SocketPath(s.Data))
 	defer client.Close()
 	lists, err := clientLists(ctx, s, client)
-	return errors.Join(err, eachClientOf(ctx, lists, do))
+	err = errors.Join(err, eachClientOf(ctx, lists, do))
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // eachClientOf is eachClient for the clients of lists.
 func eachClientOf(ctx context.Context, lists []clientList, do func(l clientList, c relay.Client) error) error {
 	var errs []error
 	for _, l := range lists {
+		if ctx.Err() != nil {
+			break
+		}
 		var clients []relay.Client
 		errs = append(errs, l.request(ctx, http.MethodGet, "/json/clients", &clients))
 		for _, c := range clients {

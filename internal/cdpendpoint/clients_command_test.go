@@ -1,13 +1,14 @@
 package cdpendpoint
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
-	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/relay"
 )
 
@@ -27,13 +28,14 @@ func TestClientsOfFailedEndpoint(t *testing.T) {
 		lists = append(lists, clientList{url: site.URL + endpoint, transport: site.Client().Transport})
 	}
 	var ids []string
+	errClient := errors.New("no")
 	err := eachClientOf(t.Context(), lists, func(_ clientList, c relay.Client) error {
 		if ids = append(ids, c.ID); len(ids) == 1 {
-			return executor.Errorf(executor.ErrInternal, "", "no")
+			return errClient
 		}
 		return nil
 	})
-	if want := []string{"a", "b", "a", "b"}; executor.CodeOf(err) != executor.ErrInternal || !slices.Equal(ids, want) {
+	if want := []string{"a", "b", "a", "b"}; !errors.Is(err, errClient) || !strings.Contains(err.Error(), "500") || !slices.Equal(ids, want) {
 		t.Errorf("clients %q, want %q; %v", ids, want, err)
 	}
 }

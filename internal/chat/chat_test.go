@@ -526,7 +526,7 @@ func TestOneTurnAtATime(t *testing.T) {
 // TestDescribe checks what a permission request shows: the input, content of each type, and of a
 // long change at least what the file will contain.
 func TestDescribe(t *testing.T) {
-	old := strings.Repeat("o", maxDetail)
+	old, long := strings.Repeat("o", maxDetail), strings.Repeat("n", maxDetail/2+100)
 	const diff = `{"type": "diff", "path": "/a", "oldText": "lamps", "newText": "brass\n- none\n"}`
 	const shown = "/a\n+ brass\n+ - none\n- lamps"
 	for _, tt := range []struct{ input, content, want string }{
@@ -537,8 +537,9 @@ func TestDescribe(t *testing.T) {
 		{"", `{"type": "content", "content": {"type": "text", "text": "delete everything"}}`, "delete everything"},
 		{`{}`, diff, "{}\n" + shown},
 		{`{"path":"/a"}`, diff, "{\n  \"path\": \"/a\"\n}\n" + shown},
-		{`{"path":"/a"}`, `{"type": "diff", "path": "/a", "oldText": "` + old[13:] + `", "newText": "brass"}`, "{\n  \"path\": \"/a\"\n}\n/a\n+ brass"},
+		{`{"path":"/a"}`, `{"type": "diff", "path": "/a", "oldText": "` + old + `", "newText": "brass"}`, "{\n  \"path\": \"/a\"\n}\n/a\n+ brass"},
 		{`{"command":"ls /tmp"}`, `{"type": "content", "content": {"type": "text", "text": "ls /tmp"}}`, "ls /tmp"},
+		{`{"content":"` + long + `"}`, `{"type": "diff", "path": "/a", "newText": "` + long + `"}`, "{\n  \"content\": \"" + long + "\"\n}\n/a\n+ " + long},
 		{`{"command":"ls"}`, "", "ls"},
 	} {
 		var call acp.ToolCallUpdate
@@ -618,7 +619,7 @@ agent: "outcome selectedreject_once-id"
 	if len(r.asked) > 0 || r.events != events+4 {
 		t.Errorf("%d events", r.events-events)
 	}
-	prompt(t, c, "ask long "+strings.Repeat("x", maxDetail+1))
+	prompt(t, c, "ask long "+strings.Repeat("x", maxRequest+1))
 	if got := r.text(); !strings.HasSuffix(got, "notice: \"A permission request of the agent (Run a command) was canceled: it is too long to show.\"\nagent: \"outcome cancelled\"\n") {
 		t.Errorf("transcript:\n%s", got[len(got)-200:])
 	}

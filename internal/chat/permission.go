@@ -76,7 +76,7 @@ func (c *Chat) ask(params json.RawMessage) (*permission, *acp.RequestError) {
 		return nil, nil
 	}
 	title, detail := c.entries.describe(&r.ToolCall, rawInput(params, "toolCall"))
-	if len(detail) > maxDetail {
+	if len(detail) > maxRequest {
 		c.add(transcript.Entry{Kind: transcript.KindNotice, Text: fmt.Sprintf(
 			"A permission request of the agent (%s) was canceled: it is too long to show.", title)})
 		return nil, nil
@@ -138,7 +138,7 @@ func (e *entries) describe(call *acp.ToolCallUpdate, input json.RawMessage) (tit
 		}
 	}
 	detail = strings.Join(parts, "\n")
-	if content := visible(toolContentText(call.Content, maxDetail-len(detail)-1)); !strings.Contains(detail, content) {
+	if content := visible(toolContentText(call.Content, maxDetail)); !strings.Contains(detail, content) {
 		detail = strings.TrimPrefix(detail+"\n"+content, "\n")
 	}
 	return cmp.Or(title, "The agent asks for permission"), detail

@@ -21,7 +21,8 @@ import (
 // another entry.
 const (
 	maxMessage = 128 << 10
-	maxDetail  = 64 << 10 // input and output of a tool call
+	maxDetail  = 64 << 10      // input and output of a tool call
+	maxRequest = 2 * maxDetail // a permission request: its input and its content
 )
 
 // maxTools is the number of tool calls that can still change.
@@ -241,11 +242,11 @@ func contentText(b *acp.ContentBlock) string {
 // unknownContent returns the text for content of a type that is not known.
 func unknownContent(kind string) string { return "[content of type " + short(kind) + "]" }
 
-// toolContentText returns the content of a tool call as text. If that would be longer than most bytes, it
+// toolContentText returns the content of a tool call as text. If that would be longer than limit bytes, it
 // leaves out what changed files had before.
-func toolContentText(content []acp.ToolCallContent, most int) string {
+func toolContentText(content []acp.ToolCallContent, limit int) string {
 	text := joinToolContent(content, true)
-	if len(text) > most {
+	if len(text) > limit {
 		text = joinToolContent(content, false)
 	}
 	return text

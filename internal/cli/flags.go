@@ -30,7 +30,8 @@ var (
 	nonSessionFlags = append([]string{
 		"data", "cdp-listen", "egress-address", "idle-browser", "log-level", "log-file",
 	}, commandFlags...)
-	// unsentFlags are not sent to the server: also those that are the same for all sessions, or computed.
+	// unsentFlags are not sent to the server. They are nonSessionFlags, and flags that are the same for all
+	// sessions or whose setting is computed.
 	unsentFlags = append([]string{"json", "structured", "tools", "proxy"}, nonSessionFlags...)
 )
 

@@ -28,7 +28,7 @@ type Settings struct {
 	AllowDomain, BlockDomain, AllowPrivate []string
 	PolicyFile, UploadsDir, ServeDirectory string
 	StateDir, State                        string
-	Private                                []string // files and directories of the server that ServeDirectory must not show
+	Private                                []string // files and directories of the server that ServeDirectory must not show and UploadsDir must not contain
 	AllDomains, Mutations, Downloads, Eval bool
 	Storage, Clipboard                     bool
 	Subresources, Ask                      string

@@ -175,8 +175,8 @@ func (v visibleFiles) isPrivate(path string) bool {
 	return slices.ContainsFunc(v.private, func(private string) bool { return Inside(path, private) })
 }
 
-// Inside reports whether path is the directory dir or inside it, with symbolic links resolved. Both
-// need not exist.
+// Inside reports whether path is the directory dir or inside it, with symbolic links resolved.
+// Neither needs to exist.
 func Inside(path, dir string) bool {
 	rel, err := filepath.Rel(realPath(dir), realPath(path))
 	return err == nil && filepath.IsLocal(rel)

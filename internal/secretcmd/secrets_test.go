@@ -32,7 +32,7 @@ func TestInterruptedSet(t *testing.T) {
 	s := &cli.Settings{Data: t.TempDir()}
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	r, w := io.Pipe()
-	reading := make(chan struct{})
+	reading := make(chan struct{}, 1)
 	signal := errors.New("interrupted")
 	returned, written := make(chan struct{}), make(chan struct{})
 	go func() {

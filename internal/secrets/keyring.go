@@ -39,7 +39,8 @@ func keyringSet(ctx context.Context, user, value string) error {
 	return err
 }
 
-// keyringReplace sets a value. restore sets the previous one again, or deletes the value if there was none.
+// keyringReplace sets a value. The function that it returns restores the previous value, or deletes the
+// new one if there was none.
 func keyringReplace(ctx context.Context, reads *singleflight.Group, user, value string) (restore func(context.Context) error, err error) {
 	previous, err := keyringGet(ctx, reads, user)
 	switch {

@@ -114,7 +114,8 @@ func selectBrowsers(s *cli.Settings, values server.Settings, browsers []string) 
 }
 
 // checkSession checks the settings of a session, with the code that opens one. private are the files and
-// directories with secrets that the session must not serve. It returns these and those of the settings.
+// directories with secrets that the session must not serve or upload. It returns these and those of the
+// settings.
 func checkSession(s *cli.Settings, values server.Settings, private []string) ([]string, error) {
 	session, err := cli.SessionSettings(server.DefaultSession, s.Data, values)
 	if err != nil {

@@ -34,7 +34,8 @@ func SessionsCommand(s *cli.Settings) *cobra.Command {
 	return cmd
 }
 
-// limited calls do with a context that is done after limit. Its error is why ctx is done, if it is.
+// limited calls do with a context that ends after limit. If do fails and ctx is done, it returns the cause
+// of ctx; if the limit has passed, it returns an error that says so.
 func limited(ctx context.Context, limit time.Duration, do func(ctx context.Context) error) error {
 	limitedCtx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

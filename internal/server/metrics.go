@@ -55,7 +55,8 @@ func (c *callCounter) Ready() error {
 
 // Record implements audit.Recorder.
 func (c *callCounter) Record(e audit.Entry) {
-	if e.Event == audit.EventCall && !strings.HasPrefix(e.Tool, "cdp ") { // a command of a CDP client does not count as a tool call
+	// A command of a CDP client does not count as a tool call.
+	if e.Event == audit.EventCall && !strings.HasPrefix(e.Tool, "cdp ") {
 		c.metrics.call(e.Tool, e.Code, time.Duration(e.DurationMS)*time.Millisecond)
 	}
 	if c.next != nil {

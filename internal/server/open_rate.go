@@ -7,8 +7,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// openingsPerMinute is the rate at which the owner of a token can open workspaces after the first ones. Each
-// opening adds entries to the audit log, and resets the limits of the workspace, such as that of
+// openingsPerMinute is the rate at which the owner of a token can open workspaces after the first ones.
+// Each opening adds entries to the audit log, and resets the limits of the workspace, such as that of
 // calls.
 const openingsPerMinute = 10
 

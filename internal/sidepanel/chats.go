@@ -32,7 +32,9 @@ type openChat struct {
 	// Set before ready.
 	chat   *chat.Chat
 	server TabServer
-	intro  string // for the next prompt: firstPrompt, with the earlier conversation; empty if the agent knows it
+	// intro is for the first prompt after the agent has started: firstPrompt and, if the agent does not
+	// know it, the earlier conversation. It is empty after that.
+	intro string
 
 	// Guarded by host.mu.
 	ready   bool
