@@ -14,7 +14,7 @@ import (
 )
 
 // A Conn is a connection of an installation of the extension. If the installation connects again,
-// there is a new Conn with the same ID. Its methods are safe for concurrent use.
+// there is a new Conn with the same InstallationID. Its methods are safe for concurrent use.
 type Conn struct {
 	server       *Server
 	st           stream

@@ -123,12 +123,12 @@ export class Attachments {
   attach(connection, tabId, rules, own) {
     return this.enqueue(tabId, async () => {
       const old = this.byTab.get(tabId);
-      if (connection.state !== 'connected') throw new CommandError('DETACHED', 'the connection to the server was lost');
       if (old?.isCurrent && old.connection === connection) return;
       if (old) {
         this.remove(old);
         if (old.started) await detach(tabId);
       }
+      if (connection.state !== 'connected') throw new CommandError('DETACHED', 'the connection to the server was lost');
       const a = new Attachment(tabId, connection, rules(), own, this.delegate);
       this.byTab.set(tabId, a);
       let attached = false; // the debugger

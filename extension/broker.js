@@ -69,6 +69,7 @@ export class Broker {
       unshared: (tab, reason) => {
         const observers = this.drivers.observersOf(tab);
         this.attachments.release(tab.tabId).catch(() => {});
+        this.detachUnshared();
         for (const c of observers) sendEvent(c, 'tab_unshared', { tabId: tab.tabId, reason });
         this.attachErrors.delete(tab.tabId);
         this.handovers.tabUnshared(tab.tabId);
@@ -107,7 +108,10 @@ export class Broker {
         const granted = this.consent.list().filter((c) => c.server === name).map((c) => c.origin);
         return [...new Set([origin, ...granted])].filter((o) => o !== '' && this.consent.storedAnswer(o, name) === true);
       },
-      download: (a, url) => this.downloads.begin(a.tabId, a.connection.key, url),
+      download: (a, url) => {
+        // Otherwise the server does not receive the event.
+        if (a.isCurrent && a.connection.state === 'connected') this.downloads.begin(a.tabId, a.connection.key, url);
+      },
       topDocumentChanged: (a) => {
         if (a.rules.unsafeAll) void this.scopes.updateOrRelease(); // the policy does not list its site, so the rules must
       },

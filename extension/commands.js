@@ -155,7 +155,9 @@ async function newTab(b, c) {
   try {
     return await attachTab(b, c, shared);
   } catch (e) {
-    await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.remove(shared.tabId), 'closing the tab').catch(() => {});
+    if (b.tabs.get(shared.tabId) === shared && shared.own === c.key) { // the user may have given it to another agent
+      await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.remove(shared.tabId), 'closing the tab').catch(() => {});
+    }
     throw e;
   }
 }

@@ -51,7 +51,7 @@ const STABLE_AFTER_MS = 5_000;
 /** The maximum number of unsent bytes. If the server does not read, the connection is closed. */
 const MAX_QUEUED = 64 << 20;
 
-/** The last generation of any connection, so that each has another. */
+/** The last generation that was assigned. Generations are unique among all connections. */
 let lastGeneration = 0;
 
 /**

@@ -35,7 +35,7 @@ const INACCESSIBLE_DOCUMENTS = [{
 /** Returns the kind of document because of which a command failed. @param {string} error */
 export const inaccessibleDocumentOf = (error) => INACCESSIBLE_DOCUMENTS.find((d) => d.error.test(error));
 
-/** The last attach of each tab to which the browser has not responded. @type {Map<number, Promise<void>>} */
+/** The latest attach of each tab, while the browser has not responded to it. @type {Map<number, Promise<void>>} */
 const attaching = new Map();
 
 /**

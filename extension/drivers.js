@@ -43,17 +43,13 @@ export class Drivers {
     this.exited.delete(key);
   }
 
-  /** Called when a server that was connected disconnected. @param {string} key */
+  /** Called when a server disconnected. An attempt to connect again that fails changes nothing. @param {string} key */
   onDisconnected(key) {
-    this.online.delete(key);
+    if (!this.online.delete(key)) return;
     this.lastConnected.set(key, Date.now());
   }
 
-  /**
-   * Reports whether a server is connected, or was until the current change of its connection: attempts
-   * to connect again that fail change nothing.
-   * @param {string} key
-   */
+  /** Reports whether onConnected was called for a server, and onDisconnected has not been called since. @param {string} key */
   isOnline(key) {
     return this.online.has(key);
   }

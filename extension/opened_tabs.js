@@ -88,9 +88,10 @@ export class OpenedTabs {
     try {
       const popup = await sharing;
       await this.drivers.sharedReported(tabId); // first: a server drops events of a tab that it does not know
-      if (a.released || this.tabs.get(tabId) !== popup) return;
+      const visible = () => this.tabs.get(tabId) === popup && this.drivers.visible(popup, a.connection);
+      if (a.released || !visible()) return;
       await this.attachments.attach(a.connection, tabId, () => scopes.policyFor(a.connection), a.own);
-      if (this.tabs.get(tabId) !== popup) await this.attachments.release(tabId); // stopped before it was attached
+      if (!visible()) await this.attachments.release(tabId); // stopped, or given to another agent, during that
     } finally {
       await this.attachments.undoPreattach(tabId);
     }

@@ -341,7 +341,7 @@ export class Tabs {
     return this.state.window;
   }
 
-  /** Reports whether a group is one of ours for the servers that see a tab. @param {number | undefined} groupId @param {Shared} shared */
+  /** Reports whether a group is the one of ours that a tab belongs in. @param {number | undefined} groupId @param {Shared} shared */
   isGroupOf(groupId, shared) {
     return this.state.groups[groupId ?? -1]?.server === exclusiveServer(shared);
   }

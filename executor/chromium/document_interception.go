@@ -93,7 +93,8 @@ func (d *documentFilter) recordDenial(document string, reason error) {
 	d.in.backend.log.Info("document request denied", "host", hostOf(document), "reason", reason)
 }
 
-// denied returns the error if the latest request to a host was denied, or nil. It does not block.
+// denied returns the error of the latest request to a host if it was denied, and otherwise nil. It does
+// not block.
 func (d *documentFilter) denied(host string) error {
 	reason, _ := d.denials.Get(host)
 	if reason == nil {

@@ -79,7 +79,8 @@ func (b *Backend) CloseIdle(ctx context.Context, after time.Duration) bool {
 	return true
 }
 
-// addIdleReports adds reports to those that sessions, if they are open, have not received. b.mu must be held.
+// addIdleReports stores the reports in closed, and keeps those that open sessions have not received.
+// b.mu must be held.
 func (b *Backend) addIdleReports(closed map[*session.Session]*executor.IdleClose, open map[*session.Session]bool) {
 	for s, earlier := range b.idleReports {
 		if c := closed[s]; c != nil {

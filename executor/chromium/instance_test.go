@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/browser"
-	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -52,53 +50,6 @@ func fakeAttached(t *testing.T, opts Options, handle func(*cdptest.FakeTransport
 		defer mu.Unlock()
 		return slices.Clone(list)
 	}
-}
-
-// TestNewTabWithoutAttachment checks that the target of a new tab is closed if it is not attached in
-// time: no session would know it.
-func TestNewTabWithoutAttachment(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in, commands := fakeAttached(t, Options{}, func(remote *cdptest.FakeTransport, cmd *cdproto.Message) bool {
-			if cmd.Method != "Target.createTarget" {
-				return false
-			}
-			remote.Reply(cmd, `{"targetId":"N"}`)
-			return true
-		})
-		if tab, err := in.NewTab(t.Context(), nil); executor.CodeOf(err) == "" || tab != nil {
-			t.Errorf("tab %v, %v", tab, err)
-		}
-		synctest.Wait()
-		if got := commands(); got[len(got)-1] != `Target.closeTarget {"targetId":"N"}` {
-			t.Errorf("commands: %q", got)
-		}
-	})
-}
-
-// TestTabLeftScopeWhileAttaching checks that a tab whose user leaves a regular page while it is being
-// attached is attached when the user returns.
-func TestTabLeftScopeWhileAttaching(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in, commands := fakeAttached(t, Options{AttachDefaultContext: true}, func(remote *cdptest.FakeTransport, cmd *cdproto.Message) bool {
-			if cmd.Method == "Target.attachToTarget" {
-				remote.Emit("", "Target.attachedToTarget", `{"sessionId":"S","targetInfo":{"targetId":"T","type":"page","title":"","url":"chrome://settings/","attached":true,"canAccessOpener":false},"waitingForDebugger":false}`)
-			}
-			return false
-		})
-		for range 2 {
-			in.discovered(&target.Info{TargetID: "T", Type: "page", URL: "https://a.test/"})
-			synctest.Wait()
-		}
-		attaches := 0
-		for _, command := range commands() {
-			if strings.HasPrefix(command, "Target.attachToTarget") {
-				attaches++
-			}
-		}
-		if attaches != 2 || in.tabs.isAttaching() {
-			t.Errorf("commands: %q", commands())
-		}
-	})
 }
 
 // A blockingRecorder sends each entry to a channel and records it when the test receives it.

@@ -21,7 +21,7 @@ const (
 // concurrent use.
 type undecidedDownloads struct {
 	mu sync.Mutex // guards last
-	// last has, by GUID, the last state, or that with too many bytes and the final one.
+	// last has the states to report, by GUID: the latest, or the first with too many bytes and the final one.
 	last map[string][]cdpbrowser.EventDownloadProgress
 }
 

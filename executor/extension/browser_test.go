@@ -171,8 +171,8 @@ func (u *userBrowser) act(action string, args map[string]any) (message string) {
 func (u *userBrowser) answer(answer string) {
 	u.t.Helper()
 	u.options(fmt.Sprintf(`new Promise((done) => {
-		const client = new PagePort(({ questions: [q] }) => {
-			if (q) done(client.act('answer', {question: q.id, answer: %q}).then(() => ''));
+		const port = new PagePort(({ questions: [q] }) => {
+			if (q) done(port.act('answer', {question: q.id, answer: %q}).then(() => ''));
 		});
 	})`, answer), nil)
 }

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
@@ -27,8 +28,14 @@ import (
 // have no common id, so they are matched by URL. installation.mu guards it.
 type downloads struct {
 	begun     []*pendingDownload
-	unmatched map[int]wire.Download // files that no page has reported, with their latest state
-	ended     map[int]bool          // later messages about these are outdated
+	unmatched map[int]unmatchedFile
+	ended     map[int]bool // later messages about these are outdated
+}
+
+// An unmatchedFile is a file that no page has reported, with its latest state.
+type unmatchedFile struct {
+	wire.Download
+	since time.Time
 }
 
 // A pendingDownload is a download that a page has reported.
@@ -46,12 +53,26 @@ type pendingDownload struct {
 const (
 	// maxUnmatchedDownloads bounds the number of unmatched files. The user downloads files, too.
 	maxUnmatchedDownloads = 50
+	// maxReportDelay is how long after its file a page may report a download. An older file with the same
+	// URL is another download.
+	maxReportDelay = 10 * time.Second
 	// maxUndecided is how many downloads may wait for a decision: their files already arrive.
 	maxUndecided = 8
 )
 
 func newDownloads() downloads {
-	return downloads{unmatched: make(map[int]wire.Download), ended: make(map[int]bool)}
+	return downloads{unmatched: make(map[int]unmatchedFile), ended: make(map[int]bool)}
+}
+
+// take removes and returns the file of a download that a page reports now, or nil.
+func (ds *downloads) take(url string) *wire.Download {
+	for id, f := range ds.unmatched {
+		if (f.URL == url || f.FinalURL == url) && time.Since(f.since) < maxReportDelay {
+			delete(ds.unmatched, id)
+			return &f.Download
+		}
+	}
+	return nil
 }
 
 // downloadBegan handles a download that a page started. Downloads in the user's tabs count only if
@@ -89,12 +110,8 @@ func (in *installation) begin(t *session.Tab, d cdpbrowser.EventDownloadWillBegi
 		}
 	}
 	in.downloads.begun = append(in.downloads.begun, entry)
-	for id, w := range in.downloads.unmatched { // the browser has reported it first
-		if w.URL == d.URL || w.FinalURL == d.URL {
-			entry.id, entry.last = id, &w
-			delete(in.downloads.unmatched, id)
-			break
-		}
+	if w := in.downloads.take(d.URL); w != nil { // the browser has reported it first
+		entry.id, entry.last = w.ID, w
 	}
 	in.mu.Unlock()
 	if waiting >= maxUndecided || t.Page.KnowsDocument(string(d.FrameID)) {
@@ -184,15 +201,18 @@ func (in *installation) handleDownloadState(w wire.Download) {
 		return
 	}
 	if i < 0 {
-		before, known := in.downloads.unmatched[w.ID]
-		if known && before.State != "in_progress" {
-			w = before // a later message is outdated
+		f, known := in.downloads.unmatched[w.ID]
+		if !known {
+			f.since = time.Now()
+		}
+		if !known || f.State == "in_progress" { // otherwise the message is outdated
+			f.Download = w
 		}
 		if known || len(in.downloads.unmatched) < maxUnmatchedDownloads {
-			in.downloads.unmatched[w.ID] = w
+			in.downloads.unmatched[w.ID] = f
 		} else if oldest := slices.Min(slices.Collect(maps.Keys(in.downloads.unmatched))); oldest < w.ID {
 			delete(in.downloads.unmatched, oldest)
-			in.downloads.unmatched[w.ID] = w
+			in.downloads.unmatched[w.ID] = f
 		}
 		in.mu.Unlock()
 		return

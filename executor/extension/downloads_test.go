@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
@@ -186,4 +188,21 @@ func TestUnmatchedDownloads(t *testing.T) {
 	if len(ids) != maxUnmatchedDownloads || ids[0] != maxUnmatchedDownloads {
 		t.Errorf("stored downloads: %v", ids)
 	}
+}
+
+// TestOldUnmatchedDownload checks that a download is not matched with the file of an older download of
+// its URL, such as one of the user.
+func TestOldUnmatchedDownload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := &installation{backend: &Backend{quota: download.NewQuota(0, 0)}, downloads: newDownloads()}
+		in.handleDownloadState(wire.Download{ID: 5, URL: "https://a.test/f", State: "complete"})
+		time.Sleep(maxReportDelay)
+		in.handleDownloadState(wire.Download{ID: 6, URL: "https://a.test/f", State: "in_progress"})
+		if w := in.downloads.take("https://a.test/f"); w == nil || w.ID != 6 {
+			t.Errorf("took %+v", w)
+		}
+		if w := in.downloads.take("https://a.test/f"); w != nil {
+			t.Errorf("took the old file %+v", w)
+		}
+	})
 }

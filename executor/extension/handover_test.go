@@ -42,7 +42,7 @@ func TestHandoverInChrome(t *testing.T) {
 			asked <- err
 		}()
 		// The question is in the pages of the extension.
-		u.options("new Promise((done) => { const client = new PagePort(({ questions: [q] }) => { if (q?.kind === 'handover') done(1); }); })", nil)
+		u.options("new Promise((done) => { const port = new PagePort(({ questions: [q] }) => { if (q?.kind === 'handover') done(1); }); })", nil)
 		return asked
 	}
 	inHandover := func(t *testing.T, id executor.TabID) {
@@ -155,13 +155,13 @@ func TestHandoverInChrome(t *testing.T) {
 		asked := asks(t, id, "q3")
 		front := u.open(env.site.URL + "/front") // where the user looks something up
 		u.killWorker()
-		u.options("new Promise((done) => { const client = new PagePort(({ questions: [q] }) => { if (q?.kind === 'handover') done(1); }); })", nil)
+		u.options("new Promise((done) => { const port = new PagePort(({ questions: [q] }) => { if (q?.kind === 'handover') done(1); }); })", nil)
 		var active int
 		u.worker("chrome.tabs.query({ active: true, lastFocusedWindow: true }).then(([t]) => t.id)", &active)
 		if active != front {
 			t.Errorf("tab %d is active, want %d: the restarted worker has shown the tab again", active, front)
 		}
-		u.options("new Promise((done) => { const client = new PagePort(({ questions: [q] }) => { if (q) client.act('handover', { question: q.id, answer: 'done' }).then(done); }); })", nil)
+		u.options("new Promise((done) => { const port = new PagePort(({ questions: [q] }) => { if (q) port.act('handover', { question: q.id, answer: 'done' }).then(done); }); })", nil)
 		if err := <-asked; err == nil || err.Error() != "answered done" {
 			t.Errorf("the answer: %v", err)
 		}

@@ -40,7 +40,7 @@ test('a tab is attached under the rules that apply when it is attached', async (
   assert.ok(!browser.calls.includes('Page.navigate 1'));
 });
 
-test('a tab is attached again after a reconnect with the same session', async () => {
+test('a tab is attached again after a reconnect', async () => {
   const { browser, broker, server } = await setUp();
   await server.call('tab_attach', { tabId: 1 });
   const listing = server.send('tabs_list', {});

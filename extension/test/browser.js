@@ -104,7 +104,7 @@ class Server {
     this.connect();
   }
 
-  /** Connects, or connects again with the same session. */
+  /** Connects, or connects again. */
   connect() {
     const { connection } = this;
     connection.generation++;

@@ -79,13 +79,17 @@ test('a tab is not left attached for a server that stopped being its driver duri
 });
 
 test('a new tab that cannot be attached is closed', async () => {
-  const { broker } = withTab(() => {
+  const { broker, shared } = withTab(() => {
     throw new CommandError('DEVTOOLS_OPEN', 'another debugger is attached');
   });
+  shared.own = 'a';
   /** @type {number[]} */
   const closed = [];
   Object.assign(chrome.tabs, { remove: async (/** @type {number} */ id) => void closed.push(id) });
   assert.equal((await command(broker, { key: 'a', policy: { allow: ['example.com'] } }, 'tab_new', {})).error.code, 'DEVTOOLS_OPEN');
+  assert.deepEqual(closed, [1]);
+  shared.own = ''; // the user has given it to another agent
+  await command(broker, { key: 'a', policy: { allow: ['example.com'] } }, 'tab_new', {});
   assert.deepEqual(closed, [1]);
   assert.equal((await command(withTab(() => {}).broker, { key: 'a', policy: { allow: ['example.com'] } }, 'tab_new', {})).type, 'result');
   assert.deepEqual(closed, [1]);

@@ -36,12 +36,14 @@ func ReadInternals(ctx context.Context, d *frames.Document, ids []int) bool {
 	group, release := d.ObjectGroup(ctx)
 	defer release()
 	pending := make(map[int]*cdpconn.Pending, len(ids))
+	queried := make([]int, 0, len(ids))
 	for _, id := range ids {
 		el, err := d.Object(ctx, id, group)
 		if err != nil {
 			return false
 		}
 		if el == "" {
+			queried = append(queried, id)
 			continue
 		}
 		p, err := d.Session.Start(ctx, accessibility.CommandGetPartialAXTree, map[string]any{"objectId": el, "fetchRelatives": false})
@@ -53,7 +55,11 @@ func ReadInternals(ctx context.Context, d *frames.Document, ids []int) bool {
 	states := make([]internalState, 0, len(pending))
 	for id, p := range pending {
 		var tree accessibility.GetPartialAXTreeResult
-		if d.Wait(ctx, p, &tree) != nil || len(tree.Nodes) == 0 {
+		if d.Wait(ctx, p, &tree) != nil {
+			continue
+		}
+		queried = append(queried, id)
+		if len(tree.Nodes) == 0 {
 			continue
 		}
 		s := internalState{ID: id, States: map[string]string{}}
@@ -66,7 +72,7 @@ func ReadInternals(ctx context.Context, d *frames.Document, ids []int) bool {
 		states = append(states, s)
 	}
 	changed := false
-	return d.Call(ctx, &changed, "setInternals", ids, states) == nil && changed
+	return d.Call(ctx, &changed, "setInternals", queried, states) == nil && changed
 }
 
 // axText returns the text of a value of the browser's accessibility tree, which may be nil.

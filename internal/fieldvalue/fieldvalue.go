@@ -11,9 +11,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// IsText reports whether got is want, possibly reformatted by the page: with other case,
+// Matches reports whether got is want, possibly reformatted by the page: with other case,
 // punctuation, text around it, or its parts in another order, as in a date.
-func IsText(got, want string) bool {
+func Matches(got, want string) bool {
 	significant := func(s string) []rune {
 		return slices.DeleteFunc([]rune(pagetext.FoldCase(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	}
@@ -35,8 +35,8 @@ func IsText(got, want string) bool {
 	return slices.Equal(g, w)
 }
 
-// IsSame reports whether two values are the same text with the same white space.
-func IsSame(got, want string) bool {
+// SameText reports whether two values are the same text with the same white space.
+func SameText(got, want string) bool {
 	spaces := func(s string) []string {
 		return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) })
 	}

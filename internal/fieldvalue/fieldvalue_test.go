@@ -2,9 +2,9 @@ package fieldvalue
 
 import "testing"
 
-// TestIsText checks which texts count as the entered text in the page's own format, and which
+// TestMatches checks which texts count as the entered text in the page's own format, and which
 // have lost a part of it.
-func TestIsText(t *testing.T) {
+func TestMatches(t *testing.T) {
 	for _, row := range []struct {
 		got, want string
 		matches   bool
@@ -23,8 +23,8 @@ func TestIsText(t *testing.T) {
 		{"", "!?", false},
 		{"left over", "", false},
 	} {
-		if matches := IsText(row.got, row.want); matches != row.matches {
-			t.Errorf("IsText(%q, %q) = %v, want %v", row.got, row.want, matches, row.matches)
+		if matches := Matches(row.got, row.want); matches != row.matches {
+			t.Errorf("Matches(%q, %q) = %v, want %v", row.got, row.want, matches, row.matches)
 		}
 	}
 }

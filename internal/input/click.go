@@ -218,7 +218,7 @@ func (c *click) notSent(ctx context.Context, n int, release bool, err error) err
 		c.actor.pointer.releaseSent(ctx, c.tap, c.button, c.at.x, c.at.y)
 		return shield.WithProgress(err, "the press was sent, and the page may still receive it")
 	}
-	c.check.noMorePresses()
+	c.check.nothingToBlock()
 	if n > 1 {
 		err = shield.WithProgress(err, fmt.Sprintf("the element was clicked %d of %d times", n-1, c.count))
 	}

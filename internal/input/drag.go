@@ -28,7 +28,7 @@ type drag struct {
 	el, onto *element
 	docs     []*frames.Document // the documents of both elements, in which watchDrag was called
 	token    string
-	ontoRef  bool        // the target of the drop was given by a ref, so that it cannot be found again
+	ontoRef  bool        // the target of the drop was given by a ref, so it cannot be found again
 	accepted atomic.Bool // a document has reported the drop
 }
 
@@ -234,7 +234,7 @@ func (d *drag) press(ctx context.Context) (*actionPoint, error) {
 		c.beginPress()
 		pressed, err := a.startPress(ctx, executor.ButtonLeft, at.x, at.y)
 		if err != nil {
-			c.noMorePresses()
+			c.nothingToBlock()
 			return nil, err
 		}
 		_, _, err = c.wait(ctx, []*cdpconn.Pending{first, pressed}, completionCriteria{last: "pointerdown", times: 1})

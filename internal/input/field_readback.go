@@ -45,7 +45,7 @@ func (e *textEntry) readBack(ctx context.Context, first *cdpconn.Pending) (got e
 	if before.Kind == "editable" {
 		value, want = pagetext.Fold(value), pagetext.Fold(want)
 	}
-	if value == want || want == "" && after.isEmpty() || !after.Masked && fieldvalue.IsSame(value, want) {
+	if value == want || want == "" && after.isEmpty() || !after.Masked && fieldvalue.SameText(value, want) {
 		return entryResult{kept: true}, nil
 	}
 	if before.Kind == "editable" && after.Value != before.Value {
@@ -61,7 +61,7 @@ func (e *textEntry) readBack(ctx context.Context, first *cdpconn.Pending) (got e
 	if hint := after.rejectionHint(want, e.opts.KeyEvents); hint != "" && before.Kind == "text" && e.focusMoved == "" {
 		return entryResult{}, e.restoreValue(ctx, after, hint)
 	}
-	got.kept = fieldvalue.IsText(value, want) && after.matches(e.want) && (e.opts.Clear || after.Value != before.Value) || want == "" && fieldvalue.IsFixedPart(value, before.Value)
+	got.kept = fieldvalue.Matches(value, want) && after.matches(e.want) && (e.opts.Clear || after.Value != before.Value) || want == "" && fieldvalue.IsFixedPart(value, before.Value)
 	switch {
 	case after.Value == "":
 		got.note = fmt.Sprintf("the %s field is empty now", after.Type)
@@ -140,7 +140,7 @@ func (e *textEntry) replacementField(ctx context.Context, want string) string {
 		fieldInfo
 		elements.Description
 	}
-	if e.field.Doc.Call(ctx, &now, "focusedField") == nil && now != nil && want != "" && fieldvalue.IsText(now.Value, want) {
+	if e.field.Doc.Call(ctx, &now, "focusedField") == nil && now != nil && want != "" && fieldvalue.Matches(now.Value, want) {
 		return ""
 	}
 	return "the page removed the field after input"
@@ -149,7 +149,7 @@ func (e *textEntry) replacementField(ctx context.Context, want string) string {
 // matches reports whether the value of a field is want, possibly reformatted by the page. In a
 // number field, the punctuation is part of the number: Chromium changes "2,5" to 25.
 func (f *fieldInfo) matches(want string) bool {
-	return f.matchesNumber(want) && (f.Type == "number" || fieldvalue.IsText(f.Value, want))
+	return f.matchesNumber(want) && (f.Type == "number" || fieldvalue.Matches(f.Value, want))
 }
 
 // matchesNumber reports whether a field contains the same number as want. In a number field it

@@ -150,14 +150,14 @@ func (c *hitTargetCheck) expirePendingPress() {
 	c.actor.opts.Dialogs.DelayAnswers(limit + c.actor.timing.PressDelivery/4)
 }
 
-// beginPress prepares the check for the next press. The caller calls noMorePresses if it is not sent.
+// beginPress prepares the check for the next press. The caller calls nothingToBlock if it is not sent.
 func (c *hitTargetCheck) beginPress() {
 	c.before = len(c.reported())
 	c.stopAtEnd = false // a press that waits behind a dialog must still be blocked later
 }
 
-// noMorePresses records that no press was sent that the check must still block.
-func (c *hitTargetCheck) noMorePresses() { c.stopAtEnd = true }
+// nothingToBlock records that no press was sent that the check must still block.
+func (c *hitTargetCheck) nothingToBlock() { c.stopAtEnd = true }
 
 // receivedPress reports whether the element has received the last press that was sent, so that the
 // check need not block it any longer. The mouse events of a tap arrive only after its touch events.
@@ -232,6 +232,7 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 	// stopped decides from the reports alone, when the page no longer responds.
 	stopped := func(err error) (string, bool, error) {
 		c.stopAtEnd = c.stopAtEnd || c.receivedPress(want)
+		reached, ended, _ := summarize(c.reported(), want)
 		switch {
 		case errors.Is(err, executor.ErrDialogOpen): // the press opened it
 			if len(c.reported()) == c.before { // it opened before the input
@@ -243,12 +244,20 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 			}
 			note, err := c.verify(ctx, hitTargetResult{Seen: c.reported(), interrupted: true}, want)
 			return note, true, err
-		case errors.Is(err, frames.ErrDocumentGone) && want.last != "" && want.times == 1 && len(c.reported()) == 0:
+		case errors.Is(err, frames.ErrDocumentGone) && want.last != "" && want.times == 1 && !reached:
+			c.nothingToBlock() // all input has been handled
+			if seen := c.reported(); len(seen) > 0 {
+				note, err := c.verify(ctx, hitTargetResult{Seen: seen}, want)
+				return note, true, err
+			}
+			if err := c.actor.shield.Unblock(ctx, c.actor.client); err != nil {
+				return "", true, err
+			}
 			return "", true, documentReplacedError("press")
 		case errors.Is(err, frames.ErrDocumentGone), errors.Is(err, executor.ErrTargetGone):
 			return "", true, nil // the press replaced the document
 		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, executor.ErrTimeout):
-			switch reached, ended, _ := summarize(c.reported(), want); {
+			switch {
 			case ended:
 				return pageBusyNote, true, nil
 			case reached:

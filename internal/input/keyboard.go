@@ -29,15 +29,18 @@ type keyCheck struct {
 }
 
 // pressChecked is like press, for a chord that the caller requested. It returns ErrNotActionable if
-// the focused document received no key of the chord. With any other error, sent means that the page
-// may have received keys, or may still receive them.
+// the focused document received no key of the chord, and ErrTargetGone if d was replaced and reported
+// none. With an error, sent means that the page may have received keys, or may still receive them.
 func (k *keyboard) pressChecked(ctx context.Context, d *frames.Document, chord *keys.Chord) (sent bool, err error) {
 	c := &keyCheck{observedEvents: observeEvents(k.tree)}
 	defer func() { c.stop(c.doc) }()
 	stopped, err := k.pressObserved(ctx, d, chord, c)
 	switch {
 	case err == nil && len(c.reported()) == 0 && !d.IsCurrent():
-		return false, documentReplacedError("key")
+		if err := k.shield.Unblock(ctx, k.client); err != nil {
+			return c.sent && !errors.Is(err, executor.ErrPolicyDenied), err
+		}
+		return c.sent, documentReplacedError("key")
 	case stopped || err != nil || c.doc == nil || len(c.reported()) > 0:
 		return c.sent && !errors.Is(err, executor.ErrPolicyDenied), err
 	}
@@ -170,11 +173,11 @@ func ignoreInterruption(err error) error {
 	return err
 }
 
-// documentReplacedError returns the ErrTargetGone error for a key or a press that was meant for a
-// document that was replaced, and that did not report it.
+// documentReplacedError returns the ErrTargetGone error for a key or a press whose document was replaced
+// or removed, and did not report it.
 func documentReplacedError(what string) error {
 	return executor.Errorf(executor.ErrTargetGone, "Take a snapshot to see where the page is, before trying again.",
-		"the page navigated and did not report the %s: it probably did not receive it", what)
+		"the document was replaced or removed and did not report the %s: it probably did not receive it", what)
 }
 
 // inputNotReceivedError returns the ErrNotActionable error for input that no document received. The

@@ -3,6 +3,7 @@ package outline_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -35,6 +36,7 @@ func TestClosedShadowRoots(t *testing.T) {
 	p.call("DOM.resolveNode", map[string]any{"backendNodeId": node.Node.ShadowRoots[0].BackendNodeID, "executionContextId": p.world}, &root)
 	p.call("Runtime.callFunctionOn", map[string]any{"functionDeclaration": "(h, r) => __cm.addClosedRoot(h, r)", "executionContextId": p.world,
 		"arguments": []any{map[string]any{"objectId": host.Result.ObjectID}, map[string]any{"objectId": root.Object.ObjectID}}}, nil)
+	p.js(fmt.Sprintf("() => __cm.markQueried([%d, %d])", ids[0], ids[1]), nil)
 	doc = outlineOf(p)
 	want(t, render(t, doc, outline.Options{RefOf: refs()}).Text, `
 - page "C" `+doc.URL+`
@@ -45,7 +47,7 @@ func TestClosedShadowRoots(t *testing.T) {
 		t.Errorf("the selector matches %d", total)
 	}
 	if len(doc.ClosedRootCandidates) != 1 {
-		t.Errorf("hosts %v, want only the inner custom element: the others were reported before", doc.ClosedRootCandidates)
+		t.Errorf("hosts %v, want only the inner custom element: the others were queried before", doc.ClosedRootCandidates)
 	}
 }
 

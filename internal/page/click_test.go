@@ -235,15 +235,17 @@ func TestClickDocumentReplaced(t *testing.T) {
 				s.held = "finishCheck"
 				done := s.click(t, nil)
 				s.replyToAll()
+				s.mu.Lock()
 				if len(s.unanswered) != 1 {
 					t.Fatalf("%d commands wait for a reply", len(s.unanswered))
 				}
 				finish := s.unanswered[0]
+				s.held, s.unanswered = "", nil
+				s.mu.Unlock()
 				if token := regexp.MustCompile("[A-Z2-7]{26}").Find(finish.Params); reported {
 					s.browser.Emit("T", "Runtime.bindingCalled", fmt.Sprintf(`{"name":%q,"payload":"{\"token\":\"%s\",\"type\":\"pointerdown\",\"ok\":true}","executionContextId":1}`, BindingName, token))
 				}
 				s.browser.Fail(finish, -32000, "uniqueContextId not found")
-				s.held, s.unanswered = "", nil
 				s.replyToAll()
 				err := <-done
 				if want := map[bool]executor.Code{false: executor.ErrTargetGone, true: ""}[reported]; executor.CodeOf(err) != want && (err != nil || want != "") {
