@@ -35,7 +35,7 @@ func SessionsCommand(s *cli.Settings) *cobra.Command {
 }
 
 // limited calls do with a context that ends after limit. If do fails and ctx is done, it returns the cause
-// of ctx; if the limit has passed, it returns an error that says so.
+// of ctx. If the limit has passed, its error names the limit.
 func limited(ctx context.Context, limit time.Duration, do func(ctx context.Context) error) error {
 	limitedCtx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
