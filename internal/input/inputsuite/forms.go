@@ -24,14 +24,15 @@ func selectOption(s *suite.Runner, t *testing.T) {
 	for _, interruption := range []struct {
 		what string
 		code executor.Code
-	}{{"location.reload()", executor.ErrSelectorNotFound}, {"alert('Wait')", executor.ErrDialogOpen}} {
+	}{{"location.reload()", executor.ErrRefExpired}, {"alert('Wait')", executor.ErrDialogOpen}} {
 		what, code := interruption.what, interruption.code
 		s.Page(t, "nothing is selected if the page interrupts the wait for an option: "+what, "form.html", func(c *suite.Case) {
-			c.Eval(`document.body.insertAdjacentHTML("beforeend", '<div style="height: 3000px"></div><select id="late"><option>one</option></select>');
+			c.Eval(`document.body.insertAdjacentHTML("beforeend", '<div style="height: 3000px"></div><select aria-label="Late"><option>one</option></select>');
 				addEventListener("scroll", () => { report("scroll", "late"); fetch("/held/`+c.ID+`/interruption").then(() => `+what+`) }, { once: true }); 1`, nil)
+			ref := c.Ref("combobox", "Late")
 			done := make(chan error, 1)
 			go func() {
-				done <- suite.ErrOf(c.Page().SelectOption(c.Ctx, suite.Selector("#late"), []string{"two"}, &executor.ActionOptions{Timeout: await.HangLimit}))
+				done <- suite.ErrOf(c.Page().SelectOption(c.Ctx, suite.ByRef(ref), []string{"two"}, &executor.ActionOptions{Timeout: await.HangLimit}))
 			}()
 			c.Await("scroll", "late")
 			c.Release("interruption")
