@@ -35,6 +35,9 @@ const (
 	Denied  = "denied"
 )
 
+// CDPTool is the beginning of [Entry.Tool] for a command of a CDP client.
+const CDPTool = "cdp "
+
 // An Entry is one line of the log. Fields that do not apply to its event are empty.
 type Entry struct {
 	Time        time.Time `json:"time"`                // in UTC; Log sets it if it is zero

@@ -92,7 +92,7 @@ export class Attachments {
   }
 
   /**
-   * Returns the attachment of a tab if it is for a connection that was not lost since, and complete.
+   * Returns the attachment of a tab if it is complete and its connection has not been lost since.
    *
    * @param {Connection} connection
    * @param {number} tabId
@@ -111,8 +111,8 @@ export class Attachments {
 
   /**
    * Attaches the debugger to a tab for a connection. It does nothing if it is already attached for
-   * it. An attachment from before a reconnect is released first: the server knows nothing of what it
-   * has set, and its enabled domains would not send their initial events again.
+   * it. An attachment from before a reconnect is released first: the server does not know its settings,
+   * and its enabled domains would not send their initial events again.
    *
    * @param {Connection} connection
    * @param {number} tabId

@@ -131,6 +131,7 @@ export class Broker {
         if (c.isChat) this.releaseChat(c.key);
         this.permissionPrompts.forget(c.key);
         this.handovers.forget(c.key);
+        this.consent.forget(c.key);
         if (this.servers.host.state === 'ok') this.drivers.serverExited(c.key); // the native host would list it if it were running
         this.changed();
       },

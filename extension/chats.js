@@ -77,7 +77,7 @@ const ASK_TTL_MS = 30_000;
 /** The maximum number of tabs in the state of a panel. */
 const MAX_TABS = 200;
 
-/** The error of giving a tab whose site changed since the user saw it. */
+/** The message for a tab whose site changed after the user saw it. */
 const OTHER_SITE = 'the tab shows another site now: try again';
 
 /** Methods of the host that are forwarded, with the names of their parameters. */
@@ -274,7 +274,7 @@ export class Chats {
     const { drivers, tabs } = this.broker;
     await requireSite(tab);
     await drivers.give(tabId, c, ends);
-    await requireSite(tab).catch((e) => { // it navigated during that
+    await requireSite(tab).catch((e) => { // it navigated during the call
       const shared = tabs.get(tabId);
       if (shared?.chat && shared.driver === c.key) tabs.unshare(tabId, 'released');
       throw e;
@@ -492,7 +492,7 @@ export class Chats {
   }
 }
 
-/** Throws an error for the user if a tab does not show the site of its page any longer. @param {PanelTab} tab */
+/** Throws an error for the user if a tab no longer shows the site that the user saw. @param {PanelTab} tab */
 async function requireSite({ tabId, url }) {
   const now = await getTab(tabId);
   if (siteKey(now.url ?? '') !== siteKey(url)) throw new Error(OTHER_SITE);

@@ -4,7 +4,7 @@ import { PROMPT_KINDS } from './permission_prompts.js';
 import { CommandError } from './command_error.js';
 import { sendEvent } from './connection.js';
 import { cutStrings } from './cut_strings.js';
-import { compile, decide, allowsNothing, siteOf } from './policy.js';
+import { allowsNoSite, compile, decide, siteOf } from './policy.js';
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 import { getTab, showTab } from './tabs.js';
 import { MAX_HANDOVER_MESSAGE, METHODS } from './wire.js';
@@ -149,7 +149,7 @@ async function listTabs(b, c) {
 
 /** @param {Broker} b @param {Connection} c */
 async function newTab(b, c) {
-  if (allowsNothing(compile(c.policy))) throw new CommandError('POLICY_DENIED', 'the policy allows no site');
+  if (allowsNoSite(compile(c.policy))) throw new CommandError('POLICY_DENIED', 'the policy allows no site');
   const shared = await b.tabs.open(c.key, c.server?.name ?? '', c.isChat);
   b.log.add({ what: 'opened a tab', server: b.servers.nameOf(c.key), tabId: shared.tabId });
   try {
@@ -195,7 +195,7 @@ async function closeTab(b, c, { tabId }) {
 async function attachTab(b, c, { tabId }) {
   const shared = requireVisibleTab(b, c, tabId);
   const rules = () => b.scopes.policyFor(c);
-  if (allowsNothing(rules())) throw new CommandError('POLICY_DENIED', 'the policy allows no site');
+  if (allowsNoSite(rules())) throw new CommandError('POLICY_DENIED', 'the policy allows no site');
   const before = await getTab(tabId);
   const why = b.tabs.shareRefusal(before.url ?? '');
   if (why) throw new CommandError('POLICY_DENIED', `${why}: open another page in the tab`);

@@ -97,8 +97,8 @@ export class Connection {
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
     this.lastMessageAt = 0;
-    /** Ends the wait for the present attempt. @type {() => void} */
-    this.giveUp = () => {};
+    /** Makes the current call of connect return false. @type {() => void} */
+    this.cancelAttempt = () => {};
   }
 
   /** Identifies the server process: the same after a reconnect, another after a restart. */
@@ -119,7 +119,7 @@ export class Connection {
     this.closeSocket();
     this.setState('connecting', '', '');
     return new Promise((resolve) => {
-      this.giveUp = () => resolve(false);
+      this.cancelAttempt = () => resolve(false);
       /** @param {ConnectionState} state @param {string} reason @param {string} message */
       const fail = (state, reason, message) => {
         resolve(false);
@@ -308,7 +308,7 @@ export class Connection {
   /** Closes and removes the socket. An attempt in progress fails. */
   closeSocket() {
     clearTimeout(this.timer);
-    this.giveUp();
+    this.cancelAttempt();
     const { socket } = this;
     this.socket = null;
     this.policy = null;

@@ -40,7 +40,7 @@ const attaching = new Map();
 
 /**
  * Attaches to a tab. If the browser attaches after the timeout, the debugger is detached again, unless
- * a later attach has begun.
+ * a later attach has started.
  *
  * @param {number} tabId
  */

@@ -9,6 +9,9 @@ import { timing } from './timing.js';
 /** How often a download is looked up if the browser does not respond. */
 const ATTEMPTS = 6;
 
+/** How long after the end of a download its server can remove the file, in ms. */
+const REMOVABLE_MS = 60_000;
+
 /** How many downloads are stored. */
 const MAX_DOWNLOADS = 200;
 
@@ -20,7 +23,8 @@ const MAX_DOWNLOADS = 200;
 /**
  * Reports downloads of driven tabs to their servers, and no others. The browser's download
  * has no tab, so it is matched by its URL to the debugger's event. The server that drove the tab when
- * the download started receives its end, whatever happens to the tab, the worker and the connection.
+ * the download started receives its end, even if the tab is unshared, the worker restarts or the connection
+ * is lost.
  */
 export class Downloads {
   /**
@@ -149,8 +153,8 @@ export class Downloads {
   }
 
   /**
-   * Reports the downloads of a server that has connected: it does not know what has happened to them
-   * since it was connected last.
+   * Reports the downloads of a server that has connected: their states may have changed while it was
+   * disconnected.
    *
    * @param {string} server
    */
@@ -159,9 +163,11 @@ export class Downloads {
   }
 
   /**
+   * Reports the state of a download to its server.
+   *
    * @param {number} id
-   * @param {boolean} [opened] whether to report that a tab was opened for it. The server then counts it
-   *   as started now
+   * @param {boolean} [opened] whether to report that a tab was opened for it; the server then handles it
+   *   as a new download
    */
   async report(id, opened = this.opening.has(id)) {
     const item = await this.lookUp(id);
@@ -209,7 +215,8 @@ export class Downloads {
   }
 
   /**
-   * Cancels a download and removes its file.
+   * Cancels a download. It removes the file of one that has just ended: a server may cancel what it
+   * does not allow, and must not delete the user's files later.
    *
    * @param {number} id
    */
@@ -217,7 +224,7 @@ export class Downloads {
     const [item] = await withTimeout(SHORT_TIMEOUT_MS, chrome.downloads.search({ id }), 'looking up a download');
     if (!item) return;
     if (item.state === 'in_progress') await withTimeout(SHORT_TIMEOUT_MS, chrome.downloads.cancel(id), 'canceling a download');
-    else if (item.exists) await withTimeout(SHORT_TIMEOUT_MS, chrome.downloads.removeFile(id), 'removing a file');
+    else if (item.exists && Date.now() - Date.parse(item.endTime ?? '') < REMOVABLE_MS) await withTimeout(SHORT_TIMEOUT_MS, chrome.downloads.removeFile(id), 'removing a file');
   }
 
   forget() {

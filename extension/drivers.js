@@ -43,7 +43,7 @@ export class Drivers {
     this.exited.delete(key);
   }
 
-  /** Called when a server disconnected. An attempt to connect again that fails changes nothing. @param {string} key */
+  /** Called when a server disconnected. A failed attempt to reconnect has no effect. @param {string} key */
   onDisconnected(key) {
     if (!this.online.delete(key)) return;
     this.lastConnected.set(key, Date.now());

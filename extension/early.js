@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"52abc9c50accdb20ad2b36085893a408756aa32fecbdbedb739ae66ba4375d02",
+	"2ca9710cc657d3c699852d37aa8a35954f59642b4e1533e62452427753aeca94",
 ]);

@@ -4,7 +4,7 @@
 // Checks before each command cannot stop what a page does on its own: redirects, popup
 // windows, sockets, workers, prerendering.
 
-import { BUILTIN, allowsNothing, isLoopbackHost, isPublicAddress, opens, parseAddress, parsePattern, siteOf } from './policy.js';
+import { allowsNoSite, BUILTIN, isLoopbackHost, isPublicAddress, opens, parseAddress, parsePattern, siteOf } from './policy.js';
 import { AMBIGUOUS, below, quote } from './paths.js';
 import { SHORT_TIMEOUT_MS, withTimeout } from './timeout.js';
 
@@ -201,7 +201,7 @@ export function buildRules({ tabs, rules, hosts, openers = [] }, otherTabs, type
 
   if (rules.subresources !== 'public') add(PRIORITY.scope, 'block', rules.unsafeAll ? { resourceTypes: parts } : {});
   else if (!rules.unsafeAll) add(PRIORITY.scope, 'block', { resourceTypes: mainFrame });
-  if (allowsNothing(rules)) add(PRIORITY.blocked, 'block', {});
+  if (allowsNoSite(rules)) add(PRIORITY.blocked, 'block', {});
   if (initiators) {
     // A window that a page of the scope just opened is in no rule yet. A frame in it
     // from a site that is not an initiator could send requests to which no rule

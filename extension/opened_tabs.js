@@ -91,7 +91,7 @@ export class OpenedTabs {
       const visible = () => this.tabs.get(tabId) === popup && this.drivers.visible(popup, a.connection);
       if (a.released || !visible()) return;
       await this.attachments.attach(a.connection, tabId, () => scopes.policyFor(a.connection), a.own);
-      if (!visible()) await this.attachments.release(tabId); // stopped, or given to another agent, during that
+      if (!visible()) await this.attachments.release(tabId); // unshared, or given to another agent, during the attach
     } finally {
       await this.attachments.undoPreattach(tabId);
     }

@@ -20,7 +20,7 @@ export class PersistentValue {
     this.name = name;
     this.value = initial;
     const reading = area.get(name);
-    /** Resolves when the stored value was read, however long that takes: nothing works without it. */
+    /** Resolves when the stored value was read. It has no timeout, because no part of the worker works without it. */
     this.ready = reading.then((got) => {
       if (got[name] !== undefined) this.value = /** @type {T} */ (got[name]);
     });

@@ -376,7 +376,7 @@ function parseValid(list) {
  *
  * @param {Rules} rules
  */
-export function allowsNothing(rules) {
+export function allowsNoSite(rules) {
   return rules.allow.length === 0 && !rules.unsafeAll;
 }
 
@@ -389,7 +389,7 @@ export function allowsNothing(rules) {
  * @returns {string | null}
  */
 export function decide(rules, url) {
-  if (allowsNothing(rules)) return 'the policy allows no site';
+  if (allowsNoSite(rules)) return 'the policy allows no site';
   if (isBlank(url)) return null;
   const site = siteOf(url);
   if (!site) return 'only http and https pages can be used';

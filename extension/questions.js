@@ -86,7 +86,7 @@ export class Questions {
     return q;
   }
 
-  /** Removes a question after its ttl, unless a command begins to wait. @param {Open<Q, A>} q */
+  /** Removes a question after its ttl, unless a command starts to wait. @param {Open<Q, A>} q */
   expireLater(q) {
     q.timer = setTimeout(() => this.remove(q), this.ttl);
   }

@@ -320,8 +320,8 @@ export class Servers {
     const c = this.newConnection(parsed.port);
     c.owner = { ...c.owner, paired: (_, key) => {
       own = key;
-      // Not earlier: the server of the present connection may be running. It keeps its tabs, as with
-      // any reconnect.
+      // Only now: the server of the current connection may be running. Its tabs stay reserved for it, as
+      // after any reconnect.
       this.connections.get(parsed.port)?.close();
       this.connections.set(parsed.port, c);
     } };

@@ -353,8 +353,8 @@ export class Tabs {
 
   /**
    * Adds a tab to the group of the server that alone sees it, or to the group of shared tabs. A tab
-   * that the user drags into the former is not shared. It takes the tab out of another of our groups,
-   * because the browser adds what a page opens to the group of that page.
+   * that the user drags into the former is not shared. It removes the tab from our other groups,
+   * because the browser adds a tab that a page opens to the group of that page.
    * @param {Shared} shared
    */
   putInGroup(shared) {
@@ -387,7 +387,7 @@ export class Tabs {
     });
   }
 
-  /** Takes a tab out of a group, unless it is shared or no longer there. @param {number} tabId @param {number} groupId */
+  /** Removes a tab from a group, unless it is shared or has left the group. @param {number} tabId @param {number} groupId */
   async leaveGroup(tabId, groupId) {
     const tab = await chrome.tabs.get(tabId);
     if (tab.groupId === groupId && !this.get(tabId)) await chrome.tabs.ungroup(tabId);

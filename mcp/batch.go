@@ -153,8 +153,8 @@ func (r *toolRunner) batch(ctx context.Context, a batchArgs) (batchResults, erro
 	return out, ctx.Err()
 }
 
-// omittedResult returns res without its content, except for its note, which no other result repeats:
-// the batch exceeds the size limit.
+// omittedResult returns res for a batch that exceeds the size limit: without its content, but with its
+// note, which no other result repeats.
 func omittedResult(res *sdk.CallToolResult) *sdk.CallToolResult {
 	outcome := "done"
 	if m, ok := res.Meta[ErrorKey].(ErrorInfo); ok {

@@ -253,7 +253,7 @@ func (h *handovers) handOver(ctx context.Context, ch askChannel, message string,
 		return nil, err
 	}
 	h.limit.Allow() // succeeds: see questionAbout
-	h.record(ctx, q, "", "", "asked")
+	h.record(ctx, q, "", "asked")
 	page.Show(ctx)
 	showCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	h.running.Go(func() {
@@ -452,18 +452,19 @@ func (h *handovers) receive(ctx context.Context, q *question) (o executor.Handov
 		delete(h.open, q.ID)
 		switch q.received {
 		case executor.OutcomeDone:
-			h.record(ctx, q, q.rule, audit.Allowed, string(q.received))
+			h.record(ctx, q, audit.Allowed, string(q.received))
 		case executor.OutcomeCannot:
-			h.record(ctx, q, q.rule, audit.Denied, string(q.received))
+			h.record(ctx, q, audit.Denied, string(q.received))
 		}
 	}
 	return q.received, q.err, err
 }
 
-// record records an audit entry about a question, without its message. rule may be empty.
-func (h *handovers) record(ctx context.Context, q *question, rule, decision, what string) {
+// record records an audit entry about a question, without its message. h.mu must be held if q can have
+// an answer.
+func (h *handovers) record(ctx context.Context, q *question, decision, what string) {
 	a := h.runner.audit
 	e := a.consentEntry(ctx, "ask_user", q.Tab, q.URL)
-	e.Rule = rule
+	e.Rule = q.rule
 	a.consent(e, decision, "handover: "+what)
 }

@@ -132,7 +132,7 @@ func TestAskUserByElicitation(t *testing.T) {
 }
 
 // TestHandoverAnswerInAudit checks that the audit log has one entry about an answer, also if several
-// calls wait for it, and that its rule says who returned it.
+// calls wait for it, and that its rule names who returned it.
 func TestHandoverAnswerInAudit(t *testing.T) {
 	answers := func(log *memoryRecorder) (rules []string) {
 		for _, e := range log.take() {

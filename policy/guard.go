@@ -106,8 +106,8 @@ var operationGrants = map[executor.Operation]grant{
 
 func (g *Guard) check(ctx context.Context, a executor.Access) error {
 	p := g.policyForCall(ctx)
-	if p.allowsNothing() {
-		return p.nothingAllowedError(a.Origin)
+	if p.allowsNoSite() {
+		return p.noSiteAllowedError(a.Origin)
 	}
 	if needs, ok := operationGrants[a.Op]; ok && !p.granted(needs) {
 		return deniedGrant(needs)

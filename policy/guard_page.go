@@ -55,7 +55,7 @@ var (
 // grant what the call needs.
 func (g *guarded) checkCall(ctx context.Context, op string, tab executor.TabID, needs ...grant) error {
 	p := g.guard.policyForCall(ctx)
-	if p.allowsNothing() && !promptsUser(ctx) { // otherwise the gate reports the site to prompt for
+	if p.allowsNoSite() && !promptsUser(ctx) { // otherwise the gate reports the site to prompt for
 		return g.denialError(ctx, op, tab, "", deniedEmpty())
 	}
 	for _, n := range needs {

@@ -67,7 +67,7 @@ func (g *guarded) NewPage(ctx context.Context, opts *executor.NewPageOptions) (e
 			return nil, nil, err
 		}
 	}
-	if g.guard.policyForCall(ctx).allowsNothing() { // even if the user can be prompted: a blank page has no site to grant
+	if g.guard.policyForCall(ctx).allowsNoSite() { // even if the user can be prompted: a blank page has no site to grant
 		return nil, nil, g.denialError(ctx, "tab_new", "", "", deniedEmpty())
 	}
 	next, t, err := g.next.NewPage(ctx, &o)

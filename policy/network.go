@@ -11,7 +11,7 @@ import (
 // proxy as a tunnel. CheckPath checks the patterns of the block list that have a path. CheckHost
 // allows the hosts of all URLs that CheckURL allows.
 func (p *Policy) CheckHost(scheme, host string, port int) error {
-	if p.allowsNothing() {
+	if p.allowsNoSite() {
 		return deniedEmpty()
 	}
 	s, err := networkSite(scheme, host, port)
@@ -30,7 +30,7 @@ func (p *Policy) CheckHost(scheme, host string, port int) error {
 // CheckPath checks the path of a request that CheckHost allowed. path is as sent, without the
 // query.
 func (p *Policy) CheckPath(scheme, host string, port int, path string) error {
-	if p.allowsNothing() {
+	if p.allowsNoSite() {
 		return deniedEmpty()
 	}
 	s, err := networkSite(scheme, host, port)
@@ -75,7 +75,7 @@ func (p *Policy) allowsSubresource(s site) bool {
 // allow list: a name in a pattern is not sufficient, because the owner of the name can point it to
 // any address.
 func (p *Policy) CheckAddr(host string, port int, addr netip.Addr) error {
-	if p.allowsNothing() {
+	if p.allowsNoSite() {
 		return deniedEmpty()
 	}
 	s, err := networkSite("", host, port)

@@ -218,8 +218,8 @@ func (p *Policy) Status() *executor.PolicyStatus {
 	}
 }
 
-// allowsNothing reports whether p allows no site.
-func (p *Policy) allowsNothing() bool {
+// allowsNoSite reports whether p allows no site.
+func (p *Policy) allowsNoSite() bool {
 	return p == nil || (len(p.allow) == 0 && !p.config.AllDomains)
 }
 
@@ -231,7 +231,7 @@ func (p *Policy) CheckURL(raw string) (canonical string, err error) {
 		return "", err
 	}
 	switch {
-	case p.allowsNothing() && u.blank:
+	case p.allowsNoSite() && u.blank:
 		return "", deniedEmpty()
 	case p == nil:
 		p = &Policy{}
@@ -248,8 +248,8 @@ func (p *Policy) CheckURL(raw string) (canonical string, err error) {
 // its URL, as the browser serializes it. The URL can only restrict: it matters for patterns of the
 // block list that have a path, which also deny an empty URL, and for schemes such as view-source:.
 func (p *Policy) CheckOrigin(origin, url string) error {
-	if p.allowsNothing() {
-		return p.nothingAllowedError(origin)
+	if p.allowsNoSite() {
+		return p.noSiteAllowedError(origin)
 	}
 	if origin == executor.OriginInternal {
 		return p.checkInternalDocument(url)
@@ -270,7 +270,7 @@ func (p *Policy) CheckOrigin(origin, url string) error {
 // checkOriginOnly is like CheckOrigin for a document whose URL is unknown here and was checked
 // elsewhere.
 func (p *Policy) checkOriginOnly(origin string) error {
-	if p.allowsNothing() {
+	if p.allowsNoSite() {
 		return deniedEmpty()
 	}
 	if origin == executor.OriginInternal {
@@ -286,7 +286,7 @@ func (p *Policy) checkOriginOnly(origin string) error {
 // checkSerializedURL decides on a URL, as the browser serializes it, whose origin is unknown: the
 // URL of a result or the destination of a navigation.
 func (p *Policy) checkSerializedURL(url string) error {
-	if p.allowsNothing() {
+	if p.allowsNoSite() {
 		return deniedEmpty()
 	}
 	return p.checkDocumentURL(url)
@@ -425,7 +425,7 @@ func (p *Policy) checkSite(s site, matchIfPathUnknown bool) error {
 		return err
 	}
 	if !p.listed(s) {
-		return deniedUnlisted(s, p.allowsNothing())
+		return deniedUnlisted(s, p.allowsNoSite())
 	}
 	return p.checkIPLiteral(s)
 }

@@ -199,8 +199,8 @@ func (s site) promptable() bool {
 // origin returns the origin of s as a browser serializes it.
 func (s site) origin() string { return s.scheme + "://" + s.host + portSuffix(s.scheme, s.port) }
 
-// nothingAllowedError returns the denial of a document of origin by a policy that allows no site.
-func (p *Policy) nothingAllowedError(origin string) error {
+// noSiteAllowedError returns the denial of a document of origin by a policy that allows no site.
+func (p *Policy) noSiteAllowedError(origin string) error {
 	e := deniedEmpty()
 	s, err := parseOrigin(origin)
 	if p == nil || err != nil || p.checkBlocked(s, true) != nil || !s.promptable() {

@@ -66,7 +66,7 @@ func verdict(err error) string {
 // visible, and by address if the host is an address.
 func (p *Policy) checkLoad(t *testing.T, raw string) error {
 	t.Helper()
-	if p.allowsNothing() {
+	if p.allowsNoSite() {
 		return deniedEmpty()
 	}
 	u, err := url.Parse(raw)

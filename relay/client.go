@@ -9,6 +9,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
@@ -225,12 +226,12 @@ func (c *client) checkAndAudit(ctx context.Context, cmd *command) error {
 	if rule == nil {
 		// The client chooses the method, so it is not recorded.
 		err := unknownMethod(cmd.method)
-		c.server.audit.record(&c.info, "cdp unknown command", c.tabOf(cmd), cmd.session.currentOrigin(), err)
+		c.server.audit.record(&c.info, audit.CDPTool+"unknown command", c.tabOf(cmd), cmd.session.currentOrigin(), err)
 		return err
 	}
 	err := c.check(ctx, cmd, rule)
 	if rule.audited || err != nil {
-		c.server.audit.record(&c.info, "cdp "+cmd.method, c.tabOf(cmd), cmd.session.currentOrigin(), err)
+		c.server.audit.record(&c.info, audit.CDPTool+cmd.method, c.tabOf(cmd), cmd.session.currentOrigin(), err)
 	}
 	return err
 }

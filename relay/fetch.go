@@ -24,7 +24,7 @@ func (c *client) requestPaused(ctx context.Context, s *cdpSession, m *executor.C
 	}
 	err := c.server.checkResource(e.Request.URL)
 	if err != nil && e.ResourceType == "Document" {
-		c.server.audit.record(&c.info, "cdp document", c.browser.conn.TabID(c.sessions.pageOf(s)), audit.Origin(e.Request.URL), err)
+		c.server.audit.record(&c.info, audit.CDPTool+"document", c.browser.conn.TabID(c.sessions.pageOf(s)), audit.Origin(e.Request.URL), err)
 		c.background(ctx, s.id, "Fetch.failRequest", map[string]any{
 			"requestId": e.RequestID, "errorReason": "BlockedByClient",
 		})

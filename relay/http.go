@@ -288,7 +288,7 @@ func (s *Server) hasTarget(ctx context.Context, id string) (bool, error) {
 // recordRequest records a request that acts on a page with a URL, and its tab, which may be empty. err
 // is why the request was denied or has failed, or nil.
 func (s *Server) recordRequest(r *http.Request, what string, tab executor.TabID, address string, err error) {
-	s.audit.record(&Client{Name: clientName(r.UserAgent())}, "cdp "+what, tab, audit.Origin(address), err)
+	s.audit.record(&Client{Name: clientName(r.UserAgent())}, audit.CDPTool+what, tab, audit.Origin(address), err)
 }
 
 // serveDisconnect disconnects a client, also while the audit log is not writable.

@@ -171,7 +171,7 @@ func (t *sessionTree) targetChanged(x target, visible bool) (hidden []*cdpSessio
 			s.setURL(x.URL)
 			if !visible {
 				hidden = append(hidden, s)
-				if parent := t.byID[s.parent]; parent != nil && parent.autoAttaches() {
+				if above := t.byID[s.parent]; above != nil && above.autoAttaches() {
 					t.notAttached[x.ID] = s.parent
 				}
 			}

@@ -109,7 +109,7 @@ func TestHandoverInPopup(t *testing.T) {
 
 // answerAttacks is a script that tries to answer a question of the extension with the id ours, to open the
 // page that shows it, and to get the keys of the user. It resolves to the outcomes.
-const answerAttacks = `(async (ours, question) => {` + attempt + `
+const answerAttacks = `(async (ours, question) => {` + attemptFunction + `
 	const answer = { type: 'action', id: 1, action: 'handover', question, answer: 'done' };
 	await attempt('port', () => new Promise((resolve, reject) => {
 		const port = chrome.runtime.connect(ours, { name: 'chrome-mcp-page' });

@@ -16,9 +16,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
-// attempt is a part of a script: a function that stores the outcome of an attempt, which is an error unless
+// attemptFunction is a part of a script: a function that stores the outcome of an attempt, which is an error unless
 // it begins with "answered", in outcomes.
-const attempt = `
+const attemptFunction = `
 	const outcomes = {};
 	const attempt = async (name, work) => {
 		try {
@@ -30,7 +30,7 @@ const attempt = `
 
 // panelAttacks is a script that tries to use the side panel of the extension with the id ours, and its
 // native messaging host, as a page or another extension can. It resolves to the outcomes.
-const panelAttacks = `(async (ours, host, version, chat) => {` + attempt + `
+const panelAttacks = `(async (ours, host, version, chat) => {` + attemptFunction + `
 	const calls = [
 		{ type: 'call', id: 1, method: 'list', params: {} },
 		{ type: 'call', id: 2, method: 'read', params: { chat, limit: 10 } },

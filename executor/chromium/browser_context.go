@@ -49,7 +49,7 @@ func (bc *browserContext) inContext(params map[string]any) map[string]any {
 func (bc *browserContext) dispose(ctx context.Context, work *sync.WaitGroup) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	work.Go(func() { closePages(ctx, bc.conn, bc.contextID) })
+	work.Go(func() { cdpconn.ClosePages(ctx, bc.conn, bc.contextID) })
 	return bc.conn.BrowserSession().Call(ctx, "Target.disposeBrowserContext", map[string]any{"browserContextId": bc.contextID}, nil)
 }
 

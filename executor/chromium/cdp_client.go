@@ -159,7 +159,7 @@ func (c *cdpClient) run() {
 	for done := false; !done; {
 		select {
 		case id := <-c.disposed:
-			closers.Go(func() { closePages(closing, in.conn, id) })
+			closers.Go(func() { cdpconn.ClosePages(closing, in.conn, id) })
 		case <-c.client.Done():
 			done = true
 		}

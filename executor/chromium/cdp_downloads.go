@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/target"
@@ -17,7 +18,6 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
-	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 )
 
@@ -102,7 +102,11 @@ func (ds *downloads) clientBegan(e cdpbrowser.EventDownloadWillBegin) {
 	}
 	ds.mu.Lock()
 	ds.clientDownloads[e.GUID] = d
+	exited := ds.exited
 	ds.mu.Unlock()
+	if exited {
+		ds.failClients(connectionEnded, func(other *clientDownload) bool { return other == d })
+	}
 }
 
 // clientProgressed is progressed for the downloads of clientBegan. It reports whether e is the
@@ -143,6 +147,9 @@ func (ds *downloads) clientEnded(guid string, d *clientDownload, f download.File
 	}
 	ds.in.backend.record(entry)
 }
+
+// connectionEnded is the reason for which failAll fails downloads of clients.
+const connectionEnded = "the connection to the browser ended"
 
 // failClients ends the downloads of clients for which lost returns true, with a reason.
 func (ds *downloads) failClients(reason string, isLost func(*clientDownload) bool) {
@@ -217,6 +224,7 @@ const maxDownloadResults = 256
 
 // A downloadResult is the path of a downloaded file, or why the download failed.
 type downloadResult struct {
+	once sync.Once
 	done chan struct{} // closed when path and err are set
 	path string
 	err  error
@@ -231,13 +239,12 @@ func (cs *cdpClients) downloadResult(guid string) *downloadResult {
 	return fresh
 }
 
-// set sets the result. Only the first call has an effect. It must not be called concurrently.
+// set sets the result. Only the first call has an effect. It is safe for concurrent use.
 func (r *downloadResult) set(path string, err error) {
-	if notify.IsClosed(r.done) {
-		return
-	}
-	r.path, r.err = path, err
-	close(r.done)
+	r.once.Do(func() {
+		r.path, r.err = path, err
+		close(r.done)
+	})
 }
 
 // finishedDownload waits until a complete download has been moved, and returns the parameters of

@@ -97,7 +97,7 @@ func (d *documentFilter) recordDenial(document string, reason error) {
 // not block.
 func (d *documentFilter) denied(host string) error {
 	reason, _ := d.denials.Get(host)
-	if reason == nil {
+	if reason == nil && d.in.proxy != nil {
 		reason, _ = d.in.proxy.Denied(host)
 	}
 	switch e, ok := errors.AsType[*executor.Error](reason); {

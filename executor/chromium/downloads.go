@@ -24,8 +24,9 @@ type downloads struct {
 	undecided undecidedDownloads
 
 	mu              sync.Mutex                   // guards the fields below
-	transfers       map[string]*session.Transfer // by GUID; nil after failAll
+	transfers       map[string]*session.Transfer // by GUID
 	clientDownloads map[string]*clientDownload   // by GUID
+	exited          bool                         // failAll was called
 }
 
 func newDownloads(in *instance) *downloads {
@@ -133,12 +134,12 @@ func (ds *downloads) decide(e cdpbrowser.EventDownloadWillBegin, start time.Time
 	}
 	tr.Share = share
 	ds.mu.Lock()
-	running := ds.transfers != nil
-	if running {
+	exited := ds.exited
+	if !exited {
 		ds.transfers[e.GUID] = tr
 	}
 	ds.mu.Unlock()
-	if !running {
+	if exited {
 		ds.fail(e.GUID, tr)
 		return
 	}
@@ -238,9 +239,9 @@ func (ds *downloads) limit() float64 {
 func (ds *downloads) failAll() {
 	ds.mu.Lock()
 	lost := ds.transfers
-	ds.transfers = nil
+	ds.transfers, ds.exited = make(map[string]*session.Transfer), true
 	ds.mu.Unlock()
-	ds.failClients("the connection to the browser ended", func(*clientDownload) bool { return true })
+	ds.failClients(connectionEnded, func(*clientDownload) bool { return true })
 	for guid, tr := range lost {
 		ds.fail(guid, tr)
 	}

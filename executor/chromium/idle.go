@@ -79,12 +79,13 @@ func (b *Backend) CloseIdle(ctx context.Context, after time.Duration) bool {
 	return true
 }
 
-// addIdleReports stores the reports in closed, and keeps those that open sessions have not received.
+// addIdleReports stores the reports in closed, and retains those that open sessions have not received.
 // b.mu must be held.
 func (b *Backend) addIdleReports(closed map[*session.Session]*executor.IdleClose, open map[*session.Session]bool) {
 	for s, earlier := range b.idleReports {
 		if c := closed[s]; c != nil {
-			c.URLs = slices.Concat(earlier.URLs, c.URLs)
+			urls := slices.Concat(earlier.URLs, c.URLs)
+			c.URLs = urls[max(0, len(urls)-executor.DefaultMaxTabs):]
 		} else if open[s] {
 			closed[s] = earlier
 		}

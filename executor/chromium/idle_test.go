@@ -168,7 +168,7 @@ func downloading(in *instance) bool {
 	return in.downloads.pending() > 0
 }
 
-// TestIdleReports checks that what a session has not been informed of remains when the next browser is
+// TestIdleReports checks that a report that a session has not received is retained when the next browser is
 // closed, in which a CDP client may have opened tabs.
 func TestIdleReports(t *testing.T) {
 	unused, used, gone := new(session.Session), new(session.Session), new(session.Session)

@@ -16,6 +16,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/audit"
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/notify"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
@@ -119,6 +120,10 @@ func TestDownloadAfterConnectionEnd(t *testing.T) {
 		synctest.Wait()
 		if len(states) == 0 || states[len(states)-1] != "canceled" {
 			t.Errorf("states: %q", states)
+		}
+		in.downloads.clientBegan(browser.EventDownloadWillBegin{FrameID: "client", GUID: "H", URL: "https://a.test/file", SuggestedFilename: "file"})
+		if r := in.clients.downloadResult("H"); !notify.IsClosed(r.done) || executor.CodeOf(r.err) != executor.ErrDownloadFailed {
+			t.Errorf("the download of a client has not failed")
 		}
 		b.instance = nil
 		s.Close()

@@ -96,7 +96,7 @@ func (b *pooledBrowser) evict(in *instance) {
 	b.work.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.BrowserExit)
 		defer cancel()
-		b.work.Go(func() { closePages(ctx, in.conn, in.contextID) })
+		b.work.Go(func() { cdpconn.ClosePages(ctx, in.conn, in.contextID) })
 		_ = in.conn.BrowserSession().Call(ctx, "Target.disposeBrowserContext", map[string]any{"browserContextId": in.contextID}, nil)
 	})
 	in.dropTabs(reason)

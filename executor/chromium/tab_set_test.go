@@ -33,7 +33,8 @@ func TestAttachOnce(t *testing.T) {
 	}
 }
 
-// TestPendingPopups checks that a tab that a page opened is counted until it is attached or that has failed.
+// TestPendingPopups checks that a tab that a page opened is counted until it is attached or
+// attaching fails.
 func TestPendingPopups(t *testing.T) {
 	ts := newTabSet()
 	want := func(want int) {
@@ -52,7 +53,8 @@ func TestPendingPopups(t *testing.T) {
 	want(0)
 }
 
-// TestOrderOfTabs checks that tabs that are listed together are in the order in which they were attached.
+// TestOrderOfTabs checks that tabs that are listed together are in the order in which they were
+// attached.
 func TestOrderOfTabs(t *testing.T) {
 	ts := newTabSet()
 	ts.beginOpening()

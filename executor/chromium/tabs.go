@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/launch"
 	"github.com/chrome-mcp/chrome-mcp/internal/page"
 	"github.com/chrome-mcp/chrome-mcp/internal/session"
@@ -107,7 +108,7 @@ func (in *instance) CloseTab(ctx context.Context, t *session.Tab) (released bool
 		in.remove(t)
 		return true, err
 	}
-	if err := closePage(ctx, s, t.Page.Session(), t.Page.HasDialog); err != nil {
+	if err := cdpconn.ClosePage(ctx, s, t.Page.Session(), t.Page.HasDialog); err != nil {
 		return false, err
 	}
 	in.remove(t)
@@ -142,14 +143,12 @@ func (in *instance) pageOptions(waiting bool, tab func() *session.Tab) page.Opti
 		NoPrograms:         in.proc != nil && launch.BlocksPrograms,
 		NoWindow:           in.proc != nil && in.proc.Headless,
 		ProxyError:         in.networkError,
-		DeniedByProxy: func(url string) bool {
-			return in.proxy != nil && errors.Is(in.documents.denied(hostOf(url)), executor.ErrPolicyDenied)
-		},
-		RequestFilter: in.documents.requestFilter(),
-		Shared:        !in.ownWindows(),
-		SecretGuard:   &in.secrets,
-		SharedBrowser: in.pooled != nil || in.proc == nil && own, // others may use an attached browser
-		UserClipboard: in.proc == nil || !in.proc.Headless,
+		DeniedByProxy:      func(url string) bool { return errors.Is(in.documents.denied(hostOf(url)), executor.ErrPolicyDenied) },
+		RequestFilter:      in.documents.requestFilter(),
+		Shared:             !in.ownWindows(),
+		SecretGuard:        &in.secrets,
+		SharedBrowser:      in.pooled != nil || in.proc == nil && own, // others may use an attached browser
+		UserClipboard:      in.proc == nil || !in.proc.Headless,
 		// The browser sends its response to a command in order with its events.
 		TabsKnown: func(ctx context.Context) error {
 			return in.conn.BrowserSession().Call(ctx, "Browser.getVersion", nil, nil)

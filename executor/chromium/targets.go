@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
@@ -137,13 +139,7 @@ func (in *instance) onAttached(s *cdpconn.Session, e target.EventAttachedToTarge
 	end, ok := in.beginPopup(opener)
 	if !ok {
 		in.work.Go(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.AttachTab)
-			defer cancel()
-			// Its opener waits until it runs, and would otherwise wait forever.
-			if p, err := s.Start(ctx, "Runtime.runIfWaitingForDebugger", nil); err == nil && p.Delayed() != nil {
-				<-p.Delayed()
-			}
-			_ = closePage(ctx, in.conn.BrowserSession(), s, func() bool { return false })
+			in.closeUnlisted(s, in.opts.timing.AttachTab)
 			in.tabs.attachFailed(info.TargetID)
 		})
 		return
@@ -152,6 +148,7 @@ func (in *instance) onAttached(s *cdpconn.Session, e target.EventAttachedToTarge
 		opener.Page.Popups.Opened()
 	}
 	t := in.tabs.newTab(info.TargetID, opener)
+	end = sync.OnceFunc(end)
 	in.work.Go(func() {
 		defer end()
 		ctx, cancel := context.WithTimeout(context.Background(), in.opts.timing.AttachTab)
@@ -176,18 +173,31 @@ func (in *instance) onAttached(s *cdpconn.Session, e target.EventAttachedToTarge
 			in.backend.log.Debug("attaching to tab failed", "error", err)
 			if in.contextID == "" && !in.ownWindows() && t.Owner() == nil { // possibly a page of the user
 				in.releaseTarget(s)
-			} else { // no session would see it
-				in.conn.BrowserSession().Start(context.Background(), "Target.closeTarget", map[string]any{"targetId": info.TargetID})
+			} else {
+				in.closeUnlisted(s, in.opts.timing.AttachTab)
 			}
 			in.tabs.attachFailed(info.TargetID)
 			return
 		}
 		listed := in.tabs.attachDone(info.TargetID, t, p)
+		end() // it counts as a tab of its session now
 		close(ready)
 		if listed {
 			in.notifyTabOpened(t)
 		}
 	})
+}
+
+// closeUnlisted closes a page that no session sees, so that no call would close it. It waits until the
+// page is gone, for at most limit.
+func (bc *browserContext) closeUnlisted(s *cdpconn.Session, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	// Its opener waits until it runs, and would otherwise wait forever.
+	if p, err := s.Start(ctx, "Runtime.runIfWaitingForDebugger", nil); err == nil && p.Delayed() != nil {
+		<-p.Delayed()
+	}
+	_ = cdpconn.ClosePage(ctx, bc.conn.BrowserSession(), s, func() bool { return false })
 }
 
 // beginPopup counts a tab that the page of opener opened toward the limit of its session, until end is

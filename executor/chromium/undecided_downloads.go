@@ -21,7 +21,8 @@ const (
 // concurrent use.
 type undecidedDownloads struct {
 	mu sync.Mutex // guards last
-	// last has the states to report, by GUID: the latest, or the first with too many bytes and the final one.
+	// last has the states to report, by GUID: the latest, or the first with too many bytes and the
+	// final one.
 	last map[string][]cdpbrowser.EventDownloadProgress
 }
 

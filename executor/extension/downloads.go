@@ -53,9 +53,6 @@ type pendingDownload struct {
 const (
 	// maxUnmatchedDownloads bounds the number of unmatched files. The user downloads files, too.
 	maxUnmatchedDownloads = 50
-	// maxReportDelay is how long after its file a page may report a download. An older file with the same
-	// URL is another download.
-	maxReportDelay = 10 * time.Second
 	// maxUndecided is how many downloads may wait for a decision: their files already arrive.
 	maxUndecided = 8
 )
@@ -64,15 +61,28 @@ func newDownloads() downloads {
 	return downloads{unmatched: make(map[int]unmatchedFile), ended: make(map[int]bool)}
 }
 
-// take removes and returns the file of a download that a page reports now, or nil.
-func (ds *downloads) take(url string) *wire.Download {
-	for id, f := range ds.unmatched {
-		if (f.URL == url || f.FinalURL == url) && time.Since(f.since) < maxReportDelay {
+// take removes and returns the first file with the given URL that was reported less than maxDelay ago, or
+// nil. An older one belongs to another download, possibly of the user.
+func (ds *downloads) take(url string, maxDelay time.Duration) *wire.Download {
+	for _, id := range slices.Sorted(maps.Keys(ds.unmatched)) { // in the order of begun
+		f := ds.unmatched[id]
+		if (f.URL == url || f.FinalURL == url) && time.Since(f.since) < maxDelay {
 			delete(ds.unmatched, id)
 			return &f.Download
 		}
 	}
 	return nil
+}
+
+// match returns the index in begun of the download whose file is w, or -1.
+func (ds *downloads) match(w wire.Download, maxDelay time.Duration) int {
+	i := slices.IndexFunc(ds.begun, func(b *pendingDownload) bool { return b.id != 0 && b.id == w.ID })
+	if f, known := ds.unmatched[w.ID]; i >= 0 || known && time.Since(f.since) >= maxDelay {
+		return i
+	}
+	return slices.IndexFunc(ds.begun, func(b *pendingDownload) bool {
+		return b.id == 0 && (b.url == w.URL || w.FinalURL != "" && b.url == w.FinalURL)
+	})
 }
 
 // downloadBegan handles a download that a page started. Downloads in the user's tabs count only if
@@ -110,7 +120,7 @@ func (in *installation) begin(t *session.Tab, d cdpbrowser.EventDownloadWillBegi
 		}
 	}
 	in.downloads.begun = append(in.downloads.begun, entry)
-	if w := in.downloads.take(d.URL); w != nil { // the browser has reported it first
+	if w := in.downloads.take(d.URL, in.backend.timing.DownloadReport); w != nil { // the browser has reported it first
 		entry.id, entry.last = w.ID, w
 	}
 	in.mu.Unlock()
@@ -181,17 +191,13 @@ func (in *installation) handleDownloadState(w wire.Download) {
 		in.mu.Unlock()
 		return
 	}
-	i := slices.IndexFunc(in.downloads.begun, func(b *pendingDownload) bool { return b.id != 0 && b.id == w.ID })
-	if i < 0 {
-		i = slices.IndexFunc(in.downloads.begun, func(b *pendingDownload) bool {
-			return b.id == 0 && (b.url == w.URL || w.FinalURL != "" && b.url == w.FinalURL)
-		})
-	}
+	i := in.downloads.match(w, in.backend.timing.DownloadReport)
 	if t := in.tabs[w.TabID]; i < 0 && w.Opened && t != nil && t.sessionTab != nil && countsDownloads(t.sessionTab, t.info) {
 		if w.Filename == "" && w.State == "in_progress" {
 			in.mu.Unlock()
 			return // the next message contains its name
 		}
+		delete(in.downloads.unmatched, w.ID) // the user may have chosen its name for longer than DownloadReport
 		in.mu.Unlock()
 		in.begin(t.sessionTab, cdpbrowser.EventDownloadWillBegin{
 			FrameID: cdp.FrameID(t.info.TargetID), URL: w.URL, SuggestedFilename: filepath.Base(w.Filename),
@@ -217,6 +223,7 @@ func (in *installation) handleDownloadState(w wire.Download) {
 		in.mu.Unlock()
 		return
 	}
+	delete(in.downloads.unmatched, w.ID)
 	entry := in.downloads.begun[i]
 	entry.id = w.ID
 	if entry.undecided {

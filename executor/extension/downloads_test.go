@@ -190,19 +190,37 @@ func TestUnmatchedDownloads(t *testing.T) {
 	}
 }
 
-// TestOldUnmatchedDownload checks that a download is not matched with the file of an older download of
-// its URL, such as one of the user.
+// TestOldUnmatchedDownload checks that a download of a page is not matched with the file of an older
+// download of its URL, such as one of the user.
 func TestOldUnmatchedDownload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := &installation{backend: &Backend{quota: download.NewQuota(0, 0)}, downloads: newDownloads()}
-		in.handleDownloadState(wire.Download{ID: 5, URL: "https://a.test/f", State: "complete"})
-		time.Sleep(maxReportDelay)
-		in.handleDownloadState(wire.Download{ID: 6, URL: "https://a.test/f", State: "in_progress"})
-		if w := in.downloads.take("https://a.test/f"); w == nil || w.ID != 6 {
-			t.Errorf("took %+v", w)
+		b := &Backend{quota: download.NewQuota(0, 0)}
+		b.timing.DownloadReport = time.Second
+		in := &installation{backend: b, downloads: newDownloads()}
+		file := func(id int, state string) {
+			in.handleDownloadState(wire.Download{ID: id, URL: "https://a.test/f", State: state})
 		}
-		if w := in.downloads.take("https://a.test/f"); w != nil {
-			t.Errorf("took the old file %+v", w)
+		file(4, "complete")
+		file(5, "in_progress")
+		time.Sleep(b.timing.DownloadReport)
+		entry := &pendingDownload{url: "https://a.test/f", undecided: true}
+		in.downloads.begun = append(in.downloads.begun, entry)
+		if file(5, "complete"); entry.id != 0 {
+			t.Errorf("the download was matched with file %d", entry.id)
+		}
+		if file(6, "in_progress"); entry.id != 6 {
+			t.Errorf("the download was matched with file %d, want 6", entry.id)
+		}
+
+		file(7, "in_progress")
+		file(8, "in_progress")
+		for _, want := range []int{7, 8} {
+			if w := in.downloads.take("https://a.test/f", b.timing.DownloadReport); w == nil || w.ID != want {
+				t.Errorf("take returned %+v, want file %d", w, want)
+			}
+		}
+		if w := in.downloads.take("https://a.test/f", b.timing.DownloadReport); w != nil {
+			t.Errorf("take returned the old file %+v", w)
 		}
 	})
 }

@@ -51,7 +51,7 @@ test('a tab is attached again after a reconnect', async () => {
   browser.calls.length = 0;
   server.sent.length = 0;
   broker.attachments.onEvent({ tabId: 1 }, 'Page.frameNavigated', { frame: { id: 'T1', url: 'https://example.com/' } });
-  assert.deepEqual(server.events('cdp'), [], 'nothing is sent before the server attaches');
+  assert.deepEqual(server.events('cdp'), [], 'no event is sent before the server attaches');
   assert.equal((await server.call('cdp', { tabId: 1, method: 'Page.reload' })).error?.code, 'DETACHED');
   assert.equal((await server.call('tab_attach', { tabId: 1 })).type, 'result');
   assert.deepEqual(browser.calls.filter((c) => /tach/.test(c)), ['detach 1', 'attach 1']);
@@ -99,7 +99,7 @@ async function startDownload({ browser, broker, server }, id) {
   return item;
 }
 
-test('a server receives the end of a download, whatever happens to its tab, the connection and the worker', async (t) => {
+test('a server receives the end of a download, even if its tab is unshared, the worker restarts or the connection is lost', async (t) => {
   /** @typedef {Awaited<ReturnType<typeof setUp>>} Env */
   /** @type {Record<string, (env: Env, end: (env: Env) => void) => Promise<any>>} */
   const cases = {
@@ -201,4 +201,28 @@ test('a debugger that the previous worker left is detached from a tab that is no
   browser.tabs[0].groupId = -1; // while no worker runs
   await browser.worker();
   assert.deepEqual([...browser.attached], []);
+});
+
+test('a tab that a page opens is not attached for a server if the user chose another driver for it', async () => {
+  const { browser, broker, server } = await setUp();
+  const other = browser.connect(broker, 40002);
+  await server.call('tab_attach', { tabId: 1 });
+  let report = () => {};
+  broker.drivers.sharedReported = () => new Promise((resolve) => { report = () => resolve(undefined); });
+  const opening = broker.openedTabs.opened(1, 2, 'https://example.com/');
+  await settled();
+  await broker.drivers.choose(2, other.connection.key);
+  report();
+  await opening;
+  await settled();
+  assert.deepEqual([...browser.attached], [1]);
+});
+
+test('the prompts of a server that exited are removed', async () => {
+  const { broker, server } = await setUp();
+  const { key } = server.connection;
+  broker.consent.ask('https://example.com', { key, name: 'Claude' });
+  assert.equal(broker.questions().length, 1);
+  broker.servers.owner.gone(server.connection);
+  assert.equal(broker.questions().length, 0);
 });

@@ -383,7 +383,7 @@ test('a tab that shows another site when the agent has started is not given', as
     await answer(w.natives[0], 'new', { chat: chat('c1'), port: 11 });
     assert.equal((await started).problem, 'the tab shows another site now: try again', name);
     assert.deepEqual(broker.tabs.list(), [], name);
-    if (name === 'before') assert.deepEqual(c.sent, [], 'nothing of the tab is reported');
+    if (name === 'before') assert.deepEqual(c.sent, [], 'the tab is not reported');
     await settled();
     assert.deepEqual(w.natives[0].sent.filter((m) => m.method === 'remove').map((m) => m.params), [{ chat: 'c1', tab: 1 }], name);
 

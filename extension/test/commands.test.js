@@ -7,7 +7,7 @@ import { handle } from '../commands.js';
 
 /** Sends a command, and returns the answer. @param {any} broker @param {any} c @param {string} method @param {any} params @returns {Promise<any>} */
 const command = (broker, c, method, params) => new Promise((answered) => {
-  handle(broker, Object.assign(c, { session: 's', state: 'connected', send: answered }), { id: '1', method, params, timeoutMs: 1000 });
+  handle(broker, Object.assign(c, { generation: 1, state: 'connected', send: answered }), { id: '1', method, params, timeoutMs: 1000 });
 });
 
 test('calls of agents renew the time that a tab is shared for, and requests of pages do not', async () => {

@@ -166,7 +166,7 @@ test('a lost paired server is retried after each delay', async (t) => {
   assert.deepEqual(listed(s), ['38020 connected']);
 });
 
-test('a pairing replaces the connection to a running server only when it succeeds, and the server is not gone', async () => {
+test('a pairing replaces the connection to a running server only when it succeeds, and the server does not count as exited', async () => {
   const { s, key, running, gone } = setUp();
   running.set(38020, { key, name: 'claude' });
   await s.refresh(true);

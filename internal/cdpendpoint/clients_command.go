@@ -76,9 +76,6 @@ func eachClient(ctx context.Context, s *cli.Settings, do func(l clientList, c re
 func eachClientOf(ctx context.Context, lists []clientList, do func(l clientList, c relay.Client) error) error {
 	var errs []error
 	for _, l := range lists {
-		if ctx.Err() != nil {
-			break
-		}
 		var clients []relay.Client
 		errs = append(errs, l.request(ctx, http.MethodGet, "/json/clients", &clients))
 		for _, c := range clients {

@@ -341,7 +341,7 @@ func (c *Chat) Prompt(ctx context.Context, blocks []Block) (stop string, usage *
 		return "", nil, err
 	}
 	c.onTurn()
-	if stopped := isClosed(t.canceled); stopped || ctx.Err() != nil { // an agent ignores a cancel before the prompt
+	if stopped := isClosed(t.canceled); stopped || ctx.Err() != nil { // an agent ignores a cancel before the prompt, so do not send it
 		c.mu.Lock()
 		c.turn = nil
 		c.cancelPermissions()

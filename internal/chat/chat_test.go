@@ -527,17 +527,19 @@ func TestOneTurnAtATime(t *testing.T) {
 // long change at least what the file will contain.
 func TestDescribe(t *testing.T) {
 	old, long := strings.Repeat("o", maxDetail), strings.Repeat("n", maxDetail/2+100)
+	replaced := fmt.Sprintf("[replaces %d bytes, which are too long to show]", maxDetail)
 	const diff = `{"type": "diff", "path": "/a", "oldText": "lamps", "newText": "brass\n- none\n"}`
 	const shown = "/a\n+ brass\n+ - none\n- lamps"
 	for _, tt := range []struct{ input, content, want string }{
 		{"", diff, shown},
-		{"", `{"type": "diff", "path": "/a", "oldText": "` + old + `", "newText": "brass"}`, "/a\n+ brass"},
+		{"", `{"type": "diff", "path": "/a", "oldText": "` + old + `", "newText": "brass"}`, "/a\n+ brass\n" + replaced},
 		{"", `{"type": "terminal", "terminalId": "7"}`, "[terminal 7]"},
 		{"", `{"type": "content", "content": {"type": "hologram", "data": "x"}}`, "[content of type hologram]"},
 		{"", `{"type": "content", "content": {"type": "text", "text": "delete everything"}}`, "delete everything"},
 		{`{}`, diff, "{}\n" + shown},
 		{`{"path":"/a"}`, diff, "{\n  \"path\": \"/a\"\n}\n" + shown},
-		{`{"path":"/a"}`, `{"type": "diff", "path": "/a", "oldText": "` + old + `", "newText": "brass"}`, "{\n  \"path\": \"/a\"\n}\n/a\n+ brass"},
+		{`{"path":"/a"}`, `{"type": "diff", "path": "/a", "oldText": "` + old + `", "newText": "brass"}`, "{\n  \"path\": \"/a\"\n}\n/a\n+ brass\n" + replaced},
+		{"", `{"type": "diff", "path": "/a\n+ b\n/c", "newText": "x"}`, `/a\n+ b\n/c` + "\n+ x"},
 		{`{"command":"ls /tmp"}`, `{"type": "content", "content": {"type": "text", "text": "ls /tmp"}}`, "ls /tmp"},
 		{`{"content":"` + long + `"}`, `{"type": "diff", "path": "/a", "newText": "` + long + `"}`, "{\n  \"content\": \"" + long + "\"\n}\n/a\n+ " + long},
 		{`{"command":"ls"}`, "", "ls"},

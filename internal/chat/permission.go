@@ -133,7 +133,7 @@ func (e *entries) describe(call *acp.ToolCallUpdate, input json.RawMessage) (tit
 		parts = append(parts, inputDetail(input))
 	}
 	for _, l := range call.Locations {
-		if path := visible(l.Path); !strings.Contains(strings.Join(parts, "\n"), path) {
+		if path := visible(oneLine(l.Path)); !strings.Contains(strings.Join(parts, "\n"), path) {
 			parts = append(parts, path)
 		}
 	}

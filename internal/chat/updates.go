@@ -243,7 +243,7 @@ func contentText(b *acp.ContentBlock) string {
 func unknownContent(kind string) string { return "[content of type " + short(kind) + "]" }
 
 // toolContentText returns the content of a tool call as text. If that would be longer than limit bytes, it
-// leaves out what changed files had before.
+// has only the size of what changed files had before.
 func toolContentText(content []acp.ToolCallContent, limit int) string {
 	text := joinToolContent(content, true)
 	if len(text) > limit {
@@ -262,16 +262,22 @@ func joinToolContent(content []acp.ToolCallContent, withOld bool) string {
 			parts = append(parts, contentText(&c.Content.Content))
 		case c.Diff != nil:
 			// The prefix of each line shows what is there now, whatever the text is.
-			parts = append(parts, c.Diff.Path, prefixLines("+ ", c.Diff.NewText))
-			if old := c.Diff.OldText; old != nil && withOld {
+			parts = append(parts, oneLine(c.Diff.Path), prefixLines("+ ", c.Diff.NewText))
+			switch old := c.Diff.OldText; {
+			case old != nil && withOld:
 				parts = append(parts, prefixLines("- ", *old))
+			case old != nil: // without a prefix, so that no text of the file can look like it
+				parts = append(parts, fmt.Sprintf("[replaces %d bytes, which are too long to show]", len(*old)))
 			}
 		case c.Terminal != nil:
-			parts = append(parts, "[terminal "+c.Terminal.TerminalId+"]")
+			parts = append(parts, "[terminal "+oneLine(c.Terminal.TerminalId)+"]")
 		}
 	}
 	return strings.Join(parts, "\n")
 }
+
+// oneLine returns text with codes for its line breaks.
+func oneLine(text string) string { return strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(text) }
 
 func prefixLines(prefix, text string) string {
 	return prefix + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+prefix)

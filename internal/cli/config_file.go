@@ -129,6 +129,7 @@ func readConfig(path string) (*configfile.File, error) {
 	return configfile.Parse(path, text)
 }
 
+// errEmptySetting is the error of a setting without a value.
 var errEmptySetting = errors.New("is empty; set a value or remove it")
 
 // settingValues returns the values that a setting has, as the flag takes them. Relative paths are relative
@@ -163,7 +164,7 @@ func settingValues(file *configfile.File, flag *pflag.Flag, v hujson.Value) ([]s
 		switch {
 		case flag.Value.Type() == "stringArray":
 			return values, nil
-		case values == nil: // the flag would have its default, which may be everything
+		case len(values) == 0: // the flag would have its default, which may be everything
 			return nil, errEmptySetting
 		}
 		return []string{strings.Join(values, ",")}, nil

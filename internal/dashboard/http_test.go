@@ -502,8 +502,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestConnectionsWithoutLogin checks that they do not close those of the user, and keep out no new
-// ones.
+// TestConnectionsWithoutLogin checks that connections without a login neither close the user's
+// connections nor prevent new ones.
 func TestConnectionsWithoutLogin(t *testing.T) {
 	board := new(Board)
 	s := newDashboard(t, board, nil)

@@ -13,7 +13,7 @@ import (
 // cannot find them: even in an isolated world, the shadowRoot of their host is null. ids are the
 // ids of elements that may host one. ExposeClosedShadowRoots reports whether it found any.
 //
-// It queries each host once: js/closed_shadow_roots.js returns none that was passed to markQueried.
+// It queries each host once: js/closed_shadow_roots.js omits those that were passed to markQueried.
 func ExposeClosedShadowRoots(ctx context.Context, d *frames.Document, ids []int) (exposed bool) {
 	for {
 		found := false

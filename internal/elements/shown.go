@@ -62,15 +62,15 @@ func itemExcerpt(text string) string {
 	return pagetext.Truncate(strings.Join(strings.Fields(text), " "), 80)
 }
 
-// NoteHover records that the pointer is moved onto the element.
-func (s *ShownElement) NoteHover() {
+// RecordHover records that the pointer is moved onto the element.
+func (s *ShownElement) RecordHover() {
 	if s != nil {
 		s.hovered = true
 	}
 }
 
-// NoteInput records that input is sent to the element.
-func (s *ShownElement) NoteInput() {
+// RecordInput records that input is sent to the element.
+func (s *ShownElement) RecordInput() {
 	if s != nil {
 		s.acted = true
 	}

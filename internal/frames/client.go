@@ -62,8 +62,8 @@ func (c *Client) Document(ctx context.Context, op executor.Operation) (*Document
 }
 
 // Allowed returns the documents of the tab, parents first, that the gate allows op on. It omits
-// documents below a denied one, because they would reveal what surrounds them, and those below one
-// that is not known, which may be denied.
+// documents below a denied one, because they would reveal what surrounds them, and those below an
+// unknown one, which may be denied.
 func (c *Client) Allowed(ctx context.Context, op executor.Operation) []*Document {
 	c.Tree.WaitForFrames(ctx)
 	denied := make(map[cdp.FrameID]bool)

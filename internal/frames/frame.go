@@ -124,6 +124,7 @@ func (s *State) isInitial(f *Frame) bool {
 	return f != s.Top() && f.loader == "" && f.world == nil && parent != nil && f.sess == parent.sess
 }
 
+// isInitial is State.isInitial for the frame with an id. It returns false for an unknown frame.
 func (t *Tree) isInitial(id cdp.FrameID) bool {
 	s := t.Lock()
 	defer s.Unlock()

@@ -183,7 +183,7 @@ func (c *click) pressOnce(ctx context.Context, n int) (note string, done bool, e
 		note, done, err = c.check.wait(ctx, sent, completionCriteria{last: clickEventType[c.button], times: n, more: n < c.count, tap: c.tap})
 	}
 	if c.pressed && !errors.Is(err, errPressHadNoEffect) {
-		c.el.Shown.NoteInput()
+		c.el.Shown.RecordInput()
 	}
 	return note, done, err
 }
@@ -195,7 +195,7 @@ func (c *click) send(ctx context.Context, n int) (sent []*cdpconn.Pending, err e
 	if c.tap {
 		method, events = cdpinput.CommandDispatchTouchEvent, tapEvents(c.at.x, c.at.y, c.modifiers)
 	} else if n == 1 {
-		c.el.Shown.NoteHover()
+		c.el.Shown.RecordHover()
 	}
 	c.check.beginPress()
 	release := len(events) - 1
@@ -218,7 +218,7 @@ func (c *click) notSent(ctx context.Context, n int, release bool, err error) err
 		c.actor.pointer.releaseSent(ctx, c.tap, c.button, c.at.x, c.at.y)
 		return shield.WithProgress(err, "the press was sent, and the page may still receive it")
 	}
-	c.check.nothingToBlock()
+	c.check.noPressPending()
 	if n > 1 {
 		err = shield.WithProgress(err, fmt.Sprintf("the element was clicked %d of %d times", n-1, c.count))
 	}

@@ -93,7 +93,7 @@ func (d *drag) run(ctx context.Context) (outcome executor.DragOutcome, err error
 		return "", err
 	}
 	pressed = true
-	d.onto.Shown.NoteInput()
+	d.onto.Shown.RecordInput()
 	_ = d.el.Doc.Call(ctx, nil, "holdPress", d.token, a.timing.DragDelay.Milliseconds())
 	// A drag starts only after the pointer has moved a few pixels. The start may change the page.
 	for _, by := range []float64{2, 6} {
@@ -230,11 +230,11 @@ func (d *drag) press(ctx context.Context) (*actionPoint, error) {
 		if err != nil {
 			return nil, err
 		}
-		el.Shown.NoteInput()
+		el.Shown.RecordInput()
 		c.beginPress()
 		pressed, err := a.startPress(ctx, executor.ButtonLeft, at.x, at.y)
 		if err != nil {
-			c.nothingToBlock()
+			c.noPressPending()
 			return nil, err
 		}
 		_, _, err = c.wait(ctx, []*cdpconn.Pending{first, pressed}, completionCriteria{last: "pointerdown", times: 1})

@@ -150,14 +150,14 @@ func (c *hitTargetCheck) expirePendingPress() {
 	c.actor.opts.Dialogs.DelayAnswers(limit + c.actor.timing.PressDelivery/4)
 }
 
-// beginPress prepares the check for the next press. The caller calls nothingToBlock if it is not sent.
+// beginPress prepares the check for the next press. The caller calls noPressPending if it is not sent.
 func (c *hitTargetCheck) beginPress() {
 	c.before = len(c.reported())
 	c.stopAtEnd = false // a press that waits behind a dialog must still be blocked later
 }
 
-// nothingToBlock records that no press was sent that the check must still block.
-func (c *hitTargetCheck) nothingToBlock() { c.stopAtEnd = true }
+// noPressPending records that the page has no press left to block.
+func (c *hitTargetCheck) noPressPending() { c.stopAtEnd = true }
 
 // receivedPress reports whether the element has received the last press that was sent, so that the
 // check need not block it any longer. The mouse events of a tap arrive only after its touch events.
@@ -245,7 +245,7 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 			note, err := c.verify(ctx, hitTargetResult{Seen: c.reported(), interrupted: true}, want)
 			return note, true, err
 		case errors.Is(err, frames.ErrDocumentGone) && want.last != "" && want.times == 1 && !reached:
-			c.nothingToBlock() // all input has been handled
+			c.noPressPending() // all input has been handled
 			if seen := c.reported(); len(seen) > 0 {
 				note, err := c.verify(ctx, hitTargetResult{Seen: seen}, want)
 				return note, true, err

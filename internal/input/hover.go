@@ -59,7 +59,7 @@ func (a *Actor) tryMovePointer(ctx context.Context, el *element, at *actionPoint
 		return err
 	}
 	defer c.end()
-	el.Shown.NoteHover()
+	el.Shown.RecordHover()
 	var pending []*cdpconn.Pending
 	// Send two moves, because a move to the current position of the pointer has no effect.
 	for _, d := range []float64{1, 0} {

@@ -177,7 +177,7 @@ func ignoreInterruption(err error) error {
 // or removed, and did not report it.
 func documentReplacedError(what string) error {
 	return executor.Errorf(executor.ErrTargetGone, "Take a snapshot to see where the page is, before trying again.",
-		"the document was replaced or removed and did not report the %s: it probably did not receive it", what)
+		"the document was replaced or removed before it reported the %s", what)
 }
 
 // inputNotReceivedError returns the ErrNotActionable error for input that no document received. The

@@ -79,10 +79,7 @@ func (p *pointer) press(ctx context.Context, button executor.Button, x, y float6
 	ctx, cancel := context.WithTimeout(deadline.Caller(ctx), p.timing.Input)
 	defer cancel()
 	sent, err := p.startPress(ctx, button, x, y)
-	if err != nil {
-		return err
-	}
-	return ignoreInterruption(p.tree.Wait(ctx, sent, nil))
+	return p.await(ctx, sent, err)
 }
 
 // release releases a button at the pointer's position.

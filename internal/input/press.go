@@ -66,7 +66,7 @@ func (a *Actor) focus(ctx context.Context, el *element) error {
 	if focused == nil {
 		return a.finder.RemovedError(ctx, el.Element)
 	}
-	el.Shown.NoteInput()
+	el.Shown.RecordInput()
 	if !*focused {
 		return &executor.Error{Code: executor.ErrNotActionable, Err: fmt.Errorf("%s cannot be focused", a.finder.Describe(ctx, el.Element)),
 			Hint: "Press the key without a target, or on an element that accepts keys."}

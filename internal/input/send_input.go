@@ -27,6 +27,11 @@ func (s *sender) send(ctx context.Context, method string, params any) error {
 	ctx, cancel := context.WithTimeout(deadline.Caller(ctx), s.timing.Input)
 	defer cancel()
 	p, err := s.StartInput(ctx, method, params)
+	return s.await(ctx, p, err)
+}
+
+// await waits until the page has handled input, unless it was not sent because of err.
+func (s *sender) await(ctx context.Context, p *cdpconn.Pending, err error) error {
 	if err != nil {
 		return err
 	}

@@ -238,7 +238,7 @@ func (e *textEntry) begin(ctx context.Context) error {
 	}
 	focus, all := e.focus, e.opts.Clear
 	if focus.Focused {
-		e.field.Shown.NoteInput()
+		e.field.Shown.RecordInput()
 	}
 	switch {
 	case focus.Focused && !focus.Placed && !focus.Empty && !all:

@@ -57,7 +57,7 @@ func (u *fileUpload) drop(ctx context.Context) (note string, err error) {
 		return "", executor.Errorf(executor.ErrNotActionable, "Use the file input, or the element that shows where to drop files, as the target.",
 			"%s %s", a.describeWithRef(deadline.Caller(ctx), el), dropProblems[problem])
 	}
-	el.Shown.NoteInput()
+	el.Shown.RecordInput()
 	return "the files were dropped on it", nil
 }
 

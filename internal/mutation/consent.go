@@ -111,7 +111,7 @@ var consent = promises{
 			Package: "./cmd/chrome-mcp", Test: "^TestSendToAgent$",
 		},
 	},
-	"The extension makes its own decisions, and sends nothing for a tab that its user has not shared.": {
+	"The extension makes its own decisions, and sends nothing for a tab that its user has not shared, except the states of downloads that started while it was shared.": {
 		{
 			File: "extension/commands.js",
 			Old:  "  const rules = () => b.scopes.policyFor(c);\n",

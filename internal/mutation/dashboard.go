@@ -41,7 +41,7 @@ var dashboard = promises{
 			Test: "^TestRequests$",
 		},
 	},
-	"Connections without a login close none of the user's connections to the dashboard.": {
+	"Connections without a login do not close a connection to the dashboard over which the server has accepted a request of the user.": {
 		{
 			File: "internal/dashboard/http.go",
 			Old:  "			connlimit.SetOwner(r.Context(), one, 0)\n",

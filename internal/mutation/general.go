@@ -89,7 +89,7 @@ var general = []Mutation{
 	},
 	{
 		"The user's clipboard is used only with the clipboard grant", "executor/chromium/tabs.go",
-		`UserClipboard: in.proc == nil || !in.proc.Headless,`, `UserClipboard:      false,`,
+		`UserClipboard:      in.proc == nil || !in.proc.Headless,`, `UserClipboard:      false,`,
 		"./executor/chromium", "^TestAttachedClipboard$",
 	},
 	{

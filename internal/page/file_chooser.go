@@ -10,8 +10,8 @@ import (
 )
 
 // A chooserInterception makes the browser report a requested file chooser to us instead of showing it
-// to the user, as long as a call tracks changes. An answer to a dialog tracks them while other calls
-// may. The methods do not wait for the browser, and are safe for concurrent use.
+// to the user, as long as a call tracks changes. A call that answers a dialog may run during another
+// call. The methods do not wait for the browser, and are safe for concurrent use.
 type chooserInterception struct {
 	mu    sync.Mutex
 	calls int // that track changes
@@ -21,18 +21,18 @@ func (c *chooserInterception) begin(tree *frames.Tree) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls++
-	setInterception(tree, true) // also for the frames that are new
+	interceptFileChoosers(tree, true) // also for the frames that are new
 }
 
 func (c *chooserInterception) end(tree *frames.Tree) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.calls--; c.calls == 0 {
-		setInterception(tree, false)
+		interceptFileChoosers(tree, false)
 	}
 }
 
-func setInterception(tree *frames.Tree, enabled bool) {
+func interceptFileChoosers(tree *frames.Tree, enabled bool) {
 	for _, s := range tree.Sessions() {
 		s.Start(context.Background(), "Page.setInterceptFileChooserDialog", cdppage.SetInterceptFileChooserDialogParams{Enabled: enabled})
 	}

@@ -79,7 +79,7 @@ func (v *View) trackChanges() *changeTracker {
 	if v.opts.Downloads != nil {
 		w.downloads = v.opts.Downloads.Started()
 	}
-	t.interception.begin(t.tree)
+	t.choosers.begin(t.tree)
 	if w.doc != nil && !dialog {
 		w.title, _ = w.doc.Start(context.Background(), "startTracking", w.token)
 	}
@@ -88,7 +88,7 @@ func (v *View) trackChanges() *changeTracker {
 
 // End removes what trackChanges installed in the page.
 func (w *changeTracker) End() {
-	w.v.tab.interception.end(w.v.tab.tree)
+	w.v.tab.choosers.end(w.v.tab.tree)
 	if w.doc != nil && w.title != nil && w.doc.IsCurrent() {
 		w.doc.Start(context.Background(), "stopTracking", w.token)
 	}

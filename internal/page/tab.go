@@ -137,7 +137,7 @@ type Tab struct {
 	entered         entered.Values
 	errors          record.PageErrors
 	fileChoosers    record.EventLog[cdppage.EventFileChooserOpened]
-	interception    chooserInterception
+	choosers        chooserInterception
 
 	Queue        callQueue
 	Recording    *record.Recorder

@@ -9,8 +9,8 @@ import (
 // systems have no locks.
 var locked = struct {
 	mu    sync.Mutex // guards paths
-	paths map[string]bool
-}{paths: make(map[string]bool)}
+	paths map[string]*fileLock
+}{paths: make(map[string]*fileLock)}
 
 // A fileLock is an open file that this process has locked.
 type fileLock struct {
@@ -24,21 +24,24 @@ type fileLock struct {
 func lockFile(path string) (*fileLock, error) {
 	locked.mu.Lock()
 	defer locked.mu.Unlock()
-	if locked.paths[path] {
+	if locked.paths[path] != nil {
 		return nil, errLocked
 	}
 	f, err := lockInSystem(path)
 	if err != nil {
 		return nil, err
 	}
-	locked.paths[path] = true
-	return &fileLock{f, path}, nil
+	l := &fileLock{f, path}
+	locked.paths[path] = l
+	return l, nil
 }
 
 // Close closes the file and releases the lock.
 func (l *fileLock) Close() error {
 	locked.mu.Lock()
 	defer locked.mu.Unlock()
-	delete(locked.paths, l.path)
+	if locked.paths[l.path] == l { // not after an earlier Close
+		delete(locked.paths, l.path)
+	}
 	return l.File.Close()
 }

@@ -65,9 +65,9 @@ func (f fakePopup) Prompt(context.Context, executor.PermissionPrompt) (executor.
 	return f.prompt(), nil
 }
 
-// TestPromptNotDeliveredTheSameWay checks that a call whose prompt the popup shows does not wait for
+// TestPopupDoesNotWaitForRepeatedCall checks that a call whose prompt the popup shows does not wait for
 // a prompt that only a repeated call of the client answers.
-func TestPromptNotDeliveredTheSameWay(t *testing.T) {
+func TestPopupDoesNotWaitForRepeatedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		popup := fakePopup{prompt: func() executor.PromptAnswer { return executor.PromptAnswer(AnswerOnce) }}
 		pr := New("s", nil, popup, func(audit.Entry, string, string) {})

@@ -156,7 +156,7 @@ var storeNames = map[secrets.Store]string{
 const maxSecretInput = 64 << 10
 
 // readSecret reads a value from the terminal, without echo, or from stdin up to its end. If ctx
-// is done first, it returns why; the read, which cannot be canceled, ends with the process.
+// is done first, it returns the cause; the read, which cannot be canceled, ends with the process.
 func readSecret(ctx context.Context, name string, stdin io.Reader, stderr io.Writer) (string, error) {
 	var data []byte
 	var err error
@@ -171,6 +171,9 @@ func readSecret(ctx context.Context, name string, stdin io.Reader, stderr io.Wri
 		fmt.Fprintf(stderr, "Value of %s (not shown): ", name)
 		defer fmt.Fprintln(stderr)
 		read = func() { data, err = term.ReadPassword(fd) }
+	}
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
 	}
 	done := make(chan struct{})
 	go func() {

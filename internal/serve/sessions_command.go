@@ -44,7 +44,7 @@ func limited(ctx context.Context, limit time.Duration, do func(ctx context.Conte
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("the server has not answered for %v", limit)
+		return fmt.Errorf("the server did not answer within %v", limit)
 	}
 	return err
 }
@@ -53,11 +53,7 @@ func limited(ctx context.Context, limit time.Duration, do func(ctx context.Conte
 func printServerStatus(ctx context.Context, s *cli.Settings, stdout io.Writer) error {
 	client := server.NewClient(server.SocketPath(s.Data))
 	defer client.Close()
-	var st server.Status
-	err := limited(ctx, timing.Current().ServerAnswer, func(ctx context.Context) (err error) {
-		st, err = client.Status(ctx)
-		return err
-	})
+	st, err := client.Status(ctx)
 	if errors.Is(err, server.ErrNotRunning) {
 		_, err = fmt.Fprintln(stdout, "not running; chrome-mcp call and shell start it")
 		return err
@@ -128,11 +124,7 @@ func sessionNames(all []server.Info) (names []string) {
 func printSessions(ctx context.Context, s *cli.Settings, stdout io.Writer) error {
 	client := server.NewClient(server.SocketPath(s.Data))
 	defer client.Close()
-	var sessions []server.Info
-	err := limited(ctx, timing.Current().ServerAnswer, func(ctx context.Context) (err error) {
-		sessions, err = client.AllSessions(ctx)
-		return err
-	})
+	sessions, err := client.AllSessions(ctx)
 	if errors.Is(err, server.ErrNotRunning) {
 		err = nil
 	}

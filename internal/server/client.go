@@ -17,6 +17,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor/errs"
 	"github.com/chrome-mcp/chrome-mcp/internal/filelock"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
 // ErrNotRunning is the error of a [Client] if no server listens on the socket.
@@ -71,7 +72,7 @@ const base = "http://chrome-mcp"
 
 // Status returns the state of the server, or ErrNotRunning.
 func (c *Client) Status(ctx context.Context) (st Status, err error) {
-	err = c.do(ctx, http.MethodGet, "/v1/server", nil, &st)
+	err = c.get(ctx, "/v1/server", &st)
 	return st, err
 }
 
@@ -103,13 +104,13 @@ func (c *Client) WaitStopped(ctx context.Context, st Status) error {
 
 // Sessions returns the open workspaces of the operating-system user, sorted by name.
 func (c *Client) Sessions(ctx context.Context) (infos []Info, err error) {
-	err = c.do(ctx, http.MethodGet, "/v1/sessions", nil, &infos)
+	err = c.get(ctx, "/v1/sessions", &infos)
 	return infos, err
 }
 
 // AllSessions returns the open workspaces, also those of tokens, sorted by token and name.
 func (c *Client) AllSessions(ctx context.Context) (infos []Info, err error) {
-	err = c.do(ctx, http.MethodGet, "/v1/sessions?all=true", nil, &infos)
+	err = c.get(ctx, "/v1/sessions?all=true", &infos)
 	return infos, err
 }
 
@@ -214,6 +215,23 @@ func ParseError(body []byte) (text string, raw json.RawMessage, ok bool) {
 		return "", nil, false
 	}
 	return f.text(), members.Error, true
+}
+
+// get sends a GET request that a server answers without its browsers, within Timing.ServerAnswer. If ctx
+// is done, the error is its cause.
+func (c *Client) get(ctx context.Context, path string, result any) error {
+	limit := timing.Current().ServerAnswer
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := c.do(limited, http.MethodGet, path, nil, result)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, context.DeadlineExceeded):
+		return errs.Errorf(errs.ErrTimeout, "Try again. If it still does not answer, end its process.",
+			"the server did not answer within %v", limit)
+	}
+	return err
 }
 
 // do sends a request and decodes the response into result, which may be nil.

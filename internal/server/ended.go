@@ -48,15 +48,14 @@ func (c *clients) add(client clientID) {
 type endedWorkspace struct {
 	key     workspaceKey
 	reason  string
-	clients clients // those that used it and have not learned about its end
-	noticed bool    // whether a client has learned about its end
+	clients clients // those that used it and were not notified of its end
+	noticed bool    // whether a client was notified of its end
 }
 
-// mustNotice reports whether a client used the workspace and has not learned about its end. e may be
-// nil.
+// mustNotice reports whether client used the workspace and was not yet notified of its end. e may be nil.
 func (e *endedWorkspace) mustNotice(client clientID) bool { return e != nil && e.clients[client] }
 
-// markNoticed marks that a client knows about the end, if it used the workspace. e may be nil.
+// markNoticed records that client was notified of the end, if it used the workspace. e may be nil.
 func (e *endedWorkspace) markNoticed(client clientID) {
 	if e.mustNotice(client) {
 		delete(e.clients, client)

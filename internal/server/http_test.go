@@ -445,7 +445,7 @@ func TestHTTPMetrics(t *testing.T) {
 	}
 	record.Record(audit.Entry{Event: audit.EventCall, Tool: "click", Code: "TIMEOUT", DurationMS: 90_000})
 	record.Record(audit.Entry{Event: audit.EventDenied, Tool: "navigate"})
-	record.Record(audit.Entry{Event: audit.EventCall, Tool: "cdp Page.navigate", Decision: audit.Allowed, Count: 3})
+	record.Record(audit.Entry{Event: audit.EventCall, Tool: audit.CDPTool + "Page.navigate", Decision: audit.Allowed, Count: 3})
 	testRequest{path: "/mcp", method: http.MethodPost, body: ping}.do(t, base)
 	testRequest{path: "/none"}.do(t, base)
 	testRequest{path: "/mcp", header: map[string]string{"Authorization": ""}}.do(t, base)

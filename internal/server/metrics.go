@@ -56,7 +56,7 @@ func (c *callCounter) Ready() error {
 // Record implements audit.Recorder.
 func (c *callCounter) Record(e audit.Entry) {
 	// A command of a CDP client does not count as a tool call.
-	if e.Event == audit.EventCall && !strings.HasPrefix(e.Tool, "cdp ") {
+	if e.Event == audit.EventCall && !strings.HasPrefix(e.Tool, audit.CDPTool) {
 		c.metrics.call(e.Tool, e.Code, time.Duration(e.DurationMS)*time.Millisecond)
 	}
 	if c.next != nil {

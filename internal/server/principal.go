@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// A Principal is who a request comes from. Workspaces belong to the principal that opened them, and
+// A Principal is the owner of a request. Workspaces belong to the principal that opened them, and
 // other principals do not see them.
 type Principal struct {
 	// Name is the unique name of the principal in logs. The operating-system user, who connects
@@ -22,7 +22,7 @@ type Principal struct {
 	local bool // its clients connect to the Unix socket
 }
 
-// hasToken reports whether p is the owner of a token, and not the operating-system user.
+// hasToken reports whether p authenticates with a token. The operating-system user does not.
 func (p *Principal) hasToken() bool { return p.Settings != nil }
 
 // localUser is the principal of the Unix socket. Only the server's own limit applies to its

@@ -96,7 +96,7 @@ func (s *Server) open(
 	}
 	for {
 		s.mu.Lock()
-		s.ended.find(workspaceKey{p.Name, name}).markNoticed(client) // it knows, because it opens the workspace again
+		s.ended.find(workspaceKey{p.Name, name}).markNoticed(client) // no notification needed: it opens the workspace again
 		ws, err := s.openLocked(ctx, p, name, settings)
 		s.mu.Unlock()
 		if err != nil {
@@ -272,7 +272,7 @@ func (s *Server) checkWorkspaces(p *Principal) error {
 // openSessions returns how many sessions are open, as the beginning of a sentence.
 func openSessions(n int) string { return phrase.Count(n, "session is open", "sessions are open") }
 
-// A workspaceUse says whether a request opens its workspace, if that is a workspace of a token.
+// A workspaceUse is whether a request opens its workspace. Only workspaces of tokens are opened by requests.
 type workspaceUse int
 
 const (

@@ -371,7 +371,7 @@ func TestNewTabTimeout(t *testing.T) {
 }
 
 // TestMaxTabsParallel opens tabs in parallel when the limit allows one more. A call waits for one
-// that is opening the last tab, and takes its place if it fails.
+// that is opening the last tab, and uses its slot if it fails.
 func TestMaxTabsParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -414,7 +414,7 @@ func TestMaxTabsParallel(t *testing.T) {
 }
 
 // TestMaxTabsPopup opens tabs while a page opens the last one that the session may have: another page
-// cannot, and a call waits, and takes its place if it fails.
+// cannot, and a call waits, and uses its slot if it fails.
 func TestMaxTabsPopup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t)
@@ -459,7 +459,7 @@ func (h *idleHost) TakeIdleReport(*Session) *executor.IdleClose {
 	return report
 }
 
-// TestReadyAfterIdleClose checks that Ready, which a CDP client causes, leaves the report about the tabs to
+// TestReadyAfterIdleClose checks that Ready, which is called for a CDP client, leaves the report about the tabs to
 // the next call on them.
 func TestReadyAfterIdleClose(t *testing.T) {
 	s := New(&idleHost{newHost(t), new(executor.IdleClose)}, executor.SessionOptions{Gate: executor.AllowAll})

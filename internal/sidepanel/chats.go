@@ -110,7 +110,7 @@ func (h *host) openChat(ctx context.Context, p *params) (any, error) {
 		if !open.chat.Loaded() {
 			resumed = "replayed"
 		}
-		if !open.chat.Loaded() && c.Prompted {
+		if resumed == "replayed" && c.Prompted {
 			h.add(open, transcript.Entry{Kind: transcript.KindNotice, Text: fmt.Sprintf("%s cannot load earlier sessions. Your next message will also contain the newest part of this transcript.", c.Agent)})
 		}
 	} else if err := h.allowSite(open, p); err != nil {
@@ -309,7 +309,7 @@ func (h *host) prompt(ctx context.Context, p *params) (any, error) {
 		blocks = append(blocks, chat.Block{Text: p.Quote.Text, URL: cmp.Or(p.Quote.URL, "about:blank")})
 	}
 	reason, usage, err := c.chat.Prompt(turn, append(blocks, chat.Block{Text: p.Text}))
-	if errors.Is(err, context.Canceled) && ctx.Err() == nil { // the user stopped it before it began
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil { // the user stopped it before the agent got the message
 		return map[string]any{"stop": chat.StopCancelled}, nil
 	}
 	if err != nil {

@@ -305,8 +305,8 @@ func TestResume(t *testing.T) {
 		if replayed := strings.Contains(strings.TrimPrefix(after, before), "first answer"); replayed != (want == "replayed") {
 			t.Errorf("%s: the prompt contains the transcript: %v", agent, replayed)
 		}
-		if says := strings.Contains(after, "cannot load earlier sessions"); says != (want == "replayed") {
-			t.Errorf("%s: the transcript says that it is replayed: %v", agent, says)
+		if noticed := strings.Contains(after, "cannot load earlier sessions"); noticed != (want == "replayed") {
+			t.Errorf("%s: the transcript says that it is replayed: %v", agent, noticed)
 		}
 		wantAllowed := func(want ...string) {
 			t.Helper()
@@ -326,7 +326,7 @@ func TestResume(t *testing.T) {
 }
 
 // TestResumeAfterFailedTurn checks that a chat whose first turn failed keeps its title, and continues with
-// its transcript, and that a chat without a message says nothing about a transcript.
+// its transcript, and that the transcript of a chat without a message has no notice about it.
 func TestResumeAfterFailedTurn(t *testing.T) {
 	p := start(t, newData(t, map[string][]string{"a": nil}))
 	chat, empty := p.open("a"), p.open("a")
@@ -337,8 +337,8 @@ func TestResumeAfterFailedTurn(t *testing.T) {
 	p.Call("close", map[string]any{"chat": empty})
 	for _, id := range []string{chat, empty} {
 		p.Call("open", map[string]any{"chat": id, "tab": 1, "url": "https://shop.example/"})
-		if says := strings.Contains(p.texts(id), "cannot load earlier sessions"); says != (id == chat) {
-			t.Errorf("the transcript says that it is replayed: %v", says)
+		if noticed := strings.Contains(p.texts(id), "cannot load earlier sessions"); noticed != (id == chat) {
+			t.Errorf("the transcript says that it is replayed: %v", noticed)
 		}
 		before := p.texts(id)
 		p.Call("prompt", map[string]any{"chat": id, "text": "blocks"})

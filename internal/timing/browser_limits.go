@@ -94,6 +94,8 @@ type BrowserLimits struct {
 	// UndoCDP bounds undoing what a CDP client has changed in a tab. A page that responds takes
 	// milliseconds.
 	UndoCDP time.Duration
+	// DownloadReport is the maximum time between the reports of a download by the browser and by its page.
+	DownloadReport time.Duration
 	// CancelDownload bounds the command by which the extension cancels a denied download.
 	CancelDownload time.Duration
 }
@@ -137,6 +139,7 @@ func defaultBrowserLimits() BrowserLimits {
 		OtherServers:       time.Second,
 		DetachReason:       300 * time.Millisecond,
 		UndoCDP:            time.Second,
+		DownloadReport:     10 * time.Second,
 		CancelDownload:     5 * time.Second,
 	}
 }

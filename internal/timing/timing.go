@@ -76,7 +76,7 @@ func Current() Timing {
 		field := reflect.ValueOf(&t.Patience).Elem().FieldByName(name)
 		d, err := time.ParseDuration(value)
 		if err != nil || !field.IsValid() {
-			panic("timing: the linker set " + setting)
+			panic("timing: invalid setting " + strconv.Quote(setting))
 		}
 		field.SetInt(int64(d))
 	}

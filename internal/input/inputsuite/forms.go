@@ -26,7 +26,7 @@ func selectOption(s *suite.Runner, t *testing.T) {
 		code executor.Code
 	}{{"location.reload()", executor.ErrRefExpired}, {"alert('Wait')", executor.ErrDialogOpen}} {
 		what, code := interruption.what, interruption.code
-		s.Page(t, "nothing is selected if the page interrupts the wait for an option: "+what, "form.html", func(c *suite.Case) {
+		s.Page(t, "an interrupted wait for an option selects none: "+what, "form.html", func(c *suite.Case) {
 			c.Eval(`document.body.insertAdjacentHTML("beforeend", '<div style="height: 3000px"></div><select aria-label="Late"><option>one</option></select>');
 				addEventListener("scroll", () => { report("scroll", "late"); fetch("/held/`+c.ID+`/interruption").then(() => `+what+`) }, { once: true }); 1`, nil)
 			ref := c.Ref("combobox", "Late")
@@ -39,6 +39,9 @@ func selectOption(s *suite.Runner, t *testing.T) {
 			c.WantCode(<-done, code)
 			if code == executor.ErrDialogOpen {
 				c.Answer(executor.DialogAlert, "Wait", executor.DialogAnswer{Accept: true})
+				c.Eval(`const late = document.querySelector("select[aria-label=Late]"); late.append(new Option("two"));
+					new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))`, nil)
+				c.WantValue(`document.querySelector("select[aria-label=Late]").value`, "one")
 			}
 		})
 	}

@@ -18,7 +18,7 @@ import { collectInvalid, formOf } from './submit.js';
  */
 const pendingChecks = new Map();
 
-/** The newest tokens of finishCheck for which there was no check: none may start late with one of them. */
+/** The newest tokens of finishCheck for which there was no check: no check may start late with one. */
 const endedTokens = /** @type {Set<string>} */ (new Set());
 const MAX_ENDED = 100;
 
@@ -222,7 +222,7 @@ export function finishCheck(token, more) {
     pendingChecks.delete(token);
     if (e) e.stop();
     else endedTokens.add(token);
-    if (endedTokens.size > MAX_ENDED) for (const oldest of endedTokens) { endedTokens.delete(oldest); break; }
+    if (endedTokens.size > MAX_ENDED) endedTokens.delete([...endedTokens][0]);
   }
   const el = e?.el;
   return {

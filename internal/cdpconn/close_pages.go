@@ -1,12 +1,10 @@
-package chromium
+package cdpconn
 
 import (
 	"context"
 	"time"
 
 	"github.com/chromedp/cdproto/target"
-
-	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 )
 
 // closeInterval is the time after which a page that is still open is closed again. Chromium ignores a
@@ -15,9 +13,9 @@ import (
 // (measured on Chromium 156).
 const closeInterval = time.Second
 
-// closePage closes the page of the CDP session s, and waits until it is gone. While hasDialog returns true
+// ClosePage closes the page of the CDP session s, and waits until it is gone. While hasDialog returns true
 // it does not close it again: the dialog may ask whether the page may be closed.
-func closePage(ctx context.Context, browser, s *cdpconn.Session, hasDialog func() bool) error {
+func ClosePage(ctx context.Context, browser, s *Session, hasDialog func() bool) error {
 	closing := map[string]any{"targetId": s.Target().TargetID}
 	if err := browser.Call(ctx, "Target.closeTarget", closing, nil); err != nil {
 		return err
@@ -36,9 +34,9 @@ func closePage(ctx context.Context, browser, s *cdpconn.Session, hasDialog func(
 	}
 }
 
-// closePages closes the pages of a browser context that is being disposed of, until it has none or
+// ClosePages closes the pages of a browser context that is being disposed of, until it has none or
 // ctx is done.
-func closePages(ctx context.Context, conn *cdpconn.Conn, browserContext string) {
+func ClosePages(ctx context.Context, conn *Conn, browserContext string) {
 	s := conn.BrowserSession()
 	for {
 		select {
