@@ -8,7 +8,7 @@ import (
 // CallOptions describe one call of a client to the layers below: the policy, the Manager and the
 // backends. All of them see the call, so its context carries the options.
 type CallOptions struct {
-	Client      string      // id of the client's session
+	Client      string      // id of the client
 	Hash        string      // of the operation and all its arguments; a once grant applies only to equal calls of a client
 	AfterAction AfterAction // overrides SessionOptions.AfterAction
 

@@ -104,8 +104,8 @@ export class Attachment {
     this.screencast = null;
   }
 
-  /** Whether the debugger was attached, and the connection has not been lost since. */
-  get isCurrent() {
+  /** Whether the debugger was attached, and the connection has not been lost since. It stays true after release. */
+  get isOfThisConnection() {
     return this.started && this.generation === this.connection.generation;
   }
 
@@ -387,7 +387,7 @@ export class Attachment {
    * @param {{denied?: true, noConsent?: true}} [withheld] from CDP clients
    */
   sendEvent(sessionId, method, params, withheld = {}) {
-    if (!this.isCurrent || this.connection.state !== 'connected') return;
+    if (!this.isOfThisConnection || this.connection.state !== 'connected') return;
     sendEvent(this.connection, 'cdp', { tabId: this.tabId, ...(sessionId === '' ? {} : { sessionId }), method, params, ...withheld });
   }
 }

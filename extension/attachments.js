@@ -100,7 +100,7 @@ export class Attachments {
    */
   currentOf(connection, tabId) {
     const a = this.byTab.get(tabId);
-    return a?.isCurrent && a.connection === connection ? a : undefined;
+    return a?.isOfThisConnection && a.connection === connection ? a : undefined;
   }
 
   /** Removes an attachment, without detaching the debugger. @param {Attachment} a */
@@ -123,7 +123,7 @@ export class Attachments {
   attach(connection, tabId, rules, own) {
     return this.enqueue(tabId, async () => {
       const old = this.byTab.get(tabId);
-      if (old?.isCurrent && old.connection === connection) return;
+      if (old?.isOfThisConnection && old.connection === connection) return;
       if (old) {
         this.remove(old);
         if (old.started) await detach(tabId);

@@ -110,7 +110,7 @@ export class Broker {
       },
       download: (a, url) => {
         // Otherwise the server does not receive the event.
-        if (a.isCurrent && a.connection.state === 'connected') this.downloads.begin(a.tabId, a.connection.key, url);
+        if (a.isOfThisConnection && a.connection.state === 'connected') this.downloads.begin(a.tabId, a.connection.key, url);
       },
       topDocumentChanged: (a) => {
         if (a.rules.unsafeAll) void this.scopes.updateOrRelease(); // the policy does not list its site, so the rules must
@@ -300,7 +300,7 @@ export class Broker {
     const { access } = this.settings.value;
     for (const tab of this.tabs.list()) {
       const now = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.get(tab.tabId), 'finding the tab').catch(() => null);
-      if ((tab.how === 'all' && access !== 'all') || (now && tab.own === '' && this.tabs.blocked(now.url ?? ''))) {
+      if ((tab.how === 'all' && access !== 'all') || (now && tab.openedBy === '' && this.tabs.blocked(now.url ?? ''))) {
         this.tabs.unshare(tab.tabId, 'user');
       }
     }
@@ -404,7 +404,7 @@ export class Broker {
     const list = this.servers.list();
     const connected = this.servers.connected().length;
     const tabs = this.tabs.list();
-    const own = tabs.filter((t) => t.own !== '').length;
+    const own = tabs.filter((t) => t.openedBy !== '').length;
     return {
       asking: this.questions().length > 0,
       handedOver: this.handovers.questions.size > 0,

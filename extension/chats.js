@@ -205,7 +205,7 @@ export class Chats {
    * @param {{tabId?: number, url?: string}} from the tab that the user saw in the panel
    */
   async start(panel, method, params, from) {
-    const { ends } = this.broker.tabs;
+    const { stopCount } = this.broker.tabs;
     const tab = from.tabId === undefined ? undefined : await this.currentTab(panel, from);
     const { chat, port, resumed = '' } = await this.host.request(method, { ...params, tab: tab?.tabId ?? 0, url: tab?.url ?? '' });
     panel.chat = chat.id;
@@ -213,7 +213,7 @@ export class Chats {
     let problem = '';
     try {
       const c = await this.serverOf(chat, port);
-      if (tab) await this.give(chat.id, c, tab, ends);
+      if (tab) await this.give(chat.id, c, tab, stopCount);
     } catch (e) {
       problem = e instanceof Error ? e.message : String(e);
       if (tab) this.revokeSite(chat.id, tab.tabId);
@@ -267,13 +267,13 @@ export class Chats {
    * @param {string} id of the chat
    * @param {import('./connection.js').Connection} c its server
    * @param {PanelTab} tab as the user saw it
-   * @param {number} ends the value of tabs.ends when the user acted
+   * @param {number} stopCount the value of tabs.stopCount when the user acted
    */
-  async give(id, c, tab, ends) {
+  async give(id, c, tab, stopCount) {
     const { tabId } = tab;
     const { drivers, tabs } = this.broker;
     await requireSite(tab);
-    await drivers.give(tabId, c, ends);
+    await drivers.give(tabId, c, stopCount);
     await requireSite(tab).catch((e) => { // it navigated during the call
       const shared = tabs.get(tabId);
       if (shared?.chat && shared.driver === c.key) tabs.unshare(tabId, 'released');
@@ -314,7 +314,7 @@ export class Chats {
    * @param {string} url that the user saw
    */
   async addTab(panel, id, tabId, url) {
-    const { ends } = this.broker.tabs;
+    const { stopCount } = this.broker.tabs;
     const entry = this.open.get(id);
     const c = this.broker.servers.connected().find((o) => o.key === entry?.key);
     if (!entry || !c) throw new Error('the chat is closed: resume it first');
@@ -325,7 +325,7 @@ export class Chats {
     if (tab.obstacle !== '') throw new Error(tab.obstacle);
     await this.host.request('allow', { chat: id, tab: tabId, url: tab.url });
     try {
-      await this.give(id, c, tab, ends);
+      await this.give(id, c, tab, stopCount);
     } catch (e) {
       this.revokeSite(id, tabId);
       throw e;

@@ -38,7 +38,7 @@ const HANDLERS = {
     return {};
   },
   tab_used: (b, c, { tabId }) => {
-    b.tabs.renew(requireVisibleTab(b, c, tabId));
+    b.tabs.renew(requireDrivenTab(b, c, tabId));
     return {};
   },
   tabs_opened: async (b) => ({ pending: await b.openedTabs.countPending() }),
@@ -126,13 +126,13 @@ function checkParams(params, keys) {
  * @param {number} tabId
  * @returns {Shared}
  */
-function requireVisibleTab(b, c, tabId) {
+function requireDrivenTab(b, c, tabId) {
   b.tabs.expire(); // the alarm may be late
   const shared = b.tabs.get(tabId);
   if (!shared) throw new CommandError('TAB_NOT_FOUND', 'the tab is not shared');
-  if (!b.drivers.visible(shared, c)) {
+  if (!b.drivers.mayDrive(shared, c)) {
     if (shared.chat || c.isChat) throw new CommandError('TAB_NOT_FOUND', 'the tab is not shared with this agent');
-    throw new CommandError('TAB_NOT_FOUND', `the tab is driven by another agent, ${b.servers.nameOf(shared.driver || shared.own)}; the user can change that in the extension popup`);
+    throw new CommandError('TAB_NOT_FOUND', `the tab is driven by another agent, ${b.servers.nameOf(shared.driver || shared.openedBy)}; the user can change that in the extension popup`);
   }
   return shared;
 }
@@ -143,7 +143,7 @@ async function listTabs(b, c) {
   const open = new Map((await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.query({}), 'listing tabs')).map((t) => [t.id, t]));
   return b.tabs.list().flatMap((shared) => {
     const tab = open.get(shared.tabId);
-    return tab && b.drivers.visible(shared, c) ? [b.tabs.describe(shared, tab, c.key)] : [];
+    return tab && b.drivers.mayDrive(shared, c) ? [b.tabs.describe(shared, tab, c.key)] : [];
   });
 }
 
@@ -155,7 +155,7 @@ async function newTab(b, c) {
   try {
     return await attachTab(b, c, shared);
   } catch (e) {
-    if (b.tabs.get(shared.tabId) === shared && shared.own === c.key) { // the user may have given it to another agent
+    if (b.tabs.get(shared.tabId) === shared && shared.openedBy === c.key) { // the user may have given it to another agent
       await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.remove(shared.tabId), 'closing the tab').catch(() => {});
     }
     throw e;
@@ -164,13 +164,13 @@ async function newTab(b, c) {
 
 /** @param {Broker} b @param {Connection} c @param {{tabId: number}} params */
 async function closeTab(b, c, { tabId }) {
-  const shared = requireVisibleTab(b, c, tabId);
-  if (shared.own !== c.key && !b.settings.value.mayClose) {
+  const shared = requireDrivenTab(b, c, tabId);
+  if (shared.openedBy !== c.key && !b.settings.value.mayClose) {
     b.tabs.unshare(tabId, 'released');
     return { closed: false, released: true };
   }
   b.log.add({ what: 'closed a tab', server: b.servers.nameOf(c.key), tabId, host: shared.host });
-  if (shared.own === c.key) {
+  if (shared.openedBy === c.key) {
     // Its page may open a beforeunload dialog, which only the debugger can answer.
     if (!b.attachments.currentOf(c, tabId)) await attachTab(b, c, { tabId }).catch(() => {});
     await b.attachments.prepareClose(tabId);
@@ -193,16 +193,16 @@ async function closeTab(b, c, { tabId }) {
 
 /** @param {Broker} b @param {Connection} c @param {{tabId: number}} params */
 async function attachTab(b, c, { tabId }) {
-  const shared = requireVisibleTab(b, c, tabId);
+  const shared = requireDrivenTab(b, c, tabId);
   const rules = () => b.scopes.policyFor(c);
   if (allowsNoSite(rules())) throw new CommandError('POLICY_DENIED', 'the policy allows no site');
   const before = await getTab(tabId);
   const why = b.tabs.shareRefusal(before.url ?? '');
   if (why) throw new CommandError('POLICY_DENIED', `${why}: open another page in the tab`);
-  requireVisibleTab(b, c, tabId); // again, after the await
+  requireDrivenTab(b, c, tabId); // again, after the await
   b.drivers.setDriver(shared, c);
   try {
-    await b.attachments.attach(c, tabId, rules, shared.own === c.key);
+    await b.attachments.attach(c, tabId, rules, shared.openedBy === c.key);
     b.attachErrors.delete(tabId);
   } catch (e) {
     if (!b.attachments.get(tabId)) b.drivers.clearDriver(tabId);
@@ -210,9 +210,9 @@ async function attachTab(b, c, { tabId }) {
     b.changed();
     throw e;
   }
-  if (b.tabs.get(tabId) !== shared || !b.drivers.visible(shared, c)) { // or the user chose another driver
+  if (b.tabs.get(tabId) !== shared || !b.drivers.mayDrive(shared, c)) { // or the user chose another driver
     if (b.attachments.get(tabId)?.connection === c) await b.attachments.release(tabId);
-    if (b.tabs.get(tabId) === shared) requireVisibleTab(b, c, tabId);
+    if (b.tabs.get(tabId) === shared) requireDrivenTab(b, c, tabId);
     throw new CommandError('DETACHED', 'the tab was unshared');
   }
   const [tab] = await Promise.all([getTab(tabId), b.drivers.findTarget(shared)]);
@@ -238,7 +238,7 @@ function cdp(b, c, { maxString = 0, ...command }, timeoutMs) {
  * @param {number} timeoutMs
  */
 function sendCDP(b, c, { tabId, sessionId = '', method, params = {}, client = '' }, timeoutMs) {
-  const shared = requireVisibleTab(b, c, tabId);
+  const shared = requireDrivenTab(b, c, tabId);
   const a = b.attachments.currentOf(c, tabId);
   if (!a) throw new CommandError('DETACHED', 'the debugger is not attached to the tab');
   if (typeof params !== 'object' || params === null || Array.isArray(params)) throw new CommandError('BAD_ARGS', 'params is not an object');
@@ -247,7 +247,7 @@ function sendCDP(b, c, { tabId, sessionId = '', method, params = {}, client = ''
   const installing = b.scopes.installing.get(c);
   if (!installing) return a.command(sessionId, method, params, timeoutMs, client);
   return installing.then(() => {
-    requireVisibleTab(b, c, tabId);
+    requireDrivenTab(b, c, tabId);
     if (b.attachments.currentOf(c, tabId) !== a) throw new CommandError('DETACHED', 'the debugger is not attached to the tab');
     return a.command(sessionId, method, params, timeoutMs, client);
   });
@@ -297,7 +297,7 @@ async function consent(b, c, { kind, origin, tool = '', client = '', call }, tim
  * @param {number} timeoutMs
  */
 async function handover(b, c, { id, tabId, message, again }, timeoutMs) {
-  const shared = requireVisibleTab(b, c, tabId);
+  const shared = requireDrivenTab(b, c, tabId);
   if (id.length > MAX_ID) throw new CommandError('BAD_ARGS', 'the id is too long');
   const agent = { key: c.key, name: b.servers.nameOf(c.key) };
   const tab = await getTab(tabId);
@@ -307,7 +307,7 @@ async function handover(b, c, { id, tabId, message, again }, timeoutMs) {
     await showTab(tabId);
   }
   // Check again after the awaits: the user may have stopped sharing the tab and shared it again.
-  if (requireVisibleTab(b, c, tabId) !== shared) throw new CommandError('DETACHED', 'the tab was unshared');
+  if (requireDrivenTab(b, c, tabId) !== shared) throw new CommandError('DETACHED', 'the tab was unshared');
   b.tabs.renew(shared); // also when the question ends, as Tabs.expire does
   const origin = siteOf(tab.url ?? '') ? new URL(tab.url ?? '').origin : '';
   const answer = await b.handovers.wait(agent, { id, tabId, origin, message: [...message].slice(0, MAX_HANDOVER_MESSAGE).join('') }, userTimeout(timeoutMs));

@@ -67,16 +67,16 @@ export class Drivers {
     return Date.now() - (this.lastConnected.get(key) ?? this.startedAt) < timing.patience.driver;
   }
 
-  /** Reports whether a server may see a tab. @param {Shared} tab @param {Connection} c */
-  visible(tab, c) {
-    if (tab.own !== '' && tab.own !== c.key) return false;
+  /** Reports whether a server may see a tab, and so drive it. @param {Shared} tab @param {Connection} c */
+  mayDrive(tab, c) {
+    if (tab.openedBy !== '' && tab.openedBy !== c.key) return false;
     if (tab.chat || c.isChat) return tab.driver === c.key;
     return tab.driver === '' || tab.driver === c.key || !this.isRecentlyConnected(tab.driver);
   }
 
   /** Returns the connected servers that may see a tab. @param {Shared} tab */
   observersOf(tab) {
-    return this.servers.connected().filter((c) => this.visible(tab, c));
+    return this.servers.connected().filter((c) => this.mayDrive(tab, c));
   }
 
   /**
@@ -86,7 +86,7 @@ export class Drivers {
    */
   tabsOfOtherServers(c) {
     if (c.isChat) return 0;
-    return this.tabs.list().filter((tab) => tab.own === '' && !tab.chat && !this.visible(tab, c)).length;
+    return this.tabs.list().filter((tab) => tab.openedBy === '' && !tab.chat && !this.mayDrive(tab, c)).length;
   }
 
   // Drivers.
@@ -108,7 +108,7 @@ export class Drivers {
    */
   clearDriver(tabId) {
     const tab = this.tabs.get(tabId);
-    if (!tab || tab.driver === '' || tab.driverChosen || tab.own !== '') return;
+    if (!tab || tab.driver === '' || tab.driverChosen || tab.openedBy !== '') return;
     const before = new Set(this.observersOf(tab));
     tab.driver = '';
     this.tabs.stored.saveSoon();
@@ -127,7 +127,7 @@ export class Drivers {
     if (tab.chat || this.servers.all().some((c) => c.key === key && c.isChat)) throw new CommandError('POLICY_DENIED', 'tabs are given to chats in the side panel');
     const before = this.observersOf(tab);
     tab.driver = key; // before any await: from here on, commands of other servers fail
-    tab.own = '';
+    tab.openedBy = '';
     tab.driverChosen = key !== '';
     await this.attachments.release(tabId);
     await this.tabs.save();
@@ -140,13 +140,13 @@ export class Drivers {
   /** Removes drivers that are no longer connected. The next server to act becomes the driver. */
   clearLostDrivers() {
     for (const tab of this.tabs.list()) {
-      if ((tab.driver === '' && tab.own === '') || this.isRecentlyConnected(tab.driver || tab.own)) continue;
+      if ((tab.driver === '' && tab.openedBy === '') || this.isRecentlyConnected(tab.driver || tab.openedBy)) continue;
       if (tab.chat) {
         this.tabs.unshare(tab.tabId, 'released');
         continue;
       }
       this.attachments.release(tab.tabId).catch(() => {});
-      tab.driver = tab.own = '';
+      tab.driver = tab.openedBy = '';
       tab.driverChosen = false;
       this.tabs.stored.saveSoon();
       void this.sendTabShared(tab);
@@ -161,9 +161,9 @@ export class Drivers {
    *
    * @param {number} tabId
    * @param {Connection} c
-   * @param {number} ends the value of tabs.ends when the user acted
+   * @param {number} stopCount the value of tabs.stopCount when the user acted
    */
-  async give(tabId, c, ends) {
+  async give(tabId, c, stopCount) {
     if (!c.isChat) throw new CommandError('INTERNAL', 'the server of the chat is not limited to its tabs: update chrome-mcp');
     const known = this.tabs.get(tabId);
     if (known?.chat && known.driver === c.key) return;
@@ -171,7 +171,7 @@ export class Drivers {
     if (why) throw new CommandError('POLICY_DENIED', why);
     if (known) this.tabs.unshare(tabId, 'other_server');
     this.tabs.titles.set(c.key, c.server?.name ?? '');
-    const shared = await this.tabs.share(tabId, 'user', { ends, chat: c.key });
+    const shared = await this.tabs.share(tabId, 'user', { stopCount, chatServer: c.key });
     if (!shared.chat || shared.driver !== c.key) throw new CommandError('POLICY_DENIED', 'the tab was shared with other agents at the same time: stop sharing it first');
   }
 
@@ -185,7 +185,7 @@ export class Drivers {
     const tab = this.tabs.get(tabId);
     if (!tab || (tab.driver !== '' && tab.driver === key)) return '';
     if (tab.chat) return 'the tab belongs to another chat: remove it there first';
-    const agent = tab.driver || tab.own;
+    const agent = tab.driver || tab.openedBy;
     if (agent === '' || !this.isRecentlyConnected(agent)) return '';
     return `another agent, ${this.servers.nameOf(agent)}, uses the tab: stop sharing it in the popup first`;
   }

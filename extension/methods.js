@@ -15,8 +15,8 @@ import { INPUT_BLOCK_SCRIPTS, CONTENT_HIDING_SCRIPTS } from './wire.js';
  *
  * @typedef {object} World
  * @property {boolean} main whether it is the main world
- * @property {boolean} ours whether it is an isolated world that the server created, not another
- *   extension's
+ * @property {boolean} ours whether it is an isolated world that the tools of the server created, not its CDP
+ *   clients and not another extension
  * @property {boolean} [client] whether it is an isolated world of a CDP client
  * @property {string} origin "" if it is opaque
  * @property {string} [frame] id of its frame

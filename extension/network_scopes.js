@@ -165,10 +165,10 @@ export class NetworkScopes {
   /**
    * Delays the commands of a server until rules are installed.
    * @param {Connection} c
-   * @param {Promise<void>} rules
+   * @param {Promise<void>} installed
    */
-  delayCommands(c, rules) {
-    const done = Promise.all([this.installing.get(c), rules]).then(() => {}).finally(() => {
+  delayCommands(c, installed) {
+    const done = Promise.all([this.installing.get(c), installed]).then(() => {}).finally(() => {
       if (this.installing.get(c) === done) this.installing.delete(c);
     });
     this.installing.set(c, done);

@@ -88,7 +88,7 @@ export class OpenedTabs {
     try {
       const popup = await sharing;
       await this.drivers.sharedReported(tabId); // first: a server drops events of a tab that it does not know
-      const visible = () => this.tabs.get(tabId) === popup && this.drivers.visible(popup, a.connection);
+      const visible = () => this.tabs.get(tabId) === popup && this.drivers.mayDrive(popup, a.connection);
       if (a.released || !visible()) return;
       await this.attachments.attach(a.connection, tabId, () => scopes.policyFor(a.connection), a.own);
       if (!visible()) await this.attachments.release(tabId); // unshared, or given to another agent, during the attach

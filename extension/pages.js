@@ -260,14 +260,14 @@ async function currentState(b) {
       const attachment = b.attachments.get(t.tabId);
       const driverLost = t.driver !== '' && !b.servers.connected().some((c) => c.key === t.driver);
       return [{
-        tabId: t.tabId, title: tab.title ?? '', url: tab.url ?? '', origin, active: tab.active, own: t.own !== '', how: t.how, until: t.until, expires: t.expires,
+        tabId: t.tabId, title: tab.title ?? '', url: tab.url ?? '', origin, active: tab.active, own: t.openedBy !== '', how: t.how, until: t.until, expires: t.expires,
         driver: t.driver, driverLost, chat: t.chat === true, attached: attachment?.started === true, doing: driverLost ? null : doingOf(b, attachment), keep: settings.keepSites.includes(origin),
         problem: problemOf(b, t, tab.url ?? ''),
       }];
     }),
     current: front?.id === undefined ? null : {
       tabId: front.id, title: front.title ?? '', url: front.url ?? '', origin: siteOf(front.url ?? '') ? originOf(front.url ?? '') : '',
-      shared: b.tabs.get(front.id) !== undefined, own: (b.tabs.get(front.id)?.own ?? '') !== '', until: b.tabs.get(front.id)?.until ?? 'stopped', obstacle: b.tabs.shareRefusal(front.url ?? '') ?? '',
+      shared: b.tabs.get(front.id) !== undefined, own: (b.tabs.get(front.id)?.openedBy ?? '') !== '', until: b.tabs.get(front.id)?.until ?? 'stopped', obstacle: b.tabs.shareRefusal(front.url ?? '') ?? '',
       keep: settings.keepSites.includes(originOf(front.url ?? '')),
     },
     questions: b.questions(),

@@ -26,7 +26,7 @@ import { SHARE_MINUTES } from './settings.js';
  * @property {string} targetId "" while unknown
  * @property {'user' | 'group' | 'site' | 'all' | 'own' | 'popup'} how why it is shared
  * @property {number} opener the tab whose page opened it, or 0
- * @property {string} own key of the server that opened it, "" for the user's tabs
+ * @property {string} openedBy key of the server that opened it, "" for the user's tabs
  * @property {string} driver key of the server that drives it, "" if none does
  * @property {boolean} driverChosen whether the user chose the driver
  * @property {boolean} [chat] whether it belongs to a chat: no other server than the driver ever sees it
@@ -97,7 +97,7 @@ export class Tabs {
     /** Tabs that putInGroup is adding to a group: the user did not drag them there. @type {Set<number>} */
     this.grouping = new Set();
     /** How often all sharing ended. A call that started earlier must share nothing afterwards. */
-    this.ends = 0;
+    this.stopCount = 0;
     this.ready = this.stored.ready;
   }
 
@@ -128,24 +128,24 @@ export class Tabs {
    * @param {string} [options.server] key of the server that opened it
    * @param {Shared} [options.opener] the tab whose page opened it, whose server, chat and SharedUntil it
    *   inherits
-   * @param {number} [options.ends] the value of this.ends when the call started
+   * @param {number} [options.stopCount] the value of this.stopCount when the call started
    * @param {SharedUntil} [options.until] what ends its sharing
-   * @param {string} [options.chat] key of the server of the chat that it is given to
+   * @param {string} [options.chatServer] key of the server of the chat that it is given to
    * @returns {Promise<Shared>}
    */
-  async share(tabId, how, { server = '', opener, ends = this.ends, until = 'stopped', chat = '' } = {}) {
-    const own = opener?.own ?? server;
+  async share(tabId, how, { server = '', opener, stopCount = this.stopCount, until = 'stopped', chatServer = '' } = {}) {
+    const openedBy = opener?.openedBy ?? server;
     const known = this.get(tabId);
     if (known) return known;
     const tab = await getTab(tabId);
-    const why = own === '' ? this.shareRefusal(tab.url ?? '') : null;
+    const why = openedBy === '' ? this.shareRefusal(tab.url ?? '') : null;
     if (why) throw new CommandError('POLICY_DENIED', why);
     if (this.get(tabId)) return this.state.tabs[tabId];
-    if (this.ends !== ends || (opener && this.state.declined.includes(opener.tabId))) throw new CommandError('TAB_NOT_FOUND', 'the tab is not shared: sharing was stopped');
+    if (this.stopCount !== stopCount || (opener && this.state.declined.includes(opener.tabId))) throw new CommandError('TAB_NOT_FOUND', 'the tab is not shared: sharing was stopped');
     /** @type {Shared} */
     const shared = {
-      tabId, targetId: '', how, opener: opener?.tabId ?? 0, own, driver: opener?.driver ?? (chat || own), driverChosen: opener?.driverChosen ?? chat !== '',
-      chat: opener?.chat ?? chat !== '', group: -1, since: Date.now(), host: siteOf(tab.url ?? '')?.host ?? '', until: 'stopped', expires: 0,
+      tabId, targetId: '', how, opener: opener?.tabId ?? 0, openedBy, driver: opener?.driver ?? (chatServer || openedBy),
+      driverChosen: opener?.driverChosen ?? (chatServer !== ''), chat: opener?.chat ?? (chatServer !== ''), group: -1, since: Date.now(), host: siteOf(tab.url ?? '')?.host ?? '', until: 'stopped', expires: 0,
     };
     setUntil(shared, opener?.until ?? until);
     if (this.isGroupOf(tab.groupId, shared)) shared.group = tab.groupId ?? -1;
@@ -199,7 +199,7 @@ export class Tabs {
    * @param {'stopped' | 'locked'} reason
    */
   unshareAll(reason) {
-    this.ends++;
+    this.stopCount++;
     if (this.state.halted !== 'stopped') this.state.halted = reason;
     this.stored.saveSoon();
     for (const { tabId } of this.list()) this.unshare(tabId, reason);
@@ -213,7 +213,7 @@ export class Tabs {
    */
   async setSharedUntil(tabId, until) {
     const shared = this.get(tabId);
-    if (!shared || shared.own !== '') throw new CommandError('TAB_NOT_FOUND', 'the tab is not shared');
+    if (!shared || shared.openedBy !== '') throw new CommandError('TAB_NOT_FOUND', 'the tab is not shared');
     setUntil(shared, until);
     await this.save();
     const tab = await getTab(tabId);
@@ -305,7 +305,7 @@ export class Tabs {
   async open(server, name, chat = false) {
     if (this.state.halted === 'stopped') throw new CommandError('POLICY_DENIED', 'the user stopped all sharing and has not shared a tab since: ask the user before you continue');
     if (this.state.halted === 'locked') throw new CommandError('POLICY_DENIED', 'the screen is locked, so sharing has ended: ask the user to unlock it');
-    const { ends } = this;
+    const { stopCount } = this;
     const windowId = await this.windowForOwn();
     /** @param {{windowId?: number}} where */
     const create = (where) => withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.create({ url: 'about:blank', active: false, ...where }), 'opening a tab');
@@ -317,7 +317,7 @@ export class Tabs {
     if (tab.id === undefined) throw new CommandError('INTERNAL', 'the browser opened a tab without an id');
     const { id } = tab;
     this.titles.set(server, name);
-    return this.share(id, 'own', { server, ends, chat: chat ? server : '' }).catch(async (e) => {
+    return this.share(id, 'own', { server, stopCount, chatServer: chat ? server : '' }).catch(async (e) => {
       await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.remove(id), 'closing the tab').catch(() => {});
       throw e;
     });
@@ -411,7 +411,7 @@ export class Tabs {
     const shared = this.get(tabId);
     if (change.groupId !== undefined) this.onGrouped(tabId, change.groupId);
     if (shared && this.get(tabId)) {
-      if (change.url !== undefined && shared.own === '' && this.blocked(change.url)) {
+      if (change.url !== undefined && shared.openedBy === '' && this.blocked(change.url)) {
         this.unshare(tabId, 'user'); // a site on the block list
         return;
       }
@@ -519,7 +519,7 @@ export class Tabs {
 
 /** Returns the key of the server that alone sees a tab, or "" for a shared one. @param {Shared} shared */
 function exclusiveServer(shared) {
-  return shared.chat ? shared.driver : shared.own;
+  return shared.chat ? shared.driver : shared.openedBy;
 }
 
 /** @param {Shared} shared @param {SharedUntil} until */
@@ -569,7 +569,7 @@ function wireTab(shared, tab, server, blocked) {
   return {
     tabId: shared.tabId, targetId: shared.targetId,
     ...(blocked ? { url: `${originOf(tab.url ?? '')}/`, title: '' } : { url: tab.url ?? '', title: tab.title ?? '' }),
-    active: tab.active, own: shared.own !== '' && shared.own === server, index: tab.index,
+    active: tab.active, own: shared.openedBy !== '' && shared.openedBy === server, index: tab.index,
     ...(shared.opener > 0 ? { openerTabId: shared.opener } : {}),
     ...(shared.how === 'user' || shared.how === 'group' ? { chosen: shared.since } : {}),
     ...(shared.until === 'time' ? { renewable: true } : {}),

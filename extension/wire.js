@@ -542,8 +542,8 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * @property {string} kind
  * @property {string} origin origin of the site that the call is about
  * @property {string} [tool] name of the tool; empty with ConsentEval
- * @property {string} [client] id of the client, chosen by the server
- * @property {string} call hash of the tool and all its arguments
+ * @property {string} [client] id of the MCP client, chosen by the server; with ConsentEval that of a CDP client, if one asks
+ * @property {string} call hash of the tool and all its arguments; the id of a CDP client
  */
 
 /**

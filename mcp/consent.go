@@ -115,7 +115,7 @@ func (r *toolRunner) callHash(t *tool, args any) string {
 		return rand.Text() // equals no other hash
 	}
 	hash := sha256.New()
-	fmt.Fprintf(hash, "%s %s ", r.clientID, t.name)
+	fmt.Fprintf(hash, "%s %s ", r.sessionID, t.name)
 	hash.Write(text)
 	return hex.EncodeToString(hash.Sum(nil))
 }

@@ -33,12 +33,12 @@ type toolRunner struct {
 	audit          *auditor     // nil means no audit log
 	calls          *CallRate
 	prompter       *prompting.Prompter // nil means no permission prompts
-	clientID       string              // random id of the session, for permission prompts
+	sessionID      string              // random id of the MCP session; with permission prompts, the client of a call is Channel.Client
 	lost           *mcptransport.LostResults
 	handovers      *handovers
 	output         *outputDir
-	gate           *callGate // may be nil
-	notified       sync.Once // calls Options.OnClient
+	stopSwitch     *callSwitch // may be nil
+	notified       sync.Once   // calls Options.OnClient
 }
 
 // handler returns the SDK's handler for t. A call is canceled by its client or when life is done,
@@ -72,12 +72,13 @@ func (r *toolRunner) call(ctx context.Context, t *tool, req *sdk.CallToolRequest
 	})
 }
 
-// runTool runs one call of t. Every failure, including a panic, becomes a result with isError. A call
-// passes the gate, then in runChecked the limit of its rate, and last it acquires its slot. Then
-// startProgress is called, and stop when the handler has returned. startProgress may be nil.
+// runTool runs one call of t. Every failure, including a panic, becomes a result with isError. First it
+// checks whether the user stopped calls, then in runChecked the limit of the rate, and last it acquires
+// the slot of the call. Then startProgress is called, and stop when the handler has returned.
+// startProgress may be nil.
 func (r *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, structured bool, startProgress func(args any) (stop func())) (res *sdk.CallToolResult) {
 	start := time.Now()
-	ctx, leave, stopped := r.gate.enter(ctx)
+	ctx, leave, stopped := r.stopSwitch.enter(ctx)
 	defer leave()
 	var err error
 	var out mcptext.Result
@@ -87,7 +88,7 @@ func (r *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, 
 	ended := r.observe(ctx, t, named, slot.nested)
 	var notes []string
 	options := executor.CallOptions{
-		Client:        r.clientID,
+		Client:        r.sessionID,
 		OnSwitch:      func(sw executor.BackendSwitch) { notes = append(notes, hint.Translate(sw.String())) },
 		OnSharedTab:   func(sh executor.SharedTab) { notes = append(notes, sharedNote(sh.Tab)) },
 		OnSentElement: func(e executor.SentElement) { notes = append(notes, sentNote(e)) },

@@ -116,7 +116,7 @@ func newHandovers(runner *toolRunner, opts *HandoverOptions) *handovers {
 
 // asker identifies the session in its questions.
 func (h *handovers) asker() executor.HandoverAsker {
-	return executor.HandoverAsker{Principal: h.opts.Principal, Session: h.opts.Session, Client: h.runner.clientID}
+	return executor.HandoverAsker{Principal: h.opts.Principal, Session: h.opts.Session, Client: h.runner.sessionID}
 }
 
 // close ends all handovers. It waits for them at most Timing.CloseHandovers.

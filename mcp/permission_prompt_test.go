@@ -433,7 +433,7 @@ func TestCallHash(t *testing.T) {
 		Text string `json:"text"`
 	}
 	click, fill := &tool{name: "click"}, &tool{name: "fill_form"}
-	one, two := &toolRunner{clientID: "one"}, &toolRunner{clientID: "two"}
+	one, two := &toolRunner{sessionID: "one"}, &toolRunner{sessionID: "two"}
 	hash := one.callHash(click, args{"e1", "x"})
 	if again := one.callHash(click, args{"e1", "x"}); hash == "" || hash != again {
 		t.Errorf("equal calls have the hashes %q and %q", hash, again)

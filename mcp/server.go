@@ -184,13 +184,13 @@ func (s *Server) Run(ctx context.Context, transport sdk.Transport) error {
 }
 
 // run is Run, and also cancels the running calls when life is done, with its cause. The calls pass
-// gate.
-func (s *Server) run(ctx, life context.Context, gate *callGate, transport sdk.Transport) (err error) {
+// stopSwitch.
+func (s *Server) run(ctx, life context.Context, stopSwitch *callSwitch, transport sdk.Transport) (err error) {
 	runner, closeRunner, err := s.openRunner(ctx)
 	if err != nil {
 		return err
 	}
-	runner.gate = gate
+	runner.stopSwitch = stopSwitch
 	defer func() { err = errors.Join(err, closeRunner()) }()
 	// When the SDK is closed, it waits for running calls but does not cancel them. So calls get a
 	// context that is canceled here.
@@ -233,15 +233,15 @@ func isDisconnect(err error) bool {
 // newRunner returns a runner of the tools of s on ex.
 func (s *Server) newRunner(ex executor.Executor) *toolRunner {
 	runner := &toolRunner{
-		ex:       ex,
-		opts:     &s.opts,
-		tools:    s.tools,
-		fence:    mcptext.NewFence(s.opts.Nonce),
-		audit:    newAuditor(s.opts.Audit),
-		calls:    cmp.Or(s.opts.CallRate, NewCallRate(s.opts.CallsPerMinute)),
-		output:   newOutputDir(&s.opts),
-		clientID: rand.Text(),
-		lost:     s.lost,
+		ex:        ex,
+		opts:      &s.opts,
+		tools:     s.tools,
+		fence:     mcptext.NewFence(s.opts.Nonce),
+		audit:     newAuditor(s.opts.Audit),
+		calls:     cmp.Or(s.opts.CallRate, NewCallRate(s.opts.CallsPerMinute)),
+		output:    newOutputDir(&s.opts),
+		sessionID: rand.Text(),
+		lost:      s.lost,
 
 		hasSucceeded: s.succeeded,
 	}
@@ -250,7 +250,7 @@ func (s *Server) newRunner(ex executor.Executor) *toolRunner {
 	}
 	runner.handovers = newHandovers(runner, s.opts.Handover)
 	if granter, ok := ex.(executor.PermissionGranter); ok && s.opts.PromptForPermission {
-		runner.prompter = prompting.New(runner.clientID, granter, s.opts.Prompter, runner.audit.consent)
+		runner.prompter = prompting.New(runner.sessionID, granter, s.opts.Prompter, runner.audit.consent)
 	}
 	return runner
 }

@@ -24,7 +24,7 @@ type Workspace struct {
 	stateful, stateless http.Handler
 	sessions            *mcptransport.MCPSessions
 	runner              *toolRunner
-	gate                *callGate // of runner and of the runners of Run
+	stopSwitch          *callSwitch // of runner and of the runners of Run
 	server              *Server
 	life                context.Context // done when the workspace is being closed; its cause is the error of the calls
 	cancel              context.CancelCauseFunc
@@ -49,7 +49,7 @@ func (s *Server) OpenWorkspace(ctx context.Context) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	runner.gate = new(callGate)
+	runner.stopSwitch = new(callSwitch)
 	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // canceled with ErrSessionEnded
 	srv := s.protocol(life, runner)
 	events := new(mcptransport.EventStore)
@@ -62,7 +62,7 @@ func (s *Server) OpenWorkspace(ctx context.Context) (*Workspace, error) {
 	sessions := mcptransport.NewMCPSessions(srv, runner.prompter.Forget)
 	return &Workspace{
 		stateful: handler(false), stateless: handler(true),
-		sessions: sessions, runner: runner, gate: runner.gate, server: s, life: life, cancel: cancel, closeRunner: closeRunner, limits: timing.Current().ProgramLimits,
+		sessions: sessions, runner: runner, stopSwitch: runner.stopSwitch, server: s, life: life, cancel: cancel, closeRunner: closeRunner, limits: timing.Current().ProgramLimits,
 	}, nil
 }
 
@@ -70,7 +70,7 @@ func (s *Server) OpenWorkspace(ctx context.Context) (*Workspace, error) {
 // that are running when ws is closed return ErrSessionEnded. The caller ends the input of the
 // transport before it closes ws.
 func (ws *Workspace) Run(ctx context.Context, transport sdk.Transport) error {
-	return ws.server.run(ctx, ws.life, ws.gate, transport)
+	return ws.server.run(ctx, ws.life, ws.stopSwitch, transport)
 }
 
 // Succeeded reports whether a call, other than of chrome_status, has succeeded in any workspace of the

@@ -181,7 +181,7 @@ func TestServeHTTP(t *testing.T) {
 		{[]string{"-H", "Host: evil.example", "/healthz"}, "403", ""},
 		{[]string{"-H", c.header(), "-X", "PUT", "--data-binary", "@" + big, "/v1/sessions/a"}, "413", "the body is larger than 4 MiB"},
 		{[]string{"-H", c.header(), "-X", "DELETE", "/v1/sessions/none"}, "404", "GET /v1/sessions list the open ones"},
-		{[]string{"-H", c.header(), "-X", "POST", "/v1/server/stop"}, "403", "only on the Unix socket"},
+		{[]string{"-H", c.header(), "-X", "POST", "/v1/server/stop"}, "403", "only to the user who started the server"},
 	} {
 		args := append([]string{}, tt.args...)
 		args[len(args)-1] = url + args[len(args)-1]

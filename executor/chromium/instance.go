@@ -250,9 +250,11 @@ func autoAttach(ctx context.Context, conn *cdpconn.Conn) (*cdpconn.Pending, erro
 	})
 }
 
-// waitForExistingTabs waits until the tabs that already existed are attached. Attaching to a tab
-// that does not respond takes at most Timing.AttachTab.
+// waitForExistingTabs waits until the tabs that already existed are attached, at most
+// Timing.AttachTab: some of them may not respond.
 func (in *instance) waitForExistingTabs(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, in.opts.timing.AttachTab)
+	defer cancel()
 	_ = in.await(ctx, func() bool { return !in.tabs.isAttaching() })
 }
 

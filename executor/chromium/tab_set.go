@@ -24,6 +24,7 @@ type tabSet struct {
 	targets   map[target.ID]*session.Tab
 	attaching map[target.ID]bool
 	released  map[target.ID]bool         // tabs of the user that a session has released; they are not attached again
+	failed    map[target.ID]string       // tabs of the user that did not respond, with their URL then; they are not attached again there
 	openers   map[target.ID]*session.Tab // the opener of each tab that a page opened
 	opening   int                        // calls of NewTab in progress; until they return, new tabs without an opener are not listed
 	lastRaw   int
@@ -32,7 +33,7 @@ type tabSet struct {
 func newTabSet() tabSet {
 	return tabSet{
 		targets: make(map[target.ID]*session.Tab), attaching: make(map[target.ID]bool),
-		released: make(map[target.ID]bool), openers: make(map[target.ID]*session.Tab),
+		released: make(map[target.ID]bool), failed: make(map[target.ID]string), openers: make(map[target.ID]*session.Tab),
 	}
 }
 
@@ -65,13 +66,15 @@ func (ts *tabSet) has(id target.ID) bool {
 }
 
 // beginAttach records that a target is being attached. It returns false, and records nothing, if the target
-// is attached, is being attached, or was released.
-func (ts *tabSet) beginAttach(id target.ID) bool {
+// is attached, is being attached, was released, or did not respond at this URL.
+func (ts *tabSet) beginAttach(id target.ID, url string) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if ts.attaching[id] || ts.targets[id] != nil || ts.released[id] {
+	failedAt, failed := ts.failed[id]
+	if ts.attaching[id] || ts.targets[id] != nil || ts.released[id] || failed && failedAt == url {
 		return false
 	}
+	delete(ts.failed, id)
 	ts.attaching[id] = true
 	return true
 }
@@ -81,6 +84,13 @@ func (ts *tabSet) release(id target.ID) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	ts.released[id] = true
+}
+
+// unresponsive records that a target, which attachFailed follows, is not to be attached again at this URL.
+func (ts *tabSet) unresponsive(id target.ID, url string) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.failed[id] = url
 }
 
 // newTab returns a new tab for a target that is being attached. opener is nil if no page opened it.

@@ -14,21 +14,21 @@ import (
 // its title changes: the start of the browser would wait for it forever.
 func TestAttachOnce(t *testing.T) {
 	ts := newTabSet()
-	if !ts.beginAttach("a") || ts.beginAttach("a") || !ts.isAttaching() {
+	if !ts.beginAttach("a", "u") || ts.beginAttach("a", "u") || !ts.isAttaching() {
 		t.Error("a new target is not attached once")
 	}
 	tab := ts.newTab("a", nil)
 	ts.attachDone("a", tab, nil)
-	if ts.beginAttach("a") || ts.isAttaching() {
+	if ts.beginAttach("a", "u") || ts.isAttaching() {
 		t.Error("an attached target is attached again")
 	}
 	ts.remove(tab)
-	if !ts.beginAttach("a") {
+	if !ts.beginAttach("a", "u") {
 		t.Error("a detached target, which its user may have left and returned to, is not attached")
 	}
 	ts.attachFailed("a")
 	ts.release("a")
-	if ts.beginAttach("a") || ts.isAttaching() {
+	if ts.beginAttach("a", "u") || ts.isAttaching() {
 		t.Error("a released target is attached again")
 	}
 }

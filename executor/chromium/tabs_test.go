@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -179,4 +180,47 @@ func TestAttachAgain(t *testing.T) {
 		t.Errorf("attached %d times, want 2", n)
 	}
 	in.conn.Close()
+}
+
+// TestAttachUnresponsive checks that a tab of the user that does not respond is attached once, although
+// the browser reports every detach as a change of the tab, until it shows another page.
+func TestAttachUnresponsive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var attached atomic.Int32
+		change := func(remote *cdptest.FakeTransport, url string) {
+			remote.Emit("", "Target.targetInfoChanged", fmt.Sprintf(`{"targetInfo":{"targetId":"T","type":"page","title":"","url":%q,"attached":false,"canAccessOpener":false}}`, url))
+		}
+		remote := cdptest.New(func(remote *cdptest.FakeTransport, cmd *cdproto.Message) {
+			switch cmd.Method {
+			case "Target.attachToTarget":
+				n := attached.Add(1)
+				remote.Reply(cmd, "{}")
+				remote.Emit("", "Target.attachedToTarget", fmt.Sprintf(`{"sessionId":"S%d","waitingForDebugger":false,"targetInfo":{"targetId":"T","type":"page","title":"","url":"https://a.test/%d","attached":true,"canAccessOpener":false}}`, n, n))
+			case "Target.detachFromTarget":
+				remote.Reply(cmd, "{}")
+				change(remote, fmt.Sprintf("https://a.test/%d", attached.Load()))
+			case "Page.enable", "Input.dispatchMouseEvent": // the page does not respond
+			default:
+				remote.Reply(cmd, "{}")
+			}
+		})
+		in := &instance{
+			backend: &Backend{log: slog.New(slog.DiscardHandler)}, opts: Options{timing: timing.Current(), AttachDefaultContext: true},
+			tabs: newTabSet(), browserContext: browserContext{conn: cdpconn.New(remote)},
+		}
+		in.clients, in.proxyCredentials, in.documents = newCDPClients(in), &proxyCredentials{in: in}, &documentFilter{in: in}
+		in.work.Go(func() { follow(in.conn, in.handle) })
+		for n := range int32(2) {
+			change(remote, fmt.Sprintf("https://a.test/%d", n+1))
+			synctest.Wait()
+			in.waitForExistingTabs(t.Context())
+			time.Sleep(2 * timing.Current().AttachTab)
+			synctest.Wait()
+			if got := attached.Load(); got != n+1 || in.tabs.isAttaching() {
+				t.Errorf("attached %d times, want %d; attaching: %v", got, n+1, in.tabs.isAttaching())
+			}
+		}
+		in.conn.Close()
+		in.work.Wait()
+	})
 }

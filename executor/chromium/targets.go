@@ -68,7 +68,7 @@ func (in *instance) discovered(info *target.Info) {
 	if in.proc != nil || info == nil || info.Type != "page" || !in.inScope(info) {
 		return
 	}
-	if !in.tabs.beginAttach(info.TargetID) {
+	if !in.tabs.beginAttach(info.TargetID, info.URL) {
 		return
 	}
 	in.work.Go(func() {
@@ -172,6 +172,7 @@ func (in *instance) onAttached(s *cdpconn.Session, e target.EventAttachedToTarge
 		if err != nil {
 			in.backend.log.Debug("attaching to tab failed", "error", err)
 			if in.contextID == "" && !in.ownWindows() && t.Owner() == nil { // possibly a page of the user
+				in.tabs.unresponsive(info.TargetID, info.URL) // the browser reports the detach as a change
 				in.releaseTarget(s)
 			} else {
 				in.closeUnlisted(s, in.opts.timing.AttachTab)

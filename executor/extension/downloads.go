@@ -32,10 +32,13 @@ type downloads struct {
 	ended     map[int]bool // later messages about these are outdated
 }
 
-// An unmatchedFile is a file that no page has reported, with its latest state.
+// An unmatchedFile is a file that no page has reported, with its latest state. Opened means that the
+// browser has reported it as one for which a tab was opened: the first such report decides whether the
+// file counts, see countsDownloads.
 type unmatchedFile struct {
 	wire.Download
-	since time.Time
+	since  time.Time
+	counts bool // begin is called for it when its name is known
 }
 
 // A pendingDownload is a download that a page has reported.
@@ -72,6 +75,23 @@ func (ds *downloads) take(url string, maxDelay time.Duration) *wire.Download {
 		}
 	}
 	return nil
+}
+
+// store stores the state w of a file that no page has reported. f is what is known about it.
+func (ds *downloads) store(w wire.Download, f unmatchedFile, known bool) {
+	if !known {
+		f.since = time.Now()
+	}
+	w.Opened = w.Opened || f.Opened
+	if !known || f.State == "in_progress" { // otherwise the message is outdated
+		f.Download = w
+	}
+	if known || len(ds.unmatched) < maxUnmatchedDownloads {
+		ds.unmatched[w.ID] = f
+	} else if oldest := slices.Min(slices.Collect(maps.Keys(ds.unmatched))); oldest < w.ID {
+		delete(ds.unmatched, oldest)
+		ds.unmatched[w.ID] = f
+	}
 }
 
 // match returns the index in begun of the download whose file is w, or -1.
@@ -192,11 +212,11 @@ func (in *installation) handleDownloadState(w wire.Download) {
 		return
 	}
 	i := in.downloads.match(w, in.backend.timing.DownloadReport)
-	if t := in.tabs[w.TabID]; i < 0 && w.Opened && t != nil && t.sessionTab != nil && countsDownloads(t.sessionTab, t.info) {
-		if w.Filename == "" && w.State == "in_progress" {
-			in.mu.Unlock()
-			return // the next message contains its name
-		}
+	f, known := in.downloads.unmatched[w.ID]
+	if t := in.tabs[w.TabID]; i < 0 && w.Opened && !f.Opened && t != nil && t.sessionTab != nil {
+		f.counts = countsDownloads(t.sessionTab, t.info)
+	}
+	if t := in.tabs[w.TabID]; i < 0 && f.counts && t != nil && t.sessionTab != nil && (w.Filename != "" || w.State != "in_progress") {
 		delete(in.downloads.unmatched, w.ID) // the user may have chosen its name for longer than DownloadReport
 		in.mu.Unlock()
 		in.begin(t.sessionTab, cdpbrowser.EventDownloadWillBegin{
@@ -207,19 +227,7 @@ func (in *installation) handleDownloadState(w wire.Download) {
 		return
 	}
 	if i < 0 {
-		f, known := in.downloads.unmatched[w.ID]
-		if !known {
-			f.since = time.Now()
-		}
-		if !known || f.State == "in_progress" { // otherwise the message is outdated
-			f.Download = w
-		}
-		if known || len(in.downloads.unmatched) < maxUnmatchedDownloads {
-			in.downloads.unmatched[w.ID] = f
-		} else if oldest := slices.Min(slices.Collect(maps.Keys(in.downloads.unmatched))); oldest < w.ID {
-			delete(in.downloads.unmatched, oldest)
-			in.downloads.unmatched[w.ID] = f
-		}
+		in.downloads.store(w, f, known)
 		in.mu.Unlock()
 		return
 	}

@@ -224,3 +224,65 @@ func TestOldUnmatchedDownload(t *testing.T) {
 		}
 	})
 }
+
+// TestOpenedDownload checks that the first report of a file for which the browser opened a tab decides
+// whose file it is: the user may start it before a call, or a call may end before the file has a name.
+func TestOpenedDownload(t *testing.T) {
+	server := newServer(t)
+	startFakeExtension(t, server)
+	b := newBackend(t, server, func(*Options) {})
+	waitConnected(t, b)
+	ended := make(chan executor.Download, 10)
+	s, err := b.NewSession(&executor.SessionOptions{
+		Gate: executor.AllowAll,
+		OnEvent: func(ev executor.Event) {
+			if d := ev.Download; d != nil && d.State != "running" {
+				ended <- *d
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := newTestSite(t)
+	openTab(t, s, site.URL+"/page")
+	dir := t.TempDir()
+	for _, name := range []string{"user.txt", "agent.txt"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("content"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := b.connectedInstallations()[0]
+	in.mu.Lock()
+	rec := slices.Collect(maps.Values(in.tabs))[0]
+	rec.info.Own = false // it is a shared tab
+	in.mu.Unlock()
+	file := func(id int, name, state string, opened bool) {
+		if name != "" {
+			name = filepath.Join(dir, name)
+		}
+		in.handleDownloadState(wire.Download{ID: id, TabID: rec.info.TabID, URL: fmt.Sprint(site.URL, "/file", id), Filename: name, State: state, Bytes: 7, Total: 7, Opened: opened})
+	}
+	call := func() (end func()) {
+		end, err := rec.sessionTab.Page.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return end
+	}
+
+	file(1, "user.txt", "in_progress", true)
+	end := call()
+	file(1, "user.txt", "in_progress", false)
+	file(1, "user.txt", "complete", true)
+	file(2, "", "in_progress", true)
+	end()
+	file(2, "", "in_progress", false)
+	file(2, "agent.txt", "complete", true)
+	if d := await.Receive(t, "the end of a download", ended); d.State != "completed" || d.SuggestedName != "agent.txt" {
+		t.Errorf("reported %+v", d)
+	}
+	if len(ended) != 0 {
+		t.Errorf("reported %+v, the user's file", <-ended)
+	}
+}

@@ -165,7 +165,7 @@ async function openChat(w, id = 'c1', port = 11, tab = open[0]) {
 }
 
 /** The ids of the tabs that a server sees. @param {Broker} broker @param {any} c */
-const seen = (broker, c) => broker.tabs.list().filter((t) => broker.drivers.visible(t, c)).map((t) => t.tabId);
+const seen = (broker, c) => broker.tabs.list().filter((t) => broker.drivers.mayDrive(t, c)).map((t) => t.tabId);
 
 /** Sends a command. @param {Broker} broker @param {any} c @param {string} method @param {any} params @returns {Promise<any>} */
 async function command(broker, c, method, params = {}) {
@@ -316,7 +316,7 @@ test('a tab that another agent or chat uses is not given', async () => {
   assert.deepEqual(everyone.sent.filter((/** @type {any} */ m) => m.event === 'tab_unshared').map((/** @type {any} */ m) => m.data), [{ tabId: 1, reason: 'other_server' }]);
 
   const other = w.addServer(12);
-  await assert.rejects(broker.drivers.give(1, other, broker.tabs.ends), /another chat/);
+  await assert.rejects(broker.drivers.give(1, other, broker.tabs.stopCount), /another chat/);
   assert.deepEqual([seen(broker, first.c), seen(broker, other)], [[1], []]);
 });
 

@@ -16,7 +16,7 @@ test('calls of agents renew the time that a tab is shared for, and requests of p
   /** @type {any} */
   const broker = {
     tabs: { get: (/** @type {number} */ id) => (id === 1 ? shared : undefined), expire() {}, renew: (/** @type {any} */ tab) => { renewed += tab === shared ? 1 : 100; } },
-    drivers: { visible: () => true }, scopes: { installing: new Map() },
+    drivers: { mayDrive: () => true }, scopes: { installing: new Map() },
     attachments: { currentOf: () => ({ command: async () => ({}) }) },
   };
   for (const [want, method, params] of /** @type {[number, string, {tabId: number}][]} */ ([
@@ -40,7 +40,7 @@ test('calls of agents renew the time that a tab is shared for, and requests of p
  * @param {(attached: Map<number, any>) => void} attach called when the debugger is attached
  */
 function withTab(attach) {
-  const shared = { tabId: 1, driver: '', own: '' };
+  const shared = { tabId: 1, driver: '', openedBy: '' };
   /** @type {Map<number, any>} */
   const attached = new Map();
   /** @type {any} */
@@ -49,7 +49,7 @@ function withTab(attach) {
     servers: { nameOf: (/** @type {string} */ key) => key },
     scopes: { policyFor: () => ({ allow: [{}], block: [], userBlock: [] }) },
     tabs: { get: () => shared, open: async () => shared, expire() {}, shareRefusal: () => null, describe: () => ({}) },
-    drivers: { visible: (/** @type {any} */ tab, /** @type {any} */ c) => tab.driver === '' || tab.driver === c.key, setDriver: (/** @type {any} */ tab, /** @type {any} */ c) => { tab.driver = c.key; }, clearDriver() {}, findTarget: async () => {} },
+    drivers: { mayDrive: (/** @type {any} */ tab, /** @type {any} */ c) => tab.driver === '' || tab.driver === c.key, setDriver: (/** @type {any} */ tab, /** @type {any} */ c) => { tab.driver = c.key; }, clearDriver() {}, findTarget: async () => {} },
     attachments: {
       get: (/** @type {number} */ id) => attached.get(id),
       release: async (/** @type {number} */ id) => void attached.delete(id),
@@ -82,13 +82,13 @@ test('a new tab that cannot be attached is closed', async () => {
   const { broker, shared } = withTab(() => {
     throw new CommandError('DEVTOOLS_OPEN', 'another debugger is attached');
   });
-  shared.own = 'a';
+  shared.openedBy = 'a';
   /** @type {number[]} */
   const closed = [];
   Object.assign(chrome.tabs, { remove: async (/** @type {number} */ id) => void closed.push(id) });
   assert.equal((await command(broker, { key: 'a', policy: { allow: ['example.com'] } }, 'tab_new', {})).error.code, 'DEVTOOLS_OPEN');
   assert.deepEqual(closed, [1]);
-  shared.own = ''; // the user has given it to another agent
+  shared.openedBy = ''; // the user has given it to another agent
   await command(broker, { key: 'a', policy: { allow: ['example.com'] } }, 'tab_new', {});
   assert.deepEqual(closed, [1]);
   assert.equal((await command(withTab(() => {}).broker, { key: 'a', policy: { allow: ['example.com'] } }, 'tab_new', {})).type, 'result');

@@ -6,8 +6,8 @@ import { Drivers } from '../drivers.js';
 
 test('tabs that another server drives are counted', () => {
   const [mine, other] = [{ key: 'mine' }, { key: 'other' }];
-  const tab = { own: '', driver: '' };
-  const tabs = { list: () => [tab, { ...tab, driver: 'mine' }, { ...tab, driver: 'other' }, { own: 'other', driver: 'other' }] };
+  const tab = { openedBy: '', driver: '' };
+  const tabs = { list: () => [tab, { ...tab, driver: 'mine' }, { ...tab, driver: 'other' }, { openedBy: 'other', driver: 'other' }] };
   /** @type {any[]} */
   const parts = [tabs, { connected: () => [mine, other] }, {}, () => {}];
   const drivers = new Drivers(parts[0], parts[1], parts[2], parts[3]);
@@ -19,12 +19,12 @@ test('tabs that another server drives are counted', () => {
 test('the tabs of a lost server are reserved for a limited time, also while it is tried again', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 1_700_000_000_000 });
   const [lost, other] = [{ key: 'lost' }, { key: 'other' }];
-  const tab = { tabId: 1, own: '', driver: 'lost' };
+  const tab = { tabId: 1, openedBy: '', driver: 'lost' };
   /** @type {any[]} */
   const parts = [{ list: () => [tab], get: () => tab, stored: { saveSoon() {} } }, { connected: () => [other] }, { release: async () => {} }, () => {}];
   Object.assign(globalThis, { chrome: { tabs: { get: async () => null } } });
   const drivers = new Drivers(parts[0], parts[1], parts[2], parts[3]);
-  const isVisible = () => drivers.visible(/** @type {any} */ (tab), /** @type {any} */ (other));
+  const isVisible = () => drivers.mayDrive(/** @type {any} */ (tab), /** @type {any} */ (other));
   t.mock.timers.tick(120_000);
   drivers.onConnected(lost.key);
   t.mock.timers.tick(120_000);
@@ -46,7 +46,7 @@ test('the tabs of a lost server are reserved for a limited time, also while it i
 test('a driver that the user chooses replaces the other one before the debugger is detached', async () => {
   const [a, b] = [{ key: 'a', send() {} }, { key: 'b', send() {} }];
   /** @type {any} */
-  const tab = { tabId: 1, own: 'a', driver: 'a' };
+  const tab = { tabId: 1, openedBy: 'a', driver: 'a' };
   let released = () => {};
   /** @type {any[]} */
   const parts = [
@@ -56,15 +56,15 @@ test('a driver that the user chooses replaces the other one before the debugger 
   Object.assign(globalThis, { chrome: { tabs: { get: async () => null } } });
   const drivers = new Drivers(parts[0], parts[1], parts[2], parts[3]);
   const choosing = drivers.choose(1, 'b');
-  assert.deepEqual([drivers.visible(tab, /** @type {any} */ (a)), drivers.visible(tab, /** @type {any} */ (b))], [false, true]);
+  assert.deepEqual([drivers.mayDrive(tab, /** @type {any} */ (a)), drivers.mayDrive(tab, /** @type {any} */ (b))], [false, true]);
   released();
   await choosing;
-  assert.deepEqual(tab, { tabId: 1, own: '', driver: 'b', driverChosen: true });
+  assert.deepEqual(tab, { tabId: 1, openedBy: '', driver: 'b', driverChosen: true });
 });
 
 test('servers receive a tab when its target is known', async () => {
   /** @type {any} */
-  const shared = { tabId: 1, targetId: '', own: '', driver: '' };
+  const shared = { tabId: 1, targetId: '', openedBy: '', driver: '' };
   /** @type {any} */
   const tab = { id: 1, url: 'https://a.test/' };
   /** @type {any} */ (globalThis).chrome = {

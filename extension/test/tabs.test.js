@@ -210,13 +210,13 @@ test('after Stop all, agents cannot open tabs until the user shares one', async 
   await assert.rejects(tabs.open('s', 'claude'), { code: 'POLICY_DENIED' });
   assert.equal(open.length, 1);
   await tabs.share(1, 'user');
-  assert.equal((await tabs.open('s', 'claude')).own, 's');
+  assert.equal((await tabs.open('s', 'claude')).openedBy, 's');
 
   tabs.unshareAll('locked');
   await assert.rejects(tabs.open('s', 'claude'), { code: 'POLICY_DENIED' });
   tabs.unlocked();
   open.pop();
-  assert.equal((await tabs.open('s', 'claude')).own, 's');
+  assert.equal((await tabs.open('s', 'claude')).openedBy, 's');
   tabs.unshareAll('stopped');
   tabs.unshareAll('locked');
   tabs.unlocked();
@@ -284,7 +284,7 @@ test('a tab that is given to a chat leaves the group of shared tabs, and so do t
   assert.deepEqual([shared.group, open[0].groupId], [9, 9]);
 
   tabs.unshare(1, 'other_server');
-  const giving = tabs.share(1, 'user', { chat: '7@11' });
+  const giving = tabs.share(1, 'user', { chatServer: '7@11' });
   await answered();
   assert.equal((await giving).group, open[0].groupId);
   assert.notEqual(open[0].groupId, 9);
@@ -307,7 +307,7 @@ test('a tab in a group of the user stays there', async (t) => {
   open = [{ id: 1, url: 'https://example.com/', groupId: 4, windowId: 1 }];
   const tabs = await newTabs(new Map());
   const { answered } = answerInOrder(t, tabs);
-  const giving = tabs.share(1, 'user', { chat: '7@11' });
+  const giving = tabs.share(1, 'user', { chatServer: '7@11' });
   await answered();
   assert.deepEqual([(await giving).group, open[0].groupId], [-1, 4]);
 });

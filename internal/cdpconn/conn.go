@@ -244,7 +244,7 @@ func (c *Conn) event(msg *cdproto.Message) {
 		c.forward(s, msg)
 		return
 	}
-	if msg.Error != nil {
+	if msg.Error != nil { // an event above the size limit, without its parameters
 		c.lost(s, string(msg.Method))
 		return
 	}

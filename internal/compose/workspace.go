@@ -108,8 +108,8 @@ func (i *streamInput) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Used implements server.Workspace.
-func (ws *Workspace) Used() bool {
+// HasState implements server.Workspace.
+func (ws *Workspace) HasState() bool {
 	if ws.Succeeded() || ws.stack.guard.Granted() {
 		return true
 	}
@@ -249,16 +249,16 @@ func (o *Opener) OpenFor(r server.OpenRequest, chatAgent string) (*Workspace, er
 		}
 	}
 	ctx := context.Background()
-	tools, stack, closeServer, err := openMCP(ctx, s, rules, o.Log.With("session", r.Name, "principal", r.Principal))
+	mcpServer, stack, closeMCP, err := openMCP(ctx, s, rules, o.Log.With("session", r.Name, "principal", r.Principal))
 	if err != nil {
 		s.watched.Close()
 		return nil, err
 	}
 	closeAll := func() error {
 		defer lease.Release() // after the browsers have exited
-		return closeServer()
+		return closeMCP()
 	}
-	served, err := tools.OpenWorkspace(ctx)
+	served, err := mcpServer.OpenWorkspace(ctx)
 	if err != nil {
 		return nil, errors.Join(err, closeAll())
 	}

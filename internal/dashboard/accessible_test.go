@@ -112,6 +112,7 @@ func TestAccessibility(t *testing.T) {
 		u.focuses("[aria-label='Stop shop']")
 		u.presses("Stop shop")
 		u.presses("Stop the session")
+		u.holds("!document.getElementById('confirm').open")
 		await.Receive(t, "the session to be stopped", a.stopped)
 		u.focuses("#sessions-title")
 	})

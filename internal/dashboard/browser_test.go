@@ -444,6 +444,8 @@ func testStops(t *testing.T, a *agent, p *user) {
 	}
 	p.presses("Enter")
 	p.sees("Stop the session?")
+	// The close event of the dialog follows when it is open again.
+	p.eval("(document.getElementById('confirm').close(), document.querySelector('[aria-label=\"Stop shop\"]').click(), true)", new(bool))
 	p.presses("Tab", "Enter")
 	await.Receive(t, "the session to be stopped", a.stopped)
 	p.sees("No session is open.")

@@ -15,7 +15,7 @@ import (
 
 type unblocked struct{ noObserver }
 
-func (unblocked) Blocked() error { return nil }
+func (unblocked) DialogError() error { return nil }
 
 // TestAllowedBelowUnknown checks that a document is not allowed below one that is not known, whose site
 // may be denied. An empty document that no event reports does not matter.

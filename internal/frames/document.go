@@ -156,7 +156,7 @@ func (t *Tree) TopDocument(ctx context.Context) (*Document, error) {
 // AwaitDocument is TopDocument for a frame. It returns ErrDocumentGone if the frame does not exist.
 func (t *Tree) AwaitDocument(ctx context.Context, id cdp.FrameID) (*Document, error) {
 	var d *Document
-	err := t.AwaitUnblocked(ctx, func(s *State) (bool, error) {
+	err := t.AwaitUnlessDialog(ctx, func(s *State) (bool, error) {
 		f := s.frames[id]
 		if f == nil {
 			return false, ErrDocumentGone
@@ -313,7 +313,7 @@ func (d *Document) Wait(ctx context.Context, p *cdpconn.Pending, result any) err
 		if err != nil && !notify.IsClosed(p.Done()) { // unless the response arrived earlier
 			return err
 		}
-		if grace == nil && d.tree.observer.MayBeBlocked() != nil {
+		if grace == nil && d.tree.observer.OtherDialogError() != nil {
 			grace = time.After(d.tree.timing.OtherTabDialog)
 		}
 		select {

@@ -258,7 +258,7 @@ func (t *Tree) WaitForFrames(ctx context.Context) {
 	}
 	limit, cancel := context.WithTimeout(ctx, t.timing.Frames)
 	defer cancel()
-	if t.Await(limit, func(s *State) (bool, error) { return t.observer.Blocked() != nil || len(withoutWorld(s)) == 0, nil }) == nil || ctx.Err() != nil {
+	if t.Await(limit, func(s *State) (bool, error) { return t.observer.DialogError() != nil || len(withoutWorld(s)) == 0, nil }) == nil || ctx.Err() != nil {
 		return
 	}
 	s := t.Lock()

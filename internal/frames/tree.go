@@ -82,11 +82,11 @@ type Observer interface {
 	DocumentCreated(d *Document) (after func())
 	// WorldAdded is called when a world of a frame is known.
 	WorldAdded(s *State)
-	// Blocked returns ErrDialogOpen if a dialog blocks the page, and nil otherwise.
-	Blocked() error
-	// MayBeBlocked returns ErrDialogOpen if a dialog of another tab may block the page.
-	MayBeBlocked() error
-	// AwaitOtherTab returns the error of MayBeBlocked if the page does not respond.
+	// DialogError returns ErrDialogOpen if a dialog blocks the page, and nil otherwise.
+	DialogError() error
+	// OtherDialogError returns ErrDialogOpen if a dialog of another tab may block the page.
+	OtherDialogError() error
+	// AwaitOtherTab returns the error of OtherDialogError if the page does not respond.
 	AwaitOtherTab(ctx context.Context) error
 	// EarlyDialogURL returns the URL of the page if it is blocked by a dialog of its top document
 	// that opened before the tab was attached, and "" otherwise.
@@ -118,8 +118,8 @@ func (t *Tree) Log() *slog.Logger { return t.log }
 // Reports returns the receivers of what page scripts report.
 func (t *Tree) Reports() *Reports { return &t.reports }
 
-// Blocked returns ErrDialogOpen if a dialog blocks the page, and nil otherwise.
-func (t *Tree) Blocked() error { return t.observer.Blocked() }
+// DialogError returns ErrDialogOpen if a dialog blocks the page, and nil otherwise.
+func (t *Tree) DialogError() error { return t.observer.DialogError() }
 
 // Timing returns the durations of the tab.
 func (t *Tree) Timing() *timing.Timing { return &t.timing }
@@ -152,10 +152,10 @@ func (t *Tree) FramesAttached() int64 { return t.framesAttached.Load() }
 // about: URLs, which belong to the documents around them.
 func (t *Tree) DocumentsLoaded() int64 { return t.documentsLoaded.Load() }
 
-// AwaitUnblocked is Await, but it returns ErrDialogOpen as soon as a dialog is open.
-func (t *Tree) AwaitUnblocked(ctx context.Context, cond func(*State) (bool, error)) error {
+// AwaitUnlessDialog is Await, but it returns ErrDialogOpen as soon as a dialog is open.
+func (t *Tree) AwaitUnlessDialog(ctx context.Context, cond func(*State) (bool, error)) error {
 	return t.Await(ctx, func(s *State) (bool, error) {
-		if err := t.observer.Blocked(); err != nil {
+		if err := t.observer.DialogError(); err != nil {
 			return false, err
 		}
 		return cond(s)
@@ -187,7 +187,7 @@ func (t *Tree) Sleep(ctx context.Context, d time.Duration) error {
 	}
 	limit, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	err := t.AwaitUnblocked(limit, func(*State) (bool, error) {
+	err := t.AwaitUnlessDialog(limit, func(*State) (bool, error) {
 		return false, nil
 	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -201,7 +201,7 @@ func (t *Tree) Sleep(ctx context.Context, d time.Duration) error {
 func (t *Tree) obstruction() (changed <-chan struct{}, err error) {
 	s := t.Lock()
 	defer s.Unlock()
-	return t.Changes.Changed(), cmp.Or(s.Unusable(), t.observer.Blocked())
+	return t.Changes.Changed(), cmp.Or(s.Unusable(), t.observer.DialogError())
 }
 
 // Detach records that the target is not attached, for the reason err, which is nil before the first

@@ -100,7 +100,7 @@ func (e *editorEntry) insert(ctx context.Context, paste bool) (note string, stop
 		return note, stopped, err
 	}
 	_, done, err := e.check.wait(ctx, nil, completionCriteria{more: true})
-	return "", done && err == nil || e.actor.tree.Blocked() != nil, nil
+	return "", done && err == nil || e.actor.tree.DialogError() != nil, nil
 }
 
 // enterIntoTerminal types the text into a terminal, whose text cannot be replaced or read.

@@ -152,7 +152,7 @@ func (e *textEntry) enter(ctx context.Context) (entryResult, error) {
 			return entryResult{}, err
 		}
 	}
-	if a.tree.Blocked() != nil { // an earlier key press opened it
+	if a.tree.DialogError() != nil { // an earlier key press opened it
 		return entryResult{note: typedOf(0, utf8.RuneCountInString(text)), stopped: true}, nil
 	}
 	if note, stopped, err := e.send(ctx, text); stopped || err != nil {

@@ -45,7 +45,7 @@ func (a *Actor) Type(ctx context.Context, target executor.Target, text string, o
 		note := phrase.Notes(given.note, got.note)
 		switch {
 		case err != nil || !o.PressEnter:
-		case got.stopped || a.tree.Blocked() != nil:
+		case got.stopped || a.tree.DialogError() != nil:
 			note = phrase.Notes(note, "Enter was not pressed")
 		default:
 			var sent bool

@@ -135,7 +135,7 @@ func (u *fileUpload) openFileChooser(ctx context.Context) (in *fileInput, releas
 	defer cancel()
 	var chooser cdppage.EventFileChooserOpened
 	foreign := false
-	err = a.tree.AwaitUnblocked(limit, func(s *frames.State) (bool, error) {
+	err = a.tree.AwaitUnlessDialog(limit, func(s *frames.State) (bool, error) {
 		for _, chooser = range slices.Backward(a.opts.FileChoosers.Since(before)) {
 			if chooser.FrameID == el.Doc.Frame {
 				return true, nil

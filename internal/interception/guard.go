@@ -19,18 +19,18 @@ import (
 // browser knows which request it makes, so requests for documents are paused while a call could
 // cause one.
 
-// A Guard fails the requests by which the top frame of a tab would load again what was made by
+// A ResubmissionGuard fails the requests by which the top frame of a tab would load again what was made by
 // sending a form. The current document stays.
 //
-// A blanking Guard answers them with an empty page, for a step in the history whose page no cache has:
+// A blanking ResubmissionGuard answers them with an empty page, for a step in the history whose page no cache has:
 // the browser would show a page that asks its user to reload. The caller reloads the empty page, which
 // sends the form.
-type Guard struct {
+type ResubmissionGuard struct {
 	in      *Interception
 	loader  cdp.LoaderID // of the top document before
 	hint    string       // of its error
 	blanks  bool
-	denied  atomic.Bool
+	failed  atomic.Bool // it has failed a request
 	decided atomic.Bool // a request for the top document was paused
 	reloads atomic.Bool // a script requested a reload
 }
@@ -42,11 +42,11 @@ var documentPatterns = []map[string]any{
 	{"urlPattern": "*", "resourceType": network.ResourceTypeDocument, "requestStage": "Response"},
 }
 
-// Guard installs a guard until its End is called. hint is that of its error. blanks means that it is a
+// GuardResubmission installs a guard until its End is called. hint is that of its error. blanks means that it is a
 // blanking guard. send sends a command and waits for the response.
-func (i *Interception) Guard(ctx context.Context, hint string, blanks bool, send func(ctx context.Context, method string, params, result any) error) (*Guard, error) {
+func (i *Interception) GuardResubmission(ctx context.Context, hint string, blanks bool, send func(ctx context.Context, method string, params, result any) error) (*ResubmissionGuard, error) {
 	s := i.opts.Tree.Lock()
-	g := &Guard{in: i, loader: s.Top().Loader(), hint: hint, blanks: blanks}
+	g := &ResubmissionGuard{in: i, loader: s.Top().Loader(), hint: hint, blanks: blanks}
 	s.Unlock()
 	i.guard.Store(g)
 	c := i.command(true)
@@ -57,11 +57,11 @@ func (i *Interception) Guard(ctx context.Context, hint string, blanks bool, send
 	return g, nil
 }
 
-// Failed returns ErrNavigationFailed if the guard has failed a request.
-func (i *Interception) Failed() error { return i.guard.Load().error() }
+// ResubmissionError returns ErrNavigationFailed if the guard has failed a request.
+func (i *Interception) ResubmissionError() error { return i.guard.Load().error() }
 
 // End removes the guard.
-func (g *Guard) End(ctx context.Context) {
+func (g *ResubmissionGuard) End(ctx context.Context) {
 	if g == nil {
 		return
 	}
@@ -71,15 +71,15 @@ func (g *Guard) End(ctx context.Context) {
 }
 
 // error returns ErrNavigationFailed if the guard has failed a request.
-func (g *Guard) error() error {
-	if g == nil || !g.denied.Load() {
+func (g *ResubmissionGuard) error() error {
+	if g == nil || !g.failed.Load() {
 		return nil
 	}
 	return executor.Errorf(executor.ErrNavigationFailed, g.hint, "this page was made by sending a form; loading it again sends it again")
 }
 
 // command returns the command that pauses the requests of the page that its components need
-// paused. guarded means that a Guard is one of them.
+// paused. guarded means that a ResubmissionGuard is one of them.
 func (i *Interception) command(guarded bool) cdpconn.Command {
 	c := i.opts.Emulation.Headers().Interception()
 	if i.filtering.Load() {
@@ -100,35 +100,35 @@ func isResponse(e fetch.EventRequestPaused) bool {
 	return e.ResponseErrorReason != "" || e.ResponseStatusCode != 0
 }
 
-// denies decides on a paused request for the top document.
-func (g *Guard) denies(e fetch.EventRequestPaused) bool {
+// resendsForm reports whether a paused request for the top document would send the form again.
+func (g *ResubmissionGuard) resendsForm(e fetch.EventRequestPaused) bool {
 	s := g.in.opts.Tree.Lock()
 	n, known := s.TopNavigation()
 	s.Unlock()
 	known = known && string(n.Loader) == string(e.NetworkID)
-	denied := false
 	switch {
 	case e.Request.Method != "POST":
+		return false
 	case known && !n.Revisit: // a form that the page itself sends
+		return false
 	case isResponse(e):
-		denied = e.ResponseErrorReason != ""
+		return e.ResponseErrorReason != ""
 	default:
 		// The browser takes the page of a history entry only from a cache if it was made by POST.
-		denied = !known || !n.HistoryStep || g.blanks
+		return !known || !n.HistoryStep || g.blanks
 	}
-	return denied
 }
 
-// decide records that a request for the top document was answered. It is called after the answer
+// answered records that a request for the top document was answered, by failing it or not. It is called after the answer
 // was sent: the guard may end then, and the browser continues the requests that are still paused.
-func (g *Guard) decide(denied bool) {
-	g.denied.Store(g.denied.Load() || denied)
+func (g *ResubmissionGuard) answered(failed bool) {
+	g.failed.Store(g.failed.Load() || failed)
 	g.decided.Store(true)
 	g.in.opts.Tree.Changes.Notify()
 }
 
 // Await waits for the request that follows a reload, and returns the error of the guard.
-func (g *Guard) Await(ctx context.Context) error {
+func (g *ResubmissionGuard) Await(ctx context.Context) error {
 	if g == nil {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (g *Guard) Await(ctx context.Context) error {
 }
 
 // Reloads reports whether a script has requested a reload.
-func (g *Guard) Reloads() bool { return g.reloads.Load() }
+func (g *ResubmissionGuard) Reloads() bool { return g.reloads.Load() }
 
 // ReloadRequested records that a script requested a reload of a frame.
 func (i *Interception) ReloadRequested(id cdp.FrameID) {

@@ -43,11 +43,11 @@ type Options struct {
 }
 
 // An Interception pauses the requests of a tab: for its Filter, for additional headers, and for a
-// Guard. It is safe for concurrent use.
+// ResubmissionGuard. It is safe for concurrent use.
 type Interception struct {
 	opts      Options
-	filtering atomic.Bool           // the filter is enabled
-	guard     atomic.Pointer[Guard] // nil while no call needs one
+	filtering atomic.Bool                       // the filter is enabled
+	guard     atomic.Pointer[ResubmissionGuard] // nil while no call needs one
 }
 
 // New returns the interception of a tab.
@@ -118,7 +118,7 @@ func (i *Interception) AuthRequired(s *cdpconn.Session, e fetch.EventAuthRequire
 	}
 }
 
-// RequestPaused continues or fails a paused request, as the request filter and the Guard
+// RequestPaused continues or fails a paused request, as the request filter and the ResubmissionGuard
 // decide, and adds the emulated headers. If none of these is in use, another component paused
 // the request and answers it.
 func (i *Interception) RequestPaused(s *cdpconn.Session, e fetch.EventRequestPaused) {
@@ -129,14 +129,14 @@ func (i *Interception) RequestPaused(s *cdpconn.Session, e fetch.EventRequestPau
 	document := e.ResourceType == network.ResourceTypeDocument && e.FrameID == i.opts.Tree.TopFrame()
 	method, params := "Fetch.continueRequest", map[string]any{"requestId": e.RequestID}
 	if guard != nil && document && e.Request != nil {
-		denied := guard.denies(e)
-		blank := denied && guard.blanks
-		defer guard.decide(denied && !blank)
+		resends := guard.resendsForm(e)
+		blank := resends && guard.blanks
+		defer guard.answered(resends && !blank)
 		if blank {
 			s.Start(context.Background(), "Fetch.fulfillRequest", map[string]any{"requestId": e.RequestID, "responseCode": http.StatusOK})
 			return
 		}
-		if denied {
+		if resends {
 			// An aborted navigation does not replace the document, not even with an error page.
 			s.Start(context.Background(), "Fetch.failRequest", map[string]any{"requestId": e.RequestID, "errorReason": network.ErrorReasonAborted})
 			return

@@ -88,7 +88,7 @@ var extensionNetwork = promises{
 	"*Stop* and *Stop all* also end calls": {
 		{
 			File: "extension/tabs.js",
-			Old:  "this.ends !== ends || ",
+			Old:  "this.stopCount !== stopCount || ",
 			New:  "",
 			Test: "calls that started before Stop all share nothing after it",
 		},

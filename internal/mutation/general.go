@@ -69,7 +69,7 @@ var general = []Mutation{
 	},
 	{
 		"`reload`, `back`, `forward` and scripts that reload send a form again", "internal/interception/guard.go",
-		`denied = !known || !n.HistoryStep`, `denied = false`,
+		`return !known || !n.HistoryStep || g.blanks`, `return false`,
 		"./internal/page/pagesuite", "^TestSuite$/.*/^resubmission$/reload_sends_a_form_again_only_with_resubmit",
 	},
 	{

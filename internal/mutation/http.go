@@ -10,7 +10,7 @@ var serverHTTP = promises{
 		},
 		{
 			File: "internal/server/http.go",
-			Old:  "	if principalOf(r.Context()) != localUser {\n",
+			Old:  "	if principalOf(r.Context()) != osUser {\n",
 			New:  "	if false {\n",
 			Test: "TestHTTPLocalOnlyRoutes",
 		},

@@ -24,7 +24,7 @@ var server = promises{
 		},
 		{
 			File: "internal/server/workspaces.go",
-			Old:  "	if ws.Used() { // by the call",
+			Old:  "	if ws.HasState() { // by the call",
 			New:  "	if false { // the call",
 			Test: "TestReplaceSession",
 		},
@@ -140,13 +140,13 @@ var server = promises{
 		},
 		{
 			File: "internal/server/workspaces.go",
-			Old:  "ok && p == localUser {",
+			Old:  "ok && p == osUser {",
 			New:  "ok && p != nil {",
 			Test: "TestSessionsOfTokens",
 		},
 		{
 			File: "internal/server/http.go",
-			Old:  "if principalOf(r.Context()) != localUser {",
+			Old:  "if principalOf(r.Context()) != osUser {",
 			New:  "if false {",
 			Test: "TestPrincipalsSeeOnlyTheirSessions",
 		},

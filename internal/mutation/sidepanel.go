@@ -5,7 +5,7 @@ var sidePanel = promises{
 		{
 			File: "internal/server/tokens.go",
 			Old:  "		if p == nil {\n			failWith(",
-			New:  "		if p == nil {\n			p = localUser\n		}\n		if false {\n			failWith(",
+			New:  "		if p == nil {\n			p = osUser\n		}\n		if false {\n			failWith(",
 			Test: "^TestSocketTokens$",
 		},
 		{

@@ -68,7 +68,7 @@ func (q *callQueue) release(slot chan struct{}) {
 	q.waiting = q.waiting[1:]
 }
 
-// Busy reports whether a call is running on the tab.
+// Busy reports whether a call has its turn on the tab, which may be waiting for the end of a handover.
 func (q *callQueue) Busy() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

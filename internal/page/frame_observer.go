@@ -70,9 +70,9 @@ func (o frameObserver) DocumentCreated(d *frames.Document) (after func()) {
 
 func (o frameObserver) WorldAdded(s *frames.State) { o.tab.Recording.WorldAdded(s) }
 
-func (o frameObserver) Blocked() error { return o.tab.dialogs.Err() }
+func (o frameObserver) DialogError() error { return o.tab.dialogs.Err() }
 
-func (o frameObserver) MayBeBlocked() error { return o.tab.dialogs.inOtherTab() }
+func (o frameObserver) OtherDialogError() error { return o.tab.dialogs.inOtherTab() }
 
 func (o frameObserver) AwaitOtherTab(ctx context.Context) error {
 	return o.tab.dialogs.awaitOtherTab(ctx)

@@ -126,8 +126,8 @@ func (n *navigation) load(ctx context.Context, url string) error {
 // ErrNavigationFailed if the guard of its requests has failed it.
 func (n *navigation) waitForCommit(ctx context.Context) error {
 	t := n.tab
-	return t.tree.AwaitUnblocked(ctx, func(s *frames.State) (bool, error) {
-		if err := t.Interception.Failed(); err != nil {
+	return t.tree.AwaitUnlessDialog(ctx, func(s *frames.State) (bool, error) {
+		if err := t.Interception.ResubmissionError(); err != nil {
 			return false, err
 		}
 		f := s.Top()
@@ -239,7 +239,7 @@ func (n *navigation) waitForLifecycle(ctx context.Context, until executor.WaitUn
 	t := n.tab
 	committed := false
 	for {
-		err := t.tree.AwaitUnblocked(ctx, func(s *frames.State) (bool, error) {
+		err := t.tree.AwaitUnlessDialog(ctx, func(s *frames.State) (bool, error) {
 			f := s.Top()
 			committed = committed || f.HadLoader(n.loader)
 			if !committed || f.World() == "" {

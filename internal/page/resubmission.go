@@ -11,7 +11,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/interception"
 )
 
-// The hints of an [interception.Guard].
+// The hints of an [interception.ResubmissionGuard].
 const (
 	hintResubmit = "Stay on the page. To send the form again, use Page.Reload with NavigateOptions.Resubmit."
 	hintHistory  = "Stay on the page, or load another one with Page.Navigate. To send the form again, pass NavigateOptions.Resubmit."
@@ -20,8 +20,8 @@ const (
 // guardResubmission installs a guard until its End is called. Another client may intercept the
 // requests of the tab. Then it returns an error, unless the document is known to be made by GET,
 // and a nil guard otherwise.
-func (v *View) guardResubmission(ctx context.Context, hint string, blanks bool) (*interception.Guard, error) {
-	g, err := v.tab.Interception.Guard(ctx, hint, blanks, v.tab.tree.Command)
+func (v *View) guardResubmission(ctx context.Context, hint string, blanks bool) (*interception.ResubmissionGuard, error) {
+	g, err := v.tab.Interception.GuardResubmission(ctx, hint, blanks, v.tab.tree.Command)
 	if executor.CodeOf(err) == executor.ErrCDP && v.tab.madeByGET() {
 		return nil, nil
 	}
@@ -51,9 +51,9 @@ func (n *navigation) loadAgain(ctx context.Context, resubmit bool, method string
 		return err
 	}
 	err = n.send(ctx, false, method, params)
-	denied := n.tab.Interception.Failed() != nil
+	resends := n.tab.Interception.ResubmissionError() != nil
 	g.End(ctx)
-	if !denied || !resubmit {
+	if !resends || !resubmit {
 		return err
 	}
 	// No cache has the page of the history.
@@ -111,9 +111,9 @@ func (v *View) guardScript(ctx context.Context) (done func() error, err error) {
 
 // guardLeaving is called before the answer to a dialog that delays leaving the page: the page may
 // be left because it is loaded again. It returns nil if no guard is needed.
-func (v *View) guardLeaving(ctx context.Context, d *dialogs.Dialog, a executor.DialogAnswer) (*interception.Guard, error) {
+func (v *View) guardLeaving(ctx context.Context, d *dialogs.Dialog, a executor.DialogAnswer) (*interception.ResubmissionGuard, error) {
 	if d.Type != executor.DialogBeforeUnload || !a.Accept || d.Resubmit.Load() || v.tab.madeByGET() {
 		return nil, nil
 	}
-	return v.tab.Interception.Guard(ctx, hintResubmit, false, v.tab.sess.Call) // Tree.Command does not wait while a dialog is open
+	return v.tab.Interception.GuardResubmission(ctx, hintResubmit, false, v.tab.sess.Call) // Tree.Command does not wait while a dialog is open
 }

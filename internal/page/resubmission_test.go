@@ -24,7 +24,7 @@ func TestGuardFailsRequestFirst(t *testing.T) {
 			b.Reply(cmd, "{}")
 		})
 		tab := attach(t, b)
-		if _, err := tab.Interception.Guard(t.Context(), "", false, tab.sess.Call); err != nil {
+		if _, err := tab.Interception.GuardResubmission(t.Context(), "", false, tab.sess.Call); err != nil {
 			t.Fatal(err)
 		}
 		go func() {
@@ -37,12 +37,12 @@ func TestGuardFailsRequestFirst(t *testing.T) {
 			RequestID: "1", FrameID: tab.main, ResourceType: network.ResourceTypeDocument, Request: &network.Request{Method: "POST", URL: "https://a.test/"},
 		})
 		synctest.Wait()
-		if tab.Interception.Failed() != nil {
+		if tab.Interception.ResubmissionError() != nil {
 			t.Error("the call can end before the request was failed")
 		}
 		close(busy)
 		synctest.Wait()
-		if tab.Interception.Failed() == nil {
+		if tab.Interception.ResubmissionError() == nil {
 			t.Error("the request was not failed")
 		}
 	})

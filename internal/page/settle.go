@@ -64,7 +64,7 @@ func (w *changeTracker) DetachedByExternalNavigation(err error) bool {
 func (v *View) trackChanges() *changeTracker {
 	t := v.tab
 	w := &changeTracker{v: v, token: rand.Text(), start: time.Now()}
-	w.effects.Handled = w.begin
+	w.effects.Handled = w.queryQuietEarly
 	s := t.tree.Lock()
 	f := s.Top()
 	w.doc = s.Document(f)
@@ -205,9 +205,9 @@ func unreadNote(err error) string {
 	return "the page could not be read: " + pagetext.FirstLine(text)
 }
 
-// begin queries the page for its quiet state as soon as the input is handled: the next animation
+// queryQuietEarly queries the page for its quiet state as soon as the input is handled: the next animation
 // frame then shows the result of the input.
-func (w *changeTracker) begin(ctx context.Context) {
+func (w *changeTracker) queryQuietEarly(ctx context.Context) {
 	if w.doc != nil && w.doc.IsCurrent() {
 		w.pendingQuiet, _ = w.queryQuiet(ctx, w.doc, w.v.tab.timing.Settle)
 	}
@@ -298,7 +298,7 @@ func (w *changeTracker) waitForQuiet(ctx context.Context) error {
 // has its content.
 func (w *changeTracker) waitForNavigation(ctx context.Context) error {
 	t := w.v.tab
-	err := t.tree.AwaitUnblocked(ctx, func(s *frames.State) (bool, error) {
+	err := t.tree.AwaitUnlessDialog(ctx, func(s *frames.State) (bool, error) {
 		n, navigating := s.TopNavigation()
 		return !navigating || n.SameDocument, nil
 	})
@@ -310,7 +310,7 @@ func (w *changeTracker) waitForNavigation(ctx context.Context) error {
 	}
 	limit, cancel := context.WithTimeout(ctx, t.timing.Content)
 	defer cancel()
-	err = t.tree.AwaitUnblocked(limit, func(s *frames.State) (bool, error) {
+	err = t.tree.AwaitUnlessDialog(limit, func(s *frames.State) (bool, error) {
 		f := s.Top()
 		return f.World() != "" && f.Reached("DOMContentLoaded"), nil
 	})
@@ -338,7 +338,7 @@ func (w *changeTracker) waitForRequests(ctx context.Context, left time.Duration)
 	}
 	limit, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
-	err = t.tree.AwaitUnblocked(limit, func(s *frames.State) (bool, error) {
+	err = t.tree.AwaitUnlessDialog(limit, func(s *frames.State) (bool, error) {
 		_, navigating := s.TopNavigation()
 		return navigating || t.inflight.Since(w.seq) == 0, nil
 	})

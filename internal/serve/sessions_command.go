@@ -134,7 +134,7 @@ func printSessions(ctx context.Context, s *cli.Settings, stdout io.Writer) error
 	names := sessionNames(sessions)
 	for i, one := range sessions {
 		line := fmt.Sprintf("%-20s since %s, last used %s", names[i], one.Started.Format(time.DateTime),
-			one.Used.Format(time.DateTime))
+			one.LastUsed.Format(time.DateTime))
 		if !one.Ends.IsZero() {
 			line += ", ends " + one.Ends.Format(time.DateTime)
 		}

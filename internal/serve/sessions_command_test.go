@@ -21,7 +21,7 @@ type stuckWorkspace struct {
 	end              <-chan struct{}
 }
 
-func (s stuckWorkspace) Used() bool       { return true }
+func (s stuckWorkspace) HasState() bool   { return true }
 func (s stuckWorkspace) HandedOver() bool { return false }
 
 func (s stuckWorkspace) Close(string) error {

@@ -115,7 +115,7 @@ func (c *Client) AllSessions(ctx context.Context) (infos []Info, err error) {
 }
 
 // OpenSession opens a workspace. If it is open with other settings and is in use or was used (see
-// [Workspace.Used]), OpenSession returns an error that names the differences; otherwise it replaces
+// [Workspace.HasState]), OpenSession returns an error that names the differences; otherwise it replaces
 // the workspace, and reports that. With keep, the workspace has no idle timeout, even if it is
 // already open.
 func (c *Client) OpenSession(ctx context.Context, name string, s Settings, keep bool) (replaced bool, err error) {

@@ -73,13 +73,13 @@ func openIdle(t *testing.T, opts Options, seconds int64, keep bool) (*Server, *d
 	opts.Open = func(OpenRequest) (Workspace, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		open = s.workspaces[workspaceKey{localUser.Name, "a"}]
+		open = s.workspaces[workspaceKey{osUser.Name, "a"}]
 		open.keep = keep
 		setBack(t, &open.info.Started, seconds)
 		return ws, nil
 	}
 	s = New(opts)
-	if _, err := s.open(t.Context(), localUser, clientID{}, "a", nil, false); err != nil {
+	if _, err := s.open(t.Context(), osUser, clientID{}, "a", nil, false); err != nil {
 		t.Fatal(err)
 	}
 	await.Until(t, "an idle session", func() bool {

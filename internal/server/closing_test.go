@@ -133,17 +133,17 @@ func (failingWorkspace) Close(string) error { return errFailing }
 func TestCloseErrors(t *testing.T) {
 	s := New(Options{Open: func(OpenRequest) (Workspace, error) { return failingWorkspace{}, nil }})
 	for _, name := range []string{"a", "b"} {
-		if _, err := s.open(t.Context(), localUser, clientID{}, name, nil, false); err != nil {
+		if _, err := s.open(t.Context(), osUser, clientID{}, name, nil, false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Close(localUser, "a", "a client closed it"); err != errFailing {
+	if err := s.Close(osUser, "a", "a client closed it"); err != errFailing {
 		t.Error(err)
 	}
 	if err := s.closeAll(t.Context()); !errors.Is(err, errFailing) {
 		t.Error(err)
 	}
-	_, err := s.open(t.Context(), localUser, clientID{}, "a", nil, false)
+	_, err := s.open(t.Context(), osUser, clientID{}, "a", nil, false)
 	wantError(t, err, errs.ErrNoBackend, "the server is stopping")
 }
 
@@ -152,7 +152,7 @@ func TestCloseErrors(t *testing.T) {
 func TestIdleTimerAndUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t, Options{SessionIdle: time.Minute})
-		h.want(204, "", localUser, "PUT", "/v1/sessions/a")
+		h.want(204, "", osUser, "PUT", "/v1/sessions/a")
 		ws, release, err := h.server.use(t.Context(), clientID{}, "a", mustBeOpen)
 		if err != nil {
 			t.Fatal(err)

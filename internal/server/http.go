@@ -307,11 +307,11 @@ func (h *HTTPListener) reject(w http.ResponseWriter, r *http.Request, reason str
 	failWith(w, status, err)
 }
 
-// localOnly returns a handler for the operating-system user, who needs no token. It denies others.
-func localOnly(h http.HandlerFunc) http.HandlerFunc {
+// osUserOnly returns a handler for the operating-system user, who needs no token. It denies others.
+func osUserOnly(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if principalOf(r.Context()) != localUser {
-			failNotLocal(w)
+		if principalOf(r.Context()) != osUser {
+			fail(w, errs.Errorf(errs.ErrPolicyDenied, "", "this route is available only to the user who started the server, on the Unix socket"))
 			return
 		}
 		h(w, r)
@@ -321,14 +321,10 @@ func localOnly(h http.HandlerFunc) http.HandlerFunc {
 // socketOnly returns a handler for clients on the Unix socket. It denies others.
 func socketOnly(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if p := principalOf(r.Context()); p != localUser && !p.local {
-			failNotLocal(w)
+		if p := principalOf(r.Context()); p != osUser && !p.onSocket {
+			fail(w, errs.Errorf(errs.ErrPolicyDenied, "", "this route is available only on the Unix socket"))
 			return
 		}
 		h(w, r)
 	}
-}
-
-func failNotLocal(w http.ResponseWriter) {
-	fail(w, errs.Errorf(errs.ErrPolicyDenied, "", "this route is available only on the Unix socket"))
 }

@@ -70,7 +70,7 @@ func (s *heldWorkspace) ServeTool(w http.ResponseWriter, r *http.Request, tool s
 	fmt.Fprint(w, " "+tool)
 }
 
-func (s *heldWorkspace) Used() bool { return true }
+func (s *heldWorkspace) HasState() bool { return true }
 
 func (s *heldWorkspace) HandedOver() bool { return s.h.handedOver.Load() }
 
@@ -144,32 +144,32 @@ func TestPrincipalsSeeOnlyTheirSessions(t *testing.T) {
 	h := newHarness(t, Options{})
 	h.want(200, "ann/default", ann, "POST", "/mcp")
 	h.want(200, "ann/shop", ann, "POST", "/mcp", SessionHeader, "shop")
-	h.want(204, "", localUser, "PUT", "/v1/sessions/mine")
+	h.want(204, "", osUser, "PUT", "/v1/sessions/mine")
 
-	for _, p := range []*Principal{bob, localUser} {
+	for _, p := range []*Principal{bob, osUser} {
 		h.want(404, "not found", p, "POST", "/mcp", SessionHeader, "shop", "Mcp-Session-Id", "of-ann")
 		h.want(404, "not found", p, "GET", "/mcp", SessionHeader, "shop")
 		h.want(404, "not found", p, "DELETE", "/mcp", SessionHeader, "shop", "Mcp-Session-Id", "of-ann")
 		h.want(404, "not found", p, "DELETE", "/v1/sessions/shop")
 	}
-	h.want(404, "not found", localUser, "POST", "/v1/sessions/shop/tools/snapshot")
+	h.want(404, "not found", osUser, "POST", "/v1/sessions/shop/tools/snapshot")
 	for _, path := range []string{"/json", "/json/version", "/devtools/browser/1"} {
-		h.want(404, "not found", localUser, "GET", path, SessionHeader, "shop")
+		h.want(404, "not found", osUser, "GET", path, SessionHeader, "shop")
 		h.want(200, "ann/shop "+path, ann, "GET", path, SessionHeader, "shop")
 	}
 	h.want(200, "ann/default /json/list", ann, "GET", "/json/list")
 	h.want(200, "ann/shop /json/clients", ann, "GET", "/json/clients", SessionHeader, "shop")
 	h.want(404, "not found", bob, "GET", "/json/clients", SessionHeader, "shop")
 	h.want(404, "not found", bob, "GET", "/json/clients", SessionHeader, "shop@ann")
-	h.want(404, "not found", localUser, "DELETE", "/json/clients/1", SessionHeader, "shop")
-	h.want(200, "ann/shop /json/clients/1", localUser, "DELETE", "/json/clients/1", SessionHeader, "shop@ann")
-	h.want(404, "not found", localUser, "GET", "/json/version", SessionHeader, "shop@ann")
+	h.want(404, "not found", osUser, "DELETE", "/json/clients/1", SessionHeader, "shop")
+	h.want(200, "ann/shop /json/clients/1", osUser, "DELETE", "/json/clients/1", SessionHeader, "shop@ann")
+	h.want(404, "not found", osUser, "GET", "/json/version", SessionHeader, "shop@ann")
 	h.want(404, "not found", ann, "GET", "/json/clients", SessionHeader, "unopened")
 	h.want(400, "no CDP clients", ann, "GET", "/json/none")
 	h.want(200, "ann/shop snapshot", ann, "POST", "/v1/sessions/shop/tools/snapshot")
 	h.want(404, "not found", ann, "DELETE", "/v1/sessions/mine")
-	h.want(404, "not found", localUser, "POST", "/mcp", SessionHeader, "shop")
-	h.want(404, "not found", localUser, "POST", "/v1/sessions/shop/stream")
+	h.want(404, "not found", osUser, "POST", "/mcp", SessionHeader, "shop")
+	h.want(404, "not found", osUser, "POST", "/v1/sessions/shop/stream")
 	h.want(200, "[]", bob, "GET", "/v1/sessions")
 	h.want(200, `"sessions":0`, bob, "GET", "/v1/server")
 	h.want(200, `"sessions":2`, ann, "GET", "/v1/server")
@@ -178,8 +178,8 @@ func TestPrincipalsSeeOnlyTheirSessions(t *testing.T) {
 	// The same name is another session.
 	h.want(200, "bob/shop", bob, "POST", "/mcp", SessionHeader, "shop")
 	h.want(200, "bob/shop /devtools/browser/1", bob, "GET", "/devtools/browser/1", SessionHeader, "shop")
-	h.want(204, "", localUser, "PUT", "/v1/sessions/shop")
-	h.want(200, "/shop", localUser, "POST", "/mcp", SessionHeader, "shop")
+	h.want(204, "", osUser, "PUT", "/v1/sessions/shop")
+	h.want(200, "/shop", osUser, "POST", "/mcp", SessionHeader, "shop")
 	h.want(204, "", bob, "DELETE", "/v1/sessions/shop")
 	h.want(200, "ann/shop", ann, "POST", "/mcp", SessionHeader, "shop", "Mcp-Session-Id", "of-ann")
 	if got := strings.Join(h.opened, " "); got != "ann/default ann/shop /mine bob/shop /shop" {
@@ -194,10 +194,10 @@ func TestSessionsOfTokens(t *testing.T) {
 	for _, p := range []*Principal{ann, bob} {
 		h.want(204, "", p, "PUT", "/v1/sessions/shop")
 	}
-	h.want(204, "", localUser, "PUT", "/v1/sessions/mine")
-	h.want(200, `{"name":"shop","principal":"bob"`, localUser, "GET", "/v1/sessions?all=true")
+	h.want(204, "", osUser, "PUT", "/v1/sessions/mine")
+	h.want(200, `{"name":"shop","principal":"bob"`, osUser, "GET", "/v1/sessions?all=true")
 	for _, path := range []string{"/v1/sessions", "/v1/sessions?all=false"} {
-		if _, body, _ := h.send(localUser, "GET", path, ""); strings.Contains(body, "shop") || !strings.Contains(body, "mine") {
+		if _, body, _ := h.send(osUser, "GET", path, ""); strings.Contains(body, "shop") || !strings.Contains(body, "mine") {
 			t.Errorf("%s: %s", path, body)
 		}
 	}
@@ -206,9 +206,9 @@ func TestSessionsOfTokens(t *testing.T) {
 	}
 	h.want(400, "unknown query parameter", ann, "GET", "/v1/sessions?al=true")
 	h.want(404, "not found", ann, "DELETE", "/v1/sessions/shop@bob")
-	h.want(204, "", localUser, "DELETE", "/v1/sessions/shop@bob")
-	h.want(404, "not found", localUser, "DELETE", "/v1/sessions/shop@bob")
-	h.want(404, "not found", localUser, "DELETE", "/v1/sessions/shop")
+	h.want(204, "", osUser, "DELETE", "/v1/sessions/shop@bob")
+	h.want(404, "not found", osUser, "DELETE", "/v1/sessions/shop@bob")
+	h.want(404, "not found", osUser, "DELETE", "/v1/sessions/shop")
 	h.wantClosed("bob/shop")
 }
 
@@ -247,7 +247,7 @@ func TestSessionLimits(t *testing.T) {
 	h := newHarness(t, Options{MaxSessions: 4})
 	for _, name := range []string{"a", "b"} {
 		h.want(200, "ann/"+name, ann, "POST", "/mcp", SessionHeader, name)
-		h.want(204, "", localUser, "PUT", "/v1/sessions/"+name)
+		h.want(204, "", osUser, "PUT", "/v1/sessions/"+name)
 	}
 	for text, p := range map[string]*Principal{"2 sessions are open": ann, "4 sessions are open, the maximum of the server": bob} {
 		code, body, header := h.send(p, "POST", "/mcp", ping, SessionHeader, "c")
@@ -266,12 +266,12 @@ func TestIdleSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t, Options{SessionIdle: idle})
 		for _, path := range []string{"/v1/sessions/a", "/v1/sessions/kept?keep=true"} {
-			h.want(204, "", localUser, "PUT", path)
+			h.want(204, "", osUser, "PUT", path)
 		}
 		time.Sleep(idle - time.Second)
-		h.want(200, "/a", localUser, "POST", "/mcp", SessionHeader, "a")
+		h.want(200, "/a", osUser, "POST", "/mcp", SessionHeader, "a")
 		time.Sleep(idle - time.Second)
-		if infos := h.server.list(localUser, false); len(infos) != 2 || time.Until(infos[0].Ends) != time.Second || !infos[1].Ends.IsZero() {
+		if infos := h.server.list(osUser, false); len(infos) != 2 || time.Until(infos[0].Ends) != time.Second || !infos[1].Ends.IsZero() {
 			t.Errorf("sessions %+v", infos)
 		}
 
@@ -280,7 +280,7 @@ func TestIdleSession(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			h.want(200, "/a", localUser, "POST", "/mcp", SessionHeader, "a")
+			h.want(200, "/a", osUser, "POST", "/mcp", SessionHeader, "a")
 		}()
 		time.Sleep(3 * idle)
 		release, err := h.limits["/a"](t.Context())
@@ -289,7 +289,7 @@ func TestIdleSession(t *testing.T) {
 		}
 		close(h.hold)
 		<-done
-		if infos := h.server.list(localUser, false); !infos[0].Ends.IsZero() {
+		if infos := h.server.list(osUser, false); !infos[0].Ends.IsZero() {
 			t.Errorf("a session in use ends %v", infos[0].Ends)
 		}
 		time.Sleep(3 * idle)
@@ -306,14 +306,14 @@ func TestIdleSession(t *testing.T) {
 		synctest.Wait()
 		h.wantClosed("/a")
 		for range 2 {
-			h.want(404, `SESSION_ENDED: session \"a\" ended: it was idle for 15m0s. Open it again`, localUser, "POST", "/mcp", SessionHeader, "a")
-			h.want(404, "idle for 15m0s", localUser, "POST", "/v1/sessions/a/stream")
-			h.want(404, `"SESSION_ENDED"`, localUser, "POST", "/v1/sessions/a/tools/snapshot")
+			h.want(404, `SESSION_ENDED: session \"a\" ended: it was idle for 15m0s. Open it again`, osUser, "POST", "/mcp", SessionHeader, "a")
+			h.want(404, "idle for 15m0s", osUser, "POST", "/v1/sessions/a/stream")
+			h.want(404, `"SESSION_ENDED"`, osUser, "POST", "/v1/sessions/a/tools/snapshot")
 		}
-		h.want(204, "", localUser, "PUT", "/v1/sessions/a?keep=true")
+		h.want(204, "", osUser, "PUT", "/v1/sessions/a?keep=true")
 		time.Sleep(100 * idle)
-		h.want(200, "/a", localUser, "POST", "/mcp", SessionHeader, "a")
-		h.want(200, "/kept", localUser, "POST", "/mcp", SessionHeader, "kept")
+		h.want(200, "/a", osUser, "POST", "/mcp", SessionHeader, "a")
+		h.want(200, "/kept", osUser, "POST", "/mcp", SessionHeader, "kept")
 	})
 }
 
@@ -436,7 +436,7 @@ func TestInvalidBodyOpensNoSession(t *testing.T) {
 func TestMCPFailure(t *testing.T) {
 	h := newHarness(t, Options{})
 	for _, id := range []string{`7`, `"x\u0000"`} {
-		_, body, _ := h.send(localUser, "POST", "/mcp", `{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`)
+		_, body, _ := h.send(osUser, "POST", "/mcp", `{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`)
 		m, err := jsonrpc.DecodeMessage([]byte(body))
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
@@ -446,7 +446,7 @@ func TestMCPFailure(t *testing.T) {
 		}
 	}
 	for _, request := range []string{"", "junk", `{"id":{}}`, `[1]`} {
-		if _, body, _ := h.send(localUser, "POST", "/mcp", request); !strings.Contains(body, `"id":null`) {
+		if _, body, _ := h.send(osUser, "POST", "/mcp", request); !strings.Contains(body, `"id":null`) {
 			t.Errorf("%s: %s", request, body)
 		}
 	}

@@ -22,7 +22,7 @@ func TestOpeningsPerMinute(t *testing.T) {
 		h.want(429, "it can open 10 a minute", ann, "PUT", "/v1/sessions/a")
 		h.want(429, "it can open 10 a minute", ann, "POST", "/mcp", SessionHeader, "b")
 		open(bob, 1)
-		open(localUser, 1000)
+		open(osUser, 1000)
 		time.Sleep(time.Minute)
 		open(ann, openingsPerMinute)
 		h.want(429, "it can open 10 a minute", ann, "PUT", "/v1/sessions/a")

@@ -19,15 +19,15 @@ type Principal struct {
 	// Metrics allows the principal to read the metrics, which count the calls of all principals.
 	Metrics bool
 
-	local bool // its clients connect to the Unix socket
+	onSocket bool // its clients connect to the Unix socket
 }
 
 // hasToken reports whether p authenticates with a token. The operating-system user does not.
 func (p *Principal) hasToken() bool { return p.Settings != nil }
 
-// localUser is the principal of the Unix socket. Only the server's own limit applies to its
+// osUser is the principal of a Unix socket without Tokens. Only the server's own limit applies to its
 // workspaces.
-var localUser = &Principal{MaxSessions: math.MaxInt}
+var osUser = &Principal{MaxSessions: math.MaxInt}
 
 // principalKey is the context key of the Principal of a request.
 type principalKey struct{}
@@ -43,5 +43,5 @@ func principalOf(ctx context.Context) *Principal {
 	if p, ok := ctx.Value(principalKey{}).(*Principal); ok {
 		return p
 	}
-	return localUser
+	return osUser
 }

@@ -18,7 +18,7 @@ type blankWorkspace struct {
 	used *atomic.Bool
 }
 
-func (s blankWorkspace) Used() bool { return s.used.Load() }
+func (s blankWorkspace) HasState() bool { return s.used.Load() }
 
 // TestReplaceSession opens a session with other settings: it is replaced unless it was used or
 // is in use, and then the error names all differences.
@@ -33,7 +33,7 @@ func TestReplaceSession(t *testing.T) {
 		}})
 		replaced := 0
 		open := func(settings Settings) error {
-			did, err := s.open(t.Context(), localUser, clientID{}, "work", settings, false)
+			did, err := s.open(t.Context(), osUser, clientID{}, "work", settings, false)
 			if did {
 				replaced++
 			}

@@ -78,9 +78,9 @@ type Workspace interface {
 	// ServeDevTools serves a request to the workspace's endpoint for CDP clients. It returns
 	// ErrBadArgs, and writes nothing, if the workspace has none.
 	ServeDevTools(w http.ResponseWriter, r *http.Request) error
-	// Used reports whether the workspace has a running browser, an open tab or a permission of the
+	// HasState reports whether the workspace has a running browser, an open tab or a permission of the
 	// user, or a call in it, other than one that reports the status, has succeeded.
-	Used() bool
+	HasState() bool
 	// HandedOver reports whether a page is handed over to the user, who may need longer than
 	// SessionIdle. The workspace stays open until then.
 	HandedOver() bool
@@ -240,7 +240,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /v1/server", func(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusOK, s.status(principalOf(r.Context())))
 	})
-	mux.HandleFunc("POST /v1/server/stop", localOnly(func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("POST /v1/server/stop", osUserOnly(func(w http.ResponseWriter, _ *http.Request) {
 		s.log.Info("stop requested by a client")
 		w.WriteHeader(http.StatusAccepted)
 		http.NewResponseController(w).Flush() // before the connection may be closed
@@ -253,7 +253,7 @@ func (s *Server) handler() http.Handler {
 			return
 		}
 		p := principalOf(r.Context())
-		reply(w, http.StatusOK, s.list(p, query["all"] && p == localUser))
+		reply(w, http.StatusOK, s.list(p, query["all"] && p == osUser))
 	})
 	mux.HandleFunc("PUT /v1/sessions/{name}", s.putWorkspace)
 	mux.HandleFunc("DELETE /v1/sessions/{name}", func(w http.ResponseWriter, r *http.Request) {
@@ -308,7 +308,7 @@ func (s *Server) finish() {
 // status returns the state of the server, with the number of workspaces of p.
 func (s *Server) status(p *Principal) Status {
 	st := Status{Version: s.opts.Version, Started: s.started, Sessions: len(s.list(p, false))}
-	if p == localUser {
+	if p == osUser {
 		st.PID = os.Getpid()
 	}
 	if s.opts.HTTP != nil {

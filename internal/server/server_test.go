@@ -46,7 +46,7 @@ func (s fakeWorkspace) ServeDevTools(w http.ResponseWriter, r *http.Request) err
 	return nil
 }
 
-func (s fakeWorkspace) Used() bool     { return true }
+func (s fakeWorkspace) HasState() bool { return true }
 func (fakeWorkspace) HandedOver() bool { return false }
 
 func (s fakeWorkspace) Close(string) error {

@@ -50,7 +50,7 @@ func (s *drainWorkspace) ServeTool(w http.ResponseWriter, r *http.Request, _ str
 	s.ServeHTTP(w, r)
 }
 
-func (s *drainWorkspace) Used() bool     { return true }
+func (s *drainWorkspace) HasState() bool { return true }
 func (*drainWorkspace) HandedOver() bool { return false }
 
 func (s *drainWorkspace) ServeStream(stream io.ReadWriteCloser) error {

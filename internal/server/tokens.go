@@ -55,7 +55,7 @@ type Tokens struct {
 // Add returns a new token of p, which must have Settings.
 func (t *Tokens) Add(p *Principal) (token string) {
 	token = newToken()
-	p.local = true
+	p.onSocket = true
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all = append(t.all, Credential{sha256.Sum256([]byte(token)), p})

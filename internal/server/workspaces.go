@@ -49,7 +49,7 @@ type Info struct {
 	// user.
 	Principal string    `json:"principal,omitempty"`
 	Started   time.Time `json:"started"`
-	Used      time.Time `json:"used"` // when the last request began
+	LastUsed  time.Time `json:"used"` // when the last request began
 	// Ends is when the server closes the workspace if no further request arrives. It is zero if no
 	// limit applies, as for a workspace in use without a TTL.
 	Ends time.Time `json:"ends,omitzero"`
@@ -131,18 +131,18 @@ func (s *Server) Open(ctx context.Context, p *Principal, name string) error {
 
 // replace closes a workspace so that another one with other settings can replace it. It waits until
 // the workspace is not in use, for at most Timing.SessionUse. It reports false, and does not close
-// it if it remains in use or was used, see Workspace.Used.
+// it if it remains in use or was used, see Workspace.HasState.
 func (s *Server) replace(ctx context.Context, ws *workspace) bool {
-	if ws.Used() {
+	if ws.HasState() {
 		return false
 	}
 	used := s.awaitUnused(ctx, ws)
-	if ws.Used() { // by the call that has just ended
+	if ws.HasState() { // by the call that has just ended
 		return false
 	}
 	inUse := false
 	_, err := s.end(ws, "a client opened it with other settings", func() bool {
-		inUse = ws.uses > 0 || ws.info.Used != used
+		inUse = ws.uses > 0 || ws.info.LastUsed != used
 		return inUse
 	})
 	return !inUse && err == nil
@@ -156,7 +156,7 @@ func (s *Server) awaitUnused(ctx context.Context, ws *workspace) time.Time {
 	for {
 		changed := ws.unused.Changed()
 		s.mu.Lock()
-		uses, used := ws.uses, ws.info.Used
+		uses, used := ws.uses, ws.info.LastUsed
 		s.mu.Unlock()
 		if uses == 0 {
 			return used
@@ -202,7 +202,7 @@ func (s *Server) openLocked(ctx context.Context, p *Principal, name string, sett
 	}
 	now := time.Now()
 	ws := &workspace{
-		key: key, info: Info{Name: name, Principal: p.Name, Started: now, Used: now}, settings: settings,
+		key: key, info: Info{Name: name, Principal: p.Name, Started: now, LastUsed: now}, settings: settings,
 		ready: make(chan struct{}), gone: make(chan struct{}),
 	}
 	s.workspaces[key] = ws
@@ -324,7 +324,7 @@ func (s *Server) use(
 	if p.hasToken() && calls {
 		ws.users.add(client)
 	}
-	ws.info.Used = time.Now()
+	ws.info.LastUsed = time.Now()
 	s.beginUse(ws)
 	s.mu.Unlock()
 	release = sync.OnceFunc(func() { s.endUse(ws) })
@@ -356,7 +356,7 @@ func (s *Server) Close(p *Principal, name, reason string) error {
 // SESSION@TOKEN.
 func (s *Server) find(p *Principal, name string) *workspace {
 	key := workspaceKey{p.Name, name}
-	if of, token, ok := strings.Cut(name, "@"); ok && p == localUser {
+	if of, token, ok := strings.Cut(name, "@"); ok && p == osUser {
 		key = workspaceKey{token, of} // names of workspaces have no @
 	}
 	s.mu.Lock()

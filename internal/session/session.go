@@ -35,7 +35,7 @@ type BrowserProvider interface {
 	Status(ctx context.Context) executor.Status
 }
 
-// A BrowserInstance is one running browser. Its methods are safe for concurrent use.
+// A BrowserInstance is one running browser, or all connected browsers of users. Its methods are safe for concurrent use.
 type BrowserInstance interface {
 	// ID returns a short id of this browser instance. It is part of the ids of tabs whose
 	// InstanceID is empty.

@@ -215,8 +215,8 @@ type PromptParams struct {
 	Kind   string `json:"kind"`
 	Origin string `json:"origin"`           // origin of the site that the call is about
 	Tool   string `json:"tool,omitempty"`   // name of the tool; empty with ConsentEval
-	Client string `json:"client,omitempty"` // id of the client, chosen by the server
-	Call   string `json:"call"`             // hash of the tool and all its arguments
+	Client string `json:"client,omitempty"` // id of the MCP client, chosen by the server; with ConsentEval that of a CDP client, if one asks
+	Call   string `json:"call"`             // hash of the tool and all its arguments; the id of a CDP client
 }
 
 // A PromptResult is the user's answer to a prompt.

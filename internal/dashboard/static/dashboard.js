@@ -244,18 +244,24 @@ function updateQuestion(node, q) {
   /** @type {HTMLButtonElement} */ (node.querySelector('.show')).disabled = !sessions.get(q.session)?.tabs.find((t) => t.id === q.tab)?.live;
 }
 
-/** @param {string} id */
-async function askStop(id) {
+/** The session that the dialog asks about. */
+let asked = '';
+
+/** Asks the user whether to stop a session. @param {string} id */
+function askStop(id) {
   const s = sessions.get(id);
   if (!s) return;
-  const dialog = /** @type {HTMLDialogElement} */ (byId('confirm'));
   const exit = kind === 'MCP host' ? ' chrome-mcp exits; the MCP host may start it again.' : '';
   setText(byId('confirm-text'), `Session ${titleOf(s)}: its calls fail, and the tabs that it opened are closed.${exit}`);
-  dialog.returnValue = '';
-  dialog.showModal();
-  await new Promise((closed) => dialog.addEventListener('close', closed, { once: true }));
-  if (dialog.returnValue === 'stop') fail(await send('stop', { session: id }));
+  asked = id;
+  /** @type {HTMLDialogElement} */ (byId('confirm')).showModal();
 }
+
+// The close event of a dialog is late: it may belong to a question that the user has left.
+byId('confirm').addEventListener('submit', async (e) => {
+  const { submitter } = /** @type {SubmitEvent} */ (e);
+  if (submitter === byId('confirm-stop')) fail(await send('stop', { session: asked }));
+});
 
 /**
  * @param {string} session

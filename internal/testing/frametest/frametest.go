@@ -137,8 +137,8 @@ func (o observer) DocumentCommitted(s *frames.State, f *frames.Frame, restored b
 }
 func (o observer) DocumentDropped(id cdp.FrameID, navigation frames.Navigation) {}
 func (o observer) WorldAdded(s *frames.State)                                   {}
-func (o observer) Blocked() error                                               { return nil }
-func (o observer) MayBeBlocked() error                                          { return nil }
+func (o observer) DialogError() error                                           { return nil }
+func (o observer) OtherDialogError() error                                      { return nil }
 func (o observer) EarlyDialogURL() string                                       { return "" }
 func (o observer) OwnsBlank() bool                                              { return false }
 

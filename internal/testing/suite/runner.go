@@ -133,6 +133,13 @@ func (s *Runner) PageWith(t *testing.T, name, file string, opts executor.Session
 		c.Exec = c.Session(opts)
 		if file != "" {
 			c.Tab = c.Open(file)
+			c.pageLog = func() string {
+				log, err := c.Page().Eval(c.Ctx, "window.log", nil)
+				if err != nil {
+					return err.Error()
+				}
+				return string(log.Value)
+			}
 		}
 		f(c)
 	})

@@ -81,6 +81,10 @@ type Site struct {
 	ID   string
 	Port int
 
+	// pageLog returns what the page of the case has reported, also if that did not arrive. It is nil if
+	// the case has no page.
+	pageLog func() string
+
 	Mu      sync.Mutex
 	Reports []Report
 	news    chan struct{} // closed and replaced at each report
@@ -199,9 +203,13 @@ func (st *Site) Await(kind, id string) Report {
 		select {
 		case <-news:
 		case <-limit.C:
+			sent := ""
+			if st.pageLog != nil {
+				sent = st.pageLog()
+			}
 			st.Mu.Lock()
 			defer st.Mu.Unlock()
-			st.t.Fatalf("no report of %s on #%s; reports: %+v", kind, id, st.Reports)
+			st.t.Fatalf("no report of %s on #%s; reports: %+v; of the page: %s", kind, id, st.Reports, sent)
 		}
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// A callGate cancels the running calls of a workspace and rejects further ones while it is closed. The
-// zero value is open, and so is a nil *callGate.
-type callGate struct {
+// A callSwitch cancels the running calls of a workspace and rejects further ones while it is closed. The
+// zero value is open, and so is a nil *callSwitch.
+type callSwitch struct {
 	mu      sync.Mutex // guards the fields below
 	reason  string     // why it is closed; empty while it is open
 	entered int        // calls since the beginning
@@ -17,8 +17,8 @@ type callGate struct {
 }
 
 // enter returns the context of a call that begins, and what to call when it has ended. It returns an
-// error while the gate is closed.
-func (g *callGate) enter(ctx context.Context) (_ context.Context, leave func(), err error) {
+// error while it is closed.
+func (g *callSwitch) enter(ctx context.Context) (_ context.Context, leave func(), err error) {
 	if g == nil {
 		return ctx, func() {}, nil
 	}
@@ -51,7 +51,7 @@ func stoppedError(what string) error {
 // errors of both are ErrDetached and repeat the reason, which is not empty. The workspace stays
 // open.
 func (ws *Workspace) StopCalls(reason string) {
-	g := ws.gate
+	g := ws.stopSwitch
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.reason = reason
@@ -62,7 +62,7 @@ func (ws *Workspace) StopCalls(reason string) {
 
 // AllowCalls allows calls again after [Workspace.StopCalls].
 func (ws *Workspace) AllowCalls() {
-	ws.gate.mu.Lock()
-	defer ws.gate.mu.Unlock()
-	ws.gate.reason = ""
+	ws.stopSwitch.mu.Lock()
+	defer ws.stopSwitch.mu.Unlock()
+	ws.stopSwitch.reason = ""
 }
