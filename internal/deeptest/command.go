@@ -26,14 +26,15 @@ func deepCommand(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// runPackage returns the run of the tests of a package that have not passed, see report.passed.
-func runPackage(importPath string, flags ...string) func(context.Context, *unit, *recorder, *checkouts) error {
+// runPackage returns the run of the tests of a package that have not passed, see report.passed, without
+// those of skip.
+func runPackage(importPath string, skip []string, flags ...string) func(context.Context, *unit, *recorder, *checkouts) error {
 	return func(ctx context.Context, u *unit, r *recorder, _ *checkouts) error {
 		args := append([]string{"test", "-json", "-count=1", timeout}, flags...)
 		partial := r.locked(func() bool {
 			passed := r.report.passed(u)
-			if len(passed) > 0 {
-				args = append(args, "-skip=^("+strings.Join(passed, "|")+")$")
+			if skip := slices.Concat(skip, passed); len(skip) > 0 {
+				args = append(args, "-skip=^("+strings.Join(skip, "|")+")$")
 			}
 			return len(passed) > 0
 		})

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -406,6 +407,27 @@ func TestShippedTiming(t *testing.T) {
 			t.Errorf("%s.%s: units %d and %d", name, test, all, shipped)
 		}
 	}
+	for name, tests := range measuring {
+		want := append(slices.Clone(tests), packageTest)
+		if !slices.ContainsFunc(units, func(u *unit) bool { return u.alone && strings.HasPrefix(u.name, name+" ") && slices.Equal(u.tests, want) }) {
+			t.Errorf("%s has not all of %s", name, tests)
+		}
+	}
+}
+
+// TestMeasuring checks that tests that measure time run once, after all others.
+func TestMeasuring(t *testing.T) {
+	f := newFake(t, nil)
+	before := measuring
+	measuring = map[string][]string{"a": {"TestTwo"}}
+	t.Cleanup(func() { measuring = before })
+	f.run(config{}, "FuzzIt TestIn TestOne TestSkips TestTwo", "")
+	out := f.out.String()
+	at := strings.Index(out, "run   a -run=^(TestTwo)$")
+	if n := strings.Count(out[max(at, 0):], "run   "); at < 0 || n != 1 {
+		t.Errorf("TestTwo does not run last:\n%s", out)
+	}
+	f.run(config{again: true, only: regexp.MustCompile(`^a$`)}, "TestOne TestSkips", "")
 }
 
 // TestShards checks that each unit is in one shard, and that large packages are in different ones.

@@ -45,8 +45,10 @@ type unit struct {
 	tests  []string
 	// browser is set if its tests can start browsers.
 	browser bool
-	size    int // of the test files in bytes
-	run     func(ctx context.Context, u *unit, r *recorder, c *checkouts) error
+	// alone is set if its tests measure time: it runs after all others, when no other unit runs.
+	alone bool
+	size  int // of the test files in bytes
+	run   func(ctx context.Context, u *unit, r *recorder, c *checkouts) error
 }
 
 // A shard is part i of n of the units.
@@ -119,14 +121,16 @@ func (c config) packageUnits(m *module) ([]*unit, error) {
 			return nil, err
 		}
 		name := m.relative(p.ImportPath)
+		others = append(others, c.measuringUnit(m, p, tests.names)...)
+		tests.names = slices.DeleteFunc(tests.names, func(test string) bool { return slices.Contains(measuring[name], test) })
 		u := unit{kind: packages, name: name, tests: append(tests.names, packageTest), browser: m.drivesBrowser(p), size: m.testSize(p)}
-		u.run = runPackage(p.ImportPath, c.flags(name)...)
+		u.run = runPackage(p.ImportPath, measuring[name], c.flags(name)...)
 		u.hash = func(m *module) string { return m.inputs(p, c.flags(name)...) }
 		all = append(all, &u)
 		if c.race && name == concurrent {
 			u := u
 			u.name += " -short -race"
-			u.run = runPackage(p.ImportPath, "-short", "-race")
+			u.run = runPackage(p.ImportPath, measuring[name], "-short", "-race")
 			u.hash = func(m *module) string { return m.inputs(p, "-short", "-race") }
 			all = append(all, &u)
 		}
@@ -135,14 +139,14 @@ func (c config) packageUnits(m *module) ([]*unit, error) {
 			all = append(all, &unit{
 				name: name + " " + strings.Join(flags, " "), tests: []string{test, packageTest}, browser: true,
 				hash: func(m *module) string { return m.inputs(p, flags...) },
-				run:  runPackage(p.ImportPath, flags...),
+				run:  runPackage(p.ImportPath, nil, flags...),
 			})
 		}
 		if slices.Contains(tests.names, floods) && len(c.flags(name)) > 0 { // with the race detector it uses short texts
 			run := "-run=^" + floods + "$"
 			all = append(all, &unit{
 				name: name + " " + run, hash: func(m *module) string { return m.inputs(p, run) }, tests: []string{floods, packageTest},
-				run: runPackage(p.ImportPath, run),
+				run: runPackage(p.ImportPath, nil, run),
 			})
 		}
 		for _, target := range tests.fuzz {
@@ -154,7 +158,7 @@ func (c config) packageUnits(m *module) ([]*unit, error) {
 		}
 		if tests.benchmarks {
 			others = append(others, &unit{
-				kind: figures, name: string(figures) + name, hash: func(m *module) string { return m.inputs(p, "bench") }, tests: []string{single}, browser: u.browser,
+				kind: figures, name: string(figures) + name, hash: func(m *module) string { return m.inputs(p, "bench") }, tests: []string{single}, browser: u.browser, alone: true,
 				run: runBenchmarks(p.ImportPath),
 			})
 		}
@@ -166,6 +170,29 @@ func (c config) packageUnits(m *module) ([]*unit, error) {
 // contract has the test of each backend that runs the contract suite. It also runs with the shipped hang
 // limits, which other tests extend, and without the race detector, for which these are too short.
 var contract = map[string]string{"executor/chromium": "TestExecutor", "executor/extension": "TestExtension"}
+
+// measuring has the tests that measure time, or need the machine for themselves, by package.
+var measuring = map[string][]string{
+	"cmd/chrome-mcp":    {"TestLongExitTime", "TestLongFirstToken", "TestLongHostile", "TestLongHostileSessions", "TestPolicyEnforcementOverhead"},
+	"executor/chromium": {"TestAttachedUserTabDelay"},
+	"internal/frames":   {"TestManyFrames"},
+	"internal/obstacle": {floods},
+	"internal/readable": {"TestHuge"},
+}
+
+// measuringUnit returns the unit of the measuring tests of a package, if it has some of names.
+func (c config) measuringUnit(m *module, p *goPackage, names []string) []*unit {
+	name := m.relative(p.ImportPath)
+	tests := slices.DeleteFunc(slices.Clone(measuring[name]), func(test string) bool { return !slices.Contains(names, test) })
+	if len(tests) == 0 {
+		return nil
+	}
+	flags := append(c.flags(name), "-run=^("+strings.Join(tests, "|")+")$")
+	return []*unit{{
+		name: name + " " + strings.Join(flags, " "), tests: append(tests, packageTest), browser: m.drivesBrowser(p), alone: true,
+		hash: func(m *module) string { return m.inputs(p, flags...) }, run: runPackage(p.ImportPath, nil, flags...),
+	}}
+}
 
 // floods is the test of parsers with long texts. See package testlog.
 const floods = "TestFloods"
@@ -190,7 +217,7 @@ func (c config) raceFlag() []string {
 }
 
 // runLanes calls run for each unit until ctx ends: one after another for units that can start
-// browsers, and at the same time one after another for the others.
+// browsers, and at the same time one after another for the others, then for those that run alone.
 func runLanes(ctx context.Context, units []*unit, run func(*unit) error) error {
 	var (
 		lanes sync.WaitGroup
@@ -199,12 +226,17 @@ func runLanes(ctx context.Context, units []*unit, run func(*unit) error) error {
 	for lane, browser := range []bool{true, false} {
 		lanes.Go(func() {
 			for _, u := range units {
-				if u.browser == browser && ctx.Err() == nil {
+				if !u.alone && u.browser == browser && ctx.Err() == nil {
 					errs[lane] = errors.Join(errs[lane], run(u))
 				}
 			}
 		})
 	}
 	lanes.Wait()
+	for _, u := range units {
+		if u.alone && ctx.Err() == nil {
+			errs[0] = errors.Join(errs[0], run(u))
+		}
+	}
 	return errors.Join(errs[:]...)
 }
