@@ -77,7 +77,7 @@ func errorPages(s *suite.Runner, t *testing.T) {
 		c.Click(suite.Selector("h1"), nil)
 	})
 	s.Shared().Page(t, "page that could not be loaded is read and left, not acted on", "second.html", func(c *suite.Case) {
-		_, err := c.Page().Navigate(c.Ctx, c.NavigationURL("reset"), nil)
+		_, err := c.Page().Navigate(c.Ctx, "https"+strings.TrimPrefix(c.URL(""), "http"), nil) // a proxy answers a failed request of http with a page
 		c.WantCode(err, executor.ErrNavigationFailed)
 		if _, err := c.Page().Text(c.Ctx, nil); err != nil {
 			c.Error(err)
@@ -89,7 +89,7 @@ func errorPages(s *suite.Runner, t *testing.T) {
 	})
 	s.Shared().Page(t, "frame that could not be loaded is not acted on", "second.html", func(c *suite.Case) {
 		c.Eval("document.body.innerHTML = '<iframe style=\"position: fixed; inset: 0; width: 300px; height: 300px\"></iframe>'; "+
-			"new Promise((done) => { const f = document.querySelector('iframe'); f.onload = () => done(0); f.src = "+suite.Quote(c.NavigationURL("reset"))+" })", nil)
+			"new Promise((done) => { const f = document.querySelector('iframe'); f.onload = () => done(0); f.src = "+suite.Quote("https"+strings.TrimPrefix(c.URL(""), "http"))+" })", nil)
 		_, err := c.Page().Mouse(c.Ctx, &executor.MouseOptions{Action: executor.MouseClick, X: 100, Y: 100})
 		c.WantCode(err, executor.ErrPolicyDenied, "only a person")
 	})
