@@ -409,7 +409,9 @@ func TestShippedTiming(t *testing.T) {
 	}
 	for name, tests := range measuring {
 		want := append(slices.Clone(tests), packageTest)
-		if !slices.ContainsFunc(units, func(u *unit) bool { return u.alone && strings.HasPrefix(u.name, name+" ") && slices.Equal(u.tests, want) }) {
+		if !slices.ContainsFunc(units, func(u *unit) bool {
+			return u.alone && strings.HasPrefix(u.name, name+" ") && slices.Equal(u.tests, want)
+		}) {
 			t.Errorf("%s has not all of %s", name, tests)
 		}
 	}
