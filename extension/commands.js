@@ -38,7 +38,7 @@ const HANDLERS = {
     return {};
   },
   tab_used: (b, c, { tabId }) => {
-    b.tabs.renew(requireDrivenTab(b, c, tabId));
+    b.tabs.renew(requireDrivableTab(b, c, tabId));
     return {};
   },
   tabs_opened: async (b) => ({ pending: await b.openedTabs.countPending() }),
@@ -126,7 +126,7 @@ function checkParams(params, keys) {
  * @param {number} tabId
  * @returns {Shared}
  */
-function requireDrivenTab(b, c, tabId) {
+function requireDrivableTab(b, c, tabId) {
   b.tabs.expire(); // the alarm may be late
   const shared = b.tabs.get(tabId);
   if (!shared) throw new CommandError('TAB_NOT_FOUND', 'the tab is not shared');
@@ -164,7 +164,7 @@ async function newTab(b, c) {
 
 /** @param {Broker} b @param {Connection} c @param {{tabId: number}} params */
 async function closeTab(b, c, { tabId }) {
-  const shared = requireDrivenTab(b, c, tabId);
+  const shared = requireDrivableTab(b, c, tabId);
   if (shared.openedBy !== c.key && !b.settings.value.mayClose) {
     b.tabs.unshare(tabId, 'released');
     return { closed: false, released: true };
@@ -193,13 +193,13 @@ async function closeTab(b, c, { tabId }) {
 
 /** @param {Broker} b @param {Connection} c @param {{tabId: number}} params */
 async function attachTab(b, c, { tabId }) {
-  const shared = requireDrivenTab(b, c, tabId);
+  const shared = requireDrivableTab(b, c, tabId);
   const rules = () => b.scopes.policyFor(c);
   if (allowsNoSite(rules())) throw new CommandError('POLICY_DENIED', 'the policy allows no site');
   const before = await getTab(tabId);
   const why = b.tabs.shareRefusal(before.url ?? '');
   if (why) throw new CommandError('POLICY_DENIED', `${why}: open another page in the tab`);
-  requireDrivenTab(b, c, tabId); // again, after the await
+  requireDrivableTab(b, c, tabId); // again, after the await
   b.drivers.setDriver(shared, c);
   try {
     await b.attachments.attach(c, tabId, rules, shared.openedBy === c.key);
@@ -212,7 +212,7 @@ async function attachTab(b, c, { tabId }) {
   }
   if (b.tabs.get(tabId) !== shared || !b.drivers.mayDrive(shared, c)) { // or the user chose another driver
     if (b.attachments.get(tabId)?.connection === c) await b.attachments.release(tabId);
-    if (b.tabs.get(tabId) === shared) requireDrivenTab(b, c, tabId);
+    if (b.tabs.get(tabId) === shared) requireDrivableTab(b, c, tabId);
     throw new CommandError('DETACHED', 'the tab was unshared');
   }
   const [tab] = await Promise.all([getTab(tabId), b.drivers.findTarget(shared)]);
@@ -238,7 +238,7 @@ function cdp(b, c, { maxString = 0, ...command }, timeoutMs) {
  * @param {number} timeoutMs
  */
 function sendCDP(b, c, { tabId, sessionId = '', method, params = {}, client = '' }, timeoutMs) {
-  const shared = requireDrivenTab(b, c, tabId);
+  const shared = requireDrivableTab(b, c, tabId);
   const a = b.attachments.currentOf(c, tabId);
   if (!a) throw new CommandError('DETACHED', 'the debugger is not attached to the tab');
   if (typeof params !== 'object' || params === null || Array.isArray(params)) throw new CommandError('BAD_ARGS', 'params is not an object');
@@ -247,7 +247,7 @@ function sendCDP(b, c, { tabId, sessionId = '', method, params = {}, client = ''
   const installing = b.scopes.installing.get(c);
   if (!installing) return a.command(sessionId, method, params, timeoutMs, client);
   return installing.then(() => {
-    requireDrivenTab(b, c, tabId);
+    requireDrivableTab(b, c, tabId);
     if (b.attachments.currentOf(c, tabId) !== a) throw new CommandError('DETACHED', 'the debugger is not attached to the tab');
     return a.command(sessionId, method, params, timeoutMs, client);
   });
@@ -297,7 +297,7 @@ async function consent(b, c, { kind, origin, tool = '', client = '', call }, tim
  * @param {number} timeoutMs
  */
 async function handover(b, c, { id, tabId, message, again }, timeoutMs) {
-  const shared = requireDrivenTab(b, c, tabId);
+  const shared = requireDrivableTab(b, c, tabId);
   if (id.length > MAX_ID) throw new CommandError('BAD_ARGS', 'the id is too long');
   const agent = { key: c.key, name: b.servers.nameOf(c.key) };
   const tab = await getTab(tabId);
@@ -307,7 +307,7 @@ async function handover(b, c, { id, tabId, message, again }, timeoutMs) {
     await showTab(tabId);
   }
   // Check again after the awaits: the user may have stopped sharing the tab and shared it again.
-  if (requireDrivenTab(b, c, tabId) !== shared) throw new CommandError('DETACHED', 'the tab was unshared');
+  if (requireDrivableTab(b, c, tabId) !== shared) throw new CommandError('DETACHED', 'the tab was unshared');
   b.tabs.renew(shared); // also when the question ends, as Tabs.expire does
   const origin = siteOf(tab.url ?? '') ? new URL(tab.url ?? '').origin : '';
   const answer = await b.handovers.wait(agent, { id, tabId, origin, message: [...message].slice(0, MAX_HANDOVER_MESSAGE).join('') }, userTimeout(timeoutMs));

@@ -7,17 +7,17 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 )
 
-// A callSwitch cancels the running calls of a workspace and rejects further ones while it is closed. The
-// zero value is open, and so is a nil *callSwitch.
+// A callSwitch that is off rejects calls of a workspace, and cancels those that are running when it is
+// switched off. The zero value is on, and so is a nil *callSwitch.
 type callSwitch struct {
 	mu      sync.Mutex // guards the fields below
-	reason  string     // why it is closed; empty while it is open
+	reason  string     // why it is off; empty while it is on
 	entered int        // calls since the beginning
 	running map[int]context.CancelCauseFunc
 }
 
 // enter returns the context of a call that begins, and what to call when it has ended. It returns an
-// error while it is closed.
+// error while the switch is off.
 func (g *callSwitch) enter(ctx context.Context) (_ context.Context, leave func(), err error) {
 	if g == nil {
 		return ctx, func() {}, nil

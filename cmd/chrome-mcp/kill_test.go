@@ -82,15 +82,20 @@ func TestClosedStdout(t *testing.T) {
 }
 
 // TestLongExitTime measures the time from the end of stdin, or a signal, to the exit of the program and
-// its browser during a call whose page does not respond.
+// its browser during a call whose page does not respond, with the hang limits of users.
 func TestLongExitTime(t *testing.T) {
 	tier.Deep(t)
 	needChromium(t)
 	const limit = 3 * time.Second // MCP hosts kill a server after two to five seconds
+	program := filepath.Join(t.TempDir(), "chrome-mcp")
+	if err := build(program, ""); err != nil {
+		t.Fatal(err)
+	}
 	for _, signal := range []bool{false, true} {
 		t.Run(fmt.Sprintf("signal=%v", signal), func(t *testing.T) {
 			site, data := newTestSite(t), t.TempDir()
-			s := startMCP(t, "--data", data, "--prefer=cdp", "--headless", "--isolated", "--allow-domain", site.URL)
+			args := append(rootNeedsNoSandbox(), "--data", data, "--prefer=cdp", "--headless", "--isolated", "--allow-domain", site.URL)
+			s := startCommand(t, nil, nil, exec.Command(program, args...))
 			go s.try(t.Context(), "navigate", map[string]any{"url": site.URL + "/slow"})
 			site.reached(t)
 			begin := time.Now()

@@ -40,13 +40,21 @@ func buildAndRun(m *testing.M) (int, error) {
 		os.Setenv("GOENV", filepath.Join(config, "go", "env"))
 	}
 	os.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -X main.version=v0.0.0-test -X github.com/chrome-mcp/chrome-mcp/internal/timing.forTests=5,ProfileInUse=500ms,Actionability=1s,Option=1s", "-o", binary, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("go build: %w\n%s", err, out)
+	if err := build(binary, "-X github.com/chrome-mcp/chrome-mcp/internal/timing.forTests=5,ProfileInUse=500ms,Actionability=1s,Option=1s"); err != nil {
+		return 0, err
 	}
 	defer closeSharedUserBrowser()
 	return m.Run(), nil
+}
+
+// build builds the program, with more flags of the linker. Without them, it is the one that users get.
+func build(output, ldflags string) error {
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -X main.version=v0.0.0-test "+ldflags, "-o", output, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // needChromium skips a test if no browser is installed, except in CI.

@@ -77,15 +77,17 @@ func (ds *downloads) take(url string, maxDelay time.Duration) *wire.Download {
 	return nil
 }
 
-// store stores the state w of a file that no page has reported. f is what is known about it.
-func (ds *downloads) store(w wire.Download, f unmatchedFile, known bool) {
+// store stores the state w of a file that no page has reported. f is what is known about it, and the zero
+// value for a new one.
+func (ds *downloads) store(w wire.Download, f unmatchedFile) {
+	known, opened := !f.since.IsZero(), w.Opened || f.Opened
 	if !known {
 		f.since = time.Now()
 	}
-	w.Opened = w.Opened || f.Opened
 	if !known || f.State == "in_progress" { // otherwise the message is outdated
 		f.Download = w
 	}
+	f.Opened = opened
 	if known || len(ds.unmatched) < maxUnmatchedDownloads {
 		ds.unmatched[w.ID] = f
 	} else if oldest := slices.Min(slices.Collect(maps.Keys(ds.unmatched))); oldest < w.ID {
@@ -212,7 +214,7 @@ func (in *installation) handleDownloadState(w wire.Download) {
 		return
 	}
 	i := in.downloads.match(w, in.backend.timing.DownloadReport)
-	f, known := in.downloads.unmatched[w.ID]
+	f := in.downloads.unmatched[w.ID]
 	if t := in.tabs[w.TabID]; i < 0 && w.Opened && !f.Opened && t != nil && t.sessionTab != nil {
 		f.counts = countsDownloads(t.sessionTab, t.info)
 	}
@@ -227,7 +229,7 @@ func (in *installation) handleDownloadState(w wire.Download) {
 		return
 	}
 	if i < 0 {
-		in.downloads.store(w, f, known)
+		in.downloads.store(w, f)
 		in.mu.Unlock()
 		return
 	}

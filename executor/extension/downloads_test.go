@@ -275,7 +275,12 @@ func TestOpenedDownload(t *testing.T) {
 	end := call()
 	file(1, "user.txt", "in_progress", false)
 	file(1, "user.txt", "complete", true)
+	file(3, "user.txt", "complete", false) // the browser reports the tab later than the file
 	file(2, "", "in_progress", true)
+	end()
+	file(3, "user.txt", "in_progress", true)
+	end = call()
+	file(3, "user.txt", "complete", true)
 	end()
 	file(2, "", "in_progress", false)
 	file(2, "agent.txt", "complete", true)

@@ -311,7 +311,8 @@ func (h *HTTPListener) reject(w http.ResponseWriter, r *http.Request, reason str
 func osUserOnly(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if principalOf(r.Context()) != osUser {
-			fail(w, errs.Errorf(errs.ErrPolicyDenied, "", "this route is available only to the user who started the server, on the Unix socket"))
+			fail(w, errs.Errorf(errs.ErrPolicyDenied, "Connect to the Unix socket of the server as that user.",
+				"this route is available only to the user who started the server, on the Unix socket"))
 			return
 		}
 		h(w, r)
@@ -322,7 +323,7 @@ func osUserOnly(h http.HandlerFunc) http.HandlerFunc {
 func socketOnly(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if p := principalOf(r.Context()); p != osUser && !p.onSocket {
-			fail(w, errs.Errorf(errs.ErrPolicyDenied, "", "this route is available only on the Unix socket"))
+			fail(w, errs.Errorf(errs.ErrPolicyDenied, "Connect to the Unix socket of the server.", "this route is available only on the Unix socket"))
 			return
 		}
 		h(w, r)

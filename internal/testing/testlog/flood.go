@@ -38,14 +38,14 @@ var fewFloods = []string{"a", "[", "<", "\"", "\\", "%", "..", "*.", "&#", "\n",
 
 // Floods calls f with FloodLength repetitions of each text that is special to a parser, or in landing
 // tests of a few of them. It fails the test if the heap then contains more than 64 MiB, or if f takes
-// too much CPU time, including that of child processes that have exited: two seconds in deep tests
+// too much CPU time, including that of child processes that have exited: ten seconds in deep tests
 // without the race detector. In others, only time that is far from linear exceeds the limit, on any
 // machine.
 func Floods(t *testing.T, f func(text string)) {
 	t.Helper()
 	units, length, limit := fewFloods, FloodLength(), await.HangLimit
 	if tier.DeepEnabled() && !RaceEnabled {
-		units, limit = floods, 2*time.Second
+		units, limit = floods, 10*time.Second
 	}
 	for _, unit := range units {
 		text := strings.Repeat(unit, length)
