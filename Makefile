@@ -121,9 +121,9 @@ test-report: ## print which results of the deep tests count, and which are missi
 test-list: ## list all tests with tier, package and last duration
 	@$(DEEP) -list
 
-# LANDING=1 tries them with the landing tests alone, INTACT=1 runs their tests on unchanged code.
+# The deep tests run for those that the landing tests do not detect. INTACT=1 runs their tests on unchanged code.
 mutation: modules browser node ## remove each protection that SECURITY.md promises and check that its tests then fail
-	@$(DEEP) -mutations $(if $(LANDING),landing,$(if $(INTACT),intact,all))
+	@$(DEEP) $(if $(INTACT),-intact,-mutations)
 
 fuzz: ## run each fuzz target
 	@$(DEEP) -only '^fuzz/$(ONLY)'

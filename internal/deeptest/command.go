@@ -149,14 +149,14 @@ func (p *packageRun) end(err error) error {
 
 // runFuzz returns the run of a fuzz target.
 func runFuzz(importPath, target, executions string) func(context.Context, *unit, *recorder, *checkouts) error {
-	return runSingle(func(ctx context.Context, _ *checkouts) ([]byte, error) {
+	return runSingle(func(ctx context.Context, _ *checkouts, _ *result) ([]byte, error) {
 		return deepCommand(ctx, "test", "-run=^$", "-fuzz=^"+target+"$", "-fuzztime="+executions, "-parallel=1", importPath).CombinedOutput()
 	})
 }
 
 // runBenchmarks returns the run of the benchmarks of a package.
 func runBenchmarks(importPath string) func(context.Context, *unit, *recorder, *checkouts) error {
-	return runSingle(func(ctx context.Context, _ *checkouts) ([]byte, error) {
+	return runSingle(func(ctx context.Context, _ *checkouts, _ *result) ([]byte, error) {
 		output, err := deepCommand(ctx, "test", "-run=^$", "-bench=.", "-benchmem", timeout, importPath).CombinedOutput()
 		if err != nil {
 			return output, err
@@ -175,7 +175,7 @@ func runBenchmarks(importPath string) func(context.Context, *unit, *recorder, *c
 func vetUnit(system string) *unit {
 	return &unit{
 		kind: vet, name: string(vet) + system, hash: func(m *module) string { return m.hash(nil, m.goFiles()) }, tests: []string{single},
-		run: runSingle(func(ctx context.Context, _ *checkouts) ([]byte, error) {
+		run: runSingle(func(ctx context.Context, _ *checkouts, _ *result) ([]byte, error) {
 			cmd := deepCommand(ctx, "vet", "./...")
 			cmd.Env = append(cmd.Env, "GOOS="+system)
 			return cmd.CombinedOutput()
@@ -183,12 +183,9 @@ func vetUnit(system string) *unit {
 	}
 }
 
-// mutationUnit returns the unit of a mutation.
-func mutationUnit(m *module, mut mutation.Mutation, mode mutation.Mode) *unit {
-	u := &unit{kind: mutations, name: string(mutations) + mut.Name(), about: mut.Promise, tests: []string{single}}
-	if mode != mutation.All {
-		u.name += " " + modeNames[mode]
-	}
+// mutationUnit returns the unit of a mutation, or of its tests on the unchanged code.
+func mutationUnit(m *module, mut mutation.Mutation, k kind) *unit {
+	u := &unit{kind: k, name: string(k) + mut.Name(), about: mut.Promise, tests: []string{single}}
 	p := m.packages[m.path+strings.TrimPrefix(mut.Package, ".")]
 	u.browser = p != nil && m.drivesBrowser(p)
 	u.hash = func(m *module) string {
@@ -199,9 +196,13 @@ func mutationUnit(m *module, mut mutation.Mutation, mode mutation.Mode) *unit {
 		// Tests of the extension, in JavaScript.
 		return m.hash(more, append(slices.Clone(m.tree(path.Dir(mut.Package))), "tools/package-lock.json"))
 	}
-	u.run = runSingle(func(ctx context.Context, c *checkouts) (output []byte, err error) {
+	u.run = runSingle(func(ctx context.Context, c *checkouts, res *result) (output []byte, err error) {
 		err = c.use(ctx, func(one mutation.Checkout) error {
-			output, err = one.Try(ctx, mut, mode)
+			if k == intact {
+				output, err = one.TryIntact(ctx, mut)
+			} else {
+				res.DetectedBy, output, err = one.Try(ctx, mut)
+			}
 			return err
 		})
 		return output, err

@@ -36,13 +36,12 @@ type config struct {
 	verbose   bool
 	fuzztime  string
 	mutations []mutation.Mutation
-	modes     []mutation.Mode
-	kinds     []kind // of units; nil means all
+	kinds     []kind // of units; nil means all but intact
 	vet       []string
 }
 
 func main() {
-	c := config{shard: shard{1, 1}, mutations: mutation.List(), modes: []mutation.Mode{mutation.All}, vet: []string{"darwin"}}
+	c := config{shard: shard{1, 1}, mutations: mutation.List(), vet: []string{"darwin"}}
 	var (
 		only   = flag.String("only", "", "run only units, or mutations of promises, that match `pattern`")
 		report = flag.Bool("report", false, "run nothing; print which results count")
@@ -54,16 +53,18 @@ func main() {
 	flag.BoolVar(&c.again, "again", false, "also run what passed and counts")
 	flag.BoolVar(&c.verbose, "v", false, "print the output of each test")
 	flag.StringVar(&c.fuzztime, "fuzztime", "50000x", "number of executions of each fuzz target")
-	flag.Func("mutations", "run only mutations, in `mode` all, landing (with the landing tests alone) or intact (on unchanged code)", func(s string) error {
-		c.kinds = []kind{mutations}
-		for mode, name := range modeNames {
-			if name == s {
-				c.modes = []mutation.Mode{mutation.Mode(mode)}
-				return nil
-			}
-		}
-		return errors.New("unknown mode")
-	})
+	for _, f := range []struct {
+		name, usage string
+		kind        kind
+	}{
+		{"mutations", "run only mutations", mutations},
+		{"intact", "run only the tests of mutations, on the unchanged code, where they must pass", intact},
+	} {
+		flag.BoolFunc(f.name, f.usage, func(string) error {
+			c.kinds = []kind{f.kind}
+			return nil
+		})
+	}
 	flag.Parse()
 	err := func() (err error) {
 		if c.only, err = regexp.Compile(*only); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chrome-mcp/chrome-mcp/internal/mutation"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 )
@@ -430,6 +432,46 @@ func TestMeasuring(t *testing.T) {
 		t.Errorf("TestTwo does not run last:\n%s", out)
 	}
 	f.run(config{again: true, only: regexp.MustCompile(`^a$`)}, "TestOne TestSkips", "")
+}
+
+// TestMutations checks that the deep tests run for a mutation that the landing tests do not detect, and
+// that the report names it.
+func TestMutations(t *testing.T) {
+	f := newFake(t, map[string]string{
+		"m/m.go": "package m\n\nconst Landing, Deep, None = true, true, true\n",
+		"m/m_test.go": `package m
+
+import (
+	"fake/ran"
+	"os"
+	"testing"
+)
+
+func TestLanding(t *testing.T) { ran.Ran(t); if !Landing { t.Error("wrong") } }
+func TestDeep(t *testing.T) { if os.Getenv("TEST_LONG") == "" { t.Skip() }; ran.Ran(t); if !Deep { t.Error("wrong") } }
+`,
+	})
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@b.test", "commit", "-q", "-m", "fake"}} {
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	mutate := func(promise, from, to string) mutation.Mutation {
+		return mutation.Mutation{Promise: promise, File: "m/m.go", Old: from, New: to, Package: "./m", Test: "^(TestLanding|TestDeep)$"}
+	}
+	c := config{kinds: []kind{mutations}, mutations: []mutation.Mutation{
+		mutate("first promise", "= true, true, true", "= false, true, true"), mutate("second promise", "= true, true, true", "= true, false, true"),
+	}}
+	f.run(c, "TestDeep TestLanding", `the landing tests detect no mutation of the promise "second promise"`)
+	out := f.out.String()
+	if want := "detect 1 of the 2 mutations that were tried (50 %); not detected:\n    mutation/m/m.go"; !strings.Contains(out, want) || strings.Contains(out, "FAIL") {
+		t.Errorf("the report does not contain %q, or a failure:\n%s", want, out)
+	}
+	c.mutations = []mutation.Mutation{mutate("third promise", "= true, true, true", "= true, true, false")}
+	f.run(c, "TestDeep TestLanding", "1 tests failed")
+	c.mutations = append(c.mutations, mutate("third promise", "Landing, Deep", "Landing , Deep"))
+	c.kinds = []kind{intact}
+	f.run(c, "TestDeep TestLanding", "")
 }
 
 // TestShards checks that each unit is in one shard, and that large packages are in different ones.

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -105,13 +107,11 @@ func printReport(out io.Writer, r *report, units []*unit) error {
 	}
 	printFlaky(out, r, units)
 	printFigures(out, r, units)
-	if i := slices.IndexFunc(units, func(u *unit) bool { return u.kind == mutations }); i >= 0 && strings.HasSuffix(units[i].name, " "+modeNames[mutation.Landing]) {
-		return printPromises(out, r, units)
-	}
+	err := printPromises(out, r, units)
 	if n := len(total.states[failed]); n > 0 {
-		return fmt.Errorf("%d tests failed", n)
+		err = errors.Join(err, fmt.Errorf("%d tests failed", n))
 	}
-	return nil
+	return err
 }
 
 // printFlaky lists the tests that have passed, and failed before with the same inputs.
@@ -137,37 +137,48 @@ func printFigures(out io.Writer, r *report, units []*unit) {
 	}
 }
 
-// printPromises prints for each promise of SECURITY.md how many of its mutations fail the landing
-// tests. It returns an error if all mutations of a promise were tried and none does.
+// printPromises prints how many of the mutations that were tried the landing tests detect, and which
+// others. It returns an error if all mutations of a promise of SECURITY.md were tried and they detect
+// none of them.
 func printPromises(out io.Writer, r *report, units []*unit) error {
-	detected, tried, all, order := map[string]int{}, map[string]int{}, map[string]int{}, []string{}
-	total, found := 0, 0
+	type promise struct{ mutations, tried, detected int }
+	promises := map[string]*promise{}
+	var others []string
+	tried := 0
 	for _, u := range units {
-		if all[u.about]++; all[u.about] == 1 {
-			order = append(order, u.about)
-		}
-		switch r.state(u, single) {
-		case passed:
-			detected[u.about]++
-			found++
-		case failed:
-		default:
+		if u.kind != mutations {
 			continue
 		}
-		tried[u.about]++
-		total++
-	}
-	unproved := 0
-	fmt.Fprintln(out, "\nmutations of each promise that the landing tests detect:")
-	for _, promise := range order {
-		fmt.Fprintf(out, "%3d of %-3d %s\n", detected[promise], all[promise], promise)
-		if detected[promise] == 0 && tried[promise] == all[promise] {
-			unproved++
+		p := promises[u.about]
+		if p == nil {
+			p = new(promise)
+			promises[u.about] = p
+		}
+		p.mutations++
+		res := r.counting(u, single)
+		if res == nil {
+			continue
+		}
+		tried++
+		if p.tried++; res.DetectedBy == mutation.ByLanding {
+			p.detected++
+		} else {
+			others = append(others, fmt.Sprintf("%s (%s)", u.name, u.about))
 		}
 	}
-	fmt.Fprintf(out, "%d of %d mutations that were tried are detected (%.0f %%)\n", found, total, 100*float64(found)/float64(max(total, 1)))
-	if unproved > 0 {
-		return fmt.Errorf("no landing test detects the mutations of %d promises", unproved)
+	if tried == 0 {
+		return nil
 	}
-	return nil
+	detected := tried - len(others)
+	fmt.Fprintf(out, "\nthe landing tests detect %d of the %d mutations that were tried (%.0f %%); not detected:\n", detected, tried, 100*float64(detected)/float64(tried))
+	for _, name := range others {
+		fmt.Fprintln(out, "   ", name)
+	}
+	var err error
+	for _, about := range slices.Sorted(maps.Keys(promises)) {
+		if p := promises[about]; p.detected == 0 && p.tried == p.mutations {
+			err = errors.Join(err, fmt.Errorf("the landing tests detect no mutation of the promise %q", about))
+		}
+	}
+	return err
 }

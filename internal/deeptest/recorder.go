@@ -127,15 +127,17 @@ func (c *checkouts) remove() {
 	}
 }
 
-// runSingle returns the run of a unit whose only test is f.
-func runSingle(f func(ctx context.Context, c *checkouts) (output []byte, err error)) func(context.Context, *unit, *recorder, *checkouts) error {
+// runSingle returns the run of a unit whose only test is f. f may set fields of the result that are only
+// of its kind.
+func runSingle(f func(ctx context.Context, c *checkouts, res *result) (output []byte, err error)) func(context.Context, *unit, *recorder, *checkouts) error {
 	return func(ctx context.Context, u *unit, r *recorder, c *checkouts) error {
 		begin := time.Now()
-		output, err := f(ctx, c)
+		var res result
+		output, err := f(ctx, c, &res)
 		if ctx.Err() != nil {
 			return nil
 		}
-		res := result{Outcome: pass, Seconds: time.Since(begin).Seconds(), Output: tail(string(output))}
+		res.Outcome, res.Seconds, res.Output = pass, time.Since(begin).Seconds(), tail(string(output))
 		if err != nil {
 			res.Outcome, res.Output = fail, tail(fmt.Sprintf("%s\n%v", output, err))
 		}

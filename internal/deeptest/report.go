@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/filelock"
+	"github.com/chrome-mcp/chrome-mcp/internal/mutation"
 )
 
 // The outcomes of a test.
@@ -33,6 +34,8 @@ type result struct {
 	Failures int                `json:"failures,omitempty"` // with these inputs
 	Output   string             `json:"output,omitempty"`   // of a failure, the reason of a skip, or figures
 	Cases    map[string]float64 `json:"cases,omitempty"`    // seconds of the cases of a suite
+
+	DetectedBy mutation.Detection `json:"detectedBy,omitempty"` // of a mutation that is detected
 }
 
 // A report has results by unit and test.

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/chrome-mcp/chrome-mcp/internal/mutation"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/gotest"
 )
 
@@ -20,13 +19,11 @@ type kind string
 const (
 	packages  kind = ""
 	mutations kind = "mutation/"
+	intact    kind = "intact/" // tests of mutations on the unchanged code
 	fuzz      kind = "fuzz/"
 	figures   kind = "figures/" // benchmarks
 	vet       kind = "vet/"
 )
-
-// modeNames are the names of the modes of mutations.
-var modeNames = [...]string{mutation.All: "all", mutation.Landing: "landing", mutation.Intact: "intact"}
 
 // single is the name of the only test of a unit that is not a package. packageTest is that of what a
 // package checks outside of its tests, such as leaks.
@@ -96,10 +93,12 @@ func (c config) plan(ctx context.Context) (*module, []*unit, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, mode := range c.modes {
-		for _, mut := range c.mutations {
-			all = append(all, mutationUnit(m, mut, mode))
-		}
+	k := mutations
+	if slices.Contains(c.kinds, intact) {
+		k = intact
+	}
+	for _, mut := range c.mutations {
+		all = append(all, mutationUnit(m, mut, k))
 	}
 	for _, system := range c.vet {
 		all = append(all, vetUnit(system))

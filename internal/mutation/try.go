@@ -22,14 +22,13 @@ const testTimeout = 2 * time.Minute
 // ErrSurvived is the error of a mutation that no test detects.
 var ErrSurvived = errors.New("the tests pass without the protection")
 
-// A Mode says how mutations are tried.
-type Mode int
+// A Detection says which tests detect a mutation.
+type Detection string
 
-// The modes.
+// The detections.
 const (
-	All     Mode = iota // with the landing tests and the deep tests
-	Landing             // with the landing tests alone
-	Intact              // the tests on the unchanged code, where they must pass
+	ByLanding Detection = "landing tests"
+	ByDeep    Detection = "deep tests" // and no landing test
 )
 
 // A Checkout is a worktree of the code in which mutations are tried, one at a time.
@@ -92,47 +91,42 @@ func linkPackages(dir string) error {
 	return nil
 }
 
-// Try applies a mutation, regenerates the files that depend on the changed file, runs the tests and
-// restores the files. It returns an error unless the tests fail, and [ErrSurvived] if they pass.
-func (c Checkout) Try(ctx context.Context, m Mutation, mode Mode) (output []byte, err error) {
+// Try applies a mutation, regenerates the files that depend on the changed file, runs its tests and
+// restores the files. The deep tests run only if the landing tests do not detect the mutation. Try
+// returns an error unless some do, and [ErrSurvived] if all pass.
+func (c Checkout) Try(ctx context.Context, m Mutation) (by Detection, output []byte, err error) {
 	file := filepath.Join(c.dir, m.File)
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	if mode != Intact {
-		if n := bytes.Count(text, []byte(m.Old)); n != 1 {
-			return nil, fmt.Errorf("%q occurs %d times, not once", m.Old, n)
-		}
-		if err := os.WriteFile(file, bytes.Replace(text, []byte(m.Old), []byte(m.New), 1), 0o644); err != nil {
-			return nil, err
-		}
-		defer exec.Command("git", "-C", c.dir, "checkout", "--quiet", "--", ".").Run()
+	if n := bytes.Count(text, []byte(m.Old)); n != 1 {
+		return "", nil, fmt.Errorf("%q occurs %d times, not once", m.Old, n)
 	}
-	ctx, cancel := context.WithTimeout(ctx, testTimeout+time.Minute)
-	defer cancel()
-	if mode != Intact && testsOf(m.File) == jsTests { // go generate parses other JavaScript
-		if output, err := gotest.Command(ctx, c.dir, "node", "--check", m.File).CombinedOutput(); err != nil {
-			return output, fmt.Errorf("node --check: %w", err)
-		}
+	if err := os.WriteFile(file, bytes.Replace(text, []byte(m.Old), []byte(m.New), 1), 0o644); err != nil {
+		return "", nil, err
 	}
-	if packages := generated(m.File); mode != Intact && len(packages) > 0 {
-		generate := gotest.Command(ctx, c.dir, "go", append([]string{"generate"}, packages...)...)
-		if output, err := generate.CombinedOutput(); err != nil {
-			return output, fmt.Errorf("go generate: %w", err)
+	defer exec.Command("git", "-C", c.dir, "checkout", "--quiet", "--", ".").Run()
+	if output, err := c.generate(ctx, m); err != nil {
+		return "", output, err
+	}
+	for _, by := range []Detection{ByLanding, ByDeep} {
+		if output, err = c.detect(ctx, m, by); err == nil {
+			return by, output, nil
 		}
 	}
-	output, err = c.test(ctx, m, mode)
+	return "", output, err
+}
+
+// detect runs the tests of a mutation on the changed code, and returns an error unless they detect it.
+func (c Checkout) detect(ctx context.Context, m Mutation, by Detection) (output []byte, err error) {
+	output, err = c.test(ctx, m, by == ByDeep)
 	var exit *exec.ExitError
 	switch {
 	case err != nil && !errors.As(err, &exit):
 		return output, err
-	case mode == Intact && err != nil:
-		return output, errors.New("the tests fail on the unchanged code")
-	case bytes.Contains(output, []byte("no tests to run")), bytes.Contains(output, []byte("\n# pass 0\n")) && mode == Intact:
-		return output, fmt.Errorf("no test matches %q; git add its file if it is new", m.Test)
-	case mode == Intact:
-		return nil, nil
+	case matchesNone(output):
+		return output, m.errNoTest()
 	case err == nil:
 		return output, fmt.Errorf("%w: %q of %s", ErrSurvived, m.Test, m.Package)
 	case !m.detected(string(output)):
@@ -141,8 +135,49 @@ func (c Checkout) Try(ctx context.Context, m Mutation, mode Mode) (output []byte
 	return output, nil
 }
 
-// test runs the tests of a mutation.
-func (c Checkout) test(ctx context.Context, m Mutation, mode Mode) (output []byte, err error) {
+// TryIntact runs the tests of a mutation on the unchanged code. It returns an error unless they pass.
+func (c Checkout) TryIntact(ctx context.Context, m Mutation) (output []byte, err error) {
+	output, err = c.test(ctx, m, true)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		return output, errors.New("the tests fail on the unchanged code")
+	case err == nil && (matchesNone(output) || bytes.Contains(output, []byte("\n# pass 0\n"))):
+		return output, m.errNoTest()
+	}
+	return output, err
+}
+
+// matchesNone reports whether go test has run no test.
+func matchesNone(output []byte) bool { return bytes.Contains(output, []byte("no tests to run")) }
+
+func (m Mutation) errNoTest() error {
+	return fmt.Errorf("no test matches %q; git add its file if it is new", m.Test)
+}
+
+// generate checks the syntax of the changed file if go generate does not, and regenerates the files that
+// depend on it.
+func (c Checkout) generate(ctx context.Context, m Mutation) (output []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if testsOf(m.File) == jsTests {
+		if output, err := gotest.Command(ctx, c.dir, "node", "--check", m.File).CombinedOutput(); err != nil {
+			return output, fmt.Errorf("node --check: %w", err)
+		}
+	}
+	if packages := generated(m.File); len(packages) > 0 {
+		output, err := gotest.Command(ctx, c.dir, "go", append([]string{"generate"}, packages...)...).CombinedOutput()
+		if err != nil {
+			return output, fmt.Errorf("go generate: %w", err)
+		}
+	}
+	return nil, nil
+}
+
+// test runs the tests of a mutation, with or without the deep ones.
+func (c Checkout) test(ctx context.Context, m Mutation, deep bool) (output []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, testTimeout+time.Minute) // also to compile them
+	defer cancel()
 	cmd := gotest.Command(ctx, c.dir, "go", "test", "-trimpath", "-count=1", "-timeout", testTimeout.String(), "-v", "-run", m.Test, m.Package)
 	if m.Package == jsTests {
 		files, err := filepath.Glob(filepath.Join(c.dir, m.Package, "*.test.js"))
@@ -152,9 +187,9 @@ func (c Checkout) test(ctx context.Context, m Mutation, mode Mode) (output []byt
 		args := []string{"--test", "--test-reporter=tap", "--test-name-pattern", m.Test}
 		cmd = gotest.Command(ctx, c.dir, "node", append(args, files...)...)
 	}
-	cmd.Env = append(os.Environ(), "TEST_LONG=1")
-	if mode == Landing {
-		cmd.Env = append(os.Environ(), "TEST_LONG=")
+	cmd.Env = append(os.Environ(), "TEST_LONG=")
+	if deep {
+		cmd.Env = append(os.Environ(), "TEST_LONG=1")
 	}
 	return cmd.CombinedOutput()
 }
