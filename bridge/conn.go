@@ -39,9 +39,9 @@ type Conn struct {
 	err         error // why the connection ended; nil while it is open
 }
 
-func (s *Server) newConn(st stream, hello *wire.Hello, instanceID string, dial int64) *Conn {
+func (s *Server) newConn(st stream, hello *wire.Hello, instanceID string, sequence int64) *Conn {
 	c := &Conn{
-		server: s, st: st, installation: hello.Installation, instanceID: instanceID, ext: hello.Ext, key: hello.Key, sequence: dial,
+		server: s, st: st, installation: hello.Installation, instanceID: instanceID, ext: hello.Ext, key: hello.Key, sequence: sequence,
 		events: notify.NewQueue[item](0), queue: notify.NewQueue[[]byte](0), done: make(chan struct{}),
 		pending: map[string]*pending{},
 	}

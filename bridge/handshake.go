@@ -35,10 +35,10 @@ type handshakeError struct {
 // handshake authenticates both sides of st. It returns the registered connection. If the handshake
 // fails, it rejects and closes st and returns nil.
 func (s *Server) handshake(st stream, port int) *Conn {
-	dial := s.nextSequence() // before its hello
+	sequence := s.nextSequence() // before its hello
 
 	st.SetReadLimit(wire.MaxHandshakeMessage)
-	c, r := s.handshakeSteps(st, port, dial)
+	c, r := s.handshakeSteps(st, port, sequence)
 	if r == nil {
 		return c
 	}
@@ -65,7 +65,7 @@ func (s *Server) reject(st stream, r *handshakeError) {
 	st.Close(wire.CloseRefused, r.reason)
 }
 
-func (s *Server) handshakeSteps(st stream, port int, dial int64) (*Conn, *handshakeError) {
+func (s *Server) handshakeSteps(st stream, port int, sequence int64) (*Conn, *handshakeError) {
 	m, r := s.receive(st, "hello")
 	if r != nil {
 		return nil, r
@@ -115,7 +115,7 @@ func (s *Server) handshakeSteps(st stream, port int, dial int64) (*Conn, *handsh
 		welcome.Pairing = &wire.Pairing{Key: t.Seal(key, newKey)}
 		s.log.Info("extension paired", "installation", hello.Installation)
 	}
-	c := s.newConn(st, hello, welcome.Session, dial)
+	c := s.newConn(st, hello, welcome.Session, sequence)
 	c.policy = welcome.Policy
 	c.send(welcome) // the first message in its queue
 	if !s.register(c) {
@@ -128,7 +128,7 @@ func (s *Server) handshakeSteps(st stream, port int, dial int64) (*Conn, *handsh
 	if r := s.revalidateKey(hello, key); r != nil { // the key may have been revoked during the handshake
 		c.end(errors.New("key revoked"), wire.CloseRefused, r.reason)
 	}
-	return c, nil
+	return c, nil // even if it has ended: it is registered, so the caller must run it, which returns immediately
 }
 
 // revalidateKey returns an error if key is no longer the key that hello refers to.

@@ -25,11 +25,11 @@ func Pipe() (*Conn, *Peer) {
 // id. It replaces an earlier connection of that installation.
 func (s *Server) Pipe(installation string) (*Conn, *Peer) {
 	a, b := newPipe()
-	dial := s.nextSequence()
+	sequence := s.nextSequence()
 	hello := &wire.Hello{
 		Installation: installation, Key: wire.KeyToken, Ext: wire.Ext{ID: s.opts.ExtensionID, Version: "0.0.0", Chrome: "0.0.0.0"},
 	}
-	c := s.newConn(a, hello, s.instanceIDFor(installation, ""), dial)
+	c := s.newConn(a, hello, s.instanceIDFor(installation, ""), sequence)
 	c.policy = s.policy()
 	p := &Peer{st: b, server: s}
 	if !s.startWork() {

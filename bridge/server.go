@@ -69,7 +69,7 @@ type Server struct {
 	published   handshakeFile     // none before Start, and after its file was deleted
 	conns       map[string]*Conn  // by the id of the installation
 	instanceIDs map[string]string // by installation and browser run
-	dialed      int64             // total number of connections, so that an older one never replaces a newer one
+	sequence    int64             // of the last connection, so that an older one never replaces a newer one
 	displaced   *Displacement
 	mismatch    error // returned by Mismatch
 	failed      error // of Start
@@ -370,8 +370,8 @@ func (s *Server) drop(c *Conn) {
 func (s *Server) nextSequence() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dialed++
-	return s.dialed
+	s.sequence++
+	return s.sequence
 }
 
 // instanceIDFor returns a short id for an installation in one run of its browser. A restart of the

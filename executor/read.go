@@ -42,12 +42,12 @@ type SnapshotOptions struct {
 
 // A Snapshot is an outline of a page.
 type Snapshot struct {
-	Text      string `json:"text"`      // with marks where lines were omitted, and no other notice
-	Origin    string `json:"origin"`    // of the top document
-	Elements  int    `json:"elements"`  // lines in the complete outline; 0 if Find matches nothing
-	Omitted   int    `json:"omitted"`   // lines omitted from Text
-	Truncated bool   `json:"truncated"` // Omitted > 0 or Cut > 0 because of MaxChars
-	Offset    int    `json:"nextOffset,omitempty"`
+	Text      string `json:"text"`                 // with marks where lines were omitted, and no other notice
+	Origin    string `json:"origin"`               // of the top document
+	Elements  int    `json:"elements"`             // lines in the complete outline; 0 if Find matches nothing
+	Omitted   int    `json:"omitted"`              // lines omitted from Text
+	Truncated bool   `json:"truncated"`            // lines from the offset on are omitted, because of MaxChars or as options of a long list, or Cut > 0
+	Offset    int    `json:"nextOffset,omitempty"` // of the first omitted line; at offset 0, lines after it may be shown
 	// Cut is the number of lines of Text that show only a part of a long text. A snapshot of the
 	// element with a larger MaxChars shows all of it.
 	Cut int `json:"cut,omitempty"`

@@ -144,7 +144,7 @@ export class Attachment {
 
   /**
    * Checks a command, and sends it to the tab. Commands reach the tab in the order of the calls:
-   * only asynchronous checks delay a command, and they also delay all later commands.
+   * asynchronous checks, and commands that are sent again, delay all later commands.
    *
    * @param {string} sessionId "" for the session of the tab itself
    * @param {string} method
@@ -154,8 +154,19 @@ export class Attachment {
    * @returns {Promise<any>} the browser's result
    */
   command(sessionId, method, params, timeoutMs, client = '') {
+    return this.order.inOrder(() => this.checkAndSend(sessionId, method, params, timeoutMs, client));
+  }
+
+  /**
+   * @param {string} sessionId
+   * @param {string} method
+   * @param {Record<string, any>} params
+   * @param {number} timeoutMs
+   * @param {string} client
+   * @returns {Promise<any>}
+   */
+  checkAndSend(sessionId, method, params, timeoutMs, client) {
     const { documents, order } = this;
-    if (order.barrier) return order.barrier.then(() => this.command(sessionId, method, params, timeoutMs, client));
     this.requireAttached();
     const runCheck = () => (client === '' ? check : checkClient)(method, params, this.context(sessionId, client));
     const checked = documents.lacksURLOfChild(sessionId) && (client !== '' || needsSite(method))
@@ -170,11 +181,21 @@ export class Attachment {
     if (method === 'Runtime.disable') documents.clearWorlds(sessionId); // their destruction is not reported
     this.lastUsed = Date.now();
     if (!(checked instanceof Promise)) return this.send(sessionId, method, checked, timeoutMs, client);
-    order.waitFor(checked);
-    return checked.then((ready) => {
+    const ready = (async () => {
+      let result = await checked;
+      while (order.lastResend) { // of an earlier command, which the browser rejected during the check
+        await order.lastResend;
+        this.requireAttached();
+        result = await runCheck();
+      }
+      return result;
+    })();
+    const sent = ready.then((result) => {
       this.requireAttached();
-      return this.send(sessionId, method, ready, timeoutMs, client);
+      return this.send(sessionId, method, result, timeoutMs, client);
     });
+    order.waitFor(ready); // later commands follow after it was sent
+    return sent;
   }
 
   requireAttached() {

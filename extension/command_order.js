@@ -17,18 +17,36 @@ export const isPendingURLError = (error) => PENDING_URL_ERROR.test(error);
 /** Keeps the commands of a tab in order: later commands wait for those that are checked or sent again. */
 export class CommandOrder {
   constructor() {
-    /** Later commands wait until it is fulfilled. @type {Promise<unknown> | null} */
-    this.barrier = null;
+    /** The number of commands that are checked or sent again. */
+    this.pending = 0;
+    /** The commands that wait for them, in order. @type {(() => void)[]} */
+    this.waiting = [];
     /** The last command that is being sent again. @type {Promise<unknown> | null} */
     this.lastResend = null;
   }
 
+  /**
+   * Calls a function that starts a command: immediately, unless earlier commands are pending or wait.
+   *
+   * @template T
+   * @param {() => Promise<T>} start
+   * @returns {Promise<T>}
+   */
+  inOrder(start) {
+    if (this.pending === 0 && this.waiting.length === 0) return start();
+    return new Promise((resolve) => {
+      this.waiting.push(() => resolve((async () => start())()));
+    });
+  }
+
   /** Makes later commands wait until a promise is settled. @param {Promise<unknown>} pending */
   waitFor(pending) {
-    const barrier = pending.then(() => {}, () => {}).then(() => {
-      if (this.barrier === barrier) this.barrier = null;
-    });
-    this.barrier = barrier;
+    this.pending++;
+    const settled = () => {
+      this.pending--;
+      while (this.pending === 0 && this.waiting.length > 0) this.waiting.shift()?.();
+    };
+    pending.then(settled, settled);
   }
 
   /**
@@ -47,10 +65,9 @@ export class CommandOrder {
     const result = (this.lastResend ?? Promise.resolve()).then(() => resend(target, method, params, last, maySend));
     const done = result.then(() => {}, () => {}).then(() => {
       if (this.lastResend === done) this.lastResend = null;
-      if (this.barrier === done) this.barrier = null;
     });
     this.lastResend = done;
-    this.barrier = done;
+    this.waitFor(done);
     return result;
   }
 }

@@ -136,7 +136,6 @@ export class Connection {
       this.timer = setTimeout(() => fail('waiting', 'timeout', 'the server did not respond in time'), HELLO_TIMEOUT_MS);
       const nonceC = newNonce();
       let step = 'hello';
-      let refusal = '';
 
       // One message at a time: verifying a proof is asynchronous, and later messages must
       // not overtake it.
@@ -154,8 +153,8 @@ export class Connection {
       /** @param {any} message */
       const handshake = async (message) => {
         if (message.type === 'refused') {
-          refusal = typeof message.reason === 'string' ? message.reason : 'refused';
-          fail('refused', refusal, sentence(message.message) || 'the server rejected the connection');
+          const reason = typeof message.reason === 'string' ? message.reason : 'refused';
+          fail('refused', reason, sentence(message.message) || 'the server rejected the connection');
         } else if (step === 'challenge' && message.type === 'challenge') {
           const nonceS = decodeKey(message.nonce);
           if (!nonceS) return fail('refused', 'bad_server', 'the program on the port is not chrome-mcp');
@@ -207,7 +206,7 @@ export class Connection {
         queue = queue.then(() => {
           if (code === CLOSE.stopped) fail('refused', 'stopped', 'chrome-mcp stop disconnected it from all browsers: restart the MCP client that runs it');
           else if (code === CLOSE.displaced) fail('waiting', 'displaced', 'a newer connection of this browser replaced this one');
-          else fail(code === CLOSE.refused ? 'refused' : 'waiting', refusal || 'closed', this.server && step === 'open' ? 'connection lost' : 'no server responds');
+          else fail(code === CLOSE.refused ? 'refused' : 'waiting', 'closed', this.server && step === 'open' ? 'connection lost' : 'no server responds');
         });
       };
       socket.onerror = () => {}; // onclose follows

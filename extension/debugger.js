@@ -96,6 +96,7 @@ export async function detach(tabId) {
 
 /** Returns the error of an attach that the browser rejected. @param {string} text the browser's message */
 function attachError(text) {
+  if (/did not finish in time/.test(text)) return new CommandError('TIMEOUT', text);
   if (/no tab with given id/i.test(text)) return new CommandError('TAB_NOT_FOUND', 'the tab was not found');
   if (/gallery/i.test(text)) return new CommandError('POLICY_DENIED', "the browser's web store cannot be driven: open another page in the tab");
   if (/file/i.test(text)) return new CommandError('POLICY_DENIED', 'local files cannot be driven: open a web page in the tab');

@@ -80,8 +80,8 @@ export const content = (params, s) => {
 /** For the frame element of a frame, which is in the parent document. @type {Check} */
 const frameOwner = (_, s) => content({}, s);
 
-/** For input. An error page of the browser, such as a certificate warning, gets none, except for what
- * has no effect without an earlier press: only a person may act on it. @type {Check} */
+/** For input. Only a person may act on an error page of the browser, such as a certificate warning: it
+ * gets no input, except releases, which have no effect without an earlier press. @type {Check} */
 const act = (params, s) => {
   content(params, s);
   if (s.url.startsWith('chrome-error:') && params.type !== 'mouseReleased' && params.type !== 'touchCancel') {
@@ -213,7 +213,7 @@ function evaluate(params, s) {
  * The scripts that also run in denied documents: verbatim and without arguments.
  * @type {readonly unknown[]}
  */
-const FOR_DENIED = [...INPUT_BLOCK_SCRIPTS, ...CONTENT_HIDING_SCRIPTS];
+const FOR_DENIED = [...Object.values(INPUT_BLOCK_SCRIPTS), ...CONTENT_HIDING_SCRIPTS];
 
 /**
  * forDenied reports whether a call only blocks input or hides content of a document, or undoes
@@ -240,7 +240,7 @@ function isolatedScript(params) {
     throw new CommandError('POLICY_DENIED', 'scripts are installed in an isolated world only: set worldName');
   }
   if (params.includeCommandLineAPI) throw new CommandError('BAD_ARGS', 'includeCommandLineAPI is not allowed');
-  if (params.source !== `(${INPUT_BLOCK_SCRIPTS[0]})()` && params.source !== `(${INPUT_BLOCK_SCRIPTS[2]})()`) return earlyScript(String(params.source));
+  if (params.source !== `(${INPUT_BLOCK_SCRIPTS.block})()` && params.source !== `(${INPUT_BLOCK_SCRIPTS.lockScrolling})()`) return earlyScript(String(params.source));
 }
 
 /**

@@ -33,7 +33,7 @@ type toolRunner struct {
 	audit          *auditor     // nil means no audit log
 	calls          *CallRate
 	prompter       *prompting.Prompter // nil means no permission prompts
-	sessionID      string              // random id of the MCP session; with permission prompts, the client of a call is Channel.Client
+	sessionID      string              // random id of the MCP session: the client of its calls, unless runWithConsent replaces it by Channel.Client
 	lost           *mcptransport.LostResults
 	handovers      *handovers
 	output         *outputDir
@@ -109,7 +109,7 @@ func (r *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, 
 			}
 		}
 		record.end(out, err)
-		if !slot.nested && len(res.Content) > 0 { // otherwise a prompt, and the call is repeated
+		if !slot.nested && len(res.Content) > 0 { // without content it is a prompt, and the call is repeated; the outer call takes them for a nested one
 			notes = append(r.lost.Take(ctx, t.name, res), notes...)
 		}
 		if len(notes) > 0 && len(res.Content) > 0 {

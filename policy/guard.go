@@ -28,9 +28,9 @@ type Guard struct {
 
 	mu             sync.Mutex // guards permitted; serializes the changes of the policies below
 	permitted      []*runtimeGrant
-	sessionPolicy  atomic.Pointer[Policy]             // policy plus the grants of all clients
+	sessionPolicy  atomic.Pointer[Policy]             // policy plus the grants that are for no single client or call
 	clientPolicies atomic.Pointer[map[string]*Policy] // sessionPolicy plus the grants of a client, if it has some
-	widestPolicy   atomic.Pointer[Policy]             // sessionPolicy plus all other grants
+	widestPolicy   atomic.Pointer[Policy]             // policy plus all grants, also those of single clients and calls
 }
 
 var (
@@ -40,7 +40,7 @@ var (
 
 // GuardOptions are the options of [NewGuard].
 type GuardOptions struct {
-	// Logger logs denials at level Info, those of OpList at level Debug. nil discards.
+	// Logger logs denials at level Info, those of OpList and OpLoad at level Debug. nil discards.
 	Logger *slog.Logger
 	// Audit records the denials that no call of a client receives, such as those of requests that a page
 	// made on its own.

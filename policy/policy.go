@@ -103,7 +103,7 @@ func New(c Config) (*Policy, error) {
 // addresses, and at names that resolve to an address of this machine. Callers pass the ports that this
 // program listens on.
 func (p *Policy) AddOwnPort(port int) {
-	if p.own != nil { // otherwise p denies everything
+	if p != nil && p.own != nil { // otherwise p denies everything
 		p.own.added.Store(uint16(port), nil)
 	}
 }
@@ -112,7 +112,7 @@ func (p *Policy) AddOwnPort(port int) {
 // check. Callers pass the ports of other processes of this program. list is called only for loopback
 // names and for addresses, and by several goroutines at the same time.
 func (p *Policy) AddOwnPorts(list func() []int) {
-	if p.own == nil {
+	if p == nil || p.own == nil {
 		return
 	}
 	p.own.mu.Lock()
@@ -245,8 +245,9 @@ func (p *Policy) CheckURL(raw string) (canonical string, err error) {
 }
 
 // CheckOrigin decides on a document by its effective origin, as executor.Access defines it, and by
-// its URL, as the browser serializes it. The URL can only restrict: it matters for patterns of the
-// block list that have a path, which also deny an empty URL, and for schemes such as view-source:.
+// its URL, as the browser serializes it. The URL can only restrict: it matters for schemes such as
+// view-source:, and for patterns of the block list that have a path: an empty URL matches them, because
+// its path is unknown.
 func (p *Policy) CheckOrigin(origin, url string) error {
 	if p.allowsNoSite() {
 		return p.noSiteAllowedError(origin)

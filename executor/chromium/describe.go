@@ -25,10 +25,13 @@ func (in *instance) describe() string {
 }
 
 // unenforced describes what bypasses the network policy in an attached browser. It returns "" for a
-// browser that we launched, and for one of browserless whose arguments select our proxy.
+// browser that we launched.
 func (in *instance) unenforced() string {
-	if in.proc != nil || in.opts.Network == nil || in.remoteEgress != nil {
+	if in.proc != nil || in.opts.Network == nil {
 		return ""
+	}
+	if in.remoteEgress != nil { // the CDP client of browserless also resumes new tabs
+		return "the first document of a new tab may be loaded before its URL is checked: then the egress proxy alone decides"
 	}
 	const webRTC = "WebRTC bypasses the policy, unless the browser was started with --webrtc-ip-handling-policy=disable_non_proxied_udp"
 	if in.filtered() {

@@ -2,10 +2,15 @@ package chromium
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/leaktest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/browserless"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
@@ -50,6 +55,14 @@ func TestAttachedLeaks(t *testing.T) {
 func TestPoolLeaks(t *testing.T) {
 	tier.Deep(t)
 	leaktest.Full(t, leaky["pool"])
+}
+
+// TestRemoteLeaks tests all routes in a browser of browserless, which reaches an egress address of this
+// machine. The results are those of a managed browser, with two exceptions: we cannot set the
+// preferences that prevent preconnects, and browserless may resume a new tab before we do.
+func TestRemoteLeaks(t *testing.T) {
+	tier.Deep(t)
+	leaktest.Run(t, leaktest.Harness{Backend: "chromium", Start: remoteLeaky, Preconnects: true, Resumed: true})
 }
 
 // TestDeniedPaths opens many spellings of a denied path.
@@ -110,6 +123,26 @@ func poolLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
 				t.Errorf("closing the other session: %v", err)
 			}
 		}
+	})
+}
+
+// remoteLeaky starts a browserless server whose browsers reach an egress address.
+func remoteLeaky(t *testing.T, setup leaktest.Setup) leaktest.Browser {
+	return leakyBrowser(t, setup, func(o *Options, flags []string) (end func()) {
+		// The launch options of browserless accept few flags.
+		browser := filepath.Join(t.TempDir(), "chromium")
+		script := fmt.Sprintf("#!/bin/sh\nexec '%s' \"$@\" '%s'\n", findBrowser(t), strings.Join(flags, "' '"))
+		if err := os.WriteFile(browser, []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		replica := browserless.Start(t, browserless.Options{Browser: browser, Token: browserlessToken, Concurrent: 1})
+		o.Browserless = browserlessOptions(t, replica.URL).Browserless
+		remote, err := NewRemoteEgress(outsideAddress(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.RemoteEgress = remote
+		return replica.Kill
 	})
 }
 

@@ -44,6 +44,11 @@ func connectNamed(t testing.TB, b *Backend, name string) *cdpPeer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return newCDPPeer(t, conn)
+}
+
+// newCDPPeer returns a client that uses a connection.
+func newCDPPeer(t testing.TB, conn executor.CDPConn) *cdpPeer {
 	p := &cdpPeer{t: t, conn: conn, done: make(chan struct{}), replies: make(map[int64]chan executor.CDPMessage), changed: make(chan struct{})}
 	go p.read()
 	t.Cleanup(p.close)

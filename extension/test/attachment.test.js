@@ -72,7 +72,7 @@ async function attached() {
   const world = (id, frame, sessionId, origin = 'https://example.com', name = 'w') => event('Runtime.executionContextCreated', {
     context: { id, uniqueId: `u${id}`, origin, name, auxData: { isDefault: name === '', frameId: frame } },
   }, sessionId);
-  await a.command('', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS[0]})()`, worldName: 'w' }, 1000);
+  await a.command('', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS.block})()`, worldName: 'w' }, 1000);
   sent = [];
   return { attachments, a, events, outcome, event, world };
 }
@@ -120,7 +120,34 @@ test('commands that the browser rejects because of the pending URL are sent agai
   await advance(t, 500);
   assert.deepEqual(await Promise.all([...first, last]), ['sent', 'sent', 'sent']);
   assert.deepEqual(sent, [press, key, press, press, press, key, 'Page.getLayoutMetrics']);
-  assert.equal(a.order.barrier, null);
+  assert.equal(a.order.pending, 0);
+});
+
+test('commands whose check is asynchronous, and those after them, follow a command that is sent again', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+  const { outcome } = await attached();
+  const [press, history, go, key] = ['Input.dispatchMouseEvent', 'Page.getNavigationHistory', 'Page.navigateToHistoryEntry', 'Input.dispatchKeyEvent'];
+  let rejects = true;
+  during = () => {
+    if (!rejects || sent.at(-1) !== press) return;
+    throw new Error('Cannot access contents of url "tel:+1". Extension manifest must request permission to access this host.');
+  };
+  /** @type {(history: any) => void} */
+  let answer = () => {};
+  answers[history] = new Promise((resolve) => { answer = resolve; });
+  const all = [
+    outcome('', press, { type: 'mousePressed', x: 1, y: 1, button: 'left' }), outcome('', go, { entryId: 1 }), outcome('', key, { type: 'keyDown' }),
+  ];
+  await advance(t, 100);
+  all.push(outcome('', 'Page.getLayoutMetrics', {}));
+  answer({ entries: [{ id: 1, url: 'https://example.com/' }] });
+  await advance(t, 100);
+  assert.ok(!sent.includes(go) && !sent.includes(key), sent.join(' '));
+  rejects = false;
+  sent = [];
+  await advance(t, 500);
+  assert.deepEqual(await Promise.all(all), ['sent', 'sent', 'sent', 'sent']);
+  assert.deepEqual(sent, [press, history, go, key, 'Page.getLayoutMetrics']);
 });
 
 test('a rejected command is not sent after its timeout, to another document, or after the tab was released', async (t) => {

@@ -147,12 +147,12 @@ test('commands are allowed or denied', async () => {
     ['CONSENT_REQUIRED', 'Runtime.callFunctionOn', { objectId: '-12.1.5', executionContextId: 2 }],
     ['CDP_ERROR', 'Runtime.callFunctionOn', { objectId: 'junk' }],
     ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: 'f', uniqueContextId: 'u3' }],
-    ['allowed', 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS[0], uniqueContextId: 'u3' }],
-    ['allowed', 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS[1], uniqueContextId: 'u3' }],
-    ['allowed', 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS[2], uniqueContextId: 'u3' }],
-    ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS[0] + ' ', uniqueContextId: 'u3' }],
-    ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS[0], uniqueContextId: 'u3', arguments: [] }],
-    ['CONSENT_REQUIRED', 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS[0], uniqueContextId: 'u1' }], // the main world
+    ['allowed', 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS.block, uniqueContextId: 'u3' }],
+    ['allowed', 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS.unblock, uniqueContextId: 'u3' }],
+    ['allowed', 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS.lockScrolling, uniqueContextId: 'u3' }],
+    ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS.block + ' ', uniqueContextId: 'u3' }],
+    ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS.block, uniqueContextId: 'u3', arguments: [] }],
+    ['CONSENT_REQUIRED', 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS.block, uniqueContextId: 'u1' }], // the main world
     ...CONTENT_HIDING_SCRIPTS.map((script) => /** @type {any} */ (['allowed', 'Runtime.callFunctionOn', { functionDeclaration: script, uniqueContextId: 'u3' }])),
     ['POLICY_DENIED', 'Runtime.callFunctionOn', { functionDeclaration: CONTENT_HIDING_SCRIPTS[0] + ' ', uniqueContextId: 'u3' }],
     ['CONSENT_REQUIRED', 'Runtime.callFunctionOn', { functionDeclaration: CONTENT_HIDING_SCRIPTS[0], uniqueContextId: 'u1' }], // the main world
@@ -164,12 +164,12 @@ test('commands are allowed or denied', async () => {
     ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: 'x' }],
     ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: 'x', worldName: 'w' }],
     ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { worldName: 'w' }],
-    ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS[0]})();x`, worldName: 'w' }],
-    ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS[0]})()` }],
-    ['BAD_ARGS', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS[0]})()`, worldName: 'w', includeCommandLineAPI: true }],
-    ['allowed', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS[0]})()`, worldName: 'w' }],
-    ['allowed', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS[2]})()`, worldName: 'w' }],
-    ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS[1]})()`, worldName: 'w' }],
+    ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS.block})();x`, worldName: 'w' }],
+    ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS.block})()` }],
+    ['BAD_ARGS', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS.block})()`, worldName: 'w', includeCommandLineAPI: true }],
+    ['allowed', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS.block})()`, worldName: 'w' }],
+    ['allowed', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS.lockScrolling})()`, worldName: 'w' }],
+    ['POLICY_DENIED', 'Page.addScriptToEvaluateOnNewDocument', { source: `(${INPUT_BLOCK_SCRIPTS.unblock})()`, worldName: 'w' }],
     ['POLICY_DENIED', 'Page.createIsolatedWorld', { frameId: 'f', worldName: 'w', grantUniveralAccess: true }],
 
     ['BAD_ARGS', 'Network.getCookies', {}],
@@ -235,7 +235,7 @@ test('only scripts in the main world are described as scripts', () => {
     ['reading the page', 'Runtime.callFunctionOn', { executionContextId: 2 }],
     ['reading the page', 'Runtime.callFunctionOn', { objectId: '-1.2.7' }],
     [null, 'Runtime.evaluate', { expression: '1' }],
-    [null, 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS[0], uniqueContextId: 'u3' }],
+    [null, 'Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS.block, uniqueContextId: 'u3' }],
     ['clicking', 'Input.dispatchMouseEvent', { type: 'mousePressed' }],
   ])) {
     assert.equal(describe(method, params, context()), want, `${method} ${JSON.stringify(params)}`);

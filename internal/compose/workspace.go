@@ -230,7 +230,7 @@ func (o *Opener) OpenFor(r server.OpenRequest, chatAgent string) (*Workspace, er
 			o.Log.Warn("stopping a session failed", "session", r.Name, "principal", r.Principal, "error", err)
 		}
 	}})
-	var named audit.Recorder
+	var named audit.Recorder // set when openMCP calls observe; nil without an audit log
 	s.observe = func(log audit.Recorder) audit.Recorder {
 		if log != nil {
 			named = namedRecorder{log, r.Name, r.Principal}

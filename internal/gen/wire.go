@@ -86,7 +86,7 @@ func render(dir string) ([]byte, error) {
 	}
 	w.constant("METHODS", methods, "The methods of commands: how long the server waits, and the keys of params with their types;\n * a ? means that the key may be missing.")
 	w.constant("SLOW_CDP", wire.SlowCDP(), fmt.Sprintf("CDP methods for which the server waits %d s.", int(wire.SlowTimeout.Seconds())))
-	w.constant("INPUT_BLOCK_SCRIPTS", []string{deniedscripts.BlockInput, deniedscripts.UnblockInput, deniedscripts.LockScrolling}, "The scripts that block input in a document, unblock it, and prevent input from scrolling it.")
+	w.constant("INPUT_BLOCK_SCRIPTS", ordered{{"block", deniedscripts.BlockInput}, {"unblock", deniedscripts.UnblockInput}, {"lockScrolling", deniedscripts.LockScrolling}}, "The scripts that block input in a document, unblock it, and prevent input from scrolling it.")
 	w.constant("CONTENT_HIDING_SCRIPTS", []string{deniedscripts.HideContent, deniedscripts.WaitHidden, deniedscripts.ShowContent}, "The scripts that hide a document's content, wait until that is drawn and show it again.")
 	w.constant("WORLD_NAME", frames.WorldName, "The name of the isolated world of the tools' scripts in each document.")
 	w.constant("BINDING_NAME", page.BindingName, "The name of the binding through which these scripts report to the server.")

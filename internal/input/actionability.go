@@ -117,7 +117,7 @@ const optionOfCollapsedList = "collapsed list"
 type actionabilityFailure struct {
 	actionabilityResult
 	doc     *frames.Document // the document in which the failure was found
-	mayPass bool             // doc is above the element's own document, so another check may succeed
+	mayPass bool             // the failure is in a document above the element's, whose check did not wait: check again
 }
 
 // awaitActionPoint waits in the page for el to become actionable, and computes the action point.

@@ -41,7 +41,7 @@ type Effects struct {
 	File     bool                   // the click was on a download link, which starts no navigation
 	Invalid  bool                   // the click submitted no form, because fields are invalid
 	Brief    bool                   // do not wait for an animation frame if the DOM has not changed; what changes later is reported with the next action
-	NoScroll bool                   // the input scrolled nothing: do not wait for one if the page did nothing either
+	NoScroll bool                   // the input scrolled nothing: do not wait for an animation frame if the page did nothing either
 	Hung     bool                   // the page has not responded for a long time: do not wait for it again
 
 	// Handled is called when the page has handled the last input, before the result of the action

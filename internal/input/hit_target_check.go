@@ -24,8 +24,8 @@ type hitTargetCheck struct {
 	actor *Actor
 	el    *element
 	path  []*frames.Document
-	// stopAtEnd means that end also stops the check in the page: no press was sent that it must still
-	// block, and it would block the next press on another element.
+	// stopAtEnd means that end also stops the check in the page. It may, since no press is pending that
+	// the check must block; it must, since the check would block the next press on another element.
 	stopAtEnd bool
 	maxDelay  time.Duration // see startHitTargetCheck
 	before    int           // number of events that were reported before the last press was sent

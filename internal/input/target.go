@@ -14,7 +14,7 @@ import (
 // An element is the element that an action is on.
 type element struct {
 	*elements.Element
-	effects        *Effects // of the action, if its input on the element is the action's last; nil otherwise
+	effects        *Effects // of the action; nil if the action sends more input after that on this element
 	useFullTimeout bool     // wait until the caller's timeout for what is missing, such as an option
 	submits        bool     // a press on it is expected to submit a form
 }

@@ -60,6 +60,9 @@ func (r *Route) Open(backend string) string { return r.knownLeaks[backend] }
 // Untried returns why the route cannot be tested, or "" if it is tested.
 func (r *Route) Untried() string { return r.untried }
 
+// opensTab reports whether a page may open a tab by the route: it needs a click.
+func (r *Route) opensTab() bool { return r.gesture || r.stranger }
+
 // Routes returns all routes.
 func Routes() []Route {
 	return slices.Concat(elements, styles, scripts, workers, sockets, navigations, popups, windows, strangers, sameSite)

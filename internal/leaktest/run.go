@@ -51,6 +51,11 @@ type Harness struct {
 	// Preconnects is set for a browser whose network prediction cannot be disabled. Then only
 	// requests count, not connections.
 	Preconnects bool
+	// Resumed is set for a browser that another client also controls, which may resume a new tab
+	// before we have checked its URL. Then only its proxy decides about the first document of a tab
+	// that a page opens, and [Public] forbids none. Frames of other sites do not always load there, with
+	// or without a policy, so that a blocked visit to an allowed host means nothing.
+	Resumed bool
 }
 
 // A Setup describes how to start a browser.
@@ -328,7 +333,7 @@ func (r *runner) walk(t *testing.T, s *stage, route *Route, fires bool) {
 	if last == nil {
 		last = r.try(t, s.browser, route, "", allyHost)
 	}
-	if fires && !route.queued && !(route.stranger && s.tiers[0] == Same) && !slices.Contains(route.blockedWhenAllowed, r.h.Backend) && !arrives(await.Context(t), last) {
+	if fires && !r.h.Resumed && !route.queued && !(route.stranger && s.tiers[0] == Same) && !slices.Contains(route.blockedWhenAllowed, r.h.Backend) && !arrives(await.Context(t), last) {
 		t.Errorf("the route to %s, which is allowed, is blocked", last.host)
 	}
 }
@@ -372,6 +377,9 @@ func (r *runner) visit(t *testing.T, tab Tab, route *Route, tg *target) *visit {
 func (r *runner) leak(tr trial) string {
 	tg := tr.visit.target
 	hits, requests := tg.hits.Load(), tg.requests.Load()
+	if tr.tier == Public && r.h.Resumed && tr.route.opensTab() {
+		return ""
+	}
 	if !tr.tier.forbids(tr.route) || tr.route.Open(r.h.Backend) != "" || hits == 0 || (requests == 0 && r.h.Preconnects) {
 		return ""
 	}

@@ -61,7 +61,7 @@ var input = promises{
 	},
 	"In the user's Chrome, scripts run only in documents": {{
 		File: "extension/methods.js",
-		Old:  "  if (params.source !== `(${INPUT_BLOCK_SCRIPTS[0]})()` && params.source !== `(${INPUT_BLOCK_SCRIPTS[2]})()`) return earlyScript(String(params.source));\n",
+		Old:  "  if (params.source !== `(${INPUT_BLOCK_SCRIPTS.block})()` && params.source !== `(${INPUT_BLOCK_SCRIPTS.lockScrolling})()`) return earlyScript(String(params.source));\n",
 		New:  "",
 		Test: "commands are allowed or denied",
 	}},

@@ -21,7 +21,7 @@ type Options struct {
 	Offset          int    // lines to skip at the start; if it is not 0, repetitions are not folded
 	Depth           int    // levels below the page's line; 0 means no limit
 	InteractiveOnly bool   // only interactive elements, frames and dialogs
-	Part            bool   // doc is a part of a page that the caller selected, and has as many options of selects as fit
+	Part            bool   // doc is a part of a page that the caller selected: show as many options of a select as fit, not maxListed
 	Find            string // only lines that contain this text, ignoring case, or match this /regex/ (RE2), with their ancestors and the rest of their row or item
 	// RefOf returns the ref of a node and mints one if it has none. It is called once for each
 	// shown line, and for no other. Nil shows no refs.
@@ -33,8 +33,8 @@ type Result struct {
 	Text       string
 	Elements   int  // lines in the complete outline, after Depth, InteractiveOnly and Find; 0 if Find matches nothing
 	Omitted    int  // lines of Elements that Text does not show
-	Truncated  bool // Omitted or Cut > 0 because of MaxChars, not only because of Offset
-	NextOffset int  // first omitted line after the shown ones; 0 if there is none
+	Truncated  bool // lines from Offset on are omitted, because of MaxChars or as options of a long list, or Cut > 0
+	NextOffset int  // first omitted line from Offset on, or 0; with Offset 0, lines after it may be shown
 	Cut        int  // lines in Text whose text is truncated
 	Unsearched int  // lines whose text is too long for Find to search completely
 }
@@ -241,7 +241,7 @@ func (p *plan) squeeze(budget int) {
 	hidden := make([]bool, len(p.lines))
 	if p.opts.Find == "" {
 		runs := p.repetitions()
-		fits := func(keep int) bool {
+		foldTo := func(keep int) (fits bool) {
 			clear(hidden)
 			p.folds = p.foldRuns(runs, keep, hidden)
 			size := len(p.folds) * gapReserve
@@ -252,8 +252,8 @@ func (p *plan) squeeze(budget int) {
 			}
 			return size <= budget
 		}
-		if !slices.ContainsFunc([]int{50, 20, 10, 5, 3, 1}, fits) {
-			fits(overviewRepetitions)
+		if !slices.ContainsFunc([]int{50, 20, 10, 5, 3, 1}, foldTo) {
+			foldTo(overviewRepetitions)
 		}
 	}
 	add := func(i int) bool {

@@ -269,6 +269,11 @@ func TestIdleSession(t *testing.T) {
 			h.want(204, "", osUser, "PUT", path)
 		}
 		time.Sleep(idle - time.Second)
+		h.want(204, "", osUser, "PUT", "/v1/sessions/a")
+		if infos := h.server.list(osUser, false); !infos[0].LastUsed.Equal(time.Now()) {
+			t.Errorf("the last request was at %v, want %v", infos[0].LastUsed, time.Now())
+		}
+		time.Sleep(idle - time.Second)
 		h.want(200, "/a", osUser, "POST", "/mcp", SessionHeader, "a")
 		time.Sleep(idle - time.Second)
 		if infos := h.server.list(osUser, false); len(infos) != 2 || time.Until(infos[0].Ends) != time.Second || !infos[1].Ends.IsZero() {

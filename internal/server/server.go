@@ -222,7 +222,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	limit, stop := context.WithTimeout(context.Background(), s.limits.CloseSessions)
 	defer stop()
 	err = errors.Join(err, s.closeAll(limit))
-	defer time.AfterFunc(s.limits.CloseConnections, cancel).Stop()
+	late := time.AfterFunc(s.limits.CloseConnections, cancel)
+	defer late.Stop()
 	shutdowns.Wait()
 	listening.Wait()
 	return err

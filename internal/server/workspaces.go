@@ -113,12 +113,11 @@ func (s *Server) open(
 			}
 			return false, err
 		}
-		if keep {
-			s.mu.Lock()
-			ws.keep = true
-			s.updateIdleTimer(ws)
-			s.mu.Unlock()
-		}
+		s.mu.Lock()
+		ws.info.LastUsed = time.Now()
+		ws.keep = ws.keep || keep
+		s.updateIdleTimer(ws)
+		s.mu.Unlock()
 		return replaced, nil
 	}
 }
@@ -296,9 +295,9 @@ func (s *Server) use(
 		ws = nil
 	}
 	opens := p.hasToken() && use != mustBeOpen && CheckName(name) == nil
-	calls := use == mustBeOpen || use == opensUnlessEnded
+	expectsOpen := use == mustBeOpen || use == opensUnlessEnded // the client may rely on an earlier workspace, so it learns about its end
 	end := s.ended.find(key)
-	ownEnd := calls && end.mustNotice(client) // of a workspace that the client used
+	ownEnd := expectsOpen && end.mustNotice(client) // of a workspace that the client used
 	if ownEnd || use == newClient {
 		end.markNoticed(client)
 	}
@@ -321,7 +320,7 @@ func (s *Server) use(
 		s.mu.Unlock()
 		return nil, nil, err
 	}
-	if p.hasToken() && calls {
+	if p.hasToken() && expectsOpen {
 		ws.users.add(client)
 	}
 	ws.info.LastUsed = time.Now()

@@ -209,8 +209,9 @@ export async function waitActionable(id, opts) {
         const clock = Number(timelineOf.call(document).currentTime);
         const canCompare = !animated(el, () => true) || (inAnimationFrame && clock - lastBoxClock >= leastStep);
         const sameBox = canCompare && lastBox && lastBox.left === b.left && lastBox.top === b.top && lastBox.width === b.width && lastBox.height === b.height;
+        const comparedBoxes = sameBox; // the element was not known to be stable before
         if (sameBox && hasScrolled && (window !== top || firstIn(document, 'iframe, frame, object, embed'))) await nextPaint();
-        if (sameBox || (!lastBox && (opts.noPress ? !animated(el, () => true) : !hasScrolled && isPositionStable(el)))) return { ok: true, x: outcome.point[0], y: outcome.point[1], pinch: pinch(), mayHaveMoved: sameBox || hasScrolled, frame: isFrame(outcome.hit) ? idOf(outcome.hit) : 0 };
+        if (sameBox || (!lastBox && (opts.noPress ? !animated(el, () => true) : !hasScrolled && isPositionStable(el)))) return { ok: true, x: outcome.point[0], y: outcome.point[1], pinch: pinch(), mayHaveMoved: comparedBoxes || hasScrolled, frame: isFrame(outcome.hit) ? idOf(outcome.hit) : 0 };
         if (now - startedAt > opts.timeout) return { problem: 'moving' };
         if (canCompare) {
           lastBox = b;
