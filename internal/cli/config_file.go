@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/configfile"
+	"github.com/chrome-mcp/chrome-mcp/internal/launch"
 	"github.com/chrome-mcp/chrome-mcp/internal/namedbrowser"
 	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 )
@@ -32,6 +34,11 @@ const (
 // defaultConfig returns the path of the configuration file that is read without --config.
 func defaultConfig() (string, error) {
 	dir, err := os.UserConfigDir()
+	if xdg := os.Getenv("XDG_CONFIG_HOME"); runtime.GOOS == "linux" && xdg != "" && !filepath.IsAbs(xdg) {
+		// The XDG Base Directory Specification requires that relative paths are ignored.
+		dir, err = os.UserHomeDir()
+		dir = filepath.Join(dir, ".config")
+	}
 	if err != nil {
 		return "", err
 	}
@@ -49,6 +56,10 @@ func (s *Settings) fromConfig(flags *pflag.FlagSet, groups []flagGroup) error {
 		var err error
 		if path, err = defaultConfig(); err != nil {
 			return nil // the file is in the home directory, which is unknown
+		}
+		if !filepath.IsAbs(path) { // the directory of a relative path is the working directory
+			return Usagef("Correct the variable of your home or configuration directory, or pass --config none.",
+				"the path of the configuration file, %s, is not absolute", path)
 		}
 	}
 	file, err := readConfig(path)
@@ -176,7 +187,7 @@ func settingValues(file *configfile.File, flag *pflag.Flag, v hujson.Value) ([]s
 	if text == "" {
 		return nil, errEmptySetting
 	}
-	if kind, _ := pflag.UnquoteUsage(flag); kind == "FILE" || kind == "DIR" {
+	if kind, _ := pflag.UnquoteUsage(flag); kind == "FILE" || kind == "DIR" || kind == "NAME|PATH" && launch.IsPath(text) {
 		return []string{file.Resolve(text)}, nil
 	}
 	return []string{text}, nil

@@ -76,6 +76,31 @@ func TestConfigFile(t *testing.T) {
 	}
 }
 
+// TestConfigBrowserPath checks that the path of a browser is relative to the file, as other paths are.
+// The working directory is often a cloned repository, whose programs must not run.
+func TestConfigBrowserPath(t *testing.T) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	for value, want := range map[string]string{
+		"chrome":          "chrome",
+		"chrome-dev/bin":  "DIR/chrome-dev/bin",
+		"./chrome":        "DIR/chrome",
+		"~/chrome/chrome": filepath.ToSlash(home) + "/chrome/chrome",
+	} {
+		path := writeConfig(t, `{"browser": "`+value+`"}`)
+		s, err := Parse([]string{"--config", path}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want = strings.Replace(want, "DIR", filepath.ToSlash(filepath.Dir(path)), 1); filepath.ToSlash(s.Browser) != want {
+			t.Errorf("browser %s: %s, want %s", value, s.Browser, want)
+		}
+	}
+}
+
 // TestConfigIsOverridden checks that flags and variables override the file, also flags that exclude
 // one of its settings.
 func TestConfigIsOverridden(t *testing.T) {
@@ -86,6 +111,40 @@ func TestConfigIsOverridden(t *testing.T) {
 	}
 	if s.Given("profile") || !s.Isolated || !slices.Equal(s.AllowDomain, []string{"flag.example"}) || s.Prefer != "extension" || s.Viewport.Width != 800 {
 		t.Errorf("settings %+v", s)
+	}
+}
+
+// TestDefaultConfigDir checks that a relative directory variable neither drops the file nor reads one
+// in the working directory.
+func TestDefaultConfigDir(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("its directory can be set on Linux only")
+	}
+	home := t.TempDir()
+	file := filepath.Join(home, ".config", "chrome-mcp", "config.json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(`{"block-domain": ["bank.example"]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Dir(home))
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", "configuration")
+	if s, err := Parse(nil, nil); err != nil || !slices.Equal(s.BlockDomain, []string{"bank.example"}) {
+		t.Errorf("relative XDG_CONFIG_HOME: blocked %q, %v", s.BlockDomain, err)
+	}
+	t.Setenv("HOME", filepath.Base(home))
+	_, err := Parse(nil, nil)
+	if usage, ok := errors.AsType[*UsageError](err); !ok || !strings.Contains(usage.Error(), "is not absolute") {
+		t.Errorf("relative HOME: %v", err)
+	}
+	if _, err := Parse([]string{"--config", "none"}, nil); err != nil {
+		t.Errorf("relative HOME without a file: %v", err)
+	}
+	t.Setenv("HOME", "")
+	if _, err := Parse([]string{"--data", home}, nil); err != nil {
+		t.Errorf("without HOME: %v", err)
 	}
 }
 

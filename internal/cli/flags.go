@@ -10,6 +10,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/executor/chromium"
 	"github.com/chrome-mcp/chrome-mcp/internal/download"
+	"github.com/chrome-mcp/chrome-mcp/internal/launch"
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 	"github.com/chrome-mcp/chrome-mcp/mcp"
 )
@@ -173,7 +174,11 @@ func (s *Settings) complete() error {
 		}
 		s.Data = filepath.Join(home, DefaultDataName)
 	}
-	for flag, path := range map[string]*string{"data": &s.Data, "state-dir": &s.StateDir, "uploads-dir": &s.UploadsDir, "serve-directory": &s.ServeDirectory, "http-credentials": &s.HTTPCredentials} {
+	paths := map[string]*string{"data": &s.Data, "state-dir": &s.StateDir, "uploads-dir": &s.UploadsDir, "serve-directory": &s.ServeDirectory, "http-credentials": &s.HTTPCredentials}
+	if launch.IsPath(s.Browser) {
+		paths["browser"] = &s.Browser
+	}
+	for flag, path := range paths {
 		if *path == "" {
 			continue
 		}

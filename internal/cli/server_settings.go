@@ -33,8 +33,7 @@ func (s *Settings) ForServer(flags *pflag.FlagSet) (server.Settings, error) {
 		if list, ok := f.Value.(pflag.SliceValue); ok {
 			set = list.GetSlice()
 		}
-		if path := f.Name == "policy" || f.Name == "audit-log" ||
-			f.Name == "browser" && strings.ContainsRune(set[0], filepath.Separator); path && err == nil {
+		if path := f.Name == "policy" || f.Name == "audit-log"; path && err == nil {
 			set[0], err = filepath.Abs(set[0])
 		}
 		values["--"+f.Name] = set

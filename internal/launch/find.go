@@ -27,6 +27,12 @@ type Browser struct {
 // an executable. An empty dataDir means the default.
 func Find(dataDir, nameOrPath string) (string, error) { return thisMachine(dataDir).find(nameOrPath) }
 
+// IsPath reports whether Find uses nameOrPath as the path of a browser, which may be relative to the
+// working directory.
+func IsPath(nameOrPath string) bool {
+	return strings.ContainsAny(nameOrPath, `/\`) || filepath.VolumeName(nameOrPath) != "" // C:chrome.exe is relative
+}
+
 // Installed lists the installed browsers in the order of preference of [Find], at most one for each
 // name.
 func Installed(dataDir string) []Browser { return thisMachine(dataDir).installed() }
@@ -146,7 +152,7 @@ func (m *machine) find(nameOrPath string) (string, error) {
 		}
 		return "", executor.Errorf(executor.ErrNoBackend, m.installHint(), "no Chrome, Brave, Edge or Chromium is installed in the usual places")
 	}
-	if strings.ContainsAny(nameOrPath, `/\`) {
+	if IsPath(nameOrPath) {
 		return m.program(nameOrPath)
 	}
 	name := strings.ToLower(nameOrPath)
