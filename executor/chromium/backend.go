@@ -20,7 +20,8 @@ import (
 // If a NetworkPolicy also has a method AddOwnPort(port int), it is called before the browser starts
 // with the loopback port of the egress proxy, and before we attach to a browser on this machine with
 // its debugging port. The policy should deny these ports to pages; otherwise a rule for loopback
-// without a port would allow them.
+// without a port would allow them. If it also has a method AddDebuggingPort(port int), that is called
+// for debugging ports only, which the pages of other Backends must not reach either.
 type NetworkPolicy interface {
 	executor.NetworkPolicy
 	// CheckDocument decides on the URL of a document, including each redirect hop. CheckHost may

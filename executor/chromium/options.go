@@ -312,6 +312,9 @@ func (o *Options) closePort(address string) {
 	}
 	if port, err := strconv.Atoi(u.Port()); err == nil {
 		own.AddOwnPort(port)
+		if shared, ok := o.Network.(interface{ AddDebuggingPort(port int) }); ok {
+			shared.AddDebuggingPort(port)
+		}
 	}
 }
 

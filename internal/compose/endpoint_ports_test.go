@@ -2,7 +2,14 @@ package compose
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
@@ -14,12 +21,11 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/server"
 )
 
-// TestPagesCannotReachEndpointsOfOthers checks that the pages of a session cannot reach the ports at
-// which other sessions control browsers, whatever its policy allows.
-func TestPagesCannotReachEndpointsOfOthers(t *testing.T) {
+// openerOf returns a function that opens sessions of one server.
+func openerOf(t *testing.T) func(principal string, settings server.Settings) *Workspace {
 	data := t.TempDir()
 	opener := &Opener{Data: data, Pool: new(chromium.Pool), Vault: secrets.Open(data), Profiles: profilelease.New(), Board: new(dashboard.Board), Desk: new(handover.Desk), Log: slog.New(slog.DiscardHandler)}
-	open := func(principal string, settings server.Settings) *Workspace {
+	return func(principal string, settings server.Settings) *Workspace {
 		t.Helper()
 		settings["--prefer"] = []string{"cdp"}
 		s, err := opener.Open(server.OpenRequest{
@@ -32,6 +38,12 @@ func TestPagesCannotReachEndpointsOfOthers(t *testing.T) {
 		t.Cleanup(func() { s.Close("the test has ended") })
 		return s.(*Workspace)
 	}
+}
+
+// TestPagesCannotReachEndpointsOfOthers checks that the pages of a session cannot reach the ports at
+// which other sessions control browsers, whatever its policy allows.
+func TestPagesCannotReachEndpointsOfOthers(t *testing.T) {
+	open := openerOf(t)
 	local := open("local", server.Settings{"--allow-domain": {"http://localhost"}, "--isolated": {"true"}})
 	open("attached", server.Settings{"--cdp-endpoint": {"http://127.0.0.1:9301"}})
 	open("named", server.Settings{"browsers": {`[{"name": "work", "type": "endpoint", "url": "ws://localhost:9302/devtools/browser/1"},
@@ -41,5 +53,49 @@ func TestPagesCannotReachEndpointsOfOthers(t *testing.T) {
 		if _, err := local.stack.guard.Policy().CheckURL(url); (executor.CodeOf(err) == executor.ErrPolicyDenied) != denied {
 			t.Errorf("%s: %v, want denied %v", url, err, denied)
 		}
+	}
+}
+
+// TestPagesCannotReachFoundBrowsersOfOthers checks the same for a browser that a session finds when it
+// attaches, after both sessions were opened.
+func TestPagesCannotReachFoundBrowsersOfOthers(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the directory of running browsers can be set on Linux only")
+	}
+	config := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", config)
+	open := openerOf(t)
+	local := open("local", server.Settings{"--allow-domain": {"http://localhost"}, "--isolated": {"true"}})
+	attached := open("attached", server.Settings{"--cdp-endpoint": {"chrome"}})
+	debugging := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(debugging.Close)
+	port := debugging.Listener.Addr().(*net.TCPAddr).Port
+	dir := filepath.Join(config, "google-chrome")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(fmt.Sprintf("host-%d", os.Getpid()), filepath.Join(dir, "SingletonLock")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "DevToolsActivePort"), fmt.Appendf(nil, "%d\n/devtools/browser/1", port), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	url := fmt.Sprintf("http://localhost:%d/json/list", port)
+	if _, err := local.stack.guard.Policy().CheckURL(url); err != nil {
+		t.Errorf("%s before another session attaches: %v", url, err)
+	}
+	if err := attached.stack.Ready(t.Context()); err == nil {
+		t.Error("attached to a server that is not a browser")
+	}
+	if _, err := local.stack.guard.Policy().CheckURL(url); executor.CodeOf(err) != executor.ErrPolicyDenied {
+		t.Errorf("%s: %v, want denied", url, err)
+	}
+	later := open("later", server.Settings{"--allow-domain": {"http://localhost"}, "--isolated": {"true"}})
+	if _, err := later.stack.guard.Policy().CheckURL(url); executor.CodeOf(err) != executor.ErrPolicyDenied {
+		t.Errorf("%s in a later session: %v, want denied", url, err)
+	}
+	running := openerOf(t)("running", server.Settings{"--cdp-endpoint": {"auto"}, "--allow-domain": {"http://localhost"}})
+	if _, err := running.stack.guard.Policy().CheckURL(url); executor.CodeOf(err) != executor.ErrPolicyDenied {
+		t.Errorf("%s in a session that did not attach yet: %v, want denied", url, err)
 	}
 }

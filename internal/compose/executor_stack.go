@@ -58,7 +58,7 @@ func open(
 	if err := s.CheckDefaultProfile(); err != nil {
 		return nil, err
 	}
-	options, err := s.chromium(guard.Network(), log)
+	options, err := s.chromium(sessionNetwork{guard.Network(), s.endpoints}, log)
 	if err != nil {
 		return nil, err
 	}

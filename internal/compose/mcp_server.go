@@ -58,9 +58,7 @@ func openMCP(
 			fmt.Sprintf("Files: %s serves the user's directory %q to pages, read-only. Open files at URLs below it.",
 				s.files.URL(), filepath.Base(s.ServeDirectory)))
 	}
-	rules.AddOwnPorts(ownPorts(s.Data))
-	s.endpoints.add(s.Settings)
-	rules.AddOwnPorts(s.endpoints.list)
+	s.endpoints.deny(rules, s.Settings)
 	var extensions *bridge.Server // nil if no extension can connect
 	guard := policy.NewGuard(rules, &policy.GuardOptions{Logger: log, Audit: record, OnChange: func() {
 		if extensions != nil {

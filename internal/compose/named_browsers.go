@@ -82,7 +82,7 @@ func (o *browserOpener) open(b *namedbrowser.Browser) (executor.Executor, error)
 	case namedbrowser.Endpoint:
 		s.CDPEndpoint, s.AttachDefaultContext = b.URL, b.DefaultContext
 	}
-	options, err := s.chromium(o.guard.Network(), o.log)
+	options, err := s.chromium(sessionNetwork{o.guard.Network(), s.endpoints}, o.log)
 	if err != nil {
 		return nil, err
 	}

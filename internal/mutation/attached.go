@@ -87,10 +87,22 @@ var attached = promises{
 			Test: "^TestPagesCannotReachDebuggingPort$",
 		},
 		{
-			File: "internal/compose/mcp_server.go",
-			Old:  "	rules.AddOwnPorts(s.endpoints.list)\n",
+			File: "internal/compose/endpoint_ports.go",
+			Old:  "	rules.AddOwnPorts(e.list)\n",
 			New:  "",
 			Test: "^TestPagesCannotReachEndpointsOfOthers$",
+		},
+		{
+			File: "internal/compose/endpoint_ports.go",
+			Old:  "{ n.endpoints.addPort(port) }",
+			New:  "{}",
+			Test: "^TestPagesCannotReachFoundBrowsersOfOthers$",
+		},
+		{
+			File: "internal/readcmd/read.go",
+			Old:  "	compose.DenyOwnPorts(rules, s)\n",
+			New:  "",
+			Test: "^TestReadHTTPOwnPorts$",
 		},
 	},
 	"The origin is the one that the browser reports, not the page: opaque origins are denied, blank pages have the origin of their creator.": {{

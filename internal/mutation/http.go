@@ -117,7 +117,7 @@ var serverHTTP = promises{
 			Package: "./cmd/chrome-mcp", Test: "TestPagesCannotReachServer",
 		},
 		{
-			File:    "internal/compose/mcp_server.go",
+			File:    "internal/compose/endpoint_ports.go",
 			Old:     "	rules.AddOwnPorts(ownPorts(s.Data))\n",
 			New:     "",
 			Package: "./cmd/chrome-mcp", Test: "TestPagesCannotReachServer",

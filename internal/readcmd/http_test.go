@@ -3,14 +3,19 @@ package readcmd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/chrome-mcp/chrome-mcp/bridge"
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cli"
 	"github.com/chrome-mcp/chrome-mcp/internal/readable"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagesite"
 	"github.com/chrome-mcp/chrome-mcp/policy"
@@ -131,5 +136,51 @@ func TestReadHTTPDenied(t *testing.T) {
 	}
 	if n := site.Count("/static") + other.Count("/static") + site.Count("/secret/page"); n > 0 {
 		t.Errorf("%d requests of denied pages", n)
+	}
+}
+
+// TestReadHTTPOwnPorts checks that a page without a browser redirects neither to the servers of this
+// program nor to the debugging port of an attached browser, as in a browser, whatever the user allows.
+func TestReadHTTPOwnPorts(t *testing.T) {
+	site, debugging := pagesite.New(t), pagesite.New(t)
+	settings := func(t *testing.T, args ...string) *cli.Settings {
+		s, err := cli.Parse(append([]string{"--config=none", "--data", t.TempDir(), "--allow-domain", "127.0.0.1"}, args...), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	address := site.URL + "/redirect?to=" + debugging.URL + "/static"
+	config := filepath.Join(t.TempDir(), "config.json")
+	if err := os.WriteFile(config, []byte(`{"browsers": {"work": {"type": "endpoint", "url": "`+debugging.URL+`"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	running := settings(t)
+	server, err := bridge.New(&bridge.Options{DataDir: running.Data, ExtensionID: "x", Port: bridge.AnyPort, Policy: func() bridge.Policy { return bridge.Policy{} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	for name, c := range map[string]struct {
+		s   *cli.Settings
+		url string
+	}{
+		"endpoint":       {settings(t, "--cdp-endpoint", debugging.URL), address},
+		"named endpoint": {settings(t, "--config", config), address},
+		"bridge":         {running, fmt.Sprintf("%s/redirect?to=http://127.0.0.1:%d/", site.URL, server.Port())},
+	} {
+		page, err := readHTTP(t.Context(), c.s, c.url, io.Discard)
+		if executor.CodeOf(err) != executor.ErrPolicyDenied {
+			t.Errorf("%s: %+v, %v, want %s", name, page, err, executor.ErrPolicyDenied)
+		}
+	}
+	if n := debugging.Count("/static"); n > 0 {
+		t.Errorf("%d requests at the debugging port", n)
+	}
+	if page, err := readHTTP(t.Context(), settings(t), address, io.Discard); err != nil {
+		t.Errorf("another server on this machine: %+v, %v", page, err)
 	}
 }

@@ -107,6 +107,7 @@ func readHTTP(ctx context.Context, s *cli.Settings, address string, stderr io.Wr
 	if err != nil {
 		return nil, err
 	}
+	compose.DenyOwnPorts(rules, s)
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	record, closeAudit, err := compose.OpenAudit(s, nil, log)
 	if err != nil {
