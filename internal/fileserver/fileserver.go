@@ -178,8 +178,29 @@ func (v visibleFiles) isPrivate(path string) bool {
 // Inside reports whether path is the directory dir or inside it, with symbolic links resolved.
 // Neither needs to exist.
 func Inside(path, dir string) bool {
-	rel, err := filepath.Rel(realPath(dir), realPath(path))
-	return err == nil && filepath.IsLocal(rel)
+	_, inside := namesBelow(realPath(path), realPath(dir))
+	return inside
+}
+
+// namesBelow returns the names of the directories that lead from dir to path, and that of path, and
+// reports whether path is dir or inside it. Both paths have their symbolic links resolved. They can
+// differ in more than that, because some file systems ignore case, so that files are compared.
+func namesBelow(path, dir string) (names []string, inside bool) {
+	want, err := os.Stat(dir)
+	for {
+		if path == dir {
+			return names, true
+		}
+		if info, e := os.Stat(path); err == nil && e == nil && os.SameFile(info, want) {
+			return names, true
+		}
+		parent := filepath.Dir(path)
+		if parent == path {
+			return nil, false
+		}
+		names = append([]string{filepath.Base(path)}, names...)
+		path = parent
+	}
 }
 
 // hidden reports whether a file or directory with this name is hidden. Windows has a second name for
@@ -213,15 +234,10 @@ func CheckDir(dir string, private ...string) error {
 	root.Close()
 	dir = realPath(dir)
 	for _, p := range private {
-		rel, err := filepath.Rel(dir, realPath(p))
-		if err != nil {
-			continue // on another drive
-		}
-		words := strings.Split(filepath.ToSlash(rel), "/")
-		switch {
-		case rel == "." || !filepath.IsLocal(rel) && !slices.ContainsFunc(words, func(w string) bool { return w != ".." }):
+		if Inside(dir, p) {
 			return fmt.Errorf("%s is inside %s", dir, p)
-		case filepath.IsLocal(rel) && !slices.ContainsFunc(words, hidden):
+		}
+		if names, visible := namesBelow(realPath(p), dir); visible && !slices.ContainsFunc(names, hidden) {
 			return fmt.Errorf("%s contains %s", dir, p)
 		}
 	}

@@ -232,22 +232,59 @@ func TestClose(t *testing.T) {
 func TestPrivateFiles(t *testing.T) {
 	root := realPath(t.TempDir())
 	write(t, root, map[string]string{"index.html": "page", ".data/secrets.json": "SECRET", ".passwords": "SECRET"})
-	for link, target := range map[string]string{"state": ".data", "secrets": ".data/secrets.json", "words": ".passwords", "page": "index.html"} {
+	for link, target := range map[string]string{"state": ".data", "secrets": ".data/secrets.json", "words": ".passwords", "page": "index.html", "case": ".DATA"} {
 		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
 			t.Skip(err) // Windows without the privilege
 		}
+	}
+	if err := os.Link(filepath.Join(root, ".passwords"), filepath.Join(root, "second")); err != nil { // has no link to resolve
+		t.Fatal(err)
 	}
 	s, err := New(root, slog.New(slog.DiscardHandler), filepath.Join(root, ".data"), filepath.Join(root, ".passwords"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for path, want := range map[string]int{"/page": 200, "/state/": 404, "/state/secrets.json": 404, "/secrets": 404, "/words": 404} {
+	for path, want := range map[string]int{"/page": 200, "/state/": 404, "/state/secrets.json": 404, "/secrets": 404, "/words": 404, "/case/": 404, "/case/secrets.json": 404, "/second": 404} {
 		r := httptest.NewRequest(http.MethodGet, s.Origin()+path, nil)
 		w := httptest.NewRecorder()
 		s.http.Handler.ServeHTTP(w, r)
 		if w.Code != want || strings.Contains(w.Body.String(), "SECRET") {
 			t.Errorf("%s: %d %s, want %d", path, w.Code, w.Body, want)
+		}
+	}
+}
+
+// TestNamesBelow compares paths whose symbolic links count as resolved. The link OTHER is another
+// spelling of a directory, as upper and lower case are on macOS.
+func TestNamesBelow(t *testing.T) {
+	root := realPath(t.TempDir())
+	write(t, root, map[string]string{"data/profiles/x": "", "database/x": ""})
+	if err := os.Symlink("data", filepath.Join(root, "OTHER")); err != nil {
+		t.Skip(err) // Windows without the privilege
+	}
+	for _, c := range []struct{ path, dir, want string }{
+		{"data", "data", "[]"},
+		{"data/profiles/x", "data", "[profiles x]"},
+		{"OTHER", "data", "[]"},
+		{"data", "OTHER", "[]"},
+		{"OTHER/profiles/x", "data", "[profiles x]"},
+		{"data/profiles/x", "OTHER/profiles", "[x]"},
+		{"OTHER/new/x", "data", "[new x]"},
+		{"new/x", "new", "[x]"},
+		{"data", ".", "[data]"},
+		{".", "data", "outside"},
+		{"database/x", "data", "outside"},
+		{"data/profiles", "data/profiles/x", "outside"},
+		{"OTHER", "data/profiles", "outside"},
+		{"new", "data", "outside"},
+	} {
+		got := "outside"
+		if names, ok := namesBelow(filepath.Join(root, c.path), filepath.Join(root, c.dir)); ok {
+			got = fmt.Sprint(names)
+		}
+		if got != c.want {
+			t.Errorf("%s below %s: %s, want %s", c.path, c.dir, got, c.want)
 		}
 	}
 }

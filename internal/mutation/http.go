@@ -71,7 +71,7 @@ var serverHTTP = promises{
 	},
 	"A named browser is under the policy and the grants of its session.": {{
 		File:    "internal/compose/named_browsers.go",
-		Old:     "s.chromium(o.guard.Network(), o.log)",
+		Old:     "s.chromium(sessionNetwork{o.guard.Network(), s.endpoints}, o.log)",
 		New:     "s.chromium(nil, o.log)",
 		Package: "./cmd/chrome-mcp", Test: "TestNamedBrowsersOfServer",
 	}},
