@@ -23,8 +23,8 @@ type Browser struct {
 	Type  string // for executor.Status
 	Color string // for executor.Status; may be empty
 
-	// ListUnopened makes Tabs list its tabs even before the client opens one in it, because the user
-	// can share some.
+	// ListUnopened makes Tabs list its tabs, and Status report it, even before the client opens a tab in
+	// it, because the user can share some.
 	ListUnopened bool
 
 	// Open returns the Executor of the client for the browser, which has the Name as
@@ -182,6 +182,12 @@ func (s *Set) Ping(ctx context.Context) error {
 // browsers.
 func (s *Set) Status(ctx context.Context) executor.Status {
 	status := s.main.Status(ctx)
+	unopened := map[string]error{}
+	for _, b := range s.named {
+		if b.ListUnopened {
+			_, unopened[b.Name] = s.browser(b.Name)
+		}
+	}
 	opened, active := s.opened()
 	open := map[string]executor.Executor{}
 	for _, b := range opened {
@@ -198,6 +204,8 @@ func (s *Set) Status(ctx context.Context) executor.Status {
 			if b.Name == active {
 				status.ActiveTabID = st.ActiveTabID
 			}
+		} else if err := unopened[b.Name]; err != nil {
+			browser.Detail = err.Error()
 		}
 		status.Browsers = append(status.Browsers, browser)
 	}

@@ -283,6 +283,25 @@ func TestSetErrors(t *testing.T) {
 	}
 }
 
+// TestStatusOfSharedTabs checks that the status of a browser whose user shares tabs does not depend on
+// a call of Tabs before.
+func TestStatusOfSharedTabs(t *testing.T) {
+	own, opens := &fakeBrowser{name: "own"}, error(nil)
+	named := []Browser{
+		{Name: "work", Open: func() (executor.Executor, error) { t.Error("opened work"); return nil, nil }},
+		{Name: "own", ListUnopened: true, Open: func() (executor.Executor, error) { return own, opens }},
+	}
+	want := []executor.Browser{{Name: "work"}, {Name: "own", Open: true, Detail: "of own"}}
+	if st := New(&fakeBrowser{}, named).Status(t.Context()); !slices.Equal(st.Browsers, want) {
+		t.Errorf("browsers %+v, want %+v", st.Browsers, want)
+	}
+	opens = executor.Errorf(executor.ErrNoBackend, "", "it cannot be opened")
+	want[1] = executor.Browser{Name: "own", Detail: opens.Error()}
+	if st := New(&fakeBrowser{}, named).Status(t.Context()); !slices.Equal(st.Browsers, want) {
+		t.Errorf("browsers %+v, want %+v", st.Browsers, want)
+	}
+}
+
 // TestListsSharedTabs checks that a browser whose user shares tabs needs no NewPage.
 func TestListsSharedTabs(t *testing.T) {
 	own := &fakeBrowser{name: "own", tabs: []executor.TabID{"own:ext:run:a"}}
