@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -18,6 +19,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/testlog"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
@@ -60,6 +62,8 @@ func TestAttachedPopups(t *testing.T) {
 			hits.Store(0)
 			o := fullOptions(t)
 			o.CDPEndpoint, o.AttachDefaultContext, o.Network = address, userTabs, documents{hosts{"127.0.0.1"}}
+			log := &testlog.Buffer{}
+			o.Logger = slog.New(slog.NewJSONHandler(log, nil))
 			b := newBrowser(t, o)
 			s := newSession(t, b)
 			_, tab, err := s.NewPage(ctx, &executor.NewPageOptions{URL: allowed.URL + "/"})
@@ -68,6 +72,8 @@ func TestAttachedPopups(t *testing.T) {
 			}
 			if d := b.Status(ctx).Detail; !strings.Contains(d, "WebRTC") || strings.Contains(d, "not filtered") != userTabs {
 				t.Errorf("status %q does not name the limits of the policy", d)
+			} else if _, limits, _ := strings.Cut(d, "; "); !strings.Contains(log.String(), `"level":"WARN","msg":"policy is only partly enforced in the browser","limits":"`+limits+`"`) {
+				t.Errorf("the log does not warn of the limits %q: %s", limits, log)
 			}
 			if _, err := pagetest.Of(s, tab.ID).Click(ctx, executor.Target{Selector: "button"}, nil); err != nil {
 				t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -22,7 +23,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 )
 
-// outsideAddress returns an address of this machine that is not loopback, if it has one, with port 0.
+// outsideAddress returns an address of this machine that is not loopback, with port 0. Without one, a
+// connection from another machine cannot be tested.
 func outsideAddress(t *testing.T) string {
 	t.Helper()
 	addrs, err := net.InterfaceAddrs()
@@ -34,7 +36,11 @@ func outsideAddress(t *testing.T) string {
 			return net.JoinHostPort(n.IP.String(), "0")
 		}
 	}
-	return "127.0.0.1:0"
+	if os.Getenv("CI") != "" {
+		t.Fatal("this machine has no IPv4 address except loopback")
+	}
+	t.Skip("this machine has no IPv4 address except loopback")
+	return ""
 }
 
 // TestRemoteEgress uses two browsers of browserless with one egress address. Pages reach denied
