@@ -20,7 +20,7 @@ func OpenAudit(s *cli.Settings, logs *AuditLogs, log *slog.Logger) (audit.Record
 	var err error
 	release := func() {}
 	if logs != nil {
-		record, err = logs.open(s.AuditLog)
+		record, err = logs.logAt(s.AuditLog)
 	} else if record, err = audit.Open(s.AuditLog, &audit.Options{Logger: log}); err == nil {
 		release = func() { closeAudit(record, log) }
 	}
@@ -51,8 +51,9 @@ func NewAuditLogs(log *slog.Logger) *AuditLogs {
 	return &AuditLogs{log: log, all: map[string]*audit.Log{}}
 }
 
-// open returns the log in the file at path. It returns an error if it is not writable.
-func (l *AuditLogs) open(path string) (*audit.Log, error) {
+// logAt returns the log in the file at path, and opens it if necessary. It returns an error if it is not
+// writable.
+func (l *AuditLogs) logAt(path string) (*audit.Log, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
