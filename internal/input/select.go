@@ -69,6 +69,9 @@ func (a *Actor) choose(ctx context.Context, el *element, field int, values []str
 		case got == nil:
 			return nil, nil, "", a.finder.RemovedError(ctx, el.Element)
 		}
+		if got.Problem == "waited" {
+			continue // the element is compared with what was shown, then the options are selected
+		}
 		missing := got.Problem == "no option" || got.Problem == "disabled option"
 		if !missing || ctx.Err() != nil || !el.useFullTimeout && (time.Since(start) > a.timing.Option || a.opts.Inflight.Since(0) == 0) {
 			break

@@ -33,6 +33,7 @@ type fileInput struct {
 	Accept    string `json:"accept"`
 	Disabled  bool   `json:"disabled"`
 	doc       *frames.Document
+	chooser   bool // the page opened a file chooser for it, which may be one that is not in the document
 }
 
 // A fileUpload is the state of one call of [Actor.Upload].
@@ -186,7 +187,7 @@ func (u *fileUpload) openFileChooser(ctx context.Context) (in *fileInput, releas
 		release()
 		return nil, nil, transferError(err)
 	}
-	in.doc = d
+	in.doc, in.chooser = d, true
 	return in, release, nil
 }
 
@@ -197,11 +198,17 @@ func (u *fileUpload) setInputFiles(ctx context.Context, in *fileInput) error {
 	}
 	return u.transfer(ctx, in.doc, func(ctx context.Context, token string, about []fileDescription) error {
 		var ok bool
-		err := in.doc.Call(ctx, &ok, "setInputFiles", token, in.ID, about)
-		if err == nil && !ok {
+		if in.chooser {
+			if err := in.doc.Call(ctx, &ok, "setInputFiles", token, in.ID, about, true); err != nil || ok {
+				return err
+			}
 			return frames.ErrDocumentGone
 		}
-		return err
+		// The page may have changed since the first part of the files was sent.
+		if err := u.actor.finder.Call(ctx, u.el.Element, &ok, "setInputFiles", token, in.ID, about, false); err != nil || ok {
+			return err
+		}
+		return u.actor.finder.RemovedBeforeActionError(ctx, u.el.Element)
 	})
 }
 

@@ -58,8 +58,10 @@ func (t *Tab) handleEvent(s *frames.State, ev cdpconn.Event) (after func()) {
 	switch ev.Method {
 	case "Page.frameNavigated":
 		cdpconn.On(ev, cdppage.FrameNavigated, func(e cdppage.EventFrameNavigated) {
+			if e.Frame != nil {
+				t.storage.apply(ev.Session, e.Frame.SecurityOrigin) // a frame of the same site stores as a page does
+			}
 			if e.Frame != nil && e.Frame.ID == t.main {
-				t.storage.apply(ev.Session, e.Frame.SecurityOrigin)
 				t.errors.Scripts.Reset()
 				url := e.Frame.URL + e.Frame.URLFragment
 				after = func() { t.emit(Event{Kind: executor.EventNavigated, URL: url}) }

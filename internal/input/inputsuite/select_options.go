@@ -92,6 +92,21 @@ func selectOptions(s *suite.Runner, t *testing.T) {
 		}
 		c.WantValue("later.value", "late")
 	})
+	s.Page(t, "row that is reused while an option is waited for", page, func(c *suite.Case) {
+		ref := c.Ref("combobox", "Status")
+		c.Eval("reuse('"+c.HeldURL("orders")+"')", nil)
+		c.AwaitRequest("orders")
+		selected := make(chan error, 1)
+		go func() {
+			selected <- suite.ErrOf(c.Page().SelectOption(c.Ctx, suite.ByRef(ref), []string{"Shipped"}, &executor.ActionOptions{Timeout: await.HangLimit}))
+		}()
+		for range 20 { // the call has time to find that the option is missing
+			c.Tabs()
+		}
+		c.Release("orders")
+		c.WantCode(<-selected, executor.ErrRefExpired, `combobox "Status" in "Order of Ben"`, "nothing was sent")
+		c.WantUntouched("reused")
+	})
 	s.Page(t, "select that depends on another", page, func(c *suite.Case) {
 		do(c, suite.Selector("#country"), "Norway")
 		do(c, suite.Selector("#city"), "Oslo")

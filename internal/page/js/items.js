@@ -189,14 +189,26 @@ function findName(lines, name) {
 }
 
 /**
- * continues reports whether one of two sets has all of the other: an item that got or lost a part,
- * as one that shows more below the pointer, is the same.
- * @param {Set<string>} a
- * @param {Set<string>} b
+ * continues reports whether one of two lists has all of the other, in the same order: an item that got
+ * or lost a part, as one that shows more below the pointer, is the same.
+ * @param {string[]} a
+ * @param {string[]} b
  */
 function continues(a, b) {
-  const [few, many] = a.size < b.size ? [a, b] : [b, a];
-  return [...few].every((s) => many.has(s));
+  const [few, many] = a.length < b.length ? [a, b] : [b, a];
+  let at = -1;
+  return few.every((s) => (at = many.indexOf(s, at + 1)) >= 0);
+}
+
+/**
+ * continuesUntilCut is continues for lists of which at least one was not read completely: then what one
+ * has after the last line that both have does not count, because the other may have it after the cut.
+ * @param {string[]} a
+ * @param {string[]} b
+ */
+function continuesUntilCut(a, b) {
+  const read = (/** @type {string[]} */ list, /** @type {string[]} */ other) => list.slice(0, list.findLastIndex((s) => other.includes(s)) + 1);
+  return continues(read(a, b), read(b, a));
 }
 
 /** isCut reports whether an item has more text than was read. @param {Item | null} item */
@@ -236,9 +248,9 @@ function wordChange(old, [texts, controls], now, [nowTexts, nowControls]) {
   // A row with an equal key and title is the same, whatever the states in its other cells are.
   if (old && now && old.key === now.key && /(^| )data-/.test(now.key) && [...texts][0] === [...nowTexts][0]) return '';
   const same = (/** @type {(s: string) => string} */ fold) => {
-    const [a, b, c, d] = [texts, nowTexts, controls, nowControls].map((set) => new Set([...set].map(fold)));
-    if (isCut(old) || isCut(now)) return [...a][0] === [...b][0] && [...a].filter((s) => b.has(s)).length * 2 >= Math.min(a.size, b.size);
-    return (a.size === 0) === (b.size === 0) && continues(a, b) && continues(c, d);
+    const [a, b, c, d] = [texts, nowTexts, controls, nowControls].map((set) => [...new Set([...set].map(fold))]);
+    if (isCut(old) || isCut(now)) return a[0] === b[0] && continuesUntilCut(a, b) && continuesUntilCut(c, d);
+    return (a.length === 0) === (b.length === 0) && continues(a, b) && continues(c, d);
   };
   return same((s) => s) ? '' : same(withoutDigits) ? 'digits' : 'other';
 }

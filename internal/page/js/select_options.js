@@ -144,7 +144,8 @@ function pick(el, values) {
 /**
  * selectOptions selects exactly the options with the given values or labels. It reports first with
  * token, because the page's listeners may prevent the result from arriving. If an option does not
- * exist after patience milliseconds, it returns the existing options. finishCheck(token) ends the wait.
+ * exist after patience milliseconds, it returns the existing options. If it had to wait for the options,
+ * it does not select them: the element may have become another thing. finishCheck(token) ends the wait.
  * @param {string} token
  * @param {number} id
  * @param {string[]} values
@@ -152,7 +153,7 @@ function pick(el, values) {
  */
 export async function selectOptions(token, id, values, patience) {
   const end = performance.now() + patience;
-  for (;;) {
+  for (let waited = false; ; waited = true) {
     const given = byId(id);
     if (!given || isEnded(token)) return null;
     const el = fieldOf(given);
@@ -160,7 +161,7 @@ export async function selectOptions(token, id, values, patience) {
     if (!el.multiple && values.length !== 1) return { problem: 'single' };
     const found = pick(el, values);
     const left = end - performance.now();
-    if (found.picked) return selectExactly(token, el, found.picked);
+    if (found.picked) return waited ? { problem: 'waited' } : selectExactly(token, el, found.picked);
     if (left <= 0) return { ...found, ...listed([...el.options].map((o) => collapse(optionLabel(o)) || o.value), found.value || '') };
     await nextChange(left);
   }

@@ -74,9 +74,10 @@ function received(token, about) {
  * @param {string} token
  * @param {number} id
  * @param {FileDescription[]} about describes the files, in order
+ * @param {boolean} detached whether the input need not be in the document
  */
-export const setInputFiles = (token, id, about) => {
-  const input = /** @type {Element | null} */ (nodes.get(id)?.deref() || null);
+export const setInputFiles = (token, id, about, detached) => {
+  const input = detached ? /** @type {Element | null} */ (nodes.get(id)?.deref() || null) : byId(id);
   const list = received(token, about);
   if (!isFileInput(input)) return false;
   setFiles.call(input, list.files);

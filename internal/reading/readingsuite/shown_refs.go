@@ -67,6 +67,8 @@ var (
 		{shape: "plainSorted", role: "button", name: "Visit", changes: true, now: `button "Visit" in "Delhi"`},
 		{shape: "plainKeys", role: "button", name: "Track", changes: true, now: `button "Track" in "Order"`},
 		{shape: "long", role: "button", name: "Suspend", changes: true, now: `button "Suspend" in "Xaver, The agreement`},
+		{shape: "longRest", role: "button", name: "Dispute", changes: true, now: `button "Dispute" in "Order placed, 9 May, The agreement`},
+		{shape: "swapped", role: "button", name: "Transfer", changes: true, now: `button "Transfer" in "Eve, Adam"`},
 		{shape: "renamed", role: "button", name: "Follow", changes: true, now: `button "Block"`},
 		{shape: "pointed", role: "button", name: "Edit", now: `button "Edit" in "Second row"`},
 	}
