@@ -136,18 +136,89 @@ function addBinding(params, s) {
   if (params.executionContextId !== undefined) script(params, s);
 }
 
+/** The types of requests whose responses become part of the document that sends them. Another
+ * response can become a document of its own site. */
+const SUBRESOURCES = new Set(['CSPViolationReport', 'EventSource', 'Fetch', 'Font', 'Image', 'Manifest', 'Media', 'Ping', 'Preflight', 'Script', 'Stylesheet', 'TextTrack', 'WebSocket', 'XHR']);
+
+/**
+ * Checks that the user allows scripts where a request has an effect: on the site of the document
+ * that it loads, or on that of the document that sends it. The tab still shows another document when
+ * a request for a document is sent.
+ *
+ * @param {import('./page_requests.js').PageRequest} request
+ * @param {CommandContext} s
+ */
+function requireConsentForRequest(request, s) {
+  content({}, s);
+  if (!SUBRESOURCES.has(String(request.type))) requireConsentForURL(request.url, s);
+  if (request.type === 'Document') return;
+  const url = request.frame ? s.urlOfFrame(request.frame) : s.child ? s.site : s.url; // requests of a worker may have no frame
+  const origin = originOf(url ?? '') || (request.frame && s.originOfFrame(request.frame)) || '';
+  if (origin === '' && request.frame !== s.top) throw new CommandError('POLICY_DENIED', 'the site of the frame is unknown');
+  const why = origin === '' ? null : decide(s.rules, url && originOf(url) !== '' ? url : `${origin}/`);
+  if (why) throw new CommandError('POLICY_DENIED', why);
+  checkMainWorld(origin, s);
+}
+
+/**
+ * @param {string} url
+ * @param {CommandContext} s
+ */
+function requireConsentForURL(url, s) {
+  const why = decide(s.rules, url);
+  if (why) throw new CommandError('POLICY_DENIED', why);
+  checkMainWorld(originOf(url), s);
+}
+
+/** For commands that change a paused request or its response. @type {Check} */
+function changeRequest(params, s) {
+  const request = s.request(String(params.requestId));
+  if (!request) throw protocolError(-32602, 'Invalid InterceptionId.');
+  requireConsentForRequest(request, s);
+  // A response sets cookies for the site of the request, whatever document sent it.
+  const setsCookies = params.binaryResponseHeaders !== undefined
+    || (Array.isArray(params.responseHeaders) && params.responseHeaders.some((h) => /^set-cookie$/i.test(String(h?.name))));
+  if (setsCookies) requireConsentForURL(request.url, s);
+}
+
 /** Interception changes requests behind the network rules, so the URL must remain. @type {Check} */
-function continueRequest(params) {
+function continueRequest(params, s) {
   if (params.url !== undefined) throw new CommandError('POLICY_DENIED', "a request's url cannot be changed");
+  if (Object.keys(params).some((key) => key !== 'requestId' && key !== 'interceptResponse')) return changeRequest(params, s);
+}
+
+/** @type {Check} */
+const continueResponse = (params, s) => (Object.keys(params).some((key) => key !== 'requestId') ? changeRequest(params, s) : undefined);
+
+/** @type {Check} */
+const continueWithAuth = (params, s) => (params.authChallengeResponse?.response === 'ProvideCredentials' ? changeRequest(params, s) : undefined);
+
+/**
+ * Checks a command that reads a request or its response.
+ *
+ * @param {import('./page_requests.js').PageRequest} request
+ * @param {Params} params
+ * @param {CommandContext} s
+ */
+function readRequest(request, params, s) {
+  const why = request.url.startsWith('data:') ? null : decide(s.rules, request.url);
+  if (why) throw new CommandError('POLICY_DENIED', why);
+  requireConsentForRequest(request, s);
+  return anyDocument(params, s);
+}
+
+/** For commands that read a paused request. @type {Check} */
+function pausedBody(params, s) {
+  const request = s.request(String(params.requestId));
+  if (!request) throw protocolError(-32602, 'Invalid InterceptionId.');
+  return readRequest(request, params, s);
 }
 
 /** For commands about a request that an event named. @type {Check} */
 function ofRequest(params, s) {
   const request = s.request(String(params.requestId));
   if (!request) throw protocolError(-32000, 'No resource with given identifier found');
-  const why = request.url.startsWith('data:') ? null : decide(s.rules, request.url);
-  if (why) throw new CommandError('POLICY_DENIED', why);
-  return anyDocument(params, s);
+  return readRequest(request, params, s);
 }
 
 /** @type {Check} */
@@ -226,12 +297,13 @@ const TABLE = {
     'setDefaultBackgroundColorOverride', 'setDeviceMetricsOverride', 'setEmitTouchEventsForMouse', 'setEmulatedMedia', 'setEmulatedVisionDeficiency',
     'setFocusEmulationEnabled', 'setGeolocationOverride', 'setIdleOverride', 'setPageScaleFactor', 'setScrollbarsHidden', 'setTouchEmulationEnabled',
     'setUserAgentOverride'], allowAlways), // the others affect the whole renderer process
-  ...all('Fetch', ['continueWithAuth', 'disable', 'failRequest'], allowAlways),
+  ...all('Fetch', ['disable', 'failRequest'], allowAlways),
   'Fetch.continueRequest': continueRequest,
-  'Fetch.continueResponse': ownDocument,
+  'Fetch.continueResponse': continueResponse,
+  'Fetch.continueWithAuth': continueWithAuth,
   'Fetch.enable': ownDocument,
-  'Fetch.fulfillRequest': ownDocument,
-  ...all('Fetch', ['getResponseBody', 'takeResponseBodyAsStream'], ofRequest),
+  'Fetch.fulfillRequest': changeRequest,
+  ...all('Fetch', ['getResponseBody', 'takeResponseBodyAsStream'], pausedBody),
   ...all('IO', ['close'], allowAlways),
   ...all('IO', ['read'], anyDocument),
   ...all('Input', ['cancelDragging', 'dispatchKeyEvent', 'dispatchMouseEvent', 'dispatchTouchEvent', 'imeSetComposition', 'insertText',

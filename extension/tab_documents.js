@@ -138,9 +138,11 @@ export class TabDocuments {
 
   // Frames and child sessions.
 
-  /** Returns the URL of a frame's document, undefined if unknown. @param {string} frame */
+  /** Returns the URL of the document of a frame or worker, undefined if unknown. @param {string} frame */
   urlOfFrame(frame) {
-    return frame === this.top ? this.url : this.frameURLs.get(frame);
+    if (frame === this.top) return this.url;
+    for (const child of this.children.values()) if (child.frame === frame && child.url !== '') return child.url;
+    return this.frameURLs.get(frame);
   }
 
   /** Returns the URL of the document of a session. @param {string} sessionId */

@@ -2,8 +2,10 @@ package extension
 
 import (
 	"bufio"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -581,6 +583,9 @@ func TestCDPConsent(t *testing.T) {
 			ran.Add(1)
 		}
 		fmt.Fprintf(w, "<!doctype html><title>%s</title>", r.URL.Path)
+		if src := r.URL.Query().Get("frame"); src != "" {
+			fmt.Fprintf(w, `<iframe src="%s"></iframe>`, src)
+		}
 	}))
 	t.Cleanup(allowed.Close)
 	env := newTestEnv(t, nil, userBrowserOptions{})
@@ -647,6 +652,61 @@ func TestCDPConsent(t *testing.T) {
 	navigate(allowed.URL + "/last")
 	if n := ran.Load(); n != 0 {
 		t.Errorf("the script ran on the site %d times", n)
+	}
+
+	// The response to a request for a document runs as its site, on which the user has denied scripts.
+	pausedAt := func(url string, response bool) string {
+		t.Helper()
+		event := c.find(yes, "Fetch.requestPaused", func(params map[string]any) bool {
+			return params["request"].(map[string]any)["url"] == url && (params["responseStatusCode"] != nil) == response
+		})
+		return event["requestId"].(string)
+	}
+	fake := map[string]any{"responseCode": 200, "body": base64.StdEncoding.EncodeToString([]byte(
+		fmt.Sprintf("<script>fetch('%s/ran?at=' + self.origin)</script><title>fake</title>", allowed.URL)))}
+	denyChanges := func(url string) {
+		t.Helper()
+		command := func(response bool, params map[string]any) map[string]any {
+			with := maps.Clone(params)
+			with["requestId"] = pausedAt(url, response)
+			return with
+		}
+		c.denied(yes, "Fetch.fulfillRequest", command(false, fake), "denied scripts")
+		c.denied(yes, "Fetch.continueRequest", command(false, map[string]any{"method": "POST"}), "denied scripts")
+		c.call(yes, "Fetch.continueRequest", command(false, map[string]any{"interceptResponse": true}), nil)
+		c.denied(yes, "Fetch.getResponseBody", command(true, map[string]any{}), "denied scripts")
+		c.denied(yes, "Fetch.takeResponseBodyAsStream", command(true, map[string]any{}), "denied scripts")
+		c.denied(yes, "Fetch.fulfillRequest", command(true, fake), "denied scripts")
+		c.call(yes, "Fetch.continueRequest", command(true, map[string]any{}), nil)
+	}
+	c.call(yes, "Network.enable", nil, nil)
+	c.call(yes, "Fetch.enable", map[string]any{"patterns": []map[string]any{{"resourceType": "Document"}, {"resourceType": "Fetch"}}}, nil)
+	mine := c.start(yes, "Page.navigate", map[string]any{"url": allowed.URL + "/mine"})
+	c.call(yes, "Fetch.fulfillRequest", map[string]any{
+		"requestId": pausedAt(allowed.URL+"/mine", false), "responseCode": 200,
+		"body": base64.StdEncoding.EncodeToString([]byte("<title>mine</title>")),
+	}, nil)
+	<-mine
+	title := "new Promise((done) => document.readyState === 'complete' ? done(document.title) : addEventListener('load', () => done(document.title)))"
+	if got := c.eval(yes, title); got != `"mine"` {
+		t.Errorf("the title of the client's document is %s", got)
+	}
+	framing := allowed.URL + "/framing?frame=" + env.site.URL + "/framed"
+	frame := c.start(yes, "Page.navigate", map[string]any{"url": framing})
+	c.call(yes, "Fetch.continueRequest", map[string]any{"requestId": pausedAt(framing, false)}, nil)
+	denyChanges(env.site.URL + "/framed")
+	<-frame
+	framed := c.find(yes, "Network.responseReceived", func(params map[string]any) bool {
+		return params["response"].(map[string]any)["url"] == env.site.URL+"/framed"
+	})
+	c.denied(yes, "Network.getResponseBody", map[string]any{"requestId": framed["requestId"]}, "denied scripts")
+	next := c.start(yes, "Page.navigate", map[string]any{"url": env.site.URL + "/inbox"})
+	denyChanges(env.site.URL + "/inbox")
+	<-next
+	env.u.eval(env.u.target("page", "/inbox"), "void fetch('/data')", nil)
+	denyChanges(env.site.URL + "/data")
+	if n := ran.Load(); n != 0 {
+		t.Errorf("the client's document was shown as the site %d times", n)
 	}
 }
 

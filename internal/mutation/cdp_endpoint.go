@@ -105,6 +105,12 @@ var cdpEndpoint = promises{
 			Test: "commands of clients are allowed or denied",
 		},
 		{
+			File: "extension/cdp_client_methods.js",
+			Old:  "  if (!SUBRESOURCES.has(String(request.type))) requireConsentForURL(request.url, s);\n",
+			New:  "",
+			Test: "commands of clients are allowed or denied",
+		},
+		{
 			File: "extension/attachment.js",
 			Old:  "      await checkClient(method, {}, { ...this.context(''), askEval: () => {} });\n",
 			New:  "",
