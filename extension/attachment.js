@@ -6,7 +6,7 @@ import { CommandOrder, isPendingURLError } from './command_order.js';
 import { sendEvent } from './connection.js';
 import { commandError, inaccessibleDocumentOf, messageOf } from './debugger.js';
 import { LogBudgets } from './log_budgets.js';
-import { redactResult, check, describe, needsSite } from './methods.js';
+import { redactResult, check, describe, isOwnBlank, needsSite } from './methods.js';
 import { PageRequests } from './page_requests.js';
 import { decide, originOf } from './policy.js';
 import { flushDocuments, Screencast } from './screencast.js';
@@ -25,9 +25,6 @@ const SUPPRESSED_EVENTS = new Set([
 
 /** Events with content or console messages of a document. Those of denied documents are not sent. */
 const DOCUMENT_EVENTS = /^(Accessibility|DOM|Log)\.|^Runtime\.(consoleAPICalled|exceptionThrown|inspectRequested)$/;
-
-/** Events about requests, which can contain what a document sends. */
-const REQUEST_EVENTS = /^(Network|Fetch)\./;
 
 /** Headers with cookies. The events of paused requests contain them for every site. */
 const COOKIES = /^(cookie|set-cookie)$/i;
@@ -91,6 +88,8 @@ export class Attachment {
     this.closing = false;
     /** The open dialog. @type {'none' | 'beforeunload' | 'other'} */
     this.dialog = 'none';
+    /** URL of the document that opened the last dialog, "" if there was none. */
+    this.dialogURL = '';
     /** When the debugger was attached or the last command was sent, in ms since 1970. */
     this.lastUsed = Date.now();
     /**
@@ -312,7 +311,7 @@ export class Attachment {
     const query = (method, params, what) => withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.sendCommand({ tabId }, method, params), what);
     return {
       rules: this.rules, url: documents.url, top: documents.top, own: this.own, child: sessionId !== '',
-      site: documents.siteOfChild(sessionId),
+      site: documents.siteOfChild(sessionId), dialogURL: this.dialog === 'none' ? '' : this.dialogURL,
       originOfFrame: (frame) => documents.originOfFrame(sessionId, frame),
       urlOfFrame: (frame) => documents.urlOfFrame(frame),
       worldById: (id) => documents.worldById(sessionId, id),
@@ -374,6 +373,7 @@ export class Attachment {
         break;
       case 'Page.javascriptDialogOpening':
         this.dialog = params.type === 'beforeunload' ? 'beforeunload' : 'other';
+        this.dialogURL = String(params.url);
         if (this.closing) void chrome.debugger.sendCommand({ tabId: this.tabId }, 'Page.handleJavaScriptDialog', { accept: true }).catch(() => {});
         break;
       case 'Page.javascriptDialogClosed':
@@ -392,11 +392,11 @@ export class Attachment {
    */
   withheld(sessionId, method, params) {
     const { documents, rules } = this;
-    const frame = params.frameId === documents.top ? undefined : documents.urlOfFrame(params.frameId);
+    const frame = method.startsWith('Page.javascriptDialog') ? this.dialogURL : params.frameId === documents.top ? undefined : documents.urlOfFrame(params.frameId);
     if (documents.isFromDenied(rules, sessionId, params) || (frame && decide(rules, frame) !== null)) return { denied: true };
-    if (!REQUEST_EVENTS.test(method)) return {};
-    const origin = originOf(frame ?? (sessionId === '' ? documents.url : documents.siteOfChild(sessionId)));
-    return origin !== '' && this.delegate.evalAnswer(this, origin) === true ? {} : { noConsent: true };
+    const origin = originOf(frame ?? '') || documents.originOfEvent(sessionId, params);
+    const consent = origin === '' ? isOwnBlank(this.own, documents.url) : this.delegate.evalAnswer(this, origin) === true;
+    return consent ? {} : { noConsent: true };
   }
 
   /**

@@ -251,6 +251,13 @@ function setCookies(params, s) {
   for (const cookie of params.cookies) setCookie({ ...cookie, url: cookie.url ?? s.url }, s);
 }
 
+/** Accepting a dialog does what the page has asked for. Dismissing it only releases the page. @type {Check} */
+function handleDialog(params, s) {
+  if (params.accept === false) return;
+  requireConsent(s);
+  if (originOf(s.dialogURL) !== '') requireConsentForURL(s.dialogURL, s); // of a frame
+}
+
 /** Each frame is checked before the client receives it. See screencast.js. @type {Check} */
 function startScreencast(params, s) {
   if (s.child) throw protocolError(-32000, 'Command can only be executed on top-level targets');
@@ -325,11 +332,12 @@ const TABLE = {
   ...all('Overlay', ['highlightNode', 'highlightQuad', 'highlightRect'], anyDocument),
   'Overlay.setInspectMode': (params, s) => (params.mode === 'none' ? undefined : anyDocument(params, s)),
   'Page.addScriptToEvaluateOnNewDocument': newDocumentScript,
-  ...all('Page', ['enable', 'getFrameTree', 'getLayoutMetrics', 'getNavigationHistory', 'handleJavaScriptDialog', 'removeScriptToEvaluateOnNewDocument', 'setFontFamilies',
+  ...all('Page', ['enable', 'getFrameTree', 'getLayoutMetrics', 'getNavigationHistory', 'removeScriptToEvaluateOnNewDocument', 'setFontFamilies',
     'setFontSizes', 'setInterceptFileChooserDialog', 'setLifecycleEventsEnabled', 'setWebLifecycleState', 'stopLoading'], allowAlways),
   ...all('Page', ['captureScreenshot', 'captureSnapshot', 'getAppManifest', 'getResourceTree', 'printToPDF', 'setBypassCSP', 'setDocumentContent'], anyDocument),
   ...all('Page', ['getResourceContent', 'searchInResource'], resource),
   'Page.createIsolatedWorld': createIsolatedWorld,
+  'Page.handleJavaScriptDialog': handleDialog,
   'Page.navigate': navigate,
   'Page.navigateToHistoryEntry': navigateToHistoryEntry,
   'Page.reload': reload,

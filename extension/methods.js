@@ -34,6 +34,7 @@ import { INPUT_BLOCK_SCRIPTS, CONTENT_HIDING_SCRIPTS } from './wire.js';
  *   session, whose site may differ
  * @property {string} site URL of the document of a child session, or its origin if the URL is
  *   blank; "" if unknown
+ * @property {string} dialogURL URL of the document that has opened the dialog, "" if none is open
  * @property {(frame: string) => string | undefined} originOfFrame origin of a frame of the session,
  *   undefined if unknown
  * @property {(frame: string) => string | undefined} urlOfFrame undefined if unknown
@@ -109,7 +110,7 @@ const requireEvalConsent = (params, s) => {
  * @param {CommandContext} s
  */
 export function checkMainWorld(origin, s) {
-  if (origin === '' && s.own && (s.url === '' || s.url === 'about:blank')) return; // a blank page
+  if (origin === '' && isOwnBlank(s.own, s.url)) return;
   if (origin === '') throw new CommandError('POLICY_DENIED', 'the page has no site, so the user cannot allow scripts on it: open a page of a site');
   const answer = s.evalAnswer(origin);
   if (answer === true) return;
@@ -117,6 +118,14 @@ export function checkMainWorld(origin, s) {
   s.askEval(origin);
   throw new CommandError('CONSENT_REQUIRED', `running scripts on ${origin} requires the user's permission; the prompt is open in the extension popup`, { origin });
 }
+
+/**
+ * Reports whether a tab shows a blank page that the server opened. It needs no consent.
+ *
+ * @param {boolean} own whether the server opened the tab
+ * @param {string} url of the tab's top document
+ */
+export const isOwnBlank = (own, url) => own && (url === '' || url === 'about:blank');
 
 /**
  * Checks the world that a script will run in. A world without an origin, such as that of a
@@ -144,7 +153,7 @@ export function checkWorld(world, s) {
  * @param {CommandContext} s
  */
 function noPage({ own, url }) {
-  return (own && (url === '' || url === 'about:blank')) || url.startsWith('chrome-error:');
+  return isOwnBlank(own, url) || url.startsWith('chrome-error:');
 }
 
 /**

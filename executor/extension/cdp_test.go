@@ -594,6 +594,8 @@ func TestCDPConsent(t *testing.T) {
 	env.u.toggle(tab)
 	awaitTabs(t, env.b, 2)
 	c := connectNamed(t, env.b, "Playwright/1.65.1 \u202e"+strings.Repeat("x", 60))
+	page := env.u.target("page", "/denied")
+	env.u.eval(page, "console.log('secret-message')", nil) // Chrome reports it when the debugger is attached
 	no, yes := c.attachAll(env.site.URL+"/denied"), c.sessionOf(allowed.URL+"/allowed")
 	c.playwrightSetup(no)
 
@@ -620,13 +622,31 @@ func TestCDPConsent(t *testing.T) {
 	c.denied(no, "Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": "alert(1)"}, "denied scripts")
 
 	c.call(no, "Network.enable", nil, nil)
-	env.u.eval(env.u.target("page", "/denied"), "fetch('/post', {method: 'POST', body: 'secret-body', headers: {authorization: 'secret-token'}}).then(() => 0)", nil)
+	env.u.eval(page, "console.log('secret-message'); setTimeout(() => { throw new Error('secret-error') }); new Promise((done) => setTimeout(done))", nil)
+	env.u.eval(page, "fetch('/post', {method: 'POST', body: 'secret-body', headers: {authorization: 'secret-token'}}).then(() => 0)", nil)
 	post := c.find(no, "Network.requestWillBeSent", func(params map[string]any) bool {
 		return strings.HasSuffix(params["request"].(map[string]any)["url"].(string), "/post")
 	})
 	if text := fmt.Sprint(post); strings.Contains(text, "secret") {
 		t.Errorf("the client receives what a page without consent sends: %s", text)
 	}
+	for _, method := range []string{"Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"} {
+		if n := c.count(no, method); n != 0 {
+			t.Errorf("the client receives %d events %s of a page without consent", n, method)
+		}
+	}
+	env.u.eval(page, "setTimeout(() => { document.title = 'answer: ' + prompt('secret-question', 'secret-default') })", nil)
+	dialog := c.find(no, "Page.javascriptDialogOpening", nil)
+	if text := fmt.Sprint(dialog); dialog["type"] != "prompt" || strings.Contains(text, "secret") || strings.Contains(text, env.site.URL) {
+		t.Errorf("the client receives the dialog of a page without consent as %s", text)
+	}
+	c.denied(no, "Page.handleJavaScriptDialog", map[string]any{"accept": true, "promptText": "x"}, "denied scripts")
+	c.call(no, "Page.handleJavaScriptDialog", map[string]any{"accept": false}, nil)
+	await.Until(t, "the dialog is dismissed", func() bool {
+		var title string
+		env.u.eval(page, "document.title", &title)
+		return title == "answer: null"
+	})
 
 	waiting = c.start(yes, "Runtime.evaluate", map[string]any{"expression": "document.title", "returnByValue": true})
 	env.u.answer("session")

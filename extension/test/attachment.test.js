@@ -53,7 +53,7 @@ async function attached() {
     installRules: async () => {}, detached: () => {}, canceled: () => {}, acting: () => {}, askEval: () => {}, evalAnswer: () => undefined,
     download: () => {}, topDocumentChanged: () => {},
   }));
-  await attachments.attach(connection, 1, () => compile({ allow: ['example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] }, ['example.com/account']), false);
+  await attachments.attach(connection, 1, () => compile({ allow: ['example.com', 'sub.example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] }, ['example.com/account']), false);
   const a = attachments.currentOf(connection, 1);
   assert.ok(a);
   sent = [];
@@ -280,6 +280,67 @@ test('events that carry the cookies of all sites are not sent', async () => {
   assert.deepEqual(events[0].data.params, {
     requestId: 'r', request: { url: 'https://x.test/', headers: { Accept: '*/*' } }, responseHeaders: [{ name: 'Content-Type', value: 'text/html' }],
   });
+});
+
+test('events of a document on whose site the user has not allowed scripts are marked', async (t) => {
+  const { attachments, a, event, events, world } = await attached();
+  t.mock.method(attachments.delegate, 'evalAnswer', (/** @type {any} */ _, /** @type {string} */ origin) => (origin === 'https://example.com' ? true : undefined));
+  await a.command('', 'Page.enable', {}, 1000, 'client');
+  const other = 'https://sub.example.com';
+  world(1, 'T', '', 'https://example.com', '');
+  world(2, 'F', '', other, '');
+  world(3, 'T', '', 'chrome-extension://abcdefgh', 'Other');
+  event('Page.frameNavigated', { frame: { id: 'F', parentId: 'T', url: `${other}/frame` } });
+  event('Target.attachedToTarget', { sessionId: 's', targetInfo: { targetId: 'G', type: 'iframe', url: `${other}/other` } });
+  event('Target.attachedToTarget', { sessionId: 'w', targetInfo: { targetId: 'W', type: 'worker', url: 'https://example.com/worker.js' } });
+  /** @param {string} method @param {any} params @param {string} [sessionId] */
+  const marked = (method, params, sessionId) => {
+    events.length = 0;
+    event(method, params, sessionId);
+    const [{ data: { denied, noConsent } }] = events;
+    return denied ? 'denied' : noConsent ? 'no consent' : 'sent';
+  };
+  for (const [want, method, params, sessionId] of /** @type {[string, string, any, string?][]} */ ([
+    ['sent', 'Runtime.consoleAPICalled', { executionContextId: 1 }],
+    ['no consent', 'Runtime.consoleAPICalled', { executionContextId: 2 }],
+    ['no consent', 'Runtime.consoleAPICalled', { executionContextId: 3 }],
+    ['no consent', 'Runtime.exceptionThrown', { exceptionDetails: { executionContextId: 2 } }],
+    ['sent', 'Log.entryAdded', { entry: {} }],
+    ['no consent', 'Log.entryAdded', { entry: {} }, 's'],
+    ['sent', 'Log.entryAdded', { entry: {} }, 'w'],
+    ['no consent', 'Accessibility.loadComplete', { root: {} }, 's'],
+    ['no consent', 'Network.requestWillBeSent', { frameId: 'F', request: {} }],
+    ['sent', 'Network.requestWillBeSent', { frameId: 'T', request: {} }],
+    ['sent', 'Page.javascriptDialogOpening', { url: 'https://example.com/', type: 'alert' }],
+    ['no consent', 'Page.javascriptDialogOpening', { url: `${other}/frame`, type: 'prompt' }],
+    ['no consent', 'Page.javascriptDialogClosed', { userInput: 'x' }],
+    ['denied', 'Page.javascriptDialogOpening', { url: ACCOUNT, type: 'prompt' }],
+    ['sent', 'Page.javascriptDialogOpening', { url: 'about:blank', type: 'alert' }],
+  ])) assert.equal(marked(method, params, sessionId), want, `${method} ${JSON.stringify(params)} ${sessionId}`);
+  event('Page.frameNavigated', { frame: { id: 'T', url: `${other}/` } });
+  assert.equal(marked('Log.entryAdded', { entry: {} }), 'no consent');
+  event('Runtime.executionContextsCleared', {});
+  event('Page.frameNavigated', { frame: { id: 'T', url: 'about:blank' } });
+  assert.equal(marked('Runtime.consoleAPICalled', { executionContextId: 9 }), 'no consent');
+  a.own = true;
+  assert.equal(marked('Runtime.consoleAPICalled', { executionContextId: 9 }), 'sent', 'a blank page that the server opened');
+});
+
+test('a client accepts a dialog only with consent to the site of its document', async (t) => {
+  const { attachments, a, event } = await attached();
+  t.mock.method(attachments.delegate, 'evalAnswer', (/** @type {any} */ _, /** @type {string} */ origin) => origin === 'https://example.com' || undefined);
+  const handle = async (/** @type {any} */ params) => {
+    try {
+      await a.command('', 'Page.handleJavaScriptDialog', params, 1000, 'client');
+      return 'sent';
+    } catch (e) {
+      return /** @type {any} */ (e).code;
+    }
+  };
+  event('Page.javascriptDialogOpening', { url: 'https://sub.example.com/', type: 'confirm' });
+  assert.deepEqual([await handle({ accept: true }), await handle({}), await handle({ accept: false })], ['CONSENT_REQUIRED', 'CONSENT_REQUIRED', 'sent']);
+  event('Page.javascriptDialogOpening', { url: 'https://example.com/', type: 'confirm' });
+  assert.equal(await handle({ accept: true }), 'sent');
 });
 
 test('a client reads the response to a request after its event, unless a service worker may have it from another site', async (t) => {

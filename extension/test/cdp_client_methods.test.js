@@ -23,7 +23,7 @@ let prompted = [];
 
 /** @param {Partial<import('../methods.js').CommandContext>} [over] @returns {import('../methods.js').CommandContext} */
 const context = (over) => ({
-  rules: compile(policy), url: 'https://example.com/x', top: 'top', own: false, child: false, site: '',
+  rules: compile(policy), url: 'https://example.com/x', top: 'top', own: false, child: false, site: '', dialogURL: '',
   originOfFrame: (frame) => ({ inline: 'https://example.com' })[frame],
   urlOfFrame: (frame) => ({ top: 'https://example.com/x', theirs: 'https://evil.example.com/', other: 'https://other.example.com/', inline: 'about:srcdoc' })[frame],
   worldById: (id) => worlds[id], worldByUnique: (unique) => worlds[Number(unique.slice(1))],
@@ -146,6 +146,13 @@ test('commands of clients are allowed or denied', async () => {
     ['changed', 'Network.getCookies', {}],
     ['POLICY_DENIED', 'Network.getCookies', { urls: ['https://other.example.com/'] }],
     ['POLICY_DENIED', 'Network.setCookies', { cookies: [{ name: 'a', value: 'b', url: 'https://bank.test/' }] }],
+
+    ['allowed', 'Page.handleJavaScriptDialog', { accept: false }, unasked],
+    ['allowed', 'Page.handleJavaScriptDialog', { accept: true }],
+    ['CONSENT_REQUIRED', 'Page.handleJavaScriptDialog', { accept: true }, unasked],
+    ['CONSENT_REQUIRED', 'Page.handleJavaScriptDialog', {}, unasked],
+    ['CONSENT_REQUIRED', 'Page.handleJavaScriptDialog', { accept: true }, { dialogURL: 'https://other.example.com/' }],
+    ['POLICY_DENIED', 'Page.handleJavaScriptDialog', { accept: true }, { dialogURL: 'https://evil.example.com/' }],
 
     ['allowed', 'Page.navigate', { url: 'https://example.com/' }, unasked],
     ['POLICY_DENIED', 'Page.navigate', { url: 'https://bank.test/' }],

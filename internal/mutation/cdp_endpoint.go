@@ -111,6 +111,24 @@ var cdpEndpoint = promises{
 			Test: "commands of clients are allowed or denied",
 		},
 		{
+			File: "extension/cdp_client_methods.js",
+			Old:  "  if (params.accept === false) return;\n  requireConsent(s);\n",
+			New:  "  if (params.accept === false) return;\n",
+			Test: "commands of clients are allowed or denied",
+		},
+		{
+			File: "extension/attachment.js",
+			Old:  "    return consent ? {} : { noConsent: true };\n",
+			New:  "    return {};\n",
+			Test: "events of a document on whose site the user has not allowed scripts are marked",
+		},
+		{
+			File: "internal/cdpshare/events.go",
+			Old:  "	case \"Accessibility\", \"Animation\", \"Input\", \"Log\":\n		return true\n",
+			New:  "",
+			Test: "TestEventsWithoutConsent",
+		},
+		{
 			File: "extension/attachment.js",
 			Old:  "      await checkClient(method, {}, { ...this.context(''), askEval: () => {} });\n",
 			New:  "",
