@@ -6,7 +6,7 @@ import { CommandOrder, isPendingURLError } from './command_order.js';
 import { sendEvent } from './connection.js';
 import { commandError, inaccessibleDocumentOf, messageOf } from './debugger.js';
 import { LogBudgets } from './log_budgets.js';
-import { redactResult, check, describe, isOwnBlank, needsSite } from './methods.js';
+import { redactResult, check, checkResult, describe, isOwnBlank, needsSite } from './methods.js';
 import { PageRequests } from './page_requests.js';
 import { decide, originOf } from './policy.js';
 import { flushDocuments, Screencast } from './screencast.js';
@@ -28,9 +28,6 @@ const DOCUMENT_EVENTS = /^(Accessibility|DOM|Log)\.|^Runtime\.(consoleAPICalled|
 
 /** Headers with cookies. The events of paused requests contain them for every site. */
 const COOKIES = /^(cookie|set-cookie)$/i;
-
-/** Commands whose results contain what a document shows. */
-const READ_COMMANDS = /^(Accessibility|DOM|Runtime)\.|^Page\.(captureScreenshot|printToPDF)$/;
 
 /**
  * The callbacks of an attachment.
@@ -215,16 +212,14 @@ export class Attachment {
       this.lastActivity = { what, at: this.lastUsed, client };
       this.delegate.acting(this, what, method === 'Page.navigate' ? String(params.url) : method === 'Page.navigateToHistoryEntry' ? '' : documents.url);
     }
-    const { urlChanges, replacements } = documents;
+    const { loads } = documents;
     if (method === 'Page.startScreencast' || method === 'Page.stopScreencast') this.setScreencast(method, params, client);
     try {
       const target = sessionId === '' ? { tabId } : { tabId, sessionId };
       const result = await withTimeout(timeoutMs, this.sendToBrowser(target, method, params, Date.now() + timeoutMs, client), method) ?? {};
       if (!this.closing) {
-        // pushState, or a page from the back/forward cache, may have changed the document before it was read.
-        const changed = documents.urlChanges !== urlChanges || documents.replacements !== replacements;
-        const why = changed && READ_COMMANDS.test(method) ? decide(this.rules, documents.url) : null;
-        if (why) throw new CommandError('POLICY_DENIED', why);
+        // pushState, or a page from the back/forward cache, may have changed a document before it was read.
+        if (documents.loads !== loads && Object.keys(result).length > 0) await this.checkResult(sessionId, method, params, client);
         if (method === 'Page.getFrameTree') documents.addFrames(/** @type {any} */ (result).frameTree);
         return redactResult(method, result, this.rules);
       }
@@ -232,6 +227,30 @@ export class Attachment {
       throw e instanceof CommandError ? e : await commandError(tabId, messageOf(e));
     }
     throw new CommandError('TARGET_GONE', 'the tab was closed'); // the command was interrupted, whatever its result
+  }
+
+  /**
+   * Checks whether a client or the tools may receive the result of a command, during which a document
+   * was loaded or changed its URL.
+   *
+   * @param {string} sessionId
+   * @param {string} method
+   * @param {Record<string, any>} params checked
+   * @param {string} client
+   */
+  async checkResult(sessionId, method, params, client) {
+    const context = { ...this.context(sessionId, client), askEval: () => {}, hasResult: true };
+    if (client === '') {
+      checkResult(method, params, context);
+      return;
+    }
+    try {
+      await checkClient(method, params, context);
+    } catch (e) {
+      // The command is not repeated after the user's answer: it may have had an effect.
+      if (/** @type {any} */ (e).code !== 'CONSENT_REQUIRED') throw e;
+      throw new CommandError('POLICY_DENIED', 'during the command, the tab went to a site on which the user has not allowed scripts');
+    }
   }
 
   /**

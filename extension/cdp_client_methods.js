@@ -6,7 +6,7 @@
 
 import { CommandError, protocolError } from './command_error.js';
 import {
-  content, deleteCookies, getCookies, checkWorld, checkMainWorld, navigate, navigateToHistoryEntry, reload, setAutoAttach, setCookie, worldOf,
+  content, deleteCookies, getCookies, checkWorld, checkMainWorld, navigate, navigateToHistoryEntry, reload, setAutoAttach, setCookie, worldOfObject,
 } from './methods.js';
 import { decide, originOf } from './policy.js';
 import { BINDING_NAME, WORLD_NAME } from './wire.js';
@@ -58,6 +58,19 @@ function checkClientWorld(world, s) {
   checkWorld({ ...world, main: true }, s); // a client's world needs the same consent as the main world
 }
 
+/**
+ * Checks a world that a command names. In a result, a world that no longer exists is of the document
+ * before, which was checked.
+ *
+ * @param {World | undefined} world
+ * @param {CommandContext} s
+ * @param {string} missing the browser's error if the world does not exist
+ */
+function checkNamedWorld(world, s, missing) {
+  if (world) checkClientWorld(world, s);
+  else if (!s.hasResult) throw protocolError(-32000, missing);
+}
+
 /** For commands that name an execution context or an object of one, in any way that CDP allows.
  * They run without the command line API, which can reach beyond the page; chromedp always
  * requests it. @type {Check} */
@@ -65,23 +78,21 @@ function script(params, s) {
   let named = false;
   for (const key of ['objectId', 'promiseObjectId', 'prototypeObjectId', 'errorObjectId']) {
     if (params[key] === undefined) continue;
-    checkClientWorld(worldOf(params[key], s), s);
+    checkNamedWorld(worldOfObject(params[key], s), s, 'Cannot find context with specified id');
     named = true;
   }
   for (const key of ['contextId', 'executionContextId']) {
     if (params[key] === undefined) continue;
-    const world = s.worldById(Number(params[key]));
-    if (!world) throw protocolError(-32000, 'Cannot find context with specified id');
-    checkClientWorld(world, s);
+    checkNamedWorld(s.worldById(Number(params[key])), s, 'Cannot find context with specified id');
     named = true;
   }
   if (params.uniqueContextId !== undefined) {
-    const world = s.worldByUnique(String(params.uniqueContextId));
-    if (!world) throw protocolError(-32000, 'uniqueContextId not found');
-    checkClientWorld(world, s);
+    checkNamedWorld(s.worldByUnique(String(params.uniqueContextId)), s, 'uniqueContextId not found');
     named = true;
   }
   if (!named) requireConsent(s); // the default context of the session
+  const why = s.hasResult ? decide(s.rules, s.url) : null;
+  if (why) throw new CommandError('POLICY_DENIED', why);
   if (params.includeCommandLineAPI) return { ...params, includeCommandLineAPI: false };
 }
 
@@ -117,6 +128,7 @@ function clientName(name, s) {
  * A script without code creates a world only. Other scripts run only on the sites that the user
  * allows now. @type {Check} */
 function newDocumentScript(params, s) {
+  if (s.hasResult) return undefined; // an identifier
   const source = String(params.source);
   const worldName = params.worldName ? clientName(params.worldName, s) : undefined;
   const checked = { worldName, runImmediately: params.runImmediately === true };
@@ -245,6 +257,13 @@ function ownCookies(params, s) {
 }
 
 /** @type {Check} */
+function setOwnCookie(params, s) {
+  if (s.hasResult) return undefined; // whether the cookie is set
+  requireConsent(s);
+  return setCookie(params, s);
+}
+
+/** @type {Check} */
 function setCookies(params, s) {
   requireConsent(s);
   if (!Array.isArray(params.cookies)) throw new CommandError('BAD_ARGS', 'cookies is not a list');
@@ -326,7 +345,7 @@ const TABLE = {
   'Network.getCookies': ownCookies,
   'Network.getRequestPostData': ofRequest,
   'Network.getResponseBody': responseBody,
-  'Network.setCookie': (params, s) => { requireConsent(s); return setCookie(params, s); },
+  'Network.setCookie': setOwnCookie,
   'Network.setCookies': setCookies,
   ...all('Overlay', ['disable', 'enable', 'hideHighlight'], allowAlways),
   ...all('Overlay', ['highlightNode', 'highlightQuad', 'highlightRect'], anyDocument),

@@ -51,6 +51,7 @@ import { INPUT_BLOCK_SCRIPTS, CONTENT_HIDING_SCRIPTS } from './wire.js';
  * @property {() => string[]} scriptOrigins the origins on which the user allows scripts until the
  *   browser closes or permanently
  * @property {(name: string) => boolean} isToolWorld whether tools use an isolated world with a name
+ * @property {boolean} [hasResult] whether the command was sent already, and its result is checked
  */
 
 /** @typedef {Record<string, any>} Params */
@@ -190,12 +191,22 @@ function objectWorld(objectId, s) {
 }
 
 /**
+ * Returns the world of a remote object, undefined if it is unknown.
+ *
  * @param {unknown} objectId
  * @param {CommandContext} s
  */
-export function worldOf(objectId, s) {
+export function worldOfObject(objectId, s) {
   const parts = String(objectId).split('.');
-  const world = parts.length === 3 ? s.worldById(Number(parts[1])) : undefined;
+  return parts.length === 3 ? s.worldById(Number(parts[1])) : undefined;
+}
+
+/**
+ * @param {unknown} objectId
+ * @param {CommandContext} s
+ */
+function worldOf(objectId, s) {
+  const world = worldOfObject(objectId, s);
   if (!world) throw protocolError(-32000, 'Cannot find context with specified id');
   return world;
 }
@@ -516,6 +527,29 @@ export function check(method, params, context) {
   return changed instanceof Promise ? changed.then((p) => p ?? params) : changed ?? params;
 }
 
+/** The checks of commands whose results contain nothing of a document. @type {Set<Check>} */
+const WITHOUT_CONTENT = new Set([
+  allowAlways, addBinding, createIsolatedWorld, deleteCookies, isolatedScript, navigate, navigateToHistoryEntry, reload, setAutoAttach, setCookie,
+]);
+
+/**
+ * Checks the result of a command, which was allowed for the documents before. It throws a CommandError
+ * if a document that is denied now may be in the result.
+ *
+ * @param {string} method
+ * @param {Params} params the checked parameters
+ * @param {CommandContext} s
+ */
+export function checkResult(method, params, s) {
+  const rule = TABLE[method];
+  if (WITHOUT_CONTENT.has(rule) || (rule === callFunctionOn && forDenied(params)) || (rule === evaluate && NUMERIC_EXPRESSION.test(String(params.expression)))) return;
+  const frame = params.frameId ?? worldOfParams(params, s)?.frame;
+  for (const url of [s.url, s.child ? s.site : '', frame === undefined ? '' : s.urlOfFrame(String(frame))]) {
+    const why = url ? decide(s.rules, url) : null;
+    if (why) throw new CommandError('POLICY_DENIED', why);
+  }
+}
+
 /**
  * Redacts a result: history entries of denied sites are reduced to their origin.
  *
@@ -546,18 +580,25 @@ export const needsSite = (method) => Object.hasOwn(TABLE, method) && SITE_CHECKS
 export const METHOD_NAMES = Object.keys(TABLE);
 
 /**
+ * Returns the world that the parameters of a command name, if it is known.
+ *
+ * @param {Params} params
+ * @param {Pick<CommandContext, 'worldById' | 'worldByUnique'>} s
+ */
+function worldOfParams({ uniqueContextId, contextId, executionContextId, objectId, promiseObjectId }, s) {
+  if (uniqueContextId !== undefined) return s.worldByUnique(String(uniqueContextId));
+  const object = objectId ?? promiseObjectId;
+  return s.worldById(Number(object !== undefined ? String(object).split('.')[1] : contextId ?? executionContextId));
+}
+
+/**
  * Reports whether a script runs in an isolated world, as chrome-mcp's page scripts
  * do. Agents' scripts run in the main world.
  *
  * @param {Params} params
  * @param {Pick<CommandContext, 'worldById' | 'worldByUnique'>} s
  */
-function isIsolatedWorld(params, s) {
-  const { uniqueContextId, contextId, executionContextId, objectId } = params;
-  const world = uniqueContextId !== undefined ? s.worldByUnique(String(uniqueContextId))
-    : s.worldById(Number(objectId !== undefined ? String(objectId).split('.')[1] : contextId ?? executionContextId));
-  return world?.main === false;
-}
+const isIsolatedWorld = (params, s) => worldOfParams(params, s)?.main === false;
 
 /**
  * Describes a command for the user, in the popup and the log. It returns null for commands that

@@ -222,11 +222,97 @@ test('what a frame reports at a blocked path is not sent', async () => {
 test('a read is denied if the document moves to a blocked path during it', async () => {
   const { outcome, event, world } = await attached();
   world(1, 'T');
+  answers = { 'Runtime.evaluate': { result: {} }, 'Page.captureScreenshot': { data: '' } };
   during = () => event('Page.navigatedWithinDocument', { frameId: 'T', url: ACCOUNT });
   assert.equal(await outcome('', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }), 'POLICY_DENIED');
   event('Page.navigatedWithinDocument', { frameId: 'T', url: 'https://example.com/' });
   assert.equal(await outcome('', 'Page.captureScreenshot', {}), 'POLICY_DENIED');
   assert.deepEqual(sent, ['Runtime.evaluate', 'Page.captureScreenshot']);
+});
+
+test('the result of a client is denied if it may contain a document that appeared after the check', async (t) => {
+  const { attachments, a, event, world } = await attached();
+  t.mock.method(attachments.delegate, 'evalAnswer', (/** @type {any} */ _, /** @type {string} */ origin) => origin === 'https://example.com' || undefined);
+  const asked = t.mock.method(attachments.delegate, 'askEval');
+  let frame = 'about:blank';
+  chrome.webNavigation = /** @type {any} */ ({ getAllFrames: async () => [{ frameId: 0, url: a.documents.url }, { frameId: 1, url: frame }] });
+  const reset = () => {
+    during = () => {};
+    frame = 'about:blank';
+    event('Page.frameNavigated', { frame: { id: 'T', url: 'https://example.com/' } });
+  };
+  const moves = {
+    path: () => event('Page.navigatedWithinDocument', { frameId: 'T', url: ACCOUNT }),
+    site: () => event('Page.frameNavigated', { frame: { id: 'T', url: 'https://sub.example.com/' } }),
+    frame: () => {
+      frame = ACCOUNT;
+      event('Page.navigatedWithinDocument', { frameId: 'F', url: ACCOUNT });
+    },
+    reload: () => event('Page.frameNavigated', { frame: { id: 'T', url: 'https://example.com/' } }),
+  };
+  const run = async (/** @type {string} */ method, /** @type {any} */ params, /** @type {() => void} */ move) => {
+    reset();
+    world(1, 'T', '', 'https://example.com', '');
+    answers[method] = { data: 'content' };
+    let moved = false;
+    during = () => {
+      if (moved || sent.at(-1) !== method) return;
+      moved = true;
+      move();
+    };
+    sent = [];
+    try {
+      await a.command('', method, params, 1000, 'client');
+      return 'sent';
+    } catch (e) {
+      assert.ok(sent.includes(method), `${method} was sent`);
+      return /** @type {any} */ (e).code;
+    } finally {
+      delete answers[method];
+    }
+  };
+  for (const method of ['Page.captureSnapshot', 'DOMSnapshot.captureSnapshot', 'DOMSnapshot.getSnapshot', 'Page.getResourceTree', 'Page.getAppManifest', 'CSS.getStyleSheetText',
+    'Debugger.getScriptSource', 'DOM.getDocument', 'DOM.getOuterHTML', 'Accessibility.getFullAXTree', 'Page.captureScreenshot', 'Page.printToPDF', 'IO.read']) {
+    const got = [await run(method, {}, moves.path), await run(method, {}, moves.site), await run(method, {}, moves.frame), await run(method, {}, moves.reload)];
+    assert.deepEqual(got, ['POLICY_DENIED', 'POLICY_DENIED', 'POLICY_DENIED', 'sent'], method);
+  }
+  assert.equal(await run('Page.getResourceContent', { frameId: 'T', url: 'https://example.com/' }, moves.path), 'POLICY_DENIED');
+  assert.equal(await run('Runtime.evaluate', { expression: 'x', contextId: 1 }, moves.path), 'POLICY_DENIED');
+  assert.equal(await run('Runtime.evaluate', { expression: 'x', contextId: 1 }, () => {
+    event('Runtime.executionContextsCleared', {});
+    moves.site();
+  }), 'sent', 'it is of the document before');
+  for (const [method, params] of /** @type {[string, any][]} */ ([
+    ['Page.navigate', { url: 'https://example.com/' }], ['Page.addScriptToEvaluateOnNewDocument', { source: '', worldName: 'mine' }], ['Page.getLayoutMetrics', {}],
+    ['Network.setCookie', { name: 'a', value: 'b', url: 'https://example.com/' }],
+  ])) assert.equal(await run(method, params, moves.site), 'sent', method);
+  assert.equal(asked.mock.callCount(), 0, 'the user is not asked about a result');
+});
+
+test('the result of an action is not denied because of the document that it opens', async () => {
+  const { outcome, event } = await attached();
+  during = () => event('Page.navigatedWithinDocument', { frameId: 'T', url: ACCOUNT });
+  assert.equal(await outcome('', 'Input.dispatchMouseEvent', { type: 'mousePressed', x: 1, y: 1, button: 'left' }), 'sent');
+});
+
+test('the result of a tool is denied if its frame moves to a blocked path', async () => {
+  const { outcome, event, world } = await attached();
+  world(1, 'F');
+  world(2, 'F', '', 'https://example.com', '');
+  answers['Accessibility.getFullAXTree'] = { nodes: [] };
+  answers['Runtime.evaluate'] = { result: {} };
+  answers['Runtime.callFunctionOn'] = { result: {} };
+  for (const [method, params] of /** @type {[string, any][]} */ ([['Accessibility.getFullAXTree', { frameId: 'F' }], ['Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }]])) {
+    event('Page.navigatedWithinDocument', { frameId: 'F', url: 'https://example.com/' });
+    during = () => event('Page.navigatedWithinDocument', { frameId: 'F', url: ACCOUNT });
+    assert.equal(await outcome('', method, params), 'POLICY_DENIED', method);
+  }
+  for (const [method, params] of /** @type {[string, any][]} */ ([
+    ['Runtime.evaluate', { expression: '1' }], ['Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS.block, uniqueContextId: 'u1' }],
+  ])) {
+    during = () => event('Page.navigatedWithinDocument', { frameId: 'T', url: ACCOUNT });
+    assert.equal(await outcome('', method, params), 'sent', `${method} is allowed in denied documents`);
+  }
 });
 
 test('an out-of-process frame is readable only if its document is known', async () => {

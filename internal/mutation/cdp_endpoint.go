@@ -123,6 +123,12 @@ var cdpEndpoint = promises{
 			Test: "events of a document on whose site the user has not allowed scripts are marked",
 		},
 		{
+			File: "extension/attachment.js",
+			Old:  "        if (documents.loads !== loads && Object.keys(result).length > 0) await this.checkResult(sessionId, method, params, client);\n",
+			New:  "",
+			Test: "the result of a client is denied if it may contain a document that appeared after the check",
+		},
+		{
 			File: "internal/cdpshare/events.go",
 			Old:  "	case \"Accessibility\", \"Animation\", \"Input\", \"Log\":\n		return true\n",
 			New:  "",
