@@ -149,7 +149,7 @@ function addBinding(params, s) {
 }
 
 /** The types of requests whose responses become part of the document that sends them. Another
- * response can become a document of its own site. */
+ * response can become a document of the site of its URL. */
 const SUBRESOURCES = new Set(['CSPViolationReport', 'EventSource', 'Fetch', 'Font', 'Image', 'Manifest', 'Media', 'Ping', 'Preflight', 'Script', 'Stylesheet', 'TextTrack', 'WebSocket', 'XHR']);
 
 /**
