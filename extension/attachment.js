@@ -6,7 +6,7 @@ import { CommandOrder, isPendingURLError } from './command_order.js';
 import { sendEvent } from './connection.js';
 import { commandError, inaccessibleDocumentOf, messageOf } from './debugger.js';
 import { LogBudgets } from './log_budgets.js';
-import { redactResult, check, describe, needsSite } from './methods.js';
+import { redactResult, check, checkResult, describe, isOwnBlank, needsSite } from './methods.js';
 import { PageRequests } from './page_requests.js';
 import { decide, originOf } from './policy.js';
 import { flushDocuments, Screencast } from './screencast.js';
@@ -26,14 +26,8 @@ const SUPPRESSED_EVENTS = new Set([
 /** Events with content or console messages of a document. Those of denied documents are not sent. */
 const DOCUMENT_EVENTS = /^(Accessibility|DOM|Log)\.|^Runtime\.(consoleAPICalled|exceptionThrown|inspectRequested)$/;
 
-/** Events about requests, which can contain what a document sends. */
-const REQUEST_EVENTS = /^(Network|Fetch)\./;
-
 /** Headers with cookies. The events of paused requests contain them for every site. */
 const COOKIES = /^(cookie|set-cookie)$/i;
-
-/** Commands whose results contain what a document shows. */
-const READ_COMMANDS = /^(Accessibility|DOM|Runtime)\.|^Page\.(captureScreenshot|printToPDF)$/;
 
 /**
  * The callbacks of an attachment.
@@ -91,6 +85,8 @@ export class Attachment {
     this.closing = false;
     /** The open dialog. @type {'none' | 'beforeunload' | 'other'} */
     this.dialog = 'none';
+    /** URL of the document that opened the last dialog, "" if there was none. */
+    this.dialogURL = '';
     /** When the debugger was attached or the last command was sent, in ms since 1970. */
     this.lastUsed = Date.now();
     /**
@@ -216,16 +212,14 @@ export class Attachment {
       this.lastActivity = { what, at: this.lastUsed, client };
       this.delegate.acting(this, what, method === 'Page.navigate' ? String(params.url) : method === 'Page.navigateToHistoryEntry' ? '' : documents.url);
     }
-    const { urlChanges, replacements } = documents;
+    const { loads } = documents;
     if (method === 'Page.startScreencast' || method === 'Page.stopScreencast') this.setScreencast(method, params, client);
     try {
       const target = sessionId === '' ? { tabId } : { tabId, sessionId };
       const result = await withTimeout(timeoutMs, this.sendToBrowser(target, method, params, Date.now() + timeoutMs, client), method) ?? {};
       if (!this.closing) {
-        // pushState, or a page from the back/forward cache, may have changed the document before it was read.
-        const changed = documents.urlChanges !== urlChanges || documents.replacements !== replacements;
-        const why = changed && READ_COMMANDS.test(method) ? decide(this.rules, documents.url) : null;
-        if (why) throw new CommandError('POLICY_DENIED', why);
+        // pushState, or a page from the back/forward cache, may have changed a document before it was read.
+        if (documents.loads !== loads && Object.keys(result).length > 0) await this.checkResult(sessionId, method, params, client);
         if (method === 'Page.getFrameTree') documents.addFrames(/** @type {any} */ (result).frameTree);
         return redactResult(method, result, this.rules);
       }
@@ -233,6 +227,30 @@ export class Attachment {
       throw e instanceof CommandError ? e : await commandError(tabId, messageOf(e));
     }
     throw new CommandError('TARGET_GONE', 'the tab was closed'); // the command was interrupted, whatever its result
+  }
+
+  /**
+   * Checks whether a client or the tools may receive the result of a command, during which a document
+   * was loaded or changed its URL.
+   *
+   * @param {string} sessionId
+   * @param {string} method
+   * @param {Record<string, any>} params checked
+   * @param {string} client
+   */
+  async checkResult(sessionId, method, params, client) {
+    const context = { ...this.context(sessionId, client), askEval: () => {}, hasResult: true };
+    if (client === '') {
+      checkResult(method, params, context);
+      return;
+    }
+    try {
+      await checkClient(method, params, context);
+    } catch (e) {
+      // The command is not repeated after the user's answer: it may have had an effect.
+      if (/** @type {any} */ (e).code !== 'CONSENT_REQUIRED') throw e;
+      throw new CommandError('POLICY_DENIED', 'during the command, the tab went to a site on which the user has not allowed scripts');
+    }
   }
 
   /**
@@ -312,7 +330,7 @@ export class Attachment {
     const query = (method, params, what) => withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.sendCommand({ tabId }, method, params), what);
     return {
       rules: this.rules, url: documents.url, top: documents.top, own: this.own, child: sessionId !== '',
-      site: documents.siteOfChild(sessionId),
+      site: documents.siteOfChild(sessionId), dialogURL: this.dialog === 'none' ? '' : this.dialogURL,
       originOfFrame: (frame) => documents.originOfFrame(sessionId, frame),
       urlOfFrame: (frame) => documents.urlOfFrame(frame),
       worldById: (id) => documents.worldById(sessionId, id),
@@ -374,6 +392,7 @@ export class Attachment {
         break;
       case 'Page.javascriptDialogOpening':
         this.dialog = params.type === 'beforeunload' ? 'beforeunload' : 'other';
+        this.dialogURL = String(params.url);
         if (this.closing) void chrome.debugger.sendCommand({ tabId: this.tabId }, 'Page.handleJavaScriptDialog', { accept: true }).catch(() => {});
         break;
       case 'Page.javascriptDialogClosed':
@@ -392,11 +411,11 @@ export class Attachment {
    */
   withheld(sessionId, method, params) {
     const { documents, rules } = this;
-    const frame = params.frameId === documents.top ? undefined : documents.urlOfFrame(params.frameId);
+    const frame = method.startsWith('Page.javascriptDialog') ? this.dialogURL : params.frameId === documents.top ? undefined : documents.urlOfFrame(params.frameId);
     if (documents.isFromDenied(rules, sessionId, params) || (frame && decide(rules, frame) !== null)) return { denied: true };
-    if (!REQUEST_EVENTS.test(method)) return {};
-    const origin = originOf(frame ?? (sessionId === '' ? documents.url : documents.siteOfChild(sessionId)));
-    return origin !== '' && this.delegate.evalAnswer(this, origin) === true ? {} : { noConsent: true };
+    const origin = originOf(frame ?? '') || documents.originOfEvent(sessionId, params);
+    const consent = origin === '' ? isOwnBlank(this.own, documents.url) : this.delegate.evalAnswer(this, origin) === true;
+    return consent ? {} : { noConsent: true };
   }
 
   /**

@@ -6,7 +6,7 @@
 
 import { CommandError, protocolError } from './command_error.js';
 import {
-  content, deleteCookies, getCookies, checkWorld, checkMainWorld, navigate, navigateToHistoryEntry, reload, setAutoAttach, setCookie, worldOf,
+  content, deleteCookies, getCookies, checkWorld, checkMainWorld, navigate, navigateToHistoryEntry, reload, setAutoAttach, setCookie, worldOfObject,
 } from './methods.js';
 import { decide, originOf } from './policy.js';
 import { BINDING_NAME, WORLD_NAME } from './wire.js';
@@ -58,6 +58,19 @@ function checkClientWorld(world, s) {
   checkWorld({ ...world, main: true }, s); // a client's world needs the same consent as the main world
 }
 
+/**
+ * Checks a world that a command names. In a result, a world that no longer exists is of the document
+ * before, which was checked.
+ *
+ * @param {World | undefined} world
+ * @param {CommandContext} s
+ * @param {string} missing the browser's error if the world does not exist
+ */
+function checkNamedWorld(world, s, missing) {
+  if (world) checkClientWorld(world, s);
+  else if (!s.hasResult) throw protocolError(-32000, missing);
+}
+
 /** For commands that name an execution context or an object of one, in any way that CDP allows.
  * They run without the command line API, which can reach beyond the page; chromedp always
  * requests it. @type {Check} */
@@ -65,23 +78,21 @@ function script(params, s) {
   let named = false;
   for (const key of ['objectId', 'promiseObjectId', 'prototypeObjectId', 'errorObjectId']) {
     if (params[key] === undefined) continue;
-    checkClientWorld(worldOf(params[key], s), s);
+    checkNamedWorld(worldOfObject(params[key], s), s, 'Cannot find context with specified id');
     named = true;
   }
   for (const key of ['contextId', 'executionContextId']) {
     if (params[key] === undefined) continue;
-    const world = s.worldById(Number(params[key]));
-    if (!world) throw protocolError(-32000, 'Cannot find context with specified id');
-    checkClientWorld(world, s);
+    checkNamedWorld(s.worldById(Number(params[key])), s, 'Cannot find context with specified id');
     named = true;
   }
   if (params.uniqueContextId !== undefined) {
-    const world = s.worldByUnique(String(params.uniqueContextId));
-    if (!world) throw protocolError(-32000, 'uniqueContextId not found');
-    checkClientWorld(world, s);
+    checkNamedWorld(s.worldByUnique(String(params.uniqueContextId)), s, 'uniqueContextId not found');
     named = true;
   }
   if (!named) requireConsent(s); // the default context of the session
+  const why = s.hasResult ? decide(s.rules, s.url) : null;
+  if (why) throw new CommandError('POLICY_DENIED', why);
   if (params.includeCommandLineAPI) return { ...params, includeCommandLineAPI: false };
 }
 
@@ -117,6 +128,7 @@ function clientName(name, s) {
  * A script without code creates a world only. Other scripts run only on the sites that the user
  * allows now. @type {Check} */
 function newDocumentScript(params, s) {
+  if (s.hasResult) return undefined; // an identifier
   const source = String(params.source);
   const worldName = params.worldName ? clientName(params.worldName, s) : undefined;
   const checked = { worldName, runImmediately: params.runImmediately === true };
@@ -136,18 +148,89 @@ function addBinding(params, s) {
   if (params.executionContextId !== undefined) script(params, s);
 }
 
+/** The types of requests whose responses become part of the document that sends them. Another
+ * response can become a document of the site of its URL. */
+const SUBRESOURCES = new Set(['CSPViolationReport', 'EventSource', 'Fetch', 'Font', 'Image', 'Manifest', 'Media', 'Ping', 'Preflight', 'Script', 'Stylesheet', 'TextTrack', 'WebSocket', 'XHR']);
+
+/**
+ * Checks that the user allows scripts where a request has an effect: on the site of the document
+ * that it loads, or on that of the document that sends it. The tab still shows another document when
+ * a request for a document is sent.
+ *
+ * @param {import('./page_requests.js').PageRequest} request
+ * @param {CommandContext} s
+ */
+function requireConsentForRequest(request, s) {
+  content({}, s);
+  if (!SUBRESOURCES.has(String(request.type))) requireConsentForURL(request.url, s);
+  if (request.type === 'Document') return;
+  const url = request.frame ? s.urlOfFrame(request.frame) : s.child ? s.site : s.url; // requests of a worker may have no frame
+  const origin = originOf(url ?? '') || (request.frame && s.originOfFrame(request.frame)) || '';
+  if (origin === '' && request.frame !== s.top) throw new CommandError('POLICY_DENIED', 'the site of the frame is unknown');
+  const why = origin === '' ? null : decide(s.rules, url && originOf(url) !== '' ? url : `${origin}/`);
+  if (why) throw new CommandError('POLICY_DENIED', why);
+  checkMainWorld(origin, s);
+}
+
+/**
+ * @param {string} url
+ * @param {CommandContext} s
+ */
+function requireConsentForURL(url, s) {
+  const why = decide(s.rules, url);
+  if (why) throw new CommandError('POLICY_DENIED', why);
+  checkMainWorld(originOf(url), s);
+}
+
+/** For commands that change a paused request or its response. @type {Check} */
+function changeRequest(params, s) {
+  const request = s.request(String(params.requestId));
+  if (!request) throw protocolError(-32602, 'Invalid InterceptionId.');
+  requireConsentForRequest(request, s);
+  // A response sets cookies for the site of the request, whatever document sent it.
+  const setsCookies = params.binaryResponseHeaders !== undefined
+    || (Array.isArray(params.responseHeaders) && params.responseHeaders.some((h) => /^set-cookie$/i.test(String(h?.name))));
+  if (setsCookies) requireConsentForURL(request.url, s);
+}
+
 /** Interception changes requests behind the network rules, so the URL must remain. @type {Check} */
-function continueRequest(params) {
+function continueRequest(params, s) {
   if (params.url !== undefined) throw new CommandError('POLICY_DENIED', "a request's url cannot be changed");
+  if (Object.keys(params).some((key) => key !== 'requestId' && key !== 'interceptResponse')) return changeRequest(params, s);
+}
+
+/** @type {Check} */
+const continueResponse = (params, s) => (Object.keys(params).some((key) => key !== 'requestId') ? changeRequest(params, s) : undefined);
+
+/** @type {Check} */
+const continueWithAuth = (params, s) => (params.authChallengeResponse?.response === 'ProvideCredentials' ? changeRequest(params, s) : undefined);
+
+/**
+ * Checks a command that reads a request or its response.
+ *
+ * @param {import('./page_requests.js').PageRequest} request
+ * @param {Params} params
+ * @param {CommandContext} s
+ */
+function readRequest(request, params, s) {
+  const why = request.url.startsWith('data:') ? null : decide(s.rules, request.url);
+  if (why) throw new CommandError('POLICY_DENIED', why);
+  requireConsentForRequest(request, s);
+  return anyDocument(params, s);
+}
+
+/** For commands that read a paused request. @type {Check} */
+function pausedBody(params, s) {
+  const request = s.request(String(params.requestId));
+  if (!request) throw protocolError(-32602, 'Invalid InterceptionId.');
+  return readRequest(request, params, s);
 }
 
 /** For commands about a request that an event named. @type {Check} */
 function ofRequest(params, s) {
   const request = s.request(String(params.requestId));
   if (!request) throw protocolError(-32000, 'No resource with given identifier found');
-  const why = request.url.startsWith('data:') ? null : decide(s.rules, request.url);
-  if (why) throw new CommandError('POLICY_DENIED', why);
-  return anyDocument(params, s);
+  return readRequest(request, params, s);
 }
 
 /** @type {Check} */
@@ -174,10 +257,24 @@ function ownCookies(params, s) {
 }
 
 /** @type {Check} */
+function setOwnCookie(params, s) {
+  if (s.hasResult) return undefined; // whether the cookie is set
+  requireConsent(s);
+  return setCookie(params, s);
+}
+
+/** @type {Check} */
 function setCookies(params, s) {
   requireConsent(s);
   if (!Array.isArray(params.cookies)) throw new CommandError('BAD_ARGS', 'cookies is not a list');
   for (const cookie of params.cookies) setCookie({ ...cookie, url: cookie.url ?? s.url }, s);
+}
+
+/** Accepting a dialog does what the page has asked for. Dismissing it only releases the page. @type {Check} */
+function handleDialog(params, s) {
+  if (params.accept === false) return;
+  requireConsent(s);
+  if (originOf(s.dialogURL) !== '') requireConsentForURL(s.dialogURL, s); // of a frame
 }
 
 /** Each frame is checked before the client receives it. See screencast.js. @type {Check} */
@@ -226,12 +323,13 @@ const TABLE = {
     'setDefaultBackgroundColorOverride', 'setDeviceMetricsOverride', 'setEmitTouchEventsForMouse', 'setEmulatedMedia', 'setEmulatedVisionDeficiency',
     'setFocusEmulationEnabled', 'setGeolocationOverride', 'setIdleOverride', 'setPageScaleFactor', 'setScrollbarsHidden', 'setTouchEmulationEnabled',
     'setUserAgentOverride'], allowAlways), // the others affect the whole renderer process
-  ...all('Fetch', ['continueWithAuth', 'disable', 'failRequest'], allowAlways),
+  ...all('Fetch', ['disable', 'failRequest'], allowAlways),
   'Fetch.continueRequest': continueRequest,
-  'Fetch.continueResponse': ownDocument,
+  'Fetch.continueResponse': continueResponse,
+  'Fetch.continueWithAuth': continueWithAuth,
   'Fetch.enable': ownDocument,
-  'Fetch.fulfillRequest': ownDocument,
-  ...all('Fetch', ['getResponseBody', 'takeResponseBodyAsStream'], ofRequest),
+  'Fetch.fulfillRequest': changeRequest,
+  ...all('Fetch', ['getResponseBody', 'takeResponseBodyAsStream'], pausedBody),
   ...all('IO', ['close'], allowAlways),
   ...all('IO', ['read'], anyDocument),
   ...all('Input', ['cancelDragging', 'dispatchKeyEvent', 'dispatchMouseEvent', 'dispatchTouchEvent', 'imeSetComposition', 'insertText',
@@ -247,17 +345,18 @@ const TABLE = {
   'Network.getCookies': ownCookies,
   'Network.getRequestPostData': ofRequest,
   'Network.getResponseBody': responseBody,
-  'Network.setCookie': (params, s) => { requireConsent(s); return setCookie(params, s); },
+  'Network.setCookie': setOwnCookie,
   'Network.setCookies': setCookies,
   ...all('Overlay', ['disable', 'enable', 'hideHighlight'], allowAlways),
   ...all('Overlay', ['highlightNode', 'highlightQuad', 'highlightRect'], anyDocument),
   'Overlay.setInspectMode': (params, s) => (params.mode === 'none' ? undefined : anyDocument(params, s)),
   'Page.addScriptToEvaluateOnNewDocument': newDocumentScript,
-  ...all('Page', ['enable', 'getFrameTree', 'getLayoutMetrics', 'getNavigationHistory', 'handleJavaScriptDialog', 'removeScriptToEvaluateOnNewDocument', 'setFontFamilies',
+  ...all('Page', ['enable', 'getFrameTree', 'getLayoutMetrics', 'getNavigationHistory', 'removeScriptToEvaluateOnNewDocument', 'setFontFamilies',
     'setFontSizes', 'setInterceptFileChooserDialog', 'setLifecycleEventsEnabled', 'setWebLifecycleState', 'stopLoading'], allowAlways),
   ...all('Page', ['captureScreenshot', 'captureSnapshot', 'getAppManifest', 'getResourceTree', 'printToPDF', 'setBypassCSP', 'setDocumentContent'], anyDocument),
   ...all('Page', ['getResourceContent', 'searchInResource'], resource),
   'Page.createIsolatedWorld': createIsolatedWorld,
+  'Page.handleJavaScriptDialog': handleDialog,
   'Page.navigate': navigate,
   'Page.navigateToHistoryEntry': navigateToHistoryEntry,
   'Page.reload': reload,

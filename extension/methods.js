@@ -34,6 +34,7 @@ import { INPUT_BLOCK_SCRIPTS, CONTENT_HIDING_SCRIPTS } from './wire.js';
  *   session, whose site may differ
  * @property {string} site URL of the document of a child session, or its origin if the URL is
  *   blank; "" if unknown
+ * @property {string} dialogURL URL of the document that has opened the dialog, "" if none is open
  * @property {(frame: string) => string | undefined} originOfFrame origin of a frame of the session,
  *   undefined if unknown
  * @property {(frame: string) => string | undefined} urlOfFrame undefined if unknown
@@ -50,6 +51,7 @@ import { INPUT_BLOCK_SCRIPTS, CONTENT_HIDING_SCRIPTS } from './wire.js';
  * @property {() => string[]} scriptOrigins the origins on which the user allows scripts until the
  *   browser closes or permanently
  * @property {(name: string) => boolean} isToolWorld whether tools use an isolated world with a name
+ * @property {boolean} [hasResult] whether the command was sent already, and its result is checked
  */
 
 /** @typedef {Record<string, any>} Params */
@@ -109,7 +111,7 @@ const requireEvalConsent = (params, s) => {
  * @param {CommandContext} s
  */
 export function checkMainWorld(origin, s) {
-  if (origin === '' && s.own && (s.url === '' || s.url === 'about:blank')) return; // a blank page
+  if (origin === '' && isOwnBlank(s.own, s.url)) return;
   if (origin === '') throw new CommandError('POLICY_DENIED', 'the page has no site, so the user cannot allow scripts on it: open a page of a site');
   const answer = s.evalAnswer(origin);
   if (answer === true) return;
@@ -117,6 +119,14 @@ export function checkMainWorld(origin, s) {
   s.askEval(origin);
   throw new CommandError('CONSENT_REQUIRED', `running scripts on ${origin} requires the user's permission; the prompt is open in the extension popup`, { origin });
 }
+
+/**
+ * Reports whether a tab shows a blank page that the server opened. It needs no consent.
+ *
+ * @param {boolean} own whether the server opened the tab
+ * @param {string} url of the tab's top document
+ */
+export const isOwnBlank = (own, url) => own && (url === '' || url === 'about:blank');
 
 /**
  * Checks the world that a script will run in. A world without an origin, such as that of a
@@ -144,7 +154,7 @@ export function checkWorld(world, s) {
  * @param {CommandContext} s
  */
 function noPage({ own, url }) {
-  return (own && (url === '' || url === 'about:blank')) || url.startsWith('chrome-error:');
+  return isOwnBlank(own, url) || url.startsWith('chrome-error:');
 }
 
 /**
@@ -181,12 +191,22 @@ function objectWorld(objectId, s) {
 }
 
 /**
+ * Returns the world of a remote object, undefined if it is unknown.
+ *
  * @param {unknown} objectId
  * @param {CommandContext} s
  */
-export function worldOf(objectId, s) {
+export function worldOfObject(objectId, s) {
   const parts = String(objectId).split('.');
-  const world = parts.length === 3 ? s.worldById(Number(parts[1])) : undefined;
+  return parts.length === 3 ? s.worldById(Number(parts[1])) : undefined;
+}
+
+/**
+ * @param {unknown} objectId
+ * @param {CommandContext} s
+ */
+function worldOf(objectId, s) {
+  const world = worldOfObject(objectId, s);
   if (!world) throw protocolError(-32000, 'Cannot find context with specified id');
   return world;
 }
@@ -507,6 +527,29 @@ export function check(method, params, context) {
   return changed instanceof Promise ? changed.then((p) => p ?? params) : changed ?? params;
 }
 
+/** The checks of commands whose results contain nothing of a document. @type {Set<Check>} */
+const WITHOUT_CONTENT = new Set([
+  allowAlways, addBinding, createIsolatedWorld, deleteCookies, isolatedScript, navigate, navigateToHistoryEntry, reload, setAutoAttach, setCookie,
+]);
+
+/**
+ * Checks the result of a command, which was allowed for the documents before. It throws a CommandError
+ * if a document that is denied now may be in the result.
+ *
+ * @param {string} method
+ * @param {Params} params the checked parameters
+ * @param {CommandContext} s
+ */
+export function checkResult(method, params, s) {
+  const rule = TABLE[method];
+  if (WITHOUT_CONTENT.has(rule) || (rule === callFunctionOn && forDenied(params)) || (rule === evaluate && NUMERIC_EXPRESSION.test(String(params.expression)))) return;
+  const frame = params.frameId ?? worldOfParams(params, s)?.frame;
+  for (const url of [s.url, s.child ? s.site : '', frame === undefined ? '' : s.urlOfFrame(String(frame))]) {
+    const why = url ? decide(s.rules, url) : null;
+    if (why) throw new CommandError('POLICY_DENIED', why);
+  }
+}
+
 /**
  * Redacts a result: history entries of denied sites are reduced to their origin.
  *
@@ -537,18 +580,25 @@ export const needsSite = (method) => Object.hasOwn(TABLE, method) && SITE_CHECKS
 export const METHOD_NAMES = Object.keys(TABLE);
 
 /**
+ * Returns the world that the parameters of a command name, if it is known.
+ *
+ * @param {Params} params
+ * @param {Pick<CommandContext, 'worldById' | 'worldByUnique'>} s
+ */
+function worldOfParams({ uniqueContextId, contextId, executionContextId, objectId, promiseObjectId }, s) {
+  if (uniqueContextId !== undefined) return s.worldByUnique(String(uniqueContextId));
+  const object = objectId ?? promiseObjectId;
+  return s.worldById(Number(object !== undefined ? String(object).split('.')[1] : contextId ?? executionContextId));
+}
+
+/**
  * Reports whether a script runs in an isolated world, as chrome-mcp's page scripts
  * do. Agents' scripts run in the main world.
  *
  * @param {Params} params
  * @param {Pick<CommandContext, 'worldById' | 'worldByUnique'>} s
  */
-function isIsolatedWorld(params, s) {
-  const { uniqueContextId, contextId, executionContextId, objectId } = params;
-  const world = uniqueContextId !== undefined ? s.worldByUnique(String(uniqueContextId))
-    : s.worldById(Number(objectId !== undefined ? String(objectId).split('.')[1] : contextId ?? executionContextId));
-  return world?.main === false;
-}
+const isIsolatedWorld = (params, s) => worldOfParams(params, s)?.main === false;
 
 /**
  * Describes a command for the user, in the popup and the log. It returns null for commands that

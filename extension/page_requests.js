@@ -8,6 +8,8 @@ const MAX_REQUESTS = 5000;
  *
  * @typedef {object} PageRequest
  * @property {string} url
+ * @property {string} [type] a Network.ResourceType
+ * @property {string} [frame] id of the frame that sends it, or that a document is loaded in
  * @property {boolean} [opaque] whether the response may be of any site; undefined before the response
  */
 
@@ -33,7 +35,7 @@ export class PageRequests {
   /** @param {string} method @param {any} params */
   onEvent(method, params) {
     if (!this.started) return;
-    if (method === 'Network.requestWillBeSent' || method === 'Fetch.requestPaused') this.add(params);
+    if (method === 'Network.requestWillBeSent' || method === 'Fetch.requestPaused' || method === 'Fetch.authRequired') this.add(params);
     if (method !== 'Network.responseReceived') return;
     const request = this.requests.get(params.requestId);
     // A service worker can answer a request with an opaque response: one of another site that the
@@ -42,9 +44,9 @@ export class PageRequests {
   }
 
   /** @param {any} params of an event */
-  add({ requestId, request }) {
+  add({ requestId, request, frameId, type, resourceType }) {
     this.requests.delete(requestId); // a redirect: the newest is last
-    this.requests.set(requestId, { url: String(request?.url) });
+    this.requests.set(requestId, { url: String(request?.url), type: type ?? resourceType, frame: frameId });
     if (this.requests.size > MAX_REQUESTS) this.requests.delete(/** @type {string} */ (this.requests.keys().next().value));
   }
 }

@@ -138,9 +138,11 @@ export class TabDocuments {
 
   // Frames and child sessions.
 
-  /** Returns the URL of a frame's document, undefined if unknown. @param {string} frame */
+  /** Returns the URL of the document of a frame or worker, undefined if unknown. @param {string} frame */
   urlOfFrame(frame) {
-    return frame === this.top ? this.url : this.frameURLs.get(frame);
+    if (frame === this.top) return this.url;
+    for (const child of this.children.values()) if (child.frame === frame && child.url !== '') return child.url;
+    return this.frameURLs.get(frame);
   }
 
   /** Returns the URL of the document of a session. @param {string} sessionId */
@@ -184,9 +186,29 @@ export class TabDocuments {
    * @param {any} params
    */
   isFromDenied(rules, sessionId, params) {
-    const world = this.worlds.get(sessionId)?.get(params.executionContextId ?? params.exceptionDetails?.executionContextId);
+    const world = this.worldOfEvent(sessionId, params);
     const urls = [this.url, this.children.get(sessionId)?.url, world?.frame === this.top ? '' : this.frameURLs.get(world?.frame ?? '')];
     return urls.some((url) => url && decide(rules, url) !== null);
+  }
+
+  /**
+   * Returns the origin of the document that an event is about: that of a world or frame which the event
+   * names, and otherwise that of the session. It returns "" if the origin is opaque or unknown.
+   *
+   * @param {string} sessionId
+   * @param {any} params
+   */
+  originOfEvent(sessionId, params) {
+    const world = this.worldOfEvent(sessionId, params);
+    if (world) return world.origin;
+    const frame = this.urlOfFrame(params.frameId) === undefined ? this.top : params.frameId;
+    if (sessionId !== '' && frame === this.top) return originOf(this.siteOfChild(sessionId));
+    return originOf(this.urlOfFrame(frame) ?? '') || this.originOfFrame(sessionId, frame) || '';
+  }
+
+  /** @param {string} sessionId @param {any} params of an event */
+  worldOfEvent(sessionId, params) {
+    return this.worlds.get(sessionId)?.get(params.executionContextId ?? params.exceptionDetails?.executionContextId);
   }
 
   /**

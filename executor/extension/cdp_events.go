@@ -26,8 +26,8 @@ func (s *cdpSession) deliver(e *wire.CDPEvent, hidden bool) {
 	} else if strings.HasPrefix(e.Method, "Network.") {
 		params = cdpshare.WithoutExtraInfo(params)
 	}
-	if e.NoConsent {
-		params = cdpshare.WithoutPayload(params)
+	if e.Denied || e.NoConsent {
+		params = cdpshare.WithoutPayload(e.Method, params)
 	}
 	s.event(e.Method, params)
 }

@@ -2,8 +2,10 @@ package extension
 
 import (
 	"bufio"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -581,6 +583,9 @@ func TestCDPConsent(t *testing.T) {
 			ran.Add(1)
 		}
 		fmt.Fprintf(w, "<!doctype html><title>%s</title>", r.URL.Path)
+		if src := r.URL.Query().Get("frame"); src != "" {
+			fmt.Fprintf(w, `<iframe src="%s"></iframe>`, src)
+		}
 	}))
 	t.Cleanup(allowed.Close)
 	env := newTestEnv(t, nil, userBrowserOptions{})
@@ -589,6 +594,8 @@ func TestCDPConsent(t *testing.T) {
 	env.u.toggle(tab)
 	awaitTabs(t, env.b, 2)
 	c := connectNamed(t, env.b, "Playwright/1.65.1 \u202e"+strings.Repeat("x", 60))
+	page := env.u.target("page", "/denied")
+	env.u.eval(page, "console.log('secret-message')", nil) // Chrome reports it when the debugger is attached
 	no, yes := c.attachAll(env.site.URL+"/denied"), c.sessionOf(allowed.URL+"/allowed")
 	c.playwrightSetup(no)
 
@@ -615,13 +622,31 @@ func TestCDPConsent(t *testing.T) {
 	c.denied(no, "Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": "alert(1)"}, "denied scripts")
 
 	c.call(no, "Network.enable", nil, nil)
-	env.u.eval(env.u.target("page", "/denied"), "fetch('/post', {method: 'POST', body: 'secret-body', headers: {authorization: 'secret-token'}}).then(() => 0)", nil)
+	env.u.eval(page, "console.log('secret-message'); setTimeout(() => { throw new Error('secret-error') }); new Promise((done) => setTimeout(done))", nil)
+	env.u.eval(page, "fetch('/post', {method: 'POST', body: 'secret-body', headers: {authorization: 'secret-token'}}).then(() => 0)", nil)
 	post := c.find(no, "Network.requestWillBeSent", func(params map[string]any) bool {
 		return strings.HasSuffix(params["request"].(map[string]any)["url"].(string), "/post")
 	})
 	if text := fmt.Sprint(post); strings.Contains(text, "secret") {
 		t.Errorf("the client receives what a page without consent sends: %s", text)
 	}
+	for _, method := range []string{"Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"} {
+		if n := c.count(no, method); n != 0 {
+			t.Errorf("the client receives %d events %s of a page without consent", n, method)
+		}
+	}
+	env.u.eval(page, "setTimeout(() => { document.title = 'answer: ' + prompt('secret-question', 'secret-default') })", nil)
+	dialog := c.find(no, "Page.javascriptDialogOpening", nil)
+	if text := fmt.Sprint(dialog); dialog["type"] != "prompt" || strings.Contains(text, "secret") || strings.Contains(text, env.site.URL) {
+		t.Errorf("the client receives the dialog of a page without consent as %s", text)
+	}
+	c.denied(no, "Page.handleJavaScriptDialog", map[string]any{"accept": true, "promptText": "x"}, "denied scripts")
+	c.call(no, "Page.handleJavaScriptDialog", map[string]any{"accept": false}, nil)
+	await.Until(t, "the dialog is dismissed", func() bool {
+		var title string
+		env.u.eval(page, "document.title", &title)
+		return title == "answer: null"
+	})
 
 	waiting = c.start(yes, "Runtime.evaluate", map[string]any{"expression": "document.title", "returnByValue": true})
 	env.u.answer("session")
@@ -647,6 +672,61 @@ func TestCDPConsent(t *testing.T) {
 	navigate(allowed.URL + "/last")
 	if n := ran.Load(); n != 0 {
 		t.Errorf("the script ran on the site %d times", n)
+	}
+
+	// The response to a request for a document runs as its site, on which the user has denied scripts.
+	pausedAt := func(url string, response bool) string {
+		t.Helper()
+		event := c.find(yes, "Fetch.requestPaused", func(params map[string]any) bool {
+			return params["request"].(map[string]any)["url"] == url && (params["responseStatusCode"] != nil) == response
+		})
+		return event["requestId"].(string)
+	}
+	fake := map[string]any{"responseCode": 200, "body": base64.StdEncoding.EncodeToString([]byte(
+		fmt.Sprintf("<script>fetch('%s/ran?at=' + self.origin)</script><title>fake</title>", allowed.URL)))}
+	denyChanges := func(url string) {
+		t.Helper()
+		command := func(response bool, params map[string]any) map[string]any {
+			with := maps.Clone(params)
+			with["requestId"] = pausedAt(url, response)
+			return with
+		}
+		c.denied(yes, "Fetch.fulfillRequest", command(false, fake), "denied scripts")
+		c.denied(yes, "Fetch.continueRequest", command(false, map[string]any{"method": "POST"}), "denied scripts")
+		c.call(yes, "Fetch.continueRequest", command(false, map[string]any{"interceptResponse": true}), nil)
+		c.denied(yes, "Fetch.getResponseBody", command(true, map[string]any{}), "denied scripts")
+		c.denied(yes, "Fetch.takeResponseBodyAsStream", command(true, map[string]any{}), "denied scripts")
+		c.denied(yes, "Fetch.fulfillRequest", command(true, fake), "denied scripts")
+		c.call(yes, "Fetch.continueRequest", command(true, map[string]any{}), nil)
+	}
+	c.call(yes, "Network.enable", nil, nil)
+	c.call(yes, "Fetch.enable", map[string]any{"patterns": []map[string]any{{"resourceType": "Document"}, {"resourceType": "Fetch"}}}, nil)
+	mine := c.start(yes, "Page.navigate", map[string]any{"url": allowed.URL + "/mine"})
+	c.call(yes, "Fetch.fulfillRequest", map[string]any{
+		"requestId": pausedAt(allowed.URL+"/mine", false), "responseCode": 200,
+		"body": base64.StdEncoding.EncodeToString([]byte("<title>mine</title>")),
+	}, nil)
+	<-mine
+	title := "new Promise((done) => document.readyState === 'complete' ? done(document.title) : addEventListener('load', () => done(document.title)))"
+	if got := c.eval(yes, title); got != `"mine"` {
+		t.Errorf("the title of the client's document is %s", got)
+	}
+	framing := allowed.URL + "/framing?frame=" + env.site.URL + "/framed"
+	frame := c.start(yes, "Page.navigate", map[string]any{"url": framing})
+	c.call(yes, "Fetch.continueRequest", map[string]any{"requestId": pausedAt(framing, false)}, nil)
+	denyChanges(env.site.URL + "/framed")
+	<-frame
+	framed := c.find(yes, "Network.responseReceived", func(params map[string]any) bool {
+		return params["response"].(map[string]any)["url"] == env.site.URL+"/framed"
+	})
+	c.denied(yes, "Network.getResponseBody", map[string]any{"requestId": framed["requestId"]}, "denied scripts")
+	next := c.start(yes, "Page.navigate", map[string]any{"url": env.site.URL + "/inbox"})
+	denyChanges(env.site.URL + "/inbox")
+	<-next
+	env.u.eval(env.u.target("page", "/inbox"), "void fetch('/data')", nil)
+	denyChanges(env.site.URL + "/data")
+	if n := ran.Load(); n != 0 {
+		t.Errorf("the client's document was shown as the site %d times", n)
 	}
 }
 

@@ -53,7 +53,7 @@ async function attached() {
     installRules: async () => {}, detached: () => {}, canceled: () => {}, acting: () => {}, askEval: () => {}, evalAnswer: () => undefined,
     download: () => {}, topDocumentChanged: () => {},
   }));
-  await attachments.attach(connection, 1, () => compile({ allow: ['example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] }, ['example.com/account']), false);
+  await attachments.attach(connection, 1, () => compile({ allow: ['example.com', 'sub.example.com'], block: [], subresources: 'public', resources: [], private: [], unsafeAll: false, ownPorts: [] }, ['example.com/account']), false);
   const a = attachments.currentOf(connection, 1);
   assert.ok(a);
   sent = [];
@@ -222,11 +222,97 @@ test('what a frame reports at a blocked path is not sent', async () => {
 test('a read is denied if the document moves to a blocked path during it', async () => {
   const { outcome, event, world } = await attached();
   world(1, 'T');
+  answers = { 'Runtime.evaluate': { result: {} }, 'Page.captureScreenshot': { data: '' } };
   during = () => event('Page.navigatedWithinDocument', { frameId: 'T', url: ACCOUNT });
   assert.equal(await outcome('', 'Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }), 'POLICY_DENIED');
   event('Page.navigatedWithinDocument', { frameId: 'T', url: 'https://example.com/' });
   assert.equal(await outcome('', 'Page.captureScreenshot', {}), 'POLICY_DENIED');
   assert.deepEqual(sent, ['Runtime.evaluate', 'Page.captureScreenshot']);
+});
+
+test('the result of a client is denied if it may contain a document that appeared after the check', async (t) => {
+  const { attachments, a, event, world } = await attached();
+  t.mock.method(attachments.delegate, 'evalAnswer', (/** @type {any} */ _, /** @type {string} */ origin) => origin === 'https://example.com' || undefined);
+  const asked = t.mock.method(attachments.delegate, 'askEval');
+  let frame = 'about:blank';
+  chrome.webNavigation = /** @type {any} */ ({ getAllFrames: async () => [{ frameId: 0, url: a.documents.url }, { frameId: 1, url: frame }] });
+  const reset = () => {
+    during = () => {};
+    frame = 'about:blank';
+    event('Page.frameNavigated', { frame: { id: 'T', url: 'https://example.com/' } });
+  };
+  const moves = {
+    path: () => event('Page.navigatedWithinDocument', { frameId: 'T', url: ACCOUNT }),
+    site: () => event('Page.frameNavigated', { frame: { id: 'T', url: 'https://sub.example.com/' } }),
+    frame: () => {
+      frame = ACCOUNT;
+      event('Page.navigatedWithinDocument', { frameId: 'F', url: ACCOUNT });
+    },
+    reload: () => event('Page.frameNavigated', { frame: { id: 'T', url: 'https://example.com/' } }),
+  };
+  const run = async (/** @type {string} */ method, /** @type {any} */ params, /** @type {() => void} */ move) => {
+    reset();
+    world(1, 'T', '', 'https://example.com', '');
+    answers[method] = { data: 'content' };
+    let moved = false;
+    during = () => {
+      if (moved || sent.at(-1) !== method) return;
+      moved = true;
+      move();
+    };
+    sent = [];
+    try {
+      await a.command('', method, params, 1000, 'client');
+      return 'sent';
+    } catch (e) {
+      assert.ok(sent.includes(method), `${method} was sent`);
+      return /** @type {any} */ (e).code;
+    } finally {
+      delete answers[method];
+    }
+  };
+  for (const method of ['Page.captureSnapshot', 'DOMSnapshot.captureSnapshot', 'DOMSnapshot.getSnapshot', 'Page.getResourceTree', 'Page.getAppManifest', 'CSS.getStyleSheetText',
+    'Debugger.getScriptSource', 'DOM.getDocument', 'DOM.getOuterHTML', 'Accessibility.getFullAXTree', 'Page.captureScreenshot', 'Page.printToPDF', 'IO.read']) {
+    const got = [await run(method, {}, moves.path), await run(method, {}, moves.site), await run(method, {}, moves.frame), await run(method, {}, moves.reload)];
+    assert.deepEqual(got, ['POLICY_DENIED', 'POLICY_DENIED', 'POLICY_DENIED', 'sent'], method);
+  }
+  assert.equal(await run('Page.getResourceContent', { frameId: 'T', url: 'https://example.com/' }, moves.path), 'POLICY_DENIED');
+  assert.equal(await run('Runtime.evaluate', { expression: 'x', contextId: 1 }, moves.path), 'POLICY_DENIED');
+  assert.equal(await run('Runtime.evaluate', { expression: 'x', contextId: 1 }, () => {
+    event('Runtime.executionContextsCleared', {});
+    moves.site();
+  }), 'sent', 'it is of the document before');
+  for (const [method, params] of /** @type {[string, any][]} */ ([
+    ['Page.navigate', { url: 'https://example.com/' }], ['Page.addScriptToEvaluateOnNewDocument', { source: '', worldName: 'mine' }], ['Page.getLayoutMetrics', {}],
+    ['Network.setCookie', { name: 'a', value: 'b', url: 'https://example.com/' }],
+  ])) assert.equal(await run(method, params, moves.site), 'sent', method);
+  assert.equal(asked.mock.callCount(), 0, 'the user is not asked about a result');
+});
+
+test('the result of an action is not denied because of the document that it opens', async () => {
+  const { outcome, event } = await attached();
+  during = () => event('Page.navigatedWithinDocument', { frameId: 'T', url: ACCOUNT });
+  assert.equal(await outcome('', 'Input.dispatchMouseEvent', { type: 'mousePressed', x: 1, y: 1, button: 'left' }), 'sent');
+});
+
+test('the result of a tool is denied if its frame moves to a blocked path', async () => {
+  const { outcome, event, world } = await attached();
+  world(1, 'F');
+  world(2, 'F', '', 'https://example.com', '');
+  answers['Accessibility.getFullAXTree'] = { nodes: [] };
+  answers['Runtime.evaluate'] = { result: {} };
+  answers['Runtime.callFunctionOn'] = { result: {} };
+  for (const [method, params] of /** @type {[string, any][]} */ ([['Accessibility.getFullAXTree', { frameId: 'F' }], ['Runtime.evaluate', { expression: 'x', uniqueContextId: 'u1' }]])) {
+    event('Page.navigatedWithinDocument', { frameId: 'F', url: 'https://example.com/' });
+    during = () => event('Page.navigatedWithinDocument', { frameId: 'F', url: ACCOUNT });
+    assert.equal(await outcome('', method, params), 'POLICY_DENIED', method);
+  }
+  for (const [method, params] of /** @type {[string, any][]} */ ([
+    ['Runtime.evaluate', { expression: '1' }], ['Runtime.callFunctionOn', { functionDeclaration: INPUT_BLOCK_SCRIPTS.block, uniqueContextId: 'u1' }],
+  ])) {
+    during = () => event('Page.navigatedWithinDocument', { frameId: 'T', url: ACCOUNT });
+    assert.equal(await outcome('', method, params), 'sent', `${method} is allowed in denied documents`);
+  }
 });
 
 test('an out-of-process frame is readable only if its document is known', async () => {
@@ -280,6 +366,67 @@ test('events that carry the cookies of all sites are not sent', async () => {
   assert.deepEqual(events[0].data.params, {
     requestId: 'r', request: { url: 'https://x.test/', headers: { Accept: '*/*' } }, responseHeaders: [{ name: 'Content-Type', value: 'text/html' }],
   });
+});
+
+test('events of a document on whose site the user has not allowed scripts are marked', async (t) => {
+  const { attachments, a, event, events, world } = await attached();
+  t.mock.method(attachments.delegate, 'evalAnswer', (/** @type {any} */ _, /** @type {string} */ origin) => (origin === 'https://example.com' ? true : undefined));
+  await a.command('', 'Page.enable', {}, 1000, 'client');
+  const other = 'https://sub.example.com';
+  world(1, 'T', '', 'https://example.com', '');
+  world(2, 'F', '', other, '');
+  world(3, 'T', '', 'chrome-extension://abcdefgh', 'Other');
+  event('Page.frameNavigated', { frame: { id: 'F', parentId: 'T', url: `${other}/frame` } });
+  event('Target.attachedToTarget', { sessionId: 's', targetInfo: { targetId: 'G', type: 'iframe', url: `${other}/other` } });
+  event('Target.attachedToTarget', { sessionId: 'w', targetInfo: { targetId: 'W', type: 'worker', url: 'https://example.com/worker.js' } });
+  /** @param {string} method @param {any} params @param {string} [sessionId] */
+  const marked = (method, params, sessionId) => {
+    events.length = 0;
+    event(method, params, sessionId);
+    const [{ data: { denied, noConsent } }] = events;
+    return denied ? 'denied' : noConsent ? 'no consent' : 'sent';
+  };
+  for (const [want, method, params, sessionId] of /** @type {[string, string, any, string?][]} */ ([
+    ['sent', 'Runtime.consoleAPICalled', { executionContextId: 1 }],
+    ['no consent', 'Runtime.consoleAPICalled', { executionContextId: 2 }],
+    ['no consent', 'Runtime.consoleAPICalled', { executionContextId: 3 }],
+    ['no consent', 'Runtime.exceptionThrown', { exceptionDetails: { executionContextId: 2 } }],
+    ['sent', 'Log.entryAdded', { entry: {} }],
+    ['no consent', 'Log.entryAdded', { entry: {} }, 's'],
+    ['sent', 'Log.entryAdded', { entry: {} }, 'w'],
+    ['no consent', 'Accessibility.loadComplete', { root: {} }, 's'],
+    ['no consent', 'Network.requestWillBeSent', { frameId: 'F', request: {} }],
+    ['sent', 'Network.requestWillBeSent', { frameId: 'T', request: {} }],
+    ['sent', 'Page.javascriptDialogOpening', { url: 'https://example.com/', type: 'alert' }],
+    ['no consent', 'Page.javascriptDialogOpening', { url: `${other}/frame`, type: 'prompt' }],
+    ['no consent', 'Page.javascriptDialogClosed', { userInput: 'x' }],
+    ['denied', 'Page.javascriptDialogOpening', { url: ACCOUNT, type: 'prompt' }],
+    ['sent', 'Page.javascriptDialogOpening', { url: 'about:blank', type: 'alert' }],
+  ])) assert.equal(marked(method, params, sessionId), want, `${method} ${JSON.stringify(params)} ${sessionId}`);
+  event('Page.frameNavigated', { frame: { id: 'T', url: `${other}/` } });
+  assert.equal(marked('Log.entryAdded', { entry: {} }), 'no consent');
+  event('Runtime.executionContextsCleared', {});
+  event('Page.frameNavigated', { frame: { id: 'T', url: 'about:blank' } });
+  assert.equal(marked('Runtime.consoleAPICalled', { executionContextId: 9 }), 'no consent');
+  a.own = true;
+  assert.equal(marked('Runtime.consoleAPICalled', { executionContextId: 9 }), 'sent', 'a blank page that the server opened');
+});
+
+test('a client accepts a dialog only with consent to the site of its document', async (t) => {
+  const { attachments, a, event } = await attached();
+  t.mock.method(attachments.delegate, 'evalAnswer', (/** @type {any} */ _, /** @type {string} */ origin) => origin === 'https://example.com' || undefined);
+  const handle = async (/** @type {any} */ params) => {
+    try {
+      await a.command('', 'Page.handleJavaScriptDialog', params, 1000, 'client');
+      return 'sent';
+    } catch (e) {
+      return /** @type {any} */ (e).code;
+    }
+  };
+  event('Page.javascriptDialogOpening', { url: 'https://sub.example.com/', type: 'confirm' });
+  assert.deepEqual([await handle({ accept: true }), await handle({}), await handle({ accept: false })], ['CONSENT_REQUIRED', 'CONSENT_REQUIRED', 'sent']);
+  event('Page.javascriptDialogOpening', { url: 'https://example.com/', type: 'confirm' });
+  assert.equal(await handle({ accept: true }), 'sent');
 });
 
 test('a client reads the response to a request after its event, unless a service worker may have it from another site', async (t) => {

@@ -105,6 +105,36 @@ var cdpEndpoint = promises{
 			Test: "commands of clients are allowed or denied",
 		},
 		{
+			File: "extension/cdp_client_methods.js",
+			Old:  "  if (!SUBRESOURCES.has(String(request.type))) requireConsentForURL(request.url, s);\n",
+			New:  "",
+			Test: "commands of clients are allowed or denied",
+		},
+		{
+			File: "extension/cdp_client_methods.js",
+			Old:  "  if (params.accept === false) return;\n  requireConsent(s);\n",
+			New:  "  if (params.accept === false) return;\n",
+			Test: "commands of clients are allowed or denied",
+		},
+		{
+			File: "extension/attachment.js",
+			Old:  "    return consent ? {} : { noConsent: true };\n",
+			New:  "    return {};\n",
+			Test: "events of a document on whose site the user has not allowed scripts are marked",
+		},
+		{
+			File: "extension/attachment.js",
+			Old:  "        if (documents.loads !== loads && Object.keys(result).length > 0) await this.checkResult(sessionId, method, params, client);\n",
+			New:  "",
+			Test: "the result of a client is denied if it may contain a document that appeared after the check",
+		},
+		{
+			File: "internal/cdpshare/events.go",
+			Old:  "	case \"Accessibility\", \"Animation\", \"Input\", \"Log\":\n		return true\n",
+			New:  "",
+			Test: "TestEventsWithoutConsent",
+		},
+		{
 			File: "extension/attachment.js",
 			Old:  "      await checkClient(method, {}, { ...this.context(''), askEval: () => {} });\n",
 			New:  "",

@@ -63,9 +63,9 @@ var consent = promises{
 			Test: "a document at a blocked path by pushState is not readable",
 		},
 		{
-			File: "extension/attachment.js",
-			Old:  "        if (why) throw new CommandError('POLICY_DENIED', why);\n",
-			New:  "",
+			File: "extension/methods.js",
+			Old:  "  for (const url of [s.url, s.child ",
+			New:  "  for (const url of [s.child ",
 			Test: "a read is denied if the document moves to a blocked path during it",
 		},
 	},
