@@ -57,15 +57,9 @@ func (b *Backend) ConnectCDP(ctx context.Context, opts *executor.CDPOptions) (ex
 // the extension does not report that. A tab of a browser that does not respond may be open.
 func (b *Backend) forgetClosed(ctx context.Context) {
 	closed := b.secrets.Unshared()
-	if len(closed) == 0 {
-		return
-	}
-	b.mu.Lock()
-	installations := slices.Clone(b.installations)
-	b.mu.Unlock()
-	for _, in := range installations {
+	for _, in := range b.allInstallations() {
 		var open wire.Targets
-		if c := in.connection(); c == nil || c.Call(ctx, wire.MethodOpenTargets, wire.Targets{Targets: closed}, &open) != nil {
+		if c := in.connection(); len(closed) == 0 || c == nil || c.Call(ctx, wire.MethodOpenTargets, wire.Targets{Targets: closed}, &open) != nil {
 			return
 		}
 		closed = slices.DeleteFunc(closed, func(target string) bool { return slices.Contains(open.Targets, target) })

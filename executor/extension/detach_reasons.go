@@ -5,9 +5,8 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
-// reasonUnknown is the reason for a tab that the extension does not list after it has reconnected.
-// Most likely the tab was closed. It may also be open: an extension that is reloaded, or updated,
-// forgets which tabs were shared.
+// reasonUnknown is the reason for a tab that the extension does not list after it has reconnected: the
+// tab was closed, or the extension was reloaded, which makes it forget the shared tabs.
 const reasonUnknown = "unknown"
 
 // unsharedError returns the error of calls on a tab that is no longer shared.
