@@ -39,7 +39,13 @@ export class Broker {
     this.settings = new SettingsStore(local);
     this.consent = new Consent(session, local, () => this.changed());
     this.permissionPrompts = new PermissionPrompts(() => this.changed());
-    this.handovers = new Handovers(() => this.changed(), { opened: showNotification, closed: clearNotification });
+    this.handovers = new Handovers(() => this.changed(), {
+      opened: showNotification,
+      closed: (q) => {
+        clearNotification(q);
+        void this.tabs.handoverEnded(q.tabId);
+      },
+    });
     this.badge = new BadgeView();
     this.alarm = new Alarm();
     this.contextMenu = new ContextMenu();
@@ -240,6 +246,7 @@ export class Broker {
     const { key } = c;
     if (c.state === 'connected') {
       this.drivers.onConnected(key);
+      this.scopes.ownPortsChanged(c);
       this.downloads.onConnected(key);
       this.setStoppedServer('');
       this.log.add({ what: 'connected', server: this.servers.nameOf(key) });

@@ -42,6 +42,10 @@ const HANDLERS = {
     return {};
   },
   tabs_opened: async (b) => ({ pending: await b.openedTabs.countPending() }),
+  open_targets: async (_b, _c, { targets }) => {
+    const open = await withTimeout(SHORT_TIMEOUT_MS, chrome.debugger.getTargets(), 'listing targets');
+    return { targets: targets.filter((/** @type {string} */ id) => open.some((t) => t.id === id)) };
+  },
   cdp,
   consent,
   cdp_clients: (b, c, { clients }) => b.clientsChanged(c, clients),

@@ -39,10 +39,16 @@ export class NetworkScopes {
     this.installing = new Map();
   }
 
-  /** Returns the rules for the tabs that a server drives. @param {Connection} c @returns {Rules} */
+  /**
+   * Returns the rules for the tabs that a server drives. They deny the own ports of all servers: those
+   * of another data directory are known only here.
+   *
+   * @param {Connection} c
+   * @returns {Rules}
+   */
   policyFor(c) {
     const rules = compile(c.policy, this.blockList());
-    for (const o of this.servers.all()) rules.ownPorts.add(o.port);
+    for (const o of this.servers.all()) for (const port of [o.port, ...(o.policy?.ownPorts ?? [])]) rules.ownPorts.add(port);
     return rules;
   }
 
@@ -157,9 +163,15 @@ export class NetworkScopes {
     }
   }
 
-  /** Applies the policy that a server sent, before the next of its commands. @param {Connection} c */
+  /** Applies the policy that a server sent, before the next command of any server. @param {Connection} c */
   applyPolicy(c) {
     this.delayCommands(c, this.policyChanged(c));
+    this.ownPortsChanged(c);
+  }
+
+  /** Applies the own ports of a server to the tabs of the others, before their next commands. @param {Connection} c */
+  ownPortsChanged(c) {
+    for (const o of this.servers.connected()) if (o !== c) this.delayCommands(o, this.policyChanged(o));
   }
 
   /**

@@ -415,12 +415,7 @@ export class Tabs {
         this.unshare(tabId, 'user'); // a site on the block list
         return;
       }
-      if (change.url !== undefined && this.leftAutoSharedSite(shared, change.url)) {
-        this.unshare(tabId, 'user');
-        this.state.declined = this.state.declined.filter((id) => id !== tabId); // it is shared again when it returns
-        this.stored.saveSoon();
-        return;
-      }
+      if (change.url !== undefined && this.unshareIfLeft(shared, change.url)) return;
       shared.host = siteOf(tab.url ?? '')?.host ?? '';
       this.watcher.updated(shared, tab);
     } else if (!shared && (change.url !== undefined || change.status === 'loading')) {
@@ -429,15 +424,30 @@ export class Tabs {
   }
 
   /**
-   * Reports whether the user navigates a tab away from the site because of which it is shared.
-   * Navigations by an agent are allowed, as in other tabs.
+   * Unshares a tab if the user navigates it away from the site because of which it is shared.
+   * Navigations by an agent are allowed, as in other tabs, and those during a handover, in which a
+   * site may send the user to its login provider.
    *
    * @param {Shared} shared
    * @param {string} url
+   * @returns {boolean} whether the tab was unshared
    */
-  leftAutoSharedSite(shared, url) {
-    return shared.how === 'site' && siteOf(url) !== null && this.settings().access !== 'all'
-      && !this.settings().keepSites.includes(originOf(url)) && !this.watcher.working(shared.tabId);
+  unshareIfLeft(shared, url) {
+    const { tabId } = shared;
+    if (shared.how !== 'site' || siteOf(url) === null || this.settings().access === 'all' || this.settings().keepSites.includes(originOf(url))
+      || this.watcher.working(tabId) || this.watcher.handedOver(tabId)) return false;
+    this.unshare(tabId, 'user');
+    this.state.declined = this.state.declined.filter((id) => id !== tabId); // it is shared again when it returns
+    this.stored.saveSoon();
+    return true;
+  }
+
+  /** Called when a tab is no longer handed over: it may be on another site now. @param {number} tabId */
+  async handoverEnded(tabId) {
+    const shared = this.get(tabId);
+    if (shared?.how !== 'site') return;
+    const tab = await withTimeout(SHORT_TIMEOUT_MS, chrome.tabs.get(tabId), 'finding the tab').catch(() => null);
+    if (tab && this.get(tabId) === shared) this.unshareIfLeft(shared, tab.url ?? '');
   }
 
   /** @param {number} tabId @param {number} groupId */

@@ -121,6 +121,10 @@ export const METHODS = Object.freeze(/** @type {const} */ ({
 		timeoutMs: 30000,
 		params: {},
 	},
+	open_targets: {
+		timeoutMs: 30000,
+		params: { targets: "string[]" },
+	},
 	cdp: {
 		timeoutMs: 30000,
 		params: {
@@ -527,6 +531,12 @@ export const MESSAGES = Object.freeze(/** @type {const} */ ({
  * TabsOpened is the result of tabs_opened.
  * @typedef {object} TabsOpened
  * @property {number} pending
+ */
+
+/**
+ * Targets are the target ids of tabs. The result of open_targets has those of its parameters that are open.
+ * @typedef {object} Targets
+ * @property {string[]} targets
  */
 
 /**

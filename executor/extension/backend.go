@@ -127,10 +127,13 @@ func (b *Backend) Connected() bool { return len(b.connectedInstallations()) > 0 
 
 // connectedInstallations returns the browsers that are connected.
 func (b *Backend) connectedInstallations() []*installation {
+	return slices.DeleteFunc(b.allInstallations(), func(in *installation) bool { return in.connection() == nil })
+}
+
+func (b *Backend) allInstallations() []*installation {
 	b.mu.Lock()
-	installations := slices.Clone(b.installations)
-	b.mu.Unlock()
-	return slices.DeleteFunc(installations, func(in *installation) bool { return in.connection() == nil })
+	defer b.mu.Unlock()
+	return slices.Clone(b.installations)
 }
 
 // NewSession returns an Executor for one client. Sessions see the tabs that the user has shared, and

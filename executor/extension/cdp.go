@@ -37,6 +37,7 @@ func (b *Backend) ConnectCDP(ctx context.Context, opts *executor.CDPOptions) (ex
 			return nil, err
 		}
 	}
+	b.forgetClosed(ctx)
 	cancel, err := b.secrets.ConnectClient(opts)
 	if err != nil {
 		return nil, err
@@ -50,6 +51,20 @@ func (b *Backend) ConnectCDP(ctx context.Context, opts *executor.CDPOptions) (ex
 		cancel()
 	}
 	return client, err
+}
+
+// forgetClosed makes the guard of secrets forget the tabs that were closed after they were unshared:
+// the extension does not report that. A tab of a browser that does not respond may be open.
+func (b *Backend) forgetClosed(ctx context.Context) {
+	closed := b.secrets.Unshared()
+	for _, in := range b.allInstallations() {
+		var open wire.Targets
+		if c := in.connection(); len(closed) == 0 || c == nil || c.Call(ctx, wire.MethodOpenTargets, wire.Targets{Targets: closed}, &open) != nil {
+			return
+		}
+		closed = slices.DeleteFunc(closed, func(target string) bool { return slices.Contains(open.Targets, target) })
+	}
+	b.secrets.Closed(closed)
 }
 
 // maxClientName is the maximum length of the name of a client, in characters.

@@ -5,11 +5,15 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
+// reasonUnknown is the reason for a tab that the extension does not list after it has reconnected: the
+// tab was closed, or the extension was reloaded, which makes it forget the shared tabs.
+const reasonUnknown = "unknown"
+
 // unsharedError returns the error of calls on a tab that is no longer shared.
 func unsharedError(reason string) *executor.Error {
 	const another = "Use another tab; Executor.Tabs shows which are shared."
 	switch reason {
-	case "closed":
+	case "closed", reasonUnknown:
 		return executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed")
 	case "user":
 		return executor.Errorf(executor.ErrDetached,

@@ -249,6 +249,18 @@ func (fake *fakeExtension) handleCommand(c *wire.Command) {
 		}
 		slices.SortFunc(list.Tabs, func(a, b wire.Tab) int { return a.TabID - b.TabID })
 		fake.sendResult(c.ID, list)
+	case wire.MethodOpenTargets:
+		var asked wire.Targets
+		json.Unmarshal(c.Params, &asked)
+		fake.send("", "Target.getTargets", nil, func(m *cdproto.Message) {
+			var open struct {
+				Infos []target.Info `json:"targetInfos"`
+			}
+			json.Unmarshal(m.Result, &open)
+			fake.sendResult(c.ID, wire.Targets{Targets: slices.DeleteFunc(asked.Targets, func(id string) bool {
+				return !slices.ContainsFunc(open.Infos, func(info target.Info) bool { return string(info.TargetID) == id })
+			})})
+		})
 	case wire.MethodTabNew:
 		fake.send("", "Target.createTarget", map[string]any{"url": "about:blank", "background": true}, func(m *cdproto.Message) {
 			var created struct {

@@ -26,10 +26,7 @@ func (b *Backend) CanAsk(tab executor.TabID) bool {
 // tab that is not shared.
 func (b *Backend) installationOf(id executor.TabID) (*installation, int) {
 	id = id.WithoutBrowser()
-	b.mu.Lock()
-	installations := slices.Clone(b.installations)
-	b.mu.Unlock()
-	in, _, info := findTab(installations, func(in *installation, t *tab) bool { return t.sessionTab != nil && in.tabID(t) == id })
+	in, _, info := findTab(b.allInstallations(), func(in *installation, t *tab) bool { return t.sessionTab != nil && in.tabID(t) == id })
 	return in, info.TabID
 }
 

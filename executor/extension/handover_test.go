@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -143,6 +144,50 @@ func TestHandoverInChrome(t *testing.T) {
 		<-h.Gone
 		if err := <-asked; !errors.Is(err, executor.ErrTabNotFound) && !errors.Is(err, executor.ErrTargetGone) {
 			t.Errorf("the question about a tab that is no longer shared: %v", err)
+		}
+	})
+
+	t.Run("the tab is shared again", func(t *testing.T) {
+		for path, during := range map[string]bool{"/after": false, "/during": true} {
+			env.t, u.t = t, t
+			tab, id := env.share(path)
+			h := handOver(t, id)
+			u.WithSession(t, u.Find(t, "page", path).ID, func(session string) {
+				u.Call(t, session, "Runtime.evaluate", map[string]any{"expression": `{
+					const field = document.body.appendChild(document.createElement("input"));
+					field.focus();
+					field.oninput = () => { document.body.appendChild(document.createElement("p")).textContent = "you typed " + field.value; };
+				}`}, nil)
+				u.Call(t, session, "Input.insertText", map[string]any{"text": "831942"}, nil)
+			})
+			if !during {
+				h.End()
+			}
+			u.toggle(tab)
+			<-h.Gone
+			h.End()
+			u.toggle(tab)
+			var again executor.TabID
+			await.Until(t, "the tab to be shared again", func() bool {
+				tabs, err := env.s.Tabs(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				again = ""
+				for _, tab := range tabs {
+					if strings.HasSuffix(tab.URL, path) {
+						again = tab.ID
+					}
+				}
+				return again != ""
+			})
+			text, err := pagetest.Of(env.s, again).Text(t.Context(), nil)
+			if err != nil || strings.Contains(text.Content, "831942") || !strings.Contains(text.Content, "you typed ••••") {
+				t.Errorf("unshared %s the handover: the text %+v, %v", path, text, err)
+			}
+			if _, err := pagetest.Of(env.s, again).SavePDF(t.Context(), nil); executor.CodeOf(err) != executor.ErrPolicyDenied {
+				t.Errorf("unshared %s the handover: a PDF: %v", path, err)
+			}
 		}
 	})
 

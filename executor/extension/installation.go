@@ -282,7 +282,7 @@ func (in *installation) reconcile(list wire.TabsList) {
 	for _, ended := range list.Ended { // while the extension was disconnected
 		in.unshare(ended.TabID, ended.Reason)
 	}
-	gone := "closed"
+	gone := reasonUnknown
 	if list.Elsewhere > 0 { // or another server drives it now
 		gone = "released"
 	}
@@ -348,14 +348,14 @@ func (in *installation) unshare(id int, reason string) {
 	in.backend.hub.removeTab(in, t, reason)
 	in.detachedTabs[string(t.cdpSessionID)] = t
 	why := unsharedError(reason)
-	if reason != "closed" {
+	if reason != "closed" && reason != reasonUnknown {
 		in.recordShared(t, audit.Denied, "", why.Message())
 		if len(in.endings) == maxEndings {
 			clear(in.endings)
 		}
 		in.endings[strconv.Itoa(t.index)] = reason
 	}
-	in.detach(t, page.Detached{Code: why.Code, Message: why.Message(), Hint: why.Hint, Permanent: true}, why)
+	in.detach(t, page.Detached{Code: why.Code, Message: why.Message(), Hint: why.Hint, Permanent: true, MayBeOpen: reason == reasonUnknown}, why)
 	in.tr.unroute(t.cdpSessionID)
 	in.tr.event("", "Target.detachedFromTarget", map[string]any{"sessionId": t.cdpSessionID, "targetId": t.info.TargetID})
 	in.unlist(t)

@@ -226,3 +226,27 @@ test('the prompts of a server that exited are removed', async () => {
   broker.servers.owner.gone(server.connection);
   assert.equal(broker.questions().length, 0);
 });
+
+test('a tab of a kept site stays shared during a handover at its login provider', async () => {
+  for (const [end, stays] of /** @type {[string, boolean][]} */ ([['https://example.com/', true], ['https://other.test/', false]])) {
+    const { browser, broker, server } = await setUp();
+    Object.assign(chrome.windows, { update: async () => {} });
+    broker.tabs.unshare(1, 'user');
+    await broker.settings.change({ keepSites: ['https://example.com'] });
+    await broker.tabs.share(1, 'site');
+    const goTo = (/** @type {string} */ url) => {
+      browser.tabs[0].url = url;
+      broker.tabs.onUpdated(1, { url }, /** @type {any} */ (browser.tabs[0]));
+    };
+    const asked = server.send('handover', { id: 'q', tabId: 1, message: 'Log in.', again: false });
+    await settled();
+    goTo('https://other.test/login');
+    await settled();
+    assert.equal(server.answer(asked), undefined, 'the question stays open');
+    goTo(end);
+    broker.handovers.reply(broker.handovers.open()[0].id, 'done');
+    await settled();
+    assert.equal(server.answer(asked).data?.answer, 'done');
+    assert.equal(broker.tabs.get(1) !== undefined, stays, end);
+  }
+});

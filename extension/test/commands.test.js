@@ -94,3 +94,9 @@ test('a new tab that cannot be attached is closed', async () => {
   assert.equal((await command(withTab(() => {}).broker, { key: 'a', policy: { allow: ['example.com'] } }, 'tab_new', {})).type, 'result');
   assert.deepEqual(closed, [1]);
 });
+
+test('a server learns which of the tabs that it names are open', async () => {
+  Object.assign(globalThis, { chrome: { debugger: { getTargets: async () => [{ id: 'T1' }, { id: 'T2' }] } } });
+  const answer = await command({}, {}, 'open_targets', { targets: ['T2', 'T3'] });
+  assert.deepEqual(answer.data, { targets: ['T2'] });
+});

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Hosts } from '../hosts.js';
 import { NetworkScopes } from '../network_scopes.js';
-import { compile } from '../policy.js';
+import { compile, decide } from '../policy.js';
 
 /** Returns the scopes of a server that drives tab 1. @param {() => Promise<void>} update updates the network rules @param {any} [policy] */
 function driving(update, policy = { allow: ['a.test'], subresources: 'public' }) {
@@ -64,4 +64,21 @@ test("the rules for the tab that opened a driven one follow the user's navigatio
   assert.deepEqual(scopes.wanted()[0].openers, [{ tabId: 5, url: 'https://a.test/' }]);
   attached = [5];
   assert.equal(scopes.wanted()[0].openers, undefined, 'a driven tab has the rules of its driver');
+});
+
+test('the own ports of a server are denied to the agents of all servers', async () => {
+  const policy = { allow: ['127.0.0.1'], block: [], subresources: 'public', ownPorts: [] };
+  /** @type {any} */
+  const [one, other] = [{ port: 1, policy }, { port: 2, policy: null }];
+  const { scopes, a, attachments } = driving(async () => {}, policy);
+  attachments.allOf = (/** @type {any} */ c) => (c === one ? [a] : []);
+  a.setRules = (/** @type {any} */ rules) => { a.rules = rules; };
+  Object.assign(scopes, { servers: { all: () => [one, other], connected: () => [one, other] }, blockList: () => [] });
+  const url = 'http://127.0.0.1:38017/';
+  assert.equal(decide(scopes.policyFor(one), url), null);
+  other.policy = { ...policy, ownPorts: [38017] }; // its dashboard is open now
+  assert.match(decide(scopes.policyFor(one), url) ?? '', /one of chrome-mcp's own/);
+  scopes.applyPolicy(other);
+  await scopes.installing.get(one); // as commands do
+  assert.match(decide(a.rules, url) ?? '', /one of chrome-mcp's own/, 'in a tab that is driven');
 });

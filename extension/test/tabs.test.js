@@ -327,6 +327,34 @@ test('Stop all while a tab is being added to a group is not undone by the group'
   assert.deepEqual(open.map((o) => o.groupId), [-1, -1]);
 });
 
+test('a tab shared for its site stays shared on other sites while it is handed over', async () => {
+  open = [{ id: 1, url: 'https://kept.example/', groupId: -1, windowId: 1 }];
+  let handedOver = true;
+  const tabs = await newTabs(new Map(), { ...DEFAULTS, keepSites: ['https://kept.example'] }, () => false, () => handedOver);
+  const goTo = (/** @type {string} */ url) => {
+    open[0].url = url;
+    tabs.onUpdated(1, { url }, /** @type {any} */ (open[0]));
+  };
+  await tabs.autoShareAll();
+  await settled();
+  goTo('https://login.example/');
+  assert.equal(tabs.get(1)?.how, 'site', 'the site redirects to its login provider');
+  await tabs.handoverEnded(1); // another question has replaced it
+  assert.equal(tabs.get(1)?.how, 'site');
+  goTo('https://kept.example/');
+  handedOver = false;
+  await tabs.handoverEnded(1);
+  assert.equal(tabs.get(1)?.how, 'site');
+  handedOver = true;
+  goTo('https://login.example/');
+  handedOver = false;
+  await tabs.handoverEnded(1);
+  assert.equal(tabs.get(1), undefined);
+  goTo('https://kept.example/');
+  await settled();
+  assert.equal(tabs.get(1)?.how, 'site', 'it is shared again when it returns');
+});
+
 test('a tab whose target cannot be found is not shared', async (t) => {
   open = [{ id: 1, url: 'https://kept.example/', groupId: -1, windowId: 1 }];
   const tabs = await newTabs(new Map(), { ...DEFAULTS, keepSites: ['https://kept.example'] });

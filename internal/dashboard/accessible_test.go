@@ -48,9 +48,51 @@ func (u *keyboardUser) focuses(selector string) {
 	u.holds(fmt.Sprintf("document.activeElement.matches(%q)", selector))
 }
 
+// colorsOfTexts is an expression for the brightness of the page's background, from 0 to 1, and the texts
+// whose contrast is less than WCAG 2.2 requires.
+const colorsOfTexts = `(() => {
+	const ctx = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+	const luminance = (...colors) => { // of colors that are painted on each other
+		for (const c of colors) {
+			ctx.fillStyle = c;
+			ctx.fillRect(0, 0, 1, 1);
+		}
+		const [r, g, b] = [...ctx.getImageData(0, 0, 1, 1).data].map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+		return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+	};
+	const low = [];
+	for (const e of document.querySelectorAll('body *')) {
+		const text = [...e.childNodes].filter((n) => n.nodeType === Node.TEXT_NODE).map((n) => n.data).join('').trim();
+		if (!text || !e.checkVisibility() || e.matches(':disabled, [aria-disabled=true]')) continue;
+		const backs = [];
+		for (let a = e; a; a = a.parentElement) backs.unshift(getComputedStyle(a).backgroundColor);
+		const back = luminance('white', ...backs), front = luminance('white', ...backs, getComputedStyle(e).color);
+		const contrast = (Math.max(back, front) + 0.05) / (Math.min(back, front) + 0.05);
+		if (contrast < 4.5) low.push(contrast.toFixed(2) + ' ' + text);
+	}
+	return { background: luminance(getComputedStyle(document.body).backgroundColor), low };
+})()`
+
+// hasColors checks that the page is bright, or dark if the user prefers that, and that its texts can be
+// read in both.
+func (u *keyboardUser) hasColors() {
+	u.t.Helper()
+	for _, scheme := range []string{"dark", "light"} {
+		u.Call(u.t, u.page, "Emulation.setEmulatedMedia", map[string]any{"features": []map[string]any{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+		var got struct {
+			Background float64  `json:"background"`
+			Low        []string `json:"low"`
+		}
+		u.Eval(u.t, u.page, colorsOfTexts, &got)
+		if dark := got.Background < 0.2; dark != (scheme == "dark") || len(got.Low) > 0 {
+			u.t.Errorf("%s: the luminance of the background is %v; texts with a low contrast: %q", scheme, got.Background, got.Low)
+		}
+	}
+}
+
 // TestAccessibility checks the controls of the dashboard in all of its states: their names, that the
 // keyboard reaches them, that it does not lose the focus when a control is removed, and that they fit
-// with text of twice the size.
+// with text of twice the size. It also checks the colors, light and dark.
 func TestAccessibility(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -87,6 +129,7 @@ func TestAccessibility(t *testing.T) {
 		answer := a.asks("Please pay.")
 		u.holds("document.querySelector('#questions .message')?.textContent === 'Please pay.'")
 		b.Accessible(t, page)
+		u.hasColors()
 		u.presses("Show the page")
 		u.focuses("canvas#screen[role=application]:focus-visible")
 		b.Press(t, page, "F6")

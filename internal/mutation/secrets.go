@@ -55,10 +55,16 @@ var secrets = promises{
 			Package: "./cmd/chrome-mcp", Test: "^TestSecretAndCDPClient$",
 		},
 		{
-			File: "internal/page/opener_group.go",
-			Old:  "t.opts.Attach != nil && !closed",
-			New:  "false",
+			File: "internal/page/secret_guard.go",
+			Old:  "	if !closed && state != (unsharedTab{}) {",
+			New:  "	if false {",
 			Test: "^TestSecretGuard$",
+		},
+		{
+			File: "executor/extension/installation.go",
+			Old:  ", MayBeOpen: reason == reasonUnknown",
+			New:  "",
+			Test: "^TestSecretInUnsharedTab$",
 		},
 	},
 	"Results, errors and saved results of a session have no secret": {

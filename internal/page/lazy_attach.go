@@ -24,6 +24,7 @@ type Detached struct {
 	Message   string        `json:"message"`
 	Hint      string        `json:"hint"`
 	Permanent bool          `json:"permanent"` // the target cannot be attached again
+	MayBeOpen bool          `json:"mayBeOpen"` // it is unknown whether the target was closed
 	NeedsUser bool          `json:"needsUser"` // the user must act before the target can be attached again
 }
 
@@ -146,6 +147,7 @@ func (t *Tab) detached(s *frames.State, ev cdpconn.Event) {
 	err.Retryable = !d.Permanent && !d.NeedsUser
 	if d.Permanent {
 		s.End(err)
+		t.mayBeOpen = d.MayBeOpen
 	}
 	t.Recording.Detached()
 	t.discardAttached(s, err)

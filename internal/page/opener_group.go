@@ -26,24 +26,48 @@ type openerGroup struct {
 	userInput userInput
 }
 
+// add adds a tab. If it was shared before, it keeps the state that it had then.
 func (g *openerGroup) add(t *Tab) {
+	guard := cmp.Or(t.opts.SecretGuard, new(SecretGuard))
+	var before unsharedTab
+	if t.opts.Attach != nil {
+		before = guard.share(t)
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.tabs == nil {
-		g.tabs, g.dialogs = make(map[*Tab]bool), make(map[*tabDialogs]bool)
-		g.secretGuard = cmp.Or(t.opts.SecretGuard, new(SecretGuard))
+		g.tabs, g.dialogs, g.secretGuard = make(map[*Tab]bool), make(map[*tabDialogs]bool), guard
 	}
 	g.tabs[t] = true
-	before := g.secretGuard.takeUnshared(string(t.main))
 	g.scripted = g.scripted || before.scripted
 	if before.secret {
 		g.secrets++
 		g.secretGuard.add(g)
 	}
+	if before.entered != nil {
+		g.everHandedOver = true
+		t.entered = before.entered
+		t.entered.SetUnknown() // the user may have entered more since
+	}
 }
 
-// remove removes a tab that is gone. closed is false for a tab that is no longer shared.
+// unshared returns the state of t, a tab of the group, that it keeps if it is shared again.
+func (g *openerGroup) unshared(t *Tab) unsharedTab {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	u := unsharedTab{secret: g.secrets > 0, scripted: g.scripted}
+	if g.everHandedOver {
+		u.entered = t.entered
+	}
+	return u
+}
+
+// remove removes a tab that is gone. closed is false for a tab that may still be open: it is no
+// longer shared.
 func (g *openerGroup) remove(t *Tab, closed bool) {
+	if t.opts.Attach != nil {
+		g.secretGuard.unshare(t, closed)
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.tabs[t] {
@@ -51,9 +75,6 @@ func (g *openerGroup) remove(t *Tab, closed bool) {
 	}
 	delete(g.tabs, t)
 	delete(g.dialogs, &t.dialogs)
-	if t.opts.Attach != nil && !closed {
-		g.secretGuard.setUnshared(string(t.main), unsharedTab{secret: g.secrets > 0, scripted: g.scripted})
-	}
 	if g.secrets > 0 && len(g.tabs) == 0 {
 		g.secretGuard.remove(g)
 	}

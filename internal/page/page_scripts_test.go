@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/entered"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/record"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
@@ -47,7 +48,7 @@ func attachWith(t *testing.T, b *cdptest.FakeTransport, opts Options) *Tab {
 
 // offlineTab returns a tab without a browser, of which only the top frame is known.
 func offlineTab(top cdp.FrameID) *Tab {
-	t := &Tab{openerGroup: new(openerGroup), Recording: record.New(record.Options{})}
+	t := &Tab{openerGroup: new(openerGroup), Recording: record.New(record.Options{}), entered: new(entered.Values)}
 	t.sess, t.main, t.log, t.timing = new(cdpconn.Session), top, slog.New(slog.DiscardHandler), timing.Current()
 	t.tree = frames.New(t.sess, top, frameObserver{t}, "", t.log, t.timing)
 	t.shield = shield.New(t.tree)

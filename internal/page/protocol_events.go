@@ -29,7 +29,7 @@ func (t *Tab) consumeEvents() {
 			s.End(cmp.Or(t.sess.EndReason(), error(executor.Errorf(executor.ErrTargetGone, "List the tabs to see what is open.", "the tab was closed"))))
 			t.dialogs.setOpen(nil)
 			t.tree.Changes.Notify()
-			closed := executor.CodeOf(s.Gone()) == executor.ErrTargetGone
+			closed := executor.CodeOf(s.Gone()) == executor.ErrTargetGone && !t.mayBeOpen
 			s.Unlock()
 			t.openerGroup.remove(t, closed)
 			return

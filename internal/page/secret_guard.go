@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/entered"
 )
 
 // beginSecret records that a secret is being typed in a page of the group: from then on, no script
@@ -49,13 +50,15 @@ type SecretGuard struct {
 	mu       sync.Mutex // guards the fields below; may be locked while openerGroup.mu is held
 	clients  int        // that are or were connected, or are being connected
 	groups   map[*openerGroup]bool
+	shared   map[string]*Tab        // by target
 	unshared map[string]unsharedTab // by target
 }
 
-// An unsharedTab is a tab that is no longer shared, is still open, and may be shared again.
+// An unsharedTab is a tab that is no longer shared, may still be open, and may be shared again.
 type unsharedTab struct {
-	secret   bool // a secret was typed in a page of its opener group
-	scripted bool // a script of a client has run there
+	secret   bool            // a secret was typed in a page of its opener group
+	scripted bool            // a script of a client has run there
+	entered  *entered.Values // what the user entered in it; nil if no tab of the group was handed over
 }
 
 // SetUnencrypted records that others on the network can read the connection to the browser. From then
@@ -108,26 +111,57 @@ func (g *SecretGuard) remove(group *openerGroup) {
 	delete(g.groups, group)
 }
 
-// setUnshared stores the state of a tab that is no longer shared.
-func (g *SecretGuard) setUnshared(target string, t unsharedTab) {
-	if t == (unsharedTab{}) {
-		return
-	}
+// share records a tab that is shared. It returns the state that the tab had when it was shared before.
+func (g *SecretGuard) share(t *Tab) unsharedTab {
+	target := string(t.main)
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.unshared == nil {
-		g.unshared = make(map[string]unsharedTab)
+	if g.shared == nil {
+		g.shared, g.unshared = make(map[string]*Tab), make(map[string]unsharedTab)
 	}
-	g.unshared[target] = t
+	earlier, before := g.shared[target], g.unshared[target]
+	g.shared[target] = t
+	delete(g.unshared, target)
+	g.mu.Unlock()
+	if earlier != nil { // its end has not been handled yet
+		return earlier.openerGroup.unshared(earlier)
+	}
+	return before
 }
 
-// takeUnshared returns the stored state of a tab that is shared again, and removes it.
-func (g *SecretGuard) takeUnshared(target string) unsharedTab {
+// unshare records that a tab is no longer shared, and stores its state unless it was closed.
+func (g *SecretGuard) unshare(t *Tab, closed bool) {
+	target, state := string(t.main), t.openerGroup.unshared(t)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	t := g.unshared[target]
-	delete(g.unshared, target)
-	return t
+	if g.shared[target] != t {
+		return // it is shared again, and has taken the state
+	}
+	delete(g.shared, target)
+	if !closed && state != (unsharedTab{}) {
+		g.unshared[target] = state
+	}
+}
+
+// Unshared returns the targets of the tabs that are no longer shared, because of which no CDP client
+// can connect.
+func (g *SecretGuard) Unshared() (targets []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for target, t := range g.unshared {
+		if t.secret {
+			targets = append(targets, target)
+		}
+	}
+	return targets
+}
+
+// Closed records that tabs which are no longer shared were closed.
+func (g *SecretGuard) Closed(targets []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, target := range targets {
+		delete(g.unshared, target)
+	}
 }
 
 // beginScript records that a script of a client, or a raw command, runs in a page of the group. It

@@ -129,12 +129,13 @@ type Tab struct {
 	acted           atomic.Bool                          // the current call has sent input, or a script or command of the client
 	beforeHandover  atomic.Pointer[frames.LastKnownPage] // the page of the tab when it was handed over last; nil if another tab of the group was
 	storage         storageQuota                         // used only by consumeEvents
+	mayBeOpen       bool                                 // the tab may be open after its end; used only by consumeEvents
 	obstacles       obstacles
 	buttons         input.Buttons
 	inflight        record.Inflight
 	responses       record.Documents
 	floods          *logflood.Floods
-	entered         entered.Values
+	entered         *entered.Values // never changes after newTab
 	errors          record.PageErrors
 	fileChoosers    record.EventLog[cdppage.EventFileChooserOpened]
 	choosers        chooserInterception
@@ -161,7 +162,7 @@ func Attach(ctx context.Context, sess *cdpconn.Session, opts Options) (*Tab, err
 
 func newTab(sess *cdpconn.Session, opts Options) *Tab {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	t := &Tab{opts: opts, openedAt: time.Now(), attaching: make(chan struct{}, 1)}
+	t := &Tab{opts: opts, openedAt: time.Now(), attaching: make(chan struct{}, 1), entered: new(entered.Values)}
 	t.sess, t.main, t.log, t.timing = sess, cdp.FrameID(sess.Target().TargetID), opts.Logger, cmp.Or(opts.Timing, timing.Current())
 	t.tree = frames.New(sess, t.main, frameObserver{t}, installScript(), t.log, t.timing)
 	t.shield = shield.New(t.tree)

@@ -80,7 +80,7 @@ func (t *Tab) NewView(opts ViewOptions) *View {
 	v.Reader = reading.New(&v.client, v.elements, reading.Options{
 		AfterAction: opts.AfterAction, Obstacle: t.obstacles.detect, WholeSpans: v.Entered.wholeSpans,
 	})
-	masked := maskedFields{&v.client, t.openerGroup, &t.entered}
+	masked := maskedFields{&v.client, t.openerGroup, t.entered}
 	v.Capturer = capture.New(&v.client, v.elements, v.Reader, capture.Options{
 		Masked: masked.all, CheckPrint: masked.checkPrint, NotRendered: t.rendering.notRendered,
 	})

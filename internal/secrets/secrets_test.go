@@ -3,11 +3,13 @@ package secrets
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -277,6 +279,32 @@ func TestRemoveFromKeyring(t *testing.T) {
 	}
 }
 
+// TestConcurrentChanges checks that no change is lost when programs change the file at the same time.
+func TestConcurrentChanges(t *testing.T) {
+	v := newVault(t)
+	set(t, v, "shop.field", password)
+	set(t, v, "bank.old", password)
+	var changes sync.WaitGroup
+	const n = 20
+	for i := range n {
+		changes.Go(func() {
+			other := Open(filepath.Dir(v.Path()))
+			if err := other.Set(t.Context(), Change{Name: "shop", Field: fmt.Sprintf("field%d", i), Value: password}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	changes.Go(func() {
+		if err := Open(filepath.Dir(v.Path())).Remove(t.Context(), "bank", "old"); err != nil {
+			t.Error(err)
+		}
+	})
+	changes.Wait()
+	if list, err := v.Fields(); err != nil || len(list) != n+1 {
+		t.Errorf("%d fields, want %d: %v", len(list), n+1, err)
+	}
+}
+
 // TestSetFails checks that the keyring has the previous value, or none, if the file cannot be written.
 func TestSetFails(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -294,7 +322,7 @@ func TestSetFails(t *testing.T) {
 	}
 	for field, value := range map[string]string{"password": "Nq4!wTz8pL", "pin": "90707"} {
 		change.Field, change.Value = field, value
-		if err := v.Set(t.Context(), change); err == nil {
+		if err := v.set(t.Context(), change); err == nil {
 			t.Errorf("%s: no error", field)
 		}
 	}

@@ -14,11 +14,12 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/filelock"
+	"github.com/chrome-mcp/chrome-mcp/internal/owneronly"
 )
 
 // A Vault holds the secrets of a data directory. It implements [executor.Secrets]; sessions use the
-// result of [Vault.View]. Its methods are safe for concurrent use. If two programs change the
-// file at the same time, a change may be lost.
+// result of [Vault.View]. Its methods are safe for concurrent use, also by several programs.
 type Vault struct {
 	path    string
 	now     func() time.Time
@@ -186,8 +187,26 @@ const (
 	StoreOnePassword Store = "1password"
 )
 
+// lock waits until no other program changes the file, or ctx is done.
+func (v *Vault) lock(ctx context.Context) (unlock func(), err error) {
+	if err := owneronly.MakeDir(filepath.Dir(v.path)); err != nil {
+		return nil, err
+	}
+	return filelock.Lock(ctx, v.path+".lock", nil)
+}
+
 // Set sets a field of a secret. It does not check that a value exists in 1Password.
 func (v *Vault) Set(ctx context.Context, c Change) error {
+	unlock, err := v.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return v.set(ctx, c)
+}
+
+// set implements Set. The file must be locked.
+func (v *Vault) set(ctx context.Context, c Change) error {
 	all, err := readFile(v.path)
 	if err != nil {
 		return err
@@ -265,6 +284,11 @@ func unknownError(name, field string) error {
 // Remove removes a field of a secret, or the complete secret if field is empty. A field whose value
 // cannot be deleted from the keyring remains.
 func (v *Vault) Remove(ctx context.Context, name, field string) error {
+	unlock, err := v.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	all, err := readFile(v.path)
 	if err != nil {
 		return err

@@ -7,17 +7,18 @@ import (
 
 // Methods of commands.
 const (
-	MethodPing       = "ping_probe"  // checks that the service worker responds
-	MethodTabsList   = "tabs_list"   // lists the shared tabs
-	MethodTabNew     = "tab_new"     // opens a blank background tab for the agent and attaches to it
-	MethodTabClose   = "tab_close"   // closes an agent's tab, stops sharing a user's tab
-	MethodTabAttach  = "tab_attach"  // attaches the debugger; idempotent
-	MethodTabRelease = "tab_release" // detaches the debugger; the tab stays shared
-	MethodTabUsed    = "tab_used"    // reports that an agent's call uses a tab, which renews the time that it is shared for
-	MethodTabsOpened = "tabs_opened" // reports whether all tabs that pages opened are shared
-	MethodCDP        = "cdp"         // sends a CDP command
-	MethodConsent    = "consent"     // prompts the user in the extension popup
-	MethodCDPClients = "cdp_clients" // replaces the list of the server's CDP clients, which the popup shows
+	MethodPing        = "ping_probe"   // checks that the service worker responds
+	MethodTabsList    = "tabs_list"    // lists the shared tabs
+	MethodTabNew      = "tab_new"      // opens a blank background tab for the agent and attaches to it
+	MethodTabClose    = "tab_close"    // closes an agent's tab, stops sharing a user's tab
+	MethodTabAttach   = "tab_attach"   // attaches the debugger; idempotent
+	MethodTabRelease  = "tab_release"  // detaches the debugger; the tab stays shared
+	MethodTabUsed     = "tab_used"     // reports that an agent's call uses a tab, which renews the time that it is shared for
+	MethodTabsOpened  = "tabs_opened"  // reports whether all tabs that pages opened are shared
+	MethodOpenTargets = "open_targets" // reports which tabs are open, also those that are not shared
+	MethodCDP         = "cdp"          // sends a CDP command
+	MethodConsent     = "consent"      // prompts the user in the extension popup
+	MethodCDPClients  = "cdp_clients"  // replaces the list of the server's CDP clients, which the popup shows
 
 	// MethodHandover hands a tab over to the user: it shows the tab and the question, and waits for
 	// the answer. A repeated command with the same id waits for the same question.
@@ -59,6 +60,7 @@ func Methods() []Method {
 		{MethodTabRelease, CommandTimeout, TabRef{}, Empty{}},
 		{MethodTabUsed, CommandTimeout, TabRef{}, Empty{}},
 		{MethodTabsOpened, CommandTimeout, Empty{}, TabsOpened{}},
+		{MethodOpenTargets, CommandTimeout, Targets{}, Targets{}},
 		{MethodCDP, CommandTimeout, CDPCommand{}, nil},
 		{MethodConsent, SlowTimeout, PromptParams{}, PromptResult{}},
 		{MethodCDPClients, CommandTimeout, CDPClients{}, Empty{}},
@@ -165,6 +167,12 @@ type TabsOpened struct {
 	// reported yet who opened them. If it is 0, an event tab_shared was sent before for each tab
 	// that a page of a shared tab opened.
 	Pending int `json:"pending"`
+}
+
+// Targets are the target ids of tabs. The result of open_targets has those of its parameters that are
+// open.
+type Targets struct {
+	Targets []string `json:"targets"`
 }
 
 // A CDPCommand is a CDP command.
