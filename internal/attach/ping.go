@@ -15,7 +15,7 @@ const (
 	// pingInterval is the time between two pings of an endpoint.
 	pingInterval = 10 * time.Second
 	// maxUnanswered is the number of pings without a response after which an endpoint counts as
-	// unreachable. A single one also has none if this process was stopped meanwhile.
+	// unreachable. A single one also has none if this process was stopped after it.
 	maxUnanswered = 2
 	// largeWrite is the number of bytes, written since the last ping, that delay the next one: while they
 	// are in the buffers of the system, a ping could not be sent in time.

@@ -36,10 +36,8 @@ func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 // A farConn is the endpoint's side of a connection.
 type farConn struct {
 	net.Conn
-	muted  atomic.Bool // what the endpoint writes is lost
-	slow   atomic.Bool // it reads slowly
-	stalls atomic.Bool // it reads slowly, and then no longer
-	reads  int         // slow ones
+	muted  atomic.Bool            // what the endpoint writes is lost
+	onRead atomic.Pointer[func()] // if set, it is called before each read
 }
 
 func (c *farConn) Write(b []byte) (int, error) {
@@ -50,11 +48,8 @@ func (c *farConn) Write(b []byte) (int, error) {
 }
 
 func (c *farConn) Read(b []byte) (int, error) {
-	if c.slow.Load() {
-		time.Sleep(pingInterval / 8)
-		if c.reads++; c.stalls.Load() && c.reads > 40 {
-			time.Sleep(100 * pingInterval)
-		}
+	if f := c.onRead.Load(); f != nil {
+		(*f)()
 	}
 	return c.Conn.Read(b)
 }
@@ -128,8 +123,14 @@ func TestPingDuringUpload(t *testing.T) {
 			go func() { _ = conn.Read(t.Context(), new(cdproto.Message)) }()
 			synctest.Wait() // the endpoint has responded to the first ping
 			remote.muted.Store(true)
-			remote.slow.Store(true)
-			remote.stalls.Store(stalls)
+			reads := 0
+			slow := func() {
+				time.Sleep(pingInterval / 8)
+				if reads++; stalls && reads > 40 {
+					time.Sleep(100 * pingInterval)
+				}
+			}
+			remote.onRead.Store(&slow)
 			err := conn.Write(t.Context(), &cdproto.Message{ID: 1, Method: "A.b", Params: []byte(`"` + strings.Repeat("x", 200<<10) + `"`)})
 			if stalls != (err != nil) || stalls != conn.ping.silent.Load() {
 				t.Errorf("stalls %t: %v", stalls, err)
