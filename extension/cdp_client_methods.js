@@ -59,46 +59,52 @@ function checkClientWorld(world, s) {
 }
 
 /**
- * Checks a world that a command names. In a result, a world that no longer exists is of the document
- * before, which was checked.
+ * Returns the check for commands that name an execution context or an object of one. They run
+ * without the command line API, which can reach beyond the page; chromedp always requests it.
  *
- * @param {World | undefined} world
- * @param {CommandContext} s
- * @param {string} missing the browser's error if the world does not exist
+ * @param {('objectId' | 'promiseObjectId' | 'errorObjectId' | 'contextId' | 'executionContextId' | 'uniqueContextId')[]} keys the
+ *   parameters of the command that do. Chromium ignores others, so they name nothing.
+ * @returns {Check}
  */
-function checkNamedWorld(world, s, missing) {
-  if (world) checkClientWorld(world, s);
-  else if (!s.hasResult) throw protocolError(-32000, missing);
-}
-
-/** For commands that name an execution context or an object of one, in any way that CDP allows.
- * They run without the command line API, which can reach beyond the page; chromedp always
- * requests it. @type {Check} */
-function script(params, s) {
+const script = (...keys) => (params, s) => {
   let named = false;
-  for (const key of ['objectId', 'promiseObjectId', 'prototypeObjectId', 'errorObjectId']) {
+  for (const key of keys) {
     if (params[key] === undefined) continue;
-    checkNamedWorld(worldOfObject(params[key], s), s, 'Cannot find context with specified id');
-    named = true;
-  }
-  for (const key of ['contextId', 'executionContextId']) {
-    if (params[key] === undefined) continue;
-    checkNamedWorld(s.worldById(Number(params[key])), s, 'Cannot find context with specified id');
-    named = true;
-  }
-  if (params.uniqueContextId !== undefined) {
-    checkNamedWorld(s.worldByUnique(String(params.uniqueContextId)), s, 'uniqueContextId not found');
+    checkNamedWorld(key, params[key], s);
     named = true;
   }
   if (!named) requireConsent(s); // the default context of the session
   const why = s.hasResult ? decide(s.rules, s.url) : null;
   if (why) throw new CommandError('POLICY_DENIED', why);
   if (params.includeCommandLineAPI) return { ...params, includeCommandLineAPI: false };
+};
+
+/**
+ * Checks the world that a parameter names, by the id of the world or of an object of it. In a result, a
+ * world that no longer exists is of the document before, which was checked.
+ *
+ * @param {string} key
+ * @param {unknown} value
+ * @param {CommandContext} s
+ */
+function checkNamedWorld(key, value, s) {
+  const unique = key === 'uniqueContextId';
+  const world = key.toLowerCase().endsWith('objectid') ? worldOfObject(value, s) : unique ? s.worldByUnique(String(value)) : s.worldById(Number(value));
+  if (world) checkClientWorld(world, s);
+  else if (!s.hasResult) throw protocolError(-32000, unique ? 'uniqueContextId not found' : 'Cannot find context with specified id');
 }
 
+const ofObject = script('objectId');
+
 /** For commands about a node, which the command names by an object, or otherwise may be in any
- * document. @type {Check} */
-const node = (params, s) => (params.objectId === undefined && params.executionContextId === undefined ? anyDocument(params, s) : script(params, s));
+ * document. Chromium ignores the object if there is an id of a node. @type {Check} */
+const node = (params, s) => (params.objectId === undefined || params.nodeId !== undefined || params.backendNodeId !== undefined
+  ? anyDocument(params, s) : ofObject(params, s));
+
+const inContext = script('executionContextId');
+
+/** A context resolves only the nodes that its scripts can access. @type {Check} */
+const resolveNode = (params, s) => (params.executionContextId === undefined ? anyDocument(params, s) : inContext(params, s));
 
 /** @type {Check} */
 function describeNode(params, s) {
@@ -145,7 +151,7 @@ function newDocumentScript(params, s) {
 function addBinding(params, s) {
   if (params.name === BINDING_NAME) throw new CommandError('POLICY_DENIED', 'chrome-mcp uses a binding with this name');
   if (params.executionContextName !== undefined) clientName(params.executionContextName, s);
-  if (params.executionContextId !== undefined) script(params, s);
+  if (params.executionContextId !== undefined) return inContext(params, s);
 }
 
 /** The types of requests whose responses become part of the document that sends them. Another
@@ -306,13 +312,14 @@ const TABLE = {
     'getMatchedStylesForNode', 'getMediaQueries', 'getPlatformFontsForNode', 'getStyleSheetText', 'setRuleSelector', 'setStyleSheetText', 'setStyleTexts',
     'startRuleUsageTracking', 'stopRuleUsageTracking', 'takeCoverageDelta', 'trackComputedStyleUpdates', 'takeComputedStyleUpdates'], anyDocument),
   ...all('DOM', ['disable', 'enable', 'discardSearchResults'], allowAlways),
-  ...all('DOM', ['describeNode', 'getContentQuads', 'getBoxModel', 'focus', 'requestNode', 'resolveNode', 'scrollIntoViewIfNeeded', 'getOuterHTML'], node),
+  ...all('DOM', ['describeNode', 'getContentQuads', 'getBoxModel', 'focus', 'requestNode', 'scrollIntoViewIfNeeded', 'getOuterHTML'], node),
   ...all('DOM', ['copyTo', 'getAttributes', 'getDocument', 'getFlattenedDocument', 'getFrameOwner', 'getNodeForLocation', 'getNodesForSubtreeByStyle', 'getRelayoutBoundary',
     'getSearchResults', 'getTopLayerElements', 'hideHighlight', 'highlightNode', 'highlightRect', 'markUndoableState', 'moveTo', 'performSearch', 'pushNodeByPathToFrontend',
     'pushNodesByBackendIdsToFrontend', 'querySelector', 'querySelectorAll', 'redo', 'removeAttribute', 'removeNode', 'requestChildNodes', 'setAttributeValue',
     'setAttributesAsText', 'setInspectedNode', 'setNodeName', 'setNodeStackTracesEnabled', 'setNodeValue', 'setOuterHTML', 'undo'], anyDocument),
   'DOM.describeNode': describeNode,
-  'DOMDebugger.getEventListeners': script,
+  'DOM.resolveNode': resolveNode,
+  'DOMDebugger.getEventListeners': ofObject,
   ...all('DOMSnapshot', ['captureSnapshot', 'disable', 'enable', 'getSnapshot'], anyDocument),
   ...all('Debugger', ['disable', 'resume', 'setSkipAllPauses'], allowAlways),
   ...all('Debugger', ['continueToLocation', 'enable', 'evaluateOnCallFrame', 'getPossibleBreakpoints', 'getScriptSource', 'getStackTrace', 'pause', 'removeBreakpoint', 'restartFrame',
@@ -367,8 +374,13 @@ const TABLE = {
   'Runtime.addBinding': addBinding,
   ...all('Runtime', ['disable', 'discardConsoleEntries', 'enable', 'releaseObject', 'releaseObjectGroup', 'removeBinding', 'runIfWaitingForDebugger', 'setAsyncCallStackDepth',
     'setMaxCallStackSizeToCapture', 'terminateExecution'], allowAlways),
-  ...all('Runtime', ['awaitPromise', 'callFunctionOn', 'compileScript', 'evaluate', 'getExceptionDetails', 'getHeapUsage', 'getIsolateId', 'getProperties',
-    'globalLexicalScopeNames', 'runScript'], script),
+  ...all('Runtime', ['compileScript', 'globalLexicalScopeNames', 'runScript'], inContext),
+  ...all('Runtime', ['getHeapUsage', 'getIsolateId'], ownDocument),
+  'Runtime.awaitPromise': script('promiseObjectId'),
+  'Runtime.callFunctionOn': script('objectId', 'executionContextId', 'uniqueContextId'),
+  'Runtime.evaluate': script('contextId', 'uniqueContextId'),
+  'Runtime.getExceptionDetails': script('errorObjectId'),
+  'Runtime.getProperties': ofObject,
   'Target.setAutoAttach': setAutoAttach,
 };
 

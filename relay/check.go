@@ -240,6 +240,9 @@ func checkAttach(ctx context.Context, c *client, cmd *command) error {
 // the target of Target.autoAttachRelated. The event attachedToTarget decides which of them the client
 // sees.
 func checkAutoAttach(ctx context.Context, c *client, cmd *command) error {
+	if cmd.method == "Target.autoAttachRelated" { // is always flat, and has no parameter autoAttach
+		return checkTargetID(ctx, c, cmd)
+	}
 	raw, err := cmd.value("autoAttach")
 	switch {
 	case err != nil:
@@ -247,8 +250,6 @@ func checkAutoAttach(ctx context.Context, c *client, cmd *command) error {
 	case string(raw) == "false":
 		cmd.session.setAutoAttach(false)
 		return nil
-	case cmd.method == "Target.autoAttachRelated": // is always flat
-		return checkTargetID(ctx, c, cmd)
 	}
 	if err := checkFlatten(cmd); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -376,6 +377,64 @@ func TestDownloadBehavior(t *testing.T) {
 		c.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": behavior, "eventsEnabled": true})
 		if p := conn.params("Browser.setDownloadBehavior"); p["behavior"] != want || p["eventsEnabled"] != true {
 			t.Errorf("%s: the browser got %v", behavior, p)
+		}
+	}
+}
+
+// TestSetCookies checks that all cookies that a client sets or deletes are checked, whatever other
+// members the command has.
+func TestSetCookies(t *testing.T) {
+	c, conn := attachPage(t, Options{Browser: newFake()})
+	allowed := map[string]any{"name": "n", "value": "v", "domain": "127.0.0.1", "secure": true}
+	with := func(name string, value any) map[string]any {
+		p := maps.Clone(allowed)
+		p[name] = value
+		return p
+	}
+	decoys := []any{nil, []any{}, []any{allowed}, "x"}
+	for _, method := range []string{"Network.setCookie", "Network.deleteCookies"} {
+		c.call("S", method, allowed)
+		for _, decoy := range decoys {
+			denied := with("domain", "bank.test")
+			denied["cookies"] = decoy
+			c.denied("S", method, denied, "the domain of the cookie")
+		}
+		c.denied("S", method, with("url", "http://bank.test/"), "denied")
+		c.denied("S", method, with("url", 1), "url is not a string")
+		c.denied("S", method, with("domain", []any{"bank.test"}), "domain is not a string")
+		if p := conn.params(method); fmt.Sprint(p) != fmt.Sprint(allowed) {
+			t.Errorf("%s: the browser got %v", method, p)
+		}
+	}
+	for _, method := range []string{"Network.setCookies", "Storage.setCookies"} {
+		c.call("S", method, map[string]any{"cookies": []any{allowed}})
+		c.denied("S", method, map[string]any{"cookies": []any{allowed, with("domain", "bank.test")}}, "the domain of the cookie")
+		c.denied("S", method, allowed, "cookies is not a list")
+		c.denied("S", method, map[string]any{"cookies": map[string]any{}}, "cookies is not a list")
+		c.denied("S", method, map[string]any{"cookies": []any{"x"}}, "not an object")
+	}
+}
+
+// TestForeignMembers checks that a member that a command does not have replaces no check of it.
+func TestForeignMembers(t *testing.T) {
+	b := newFake()
+	b.respond = func(c *fakeConn, m executor.CDPMessage) bool {
+		if m.Method == "Target.getTargetInfo" {
+			c.reply(m, map[string]any{"targetInfo": target{ID: "H", Type: "page", URL: "chrome://settings/"}})
+			return true
+		}
+		return false
+	}
+	c, _ := attachPage(t, Options{Browser: b})
+	c.denied("", "Target.autoAttachRelated", map[string]any{"targetId": "H", "waitForDebuggerOnStart": false, "autoAttach": false}, noTarget)
+	c.denied("S", "DOMStorage.getDOMStorageItems", map[string]any{"storageId": map[string]any{"isLocalStorage": true}, "origin": "http://127.0.0.1"}, "no origin or storage key")
+	for method, p := range map[string]map[string]any{
+		"Emulation.setCPUThrottlingRate":   {"rate": 4, "scale": 1},
+		"Emulation.setPageScaleFactor":     {"pageScaleFactor": 3, "rate": 1},
+		"Emulation.setEmulatedOSTextScale": {"scale": 2, "rate": 1},
+	} {
+		if isReset(method, object(encode(p))) {
+			t.Errorf("%s %v counts as a reset", method, p)
 		}
 	}
 }

@@ -56,9 +56,12 @@ func checkSetCookies(ctx context.Context, c *client, cmd *command) error {
 		return err
 	}
 	return cmd.rewrite(func(p map[string]any) error {
-		list, ok := p["cookies"].([]any)
-		if !ok {
-			list = []any{p}
+		list := []any{p} // Network.setCookie and Network.deleteCookies
+		if strings.HasSuffix(cmd.method, ".setCookies") {
+			var ok bool
+			if list, ok = p["cookies"].([]any); !ok {
+				return invalidParams("cookies is not a list")
+			}
 		}
 		for _, v := range list {
 			fields, ok := v.(map[string]any)
@@ -75,6 +78,11 @@ func checkSetCookies(ctx context.Context, c *client, cmd *command) error {
 
 // checkCookie checks the URL and the domain of a cookie. Chromium requires one of them.
 func (s *Server) checkCookie(fields map[string]any) error {
+	for _, name := range []string{"url", "domain"} {
+		if _, ok := fields[name].(string); !ok && fields[name] != nil {
+			return invalidParams("%s is not a string", name)
+		}
+	}
 	if address, _ := fields["url"].(string); address != "" {
 		if err := s.checkCookieURL(address); err != nil {
 			return err

@@ -72,9 +72,12 @@ func isReset(method string, p map[string]any) bool {
 	p = maps.Clone(p)
 	delete(p, "maxTouchPoints") // has no effect without touch emulation
 	switch name {
-	case "setCPUThrottlingRate", "setPageScaleFactor", "setEmulatedOSTextScale":
-		return len(p) == 0 || p["rate"] == json.Number("1") || p["pageScaleFactor"] == json.Number("1") ||
-			p["scale"] == json.Number("1")
+	case "setCPUThrottlingRate":
+		return len(p) == 0 || p["rate"] == json.Number("1")
+	case "setPageScaleFactor":
+		return len(p) == 0 || p["pageScaleFactor"] == json.Number("1")
+	case "setEmulatedOSTextScale":
+		return len(p) == 0 || p["scale"] == json.Number("1")
 	case "setIdleOverride", "setGeolocationOverride", "setDefaultBackgroundColorOverride": // zeros are values
 		return len(p) == 0
 	}

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -154,6 +155,10 @@ func TestChromiumPolicy(t *testing.T) {
 		} {
 			c.denied(session, "Network.setCookie", x, "")
 			c.denied(session, "Network.deleteCookies", x, "")
+			decoy := maps.Clone(x)
+			decoy["cookies"] = []any{}
+			c.denied(session, "Network.setCookie", decoy, "")
+			c.denied(session, "Network.deleteCookies", decoy, "")
 			c.denied(session, "Network.setCookies", map[string]any{"cookies": []any{x}}, "")
 			c.denied("", "Storage.setCookies", map[string]any{"cookies": []any{x}}, "")
 		}

@@ -24,7 +24,10 @@ func (c *client) checkOrigins(ctx context.Context, cmd *command, required bool) 
 		return err
 	}
 	return cmd.rewrite(func(p map[string]any) error {
-		objects := []map[string]any{p}
+		var objects []map[string]any
+		if !strings.HasPrefix(cmd.method, "DOMStorage.") { // whose commands have a storageId only
+			objects = append(objects, p)
+		}
 		for _, name := range []string{"storageId", "storageBucket", "bucket"} {
 			if m, ok := p[name].(map[string]any); ok {
 				objects = append(objects, m)

@@ -124,6 +124,41 @@ func TestBrowserless(t *testing.T) {
 	}
 }
 
+// TestBrowserlessUnreachable stops a replica while a session uses it. The session moves to the other one.
+func TestBrowserlessUnreachable(t *testing.T) {
+	a, b := startBrowserless(t), startBrowserless(t)
+	// The pings and a handshake with the stopped replica reach their hang limits.
+	ctx, cancel := context.WithTimeout(t.Context(), 6*await.HangLimit)
+	t.Cleanup(cancel)
+	backend := newBrowser(t, browserlessOptions(t, a.URL, b.URL))
+	session := newSession(t, backend)
+	usesA := func() bool {
+		return strings.Contains(backend.Status(ctx).Detail, strings.TrimSuffix(a.URL, "/chromium"))
+	}
+	load := func() error {
+		_, _, err := session.NewPage(ctx, &executor.NewPageOptions{URL: "about:blank"})
+		return err
+	}
+	if err := load(); err != nil {
+		t.Fatal(err)
+	}
+	stoppedA := usesA()
+	if stoppedA {
+		a.Stop(t)
+	} else {
+		b.Stop(t)
+	}
+	err := load()
+	for err != nil && ctx.Err() == nil {
+		err = load()
+	}
+	if err != nil {
+		t.Errorf("the session stays on the replica that was stopped: %v", err)
+	} else if usesA() == stoppedA {
+		t.Error("session is on the replica that was stopped")
+	}
+}
+
 // TestBrowserlessDial checks the errors of servers that are not browserless, or that do not launch a
 // browser.
 func TestBrowserlessDial(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
@@ -524,6 +525,46 @@ func TestCDPClientPopup(t *testing.T) {
 				second.conn.Close()
 			}
 		})
+	}
+}
+
+// TestUnreadableParams checks that a command whose parameters Chromium's parser cannot read fails, and that
+// the other clients, the agent and the browser are not affected. The deepest parameters that are sent are
+// readable.
+func TestUnreadableParams(t *testing.T) {
+	ctx := await.Context(t)
+	site, _, _ := sites(t)
+	b := cdpBrowser(t, "127.0.0.1")
+	c, other := connectCDP(t, ctx, b), connectCDP(t, ctx, b)
+	s := newSession(t, b)
+	nav, err := s.Navigate(ctx, site+"/tab", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab, err := s.Page(ctx, nav.TabID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, _ := c.open("", site+"/page")
+	const evaluate = "Runtime.evaluate"
+	nested := func(n int) string {
+		return `{"expression":"1","a":` + strings.Repeat("[", n-1) + "1" + strings.Repeat("]", n-1) + "}"
+	}
+	for params, code := range map[string]int{
+		nested(cdpconn.MaxDepth): 0, nested(cdpconn.MaxDepth + 1): executor.CDPParseError, nested(1000): executor.CDPParseError,
+		`{"expression":"1","a":1.7976931348623157e308,"b":1e-999}`: 0, `{"expression":"1","timeout":1e999}`: executor.CDPParseError,
+	} {
+		m := c.try(page, evaluate, params)
+		if got := m.Error; code == 0 && got != nil || code != 0 && (got == nil || got.Code != code) {
+			t.Errorf("%.60s: %+v, want code %d", params, got, code)
+		}
+		_, err := tab.CDP(ctx, evaluate, json.RawMessage(params))
+		if code == 0 && err != nil || code != 0 && executor.CodeOf(err) != executor.ErrBadArgs {
+			t.Errorf("%.60s: agent: %v", params, err)
+		}
+	}
+	if v := other.call("", "Browser.getVersion", "", "product"); !strings.Contains(v, "Chrome") {
+		t.Errorf("product %q", v)
 	}
 }
 

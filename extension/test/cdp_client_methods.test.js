@@ -111,6 +111,16 @@ test('commands of clients are allowed or denied', async () => {
     ['POLICY_DENIED', 'DOM.describeNode', { objectId: '1.1.1', pierce: true, depth: -1 }, withDenied],
     ['POLICY_DENIED', 'DOM.describeNode', { backendNodeId: 4 }, withDenied],
     ['POLICY_DENIED', 'DOM.resolveNode', { backendNodeId: 4, executionContextId: 5 }],
+    // A member that the command does not have, or that Chromium ignores, names nothing.
+    ['POLICY_DENIED', 'DOM.getOuterHTML', { nodeId: 4, objectId: '1.1.1' }, withDenied],
+    ['POLICY_DENIED', 'DOM.getOuterHTML', { backendNodeId: 4, executionContextId: 1 }, withDenied],
+    ['POLICY_DENIED', 'DOM.describeNode', { backendNodeId: 4, objectId: '1.1.1' }, withDenied],
+    ['POLICY_DENIED', 'DOM.resolveNode', { backendNodeId: 4, objectId: '1.1.1' }, withDenied],
+    ['CONSENT_REQUIRED', 'Runtime.evaluate', { expression: '1', objectId: '1.1.1' }, { url: 'https://other.example.com/' }],
+    ['CONSENT_REQUIRED', 'Runtime.evaluate', { expression: '1', executionContextId: 1 }, { url: 'https://other.example.com/' }],
+    ['CONSENT_REQUIRED', 'Runtime.compileScript', { expression: '1', contextId: 1 }, { url: 'https://other.example.com/' }],
+    ['CONSENT_REQUIRED', 'Runtime.runScript', { scriptId: '1', uniqueContextId: 'u1' }, { url: 'https://other.example.com/' }],
+    ['CONSENT_REQUIRED', 'Runtime.globalLexicalScopeNames', { promiseObjectId: '1.1.1' }, { url: 'https://other.example.com/' }],
     ['POLICY_DENIED', 'Input.dispatchDragEvent', { data: { files: ['/etc/passwd'] } }],
 
     ['allowed', 'Network.getResponseBody', { requestId: 'mine' }],

@@ -96,7 +96,8 @@ func (e *notBrowserError) Error() string { return e.err.Error() }
 func Open(ctx context.Context, u *url.URL, header http.Header, wait time.Duration) (chromedp.Transport, cdpconn.Version, error) {
 	dialCtx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	conn, err := dialWebSocket(dialCtx, u.String(), header)
+	dialer := net.Dialer{Timeout: timing.Current().Connect}
+	conn, err := dialWebSocket(dialCtx, u.String(), header, dialer.DialContext)
 	if err != nil {
 		if dialCtx.Err() != nil && ctx.Err() == nil {
 			err = ErrNoHandshake
@@ -119,6 +120,7 @@ func Open(ctx context.Context, u *url.URL, header http.Header, wait time.Duratio
 		}
 		return nil, cdpconn.Version{}, &notBrowserError{err}
 	}
+	conn.watch()
 	return conn, v, nil
 }
 

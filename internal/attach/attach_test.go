@@ -2,6 +2,7 @@ package attach
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
 )
 
 func TestDialErrors(t *testing.T) {
@@ -114,26 +116,51 @@ func TestCancelledDial(t *testing.T) {
 }
 
 // TestDialHeaders checks that all requests to an endpoint have its headers, and that no redirect
-// passes them on.
+// is followed, with or without headers: it could be to another host, or to an unencrypted address.
 func TestDialHeaders(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("the redirect was followed, with the header %q", r.Header.Get("X-Token"))
 	}))
 	defer other.Close()
-	var requests []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		requests = append(requests, r.URL.Path+" "+r.Header.Get("X-Token"))
-		if r.URL.Path == "/json/version" {
-			fmt.Fprint(w, `{"webSocketDebuggerUrl":"ws://x/devtools/browser/1"}`)
-			return
+	for token, header := range map[string]http.Header{"": nil, "secret": {"X-Token": {"secret"}}} {
+		var requests []string
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			requests = append(requests, r.URL.Path+" "+r.Header.Get("X-Token"))
+			if r.URL.Path == "/json/version" {
+				fmt.Fprint(w, `{"webSocketDebuggerUrl":"ws://x/devtools/browser/1"}`)
+				return
+			}
+			http.Redirect(w, r, other.URL, http.StatusFound)
+		}))
+		defer server.Close()
+		if _, _, err := Dial(t.Context(), Endpoint{server.URL, header}); executor.CodeOf(err) != executor.ErrLaunchFailed {
+			t.Errorf("dial: %v", err)
 		}
-		http.Redirect(w, r, other.URL, http.StatusFound)
-	}))
-	defer server.Close()
-	if _, _, err := Dial(t.Context(), Endpoint{server.URL, http.Header{"X-Token": {"secret"}}}); executor.CodeOf(err) != executor.ErrLaunchFailed {
-		t.Errorf("dial: %v", err)
+		if got := strings.Join(requests, ", "); got != "/json/version "+token+", /devtools/browser/1 "+token {
+			t.Errorf("requests %s", got)
+		}
 	}
-	if got := strings.Join(requests, ", "); got != "/json/version secret, /devtools/browser/1 secret" {
-		t.Errorf("requests %s", got)
+}
+
+// TestFailedHandshake checks that no connection stays open after a failed handshake.
+func TestFailedHandshake(t *testing.T) {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusTooManyRequests} {
+		closed := make(chan struct{}, 1)
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			fmt.Fprint(w, "no")
+		}))
+		server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateClosed {
+				closed <- struct{}{}
+			}
+		}
+		server.Start()
+		_, _, err := Dial(t.Context(), Endpoint{URL: strings.Replace(server.URL, "http", "ws", 1) + "/x"})
+		if e, ok := errors.AsType[*HandshakeError](err); !ok || e.Status != status {
+			t.Errorf("dial: %v, want HTTP %d", err, status)
+		}
+		await.Receive(t, "the end of the connection", closed)
+		server.Close()
 	}
 }

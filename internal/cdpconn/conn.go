@@ -234,6 +234,9 @@ func (c *Conn) reply(msg *cdproto.Message) {
 // event updates the sessions and adds the event to the stream of its session. It runs in the
 // reading goroutine, so that a child session exists before its first message.
 func (c *Conn) event(msg *cdproto.Message) {
+	if msg.Method == "" {
+		return // an error about a message that the browser could not read; see checkParams
+	}
 	c.mu.Lock()
 	s := c.sessions[msg.SessionID]
 	c.mu.Unlock()
@@ -361,6 +364,9 @@ func (c *Conn) send(ctx context.Context, s *Session, method string, params any, 
 		var err error
 		if raw, err = jsonv2.Marshal(params, jsonOptions); err != nil {
 			return nil, fmt.Errorf("encoding the parameters of %s: %w", method, err)
+		}
+		if err := checkParams(raw); err != nil {
+			return nil, errs.Errorf(errs.ErrBadArgs, "Pass such a value as a string of JSON, and parse it in the page.", "%s: %w", method, err)
 		}
 	}
 	p, msg, err := c.register(s, method, raw, short)

@@ -118,6 +118,10 @@ func (cl *Client) Send(ctx context.Context, m ClientMessage) error {
 		cl.fail(m, codeParse, "JSON: the parameters are not valid")
 		return cl.Err()
 	}
+	if err := checkParams(m.Params); err != nil {
+		cl.fail(m, codeParse, "JSON: "+err.Error())
+		return cl.Err()
+	}
 	select {
 	case <-cl.done:
 		return cl.Err()

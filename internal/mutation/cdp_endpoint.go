@@ -65,12 +65,20 @@ var cdpEndpoint = promises{
 		New:  "in.isSubframe",
 		Test: "TestCDPClientFrames",
 	}},
-	"CDP clients cannot use the cookies, storage and documents of denied sites": {{
-		File: "relay/cookies.go",
-		Old:  "json.Unmarshal(raw, &x) == nil && s.allowsCookie(x)",
-		New:  "json.Unmarshal(raw, &x) == nil",
-		Test: "TestChromiumPolicy",
-	}},
+	"CDP clients cannot use the cookies, storage and documents of denied sites": {
+		{
+			File: "relay/cookies.go",
+			Old:  "json.Unmarshal(raw, &x) == nil && s.allowsCookie(x)",
+			New:  "json.Unmarshal(raw, &x) == nil",
+			Test: "TestChromiumPolicy",
+		},
+		{
+			File: "relay/cookies.go",
+			Old:  "if strings.HasSuffix(cmd.method, \".setCookies\") {",
+			New:  "if p[\"cookies\"] != nil {",
+			Test: "TestSetCookies",
+		},
+	},
 	"Commands of CDP clients that are not in the table are rejected": {{
 		File: "relay/client.go",
 		Old:  "case rule.denied != \"\":",
@@ -107,6 +115,12 @@ var cdpEndpoint = promises{
 		{
 			File: "extension/cdp_client_methods.js",
 			Old:  "  if (!SUBRESOURCES.has(String(request.type))) requireConsentForURL(request.url, s);\n",
+			New:  "",
+			Test: "commands of clients are allowed or denied",
+		},
+		{
+			File: "extension/cdp_client_methods.js",
+			Old:  " || params.nodeId !== undefined || params.backendNodeId !== undefined",
 			New:  "",
 			Test: "commands of clients are allowed or denied",
 		},

@@ -50,6 +50,9 @@ type BrowserLimits struct {
 	Dial time.Duration
 	// FirstResponse bounds the first response over the WebSocket.
 	FirstResponse time.Duration
+	// EndpointPing bounds the response to a ping of an endpoint. Its network thread responds, so a
+	// busy browser does not delay it.
+	EndpointPing time.Duration
 	// PortCheck bounds the check whether a program listens on the port of a running browser, on this
 	// machine.
 	PortCheck time.Duration
@@ -120,6 +123,7 @@ func defaultBrowserLimits() BrowserLimits {
 		Connect:       5 * time.Second,
 		Dial:          30 * time.Second,
 		FirstResponse: 5 * time.Second,
+		EndpointPing:  10 * time.Second,
 		PortCheck:     time.Second,
 
 		AttachTab:      15 * time.Second,

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,7 +26,16 @@ type Server struct {
 	// Kill kills the server and its browsers.
 	Kill func()
 
-	log *testlog.Buffer
+	process *os.Process
+	log     *testlog.Buffer
+}
+
+// Stop stops the server, which keeps its connections, as when its machine is unreachable.
+func (s *Server) Stop(t *testing.T) {
+	t.Helper()
+	if out, err := exec.Command("kill", "-STOP", strconv.Itoa(s.process.Pid)).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 }
 
 // Log returns the log of the server.
@@ -84,6 +94,7 @@ func Start(t *testing.T, o Options) *Server {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	s.process = cmd.Process
 	exited := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(exited) }()
 	s.Kill = sync.OnceFunc(func() {
