@@ -269,6 +269,46 @@ func TestBackpressure(t *testing.T) {
 	})
 }
 
+// TestLargeCommands checks that a command of any size is accepted, one at a time, and that the commands
+// that are queued before and after it are, too.
+func TestLargeCommands(t *testing.T) {
+	bubble(t, func(t *testing.T, conn *Conn, p *Peer) {
+		queue := func(size int) error {
+			params := wire.CDPCommand{Method: "Runtime.evaluate", Params: []byte(`"` + strings.Repeat("x", size) + `"`)}
+			return conn.Queue(t.Context(), wire.MethodCDP, params, func(json.RawMessage, error) {})
+		}
+		for range cap(p.st.in) + 1 { // fill the pipe
+			if err := queue(1); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		for _, size := range []int{1, 5 * wire.MaxQueued, 1 << 20} {
+			if err := queue(size); err != nil {
+				t.Errorf("a command of %d bytes: %v", size, err)
+			}
+		}
+		if err := queue(2 * wire.MaxQueued); !errors.Is(err, errs.ErrBackpressure) {
+			t.Errorf("another large command: %v", err)
+		}
+		longest := 0
+		for range cap(p.st.in) + 4 {
+			data, err := p.st.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			longest = max(longest, len(data))
+			synctest.Wait()
+		}
+		if longest < 5*wire.MaxQueued {
+			t.Errorf("the longest command has %d bytes", longest)
+		}
+		if conn.queued != 0 {
+			t.Errorf("%d bytes are counted as queued", conn.queued)
+		}
+	})
+}
+
 // TestHeartbeat checks that two pings without any message from the extension end the connection,
 // and that one does not.
 func TestHeartbeat(t *testing.T) {

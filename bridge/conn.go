@@ -33,7 +33,7 @@ type Conn struct {
 
 	mu          sync.Mutex // guards the fields below
 	pending     map[string]*pending
-	queued      int // bytes in queue, and in the message that is being written
+	queued      int // what weigh returns for the messages in queue, and for the one that is being written
 	missedPings int // pings since the last received message
 	heardAt     time.Time
 	err         error // why the connection ended; nil while it is open
@@ -151,7 +151,7 @@ func (c *Conn) write() {
 			return
 		}
 		c.mu.Lock()
-		c.queued -= len(data)
+		c.queued -= weigh(data)
 		c.mu.Unlock()
 	}
 }
@@ -207,12 +207,19 @@ func (c *Conn) send(msg wire.Message) {
 	_ = c.enqueue(data)
 }
 
+// maxWeight limits what one message counts in the queue. So a message of any size is accepted, one of
+// them at a time, and smaller ones before and after it.
+const maxWeight = wire.MaxQueued * 3 / 4
+
+// weigh returns what a message counts in the queue.
+func weigh(data []byte) int { return min(len(data), maxWeight) }
+
 // enqueue queues an encoded message, or returns why it cannot. c.mu must be held.
 func (c *Conn) enqueue(data []byte) error {
 	switch {
 	case c.err != nil:
 		return c.err
-	case c.queued+len(data) > wire.MaxQueued:
+	case c.queued+weigh(data) > wire.MaxQueued:
 		return &errs.Error{
 			Code: errs.ErrBackpressure, Retryable: true,
 			Err:  errors.New("send queue to the extension is full (8 MiB)"),
@@ -220,7 +227,7 @@ func (c *Conn) enqueue(data []byte) error {
 		}
 	}
 	c.queue.Put(data)
-	c.queued += len(data)
+	c.queued += weigh(data)
 	return nil
 }
 

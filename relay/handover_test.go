@@ -1,12 +1,12 @@
 package relay
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpshare"
 )
 
 // TestHandedOverPage checks that a client can neither act in a page that is handed over to the user
@@ -99,8 +99,8 @@ func TestSettingsDuringHandover(t *testing.T) {
 	set := map[string]map[string]any{}
 	for method, s := range settings() {
 		set[method] = map[string]any{"set by": "the client"}
-		if off := s.off; off != "" && table()[off] == nil {
-			t.Errorf("%s does not exist", off)
+		if table()[s.Method] == nil {
+			t.Errorf("%s does not exist", s.Method)
 		}
 		c.call("page", method, set[method])
 		c.call("other", method, set[method])
@@ -125,11 +125,7 @@ func TestSettingsDuringHandover(t *testing.T) {
 	}
 	var released, restored []string
 	for method, s := range settings() {
-		if s.off != "" {
-			released = append(released, s.off+" ")
-		} else {
-			released = append(released, method+" "+string(encode(s.neutral)))
-		}
+		released = append(released, s.Method+" "+string(s.Params))
 		restored = append(restored, method+" "+string(encode(set[method])))
 	}
 	released = append(released, "Debugger.resume ")
@@ -234,7 +230,7 @@ func TestEntriesDuringHandover(t *testing.T) {
 	}
 }
 
-// TestSettingsInChromium checks that Chromium accepts the commands that release a page.
+// TestSettingsInChromium checks that Chromium accepts the commands that undo what a client has set.
 func TestSettingsInChromium(t *testing.T) {
 	_, address := serve(t, Options{Browser: startPlain(t)})
 	c := dial(t, address+"/devtools/browser/x", "")
@@ -242,7 +238,12 @@ func TestSettingsInChromium(t *testing.T) {
 	for _, domain := range []string{"DOM", "Debugger", "Network", "Overlay", "Page", "Security"} {
 		c.call(page, domain+".enable", nil)
 	}
-	for method, s := range settings() {
-		c.call(page, cmp.Or(s.off, method), s.neutral)
+	for method := range table() {
+		if s, ok := cdpshare.Neutral(method); ok {
+			c.call(page, s.Method, s.Params)
+		}
+	}
+	for _, s := range settings() {
+		c.call(page, s.Method, s.Params)
 	}
 }

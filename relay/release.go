@@ -6,52 +6,49 @@ import (
 	"maps"
 	"strings"
 	"sync"
+
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpshare"
 )
 
 // What a client has set before a page is handed over would remain in force while it cannot change
 // it: its requests would wait for answers of the client, and its scripts would stay paused. So the
 // page is released from these settings at the start of a handover, and gets them back at the end.
 
-// A setting is a command with which a client could be in the way of the user.
-type setting struct {
-	off     string         // the command that releases the page; "" means the same command
-	neutral map[string]any // its parameters
-}
-
-// settings are the commands from which a page is released, except for Debugger.enable.
-var settings = sync.OnceValue(func() map[string]setting {
-	return map[string]setting{
-		skipPauses:                             {neutral: map[string]any{"skip": true}},
-		"Emulation.setCPUThrottlingRate":       {neutral: map[string]any{"rate": 1}},
-		"Emulation.setDocumentCookieDisabled":  {neutral: map[string]any{"disabled": false}},
-		"Emulation.setScriptExecutionDisabled": {neutral: map[string]any{"value": false}},
-		"Emulation.setVirtualTimePolicy":       {neutral: map[string]any{"policy": "advance"}},
-		"Fetch.enable":                         {off: "Fetch.disable"},
-		"Input.setIgnoreInputEvents":           {neutral: map[string]any{"ignore": false}},
-		"Input.setInterceptDrags":              {neutral: map[string]any{"enabled": false}},
-		"Network.emulateNetworkConditions":     {neutral: online()},
-		"Network.emulateNetworkConditionsByRule": {neutral: map[string]any{
-			"matchedNetworkConditions": []any{},
-		}},
-		"Network.overrideNetworkState":          {neutral: online()},
-		"Network.setBlockedURLs":                {neutral: map[string]any{"urls": []string{}}},
-		"Overlay.setInspectMode":                {neutral: map[string]any{"mode": "none", "highlightConfig": map[string]any{}}},
-		"Page.setInterceptFileChooserDialog":    {neutral: map[string]any{"enabled": false}},
-		"Page.setWebLifecycleState":             {neutral: map[string]any{"state": "active"}},
-		"Page.startScreencast":                  {off: "Page.stopScreencast"},
-		"Security.setIgnoreCertificateErrors":   {neutral: map[string]any{"ignore": false}},
-		"Security.setOverrideCertificateErrors": {neutral: map[string]any{"override": false}},
+// settings are the commands with which a client could be in the way of the user, except for
+// Debugger.enable, with the commands that release the page from them.
+var settings = sync.OnceValue(func() map[string]cdpshare.Command {
+	all := map[string]cdpshare.Command{}
+	for _, method := range []string{
+		skipPauses,
+		"Emulation.setCPUThrottlingRate",
+		"Emulation.setDocumentCookieDisabled",
+		"Emulation.setScriptExecutionDisabled",
+		"Emulation.setVirtualTimePolicy",
+		"Fetch.enable",
+		"Input.setIgnoreInputEvents",
+		"Input.setInterceptDrags",
+		"Network.emulateNetworkConditions",
+		"Network.emulateNetworkConditionsByRule",
+		"Network.overrideNetworkState",
+		"Network.setBlockedURLs",
+		"Overlay.setInspectMode",
+		"Page.setInterceptFileChooserDialog",
+		"Page.setWebLifecycleState",
+		"Page.startScreencast",
+		"Security.setIgnoreCertificateErrors",
+		"Security.setOverrideCertificateErrors",
+	} {
+		all[method], _ = cdpshare.Neutral(method)
 	}
+	skip := all[skipPauses]
+	skip.Params = json.RawMessage(`{"skip":true}`) // the debugger stays enabled
+	all[skipPauses] = skip
+	return all
 })
 
 // skipPauses replaces Debugger.enable among the settings: disabling the debugger would remove the
 // breakpoints of the client.
 const skipPauses = "Debugger.setSkipAllPauses"
-
-// online returns the parameters of commands that emulate a network, without emulation.
-func online() map[string]any {
-	return map[string]any{"offline": false, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-}
 
 // sessionSettings are what a client has set in a session.
 type sessionSettings struct {
@@ -152,12 +149,8 @@ func (s *sessionSettings) update(
 			post(method, params)
 			continue
 		}
-		set := settings()[method]
-		if set.off != "" {
-			post(set.off, nil)
-			continue
-		}
-		post(method, encode(set.neutral))
+		release := settings()[method]
+		post(release.Method, release.Params)
 		if method == skipPauses {
 			post("Debugger.resume", nil)
 		}

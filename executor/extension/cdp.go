@@ -74,10 +74,6 @@ const maxClientName = 60
 // cdpconn.MayDrop returns true are dropped. At four times as much the connection ends.
 const maxUnread = 16 << 20
 
-// maxSending is the size of the commands of a client without a result, in bytes, beyond which further
-// commands fail: tools send their commands through the same queue.
-const maxSending = wire.MaxQueued / 4
-
 // A cdpClient is an executor.CDPConn. hub.mu guards its fields.
 type cdpClient struct {
 	hub      *hub
@@ -89,7 +85,9 @@ type cdpClient struct {
 	unread   atomic.Int64
 	sessions map[string]*cdpSession
 	root     *cdpSession // of the browser target
-	sending  int         // size of the commands without a result, in bytes
+	sending  int         // what weigh returns for the commands without a result
+	waiting  int         // the same of the commands that wait for the debugger
+	stored   int         // size of what is stored for its sessions, in bytes
 	undoing  int         // commands without a result that undo what the client changed
 	undone   chan struct{}
 	err      error // why the connection ended
@@ -167,6 +165,9 @@ func (c *cdpClient) end(err error) {
 func (c *cdpClient) leave(sessions []*cdpSession) {
 	byTab := make(map[*cdpTab][]*cdpSession)
 	for _, s := range sessions {
+		s.setup.takeWaiting()
+		c.stored -= s.stored
+		s.stored = 0
 		if s.tab != nil {
 			byTab[s.tab] = append(byTab[s.tab], s)
 		}

@@ -17,7 +17,7 @@ type doneFunc func(json.RawMessage, *executor.CDPError)
 var emptyResult = json.RawMessage("{}")
 
 // sharedCommands are the commands whose effect depends on other users of the shared session, or must
-// be undone, other than those of enable, disable and emulate.
+// be undone, other than those of enable, disable, emulate and set.
 var sharedCommands = map[string]func(*cdpSession, executor.CDPMessage, doneFunc){
 	"Fetch.disable":                         endInterception,
 	"Fetch.enable":                          intercept,
@@ -36,6 +36,9 @@ var sharedCommands = map[string]func(*cdpSession, executor.CDPMessage, doneFunc)
 // run runs a command in the browser, unless the shared session has its effect already. It calls done
 // with the result, in the order of the messages of the browser.
 func (s *cdpSession) run(m executor.CDPMessage, done doneFunc) {
+	if m.Method == "Network.setUserAgentOverride" { // for the browser it is the same
+		m.Method = "Emulation.setUserAgentOverride"
+	}
 	domain, name, _ := strings.Cut(m.Method, ".")
 	switch shared := sharedCommands[m.Method]; {
 	case shared != nil:
@@ -49,6 +52,8 @@ func (s *cdpSession) run(m executor.CDPMessage, done doneFunc) {
 	case domain == "Emulation" && name != "setFocusEmulationEnabled" && !strings.HasPrefix(name, "get") &&
 		name != "canEmulate":
 		s.emulate(m, done)
+	case cdpshare.IsSetting(m.Method):
+		s.set(m, done)
 	default:
 		s.send(m, done)
 	}
@@ -66,7 +71,7 @@ func (s *cdpSession) enable(m executor.CDPMessage, domain string, done doneFunc)
 			delete(s.enabled, domain)
 		} else if uses && !receives {
 			s.enabled[domain] = true
-			target.replayEvents(domain, s)
+			target.log.Replay(domain, s.deliver)
 		}
 		done(result, err)
 	})
@@ -78,11 +83,16 @@ func (s *cdpSession) disable(m executor.CDPMessage, domain string, done doneFunc
 	_, had := s.enabled[domain]
 	delete(s.enabled, domain)
 	s.target.disabled(domain)
+	for _, v := range s.target.settings.End(s, domain) {
+		s.target.restore(v)
+	}
+	s.countStored()
 	if !had || domain == "Page" || s.target.uses(domain) {
 		done(emptyResult, nil)
 		return
 	}
 	s.send(m, done)
+	s.target.restoreAfterDisable(domain)
 }
 
 // emulate runs a command of Emulation, which one client at a time can do in a tab.
@@ -114,7 +124,7 @@ func (s *cdpSession) setLifecycleEvents(m executor.CDPMessage, done doneFunc) {
 // setInterceptDrags selects whether s receives the events of drags.
 func (s *cdpSession) setInterceptDrags(m executor.CDPMessage, done doneFunc) {
 	s.drags = member[bool](m.Params, "enabled")
-	s.send(m, done)
+	s.set(m, done)
 }
 
 // runIfWaiting resumes a target, unless the tools resume it when they are ready.
@@ -237,9 +247,9 @@ func (s *cdpSession) attachTo(t *cdpTarget, waiting bool) *cdpSession {
 
 // send sends a command to the browser. It calls done with the result.
 func (s *cdpSession) send(m executor.CDPMessage, done doneFunc) {
-	params, err := s.setup.toBrowser(m.Params)
-	if err != nil {
-		done(nil, err)
+	params, ok := s.setup.ToBrowser(m.Params)
+	if !ok {
+		done(nil, errNoContext)
 		return
 	}
 	s.client.queueCommand(s.tab, wire.CDPCommand{

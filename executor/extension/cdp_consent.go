@@ -13,9 +13,9 @@ import (
 // queueCommand sends a command to the browser of a tab, and calls done with the result. If the user
 // must allow scripts on a site first and mayPrompt is true, it prompts the user.
 func (c *cdpClient) queueCommand(t *cdpTab, command wire.CDPCommand, mayPrompt bool, done doneFunc) {
-	size := len(command.Params) + len(command.Method)
-	if c.sending > 0 && c.sending+size > maxSending {
-		done(nil, serverError("too many commands without a result"))
+	size := weigh(len(command.Params) + len(command.Method))
+	if c.sending+size > maxSending {
+		done(nil, errTooManyCommands)
 		return
 	}
 	err := t.queue(context.Background(), wire.MethodCDP, command, func(data json.RawMessage, err error) {

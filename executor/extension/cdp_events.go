@@ -17,7 +17,7 @@ func (s *cdpSession) deliver(e *wire.CDPEvent, hidden bool) {
 	if hidden || !s.receives(e) || e.NoConsent && cdpshare.IsContent(e.Method) {
 		return
 	}
-	params, ok := s.setup.toClient(e.Method, e.Params, s.tab.info.TargetID)
+	params, ok := s.setup.ToClient(e.Method, e.Params, s.tab.info.TargetID)
 	if !ok {
 		return
 	}

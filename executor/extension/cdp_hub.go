@@ -247,7 +247,7 @@ func (h *hub) event(in *installation, e *wire.CDPEvent) (forTools bool) {
 		return true
 	}
 	forTools = (t.attachedForTools || !t.attachedForClients) && e.Method != "Page.screencastFrame"
-	hidden := target.record(e)
+	hidden := target.log.Record(e)
 	if strings.HasPrefix(e.Method, "Page.download") {
 		h.download(t, e)
 	}

@@ -2,11 +2,17 @@ package extension
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/coder/websocket"
 
+	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/await"
+	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/policy"
 )
 
@@ -79,5 +85,51 @@ func TestCDPClientKilled(t *testing.T) {
 	})
 	if width == 333 {
 		t.Error("the emulation continues")
+	}
+}
+
+// TestCDPClientLeavesTabOfTools checks that nothing that a client set remains in a tab that tools use
+// after the client has left, also on other sites.
+func TestCDPClientLeavesTabOfTools(t *testing.T) {
+	env := newCDPEnv(t)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, "<!doctype html><title>%s</title>%s", r.URL.Path, r.Header.Get("Authorization"))
+	}))
+	t.Cleanup(site.Close)
+	env.site.URL = site.URL
+	_, id := env.share("/shared")
+	recording, err := env.b.NewSession(&executor.SessionOptions{Gate: executor.AllowAll, Record: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pagetest.Of(recording, id).Requests(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := env.evalTool(id, "document.title"); got != `"/shared"` {
+		t.Fatalf("the tool read %s", got)
+	}
+	c := connectCDP(t, env.b)
+	session := c.attachAll(site.URL + "/shared")
+	c.call(session, "Network.enable", nil, nil)
+	c.call(session, "Network.setExtraHTTPHeaders", map[string]any{"headers": map[string]any{"Authorization": "of the client"}}, nil)
+	c.call(session, "Network.setBlockedURLs", map[string]any{"urls": []string{"*/blocked"}}, nil)
+	const load = "fetch('/sent').then((r) => r.text())"
+	if got := c.eval(session, load); !strings.Contains(got, "of the client") {
+		t.Errorf("the page received %s", got)
+	}
+	c.close()
+	if n := env.attachedTabs(); n != 1 {
+		t.Fatalf("the debugger is attached to %d tabs", n)
+	}
+	page := env.u.target("page", "/shared")
+	var got string
+	env.u.eval(page, load, &got)
+	if strings.Contains(got, "of the client") {
+		t.Errorf("after the client left, the page received %s", got)
+	}
+	env.u.eval(page, "fetch('/blocked').then((r) => r.text(), () => 'blocked')", &got)
+	if got == "blocked" {
+		t.Error("after the client left, a request is blocked")
 	}
 }

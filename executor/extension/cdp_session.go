@@ -37,6 +37,7 @@ type cdpSession struct {
 	scripts   []string // identifiers of scripts for new documents
 	bindings  map[string]bool
 	drags     bool // receives the events of drags
+	stored    int  // size of what is stored for it, in bytes, see countStored
 }
 
 // newChild returns a new session below s, of a target of a kind. t is nil for the browser. The caller
@@ -97,6 +98,7 @@ func (s *cdpSession) drop() {
 // undo sends the commands that undo what s changed, except where others need it.
 func (s *cdpSession) undo() {
 	t := s.target
+	s.undoSettings() // first: some commands need the domain
 	for domain := range s.enabled {
 		if domain == "Fetch" {
 			if command, ok := t.endInterception(s); ok {
@@ -107,6 +109,7 @@ func (s *cdpSession) undo() {
 		t.disabled(domain)
 		if domain != "Page" && !t.uses(domain) { // see disable
 			s.client.undo(t, domain+".disable", nil)
+			t.restoreAfterDisable(domain)
 		}
 	}
 	if s.tab.screencast == s {
@@ -120,9 +123,6 @@ func (s *cdpSession) undo() {
 		if !slices.ContainsFunc(t.sessions, func(o *cdpSession) bool { return o.bindings[name] }) {
 			s.client.undo(t, "Runtime.removeBinding", map[string]any{"name": name})
 		}
-	}
-	if s.drags && !slices.ContainsFunc(t.sessions, func(o *cdpSession) bool { return o.drags }) {
-		s.client.undo(t, "Input.setInterceptDrags", map[string]any{"enabled": false})
 	}
 	if s.auto {
 		s.client.undo(t, "Target.setAutoAttach", t.autoAttachParams())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpshare"
 )
 
 // A client that connects sends setup commands to every page, and waits for their results. They are
@@ -20,14 +21,13 @@ import (
 // A setup is the state of a session whose commands are not sent to the browser yet, and of what was
 // reported to the client in that time.
 type setup struct {
+	cdpshare.Placeholders
 	session   *cdpSession
 	commands  []executor.CDPMessage // to be sent when the debugger is attached
 	waiting   []executor.CDPMessage // to be run after commands
 	attaching bool
 	replaying bool // commands are being sent
-	contexts  []*placeholder
-	scripts   []placeholderScript
-	document  int // number of the current document
+	document  int  // number of the current document
 }
 
 // A setupAnswer answers a setup command. It reports whether it can.
@@ -70,31 +70,58 @@ func succeed(*setup, executor.CDPMessage) (any, bool) { return nil, true }
 // command answers a setup command, or lets the command wait until the debugger is attached.
 func (su *setup) command(m executor.CDPMessage) {
 	if answer := setupCommands[m.Method]; answer != nil && !su.attaching && !su.replaying {
-		if result, ok := answer(su, m); ok {
-			if m.Method != "Page.createIsolatedWorld" && m.Method != "Runtime.runIfWaitingForDebugger" {
-				su.commands = append(su.commands, m)
-			}
-			su.session.reply(m, result)
+		fits := su.fits(m)
+		if !fits && m.Method != "Page.addScriptToEvaluateOnNewDocument" { // which waits if it has code
+			su.session.fail(m, errSetupTooLarge)
 			return
+		}
+		if fits {
+			if result, ok := answer(su, m); ok {
+				su.record(m)
+				su.session.reply(m, result)
+				return
+			}
 		}
 	}
 	if su.replaying && m.Method == "Page.handleJavaScriptDialog" { // a page with a dialog answers the others later
 		su.session.run(m, func(result json.RawMessage, err *executor.CDPError) { su.session.answer(m, result, err) })
 		return
 	}
-	su.waiting = append(su.waiting, m)
+	if !su.wait(m) {
+		su.session.fail(m, errTooManyCommands)
+		return
+	}
 	if !su.attaching && !su.replaying {
 		su.attaching = true
 		su.session.tab.attach(su.session)
 	}
 }
 
+// record stores a command that was answered, to be sent when the debugger is attached.
+func (su *setup) record(m executor.CDPMessage) {
+	switch i := su.replaced(m); {
+	case m.Method == "Page.createIsolatedWorld", m.Method == "Runtime.runIfWaitingForDebugger":
+	case i >= 0:
+		su.commands[i] = m
+	default:
+		su.commands = append(su.commands, m)
+	}
+	su.session.countStored()
+}
+
+// replaced returns the index of the recorded command that m replaces, or -1: of most methods, only the
+// last command has an effect.
+func (su *setup) replaced(m executor.CDPMessage) int {
+	if m.Method == "Page.addScriptToEvaluateOnNewDocument" || m.Method == "Runtime.addBinding" {
+		return -1
+	}
+	return slices.IndexFunc(su.commands, func(x executor.CDPMessage) bool { return x.Method == m.Method })
+}
+
 // attachFailed fails the commands that wait for the debugger. Later commands try again.
 func (su *setup) attachFailed(err error) {
 	su.attaching = false
-	waiting := su.waiting
-	su.waiting = nil
-	for _, m := range waiting {
+	for _, m := range su.takeWaiting() {
 		su.session.fail(m, cdpError(err))
 	}
 }
@@ -104,10 +131,11 @@ func (su *setup) replay() {
 	su.attaching, su.replaying = false, true
 	commands := su.commands
 	su.commands = nil
-	for _, x := range su.contexts {
-		if x.name != "" {
+	su.session.countStored()
+	for _, x := range su.Contexts {
+		if x.Name != "" {
 			commands = append(commands, executor.CDPMessage{Method: "Page.createIsolatedWorld",
-				Params: mustJSON(map[string]any{"frameId": su.session.tab.info.TargetID, "worldName": x.name})})
+				Params: mustJSON(map[string]any{"frameId": su.session.tab.info.TargetID, "worldName": x.Name})})
 		}
 	}
 	var later []executor.CDPMessage // after the others, so that the origins of all frames are known
@@ -152,9 +180,7 @@ func (su *setup) runAll(
 func (su *setup) replayDone() {
 	su.replaying, su.session.ready = false, true
 	su.session.tab.keepRendering()
-	waiting := su.waiting
-	su.waiting = nil
-	for _, m := range waiting {
+	for _, m := range su.takeWaiting() {
 		if !su.session.detached {
 			su.session.command(m)
 		}
@@ -170,14 +196,14 @@ func (su *setup) replayed(m executor.CDPMessage, script int, result json.RawMess
 			su.frameAppeared(child, later)
 		}
 	case "Page.addScriptToEvaluateOnNewDocument":
-		if script < len(su.scripts) {
-			su.scripts[script].realID = member[string](result, "identifier")
+		if script < len(su.Scripts) {
+			su.Scripts[script].RealID = member[string](result, "identifier")
 		}
 	case "Page.createIsolatedWorld":
 		name := member[string](m.Params, "worldName")
-		for _, x := range su.contexts {
-			if x.name == name && x.name != "" && x.realID == 0 {
-				x.realID = member[int64](result, "executionContextId")
+		for _, x := range su.Contexts {
+			if x.Name == name && x.Name != "" && x.RealID == 0 {
+				x.RealID = member[int64](result, "executionContextId")
 			}
 		}
 	}
@@ -209,9 +235,9 @@ func (su *setup) frameAppeared(tree frameTree, later *[]executor.CDPMessage) {
 
 // worlds returns the names of the isolated worlds of the scripts for new documents.
 func (su *setup) worlds() (names []string) {
-	for _, script := range su.scripts {
-		if !slices.Contains(names, script.world) {
-			names = append(names, script.world)
+	for _, script := range su.Scripts {
+		if !slices.Contains(names, script.World) {
+			names = append(names, script.World)
 		}
 	}
 	return names
@@ -267,32 +293,35 @@ func (su *setup) sendLifecycle() {
 // enableRuntime reports a placeholder for the main world, and those for the isolated worlds that the
 // client has created.
 func enableRuntime(su *setup, _ executor.CDPMessage) (any, bool) {
-	if !slices.ContainsFunc(su.contexts, func(x *placeholder) bool { return x.name == "" }) {
-		su.contexts = slices.Insert(su.contexts, 0, su.newPlaceholder(""))
+	if !slices.ContainsFunc(su.Contexts, func(x *cdpshare.Placeholder) bool { return x.Name == "" }) {
+		su.Contexts = slices.Insert(su.Contexts, 0, su.newPlaceholder(""))
 	}
-	for _, x := range su.contexts {
+	for _, x := range su.Contexts {
 		su.contextCreated(x)
 	}
 	return nil, true
 }
 
+// firstPlaceholder is the first id of a placeholder. The browser counts its ids from 1.
+const firstPlaceholder = 1 << 30
+
 // newPlaceholder returns a placeholder for the world with a name, or for the main world if name is
 // empty.
-func (su *setup) newPlaceholder(name string) *placeholder {
+func (su *setup) newPlaceholder(name string) *cdpshare.Placeholder {
 	su.session.client.hub.lastID++
 	id := int64(firstPlaceholder + su.session.client.hub.lastID)
-	return &placeholder{id: id, unique: "-" + strconv.FormatInt(id, 10) + ".1", name: name}
+	return &cdpshare.Placeholder{ID: id, Unique: "-" + strconv.FormatInt(id, 10) + ".1", Name: name}
 }
 
 // contextCreated sends Runtime.executionContextCreated for a placeholder.
-func (su *setup) contextCreated(x *placeholder) {
+func (su *setup) contextCreated(x *cdpshare.Placeholder) {
 	kind := "isolated"
-	if x.name == "" {
+	if x.Name == "" {
 		kind = "default"
 	}
 	su.session.event("Runtime.executionContextCreated", map[string]any{"context": map[string]any{
-		"id": x.id, "uniqueId": x.unique, "origin": su.session.tab.origin(), "name": x.name,
-		"auxData": map[string]any{"isDefault": x.name == "", "type": kind, "frameId": su.session.tab.info.TargetID},
+		"id": x.ID, "uniqueId": x.Unique, "origin": su.session.tab.origin(), "name": x.Name,
+		"auxData": map[string]any{"isDefault": x.Name == "", "type": kind, "frameId": su.session.tab.info.TargetID},
 	}})
 }
 
@@ -304,17 +333,17 @@ func createPlaceholderWorld(su *setup, m executor.CDPMessage) (any, bool) {
 		p.WorldName == "" {
 		return nil, false
 	}
-	for _, x := range su.contexts {
-		if x.name == p.WorldName {
-			return map[string]any{"executionContextId": x.id}, true
+	for _, x := range su.Contexts {
+		if x.Name == p.WorldName {
+			return map[string]any{"executionContextId": x.ID}, true
 		}
 	}
 	x := su.newPlaceholder(p.WorldName)
-	su.contexts = append(su.contexts, x)
+	su.Contexts = append(su.Contexts, x)
 	if su.recorded("Runtime.enable") {
 		su.contextCreated(x)
 	}
-	return map[string]any{"executionContextId": x.id}, true
+	return map[string]any{"executionContextId": x.ID}, true
 }
 
 // addPlaceholderScript returns an identifier of ours for Page.addScriptToEvaluateOnNewDocument, if
@@ -328,8 +357,8 @@ func addPlaceholderScript(su *setup, m executor.CDPMessage) (any, bool) {
 	if source != "" && (!strings.HasPrefix(source, "//") || strings.ContainsAny(source, "\r\n\u2028\u2029")) {
 		return nil, false // it may be denied
 	}
-	id := fmt.Sprintf("setup-%d", len(su.scripts)+1)
-	su.scripts = append(su.scripts, placeholderScript{id: id, world: p.WorldName})
+	id := fmt.Sprintf("setup-%d", len(su.Scripts)+1)
+	su.Scripts = append(su.Scripts, cdpshare.PlaceholderScript{ID: id, World: p.WorldName})
 	return map[string]any{"identifier": id}, true
 }
 
@@ -347,12 +376,12 @@ func (su *setup) navigated(before string) {
 	if su.recorded("Page.enable") {
 		su.session.event("Page.frameNavigated", map[string]any{"frame": su.frame(), "type": "Navigation"})
 	}
-	su.contexts = nil
+	su.Contexts = nil
 	if su.recorded("Runtime.enable") {
 		su.session.event("Runtime.executionContextsCleared", map[string]any{})
 		for _, name := range append([]string{""}, su.worlds()...) {
 			x := su.newPlaceholder(name)
-			su.contexts = append(su.contexts, x)
+			su.Contexts = append(su.Contexts, x)
 			su.contextCreated(x)
 		}
 	}

@@ -1,7 +1,6 @@
 package extension
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -23,10 +22,9 @@ type cdpTarget struct {
 	children     []*cdpTarget
 	sessions     []*cdpSession // of clients
 	tool         toolUse
-	contexts     []cdpContext
-	scripts      []json.RawMessage // of Debugger.scriptParsed, while a client uses Debugger
-	sheets       []json.RawMessage // of CSS.styleSheetAdded
+	log          cdpshare.EventLog
 	interception cdpshare.Interception[*cdpSession]
+	settings     cdpshare.Settings[*cdpSession] // nil is the tools
 }
 
 // A toolUse is what tools use of a session.
@@ -35,9 +33,6 @@ type toolUse struct {
 	auto    bool            // attaches to frames
 	params  json.RawMessage // of Target.setAutoAttach
 }
-
-// maxScripts bounds the recorded events of a target.
-const maxScripts = 20000
 
 // command returns a command to the target. client is the id of the client that sends it, or "" for
 // tools: the extension checks their commands differently. params may be nil.
@@ -61,7 +56,10 @@ func (t *cdpTarget) sendUnanswered(client, method string, params any) {
 
 // newTarget returns a target of a tab. session is empty for the page.
 func newTarget(t *cdpTab, session, kind string) *cdpTarget {
-	return &cdpTarget{tab: t, session: session, kind: kind, tool: toolUse{enabled: make(map[string]bool)}}
+	return &cdpTarget{
+		tab: t, session: session, kind: kind, tool: toolUse{enabled: make(map[string]bool)},
+		log: cdpshare.EventLog{HiddenWorld: frames.WorldName},
+	}
 }
 
 // uses reports whether tools or a client use a domain of the target.
@@ -76,16 +74,8 @@ func (t *cdpTarget) clientsUse(domain string) bool {
 
 // disabled forgets the events of a domain if it is no longer used: the browser will send them again.
 func (t *cdpTarget) disabled(domain string) {
-	if t.uses(domain) {
-		return
-	}
-	switch domain {
-	case "Runtime":
-		t.contexts = nil
-	case "Debugger":
-		t.scripts = nil
-	case "CSS":
-		t.sheets = nil
+	if !t.uses(domain) {
+		t.log.Disabled(domain)
 	}
 }
 
@@ -108,66 +98,6 @@ func (t *cdpTarget) autoAttachParams() json.RawMessage {
 		wait = wait || s.auto && s.wait
 	}
 	return mustJSON(map[string]any{"autoAttach": true, "waitForDebuggerOnStart": wait, "flatten": true})
-}
-
-// replayEvents sends to s the events that the browser sends when a domain is enabled.
-func (t *cdpTarget) replayEvents(domain string, s *cdpSession) {
-	send := func(method string, list []json.RawMessage) {
-		for _, params := range list {
-			s.deliver(&wire.CDPEvent{Method: method, Params: params}, false)
-		}
-	}
-	switch domain {
-	case "Runtime":
-		for _, c := range t.contexts {
-			s.deliver(&wire.CDPEvent{Method: "Runtime.executionContextCreated", Params: c.params}, c.name == frames.WorldName)
-		}
-	case "Debugger":
-		send("Debugger.scriptParsed", t.scripts)
-	case "CSS":
-		send("CSS.styleSheetAdded", t.sheets)
-	}
-}
-
-// record updates what is known about the target. It reports whether the event concerns an execution
-// context of the tools.
-func (t *cdpTarget) record(e *wire.CDPEvent) (hidden bool) {
-	switch e.Method {
-	case "Runtime.executionContextCreated":
-		c, ok := contextOf(e.Params)
-		if !ok {
-			return false
-		}
-		t.contexts = append(slices.DeleteFunc(t.contexts, func(x cdpContext) bool { return x.id == c.id }), c)
-		return c.name == frames.WorldName
-	case "Runtime.executionContextsCleared":
-		t.contexts, t.scripts = nil, nil
-	case "Runtime.executionContextDestroyed", "Runtime.consoleAPICalled", "Runtime.bindingCalled":
-		var p struct {
-			ID int64 `json:"executionContextId"`
-		}
-		if json.Unmarshal(e.Params, &p) != nil {
-			return false
-		}
-		i := slices.IndexFunc(t.contexts, func(c cdpContext) bool { return c.id == p.ID })
-		hidden = i >= 0 && t.contexts[i].name == frames.WorldName
-		if i >= 0 && e.Method == "Runtime.executionContextDestroyed" {
-			t.contexts = slices.Delete(t.contexts, i, i+1)
-		}
-	case "Debugger.scriptParsed":
-		if len(t.scripts) < maxScripts {
-			t.scripts = append(t.scripts, e.Params)
-		}
-	case "CSS.styleSheetAdded":
-		if len(t.sheets) < maxScripts {
-			t.sheets = append(t.sheets, e.Params)
-		}
-	case "CSS.styleSheetRemoved":
-		if id := member[json.RawMessage](e.Params, "styleSheetId"); len(id) > 0 {
-			t.sheets = slices.DeleteFunc(t.sheets, func(raw json.RawMessage) bool { return bytes.Contains(raw, id) })
-		}
-	}
-	return hidden
 }
 
 // addChild adds the frame or worker of Target.attachedToTarget.

@@ -21,6 +21,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdpsuite"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/pagetest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/tier"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
 // denied sends a command, which must fail with an error that contains part.
@@ -109,6 +110,18 @@ func TestCDPClients(t *testing.T) {
 		if n := env.attachedTabs(); n != 0 {
 			t.Errorf("after the client left, the debugger is attached to %d tabs", n)
 		}
+	})
+
+	run("command that is larger than the send queue", func(t *testing.T) {
+		tab, _ := env.share("/large")
+		defer env.u.toggle(tab)
+		c := connectCDP(t, env.b)
+		session := c.attachAll(env.site.URL + "/large")
+		const size = 5 * wire.MaxQueued
+		if got := c.eval(session, "'"+strings.Repeat("x", size)+"'.length"); got != fmt.Sprint(size) {
+			t.Errorf("a string of %d bytes has length %s", size, got)
+		}
+		c.close()
 	})
 
 	run("navigation of the user before the debugger is attached", func(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/cdpshare"
+	"github.com/chrome-mcp/chrome-mcp/internal/wire"
 )
 
 // toolCommands passes what tools send to a browser to the hub.
@@ -38,46 +40,69 @@ func (c toolCommands) update(r route, f func(*cdpTab)) {
 	}
 }
 
-// command records what a command of the tools changes in a session that clients may share. It
-// reports whether the command must not reach the browser: it would disable what clients use, or
-// enable what is enabled already, so that the browser would not report its state again.
-func (c toolCommands) command(r route, msg *cdproto.Message) (answered bool, err error) {
-	domain, name, _ := strings.Cut(string(msg.Method), ".")
+// command records what a command of the tools changes in a session that clients may share, and sends
+// it with queue, which calls failed if the command fails. It reports whether it answered the command
+// instead: the browser would disable what clients use, or not report its state again, because that is
+// enabled already.
+func (c toolCommands) command(r route, msg *cdproto.Message, queue func(failed func()) error) (answered bool, err error) {
+	method := string(msg.Method)
+	domain, name, _ := strings.Cut(method, ".")
 	screencast := name == "startScreencast" || name == "stopScreencast"
-	if c.in == nil || name != "enable" && name != "disable" && name != "setAutoAttach" && !screencast {
-		return false, nil
+	if c.in == nil || name != "enable" && name != "disable" && name != "setAutoAttach" && !screencast && !cdpshare.IsSetting(method) {
+		return false, queue(func() {})
 	}
 	h := c.in.backend.hub
-	h.mu.Lock()
+	h.mu.Lock() // until the command is queued, so that clients send theirs before or after it
 	defer h.mu.Unlock()
 	t := h.tabOf(c.in, r.tab)
 	if t == nil || t.targets[r.session] == nil {
-		return false, nil
+		return false, queue(func() {})
 	}
 	x := t.targets[r.session]
 	used := x.clientsUse(domain)
+	undo := func() {}
 	switch {
 	case screencast:
 		t.toolsRender = name == "startScreencast"
-		return t.screencast != nil || t.rendering && !t.toolsRender, nil
+		answered = t.screencast != nil || t.rendering && !t.toolsRender
 	case name == "setAutoAttach":
-		return x.toolAttaches(msg.SessionID, json.RawMessage(msg.Params)), nil
+		answered = x.toolAttaches(msg.SessionID, json.RawMessage(msg.Params))
 	case msg.Method == "Fetch.enable" && t.interceptor() != nil:
 		return false, executor.Errorf(executor.ErrCDP, "Use another tab, or ask the user to disconnect that client.",
 			"%s intercepts the requests of the tab", t.interceptor().name)
 	case name == "enable":
 		x.tool.enabled[domain] = true
-		if domain != "Runtime" || !used {
-			return false, nil
+		if answered = domain == "Runtime" && used; answered {
+			x.log.Replay(domain, func(e *wire.CDPEvent, _ bool) { c.in.tr.event(msg.SessionID, e.Method, e.Params) })
 		}
-		for _, world := range x.contexts {
-			c.in.tr.event(msg.SessionID, "Runtime.executionContextCreated", world.params)
+	case name == "disable":
+		delete(x.tool.enabled, domain)
+		x.disabled(domain)
+		for _, v := range x.settings.End(nil, domain) {
+			x.restore(v)
 		}
+		if answered = used; !answered {
+			defer x.restoreAfterDisable(domain)
+		}
+	default:
+		var v *cdpshare.Setting[*cdpSession]
+		v, undo = x.settings.Set(nil, cdpshare.Command{Method: method, Params: json.RawMessage(msg.Params)})
+		if answered = v == nil || v.User != nil; answered && v != nil {
+			x.restore(v)
+		}
+	}
+	if answered {
 		return true, nil
 	}
-	delete(x.tool.enabled, domain)
-	x.disabled(domain)
-	return used, nil
+	err = queue(func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		undo()
+	})
+	if err != nil {
+		undo()
+	}
+	return false, err
 }
 
 // toolAttaches handles that tools attach to the frames of the target, or detach from them.

@@ -108,21 +108,24 @@ func (t *transport) Write(ctx context.Context, msg *cdproto.Message) error {
 			t.answer(id, emptyResult, err)
 		})
 	default:
-		var answered bool
-		if answered, err = t.tools.command(r, msg); answered {
-			t.answer(id, emptyResult, nil)
-		}
-		if answered || err != nil {
-			break
-		}
 		command := wire.CDPCommand{
 			TabID: r.tab, SessionID: r.session, Method: string(msg.Method), Params: json.RawMessage(msg.Params),
 		}
 		if cdpconn.IsShort(id) {
 			command.MaxString = cdpconn.MaxShortReply / 2
 		}
-		err = conn.Queue(context.Background(), wire.MethodCDP, command,
-			func(data json.RawMessage, err error) { t.answer(id, data, err) })
+		var answered bool
+		answered, err = t.tools.command(r, msg, func(failed func()) error {
+			return conn.Queue(context.Background(), wire.MethodCDP, command, func(data json.RawMessage, err error) {
+				if err != nil {
+					failed()
+				}
+				t.answer(id, data, err)
+			})
+		})
+		if answered {
+			t.answer(id, emptyResult, nil)
+		}
 	}
 	if err != nil {
 		t.mu.Lock()

@@ -104,6 +104,8 @@ test('commands of clients are allowed or denied', async () => {
     ['CONSENT_REQUIRED', 'Input.setIgnoreInputEvents', { ignore: true }, unasked],
     ['allowed', 'Input.setInterceptDrags', { enabled: false }, unasked],
     ['CONSENT_REQUIRED', 'Input.setInterceptDrags', { enabled: true }, unasked],
+    ['allowed', 'Page.setBypassCSP', { enabled: false }, unasked],
+    ['CONSENT_REQUIRED', 'Page.setBypassCSP', { enabled: true }, unasked],
     ['allowed', 'Overlay.setInspectMode', { mode: 'none', highlightConfig: {} }, unasked],
     ['CONSENT_REQUIRED', 'Overlay.setInspectMode', { mode: 'searchForNode', highlightConfig: {} }, unasked],
     ['CONSENT_REQUIRED', 'Debugger.enable', {}, { documents: async () => ['https://example.com/', 'https://other.example.com/'] }],

@@ -42,26 +42,10 @@ func (e *Emulation[C]) End(c C) (undo []Command) {
 		return nil
 	}
 	for method := range e.commands {
-		if c, ok := undoEmulation[method]; ok {
+		if c, ok := Neutral(method); ok {
 			undo = append(undo, c)
 		}
 	}
 	e.owner, e.commands = none, nil
 	return undo
-}
-
-// undoEmulation maps commands to those that undo them.
-var undoEmulation = map[string]Command{
-	"Emulation.setDeviceMetricsOverride":          {Method: "Emulation.clearDeviceMetricsOverride"},
-	"Emulation.setEmulatedMedia":                  {"Emulation.setEmulatedMedia", json.RawMessage(`{"media":"","features":[]}`)},
-	"Emulation.setTouchEmulationEnabled":          {"Emulation.setTouchEmulationEnabled", json.RawMessage(`{"enabled":false}`)},
-	"Emulation.setEmitTouchEventsForMouse":        {"Emulation.setEmitTouchEventsForMouse", json.RawMessage(`{"enabled":false}`)},
-	"Emulation.setUserAgentOverride":              {"Emulation.setUserAgentOverride", json.RawMessage(`{"userAgent":""}`)},
-	"Emulation.setGeolocationOverride":            {Method: "Emulation.clearGeolocationOverride"},
-	"Emulation.setIdleOverride":                   {Method: "Emulation.clearIdleOverride"},
-	"Emulation.setDefaultBackgroundColorOverride": {Method: "Emulation.setDefaultBackgroundColorOverride"},
-	"Emulation.setEmulatedVisionDeficiency":       {"Emulation.setEmulatedVisionDeficiency", json.RawMessage(`{"type":"none"}`)},
-	"Emulation.setAutoDarkModeOverride":           {Method: "Emulation.setAutoDarkModeOverride"},
-	"Emulation.setScrollbarsHidden":               {"Emulation.setScrollbarsHidden", json.RawMessage(`{"hidden":false}`)},
-	"Emulation.setPageScaleFactor":                {Method: "Emulation.resetPageScaleFactor"},
 }

@@ -98,6 +98,12 @@ var cdpEndpoint = promises{
 			New:  "		_, _ = t, mine\n",
 			Test: "TestCDPClientKilled",
 		},
+		{
+			File: "executor/extension/cdp_session.go",
+			Old:  "	s.undoSettings() //",
+			New:  "	//",
+			Test: "TestCDPSettingsUndone",
+		},
 	},
 	"In the user's Chrome, a stock Playwright client reaches no denied host": {{
 		File:    "extension/network_rules.js",

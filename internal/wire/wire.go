@@ -58,7 +58,7 @@ const (
 	// full-page screenshot that is too large to be useful exceeds it.
 	MaxMessage = 64 << 20
 	// MaxQueued is the maximum size of the send queue to the extension, in bytes. If it is full,
-	// commands fail with BACKPRESSURE.
+	// commands fail with BACKPRESSURE. One message in it may be larger.
 	MaxQueued = 8 << 20
 )
 
