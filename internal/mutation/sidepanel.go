@@ -88,6 +88,12 @@ var sidePanel = promises{
 			Test: "^TestPermission$",
 		},
 		{
+			File: "internal/chat/permission.go",
+			Old:  "		detail = strings.TrimSuffix(whole+\"\\n\"+detail, \"\\n\")\n",
+			New:  "",
+			Test: "^TestDescribe$",
+		},
+		{
 			File: "extension/chat_view.js",
 			Old:  "      if (!byUser && top !== before && !Number.isNaN(before)) known.row.moved?.();\n",
 			New:  "",
