@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -34,8 +35,23 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/transcript"
 )
 
+// leavesGroup is an argument with which the scripted agent moves to the process group of its parent.
+const leavesGroup = "--leaves-group"
+
 func TestMain(m *testing.M) {
+	if slices.Contains(os.Args, leavesGroup) {
+		group, err := syscall.Getpgid(os.Getppid())
+		if err == nil {
+			err = syscall.Setpgid(0, group)
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
 	acpagent.Handle()
+	if len(os.Args) == 2 && os.Args[1] == hostArgument {
+		host()
+	}
 	os.Exit(leakcheck.Run(m))
 }
 
@@ -349,6 +365,64 @@ func TestCloseKillsGroup(t *testing.T) {
 			_ = c.Close()
 		})
 	}
+}
+
+// TestCloseAgentInOtherGroup closes a chat whose agent ignores the end of its input and is not in the
+// group that is killed.
+func TestCloseAgentInOtherGroup(t *testing.T) {
+	c := startChat(t, options(t, newRecorder(t), "--stays", leavesGroup))
+	pid := c.process.cmd.Process.Pid
+	if group, err := syscall.Getpgid(pid); err != nil || group == pid {
+		t.Fatalf("group %d, %v", group, err)
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- c.Close() }()
+	if err := await.Receive(t, "the end of the chat", closed); err != nil {
+		t.Error(err)
+	}
+}
+
+// hostArgument is the argument of a process that runs host.
+const hostArgument = "chat-host"
+
+// host starts an agent that does not exit at the end of its input, writes its pid, and waits.
+func host() {
+	c, err := Start(context.Background(), Options{Agent: agents.Agent{Name: "test", Command: acpagent.Command("--stays")}, Dir: os.TempDir()})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(c.process.cmd.Process.Pid)
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	os.Exit(0)
+}
+
+// TestKilledHost kills the process that started an agent.
+func TestKilledHost(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the system does not support it")
+	}
+	cmd := exec.Command(os.Args[0], hostArgument)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	_, err = fmt.Fscan(out, &pid)
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Kill(pid, syscall.SIGKILL)
+	await.Until(t, "the end of the agent", func() bool { return syscall.Kill(pid, 0) != nil || isZombie(pid) })
 }
 
 // isZombie reports whether a process has ended and only waits to be reaped.
