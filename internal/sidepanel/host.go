@@ -13,6 +13,7 @@
 package sidepanel
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -167,6 +168,10 @@ func Serve(in io.Reader, out io.Writer, open func(installation string) (Options,
 		if errors.Is(err, io.EOF) {
 			return nil // the extension or its browser exited
 		}
+		if e, ok := errors.AsType[*nativemessage.TooLongError](err); ok {
+			h.rejectTooLong(e)
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -181,6 +186,19 @@ func Serve(in io.Reader, out io.Writer, open func(installation string) (Options,
 			result, err := h.handle(ctx, r)
 			h.respond(r.ID, result, err)
 		})
+	}
+}
+
+// rejectTooLong answers a request that is too long, if its first member is the id.
+func (h *host) rejectTooLong(e *nativemessage.TooLongError) {
+	h.opts.Logger.Warn("request too long", "bytes", e.Size)
+	head, found := bytes.CutPrefix(e.Head, []byte(`{"id":`))
+	if !found {
+		return
+	}
+	var id int
+	if json.NewDecoder(bytes.NewReader(head)).Decode(&id) == nil {
+		h.respond(id, nil, errs.Errorf(errs.ErrBadArgs, "Send less.", "%w", e))
 	}
 }
 
@@ -214,7 +232,7 @@ type params struct {
 	Agent   string            `json:"agent"`
 	Title   string            `json:"title"`
 	Tab     int               `json:"tab"`
-	URL     string            `json:"url"` // of the page in Tab
+	URL     string            `json:"url"` // of the page in Tab, or its origin
 	Query   string            `json:"query"`
 	Before  int64             `json:"before"`
 	Limit   int               `json:"limit"`

@@ -464,6 +464,8 @@ func TestLimits(t *testing.T) {
 	p.Fails("BAD_ARGS", "malformed parameters of list", "list", []int{1})
 	p.Fails("BAD_ARGS", "longer than 64 KiB", "prompt", map[string]any{"chat": chat, "text": strings.Repeat("x", 65<<10)})
 	p.Fails("BAD_ARGS", "longer than 64 KiB", "prompt", map[string]any{"chat": chat, "text": "x", "quote": map[string]any{"text": strings.Repeat("x", 65<<10)}})
+	// A request that is too long ends no chat. Its id is at the beginning.
+	p.Fails("BAD_ARGS", "too long", "rename", map[string]any{"chat": chat, "title": strings.Repeat("x", maxRequest)})
 	for range maxOpen - 1 {
 		p.open("a")
 	}
