@@ -31,6 +31,26 @@ test('text that is appended while a chat is read is shown once', async () => {
   assert.deepEqual([...view.rows.values()].map((r) => r.entry.text), ['abcd', 'xy']);
 });
 
+test('an error while older entries are read is not followed by another try until the user scrolls', async () => {
+  const element = () => /** @type {any} */ ({ addEventListener() {}, replaceChildren() {} });
+  const log = { ...element(), scrollTop: 0, scrollHeight: 100, clientHeight: 10 };
+  let reads = 0;
+  let failures = 0;
+  const view = new ChatView({ log, entries: element(), newest: element() }, {
+    read: async () => {
+      if (++reads < 5) throw new Error('the host is gone');
+      return { entries: [], more: false };
+    },
+    answer: async () => true, failed: () => { failures++; },
+  });
+  view.ready = view.more = true;
+  for (const want of [1, 2]) {
+    view.scrolled();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual([reads, failures], [want, want]);
+  }
+});
+
 test('open permission requests that the view moves are notified, and others are not', () => {
   const element = () => /** @type {any} */ ({ addEventListener() {}, replaceChildren() {} });
   const log = { ...element(), scrollTop: 0, scrollHeight: 100, clientHeight: 10 };
