@@ -125,3 +125,18 @@ test('answers are disabled for some time after the request appears or moves', as
   assert.deepEqual(disabled(), [true, true]); // it is answered
   assert.equal(answers, 2);
 });
+
+test('tokens of a turn and of the context are not confused', () => {
+  for (const [usage, want] of /** @type {[any, string][]} */ ([
+    [{ input: 5000, output: 432, total: 5432 }, '5,432 tokens: 5,000 in, 432 out'],
+    [{ input: 0, output: 0, total: 0, context: 7, size: 10 }, 'Context: 7 of 10 tokens'],
+    [{ input: 0, output: 0, total: 0, context: 7 }, 'Context: 7 tokens'],
+    [{ input: 1, output: 2, total: 3, context: 4, size: 5 }, '3 tokens: 1 in, 2 out · Context: 4 of 5 tokens'],
+  ])) {
+    const row = entryRow(/** @type {any} */ ({ seq: 1, kind: 'usage', usage }), async () => true);
+    let shown = '';
+    Object.defineProperty(row.element, 'textContent', { get: () => shown, set: (/** @type {string} */ text) => { shown = text; } });
+    row.update(/** @type {any} */ ({ seq: 1, kind: 'usage', usage }));
+    assert.equal(shown, want);
+  }
+});

@@ -106,7 +106,7 @@ func (r *recorder) text() string {
 			}
 			fmt.Fprintf(&b, " %q %q %s", e.Permission.Title, e.Permission.Detail, chosen)
 		case e.Usage != nil:
-			fmt.Fprintf(&b, " %d %d %d", e.Usage.Input, e.Usage.Output, e.Usage.Total)
+			fmt.Fprintf(&b, " %+v", *e.Usage)
 		case e.Plan != nil:
 			fmt.Fprintf(&b, " %v", e.Plan)
 		default:
@@ -198,7 +198,7 @@ func TestEveryUpdate(t *testing.T) {
 		"usage 30 12",
 		"say Done.",
 	}, "\n")}})
-	if err != nil || stop != StopEndTurn || !reflect.DeepEqual(usage, &transcript.Usage{Input: 30, Output: 12, Total: 42}) {
+	if err != nil || stop != StopEndTurn || !reflect.DeepEqual(usage, &transcript.Usage{Input: 30, Output: 12, Total: 42, Context: 100, Size: 200000}) {
 		t.Errorf("%q, %v, %v", stop, usage, err)
 	}
 	expect(t, r, `thought: "Let me see."
@@ -208,7 +208,7 @@ agent: "Text after a tool call is an entry[a](https://a.example/)[image] and con
 plan: [{Read pending medium} {Compare pending medium} {Answer pending medium}]
 notice: "The agent is in mode bypassPermissions: it may act without asking you."
 agent: "Done."
-usage: 30 12 42
+usage: {Input:30 Output:12 Total:42 Context:100 Size:200000}
 `)
 	if input := r.entries[2].Tool.Input; !strings.Contains(input, "12345678901234567890") {
 		t.Errorf("input %s", input)
@@ -216,10 +216,10 @@ usage: 30 12 42
 
 	// Another turn: a new plan, and the usage of the context only.
 	stop, usage, err = c.Prompt(t.Context(), []Block{{Text: "plan Again\ncontext 7 10\nstop max_tokens"}})
-	if err != nil || stop != "max_tokens" || !reflect.DeepEqual(usage, &transcript.Usage{Total: 7}) {
+	if err != nil || stop != "max_tokens" || !reflect.DeepEqual(usage, &transcript.Usage{Context: 7, Size: 10}) {
 		t.Errorf("%q, %v, %v", stop, usage, err)
 	}
-	if got := r.text(); !strings.HasSuffix(got, "usage: 30 12 42\nplan: [{Again pending medium}]\nusage: 0 0 7\n") {
+	if got := r.text(); !strings.HasSuffix(got, "plan: [{Again pending medium}]\nusage: {Input:0 Output:0 Total:0 Context:7 Size:10}\n") {
 		t.Errorf("transcript:\n%s", got)
 	}
 }
@@ -251,7 +251,7 @@ notice: "The agent sent something that cannot be shown, because it is invalid."
 notice: "The agent is in mode yolo: it may act without asking you."
 tool: t edit "Edit" completed  "/new\n+ new\n/a\n+ brass\n- lamps\n[terminal 7]\n[image]\n[n](https://a.example/)"
 plan: [`+strings.Repeat("{Read pending medium} ", maxSteps)+`{[further steps: 1] pending medium}]
-usage: 0 0 1
+usage: {Input:0 Output:0 Total:0 Context:1 Size:2}
 `)
 }
 

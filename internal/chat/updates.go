@@ -172,7 +172,7 @@ func (c *Chat) update(u *acp.SessionUpdate, params json.RawMessage) {
 			c.noteMode(string(mode.CurrentValue))
 		}
 	case u.UsageUpdate != nil && c.turn != nil:
-		c.turn.context = &transcript.Usage{Total: max(u.UsageUpdate.Used, 0)}
+		c.turn.context = &transcript.Usage{Context: max(u.UsageUpdate.Used, 0), Size: max(u.UsageUpdate.Size, 0)}
 	}
 	// A user message repeats the prompt. Commands, other options and titles are not shown, see
 	// docs/side-panel.md.

@@ -116,9 +116,24 @@ func writeEntry(b *strings.Builder, e *Entry) {
 		fmt.Fprintf(b, "\nAnswer: %s\n", oneLine(p.answer()))
 	case KindUsage:
 		if e.Usage != nil {
-			fmt.Fprintf(b, "*Tokens: %d input, %d output, %d total*\n", e.Usage.Input, e.Usage.Output, e.Usage.Total)
+			b.WriteString("*" + e.Usage.text() + "*\n")
 		}
 	}
+}
+
+// text returns what the agent reported.
+func (u *Usage) text() string {
+	var parts []string
+	if u.Total > 0 || u.Context == 0 {
+		parts = append(parts, fmt.Sprintf("Tokens: %d input, %d output, %d total", u.Input, u.Output, u.Total))
+	}
+	switch {
+	case u.Size > 0:
+		parts = append(parts, fmt.Sprintf("Context: %d of %d tokens", u.Context, u.Size))
+	case u.Context > 0:
+		parts = append(parts, fmt.Sprintf("Context: %d tokens", u.Context))
+	}
+	return strings.Join(parts, " · ")
 }
 
 // answer returns the answer of the user as text.
