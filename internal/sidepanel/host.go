@@ -153,6 +153,8 @@ func Serve(in io.Reader, out io.Writer, open func(installation string) (Options,
 	h := &host{opts: opts, out: out, open: map[string]*openChat{}}
 	opts.Store.Notify(h.storing)
 	defer opts.Store.Notify(nil)
+	opts.Store.OnRemoved(h.removed)
+	defer opts.Store.OnRemoved(nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	var pending sync.WaitGroup
 	defer func() {
@@ -351,6 +353,17 @@ func (h *host) delete(ctx context.Context, p *params) (any, error) {
 	}
 	h.send(map[string]any{"event": "deleted", "chat": p.Chat})
 	return nil, os.RemoveAll(c.Dir)
+}
+
+// removed handles that a chat was deleted to free space.
+func (h *host) removed(c transcript.Chat) {
+	h.send(map[string]any{"event": "deleted", "chat": c.ID})
+	if c.Dir == "" {
+		return
+	}
+	if err := os.RemoveAll(c.Dir); err != nil {
+		h.opts.Logger.Warn("removing the directory of a deleted chat failed", "error", err)
+	}
 }
 
 // maxExport is the maximum size of one part of an exported chat, in bytes. As JSON, it is at most six

@@ -79,7 +79,7 @@ func TestReopen(t *testing.T) {
 		{Seq: 2, At: 6, Kind: KindTool, Tool: &Tool{ID: "t1", Title: "read_page", Kind: "read", Status: "completed", Site: "shop.example", Input: `{"a":1}`, Output: "text"}},
 		{Seq: 3, At: 7, Kind: KindPlan, Plan: []PlanStep{{"Read", "pending", "high"}}},
 		{Seq: 4, At: 8, Kind: KindPermission, Permission: &Permission{Request: "r", Title: "Run", Detail: "rm -r x", Options: []Option{{"y", "Yes", "allow_once"}}, Chosen: &chosen}},
-		{Seq: 5, At: 9, Kind: KindUsage, Usage: &Usage{1, 2, 3}},
+		{Seq: 5, At: 9, Kind: KindUsage, Usage: &Usage{Input: 1, Output: 2, Total: 3}},
 	}
 	for _, e := range entries {
 		check(t, s.Put("a", e))
@@ -300,10 +300,12 @@ func TestMaxFile(t *testing.T) {
 	path := dbPath(t)
 	s := open(t, path)
 	s.full = 8 << 20
+	var removed []string
+	s.OnRemoved(func(c Chat) { removed = append(removed, c.ID+c.Dir) })
 	big := strings.Repeat("x", 100<<10)
 	for i := range 6 {
 		id := fmt.Sprint(i)
-		check(t, s.Create(Chat{ID: id, Updated: int64(i), Open: i == 1}))
+		check(t, s.Create(Chat{ID: id, Updated: int64(i), Open: i == 1, Dir: "/" + id}))
 		for seq := range int64(20) { // 2 MB
 			check(t, s.Put(id, text(seq+1, big)))
 		}
@@ -317,6 +319,9 @@ func TestMaxFile(t *testing.T) {
 	}
 	if got := strings.Join(ids, " "); got != "5 4 1" && got != "5 4 3 1" {
 		t.Errorf("remaining chats %s: want the newest and the open one", got)
+	}
+	if len(removed) != 6-len(ids) || removed[0] != "0/0" || removed[1] != "2/2" {
+		t.Errorf("removed %q, remaining %q", removed, ids)
 	}
 	// With open chats only, the oldest entries of the longest are deleted.
 	check(t, s.Update("1", func(c *Chat) { c.Open = false }))
@@ -524,7 +529,8 @@ func TestMarkdown(t *testing.T) {
 		{Kind: KindPlan, Plan: []PlanStep{{"Read", "completed", "high"}, {"Write", "pending", "low"}}},
 		{Kind: KindPermission, Permission: &Permission{Title: "Run", Detail: "ls", Options: []Option{{"y", "Yes", "allow_once"}}, Chosen: &chosen}},
 		{Kind: KindAgent, Text: "**12 €**"},
-		{Kind: KindUsage, Usage: &Usage{1, 2, 3}},
+		{Kind: KindUsage, Usage: &Usage{Input: 1, Output: 2, Total: 3, Context: 4, Size: 5}},
+		{Kind: KindUsage, Usage: &Usage{Context: 7, Size: 10}},
 		{Kind: KindNotice, Text: "The agent exited."},
 	} {
 		e.Seq = int64(i + 1)
@@ -538,7 +544,8 @@ func TestMarkdown(t *testing.T) {
 		"\n### Plan\n\n- [x] Read\n- [ ] Write\n" +
 		"\n### Permission: Run\n\n```\nls\n```\n\nAnswer: Yes\n" +
 		"\n## Agent\n\n**12 €**\n" +
-		"\n*Tokens: 1 input, 2 output, 3 total*\n" +
+		"\n*Tokens: 1 input, 2 output, 3 total · Context: 4 of 5 tokens*\n" +
+		"\n*Context: 7 of 10 tokens*\n" +
 		"\n*The agent exited.*\n"
 	if err != nil || got != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
