@@ -552,6 +552,37 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
+// TestMarkdownEnd reads ends of a document. A short one does not need the oldest entries, which are
+// damaged at the end of the test.
+func TestMarkdownEnd(t *testing.T) {
+	s := open(t, dbPath(t))
+	check(t, s.Create(Chat{ID: "a", Title: "Long"}))
+	for i := range int64(50) {
+		check(t, s.Put("a", text(i+1, fmt.Sprint(i+1)+strings.Repeat("ü€", 80))))
+		if i == 47 {
+			check(t, s.flush())
+		}
+	}
+	document, err := s.Markdown("a")
+	check(t, err)
+	for size := 1; size < len(document)+10; size += 7 {
+		end, all, err := s.MarkdownEnd("a", size)
+		if err != nil || !strings.HasSuffix(document, end) || !utf8.ValidString(end) || len(end) > size || len(end) < min(size, len(document))-2 || all != (end == document) {
+			t.Fatalf("the last %d of %d bytes are %q, all %v, %v", size, len(document), end, all, err)
+		}
+	}
+	check(t, s.flush())
+	check(t, s.db.Update(func(tx *bolt.Tx) error {
+		return tx.Bucket(entriesBucket).Bucket([]byte("a")).Put(seqKey(1), []byte("{"))
+	}))
+	if _, _, err := s.MarkdownEnd("a", 1000); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := s.MarkdownEnd("a", len(document)); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("reading a damaged entry: %v", err)
+	}
+}
+
 // TestMarkdownParts reads documents in parts, of which some entries are in the file and others are not.
 func TestMarkdownParts(t *testing.T) {
 	s := open(t, dbPath(t))
