@@ -375,6 +375,11 @@ func TestCloseAgentInOtherGroup(t *testing.T) {
 	if group, err := syscall.Getpgid(pid); err != nil || group == pid {
 		t.Fatalf("group %d, %v", group, err)
 	}
+	defer func() {
+		if t.Failed() {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // so that the test ends
+		}
+	}()
 	closed := make(chan error, 1)
 	go func() { closed <- c.Close() }()
 	if err := await.Receive(t, "the end of the chat", closed); err != nil {
