@@ -56,7 +56,7 @@ import { timing } from './timing.js';
  * @property {string} [chosen] id of the chosen option, "" if it was canceled
  */
 
-/** @typedef {{input: number, output: number, total: number}} Usage tokens */
+/** @typedef {{input: number, output: number, total: number, context?: number, size?: number}} Usage tokens of a turn, and of the agent's context after it */
 /** @typedef {{text: string, url: string}} Quote text that the user selected in a page */
 
 /**

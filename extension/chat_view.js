@@ -205,15 +205,16 @@ export class ChatView {
         if (this.chat !== chat) return;
         this.prepend(entries.slice(Math.max(0, end - PER_FRAME), end));
       }
+      if (this.chat !== chat) return;
       this.more = more && entries.length > 0;
     } catch (e) {
-      if (this.chat === chat) this.owner.failed(e);
-    } finally {
-      if (this.chat === chat) {
-        this.loading = false;
-        this.scrolled();
-      }
+      if (this.chat !== chat) return;
+      this.loading = false; // the next time the user scrolls, it is tried again
+      this.owner.failed(e);
+      return;
     }
+    this.loading = false;
+    this.scrolled();
   }
 
   /** @param {Entry[]} entries oldest first */

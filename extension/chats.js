@@ -65,6 +65,9 @@ export const PANEL_PORT_NAME = 'chrome-mcp-panel';
 /** The maximum length of a text of the user, in bytes of UTF-8. */
 export const MAX_TEXT = 64 << 10;
 
+/** The maximum length of the URL of a quote, in characters: that of a transcript. */
+const MAX_URL = 4 << 10;
+
 /** How long the host runs after the last panel was closed if no chat is open, in ms. */
 const LINGER_MS = 30_000;
 
@@ -119,6 +122,10 @@ export class Chats {
      * @type {Map<string, {key: string, tabs: Set<number>}>}
      */
     this.open = new Map();
+    /** How many calls that start a chat wait for the host. */
+    this.starts = 0;
+    /** The chats that were closed during such a call. The answer can follow the event. @type {Set<string>} */
+    this.closedEarly = new Set();
     /** By window. @type {Map<number, {ask: Ask, at: number}>} */
     this.asks = new Map();
     /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -207,9 +214,10 @@ export class Chats {
   async start(panel, method, params, from) {
     const { stopCount } = this.broker.tabs;
     const tab = from.tabId === undefined ? undefined : await this.currentTab(panel, from);
-    const { chat, port, resumed = '' } = await this.host.request(method, { ...params, tab: tab?.tabId ?? 0, url: tab?.url ?? '' });
+    if (this.starts++ === 0) this.closedEarly.clear();
+    const { chat, port, resumed = '' } = await this.host.request(method, { ...params, tab: tab?.tabId ?? 0, url: tab ? siteKey(tab.url) : '' }).finally(() => this.starts--);
     panel.chat = chat.id;
-    if (!this.open.has(chat.id)) this.open.set(chat.id, { key: '', tabs: new Set() });
+    if (!this.open.has(chat.id) && !this.closedEarly.has(chat.id)) this.open.set(chat.id, { key: '', tabs: new Set() });
     let problem = '';
     try {
       const c = await this.serverOf(chat, port);
@@ -219,7 +227,8 @@ export class Chats {
       if (tab) this.revokeSite(chat.id, tab.tabId);
     }
     this.update();
-    return { chat, resumed, problem };
+    const open = this.open.has(chat.id);
+    return { chat: { ...chat, open, running: open && chat.running }, resumed, problem };
   }
 
   /**
@@ -323,7 +332,7 @@ export class Chats {
     if (!tab) throw new Error('the tab is not in the window of this panel');
     if (siteKey(tab.url) !== siteKey(url)) throw new Error(OTHER_SITE);
     if (tab.obstacle !== '') throw new Error(tab.obstacle);
-    await this.host.request('allow', { chat: id, tab: tabId, url: tab.url });
+    await this.host.request('allow', { chat: id, tab: tabId, url: siteKey(tab.url) });
     try {
       await this.give(id, c, tab, stopCount);
     } catch (e) {
@@ -356,6 +365,8 @@ export class Chats {
 
   /** @param {ChatEvent} event */
   onEvent(event) {
+    if (event.event === 'closed' && this.starts > 0) this.closedEarly.add(event.chat);
+    if (event.event === 'chat' && event.chat.open) this.closedEarly.delete(event.chat.id); // it was closed before it was opened
     if (event.event === 'closed' || event.event === 'deleted' || (event.event === 'chat' && !event.chat.open)) this.ended(event.event === 'chat' ? event.chat.id : event.chat);
     for (const panel of this.panels.values()) {
       if (event.event === 'chat' || event.event === 'deleted' || event.chat === panel.chat) this.post(panel, { type: 'event', event });
@@ -399,7 +410,8 @@ export class Chats {
     if (!tab || tab.windowId === undefined) return;
     this.openPanel(tab.windowId);
     const text = [...(info.selectionText ?? '')].slice(0, MAX_TEXT >> 3).join('');
-    this.asks.set(tab.windowId, { ask: { text, url: info.frameUrl || info.pageUrl || tab.url || '', title: tab.title ?? '' }, at: Date.now() });
+    const url = (info.frameUrl || info.pageUrl || tab.url || '').slice(0, MAX_URL);
+    this.asks.set(tab.windowId, { ask: { text, url, title: tab.title ?? '' }, at: Date.now() });
     this.deliverAsks().catch(() => {});
   }
 

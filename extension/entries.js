@@ -41,13 +41,22 @@ export function entryRow(entry, answer) {
     case 'tool': return toolRow();
     case 'plan': return planRow();
     case 'permission': return permissionRow(answer);
-    case 'usage': return textRow('usage', ({ usage }) => (usage ? `${number(usage.total)} tokens: ${number(usage.input)} in, ${number(usage.output)} out` : ''));
+    case 'usage': return textRow('usage', ({ usage }) => (usage ? usageText(usage) : ''));
     default: return textRow('notice', ({ text = '' }) => sanitizeText(text));
   }
 }
 
 /** @param {number} n */
 const number = (n) => n.toLocaleString('en-US');
+
+/** @param {import('./chat_host.js').Usage} usage */
+function usageText({ input, output, total, context = 0, size = 0 }) {
+  const parts = [];
+  if (total > 0 || context === 0) parts.push(`${number(total)} tokens: ${number(input)} in, ${number(output)} out`);
+  if (size > 0) parts.push(`Context: ${number(context)} of ${number(size)} tokens`);
+  else if (context > 0) parts.push(`Context: ${number(context)} tokens`);
+  return parts.join(' · ');
+}
 
 /** @param {string} className @param {(e: Entry) => string} textOf @returns {Row} */
 function textRow(className, textOf) {

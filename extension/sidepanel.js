@@ -286,14 +286,14 @@ function tabParams() {
   return tab && !tab.obstacle ? { tabId: tab.tabId, url: tab.url } : {};
 }
 
-/** Starts an agent. @param {'new' | 'open'} method @param {Record<string, string>} params */
+/** Starts an agent, and returns whether it runs. @param {'new' | 'open'} method @param {Record<string, string>} params */
 async function start(method, params) {
   starting = true;
   show();
   const result = await run(worker.call(method, { ...params, ...tabParams() }));
   starting = false;
   if (result) {
-    chats.set(result.chat.id, { ...result.chat, open: true });
+    chats.set(result.chat.id, result.chat);
     if (current !== result.chat.id) {
       const kept = quote;
       showView('chat', result.chat.id);
@@ -301,23 +301,24 @@ async function start(method, params) {
     } else {
       void messages.open(current);
     }
-    if (result.problem) trouble({ message: `The agent has no tab: ${result.problem}`, hint: '' });
+    if (result.problem && result.chat.open) trouble({ message: `The agent has no tab: ${result.problem}`, hint: '' });
   }
   show();
-  return result !== undefined;
+  return result?.chat.open === true;
 }
 
 async function submit() {
-  const words = text.value.trim();
+  const typed = text.value;
+  const words = typed.trim();
   if (words === '' || starting || (view === 'chat' && chats.get(current)?.running) || (view === 'new' && agent.value === '')) return;
+  trouble(null);
   if (view === 'new' && !await start('new', { agent: agent.value, title: sanitizeLine(words, 60) })) return;
   const chat = current;
   const params = { chat, text: words, ...(quote ? { quote } : {}) };
-  text.value = '';
+  if (text.value.startsWith(typed)) text.value = text.value.slice(typed.length).trimStart(); // the user may have typed more
   const sent = quote;
   quote = null;
   outcome = '';
-  trouble(null);
   messages.toEnd();
   show();
   await messages.opened; // an event before it could be older than what is read

@@ -31,6 +31,26 @@ test('text that is appended while a chat is read is shown once', async () => {
   assert.deepEqual([...view.rows.values()].map((r) => r.entry.text), ['abcd', 'xy']);
 });
 
+test('an error while older entries are read is not followed by another try until the user scrolls', async () => {
+  const element = () => /** @type {any} */ ({ addEventListener() {}, replaceChildren() {} });
+  const log = { ...element(), scrollTop: 0, scrollHeight: 100, clientHeight: 10 };
+  let reads = 0;
+  let failures = 0;
+  const view = new ChatView({ log, entries: element(), newest: element() }, {
+    read: async () => {
+      if (++reads < 5) throw new Error('the host is gone');
+      return { entries: [], more: false };
+    },
+    answer: async () => true, failed: () => { failures++; },
+  });
+  view.ready = view.more = true;
+  for (const want of [1, 2]) {
+    view.scrolled();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual([reads, failures], [want, want]);
+  }
+});
+
 test('open permission requests that the view moves are notified, and others are not', () => {
   const element = () => /** @type {any} */ ({ addEventListener() {}, replaceChildren() {} });
   const log = { ...element(), scrollTop: 0, scrollHeight: 100, clientHeight: 10 };
@@ -104,4 +124,19 @@ test('answers are disabled for some time after the request appears or moves', as
   t.mock.timers.tick(timing.patience.misclick);
   assert.deepEqual(disabled(), [true, true]); // it is answered
   assert.equal(answers, 2);
+});
+
+test('tokens of a turn and of the context are not confused', () => {
+  for (const [usage, want] of /** @type {[any, string][]} */ ([
+    [{ input: 5000, output: 432, total: 5432 }, '5,432 tokens: 5,000 in, 432 out'],
+    [{ input: 0, output: 0, total: 0, context: 7, size: 10 }, 'Context: 7 of 10 tokens'],
+    [{ input: 0, output: 0, total: 0, context: 7 }, 'Context: 7 tokens'],
+    [{ input: 1, output: 2, total: 3, context: 4, size: 5 }, '3 tokens: 1 in, 2 out · Context: 4 of 5 tokens'],
+  ])) {
+    const row = entryRow(/** @type {any} */ ({ seq: 1, kind: 'usage', usage }), async () => true);
+    let shown = '';
+    Object.defineProperty(row.element, 'textContent', { get: () => shown, set: (/** @type {string} */ text) => { shown = text; } });
+    row.update(/** @type {any} */ ({ seq: 1, kind: 'usage', usage }));
+    assert.equal(shown, want);
+  }
 });

@@ -190,7 +190,7 @@ test('a new chat gets the current tab, which no other server ever sees', async (
   const { broker, everyone } = w;
   await broker.tabs.share(2, 'user');
   const { c, params, result } = await openChat(w);
-  assert.deepEqual(params, { agent: 'x', title: 'T', tab: 1, url: 'https://a.test/' });
+  assert.deepEqual(params, { agent: 'x', title: 'T', tab: 1, url: 'https://a.test' });
   assert.equal(result.problem, '');
   assert.deepEqual([seen(broker, c), seen(broker, everyone)], [[1], [2]]);
   assert.ok(!everyone.sent.some((/** @type {any} */ m) => m.data?.tabId === 1), 'an event about the tab');
@@ -349,6 +349,27 @@ test('a chat that ends while it gets its tab, and Stop all, leave nothing shared
   }
 });
 
+test('a chat whose agent exits while it starts is returned as closed', async () => {
+  for (const name of ['before the answer', 'after the answer', 'an earlier agent']) {
+    const w = await setUp();
+    const panel = openPanel(w.chats);
+    const started = panel.call('open', { chat: 'c1' });
+    await settled();
+    const closed = () => w.natives[0].receive({ event: 'closed', chat: 'c1', message: 'it exited', hint: '' });
+    if (name !== 'after the answer') closed();
+    if (name === 'an earlier agent') {
+      w.addServer(11);
+      w.natives[0].receive({ event: 'chat', chat: chat('c1') });
+    }
+    await answer(w.natives[0], 'open', { chat: chat('c1'), port: 11, resumed: 'loaded' });
+    if (name === 'after the answer') closed();
+    const runs = name === 'an earlier agent';
+    assert.equal((await started).chat.open, runs, name);
+    assert.equal(w.chats.open.has('c1'), runs, name);
+    w.chats.host.close();
+  }
+});
+
 test('the tab of a chat is the one that the user saw', async () => {
   const { chats, natives } = await setUp();
   const panel = openPanel(chats);
@@ -406,6 +427,18 @@ test('a tab that shows another site when the agent has started is not given', as
   }
 });
 
+test('the host receives only the site of a page', async () => {
+  const w = await setUp();
+  const rest = `/?${'x'.repeat(1 << 21)}`;
+  open[0].url = `https://a.test${rest}`;
+  open[1].url = `https://b.test${rest}`;
+  const { panel, params } = await openChat(w);
+  assert.equal(params.url, 'https://a.test');
+  const adding = panel.call('addTab', { chat: 'c1', tabId: 2, url: open[1].url });
+  assert.equal((await answer(w.natives[0], 'allow', {})).url, 'https://b.test');
+  await adding;
+});
+
 test('more tabs of the window can be added, and removed', async () => {
   const w = await setUp();
   const { broker } = w;
@@ -415,7 +448,7 @@ test('more tabs of the window can be added, and removed', async () => {
   await assert.rejects(panel.call('addTab', { chat: 'c1', tabId: 2, url: 'https://other.test/' }), /another site/);
   assert.deepEqual(panel.state().others.map((/** @type {any} */ t) => t.tabId), [2]);
   const adding = panel.call('addTab', { chat: 'c1', tabId: 2, url: 'https://b.test/page' });
-  assert.deepEqual(await answer(w.natives[0], 'allow', {}), { chat: 'c1', tab: 2, url: 'https://b.test/' });
+  assert.deepEqual(await answer(w.natives[0], 'allow', {}), { chat: 'c1', tab: 2, url: 'https://b.test' });
   await adding;
   assert.deepEqual(seen(broker, c), [1, 2]);
   await settled();
@@ -546,4 +579,7 @@ test('"Ask about this" reaches the panel of its window only', async () => {
   const late = openPanel(chats, 3);
   await settled();
   assert.deepEqual(asks(late).length, 1);
+  chats.ask(/** @type {any} */ ({ pageUrl: `https://a.test/?${'x'.repeat(1 << 21)}`, selectionText: 'y' }), /** @type {any} */ (open[0]));
+  await settled();
+  assert.equal(asks(here)[0].url.length, 4 << 10);
 });

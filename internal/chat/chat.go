@@ -448,7 +448,10 @@ func (c *Chat) endTurn(t *turn) (string, *transcript.Usage, error) {
 	defer c.mu.Unlock()
 	usage := t.context
 	if u := t.result.Usage; u != nil {
-		usage = &transcript.Usage{Input: max(u.InputTokens, 0), Output: max(u.OutputTokens, 0), Total: max(u.TotalTokens, 0)}
+		if usage == nil {
+			usage = new(transcript.Usage)
+		}
+		usage.Input, usage.Output, usage.Total = max(u.InputTokens, 0), max(u.OutputTokens, 0), max(u.TotalTokens, 0)
 	}
 	stop := string(t.result.StopReason)
 	switch t.result.StopReason {

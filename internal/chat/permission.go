@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/coder/acp-go-sdk"
 
@@ -119,14 +120,15 @@ func optionsOf(all []acp.PermissionOption) []transcript.Option {
 // describe returns the title of a permission request, and exactly what it is about. What the request
 // does not contain is that of the tool call.
 func (e *entries) describe(call *acp.ToolCallUpdate, input json.RawMessage) (title, detail string) {
+	var whole string
 	if t := e.tools[call.ToolCallId]; t != nil {
-		title = t.tool.Title
+		title, whole = t.tool.Title, t.title
 		if input == nil {
 			input = t.input
 		}
 	}
 	if call.Title != nil && *call.Title != "" {
-		title = short(*call.Title)
+		title, whole = short(*call.Title), *call.Title
 	}
 	var parts []string
 	if input != nil {
@@ -140,6 +142,11 @@ func (e *entries) describe(call *acp.ToolCallUpdate, input json.RawMessage) (tit
 	detail = strings.Join(parts, "\n")
 	if content := visible(toolContentText(call.Content, maxDetail)); !strings.Contains(detail, content) {
 		detail = strings.TrimPrefix(detail+"\n"+content, "\n")
+	}
+	// Some agents send a command only as the title.
+	whole = visible(strings.TrimSpace(whole))
+	if (whole != title || utf8.RuneCountInString(whole) > maxShort) && !strings.Contains(detail, whole) {
+		detail = strings.TrimSuffix(whole+"\n"+detail, "\n")
 	}
 	return cmp.Or(title, "The agent asks for permission"), detail
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +28,7 @@ const (
 // A process is a running agent.
 type process struct {
 	cmd    *exec.Cmd
+	group  *group
 	stdin  *os.File
 	stdout *os.File
 	stderr *os.File
@@ -69,8 +71,23 @@ func startProcess(command []string, dir string, log *slog.Logger) (*process, err
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = pipes[0], pipes[3], pipes[5]
 	p.cmd.Dir = dir
 	p.cmd.Env = environment(os.Environ())
-	ownGroup(p.cmd)
-	if err := p.cmd.Start(); err != nil {
+	started := make(chan error, 1)
+	go func() {
+		// Linux kills the agent when the thread that started it exits, not the process. This goroutine
+		// keeps its thread until the agent exits (https://go.dev/issue/27505).
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		var err error
+		p.group, err = startGroup(p.cmd)
+		started <- err
+		if err != nil {
+			return
+		}
+		p.waitErr = p.cmd.Wait()
+		p.group.kill() // now, before the system uses the pid again
+		close(p.exited)
+	}()
+	if err := <-started; err != nil {
 		closeAll()
 		return nil, err
 	}
@@ -78,11 +95,6 @@ func startProcess(command []string, dir string, log *slog.Logger) (*process, err
 		f.Close()
 	}
 	p.logging.Go(p.logErrors)
-	go func() {
-		p.waitErr = p.cmd.Wait()
-		killGroup(p.cmd.Process) // now, before the system uses the pid again
-		close(p.exited)
-	}()
 	return p, nil
 }
 
@@ -134,7 +146,7 @@ func (p *process) waitExit(limit time.Duration) bool {
 // kill ends the process group and waits for the program. Its input is closed already.
 func (p *process) kill() {
 	if !p.waitExit(exitTimeout) {
-		killGroup(p.cmd.Process)
+		p.group.kill()
 		<-p.exited
 	}
 	_ = p.stderr.Close() // a process that left the group may still have it open

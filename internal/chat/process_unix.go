@@ -8,8 +8,21 @@ import (
 	"syscall"
 )
 
-// ownGroup starts a program in its process group, of which it is the leader.
-func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+// A group is the process group of an agent, which is its leader.
+type group struct{ leader *os.Process }
 
-// killGroup kills all processes in the group of a program.
-func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
+// startGroup starts a program in a group. The caller keeps its thread until the program exits.
+func startGroup(cmd *exec.Cmd) (*group, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	endWithThread(cmd.SysProcAttr)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return &group{cmd.Process}, nil
+}
+
+// kill kills the processes in the group, and the agent, which may have moved to another group.
+func (g *group) kill() {
+	_ = syscall.Kill(-g.leader.Pid, syscall.SIGKILL)
+	_ = g.leader.Kill()
+}

@@ -237,12 +237,14 @@ func optionValues(options acp.SessionConfigSelectOptions) []string {
 	return values
 }
 
+// maxShort is the maximum length of the part of a text that short returns, in characters.
+const maxShort = 200
+
 // short returns the beginning of a text of the agent, for an error or a title, in one line.
 func short(s string) string {
-	const most = 200
-	runes := []rune(s[:min(len(s), 4*most)])
-	text := visible(strings.Join(strings.Fields(string(runes[:min(len(runes), most)])), " "))
-	if len(s) > len(string(runes[:min(len(runes), most)])) {
+	runes := []rune(s[:min(len(s), 4*maxShort)])
+	text := visible(strings.Join(strings.Fields(string(runes[:min(len(runes), maxShort)])), " "))
+	if len(s) > len(string(runes[:min(len(runes), maxShort)])) {
 		text += "…"
 	}
 	return cmp.Or(text, "unknown")

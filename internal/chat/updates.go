@@ -58,6 +58,7 @@ type toolCall struct {
 	key   int
 	at    int64
 	tool  transcript.Tool
+	title string // in full; that of tool is short
 	input json.RawMessage
 }
 
@@ -171,7 +172,7 @@ func (c *Chat) update(u *acp.SessionUpdate, params json.RawMessage) {
 			c.noteMode(string(mode.CurrentValue))
 		}
 	case u.UsageUpdate != nil && c.turn != nil:
-		c.turn.context = &transcript.Usage{Total: max(u.UsageUpdate.Used, 0)}
+		c.turn.context = &transcript.Usage{Context: max(u.UsageUpdate.Used, 0), Size: max(u.UsageUpdate.Size, 0)}
 	}
 	// A user message repeats the prompt. Commands, other options and titles are not shown, see
 	// docs/side-panel.md.
@@ -324,7 +325,7 @@ func (c *Chat) updateTool(id acp.ToolCallId, title *string, kind *acp.ToolKind, 
 		t = &toolCall{tool: transcript.Tool{ID: string(id), Kind: string(acp.ToolKindOther), Status: string(acp.ToolCallStatusPending)}}
 	}
 	if title != nil && *title != "" {
-		t.tool.Title = short(*title)
+		t.setTitle(*title)
 	}
 	if kind != nil {
 		t.tool.Kind = oneOf(string(*kind), "other", "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode")
@@ -341,12 +342,18 @@ func (c *Chat) updateTool(id acp.ToolCallId, title *string, kind *acp.ToolKind, 
 		t.tool.Output = cutText(clean(text), maxDetail)
 	}
 	if t.tool.Title == "" {
-		t.tool.Title = short(string(id))
+		t.setTitle(string(id))
 		if len(locations) > 0 {
-			t.tool.Title = short(locations[0].Path)
+			t.setTitle(locations[0].Path)
 		}
 	}
 	c.putTool(id, t)
+}
+
+// setTitle sets the title. Of one that is too long for a permission request, title has just
+// enough to be too long.
+func (t *toolCall) setTitle(title string) {
+	t.tool.Title, t.title = short(title), strings.Clone(title[:min(len(title), maxRequest+1)])
 }
 
 // putTool stores a tool call and reports it.

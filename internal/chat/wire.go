@@ -159,11 +159,12 @@ func (in *incoming) line() ([]byte, error) {
 // A header has the parts of a message that decide what it is. Its types are those with which the
 // connection decodes a message.
 type header struct {
-	ID     *json.RawMessage  `json:"id"`
-	Method string            `json:"method"`
-	Params json.RawMessage   `json:"params"`
-	Result json.RawMessage   `json:"result"`
-	Error  *acp.RequestError `json:"error"`
+	Version string            `json:"jsonrpc"`
+	ID      *json.RawMessage  `json:"id"`
+	Method  string            `json:"method"`
+	Params  json.RawMessage   `json:"params"`
+	Result  json.RawMessage   `json:"result"`
+	Error   *acp.RequestError `json:"error"`
 }
 
 // accept reports whether the connection gets a line. Only these do: updates of sessions, requests,

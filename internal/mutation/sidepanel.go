@@ -54,12 +54,26 @@ var sidePanel = promises{
 		New:     "	if false && !slices.ContainsFunc(extension.IDs(), ",
 		Package: "./cmd/chrome-mcp", Test: "^TestChatsOfOneBrowser$",
 	}},
-	"An agent starts without a shell and without the variables of chrome-mcp": {{
-		File: "internal/chat/process.go",
-		Old:  `"CHROME_MCP_"`,
-		New:  `"NONE_"`,
-		Test: "^TestProcess$",
-	}},
+	"An agent starts without a shell and without the variables of chrome-mcp": {
+		{
+			File: "internal/chat/process.go",
+			Old:  `"CHROME_MCP_"`,
+			New:  `"NONE_"`,
+			Test: "^TestProcess$",
+		},
+		{
+			File: "internal/chat/process_linux.go",
+			Old:  "attr.Pdeathsig = syscall.SIGKILL",
+			New:  "attr.Pdeathsig = 0",
+			Test: "^TestKilledHost$",
+		},
+		{
+			File: "internal/chat/process_unix.go",
+			Old:  "	_ = g.leader.Kill()\n",
+			New:  "",
+			Test: "^TestCloseAgentInOtherGroup$",
+		},
+	},
 	"Agents start only from a configuration that only the user can write": {{
 		File: "internal/agents/agents.go",
 		Old:  "	data, err := owneronly.ReadFile(path, maxFile)\n",
@@ -88,6 +102,12 @@ var sidePanel = promises{
 			Test: "^TestPermission$",
 		},
 		{
+			File: "internal/chat/permission.go",
+			Old:  "		detail = strings.TrimSuffix(whole+\"\\n\"+detail, \"\\n\")\n",
+			New:  "",
+			Test: "^TestDescribe$",
+		},
+		{
 			File: "extension/chat_view.js",
 			Old:  "      if (!byUser && top !== before && !Number.isNaN(before)) known.row.moved?.();\n",
 			New:  "",
@@ -106,12 +126,20 @@ var sidePanel = promises{
 			Test: "^TestModes$",
 		},
 	},
-	"An agent that floods, hangs, exits or violates the protocol": {{
-		File: "internal/chat/session.go",
-		Old:  "	if r.ProtocolVersion != acp.ProtocolVersionNumber {\n",
-		New:  "	if false {\n",
-		Test: "^TestStartFaults$",
-	}},
+	"An agent that floods, hangs, exits or violates the protocol": {
+		{
+			File: "internal/chat/session.go",
+			Old:  "	if r.ProtocolVersion != acp.ProtocolVersionNumber {\n",
+			New:  "	if false {\n",
+			Test: "^TestStartFaults$",
+		},
+		{
+			File: "extension/chats.js",
+			Old:  "url: tab ? siteKey(tab.url) : ''",
+			New:  "url: tab?.url ?? ''",
+			Test: "the host receives only the site of a page",
+		},
+	},
 	"Two chats do not receive each other's events": {{
 		File: "internal/sidepanel/chats.go",
 		Old:  `{"event": "append", "chat": c.id, "seq"`,

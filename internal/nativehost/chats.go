@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/chrome-mcp/chrome-mcp/extension"
 	"github.com/chrome-mcp/chrome-mcp/internal/chat"
@@ -211,15 +211,25 @@ func (t *chatTabServer) SetStopped(stopped bool) {
 
 // SiteOf implements sidepanel.TabServer. The site is that of the last decision about a page.
 func (t *chatTabServer) SiteOf(title string) string {
-	words := strings.FieldsFunc(title, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) })
-	if !slices.ContainsFunc(words, func(word string) bool { return toolNames()[word[strings.LastIndex(word, "__")+1:]] }) {
+	if !isToolCall(title) {
 		return ""
 	}
 	_, host, _ := strings.Cut(t.session.LastOrigin(), "://")
 	return host
 }
 
-// toolNames returns the names of all tools. Some agents write mcp__chrome-mcp__ before them.
+// toolTitle matches the titles that agents give to calls of a tool: its name, and possibly the name of the
+// server before or after it.
+var toolTitle = regexp.MustCompile(`^(?:(?:Tool: |mcp__|mcp[._])?chrome-mcp(?:__|: |[_/.]))?([a-z_]+)(?: \(chrome-mcp[^()]*\))?$`)
+
+// isToolCall reports whether the title of a tool call of an agent is that of one of our tools. The title of
+// another one, such as a command, can contain the name of a tool.
+func isToolCall(title string) bool {
+	match := toolTitle.FindStringSubmatch(title)
+	return match != nil && toolNames()[match[1]]
+}
+
+// toolNames returns the names of all tools.
 var toolNames = sync.OnceValue(func() map[string]bool {
 	names := map[string]bool{}
 	for _, tool := range mcp.Tools() {

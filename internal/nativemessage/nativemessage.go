@@ -20,14 +20,36 @@ const lengthSize = 4
 // MaxToBrowser is the maximum size of a message to a browser, in bytes.
 const MaxToBrowser = 1 << 20
 
-// Read reads a message of at most limit bytes into message. It returns io.EOF at the end of in.
+// A TooLongError is the error of [Read] for a message that is longer than the limit.
+type TooLongError struct {
+	Size uint32 // of the message, in bytes
+	Head []byte // the beginning of the message
+}
+
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("a request of %d bytes is too long", e.Size)
+}
+
+// maxHead is the maximum size of the head in a TooLongError, in bytes.
+const maxHead = 64
+
+// Read reads a message of at most limit bytes into message. It returns io.EOF at the end of in. After
+// a *TooLongError, which skips the message, the next one can be read.
 func Read(in io.Reader, limit int, message any) error {
 	var size uint32
 	if err := binary.Read(in, binary.NativeEndian, &size); err != nil {
 		return fmt.Errorf("no request: %w", err)
 	}
 	if int64(size) > int64(limit) {
-		return fmt.Errorf("a request of %d bytes is too long", size)
+		head := make([]byte, min(size, maxHead))
+		_, err := io.ReadFull(in, head)
+		if err == nil {
+			_, err = io.CopyN(io.Discard, in, int64(size)-int64(len(head)))
+		}
+		if err != nil {
+			return fmt.Errorf("the request is truncated: %w", err)
+		}
+		return &TooLongError{size, head}
 	}
 	data := make([]byte, size)
 	if _, err := io.ReadFull(in, data); err != nil {

@@ -13,6 +13,7 @@
 package sidepanel
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -152,6 +153,8 @@ func Serve(in io.Reader, out io.Writer, open func(installation string) (Options,
 	h := &host{opts: opts, out: out, open: map[string]*openChat{}}
 	opts.Store.Notify(h.storing)
 	defer opts.Store.Notify(nil)
+	opts.Store.OnRemoved(h.removed)
+	defer opts.Store.OnRemoved(nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	var pending sync.WaitGroup
 	defer func() {
@@ -167,6 +170,10 @@ func Serve(in io.Reader, out io.Writer, open func(installation string) (Options,
 		if errors.Is(err, io.EOF) {
 			return nil // the extension or its browser exited
 		}
+		if e, ok := errors.AsType[*nativemessage.TooLongError](err); ok {
+			h.rejectTooLong(e)
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -181,6 +188,19 @@ func Serve(in io.Reader, out io.Writer, open func(installation string) (Options,
 			result, err := h.handle(ctx, r)
 			h.respond(r.ID, result, err)
 		})
+	}
+}
+
+// rejectTooLong answers a request that is too long, if its first member is the id.
+func (h *host) rejectTooLong(e *nativemessage.TooLongError) {
+	h.opts.Logger.Warn("request too long", "bytes", e.Size)
+	head, found := bytes.CutPrefix(e.Head, []byte(`{"id":`))
+	if !found {
+		return
+	}
+	var id int
+	if json.NewDecoder(bytes.NewReader(head)).Decode(&id) == nil {
+		h.respond(id, nil, errs.Errorf(errs.ErrBadArgs, "Send less.", "%w", e))
 	}
 }
 
@@ -214,7 +234,7 @@ type params struct {
 	Agent   string            `json:"agent"`
 	Title   string            `json:"title"`
 	Tab     int               `json:"tab"`
-	URL     string            `json:"url"` // of the page in Tab
+	URL     string            `json:"url"` // of the page in Tab, or its origin
 	Query   string            `json:"query"`
 	Before  int64             `json:"before"`
 	Limit   int               `json:"limit"`
@@ -333,6 +353,17 @@ func (h *host) delete(ctx context.Context, p *params) (any, error) {
 	}
 	h.send(map[string]any{"event": "deleted", "chat": p.Chat})
 	return nil, os.RemoveAll(c.Dir)
+}
+
+// removed handles that a chat was deleted to free space.
+func (h *host) removed(c transcript.Chat) {
+	h.send(map[string]any{"event": "deleted", "chat": c.ID})
+	if c.Dir == "" {
+		return
+	}
+	if err := os.RemoveAll(c.Dir); err != nil {
+		h.opts.Logger.Warn("removing the directory of a deleted chat failed", "error", err)
+	}
 }
 
 // maxExport is the maximum size of one part of an exported chat, in bytes. As JSON, it is at most six

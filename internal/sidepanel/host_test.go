@@ -325,6 +325,31 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// TestDirectory checks that an agent starts in an empty directory of its chat, which is removed with the
+// chat, also if the store deletes that to free space.
+func TestDirectory(t *testing.T) {
+	data := newData(t, map[string][]string{"a": nil})
+	p := start(t, data)
+	var dirs, chats []string
+	for range 2 {
+		chat := p.open("a")
+		dir := filepath.Join(data, "work", chat)
+		p.prompt(chat, "dir")
+		p.says(chat, dir)
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+			t.Errorf("the directory has %v, %v", entries, err)
+		}
+		dirs, chats = append(dirs, dir), append(chats, chat)
+	}
+	p.Call("delete", map[string]any{"chat": chats[0]})
+	(&host{out: io.Discard, opts: Options{Logger: slog.New(slog.DiscardHandler)}}).removed(transcript.Chat{ID: chats[1], Dir: dirs[1]})
+	for _, dir := range dirs {
+		if _, err := os.Stat(dir); !os.IsNotExist(err) {
+			t.Errorf("directory %s of a deleted chat: %v", dir, err)
+		}
+	}
+}
+
 // TestResumeAfterFailedTurn checks that a chat whose first turn failed keeps its title, and continues with
 // its transcript, and that the transcript of a chat without a message has no notice about it.
 func TestResumeAfterFailedTurn(t *testing.T) {
@@ -464,6 +489,8 @@ func TestLimits(t *testing.T) {
 	p.Fails("BAD_ARGS", "malformed parameters of list", "list", []int{1})
 	p.Fails("BAD_ARGS", "longer than 64 KiB", "prompt", map[string]any{"chat": chat, "text": strings.Repeat("x", 65<<10)})
 	p.Fails("BAD_ARGS", "longer than 64 KiB", "prompt", map[string]any{"chat": chat, "text": "x", "quote": map[string]any{"text": strings.Repeat("x", 65<<10)}})
+	// A request that is too long ends no chat. Its id is at the beginning.
+	p.Fails("BAD_ARGS", "too long", "rename", map[string]any{"chat": chat, "title": strings.Repeat("x", maxRequest)})
 	for range maxOpen - 1 {
 		p.open("a")
 	}

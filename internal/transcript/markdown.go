@@ -3,6 +3,7 @@ package transcript
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -56,6 +57,46 @@ func (s *Store) MarkdownPart(id string, from Position, size int) (text string, n
 		return add(e.Seq, text.String())
 	})
 	return b.String(), next, err
+}
+
+// MarkdownEnd returns the end of the document of [Store.Markdown], at most size bytes, and whether that is
+// all of it. It reads only the entries that it needs. It does not split characters.
+func (s *Store) MarkdownEnd(id string, size int) (text string, all bool, err error) {
+	c, err := s.Chat(id)
+	if err != nil {
+		return "", false, err
+	}
+	const step = 16 // entries
+	var parts []string
+	total := 0
+	add := func(text string) {
+		parts = append(parts, text)
+		total += len(text)
+	}
+	more, before := true, int64(0)
+	for more && total <= size {
+		var entries []Entry
+		if entries, more, err = s.Entries(id, before, step); err != nil {
+			return "", false, err
+		}
+		for _, e := range slices.Backward(entries) {
+			var b strings.Builder
+			b.WriteByte('\n')
+			writeEntry(&b, &e)
+			add(b.String())
+			before = e.Seq
+		}
+	}
+	if !more {
+		add(heading(&c))
+	}
+	slices.Reverse(parts)
+	text = strings.Join(parts, "")
+	start := max(len(text)-size, 0)
+	for start < len(text) && !utf8.RuneStart(text[start]) {
+		start++
+	}
+	return text[start:], start == 0 && !more, nil
 }
 
 // heading returns the beginning of the document of a chat.
@@ -116,9 +157,24 @@ func writeEntry(b *strings.Builder, e *Entry) {
 		fmt.Fprintf(b, "\nAnswer: %s\n", oneLine(p.answer()))
 	case KindUsage:
 		if e.Usage != nil {
-			fmt.Fprintf(b, "*Tokens: %d input, %d output, %d total*\n", e.Usage.Input, e.Usage.Output, e.Usage.Total)
+			b.WriteString("*" + e.Usage.text() + "*\n")
 		}
 	}
+}
+
+// text returns what the agent reported.
+func (u *Usage) text() string {
+	var parts []string
+	if u.Total > 0 || u.Context == 0 {
+		parts = append(parts, fmt.Sprintf("Tokens: %d input, %d output, %d total", u.Input, u.Output, u.Total))
+	}
+	switch {
+	case u.Size > 0:
+		parts = append(parts, fmt.Sprintf("Context: %d of %d tokens", u.Context, u.Size))
+	case u.Context > 0:
+		parts = append(parts, fmt.Sprintf("Context: %d tokens", u.Context))
+	}
+	return strings.Join(parts, " · ")
 }
 
 // answer returns the answer of the user as text.

@@ -73,6 +73,7 @@ type Store struct {
 	bytes   int   // of the texts of pending
 	failed  error // of the last write in the background
 	notify  func(error)
+	removed func(Chat)
 	closed  bool
 
 	wake    chan struct{} // has an element if there is something to write
@@ -325,6 +326,14 @@ func (s *Store) Notify(f func(error)) {
 	s.notify = f
 }
 
+// OnRemoved sets the function that is called with each chat that is deleted to free space. It must not
+// change the Store.
+func (s *Store) OnRemoved(f func(Chat)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.removed = f
+}
+
 // wakeFlusher schedules a flush. The caller has locked mu.
 func (s *Store) wakeFlusher() {
 	select {
@@ -525,9 +534,14 @@ func (s *Store) deleteOld() (bool, error) {
 			oldest = c
 		}
 	}
+	removed := s.removed
 	s.mu.Unlock()
 	if oldest.ID != "" {
-		return true, s.delete(oldest.ID)
+		err := s.delete(oldest.ID)
+		if err == nil && removed != nil {
+			removed(oldest)
+		}
+		return true, err
 	}
 	longest, count := "", 1
 	for id, n := range s.counts {

@@ -79,7 +79,7 @@ func TestReopen(t *testing.T) {
 		{Seq: 2, At: 6, Kind: KindTool, Tool: &Tool{ID: "t1", Title: "read_page", Kind: "read", Status: "completed", Site: "shop.example", Input: `{"a":1}`, Output: "text"}},
 		{Seq: 3, At: 7, Kind: KindPlan, Plan: []PlanStep{{"Read", "pending", "high"}}},
 		{Seq: 4, At: 8, Kind: KindPermission, Permission: &Permission{Request: "r", Title: "Run", Detail: "rm -r x", Options: []Option{{"y", "Yes", "allow_once"}}, Chosen: &chosen}},
-		{Seq: 5, At: 9, Kind: KindUsage, Usage: &Usage{1, 2, 3}},
+		{Seq: 5, At: 9, Kind: KindUsage, Usage: &Usage{Input: 1, Output: 2, Total: 3}},
 	}
 	for _, e := range entries {
 		check(t, s.Put("a", e))
@@ -300,10 +300,12 @@ func TestMaxFile(t *testing.T) {
 	path := dbPath(t)
 	s := open(t, path)
 	s.full = 8 << 20
+	var removed []string
+	s.OnRemoved(func(c Chat) { removed = append(removed, c.ID+c.Dir) })
 	big := strings.Repeat("x", 100<<10)
 	for i := range 6 {
 		id := fmt.Sprint(i)
-		check(t, s.Create(Chat{ID: id, Updated: int64(i), Open: i == 1}))
+		check(t, s.Create(Chat{ID: id, Updated: int64(i), Open: i == 1, Dir: "/" + id}))
 		for seq := range int64(20) { // 2 MB
 			check(t, s.Put(id, text(seq+1, big)))
 		}
@@ -317,6 +319,9 @@ func TestMaxFile(t *testing.T) {
 	}
 	if got := strings.Join(ids, " "); got != "5 4 1" && got != "5 4 3 1" {
 		t.Errorf("remaining chats %s: want the newest and the open one", got)
+	}
+	if len(removed) != 6-len(ids) || removed[0] != "0/0" || removed[1] != "2/2" {
+		t.Errorf("removed %q, remaining %q", removed, ids)
 	}
 	// With open chats only, the oldest entries of the longest are deleted.
 	check(t, s.Update("1", func(c *Chat) { c.Open = false }))
@@ -524,7 +529,8 @@ func TestMarkdown(t *testing.T) {
 		{Kind: KindPlan, Plan: []PlanStep{{"Read", "completed", "high"}, {"Write", "pending", "low"}}},
 		{Kind: KindPermission, Permission: &Permission{Title: "Run", Detail: "ls", Options: []Option{{"y", "Yes", "allow_once"}}, Chosen: &chosen}},
 		{Kind: KindAgent, Text: "**12 €**"},
-		{Kind: KindUsage, Usage: &Usage{1, 2, 3}},
+		{Kind: KindUsage, Usage: &Usage{Input: 1, Output: 2, Total: 3, Context: 4, Size: 5}},
+		{Kind: KindUsage, Usage: &Usage{Context: 7, Size: 10}},
 		{Kind: KindNotice, Text: "The agent exited."},
 	} {
 		e.Seq = int64(i + 1)
@@ -538,10 +544,42 @@ func TestMarkdown(t *testing.T) {
 		"\n### Plan\n\n- [x] Read\n- [ ] Write\n" +
 		"\n### Permission: Run\n\n```\nls\n```\n\nAnswer: Yes\n" +
 		"\n## Agent\n\n**12 €**\n" +
-		"\n*Tokens: 1 input, 2 output, 3 total*\n" +
+		"\n*Tokens: 1 input, 2 output, 3 total · Context: 4 of 5 tokens*\n" +
+		"\n*Context: 7 of 10 tokens*\n" +
 		"\n*The agent exited.*\n"
 	if err != nil || got != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+	}
+}
+
+// TestMarkdownEnd reads ends of a document. A short one does not need the oldest entries, which are
+// damaged at the end of the test.
+func TestMarkdownEnd(t *testing.T) {
+	s := open(t, dbPath(t))
+	check(t, s.Create(Chat{ID: "a", Title: "Long"}))
+	for i := range int64(50) {
+		check(t, s.Put("a", text(i+1, fmt.Sprint(i+1)+strings.Repeat("ü€", 80))))
+		if i == 47 {
+			check(t, s.flush())
+		}
+	}
+	document, err := s.Markdown("a")
+	check(t, err)
+	for size := 1; size < len(document)+10; size += 7 {
+		end, all, err := s.MarkdownEnd("a", size)
+		if err != nil || !strings.HasSuffix(document, end) || !utf8.ValidString(end) || len(end) > size || len(end) < min(size, len(document))-2 || all != (end == document) {
+			t.Fatalf("the last %d of %d bytes are %q, all %v, %v", size, len(document), end, all, err)
+		}
+	}
+	check(t, s.flush())
+	check(t, s.db.Update(func(tx *bolt.Tx) error {
+		return tx.Bucket(entriesBucket).Bucket([]byte("a")).Put(seqKey(1), []byte("{"))
+	}))
+	if _, _, err := s.MarkdownEnd("a", 1000); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := s.MarkdownEnd("a", len(document)); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("reading a damaged entry: %v", err)
 	}
 }
 

@@ -81,11 +81,14 @@ type Option struct {
 	Kind string `json:"kind"` // allow_once, allow_always, reject_once or reject_always
 }
 
-// Usage counts tokens.
+// Usage counts tokens: those of a turn, and those in the context of the agent after it. They are 0 if the
+// agent does not report them.
 type Usage struct {
-	Input  int `json:"input"`
-	Output int `json:"output"`
-	Total  int `json:"total"`
+	Input   int `json:"input"`
+	Output  int `json:"output"`
+	Total   int `json:"total"`
+	Context int `json:"context,omitempty"`
+	Size    int `json:"size,omitempty"` // maximum of Context
 }
 
 // A Quote is page text that the user selected.

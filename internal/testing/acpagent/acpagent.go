@@ -48,6 +48,7 @@
 //	--login           new sessions need a login
 //	--hang=METHOD     a method is not answered
 //	--banner          writes text to the standard output before anything else
+//	--stays           does not exit at the end of its input
 package acpagent
 
 import (
@@ -91,6 +92,11 @@ func Main(args []string) {
 		fmt.Fprintln(a.out, "Welcome to the agent!\n{}")
 	}
 	a.serve(os.Stdin)
+	if a.has("--stays") {
+		if r, _, err := os.Pipe(); err == nil {
+			_, _ = r.Read(make([]byte, 1))
+		}
+	}
 	os.Exit(0)
 }
 

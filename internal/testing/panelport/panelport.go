@@ -2,6 +2,8 @@
 package panelport
 
 import (
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -67,7 +69,11 @@ func (p *Port) Send(method string, params any) <-chan map[string]any {
 	id, answer := p.sent, make(chan map[string]any, 1)
 	p.pending[id] = answer
 	p.mu.Unlock()
-	if err := nativemessage.Write(p.in, map[string]any{"id": id, "method": method, "params": params}); err != nil {
+	data, err := json.Marshal(map[string]any{"id": id, "method": method, "params": params})
+	if err == nil { // browsers send longer messages than they receive
+		_, err = p.in.Write(append(binary.NativeEndian.AppendUint32(nil, uint32(len(data))), data...))
+	}
+	if err != nil {
 		p.t.Fatal(err)
 	}
 	return answer
