@@ -166,6 +166,11 @@ func TestHandoverInChrome(t *testing.T) {
 			u.toggle(tab)
 			<-h.Gone
 			h.End()
+			await.Until(t, "the tab to leave its group", func() bool {
+				var group int
+				u.worker("chrome.tabs.get("+strconv.Itoa(tab)+").then((t) => t.groupId)", &group)
+				return group < 0
+			})
 			u.toggle(tab)
 			var again executor.TabID
 			await.Until(t, "the tab to be shared again", func() bool {
