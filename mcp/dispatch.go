@@ -102,6 +102,9 @@ func (r *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, 
 		if p := recover(); p != nil {
 			err = &panicError{value: p, stack: debug.Stack()}
 		}
+		if c, ok := out.(composite); ok && err != nil {
+			notes = append(notes, c.completed()...)
+		}
 		if err != nil {
 			err = r.classifyError(ctx, t, slot.acquired, err)
 			if res = prompting.InputFor(err); res == nil {
@@ -110,7 +113,7 @@ func (r *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, 
 		}
 		record.end(out, err)
 		if !slot.nested && len(res.Content) > 0 { // without content it is a prompt, and the call is repeated; the outer call takes them for a nested one
-			notes = append(r.lost.Take(ctx, t.name, res), notes...)
+			notes = r.lost.Take(ctx, t.name, res, notes)
 		}
 		if len(notes) > 0 && len(res.Content) > 0 {
 			appendNote(res, mcptext.OneLine(strings.Join(notes, "; ")))
@@ -123,6 +126,25 @@ func (r *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, 
 		res, out, err = r.runChecked(ctx, t, raw, structured, slot, options, startProgress)
 	}
 	return res
+}
+
+// A composite is the result of a call that contains other calls.
+type composite interface {
+	// completed returns notes about the calls in it that have run, and the notes of those calls. They
+	// are reported even if the result is not returned.
+	completed() []string
+}
+
+// completedCalls returns the notes of [composite] for a call of tool.
+func completedCalls(tool string, run, succeeded int, notes []string) []string {
+	if run == 0 {
+		return nil
+	}
+	verb := "have"
+	if run == 1 {
+		verb = "has"
+	}
+	return append([]string{fmt.Sprintf("%s within %s %s run, %d with success", mcptext.Plural(run, "call"), tool, verb, succeeded)}, notes...)
 }
 
 // runChecked checks whether a call may run now, decodes its arguments, and runs it. out is the
@@ -143,10 +165,12 @@ func (r *toolRunner) runChecked(ctx context.Context, t *tool, raw json.RawMessag
 			return nil, nil, err
 		}
 	}
-	if err := slot.acquire(ctx); err != nil {
-		return nil, nil, err
+	if t.name != "chrome_status" { // which is for finding out why calls fail
+		if err := slot.acquire(ctx); err != nil {
+			return nil, nil, err
+		}
+		defer slot.leave()
 	}
-	defer slot.leave()
 	if startProgress != nil {
 		defer startProgress(args)()
 	}
@@ -159,7 +183,7 @@ func (r *toolRunner) runChecked(ctx context.Context, t *tool, raw json.RawMessag
 		r.hasSucceeded.Store(true) // before leave, after which the server may close the session
 	}
 	r.translateTexts(ctx, reflect.ValueOf(out))
-	if out, err = r.saveResult(file, out); err != nil {
+	if out, err = r.saveResult(t, file, out); err != nil {
 		return nil, out, err
 	}
 	if res, err = r.renderResult(out, structured); err == nil {
