@@ -96,7 +96,8 @@ func (r *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, 
 			d.Reason = r.translateNote(ctx, d.Reason)
 			notes = append(notes, string(mcptext.DownloadText("download", d)))
 		},
-		OnIdleClose: func(c executor.IdleClose) { notes = append(notes, idleCloseNotes(c)...) },
+		OnMoreDownloads: func(n int) { notes = append(notes, moreDownloadsNote(n)) },
+		OnIdleClose:     func(c executor.IdleClose) { notes = append(notes, r.idleCloseNotes(ctx, c)...) },
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -231,17 +232,32 @@ func sentNote(e executor.SentElement) string {
 	return string(what)
 }
 
-// idleCloseNotes returns the note about the tabs of a browser that was closed because no call used it,
-// if their URLs are known.
-func idleCloseNotes(c executor.IdleClose) []string {
-	if len(c.URLs) == 0 {
-		return nil
+// moreDownloadsNote returns the note about n downloads that are not listed.
+func moreDownloadsNote(n int) string {
+	if n == 1 {
+		return "1 more download has started or ended"
 	}
-	urls := make([]string, len(c.URLs))
-	for i, u := range c.URLs {
-		urls[i] = string(mcptext.Quote(u, mcptext.MaxURL))
+	return fmt.Sprintf("%d more downloads have started or ended", n)
+}
+
+// idleCloseNotes returns the notes about the tabs of a browser that was closed because no call used it,
+// if their URLs are known, and about their downloads.
+func (r *toolRunner) idleCloseNotes(ctx context.Context, c executor.IdleClose) (notes []string) {
+	if len(c.URLs) > 0 {
+		urls := make([]string, len(c.URLs))
+		for i, u := range c.URLs {
+			urls[i] = string(mcptext.Quote(u, mcptext.MaxURL))
+		}
+		notes = append(notes, "the closed tabs showed "+strings.Join(urls, ", "))
 	}
-	return []string{"the closed tabs showed " + strings.Join(urls, ", ")}
+	for _, d := range c.Downloads {
+		d.Reason = r.translateNote(ctx, d.Reason)
+		notes = append(notes, string(mcptext.DownloadText("download", d)))
+	}
+	if c.MoreDownloads > 0 {
+		notes = append(notes, moreDownloadsNote(c.MoreDownloads))
+	}
+	return notes
 }
 
 // appendNote adds a line with a note to the text of a result.
