@@ -309,12 +309,16 @@ func inspectRequests(s *suite.Runner, t *testing.T) {
 		for _, size := range []int{0, 1000, 64 << 20} { // 0 means MaxBody
 			r := requests(c, &executor.RequestsOptions{ID: id, Body: true, BodyChars: size})
 			q := r.Requests[0]
-			if n, want := utf8.RuneCountInString(q.Body), min(cmp.Or(size, executor.MaxBody), q.BodyBytes); n < want || n > want+1 || q.BodyBytes <= executor.MaxBody {
+			if n, want := utf8.RuneCountInString(q.Body), min(cmp.Or(size, executor.MaxBody), q.BodyBytes); n < want || n > want+1 || q.BodyBytes <= executor.MaxBody || q.BodyTruncated != (n < q.BodyBytes) {
 				c.Errorf("body of %d characters: %d of %d bytes", size, n, q.BodyBytes)
 			}
 		}
 		c.Tab = c.Open("inspectsecrets.html")
-		body := inFull(c, request(c, "/inspectsecrets.html").ID, true).Body
+		redacted := inFull(c, request(c, "/inspectsecrets.html").ID, true)
+		body := redacted.Body
+		if redacted.BodyTruncated {
+			c.Errorf("a redacted body of %d bytes is reported as truncated", redacted.BodyBytes)
+		}
 		c.WantIn(body, "<title>Secrets</title>", `<input type="password"`, "In plain sight")
 		c.WantNotIn(body, "SECRET-", "4111111111111111")
 	})
