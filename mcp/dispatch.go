@@ -87,17 +87,18 @@ func (r *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, 
 	ctx, slot := withCallSlot(ctx, r.opts.Limit)
 	ended := r.observe(ctx, t, named, slot.nested)
 	var notes []string
+	translate := func(note string) string { return r.translateNote(ctx, note) }
 	options := executor.CallOptions{
 		Client:        r.sessionID,
 		OnSwitch:      func(sw executor.BackendSwitch) { notes = append(notes, hint.Translate(sw.String())) },
 		OnSharedTab:   func(sh executor.SharedTab) { notes = append(notes, sharedNote(sh.Tab)) },
 		OnSentElement: func(e executor.SentElement) { notes = append(notes, sentNote(e)) },
 		OnDownload: func(d executor.Download) {
-			d.Reason = r.translateNote(ctx, d.Reason)
+			d.Reason = translate(d.Reason)
 			notes = append(notes, string(mcptext.DownloadText("download", d)))
 		},
 		OnMoreDownloads: func(n int) { notes = append(notes, moreDownloadsNote(n)) },
-		OnIdleClose:     func(c executor.IdleClose) { notes = append(notes, r.idleCloseNotes(ctx, c)...) },
+		OnIdleClose:     func(c executor.IdleClose) { notes = append(notes, idleCloseNotes(c, translate)...) },
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -241,8 +242,9 @@ func moreDownloadsNote(n int) string {
 }
 
 // idleCloseNotes returns the notes about the tabs of a browser that was closed because no call used it,
-// if their URLs are known, and about their downloads.
-func (r *toolRunner) idleCloseNotes(ctx context.Context, c executor.IdleClose) (notes []string) {
+// if their URLs are known, and about their downloads, whose reasons
+// translate translates.
+func idleCloseNotes(c executor.IdleClose, translate func(string) string) (notes []string) {
 	if len(c.URLs) > 0 {
 		urls := make([]string, len(c.URLs))
 		for i, u := range c.URLs {
@@ -251,7 +253,7 @@ func (r *toolRunner) idleCloseNotes(ctx context.Context, c executor.IdleClose) (
 		notes = append(notes, "the closed tabs showed "+strings.Join(urls, ", "))
 	}
 	for _, d := range c.Downloads {
-		d.Reason = r.translateNote(ctx, d.Reason)
+		d.Reason = translate(d.Reason)
 		notes = append(notes, string(mcptext.DownloadText("download", d)))
 	}
 	if c.MoreDownloads > 0 {

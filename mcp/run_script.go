@@ -61,7 +61,7 @@ func (r *toolRunner) runScript(ctx context.Context, a scriptArgs) (scriptResult,
 			return nil, thrownError{&m}
 		}
 		out.succeeded++
-		out.addImages(res, r.imageBudget())
+		out.addImages(res, imageBudget(r.opts))
 		raw, _ := res.StructuredContent.(json.RawMessage)
 		return raw, nil
 	}
@@ -85,7 +85,7 @@ func (r *toolRunner) runScript(ctx context.Context, a scriptArgs) (scriptResult,
 	if r.opts.Structured {
 		text *= 2
 	}
-	out.fitImages(r.imageBudget() - text)
+	out.fitImages(imageBudget(r.opts) - text)
 	if m := undefinedName().FindStringSubmatch(out.Error); m != nil {
 		switch name := m[1]; {
 		case r.tool(name) != nil:
@@ -130,7 +130,7 @@ type scriptResult struct {
 
 // imageBudget returns the maximum size of the images and the text of a script, in bytes. As in a batch,
 // an eighth is reserved for what surrounds them.
-func (r *toolRunner) imageBudget() int64 { return r.opts.MaxResultBytes - r.opts.MaxResultBytes/8 }
+func imageBudget(opts *Options) int64 { return opts.MaxResultBytes - opts.MaxResultBytes/8 }
 
 // addImages adds the images in the result of a call that fit into budget, in bytes. The client receives
 // them; the script cannot see them.

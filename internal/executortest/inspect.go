@@ -314,11 +314,7 @@ func inspectRequests(s *suite.Runner, t *testing.T) {
 			}
 		}
 		c.Tab = c.Open("inspectsecrets.html")
-		redacted := inFull(c, request(c, "/inspectsecrets.html").ID, true)
-		body := redacted.Body
-		if redacted.BodyTruncated {
-			c.Errorf("a redacted body of %d bytes is reported as truncated", redacted.BodyBytes)
-		}
+		body := inFull(c, request(c, "/inspectsecrets.html").ID, true).Body
 		c.WantIn(body, "<title>Secrets</title>", `<input type="password"`, "In plain sight")
 		c.WantNotIn(body, "SECRET-", "4111111111111111")
 	})
