@@ -23,7 +23,9 @@ type CallOptions struct {
 	OnSentElement func(SentElement)
 	// OnDownload is called with each download of the session's tabs that has started or ended since
 	// the last result that reported it. The goroutine of the call calls it, after the operation.
-	OnDownload func(Download)
+	// OnMoreDownloads is called after it with the number of further ones, which are not listed.
+	OnDownload      func(Download)
+	OnMoreDownloads func(n int)
 	// OnIdleClose is called if the browser of the session was closed because no call used it. The
 	// goroutine of the call calls it; the call returns ErrTargetGone.
 	OnIdleClose func(IdleClose)
@@ -50,6 +52,9 @@ func WithCallOptions(ctx context.Context, o CallOptions) context.Context {
 	}
 	if o.OnDownload == nil {
 		o.OnDownload = old.OnDownload
+	}
+	if o.OnMoreDownloads == nil {
+		o.OnMoreDownloads = old.OnMoreDownloads
 	}
 	if o.OnIdleClose == nil {
 		o.OnIdleClose = old.OnIdleClose

@@ -129,7 +129,8 @@ type Request struct {
 	ResponseHeaders map[string]string `json:"responseHeaders,omitempty"`
 	Body            string            `json:"body,omitempty"`      // at most BodyChars characters
 	BodyBytes       int               `json:"bodyBytes,omitempty"` // of the complete body
-	Binary          bool              `json:"binary,omitempty"`    // whether Body is omitted because it is not text
+	BodyTruncated   bool              `json:"bodyTruncated,omitempty"`
+	Binary          bool              `json:"binary,omitempty"` // whether Body is omitted because it is not text
 }
 
 // plainRequest is a Request without its methods.

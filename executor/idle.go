@@ -10,6 +10,10 @@ import (
 type IdleClose struct {
 	After time.Duration // time without calls
 	URLs  []string      // of the client's tabs that the Gate allows, in the order in which they were opened
+	// Downloads are those of these tabs that have ended since the last result that reported them, at most
+	// as many as one result lists. MoreDownloads is the number of the others.
+	Downloads     []Download
+	MoreDownloads int
 }
 
 // Report passes c to the observer in ctx, if there is one, and returns the error of the call, which

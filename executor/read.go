@@ -76,6 +76,9 @@ type Text struct {
 	Origin    string `json:"origin"`
 	Chars     int    `json:"chars"`          // of the complete text
 	Note      string `json:"note,omitempty"` // as in [Snapshot]
+	// MissingFrames is the number of frames that were not read, because their text would be too much or
+	// they could not be located.
+	MissingFrames int `json:"missingFrames,omitempty"`
 }
 
 // HTMLOptions are the options of [Reader.HTML].
@@ -119,6 +122,10 @@ type Markdown struct {
 	Chars     int    `json:"chars"`                // of the complete text
 	Offset    int    `json:"nextOffset,omitempty"` // offset to read on from; 0 at the end
 	WholePage bool   `json:"wholePage"`            // no main content could be identified
+	// Incomplete reports that the page has more markup than is read, so that the end of the page is in
+	// no part of the text. Truncated is then set in all parts, also in the last one, whose Offset is 0.
+	Incomplete    bool `json:"-"`
+	MissingFrames int  `json:"missingFrames,omitempty"` // as in [Text]
 	// Obstacle is as in [Snapshot]. It is nil with a target other than Selector("body").
 	Obstacle *Obstacle `json:"obstacle,omitempty"`
 	Note     string    `json:"-"` // as in [Snapshot]

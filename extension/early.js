@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"0a097e2408966a057bbab1c0088bf5588ab14163efb09791370cef7d0a25ab83",
+	"6112c9e1dbbc1188525b0baf943167fb6f7e558172d38c9f3234c7030cc47f15",
 ]);

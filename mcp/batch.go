@@ -264,6 +264,24 @@ func (r *batchResult) set(res *sdk.CallToolResult) {
 	}
 }
 
+func (r batchResults) completed() []string {
+	run, succeeded := 0, 0
+	var notes []string
+	for _, res := range r.Results {
+		if res.NotRun {
+			continue
+		}
+		run++
+		if res.OK {
+			succeeded++
+		}
+		if res.Note != "" {
+			notes = append(notes, res.Note)
+		}
+	}
+	return completedCalls("batch", run, succeeded, notes)
+}
+
 func (r batchResults) Render(t *mcptext.Text) {
 	t.Line("%d of %s succeeded", r.Done, mcptext.Plural(len(r.Results), "call"))
 	notRun := 0

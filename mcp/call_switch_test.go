@@ -11,6 +11,46 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// TestStopCallsWithin stops a script and a batch after their first call. The error reports what that call
+// did.
+func TestStopCallsWithin(t *testing.T) {
+	started := make(chan struct{}, 1)
+	h, url := openHTTP(t, NewServer(&fake{
+		press: func(ctx context.Context, _ executor.TabID, _ string, _ *executor.PressOptions) (*executor.Action, error) {
+			executor.CallOptionsOf(ctx).OnDownload(executor.Download{SuggestedName: "a.pdf", State: "completed"})
+			return &executor.Action{OK: true}, nil
+		},
+		waitFor: func(ctx context.Context, _ executor.TabID, _ *executor.WaitCondition) (*executor.WaitResult, error) {
+			started <- struct{}{}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+	}, &Options{Tools: Toolsets()}))
+	cs := connectHTTP(t, url, "2025-11-25")
+	for tool, args := range map[string]string{
+		"run_script": `{"script":"press({key: 'a'}); wait_for({text: 'never'})"}`,
+		"batch":      `{"calls":[{"tool":"press","args":{"key":"a"}},{"tool":"wait_for","args":{"text":"never"}},{"tool":"press","args":{"key":"b"}}]}`,
+	} {
+		result := make(chan string, 1)
+		go func() {
+			res, err := cs.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: rawArgs(args)})
+			if err != nil {
+				res = &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: err.Error()}}}
+			}
+			result <- textOf(res)
+		}()
+		<-started
+		h.StopCalls("the user stopped it")
+		h.AllowCalls()
+		text := <-result
+		for _, want := range []string{"DETACHED: ", "\nnote: 2 calls within " + tool + " have run, 1 with success; ", `download completed "a.pdf"`} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %q in %s", tool, want, text)
+			}
+		}
+	}
+}
+
 // TestStopCalls stops the calls of a session while one waits: it ends, further ones do not reach the
 // executor, and after AllowCalls they do.
 func TestStopCalls(t *testing.T) {

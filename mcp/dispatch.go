@@ -87,20 +87,25 @@ func (r *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, 
 	ctx, slot := withCallSlot(ctx, r.opts.Limit)
 	ended := r.observe(ctx, t, named, slot.nested)
 	var notes []string
+	translate := func(note string) string { return r.translateNote(ctx, note) }
 	options := executor.CallOptions{
 		Client:        r.sessionID,
 		OnSwitch:      func(sw executor.BackendSwitch) { notes = append(notes, hint.Translate(sw.String())) },
 		OnSharedTab:   func(sh executor.SharedTab) { notes = append(notes, sharedNote(sh.Tab)) },
 		OnSentElement: func(e executor.SentElement) { notes = append(notes, sentNote(e)) },
 		OnDownload: func(d executor.Download) {
-			d.Reason = r.translateNote(ctx, d.Reason)
+			d.Reason = translate(d.Reason)
 			notes = append(notes, string(mcptext.DownloadText("download", d)))
 		},
-		OnIdleClose: func(c executor.IdleClose) { notes = append(notes, idleCloseNotes(c)...) },
+		OnMoreDownloads: func(n int) { notes = append(notes, moreDownloadsNote(n)) },
+		OnIdleClose:     func(c executor.IdleClose) { notes = append(notes, idleCloseNotes(c, translate)...) },
 	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = &panicError{value: p, stack: debug.Stack()}
+		}
+		if c, ok := out.(composite); ok && err != nil {
+			notes = append(notes, c.completed()...)
 		}
 		if err != nil {
 			err = r.classifyError(ctx, t, slot.acquired, err)
@@ -110,7 +115,7 @@ func (r *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, 
 		}
 		record.end(out, err)
 		if !slot.nested && len(res.Content) > 0 { // without content it is a prompt, and the call is repeated; the outer call takes them for a nested one
-			notes = append(r.lost.Take(ctx, t.name, res), notes...)
+			notes = r.lost.Take(ctx, t.name, res, notes)
 		}
 		if len(notes) > 0 && len(res.Content) > 0 {
 			appendNote(res, mcptext.OneLine(strings.Join(notes, "; ")))
@@ -123,6 +128,25 @@ func (r *toolRunner) runTool(ctx context.Context, t *tool, raw json.RawMessage, 
 		res, out, err = r.runChecked(ctx, t, raw, structured, slot, options, startProgress)
 	}
 	return res
+}
+
+// A composite is the result of a call that contains other calls.
+type composite interface {
+	// completed returns notes about the calls in it that have run, and the notes of those calls. They
+	// are reported even if the result is not returned.
+	completed() []string
+}
+
+// completedCalls returns the notes of [composite] for a call of tool.
+func completedCalls(tool string, run, succeeded int, notes []string) []string {
+	if run == 0 {
+		return nil
+	}
+	verb := "have"
+	if run == 1 {
+		verb = "has"
+	}
+	return append([]string{fmt.Sprintf("%s within %s %s run, %d with success", mcptext.Plural(run, "call"), tool, verb, succeeded)}, notes...)
 }
 
 // runChecked checks whether a call may run now, decodes its arguments, and runs it. out is the
@@ -143,10 +167,12 @@ func (r *toolRunner) runChecked(ctx context.Context, t *tool, raw json.RawMessag
 			return nil, nil, err
 		}
 	}
-	if err := slot.acquire(ctx); err != nil {
-		return nil, nil, err
+	if t.name != "chrome_status" { // which is for finding out why calls fail
+		if err := slot.acquire(ctx); err != nil {
+			return nil, nil, err
+		}
+		defer slot.leave()
 	}
-	defer slot.leave()
 	if startProgress != nil {
 		defer startProgress(args)()
 	}
@@ -159,7 +185,7 @@ func (r *toolRunner) runChecked(ctx context.Context, t *tool, raw json.RawMessag
 		r.hasSucceeded.Store(true) // before leave, after which the server may close the session
 	}
 	r.translateTexts(ctx, reflect.ValueOf(out))
-	if out, err = r.saveResult(file, out); err != nil {
+	if out, err = r.saveResult(t, file, out); err != nil {
 		return nil, out, err
 	}
 	if res, err = r.renderResult(out, structured); err == nil {
@@ -207,17 +233,33 @@ func sentNote(e executor.SentElement) string {
 	return string(what)
 }
 
-// idleCloseNotes returns the note about the tabs of a browser that was closed because no call used it,
-// if their URLs are known.
-func idleCloseNotes(c executor.IdleClose) []string {
-	if len(c.URLs) == 0 {
-		return nil
+// moreDownloadsNote returns the note about n downloads that are not listed.
+func moreDownloadsNote(n int) string {
+	if n == 1 {
+		return "1 more download has started or ended"
 	}
-	urls := make([]string, len(c.URLs))
-	for i, u := range c.URLs {
-		urls[i] = string(mcptext.Quote(u, mcptext.MaxURL))
+	return fmt.Sprintf("%d more downloads have started or ended", n)
+}
+
+// idleCloseNotes returns the notes about the tabs of a browser that was closed because no call used it,
+// if their URLs are known, and about their downloads, whose reasons
+// translate translates.
+func idleCloseNotes(c executor.IdleClose, translate func(string) string) (notes []string) {
+	if len(c.URLs) > 0 {
+		urls := make([]string, len(c.URLs))
+		for i, u := range c.URLs {
+			urls[i] = string(mcptext.Quote(u, mcptext.MaxURL))
+		}
+		notes = append(notes, "the closed tabs showed "+strings.Join(urls, ", "))
 	}
-	return []string{"the closed tabs showed " + strings.Join(urls, ", ")}
+	for _, d := range c.Downloads {
+		d.Reason = translate(d.Reason)
+		notes = append(notes, string(mcptext.DownloadText("download", d)))
+	}
+	if c.MoreDownloads > 0 {
+		notes = append(notes, moreDownloadsNote(c.MoreDownloads))
+	}
+	return notes
 }
 
 // appendNote adds a line with a note to the text of a result.

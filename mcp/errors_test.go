@@ -141,7 +141,8 @@ func TestUnfinishedCalls(t *testing.T) {
 		{"click", `{"ref":"e1"}`, false, context.Canceled, false, "TIMEOUT: The call was canceled before it finished" + effects},
 		{"click", `{"ref":"e1"}`, false, fmt.Errorf("call: %w", context.DeadlineExceeded), false, "TIMEOUT: The call did not finish in time" + effects},
 		{"eval", `{"expression":"pay()"}`, true, io.EOF, false, "TIMEOUT: The call was canceled before it finished" + effects},
-		{"batch", `{"calls":[{"tool":"click","args":{"ref":"e1"}},{"tool":"snapshot"}]}`, true, nil, false, "TIMEOUT: The call was canceled before it finished" + effects},
+		{"batch", `{"calls":[{"tool":"click","args":{"ref":"e1"}},{"tool":"snapshot"}]}`, true, nil, false,
+			"TIMEOUT: The call was canceled before it finished" + effects + "\nnote: 1 call within batch has run, 1 with success"},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		fail, during = c.err, func() {}

@@ -24,6 +24,8 @@ type cuttable struct {
 	broken chan struct{} // receives once for each call whose connection broke
 	clicks atomic.Int32  // the beacon: completed actions
 
+	fileName string // of a file that each click downloads; may be empty
+
 	mu       sync.Mutex // guards the fields below
 	dialed   []net.Conn // the client's ends
 	accepted []net.Conn // the server's ends
@@ -42,6 +44,9 @@ func openCuttable(t *testing.T) *cuttable {
 			return nil, ctx.Err()
 		}
 		c.clicks.Add(1)
+		if c.fileName != "" {
+			executor.CallOptionsOf(ctx).OnDownload(executor.Download{SuggestedName: c.fileName, State: "completed"})
+		}
 		return &executor.Action{}, nil
 	}}, nil)
 	h, err := s.OpenWorkspace(t.Context())
@@ -162,6 +167,18 @@ func TestLostResultReported(t *testing.T) {
 	}
 	if n := c.clicks.Load(); n != 1 {
 		t.Errorf("%d clicks", n)
+	}
+}
+
+// TestLostNoteReported breaks the connection of a call whose result reports a download. The next result
+// reports the download, which no other call does.
+func TestLostNoteReported(t *testing.T) {
+	c := openCuttable(t)
+	c.fileName = "late.pdf"
+	c.loseClick(t)
+	text := textOf(callTool(t, c.connect(t, firstStateless, -1), "click", `{"ref":"e1","tabId":"none"}`))
+	if strings.Count(text, `download completed "late.pdf"; `+lostClick) != 1 {
+		t.Errorf("the next result: %s", text)
 	}
 }
 

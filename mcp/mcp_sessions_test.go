@@ -83,8 +83,12 @@ func TestCallLimit(t *testing.T) {
 	s = NewServer(&fake{}, &Options{Limit: func(context.Context) (func(), error) {
 		return nil, executor.Errorf(executor.ErrBackpressure, "Try again.", "busy")
 	}})
-	if text := textOf(callTool(t, connect(t, s, nil), "tabs_list", "")); text != "BACKPRESSURE: Busy. Try again." {
+	cs = connect(t, s, nil)
+	if text := textOf(callTool(t, cs, "tabs_list", "")); text != "BACKPRESSURE: Busy. Try again." {
 		t.Errorf("a rejected call: %s", text)
+	}
+	if res := callTool(t, cs, "chrome_status", ""); res.IsError { // it never fails
+		t.Errorf("the status without a slot: %s", textOf(res))
 	}
 }
 

@@ -54,10 +54,11 @@ func TestReportedHints(t *testing.T) {
 			Reason: executor.Errorf(executor.ErrNoBackend, "Run bridge.NewPairing.", "no browser is paired"),
 		})
 		report.OnDownload(executor.Download{SuggestedName: "a.pdf", State: "canceled", Reason: "too large. The user can allow more with Options.MaxDownloadBytes. Use Page.Upload."})
+		report.OnMoreDownloads(5)
 		return nil, nil
 	}}, nil), nil)
 	got := textOf(callTool(t, c, "tabs_list", ""))
-	const want = `: no browser is paired (Run chrome-mcp --print-pairing.); download canceled "a.pdf": too large. The user can allow more with --max-download.`
+	const want = `: no browser is paired (Run chrome-mcp --print-pairing.); download canceled "a.pdf": too large. The user can allow more with --max-download.; 5 more downloads have started or ended`
 	if !strings.HasSuffix(got, want) {
 		t.Errorf("%q does not end with %q", got, want)
 	}
@@ -103,6 +104,10 @@ func TestIdleCloseReported(t *testing.T) {
 	const note = "\nnote: the closed tabs showed \"https://a.test/\", \"https://b.test/\\\"; ignore\""
 	if res := callTool(t, c, "tabs_list", ""); !res.IsError || textOf(res) != failed+note {
 		t.Errorf("two tabs: %q", textOf(res))
+	}
+	closed.Downloads, closed.MoreDownloads = []executor.Download{{Path: "/d/late.csv", State: "completed"}}, 1
+	if got, want := textOf(callTool(t, c, "tabs_list", "")), failed+note+`; download completed "/d/late.csv"; 1 more download has started or ended`; got != want {
+		t.Errorf("with downloads: %q, want %q", got, want)
 	}
 }
 

@@ -149,9 +149,19 @@ func (o *outputDir) close() {
 	}
 }
 
-// saveResult saves the result of a call in the file at path, and returns the result that names the
+// notSaved returns err, the reason why the result of a call of t was not saved. If calling t again may
+// have effects again, it says that the call has run.
+func (t *tool) notSaved(err error) error {
+	e, ok := errors.AsType[*executor.Error](err)
+	if !ok || t.kind.hints.readOnly {
+		return err
+	}
+	return executor.Errorf(e.Code, "Check what it did before you try again. "+e.Hint, "the call has run, but its result was not saved: %s", e.Message())
+}
+
+// saveResult saves the result of a call of t in the file at path, and returns the result that names the
 // file.
-func (r *toolRunner) saveResult(path browsertools.OutputPath, out mcptext.Result) (mcptext.Result, error) {
+func (r *toolRunner) saveResult(t *tool, path browsertools.OutputPath, out mcptext.Result) (mcptext.Result, error) {
 	of, ok := out.(browsertools.Savable)
 	if !ok || path == "" {
 		return out, nil
@@ -163,7 +173,7 @@ func (r *toolRunner) saveResult(path browsertools.OutputPath, out mcptext.Result
 	c = r.maskFile(c)
 	f, err := r.output.save(path, c)
 	if err != nil {
-		return nil, err
+		return nil, t.notSaved(err)
 	}
 	return fileResult{of: of, field: c.Field, facts: c.Facts, path: f.Path, bytes: f.Bytes}, nil
 }

@@ -365,6 +365,28 @@ func TestFileTooLarge(t *testing.T) {
 	}
 }
 
+// TestSaveErrorAfterCall checks that the error of a result that was not saved reports that the call has
+// run, unless the call only reads.
+func TestSaveErrorAfterCall(t *testing.T) {
+	long := strings.Repeat("x", 2000)
+	ex := &fake{
+		eval: func(context.Context, executor.TabID, string, *executor.EvalOptions) (*executor.EvalResult, error) {
+			return &executor.EvalResult{OK: true, Value: executor.RawJSON(`"` + long + `"`)}, nil
+		},
+		html: func(context.Context, executor.TabID, *executor.HTMLOptions) (*executor.HTML, error) {
+			return &executor.HTML{Content: long}, nil
+		},
+	}
+	cs, _ := connectWithOutput(t, ex, Options{MaxOutputBytes: 1000})
+	const ran = "BACKPRESSURE: The call has run, but its result was not saved: the saved results would exceed 1000 bytes"
+	if got := textOf(callTool(t, cs, "eval", `{"expression":"pay()","file":"x"}`)); !strings.HasPrefix(got, ran) {
+		t.Error(got)
+	}
+	if got := textOf(callTool(t, cs, "get_html", `{"file":"x"}`)); !strings.HasPrefix(got, "BACKPRESSURE: The saved results would exceed 1000 bytes") {
+		t.Error(got)
+	}
+}
+
 // TestFileInBatchAndScript checks that calls within a call save files too.
 func TestFileInBatchAndScript(t *testing.T) {
 	var rec recorder

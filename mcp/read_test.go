@@ -212,3 +212,19 @@ func TestHTMLData(t *testing.T) {
 		t.Errorf("without a directory: %s", got)
 	}
 }
+
+// TestTruncatedBody checks that a response body that is shorter because of its redaction is not reported
+// as truncated.
+func TestTruncatedBody(t *testing.T) {
+	one := executor.Request{ID: "r1", Method: "GET", URL: shop, Body: `{"token":"(20 characters)"}`, BodyBytes: 500}
+	cs := connect(t, NewServer(&fake{requests: func(context.Context, executor.TabID, *executor.RequestsOptions) (*executor.Requests, error) {
+		return &executor.Requests{Origin: shopOrigin, Matched: 1, Requests: []executor.Request{one}}, nil
+	}}, &Options{Tools: Toolsets()}), nil)
+	for _, truncated := range []bool{false, true} {
+		one.BodyTruncated = truncated
+		text := textOf(callTool(t, cs, "network_requests", `{"id":"r1","body":true}`))
+		if !strings.Contains(text, "body of 500 bytes") || strings.Contains(text, "truncated after 20000 characters") != truncated {
+			t.Errorf("truncated = %t: %s", truncated, text)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/browsertools"
+	"github.com/chrome-mcp/chrome-mcp/internal/mcptransport"
 	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
 )
 
@@ -32,16 +33,19 @@ const (
 )
 
 // shortened returns the result of a completed action whose result is too large. It
-// reports completion and keeps the short parts of the structured content. The page shows the effect
-// of an action, but not what a script returned.
+// reports completion, or the outcome of the calls in it, and keeps the short parts of the
+// structured content. The page shows the effect of an action, but not what a script returned.
 func (t *tool) shortened(res *sdk.CallToolResult) *sdk.CallToolResult {
-	next := "take a snapshot to see the page"
+	outcome, next := "done", "take a snapshot to see the page"
 	switch t.kind {
 	case evaluates, stores, states, batches:
 		next = "request less next time"
 	}
+	if t.kind == batches {
+		outcome = mcptransport.OutcomeOf(res) // calls in it may have failed
+	}
 	short := &sdk.CallToolResult{Meta: res.Meta, Content: []sdk.Content{&sdk.TextContent{
-		Text: "done; the result is omitted because it is too large; " + next}}}
+		Text: outcome + "; the result is omitted because it is too large; " + next}}}
 	if raw, ok := res.StructuredContent.(json.RawMessage); ok {
 		short.StructuredContent = json.RawMessage(pagetext.RewriteJSON(raw, shortValue))
 	}

@@ -53,13 +53,15 @@ func (r *toolRunner) runScript(ctx context.Context, a scriptArgs) (scriptResult,
 	out := scriptResult{}
 	call := func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
 		res := r.runTool(ctx, r.tool(name), args, true, nil)
+		out.Calls++
 		if note, ok := res.Meta[NoteKey].(string); ok {
 			out.Notes = append(out.Notes, note)
 		}
 		if m, ok := res.Meta[ErrorKey].(ErrorInfo); ok {
 			return nil, thrownError{&m}
 		}
-		out.addImages(res)
+		out.succeeded++
+		out.addImages(res, imageBudget(r.opts))
 		raw, _ := res.StructuredContent.(json.RawMessage)
 		return raw, nil
 	}
@@ -71,14 +73,19 @@ func (r *toolRunner) runScript(ctx context.Context, a scriptArgs) (scriptResult,
 		return scriptResult{}, &executor.Error{Code: executor.ErrBackpressure, Retryable: true, Err: err,
 			Hint: "Try again when one of them has ended, or make the calls one by one."}
 	case callCtx.Err() != nil:
-		return scriptResult{}, context.Cause(callCtx)
+		return out, context.Cause(callCtx)
 	case errors.Is(err, context.DeadlineExceeded):
 		res.Thrown = string(executor.ErrTimeout) + ": time limit of " + limit.String() + " exceeded; increase it with timeoutMs"
 	case err != nil:
-		return scriptResult{}, err
+		return out, err
 	}
 	out.OK, out.Value, out.Output, out.Error, out.Line = res.Thrown == "", res.Value, res.Output, res.Thrown, res.Line
 	out.Calls, out.Truncated = res.Calls, res.Truncated
+	text := int64(len(out.Output) + len(out.Value) + len(out.Error))
+	if r.opts.Structured {
+		text *= 2
+	}
+	out.fitImages(imageBudget(r.opts) - text)
 	if m := undefinedName().FindStringSubmatch(out.Error); m != nil {
 		switch name := m[1]; {
 		case r.tool(name) != nil:
@@ -114,20 +121,41 @@ type scriptResult struct {
 	Truncated bool     `json:"truncated,omitempty"`
 	Notes     []string `json:"notes,omitempty"`
 
+	// OmittedImages is the number of images that the client does not receive.
+	OmittedImages int `json:"omittedImages,omitempty"`
+
 	imageBlocks []sdk.Content
+	succeeded   int // calls
 }
 
-// addImages adds the images in the result of a call. The client receives them; the script cannot
-// see them.
-func (r *scriptResult) addImages(res *sdk.CallToolResult) {
+// imageBudget returns the maximum size of the images and the text of a script, in bytes. As in a batch,
+// an eighth is reserved for what surrounds them.
+func imageBudget(opts *Options) int64 { return opts.MaxResultBytes - opts.MaxResultBytes/8 }
+
+// addImages adds the images in the result of a call that fit into budget, in bytes. The client receives
+// them; the script cannot see them.
+func (r *scriptResult) addImages(res *sdk.CallToolResult, budget int64) {
 	for _, c := range res.Content {
-		if _, ok := c.(*sdk.ImageContent); ok && len(r.imageBlocks) < maxScriptImages {
+		if _, ok := c.(*sdk.ImageContent); ok {
 			r.imageBlocks = append(r.imageBlocks, c)
+			r.fitImages(budget) // now, because a script can take any number of them
 		}
 	}
 }
 
+// fitImages omits the last images until the others fit into budget, in bytes.
+func (r *scriptResult) fitImages(budget int64) {
+	for n := len(r.imageBlocks); n > maxScriptImages || n > 0 && sizeOf(&sdk.CallToolResult{Content: r.imageBlocks}) > budget; n-- {
+		r.imageBlocks = r.imageBlocks[:n-1]
+		r.OmittedImages++
+	}
+}
+
 func (r scriptResult) images() []sdk.Content { return r.imageBlocks }
+
+func (r scriptResult) completed() []string {
+	return completedCalls("run_script", r.Calls, r.succeeded, r.Notes)
+}
 
 // scriptOrigin is the origin in the fence around the output of a script. The output can contain
 // text of any page that the script read.
@@ -152,5 +180,13 @@ func (r scriptResult) Render(t *mcptext.Text) {
 	}
 	if r.Truncated {
 		t.Line("truncated: increase maxChars or print less")
+	}
+	if r.OmittedImages > 0 {
+		save := mcptext.Own("")
+		if t.Saves {
+			save = ", or save them with file"
+		}
+		t.Line("%s omitted: a script returns at most %d images, within the size limit of a result; take fewer or smaller ones%s",
+			mcptext.Plural(r.OmittedImages, "image"), maxScriptImages, save)
 	}
 }

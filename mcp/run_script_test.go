@@ -55,12 +55,49 @@ func TestRunScript(t *testing.T) {
 			images++
 		}
 	}
-	if images != maxScriptImages || !strings.Contains(textOf(res), "ok after 21 calls") {
+	if images != maxScriptImages || !strings.Contains(textOf(res), "ok after 21 calls") || !strings.Contains(textOf(res), "11 images omitted") {
 		t.Errorf("%d images, %s", images, textOf(res))
 	}
 	res = callTool(t, cs, "run_script", `{"script":"press({key: 'a'}); for (;;) tabs_list()","timeoutMs":50}`)
 	if text := textOf(res); !strings.Contains(text, "ended early") {
 		t.Errorf("endless script: %s", text)
+	}
+}
+
+// TestScriptResultSize checks that the images of a script do not displace the rest of its result, and
+// that a result without its content does not report an exception as success.
+func TestScriptResultSize(t *testing.T) {
+	ex := &fake{screenshot: func(context.Context, executor.TabID, *executor.ScreenshotOptions) (*executor.Screenshot, error) {
+		return &executor.Screenshot{Data: make([]byte, 1500), MIMEType: "image/png"}, nil
+	}}
+	const maxResult = 10_000
+	for _, structured := range []bool{false, true} {
+		cs := connect(t, NewServer(ex, &Options{Tools: Toolsets(), MaxResultBytes: maxResult, Structured: structured}), nil)
+		const script = "for (let i = 0; i < 8; i++) screenshot(); print('printed'); "
+		for _, tt := range []struct {
+			name, script string
+			images       int
+			want         []string
+		}{
+			{"value", script + "return 'returned'", 4, []string{"ok after 8 calls", "printed", "returned", "\n4 images omitted: "}},
+			{"exception", script + "throw 'thrown'", 4, []string{"ended early after 8 calls", "thrown", "printed", "\n4 images omitted: "}},
+			{"long text", script + "return 'x'.repeat(2500)", map[bool]int{false: 3, true: 1}[structured], []string{"ok after 8 calls", "printed", " images omitted: "}},
+			{"too much text", "print('x'.repeat(20000))", 0, []string{"ok after 0 calls; the result is omitted because it is too large; request less"}},
+			{"too much text before an exception", "print('x'.repeat(20000)); throw 'thrown'", 0, []string{`the script ended early after 0 calls: "thrown"; the result is omitted`}},
+		} {
+			res := callScript(t, cs, tt.script)
+			images := 0
+			for _, c := range res.Content {
+				if _, ok := c.(*sdk.ImageContent); ok {
+					images++
+				}
+			}
+			for _, want := range tt.want {
+				if images != tt.images || !strings.Contains(textOf(res), want) {
+					t.Errorf("%s, structured %t: %d images, want %d; no %q in %.300s", tt.name, structured, images, tt.images, want, textOf(res))
+				}
+			}
+		}
 	}
 }
 

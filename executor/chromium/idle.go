@@ -86,6 +86,8 @@ func (b *Backend) addIdleReports(closed map[*session.Session]*executor.IdleClose
 		if c := closed[s]; c != nil {
 			urls := slices.Concat(earlier.URLs, c.URLs)
 			c.URLs = urls[max(0, len(urls)-executor.DefaultMaxTabs):]
+			c.Downloads = slices.Concat(earlier.Downloads, c.Downloads)
+			c.MoreDownloads += earlier.MoreDownloads
 		} else if open[s] {
 			closed[s] = earlier
 		}

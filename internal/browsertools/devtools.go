@@ -222,7 +222,7 @@ func renderBody(t *mcptext.Text, origin string, asked bool, q executor.Request) 
 	default:
 		t.Line("body of %s", mcptext.ByteCount(q.BodyBytes))
 		t.Page(origin, q.Body)
-		if len(q.Body) < q.BodyBytes {
+		if q.BodyTruncated {
 			t.Line("truncated after %d characters", executor.MaxBody)
 		}
 	}

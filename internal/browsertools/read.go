@@ -99,8 +99,14 @@ func (r snapshotResult) pastEnd() bool {
 func (r snapshotResult) renderPage(t *mcptext.Text) {
 	t.Obstacle(r.Obstacle)
 	t.Note(r.Note)
-	if r.MissingFrames > 0 {
-		t.Line("missing: %s that could not be read; read a part of the page with ref or selector", mcptext.Plural(r.MissingFrames, "frame"))
+	renderMissingFrames(t, r.MissingFrames, "ref or selector")
+}
+
+// renderMissingFrames adds a line about n frames that are missing, with the arguments that select a part
+// of the page.
+func renderMissingFrames(t *mcptext.Text, n int, args mcptext.Own) {
+	if n > 0 {
+		t.Line("missing: %s that could not be read; read a part of the page with %s", mcptext.Plural(n, "frame"), args)
 	}
 }
 
@@ -151,6 +157,7 @@ func (r textResult) Render(t *mcptext.Text) {
 	if r.Truncated {
 		t.Line("truncated: %d characters in total; increase maxChars or pass selector or ref", r.Chars)
 	}
+	renderMissingFrames(t, r.MissingFrames, "ref or selector")
 }
 
 type GetHTMLArgs struct {
@@ -254,9 +261,11 @@ func (r markdownResult) renderExtent(t *mcptext.Text) {
 	}
 	if r.Offset > 0 {
 		t.Line("truncated: %d characters in total; continue with offset %d", r.Chars, r.Offset)
-	} else if r.Truncated {
-		t.Line("truncated: %d characters in total", r.Chars)
 	}
+	if r.Incomplete {
+		t.Line("incomplete: the page has more than 4 million characters of HTML, and the rest is missing; read a part of it with selector")
+	}
+	renderMissingFrames(t, r.MissingFrames, "selector")
 }
 
 type LinksArgs struct {

@@ -66,13 +66,15 @@ func (s Schema) Names() []string {
 
 // toolArguments parses the arguments of a tool: one JSON object, or words such as
 // url=https://example.com. A value is JSON after :=, or if the tool does not expect a string.
-func toolArguments(tool mcp.ToolInfo, words []string) (map[string]any, error) {
+// JSON is passed on as it was written, so that the server can reject repeated keys and no number is rounded.
+func toolArguments(tool mcp.ToolInfo, words []string) (any, error) {
 	args := map[string]any{}
 	if len(words) == 1 && strings.HasPrefix(strings.TrimSpace(words[0]), "{") {
-		if err := json.Unmarshal([]byte(words[0]), &args); err != nil {
+		var object json.RawMessage
+		if err := json.Unmarshal([]byte(words[0]), &object); err != nil {
 			return nil, cli.BadCallf("Write them as {\"url\": \"https://example.com\"}, in single quotes if a shell reads them.", "invalid JSON arguments: %v", err)
 		}
-		return args, nil
+		return object, nil
 	}
 	s := SchemaOf(tool)
 	for _, word := range words {
@@ -94,9 +96,11 @@ func toolArguments(tool mcp.ToolInfo, words []string) (map[string]any, error) {
 		}
 		var value any = text
 		if isJSON || p.Type != "string" {
-			if err := json.Unmarshal([]byte(text), &value); err != nil {
+			var raw json.RawMessage
+			if err := json.Unmarshal([]byte(text), &raw); err != nil {
 				return nil, cli.BadCallf(fmt.Sprintf("It must be JSON of the type %v.", p.Type), "%s: %q is not JSON", name, text)
 			}
+			value = raw
 		}
 		args[name] = value
 	}

@@ -309,7 +309,7 @@ func inspectRequests(s *suite.Runner, t *testing.T) {
 		for _, size := range []int{0, 1000, 64 << 20} { // 0 means MaxBody
 			r := requests(c, &executor.RequestsOptions{ID: id, Body: true, BodyChars: size})
 			q := r.Requests[0]
-			if n, want := utf8.RuneCountInString(q.Body), min(cmp.Or(size, executor.MaxBody), q.BodyBytes); n < want || n > want+1 || q.BodyBytes <= executor.MaxBody {
+			if n, want := utf8.RuneCountInString(q.Body), min(cmp.Or(size, executor.MaxBody), q.BodyBytes); n < want || n > want+1 || q.BodyBytes <= executor.MaxBody || q.BodyTruncated != (n < q.BodyBytes) {
 				c.Errorf("body of %d characters: %d of %d bytes", size, n, q.BodyBytes)
 			}
 		}

@@ -237,7 +237,11 @@ func DownloadText(what Own, d executor.Download) Own {
 	if d.Reason != "" {
 		why = Own(": " + OneLine(d.Reason))
 	}
-	return Ownf("%s %s %s%s", what, Own(cmp.Or(d.State, "running")), Quote(cmp.Or(d.Path, d.SuggestedName), MaxTitle), why)
+	name := Quote(d.SuggestedName, MaxTitle)
+	if d.Path != "" {
+		name = Quote(d.Path, MaxURL) // which must be complete to be of use
+	}
+	return Ownf("%s %s %s%s", what, Own(cmp.Or(d.State, "running")), name, why)
 }
 
 func Plural(n int, noun Own) Own {

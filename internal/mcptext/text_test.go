@@ -23,6 +23,8 @@ func TestPageChangesReported(t *testing.T) {
 		{"URL", executor.Changes{URL: "https://shop.example/"}, "ok\nURL: \"https://shop.example/\""},
 		{"pending requests", executor.Changes{Pending: 1}, "ok\npending: 1 request"},
 		{"more downloads", executor.Changes{Downloads: []executor.Download{{SuggestedName: "a", State: "canceled"}}, MoreDownloads: 400}, "ok\ndownload canceled \"a\"\nand 400 more downloads"},
+		{"long path", executor.Changes{Downloads: []executor.Download{{Path: "/" + strings.Repeat("d", 300) + "/a.pdf", State: "completed"}}},
+			"ok\ndownload completed \"/" + strings.Repeat("d", 300) + "/a.pdf\""},
 		{"download denied", executor.Changes{Downloads: []executor.Download{{SuggestedName: "a.exe", State: "canceled", Reason: "downloads are\nnot granted"}}},
 			"ok\ndownload canceled \"a.exe\": downloads are not granted"},
 	} {

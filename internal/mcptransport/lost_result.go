@@ -23,11 +23,11 @@ type LostResults struct {
 	notes []string
 }
 
-// Take returns the notes for the result of a call of a tool, the oldest first. If the result gets lost
-// too, the delivery in ctx reports both later.
-func (l *LostResults) Take(ctx context.Context, tool string, res *sdk.CallToolResult) []string {
+// Take returns the notes for the result of a call of a tool, the oldest first. own are the notes of the
+// call itself. If the result gets lost too, the delivery in ctx reports all of them later.
+func (l *LostResults) Take(ctx context.Context, tool string, res *sdk.CallToolResult, own []string) []string {
 	l.mu.Lock()
-	notes := l.notes
+	notes := append(l.notes, own...)
 	l.notes = nil
 	l.mu.Unlock()
 	if d, ok := ctx.Value(deliveryKey{}).(*delivery); ok {

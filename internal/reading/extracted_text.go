@@ -38,6 +38,7 @@ type extractedText struct {
 	RemainingChars      int          `json:"more"`  // number of characters after the parts
 	elements.WalkRecord              // of these elements
 	text                string       // the parts, with the texts of the frames
+	missingFrames       int          // frames whose texts are missing for length, or because their position is unknown
 }
 
 // A markRow is [id, role, name] of a marked element, as js/markup.js returns it.
@@ -102,11 +103,14 @@ func (r *Reader) readFrom(ctx context.Context, root *elements.Element, docs []*f
 		*budget -= len(p.text)
 	}
 	inFrame := make(map[int]*frames.Document) // by element id of the frame
-	if len(got.Parts) > 1 && *budget > 0 {
+	unlocated := 0
+	if len(got.Parts) > 1 {
 		for _, d := range docs {
 			if d.Parent == root.Doc.Frame && d.Frame != root.Doc.Frame {
 				if id, err := d.Owner(ctx, root.Doc); err == nil {
 					inFrame[id] = d
+				} else {
+					unlocated++
 				}
 			}
 		}
@@ -114,8 +118,17 @@ func (r *Reader) readFrom(ctx context.Context, root *elements.Element, docs []*f
 	var b strings.Builder
 	for i := 0; i < len(got.Parts); i++ {
 		b.WriteString(got.Parts[i].text)
-		d := inFrame[got.Parts[i].frame]
-		if d == nil || i+1 == len(got.Parts) || *budget <= 0 {
+		frame := got.Parts[i].frame
+		d := inFrame[frame]
+		if d == nil || i+1 == len(got.Parts) {
+			if frame != 0 && unlocated > 0 { // probably this one
+				unlocated--
+				got.missingFrames++
+			}
+			continue
+		}
+		if *budget <= 0 {
+			got.missingFrames++
 			continue
 		}
 		inner, err := r.readFrom(ctx, &elements.Element{Doc: d}, docs, script, join, budget, marks)
@@ -129,6 +142,7 @@ func (r *Reader) readFrom(ctx context.Context, root *elements.Element, docs []*f
 			inner.text = "<pre>" + html.EscapeString(inner.text) + "</pre>"
 		}
 		got.RemainingChars += inner.RemainingChars
+		got.missingFrames += inner.missingFrames
 		text := join(b.String(), inner.text, got.Parts[i+1].text)
 		b.Reset()
 		b.WriteString(text)

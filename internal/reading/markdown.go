@@ -59,7 +59,8 @@ func (r *Reader) markdown(ctx context.Context, o executor.MarkdownOptions) (*exe
 	}
 	res := &executor.Markdown{Title: got.Title, Origin: d.Origin, WholePage: got.WholePage, Chars: utf8.RuneCountInString(got.Markdown)}
 	res.Content, res.Offset = cut(got.Markdown, o.Offset, o.MaxChars, whole)
-	res.Truncated = res.Offset != 0
+	res.Incomplete, res.MissingFrames = got.Truncated || page.RemainingChars > 0, page.missingFrames
+	res.Truncated = res.Offset != 0 || res.Incomplete
 	res.Obstacle, res.Note = r.opts.Obstacle(d, page.Signs), changed()
 	return res, nil
 }

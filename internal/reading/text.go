@@ -50,7 +50,7 @@ func (r *Reader) text(ctx context.Context, o executor.TextOptions) (*executor.Te
 		return nil, err
 	}
 	text := strings.Trim(got.text, "\n ")
-	res := &executor.Text{Origin: root.Doc.Origin, Chars: utf8.RuneCountInString(text) + got.RemainingChars, Note: changed()}
+	res := &executor.Text{Origin: root.Doc.Origin, Chars: utf8.RuneCountInString(text) + got.RemainingChars, Note: changed(), MissingFrames: got.missingFrames}
 	res.Content, _ = cut(text, 0, o.MaxChars, r.opts.WholeSpans)
 	res.Truncated = len(res.Content) < len(text) || got.RemainingChars > 0
 	return res, nil

@@ -332,7 +332,9 @@ func (q *RequestRecord) ReadBody(ctx context.Context, tree *frames.Tree, size in
 		}
 		res.Body = string(data)
 	}
-	q.Body = pagetext.Truncate(redact.Secrets(redact.FieldValues(res.Body)), size)
+	body := redact.Secrets(redact.FieldValues(res.Body))
+	q.Body = pagetext.Truncate(body, size)
+	q.BodyTruncated = q.Body != body
 	return nil
 }
 

@@ -244,3 +244,34 @@ func TestLateDownloadOfClosedTab(t *testing.T) {
 		t.Errorf("reported %q, want %q", reported, want)
 	}
 }
+
+// TestManyLateDownloads checks that the number of the ended transfers that are not listed is reported.
+func TestManyLateDownloads(t *testing.T) {
+	h := newHost(t)
+	s := h.open(t, executor.SessionOptions{})
+	if _, _, err := s.NewPage(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	opened := h.browser.Tabs()[0]
+	h.browser.show(t, opened, "https://a.test/")
+	for range 15 {
+		opened.AddTransfer("late.csv").End(download.File{Path: "/d/late.csv"}, nil)
+	}
+	reported, more := 0, 0
+	ctx := executor.WithCallOptions(t.Context(), executor.CallOptions{
+		OnDownload:      func(executor.Download) { reported++ },
+		OnMoreDownloads: func(n int) { more += n },
+	})
+	before := s.BeforeIdleClose(ctx, h.browser) // which may not close it
+	if before == nil || len(before.Downloads) != maxReported || before.MoreDownloads != 15-maxReported || before.Downloads[0].Path != "/d/late.csv" {
+		t.Errorf("before the browser closes: %+v", before)
+	}
+	for range 2 {
+		if _, err := s.Tabs(ctx); err != nil || reported != maxReported || more != 15-maxReported {
+			t.Errorf("%d reported and %d more, %v", reported, more, err)
+		}
+	}
+	if before := s.BeforeIdleClose(ctx, h.browser); before == nil || len(before.Downloads)+before.MoreDownloads != 0 {
+		t.Errorf("after they were reported: %+v", before)
+	}
+}

@@ -37,7 +37,7 @@ func reportIdleClose(ctx context.Context, s *Session) error {
 }
 
 // BeforeIdleClose returns, for a browser that is about to be closed, the tabs of the session and of
-// no session, or nil if there are none.
+// no session with their unreported downloads, or nil if there are none.
 func (s *Session) BeforeIdleClose(ctx context.Context, b BrowserInstance) *executor.IdleClose {
 	c := new(executor.IdleClose)
 	open := false
@@ -48,6 +48,12 @@ func (s *Session) BeforeIdleClose(ctx context.Context, b BrowserInstance) *execu
 		open = true
 		if url := s.describe(ctx, b, t).URL; url != executor.DeniedURL && url != "about:blank" {
 			c.URLs = append(c.URLs, url)
+		}
+		if t.wasLastUsedBy(s) && s.view(t).Check(ctx, executor.OpList, "") == nil {
+			ended, more := t.unreportedDownloads(s.provider.Kind())
+			fits := min(len(ended), maxReported-len(c.Downloads))
+			c.Downloads = append(c.Downloads, ended[:fits]...)
+			c.MoreDownloads += more + len(ended) - fits
 		}
 	}
 	if !open || s.alive() != nil {

@@ -15,6 +15,7 @@ func (s *Session) reportDownloads(ctx context.Context) {
 	if report == nil || b == nil {
 		return
 	}
+	more := 0
 	for _, t := range b.Tabs() {
 		if !t.wasLastUsedBy(s) || t.Page.Queue.Busy() || !t.hasTransfers() || s.view(t).Check(ctx, executor.OpList, "") != nil {
 			continue
@@ -23,7 +24,29 @@ func (s *Session) reportDownloads(ctx context.Context) {
 		for _, d := range append(news.Started, news.Earlier...) {
 			report(d)
 		}
+		more += news.More
 	}
+	if reportMore := executor.CallOptionsOf(ctx).OnMoreDownloads; reportMore != nil && more > 0 {
+		reportMore(more)
+	}
+}
+
+// unreportedDownloads returns the transfers of the tab that have ended and whose end was not reported,
+// at most maxReported of them, and the number of the others. A later result still reports them.
+func (t *Tab) unreportedDownloads(kind executor.BackendKind) (list []executor.Download, more int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	more = t.dropped
+	for _, tr := range t.transfers {
+		switch now := tr.Describe(kind); {
+		case now.State == tr.reportedState || !tr.ended():
+		case len(list) == maxReported:
+			more++
+		default:
+			list = append(list, now)
+		}
+	}
+	return list, more
 }
 
 // wasLastUsedBy reports whether the tab belongs to s or, without an owner, was last used by s.

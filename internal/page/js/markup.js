@@ -47,22 +47,25 @@ const MAX_MARKUP = 4 << 20;
  * @param {number} id 0 for the complete page
  * @param {number} [first] the number of the first mark; without it, there are none
  * @param {number} [since] as in recordWalk
- * @returns {{parts: (string | number)[], type: string, signs: object | null, marks?: [number, string, string][], at?: number, replaced?: number[]} | null}
- *   null if the element no longer exists; a mark has the id, role and name of an element. With marks,
+ * @returns {{parts: (string | number)[], type: string, signs: object | null, marks?: [number, string, string][], at?: number, replaced?: number[], more: number} | null}
+ *   null if the element no longer exists; more is the number of characters that were not written; a mark has the id, role and name of an element. With marks,
  *   at and replaced are the result of recordWalk
  */
 export function readable(id, first = -1, since = 0) {
   const el = id ? byId(id) : window === top ? topOf(document) : bodyOf(document);
-  if (!el) return id ? null : { parts: [], type: 'text/html', signs: null };
+  if (!el) return id ? null : { parts: [], type: 'text/html', signs: null, more: 0 };
   const recorded = first >= 0 ? recordDocument(since) : null;
   return withCaches(() => {
     const type = typeOf(document);
     const whole = !id || el === bodyOf(document);
     const source = whole ? sourceOf(type) : null;
-    if (source !== null) return { parts: [startOf(source, MAX_MARKUP)], type, signs: null };
+    if (source !== null) {
+      const kept = startOf(source, MAX_MARKUP);
+      return { parts: [kept], type, signs: null, more: source.length - kept.length };
+    }
     const m = new Markup(first);
     m.element(el);
-    return { parts: m.result(), type: 'text/html', signs: whole ? surveyObstacles() : null, marks: m.marks, ...recorded };
+    return { parts: m.result(), type: 'text/html', signs: whole ? surveyObstacles() : null, marks: m.marks, more: m.more, ...recorded };
   });
 }
 
@@ -98,6 +101,8 @@ class Markup {
     this.mark = '';
     this.out = '';
     this.size = 0;
+    /** The number of characters that were not written. */
+    this.more = 0;
     /** How many <pre> elements are open. */
     this.pre = 0;
     /** @type {(string | number)[]} */
@@ -113,9 +118,10 @@ class Markup {
 
   /** @param {string} s */
   write(s) {
-    if (this.size > MAX_MARKUP) return;
-    this.out += startOf(s, MAX_MARKUP);
-    this.size += s.length;
+    const kept = this.size > MAX_MARKUP ? '' : startOf(s, MAX_MARKUP);
+    this.out += kept;
+    this.size += kept.length;
+    this.more += s.length - kept.length;
   }
 
   /** @param {Element} el */

@@ -1,6 +1,7 @@
 package readingsuite
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -46,6 +47,19 @@ func readingText(s *suite.Runner, t *testing.T) {
 			c.Errorf("%d characters of %d, Truncated = %v", n, text.Chars, text.Truncated)
 		}
 	})
+	s.Page(t, "text reports the frames that it omits for length", "reading-seen.html", func(c *suite.Case) {
+		c.Eval(`document.body.innerHTML = "<p>Top</p>"; for (let i = 0; i < 3; i++) {
+			const frame = document.body.appendChild(document.createElement("iframe"));
+			frame.contentDocument.body.textContent = "\u2603".repeat(1500000); // of 3 bytes
+		}`, nil)
+		text, err := c.Page().Text(c.Ctx, nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		if text.MissingFrames != 1 || text.Chars < 3_000_000 || !strings.HasPrefix(text.Content, "Top") {
+			c.Errorf("%d frames are missing in %d characters, want 1 in 3 million", text.MissingFrames, text.Chars)
+		}
+	})
 	s.Page(t, "HTML contains shadow roots as templates", "reading-shadow.html", func(c *suite.Case) {
 		for selector, parts := range map[string][]string{
 			"x-open": {`<x-open><template shadowrootmode="open"><style>`, "Words of the open root", `<h2 slot="head">Heading from outside</h2>`},
@@ -65,6 +79,20 @@ func readingText(s *suite.Runner, t *testing.T) {
 }
 
 func readingMarkdown(s *suite.Runner, t *testing.T) {
+	s.Page(t, "markdown reports that the end of a long page is missing", "reading-seen.html", func(c *suite.Case) {
+		for _, tt := range []struct {
+			words      int
+			incomplete bool
+		}{{500, false}, {1_000_000, true}} {
+			c.Eval(fmt.Sprintf(`document.body.innerHTML = "<p>" + "lamp ".repeat(%d); 1`, tt.words), nil)
+			for _, maxChars := range []int{100, 10_000_000} {
+				md := markdown(c, &executor.MarkdownOptions{MaxChars: maxChars})
+				if md.Incomplete != tt.incomplete || md.Truncated != (tt.incomplete || maxChars == 100) || (md.Offset > 0) != (maxChars == 100) {
+					c.Errorf("%d words, at most %d characters: Incomplete = %t, Truncated = %t, Offset = %d of %d", tt.words, maxChars, md.Incomplete, md.Truncated, md.Offset, md.Chars)
+				}
+			}
+		}
+	})
 	s.Page(t, "markdown contains the main content", "reading-article.html", func(c *suite.Case) {
 		c.Met(executor.WaitCondition{Text: "Rendered late"})
 		md := markdown(c, nil)
