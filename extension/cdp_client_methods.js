@@ -167,9 +167,10 @@ const SUBRESOURCES = new Set(['CSPViolationReport', 'EventSource', 'Fetch', 'Fon
  * @param {CommandContext} s
  */
 function requireConsentForRequest(request, s) {
-  content({}, s);
+  const isDocument = request.type === 'Document';
+  if (!isDocument || request.frame !== s.top) content({}, s); // otherwise it replaces the document that the tab shows
   if (!SUBRESOURCES.has(String(request.type))) requireConsentForURL(request.url, s);
-  if (request.type === 'Document') return;
+  if (isDocument) return;
   const url = request.frame ? s.urlOfFrame(request.frame) : s.child ? s.site : s.url; // requests of a worker may have no frame
   const origin = originOf(url ?? '') || (request.frame && s.originOfFrame(request.frame)) || '';
   if (origin === '' && request.frame !== s.top) throw new CommandError('POLICY_DENIED', 'the site of the frame is unknown');

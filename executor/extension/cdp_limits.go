@@ -40,7 +40,7 @@ func (su *setup) fits(m executor.CDPMessage) bool {
 }
 
 // errSetupTooLarge is the error of a setup command that does not fit.
-var errSetupTooLarge = serverError("the commands wait for the debugger, and are larger than %d MiB in a tab or %d MiB in all: send less, or act in the tab first",
+var errSetupTooLarge = serverError("the commands wait for the debugger, and are larger than %d MiB in a session or %d MiB in all: send less, or act in the tab first",
 	maxSending>>20, maxStored>>20)
 
 // errSettingTooLarge is the error of a command that sets something beyond maxStored.

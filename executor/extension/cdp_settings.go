@@ -29,11 +29,9 @@ func (s *cdpSession) set(m executor.CDPMessage, done doneFunc) {
 		return
 	}
 	s.send(m, func(result json.RawMessage, err *executor.CDPError) {
-		if err != nil {
+		if err != nil && !s.detached {
 			undo()
-			if !s.detached {
-				s.countStored()
-			}
+			s.countStored()
 		}
 		done(result, err)
 	})

@@ -220,8 +220,9 @@ func (i *Interception[S]) Answer(s S, c Command) (Answer[S], error) {
 		return asIs, nil
 	}
 	delete(i.paused, id)
-	asIs.Undo = func() { // it is still paused
+	asIs.Undo = func() { // it is still paused, and the changes of the other clients may be what failed
 		if i.Has(s) && i.paused[id] == nil {
+			p.changes = nil
 			i.paused[id] = p
 		}
 	}

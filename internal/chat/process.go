@@ -73,8 +73,8 @@ func startProcess(command []string, dir string, log *slog.Logger) (*process, err
 	p.cmd.Env = environment(os.Environ())
 	started := make(chan error, 1)
 	go func() {
-		// Linux kills the agent when the thread that started it exits, not the process. This goroutine
-		// keeps its thread until the agent exits (https://go.dev/issue/27505).
+		// With Pdeathsig, Linux kills the agent as soon as the thread that started it exits, even if the
+		// process continues: this goroutine keeps the thread (https://go.dev/issue/27505).
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		var err error

@@ -3,6 +3,8 @@ package page
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -142,17 +144,11 @@ func (g *SecretGuard) unshare(t *Tab, closed bool) {
 	}
 }
 
-// Unshared returns the targets of the tabs that are no longer shared, because of which no CDP client
-// can connect.
+// Unshared returns the targets of the tabs that are no longer shared, and whose state is stored.
 func (g *SecretGuard) Unshared() (targets []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for target, t := range g.unshared {
-		if t.secret {
-			targets = append(targets, target)
-		}
-	}
-	return targets
+	return slices.Collect(maps.Keys(g.unshared))
 }
 
 // Closed records that tabs which are no longer shared were closed.
