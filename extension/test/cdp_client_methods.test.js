@@ -35,6 +35,7 @@ const context = (over) => ({
     page: { url: 'https://other.example.com/inbox', opaque: false, frame: 'top', type: 'Document' }, ownPage: { url: 'https://example.com/inbox', opaque: false, frame: 'other', type: 'Document' },
     script: { url: 'https://example.com/app.js', opaque: false, frame: 'other', type: 'Script' }, shared: { url: 'https://other.example.com/app.js', opaque: false, frame: 'top', type: 'Script' },
     unknownFrame: { url: 'https://example.com/app.js', opaque: false, frame: 'new', type: 'Script' }, inline: { url: 'https://example.com/app.js', opaque: false, frame: 'inline', type: 'Script' },
+    next: { url: 'https://example.com/inbox', opaque: false, frame: 'top', type: 'Document' },
     prefetch: { url: 'https://other.example.com/inbox', opaque: false, frame: 'top', type: 'Prefetch' }, worker: { url: 'https://example.com/data', opaque: false, type: 'Fetch' },
   })[id],
   compiles: async (source) => !source.startsWith('}'), scriptOrigins: () => ['https://example.com'], isToolWorld: (name) => name === 'tools',
@@ -151,6 +152,8 @@ test('commands of clients are allowed or denied', async () => {
       ['page', 'CONSENT_REQUIRED'], ['ownPage', 'allowed'], ['script', 'CONSENT_REQUIRED'], ['shared', 'allowed'], ['prefetch', 'CONSENT_REQUIRED'],
       ['unknownFrame', 'POLICY_DENIED'], ['inline', 'allowed'], ['worker', 'allowed'], ['unknown', String(name).startsWith('Network') ? -32000 : -32602],
     ].map(([requestId, want]) => [want, name, { requestId, ...Object(params) }])),
+    ['allowed', 'Fetch.fulfillRequest', { requestId: 'next' }, { url: 'https://evil.example.com/' }], // the tab leaves a denied document
+    ['POLICY_DENIED', 'Fetch.fulfillRequest', { requestId: 'ownPage' }, { url: 'https://evil.example.com/' }],
     ['POLICY_DENIED', 'Fetch.fulfillRequest', { requestId: 'ownPage' }, { rules: compile({ ...policy, block: ['example.com'] }) }],
     ['allowed', 'Fetch.fulfillRequest', { requestId: 'mine', responseHeaders: [{ name: 'Set-Cookie', value: 'a=b' }] }],
     ['CONSENT_REQUIRED', 'Fetch.fulfillRequest', { requestId: 'shared', responseHeaders: [{ name: 'set-cookie', value: 'a=b' }] }],
