@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"dafe4432dac61338d22da13b8ef4341bc15b96514cc152fbdd618e1fe34e595f",
+	"8cbd86e5d372356b49cc40bc2f5f286f9052073ded3e9eb22e1a4c8e1a8b6e1b",
 ]);

@@ -24,6 +24,11 @@ type hitTargetCheck struct {
 	actor *Actor
 	el    *element
 	path  []*frames.Document
+	// others block the input in the other documents of the tab. nil means that they were not started.
+	others   *otherDocuments
+	finished bool // no input follows
+	// blockedIn is the document that reported that text was blocked.
+	blockedIn *frames.Document
 	// stopAtEnd means that end also stops the check in the page. It may, since no press is pending that
 	// the check must block; it must, since the check would block the next press on another element.
 	stopAtEnd bool
@@ -59,7 +64,8 @@ var (
 // around it to find out who received the event if el did not.
 //
 // The listeners block a press that starts on another element than el, and a first press that
-// arrives more than maxDelay after it was sent. presses is the number of presses to expect.
+// arrives more than maxDelay after it was sent. A press is also blocked in the other documents of the
+// tab: see otherDocuments. presses is the number of presses to expect.
 // startHitTargetCheck returns errTargetMoved if el is no longer at the point, and
 // frames.ErrDocumentGone if it was removed.
 func (a *Actor) startHitTargetCheck(ctx context.Context, el *element, at *actionPoint, presses int, maxDelay time.Duration, types []string) (*hitTargetCheck, error) {
@@ -79,6 +85,9 @@ func (a *Actor) startHitTargetCheck(ctx context.Context, el *element, at *action
 func (c *hitTargetCheck) start(ctx context.Context, at *actionPoint, presses int, types []string) error {
 	a, el := c.actor, c.el
 	pending := make([]elements.Call, 0, len(c.path))
+	if presses > 0 {
+		c.others = a.blockElsewhere(ctx, c.token, c.path, at.frame, hitTargetOptions{Types: types, Presses: presses, Within: a.timing.Input.Milliseconds()})
+	}
 	for _, d := range c.path {
 		want := hitTargetOptions{Types: types, Presses: presses, Late: c.maxDelay.Milliseconds(), Submits: el.submits}
 		if presses > 0 {
@@ -117,6 +126,9 @@ func (c *hitTargetCheck) start(ctx context.Context, at *actionPoint, presses int
 		if err != nil {
 			return err
 		}
+	}
+	if c.others != nil {
+		c.others.await(ctx)
 	}
 	return nil
 }
@@ -193,7 +205,10 @@ func partialClickNote(n int) string {
 func (c *hitTargetCheck) end() {
 	var blocking []*frames.Document
 	if c.stopAtEnd {
-		blocking = c.path
+		blocking = slices.Clone(c.path)
+	}
+	if c.stopAtEnd || c.finished {
+		blocking = append(blocking, c.others.all()...)
 	}
 	c.stop(blocking...)
 }
@@ -283,7 +298,7 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 	if err := d.Call(ctx, &got, "finishCheck", c.token, want.more); err != nil {
 		return stopped(err)
 	}
-	c.stopAtEnd = want.more
+	c.stopAtEnd, c.finished = want.more, !want.more
 	for _, up := range c.path[1:] {
 		var above hitTargetResult
 		if err := up.Call(ctx, &above, "finishCheck", c.token, want.more); err == nil {
@@ -292,6 +307,9 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 				got.Seen = append(got.Seen, e)
 			}
 		}
+	}
+	if _, ended, _ := summarize(got.Seen, want); !ended || want.last == "" {
+		got.Seen = append(got.Seen, c.others.finish(ctx, want.more)...)
 	}
 	if e := c.el.effects; e != nil {
 		e.File, e.Invalid = got.File && want.last == "click", len(got.Invalid) > 0
@@ -373,8 +391,12 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 	switch {
 	case other != nil:
 		by := a.finder.WithRef(cmp.Or(other.doc, c.el.Doc), *other.By)
+		if c.others.has(other.doc) {
+			by += " in " + documentName(other.doc)
+		}
 		switch {
 		case other.Prevented && want.last == "":
+			c.blockedIn = other.doc
 			e.Err = fmt.Errorf("%s took the focus from %s; the text was blocked", by, name)
 		case other.Prevented && reached:
 			e.Err = fmt.Errorf("%s covered %s after %s; the next click was blocked", by, name, phrase.Count(want.times-1, "click", "clicks"))
@@ -395,10 +417,27 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 		e.Err = fmt.Errorf("%s did not receive the %s: the press disabled it", name, want.last)
 	case reached:
 		e.Err = fmt.Errorf("%s received the press but not the %s", name, want.last)
+	case len(got.Seen) == 0 && c.mayBeElsewhere(ctx):
+		e.Err = fmt.Errorf("%s did not receive the event: the browser blocked it, or a frame that the page moved there received it", name)
 	case len(got.Seen) == 0:
 		return "", inputNotReceivedError(fmt.Sprintf("%s did not receive the event", name))
 	default:
 		e.Err = fmt.Errorf("%s did not receive the event", name)
 	}
 	return "", e
+}
+
+// mayBeElsewhere reports whether another document than those of the check may have received the input: one
+// that loaded since, or that did not respond.
+func (c *hitTargetCheck) mayBeElsewhere(ctx context.Context) bool {
+	if c.others != nil && c.others.late {
+		return true
+	}
+	for _, d := range c.actor.tree.Documents() {
+		observed := func(o *frames.Document) bool { return o.World == d.World }
+		if !slices.ContainsFunc(c.path, observed) && !slices.ContainsFunc(c.others.all(), observed) && shield.MayReach(ctx, c.actor.client, d) {
+			return true
+		}
+	}
+	return false
 }

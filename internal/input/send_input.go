@@ -65,6 +65,12 @@ func (s *sender) StartInput(ctx context.Context, method string, params any) (*cd
 	return p, err
 }
 
+// pause waits for about two animation frames of the top document. It reports whether it succeeded.
+func (s *sender) pause(ctx context.Context) bool {
+	d, err := s.tree.TopDocument(ctx)
+	return err == nil && d.Call(ctx, nil, "waitForQuiet", "", map[string]int{"quiet": 0, "max": 0}) == nil
+}
+
 // blockPaste prevents the middle button from pasting: see js/kept_content.js.
 func (s *sender) blockPaste(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, s.timing.PasteBlock)

@@ -166,6 +166,9 @@ func (e *textEntry) enter(ctx context.Context) (entryResult, error) {
 	if err != nil && !errors.Is(err, executor.ErrNotActionable) {
 		return entryResult{}, err
 	}
+	if e.check.others.has(e.check.blockedIn) {
+		return entryResult{}, err
+	}
 	e.unconfirmed = err
 	if o.KeyEvents && len(e.check.path) == 1 {
 		e.focusMoved = e.focusMovedNote()
@@ -236,6 +239,8 @@ func (e *textEntry) begin(ctx context.Context) error {
 			return err
 		}
 	}
+	e.check.others = e.actor.blockElsewhere(ctx, e.check.token, e.check.path, nil, hitTargetOptions{Types: textEvents, Text: e.actor.timing.TextBlock.Milliseconds()})
+	e.check.others.await(ctx)
 	focus, all := e.focus, e.opts.Clear
 	if focus.Focused {
 		e.field.Shown.RecordInput()
