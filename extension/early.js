@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"8cbd86e5d372356b49cc40bc2f5f286f9052073ded3e9eb22e1a4c8e1a8b6e1b",
+	"db9a0159fc860a5fe8e755fd8c03001412fd8b254ac97685f362eb6163b001d7",
 ]);

@@ -11,6 +11,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/hitcheck"
 	"github.com/chrome-mcp/chrome-mcp/internal/keys"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 )
@@ -24,11 +25,11 @@ type keyboard struct {
 
 // A keyCheck observes which keys of a chord the page receives.
 type keyCheck struct {
-	*observedEvents
-	doc    *frames.Document // reports keys; nil before that
-	target *keyTarget       // nil means that any element may receive the keys
-	others *otherDocuments  // block the keys; nil if target is
-	sent   bool             // a key of the chord was sent
+	*hitcheck.Events
+	doc    *frames.Document         // reports keys; nil before that
+	target *keyTarget               // nil means that any element may receive the keys
+	others *hitcheck.OtherDocuments // block the keys; nil if target is
+	sent   bool                     // a key of the chord was sent
 }
 
 // A keyTarget is where keys and text must arrive.
@@ -40,14 +41,14 @@ type keyTarget struct {
 }
 
 // observeKeys returns the check of a chord. The caller must call stop.
-func (k *keyboard) observeKeys() *keyCheck { return &keyCheck{observedEvents: observeEvents(k.tree)} }
+func (k *keyboard) observeKeys() *keyCheck { return &keyCheck{Events: hitcheck.Observe(k.tree)} }
 
 // stop stops the check.
-func (c *keyCheck) stop() { c.observedEvents.stop(append(c.others.all(), c.doc)...) }
+func (c *keyCheck) stop() { c.Events.Stop(append(c.others.All(), c.doc)...) }
 
 // received reports whether the page received a key of the chord. blocked is the event of a key that
 // was blocked because another element than the target would have received it, or nil.
-func (c *keyCheck) received(events []observedEvent) (ok bool, blocked *observedEvent) {
+func (c *keyCheck) received(events []hitcheck.Event) (ok bool, blocked *hitcheck.Event) {
 	for i, e := range events {
 		ok = ok || !e.Prevented // the page may have moved the focus before the key was released
 		if e.Prevented && e.By != nil {
@@ -59,7 +60,7 @@ func (c *keyCheck) received(events []observedEvent) (ok bool, blocked *observedE
 
 // A keyBlockedError means that the key of a chord was blocked because the element by would have received
 // it.
-type keyBlockedError struct{ by *observedEvent }
+type keyBlockedError struct{ by *hitcheck.Event }
 
 func (keyBlockedError) Error() string { return "the key was blocked" }
 
@@ -69,7 +70,7 @@ func (keyBlockedError) Error() string { return "the key was blocked" }
 // still receive them.
 func (k *keyboard) pressChecked(ctx context.Context, d *frames.Document, chord *keys.Chord, c *keyCheck) (sent bool, err error) {
 	stopped, err := k.pressObserved(ctx, d, chord, c)
-	received, blocked := c.received(c.reported())
+	received, blocked := c.received(c.Reported())
 	switch {
 	case err == nil && blocked != nil:
 		return false, keyBlockedError{blocked}
@@ -81,8 +82,8 @@ func (k *keyboard) pressChecked(ctx context.Context, d *frames.Document, chord *
 	case stopped || err != nil || c.doc == nil || received:
 		return c.sent && !errors.Is(err, executor.ErrPolicyDenied), err
 	}
-	var got hitTargetResult // a page script's report may arrive after the browser's response to the input
-	err = c.doc.Call(ctx, &got, "finishCheck", c.token, false)
+	var got hitcheck.Result // a page script's report may arrive after the browser's response to the input
+	err = c.doc.Call(ctx, &got, "finishCheck", c.Token, false)
 	received, blocked = c.received(got.Seen)
 	switch {
 	case err == nil && blocked != nil:
@@ -178,21 +179,23 @@ func (k *keyboard) CheckFocus(ctx context.Context) error { return k.checkFocus(c
 // document has the focus, and frames.ErrDocumentGone if the target's was replaced.
 func (k *keyboard) checkFocus(ctx context.Context, target *keyTarget, check *keyCheck, usesClipboard bool) error {
 	b := k.Block(ctx)
-	for end := time.Now().Add(k.timing.FrameFocus); ; {
-		d, ok, err := k.focusedDocument(ctx, b, target, check)
-		switch {
-		case err != nil:
-			return err
-		case ok && usesClipboard:
-			return k.clipboard.check(ctx, d)
-		case ok:
-			return nil
-		case !target.doc.IsCurrent():
-			return frames.ErrDocumentGone
-		case !k.tree.HasOutOfProcessFrames() || time.Now().After(end) || !k.pause(ctx):
-			return focusElsewhereError(d)
-		}
+	d, ok, err := k.focusedDocument(ctx, b, target, check)
+	if err == nil && !ok && target.doc.IsCurrent() {
+		err = target.doc.Call(ctx, &ok, "receivesKeys")
 	}
+	switch {
+	case err != nil:
+		return err
+	case !ok && !target.doc.IsCurrent():
+		return frames.ErrDocumentGone
+	case !ok && target.doc.Session == k.tree.Session():
+		return focusElsewhereError(d)
+	case usesClipboard:
+		return k.clipboard.check(ctx, d)
+	}
+	// Chromium does not always notify the documents around an out-of-process iframe that the focus has moved
+	// to it. Other documents block the input: see [hitcheck.OtherDocuments].
+	return nil
 }
 
 // focusedDocument checks with the gate the document that has the focus, and returns it. ok means that
@@ -206,7 +209,7 @@ func (k *keyboard) focusedDocument(ctx context.Context, b *shield.Blocker, targe
 		ok = target == nil || d.World == target.doc.World || ok && target.inFrame
 		token := ""
 		if ok && check != nil && check.doc == nil {
-			token = check.token
+			token = check.Token
 		}
 		var id int
 		if err := d.Call(ctx, &id, "focusedFrame", token); err != nil {

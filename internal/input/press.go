@@ -10,6 +10,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/hitcheck"
 	"github.com/chrome-mcp/chrome-mcp/internal/keys"
 	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
@@ -65,9 +66,9 @@ func (a *Actor) pressKeys(ctx context.Context, d *frames.Document, c *keys.Chord
 	sent, err = a.keyboard.pressChecked(ctx, d, c, check)
 	if blocked, ok := errors.AsType[keyBlockedError](err); ok && target != nil {
 		in := target.Doc
-		for _, e := range check.others.finish(ctx, false) {
+		for _, e := range check.others.Finish(ctx, false) {
 			if e.Prevented && e.By != nil {
-				in, blocked.by = e.doc, &e
+				in, blocked.by = e.Doc, &e
 			}
 		}
 		err = a.keyNotPressedError(ctx, target, in, blocked.by.By)
@@ -103,7 +104,7 @@ func (a *Actor) focus(ctx context.Context, el *element, check *keyCheck) error {
 		return err
 	}
 	var got *keyFocus
-	if err := a.finder.Call(ctx, el.Element, &got, "focus", el.ID, check.token, a.timing.TextBlock.Milliseconds()); err != nil {
+	if err := a.finder.Call(ctx, el.Element, &got, "focus", el.ID, check.Token, a.timing.TextBlock.Milliseconds()); err != nil {
 		return a.finder.Removed(ctx, el.Element, err)
 	}
 	if got == nil {
@@ -132,7 +133,7 @@ func (a *Actor) pressEnter(ctx context.Context, el *element) (sent bool, err err
 	check := a.observeKeys()
 	defer check.stop()
 	var got keyFocus
-	switch err := el.Doc.Call(ctx, &got, "entryKeyFocus", el.ID, check.token, a.timing.TextBlock.Milliseconds()); {
+	switch err := el.Doc.Call(ctx, &got, "entryKeyFocus", el.ID, check.Token, a.timing.TextBlock.Milliseconds()); {
 	case ignoreInterruption(err) != nil:
 		return false, err
 	case err == nil && !got.Focused:
@@ -146,7 +147,7 @@ func (a *Actor) pressEnter(ctx context.Context, el *element) (sent bool, err err
 // other documents.
 func (a *Actor) expectKeys(ctx context.Context, check *keyCheck, d *frames.Document) {
 	check.doc, check.target = d, &keyTarget{doc: d}
-	want := hitTargetOptions{Types: []string{"keydown"}, Text: a.timing.TextBlock.Milliseconds()}
-	check.others = a.blockElsewhere(ctx, check.token, []*frames.Document{d}, nil, want)
-	check.others.await(ctx)
+	want := hitcheck.Options{Types: []string{"keydown"}, Text: a.timing.TextBlock.Milliseconds()}
+	check.others = hitcheck.BlockElsewhere(ctx, a.client, check.Token, []*frames.Document{d}, nil, want)
+	check.others.Await(ctx)
 }

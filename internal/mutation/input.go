@@ -64,13 +64,13 @@ var input = promises{
 			File:    "internal/input/keyboard.go",
 			Old:     "		ok = target == nil || d.World == target.doc.World || ok && target.inFrame\n",
 			New:     "		ok = true\n",
-			Package: "./executor/chromium", Test: "TestExecutor/.*/denied_input$/the_focus_moves_to_an_allowed_frame",
+			Package: "./internal/input/inputsuite", Test: "TestSuite/.*/press$/text_and_keys_for_a_field",
 		},
 		{
-			File:    "internal/input/other_documents.go",
+			File:    "internal/hitcheck/other_documents.go",
 			Old:     "		if inPath || inFrame(d.Frame)",
 			New:     "		if true || inPath || inFrame(d.Frame)",
-			Package: "./executor/chromium", Test: "TestExecutor/.*/denied_pointer$/an_allowed_frame_moves_under_the_pointer",
+			Package: "./internal/input/inputsuite", Test: "TestSuite/.*/click$/press_that_a_frame",
 		},
 		{
 			File:    "internal/page/js/fields.js",

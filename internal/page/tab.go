@@ -26,9 +26,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/emulate"
 	"github.com/chrome-mcp/chrome-mcp/internal/entered"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
-	"github.com/chrome-mcp/chrome-mcp/internal/input"
 	"github.com/chrome-mcp/chrome-mcp/internal/interception"
 	"github.com/chrome-mcp/chrome-mcp/internal/logflood"
+	"github.com/chrome-mcp/chrome-mcp/internal/pointerstate"
 	"github.com/chrome-mcp/chrome-mcp/internal/record"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
@@ -130,7 +130,7 @@ type Tab struct {
 	beforeHandover  atomic.Pointer[frames.LastKnownPage] // the page of the tab when it was handed over last; nil if another tab of the group was
 	storage         storageQuota                         // used only by consumeEvents
 	obstacles       obstacles
-	buttons         input.Buttons
+	buttons         pointerstate.Buttons
 	inflight        record.Inflight
 	responses       record.Documents
 	floods          *logflood.Floods

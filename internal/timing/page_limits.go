@@ -22,9 +22,6 @@ type PageLimits struct {
 	// TextBlock is the maximum time for which text input for other elements is blocked, in case the
 	// action never ends it.
 	TextBlock time.Duration
-	// FrameFocus is how long the documents around an out-of-process iframe may take to report that it
-	// has the focus: the browser notifies their renderers of it.
-	FrameFocus time.Duration
 	// OtherDocuments bounds preparing the documents for which an input is not meant. One that is busy
 	// or loading must not prevent the input.
 	OtherDocuments time.Duration
@@ -137,7 +134,6 @@ func defaultPageLimits() PageLimits {
 		InputPerByte:    300 * time.Microsecond,
 		Stroke:          50 * time.Millisecond,
 		TextBlock:       15 * time.Second,
-		FrameFocus:      300 * time.Millisecond,
 		OtherDocuments:  100 * time.Millisecond,
 		StaleFrame:      time.Second,
 		ParentDocument:  time.Second,

@@ -135,6 +135,12 @@ export const entryKeyFocus = (id, token, text) => {
 };
 
 /**
+ * receivesKeys reports whether the document has the focus, and no frame in it. The active element of the
+ * documents around it may be another frame, which a script has focused before.
+ */
+export const receivesKeys = () => document.hasFocus() && focusedFrame('') === 0;
+
+/**
  * focusedFrame returns the id of the focused frame, or 0 if the document itself has the focus. In
  * that case it listens for keys, as startCheck does, unless the token is empty.
  * @param {string} token

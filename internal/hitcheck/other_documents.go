@@ -1,4 +1,4 @@
-package input
+package hitcheck
 
 import (
 	"context"
@@ -10,25 +10,26 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
+	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
 
-// otherDocuments are the documents of a tab that the client may act on and for which an input is not
+// OtherDocuments are the documents of a tab that the client may act on and for which an input is not
 // meant. A page may move them under the pointer or focus them before the input arrives. They block it
 // and report it with the token of the input's check. The shield blocks input in denied documents, and
 // in those that load during the call.
-type otherDocuments struct {
-	actor   *Actor
+type OtherDocuments struct {
+	timing  *timing.Timing
 	token   string
 	docs    []*frames.Document
 	pending []*cdpconn.Pending
-	late    bool // one of them did not respond in time, so that it possibly does not block the input
+	Late    bool // one of them did not respond in time, so that it possibly does not block the input
 }
 
-// blockElsewhere starts to block input in all documents that the client may act on, except for those in
+// BlockElsewhere starts to block input in all documents that the client may act on, except for those in
 // path and, if frame is not nil, those in that frame. want specifies which input.
-func (a *Actor) blockElsewhere(ctx context.Context, token string, path []*frames.Document, frame *frames.Document, want hitTargetOptions) *otherDocuments {
-	o := &otherDocuments{actor: a, token: token}
-	all := a.tree.Documents()
+func BlockElsewhere(ctx context.Context, client *frames.Client, token string, path []*frames.Document, frame *frames.Document, want Options) *OtherDocuments {
+	o := &OtherDocuments{timing: client.Tree.Timing(), token: token}
+	all := client.Tree.Documents()
 	if len(all) == 1 {
 		return o
 	}
@@ -47,7 +48,7 @@ func (a *Actor) blockElsewhere(ctx context.Context, token string, path []*frames
 	}
 	for _, d := range all {
 		inPath := slices.ContainsFunc(path, func(p *frames.Document) bool { return p.World == d.World })
-		if inPath || inFrame(d.Frame) || !shield.MayReach(ctx, a.client, d) {
+		if inPath || inFrame(d.Frame) || !shield.MayReach(ctx, client, d) {
 			continue
 		}
 		if p, err := d.Start(ctx, "startCheck", token, 0, want); err == nil {
@@ -57,28 +58,28 @@ func (a *Actor) blockElsewhere(ctx context.Context, token string, path []*frames
 	return o
 }
 
-// await waits until the documents block input, for at most Timing.OtherDocuments: one that is busy or
+// Await waits until the documents block input, for at most Timing.OtherDocuments: one that is busy or
 // loading must not prevent input for others.
-func (o *otherDocuments) await(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, o.actor.timing.OtherDocuments)
+func (o *OtherDocuments) Await(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, o.timing.OtherDocuments)
 	defer cancel()
 	for i, p := range o.pending {
 		if o.docs[i].AwaitResponse(ctx, p) != nil {
-			o.late = true
+			o.Late = true
 		}
 	}
 	o.pending = nil
 }
 
-// finish returns the events that were blocked. It stops blocking unless more is set. It waits for each
+// Finish returns the events that were blocked. It stops blocking unless more is set. It waits for each
 // document for at most Timing.OtherDocuments.
-func (o *otherDocuments) finish(ctx context.Context, more bool) (seen []observedEvent) {
+func (o *OtherDocuments) Finish(ctx context.Context, more bool) (seen []Event) {
 	if o == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.actor.timing.OtherDocuments)
+	ctx, cancel := context.WithTimeout(ctx, o.timing.OtherDocuments)
 	defer cancel()
-	events := make([][]observedEvent, len(o.docs))
+	events := make([][]Event, len(o.docs))
 	var wg sync.WaitGroup
 	for i, d := range o.docs {
 		p, err := d.Start(ctx, "finishCheck", o.token, more)
@@ -86,7 +87,7 @@ func (o *otherDocuments) finish(ctx context.Context, more bool) (seen []observed
 			continue
 		}
 		wg.Go(func() {
-			var got hitTargetResult
+			var got Result
 			if d.Finish(ctx, p, &got) == nil {
 				events[i] = got.Seen
 			}
@@ -95,20 +96,20 @@ func (o *otherDocuments) finish(ctx context.Context, more bool) (seen []observed
 	wg.Wait()
 	for i, list := range events {
 		for _, e := range list {
-			e.OK, e.doc = false, o.docs[i]
+			e.OK, e.Doc = false, o.docs[i]
 			seen = append(seen, e)
 		}
 	}
 	return seen
 }
 
-// all returns the documents.
-func (o *otherDocuments) all() []*frames.Document {
+// All returns the documents.
+func (o *OtherDocuments) All() []*frames.Document {
 	if o == nil {
 		return nil
 	}
 	return o.docs
 }
 
-// has reports whether d is one of the documents.
-func (o *otherDocuments) has(d *frames.Document) bool { return d != nil && slices.Contains(o.all(), d) }
+// Has reports whether d is one of the documents.
+func (o *OtherDocuments) Has(d *frames.Document) bool { return d != nil && slices.Contains(o.All(), d) }
