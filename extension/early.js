@@ -4,5 +4,5 @@
 /** The SHA-256 digests of the scripts that run before those of a document. */
 export const EARLY = Object.freeze([
 	"09498af61d266b10fda9fc872d14245406be7ac5537c3c3ca765ae4f18365f4d",
-	"6112c9e1dbbc1188525b0baf943167fb6f7e558172d38c9f3234c7030cc47f15",
+	"3b45825df78903e5de3e5a9fc98ece40b3ae9d279bc43935247ce30da20c0856",
 ]);

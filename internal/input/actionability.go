@@ -179,12 +179,6 @@ func (a *Actor) awaitActionPoint(ctx context.Context, el *element, opts actionab
 	return point, nil, nil
 }
 
-// pause waits for about two animation frames of the top document. It reports whether it succeeded.
-func (a *Actor) pause(ctx context.Context) bool {
-	d, err := a.tree.TopDocument(ctx)
-	return err == nil && d.Call(ctx, nil, "waitForQuiet", "", map[string]int{"quiet": 0, "max": 0}) == nil
-}
-
 // notStable returns the error for an element that does not stay at its action point.
 func (a *Actor) notStable(ctx context.Context, el *element) error {
 	return a.notActionable(ctx, el, &actionabilityFailure{actionabilityResult: actionabilityResult{Problem: "moving"}, doc: el.Doc})

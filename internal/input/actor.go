@@ -13,6 +13,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/emulate"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/pointerstate"
 	"github.com/chrome-mcp/chrome-mcp/internal/reading"
 	"github.com/chrome-mcp/chrome-mcp/internal/record"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
@@ -55,7 +56,7 @@ type Options struct {
 
 	// Of the tab.
 	Shield       *shield.Shield
-	Buttons      *Buttons
+	Buttons      *pointerstate.Buttons
 	Dialogs      *dialogs.State
 	Emulation    *emulate.Emulator
 	Inflight     *record.Inflight

@@ -16,6 +16,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/keys"
 	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
+	"github.com/chrome-mcp/chrome-mcp/internal/pointerstate"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 )
 
@@ -25,7 +26,7 @@ import (
 func (a *Actor) Click(ctx context.Context, target executor.Target, opts *executor.ClickOptions) (*executor.Action, error) {
 	o := *cmp.Or(opts, new(executor.ClickOptions))
 	o.Button, o.Count = cmp.Or(o.Button, executor.ButtonLeft), cmp.Or(o.Count, 1)
-	if err := checkButton(o.Button); err != nil {
+	if err := pointerstate.CheckButton(o.Button); err != nil {
 		return nil, err
 	}
 	if o.Count < 1 || o.Count > 3 {
@@ -191,9 +192,9 @@ func (c *click) pressOnce(ctx context.Context, n int) (note string, done bool, e
 // send sends the events of the n-th press and its release. It does not wait for the page. After an
 // event that was not sent, it sends no other one, except that it releases the button.
 func (c *click) send(ctx context.Context, n int) (sent []*cdpconn.Pending, err error) {
-	method, events := cdpinput.CommandDispatchMouseEvent, clickEvents(c.at.x, c.at.y, c.button, n, c.modifiers)
+	method, events := cdpinput.CommandDispatchMouseEvent, pointerstate.ClickEvents(c.at.x, c.at.y, c.button, n, c.modifiers)
 	if c.tap {
-		method, events = cdpinput.CommandDispatchTouchEvent, tapEvents(c.at.x, c.at.y, c.modifiers)
+		method, events = cdpinput.CommandDispatchTouchEvent, pointerstate.TapEvents(c.at.x, c.at.y, c.modifiers)
 	} else if n == 1 {
 		c.el.Shown.RecordHover()
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
+	"github.com/chrome-mcp/chrome-mcp/internal/pointerstate"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 )
 
@@ -226,7 +227,7 @@ func (d *drag) press(ctx context.Context) (*actionPoint, error) {
 			return nil, a.finder.Removed(ctx, el.Element, err)
 		}
 		defer c.end()
-		first, err := a.StartInput(ctx, cdpinput.CommandDispatchMouseEvent, mouseEvent{Type: cdpinput.DispatchMouseEventTypeMouseMoved, X: at.x, Y: at.y})
+		first, err := a.StartInput(ctx, cdpinput.CommandDispatchMouseEvent, pointerstate.MouseEvent{Type: cdpinput.DispatchMouseEventTypeMouseMoved, X: at.x, Y: at.y})
 		if err != nil {
 			return nil, err
 		}

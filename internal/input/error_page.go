@@ -4,6 +4,7 @@ import (
 	cdpinput "github.com/chromedp/cdproto/input"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
+	"github.com/chrome-mcp/chrome-mcp/internal/pointerstate"
 )
 
 // A client may leave an error page of the browser, and read it where the browser allows that: Chrome
@@ -14,10 +15,10 @@ import (
 // errorPageDenial returns ErrPolicyDenied for input to an error page of the browser, except for the
 // release of a button, which has no effect without the press.
 func (s *sender) errorPageDenial(params any) error {
-	if e, ok := params.(mouseEvent); ok && e.Type == cdpinput.DispatchMouseEventTypeMouseReleased {
+	if e, ok := params.(pointerstate.MouseEvent); ok && e.Type == cdpinput.DispatchMouseEventTypeMouseReleased {
 		return nil
 	}
-	if e, ok := params.(touchEvent); ok && len(e.Points) == 0 {
+	if e, ok := params.(pointerstate.TouchEvent); ok && len(e.Points) == 0 {
 		return nil
 	}
 	state := s.tree.Lock()

@@ -10,8 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
-	"github.com/chrome-mcp/chrome-mcp/internal/elements"
-	"github.com/chrome-mcp/chrome-mcp/internal/pagetext"
+	"github.com/chrome-mcp/chrome-mcp/internal/hitcheck"
 	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
 
@@ -81,14 +80,8 @@ func (f *formFill) submit(ctx context.Context) (note string, sent bool, err erro
 	return phrase.Notes(el.Shown.NewName(), note), err == nil && !effects.Invalid, err
 }
 
-// An invalidField is a field whose value the browser does not submit.
-type invalidField struct {
-	elements.Description
-	Message pagetext.Text `json:"message"`
-}
-
 // invalidNote is the note on fields that prevented a form from being submitted.
-func invalidNote(fields []invalidField) string {
+func invalidNote(fields []hitcheck.InvalidField) string {
 	var list []string
 	for _, f := range fields {
 		list = append(list, fmt.Sprintf("%s (%s)", f.Description, f.Message))

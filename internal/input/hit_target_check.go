@@ -14,36 +14,27 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/hitcheck"
 	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 )
 
 // A hitTargetCheck verifies which element receives input.
 type hitTargetCheck struct {
-	*observedEvents
+	*hitcheck.Events
 	actor *Actor
 	el    *element
 	path  []*frames.Document
+	// others block the input in the other documents of the tab. nil means that they were not started.
+	others   *hitcheck.OtherDocuments
+	finished bool // no input follows
+	// blockedIn is the document that reported that text was blocked.
+	blockedIn *frames.Document
 	// stopAtEnd means that end also stops the check in the page. It may, since no press is pending that
 	// the check must block; it must, since the check would block the next press on another element.
 	stopAtEnd bool
 	maxDelay  time.Duration // see startHitTargetCheck
 	before    int           // number of events that were reported before the last press was sent
-}
-
-// hitTargetOptions are the Expected of js/hit_target_check.js. Durations are in milliseconds.
-type hitTargetOptions struct {
-	Types   []string            `json:"types"`
-	At      *[2]float64         `json:"at,omitempty"`
-	Presses int                 `json:"presses,omitempty"`
-	Within  int64               `json:"within,omitempty"`
-	Late    int64               `json:"late,omitempty"`
-	Busy    int64               `json:"busy,omitempty"`
-	Submits bool                `json:"submits,omitempty"`
-	Text    int64               `json:"text,omitempty"`
-	Below   bool                `json:"below,omitempty"`
-	Shown   *elements.Reference `json:"shown,omitempty"`
-	Record  bool                `json:"record,omitempty"`
 }
 
 var (
@@ -59,7 +50,8 @@ var (
 // around it to find out who received the event if el did not.
 //
 // The listeners block a press that starts on another element than el, and a first press that
-// arrives more than maxDelay after it was sent. presses is the number of presses to expect.
+// arrives more than maxDelay after it was sent. A press is also blocked in the other documents of the
+// tab: see [hitcheck.OtherDocuments]. presses is the number of presses to expect.
 // startHitTargetCheck returns errTargetMoved if el is no longer at the point, and
 // frames.ErrDocumentGone if it was removed.
 func (a *Actor) startHitTargetCheck(ctx context.Context, el *element, at *actionPoint, presses int, maxDelay time.Duration, types []string) (*hitTargetCheck, error) {
@@ -67,7 +59,7 @@ func (a *Actor) startHitTargetCheck(ctx context.Context, el *element, at *action
 	if at.frame != nil {
 		path = append([]*frames.Document{at.frame}, path...)
 	}
-	c := &hitTargetCheck{observedEvents: observeEvents(a.tree), actor: a, el: el, path: path, stopAtEnd: true, maxDelay: maxDelay}
+	c := &hitTargetCheck{Events: hitcheck.Observe(a.tree), actor: a, el: el, path: path, stopAtEnd: true, maxDelay: maxDelay}
 	if err := c.start(ctx, at, presses, types); err != nil {
 		c.end()
 		return nil, err
@@ -79,8 +71,11 @@ func (a *Actor) startHitTargetCheck(ctx context.Context, el *element, at *action
 func (c *hitTargetCheck) start(ctx context.Context, at *actionPoint, presses int, types []string) error {
 	a, el := c.actor, c.el
 	pending := make([]elements.Call, 0, len(c.path))
+	if presses > 0 {
+		c.others = hitcheck.BlockElsewhere(ctx, a.client, c.Token, c.path, at.frame, hitcheck.Options{Types: types, Presses: presses, Within: a.timing.Input.Milliseconds()})
+	}
 	for _, d := range c.path {
-		want := hitTargetOptions{Types: types, Presses: presses, Late: c.maxDelay.Milliseconds(), Submits: el.submits}
+		want := hitcheck.Options{Types: types, Presses: presses, Late: c.maxDelay.Milliseconds(), Submits: el.submits}
 		if presses > 0 {
 			want.Within, want.Busy = a.timing.Input.Milliseconds(), a.timing.BusyPress.Milliseconds()
 		}
@@ -99,7 +94,7 @@ func (c *hitTargetCheck) start(ctx context.Context, at *actionPoint, presses int
 		default:
 			want.Below = true
 		}
-		p, err := in.Start(ctx, "startCheck", c.token, id, want)
+		p, err := in.Start(ctx, "startCheck", c.Token, id, want)
 		if err != nil {
 			return err
 		}
@@ -117,6 +112,9 @@ func (c *hitTargetCheck) start(ctx context.Context, at *actionPoint, presses int
 		if err != nil {
 			return err
 		}
+	}
+	if c.others != nil {
+		c.others.Await(ctx)
 	}
 	return nil
 }
@@ -152,7 +150,7 @@ func (c *hitTargetCheck) expirePendingPress() {
 
 // beginPress prepares the check for the next press. The caller calls noPressPending if it is not sent.
 func (c *hitTargetCheck) beginPress() {
-	c.before = len(c.reported())
+	c.before = len(c.Reported())
 	c.stopAtEnd = false // a press that waits behind a dialog must still be blocked later
 }
 
@@ -162,7 +160,7 @@ func (c *hitTargetCheck) noPressPending() { c.stopAtEnd = true }
 // receivedPress reports whether the element has received the last press that was sent, so that the
 // check need not block it any longer. The mouse events of a tap arrive only after its touch events.
 func (c *hitTargetCheck) receivedPress(want completionCriteria) bool {
-	reached, ended, _ := summarize(c.reported()[c.before:], completionCriteria{last: want.last, times: 1})
+	reached, ended, _ := summarize(c.Reported()[c.before:], completionCriteria{last: want.last, times: 1})
 	return ended || reached && !want.tap
 }
 
@@ -193,9 +191,12 @@ func partialClickNote(n int) string {
 func (c *hitTargetCheck) end() {
 	var blocking []*frames.Document
 	if c.stopAtEnd {
-		blocking = c.path
+		blocking = slices.Clone(c.path)
 	}
-	c.stop(blocking...)
+	if c.stopAtEnd || c.finished {
+		blocking = append(blocking, c.others.All()...)
+	}
+	c.Stop(blocking...)
 }
 
 // completionCriteria specify what a hitTargetCheck waits for.
@@ -204,19 +205,6 @@ type completionCriteria struct {
 	times int    // how many of them must have arrived
 	more  bool   // more input follows, so keep listening
 	tap   bool   // the browser sends the click after it has confirmed the input
-}
-
-// A hitTargetResult is the result of finishCheck in js/hit_target_check.js.
-type hitTargetResult struct {
-	Seen     []observedEvent `json:"seen"`
-	Left     string          `json:"left"`     // the Departure of the element in js/hit_target_check.js, a key of pressNotes
-	Disabled bool            `json:"disabled"` // whether the element is disabled now
-	File     bool            `json:"file"`     // whether the element is in a download link
-	TapEnded bool            `json:"tapEnded"` // no click of the tap reaches the element
-	// Invalid are the fields that prevented a form from being submitted.
-	Invalid []invalidField `json:"invalid"`
-	// interrupted means that a dialog opened while the page handled the input.
-	interrupted bool
 }
 
 // pageBusyNote is the note on input that the page received and has not finished handling.
@@ -232,22 +220,22 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 	// stopped decides from the reports alone, when the page no longer responds.
 	stopped := func(err error) (string, bool, error) {
 		c.stopAtEnd = c.stopAtEnd || c.receivedPress(want)
-		reached, ended, _ := summarize(c.reported(), want)
+		reached, ended, _ := summarize(c.Reported(), want)
 		switch {
 		case errors.Is(err, executor.ErrDialogOpen): // the press opened it
-			if len(c.reported()) == c.before { // it opened before the input
+			if len(c.Reported()) == c.before { // it opened before the input
 				c.expirePendingPress()
 				if want.times > 1 {
 					return partialClickNote(want.times - 1), true, nil
 				}
 				return "", true, err
 			}
-			note, err := c.verify(ctx, hitTargetResult{Seen: c.reported(), interrupted: true}, want)
+			note, err := c.verify(ctx, hitcheck.Result{Seen: c.Reported(), Interrupted: true}, want)
 			return note, true, err
 		case errors.Is(err, frames.ErrDocumentGone) && want.last != "" && want.times == 1 && !reached:
 			c.noPressPending() // all input has been handled
-			if seen := c.reported(); len(seen) > 0 {
-				note, err := c.verify(ctx, hitTargetResult{Seen: seen}, want)
+			if seen := c.Reported(); len(seen) > 0 {
+				note, err := c.verify(ctx, hitcheck.Result{Seen: seen}, want)
 				return note, true, err
 			}
 			if err := c.actor.shield.Unblock(ctx, c.actor.client); err != nil {
@@ -279,19 +267,22 @@ func (c *hitTargetCheck) wait(ctx context.Context, pending []*cdpconn.Pending, w
 	if c.el.effects != nil && !want.more {
 		c.el.effects.Handled(ctx)
 	}
-	var got hitTargetResult
-	if err := d.Call(ctx, &got, "finishCheck", c.token, want.more); err != nil {
+	var got hitcheck.Result
+	if err := d.Call(ctx, &got, "finishCheck", c.Token, want.more); err != nil {
 		return stopped(err)
 	}
-	c.stopAtEnd = want.more
+	c.stopAtEnd, c.finished = want.more, !want.more
 	for _, up := range c.path[1:] {
-		var above hitTargetResult
-		if err := up.Call(ctx, &above, "finishCheck", c.token, want.more); err == nil {
+		var above hitcheck.Result
+		if err := up.Call(ctx, &above, "finishCheck", c.Token, want.more); err == nil {
 			for _, e := range above.Seen {
-				e.OK, e.doc = e.OK && up == c.el.Doc, up
+				e.OK, e.Doc = e.OK && up == c.el.Doc, up
 				got.Seen = append(got.Seen, e)
 			}
 		}
+	}
+	if _, ended, _ := summarize(got.Seen, want); !ended || want.last == "" {
+		got.Seen = append(got.Seen, c.others.Finish(ctx, want.more)...)
 	}
 	if e := c.el.effects; e != nil {
 		e.File, e.Invalid = got.File && want.last == "click", len(got.Invalid) > 0
@@ -305,12 +296,12 @@ func (c *hitTargetCheck) awaitTap(ctx context.Context, want completionCriteria) 
 	limit, cancel := context.WithTimeout(ctx, c.actor.timing.TapClick)
 	defer cancel()
 	for d := c.path[0]; ; {
-		_, ended, other := summarize(c.reported(), want)
+		_, ended, other := summarize(c.Reported(), want)
 		if ended || other != nil {
 			return nil
 		}
-		var got hitTargetResult
-		err := d.Call(limit, &got, "finishCheck", c.token, true)
+		var got hitcheck.Result
+		err := d.Call(limit, &got, "finishCheck", c.Token, true)
 		switch {
 		case limit.Err() != nil && ctx.Err() == nil:
 			return nil
@@ -325,7 +316,7 @@ func (c *hitTargetCheck) awaitTap(ctx context.Context, want completionCriteria) 
 
 // summarize reports whether the element received any of the events, and whether it received all
 // events that end the input. other is the last event that another element received, or nil.
-func summarize(events []observedEvent, want completionCriteria) (reached, ended bool, other *observedEvent) {
+func summarize(events []hitcheck.Event, want completionCriteria) (reached, ended bool, other *hitcheck.Event) {
 	last := 0
 	for i, e := range events {
 		switch {
@@ -352,15 +343,15 @@ var pressNotes = map[string]string{
 
 // verify decides from the events that were reported. A missing last event is accepted when the
 // press explains it: the action point no longer hits the element, or a dialog opened.
-func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want completionCriteria) (note string, err error) {
+func (c *hitTargetCheck) verify(ctx context.Context, got hitcheck.Result, want completionCriteria) (note string, err error) {
 	reached, ended, other := summarize(got.Seen, want)
 	blocked := other != nil && other.Prevented // text was blocked, although its keys may have arrived
-	late := slices.ContainsFunc(got.Seen, func(e observedEvent) bool { return e.Late })
-	if at := slices.IndexFunc(got.Seen, func(e observedEvent) bool { return e.Change != nil }); at >= 0 {
+	late := slices.ContainsFunc(got.Seen, func(e hitcheck.Event) bool { return e.Late })
+	if at := slices.IndexFunc(got.Seen, func(e hitcheck.Event) bool { return e.Change != nil }); at >= 0 {
 		return "", c.actor.finder.OtherThingError(ctx, c.el.Shown, got.Seen[at].Change)
 	}
 	switch {
-	case !blocked && ended, reached && got.interrupted:
+	case !blocked && ended, reached && got.Interrupted:
 		return "", nil
 	case !blocked && reached && got.Left != "" && want.times <= 1 && !want.more:
 		return pressNotes[got.Left], nil
@@ -372,9 +363,13 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 	name := a.describeWithRef(ctx, c.el)
 	switch {
 	case other != nil:
-		by := a.finder.WithRef(cmp.Or(other.doc, c.el.Doc), *other.By)
+		by := a.finder.WithRef(cmp.Or(other.Doc, c.el.Doc), *other.By)
+		if c.others.Has(other.Doc) {
+			by += " in " + documentName(other.Doc)
+		}
 		switch {
 		case other.Prevented && want.last == "":
+			c.blockedIn = other.Doc
 			e.Err = fmt.Errorf("%s took the focus from %s; the text was blocked", by, name)
 		case other.Prevented && reached:
 			e.Err = fmt.Errorf("%s covered %s after %s; the next click was blocked", by, name, phrase.Count(want.times-1, "click", "clicks"))
@@ -395,10 +390,27 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitTargetResult, want c
 		e.Err = fmt.Errorf("%s did not receive the %s: the press disabled it", name, want.last)
 	case reached:
 		e.Err = fmt.Errorf("%s received the press but not the %s", name, want.last)
+	case len(got.Seen) == 0 && c.mayBeElsewhere(ctx):
+		e.Err = fmt.Errorf("%s did not receive the event: the browser blocked it, or a frame that the page moved there received it", name)
 	case len(got.Seen) == 0:
 		return "", inputNotReceivedError(fmt.Sprintf("%s did not receive the event", name))
 	default:
 		e.Err = fmt.Errorf("%s did not receive the event", name)
 	}
 	return "", e
+}
+
+// mayBeElsewhere reports whether another document than those of the check may have received the input: one
+// that loaded since, or that did not respond.
+func (c *hitTargetCheck) mayBeElsewhere(ctx context.Context) bool {
+	if c.others != nil && c.others.Late {
+		return true
+	}
+	for _, d := range c.actor.tree.Documents() {
+		observed := func(o *frames.Document) bool { return o.World == d.World }
+		if !slices.ContainsFunc(c.path, observed) && !slices.ContainsFunc(c.others.All(), observed) && shield.MayReach(ctx, c.actor.client, d) {
+			return true
+		}
+	}
+	return false
 }

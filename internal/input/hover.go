@@ -10,6 +10,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
+	"github.com/chrome-mcp/chrome-mcp/internal/pointerstate"
 )
 
 // Hover moves the pointer onto the target.
@@ -63,7 +64,7 @@ func (a *Actor) tryMovePointer(ctx context.Context, el *element, at *actionPoint
 	var pending []*cdpconn.Pending
 	// Send two moves, because a move to the current position of the pointer has no effect.
 	for _, d := range []float64{1, 0} {
-		p, err := a.StartInput(ctx, cdpinput.CommandDispatchMouseEvent, mouseEvent{Type: cdpinput.DispatchMouseEventTypeMouseMoved, X: at.x + d, Y: at.y})
+		p, err := a.StartInput(ctx, cdpinput.CommandDispatchMouseEvent, pointerstate.MouseEvent{Type: cdpinput.DispatchMouseEventTypeMouseMoved, X: at.x + d, Y: at.y})
 		if err != nil {
 			return err
 		}

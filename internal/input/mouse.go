@@ -7,6 +7,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
+	"github.com/chrome-mcp/chrome-mcp/internal/pointerstate"
 )
 
 // maxWheel is the maximum step of one wheel event, in CSS pixels.
@@ -19,12 +20,12 @@ func (a *Actor) Mouse(ctx context.Context, o *executor.MouseOptions) (*executor.
 	if err := checkMouse(opts); err != nil {
 		return nil, err
 	}
-	if a.pointer.buttons.failed.Load() {
+	if a.pointer.buttons.Failed.Load() {
 		if err := a.ReleaseButtons(ctx); err != nil {
 			return nil, err
 		}
 	}
-	pressed := a.pointer.buttons.pressed(opts.Button)
+	pressed := a.pointer.buttons.Pressed(opts.Button)
 	switch {
 	case opts.Action == executor.MouseUp && !pressed:
 		return nil, executor.Errorf(executor.ErrBadArgs, "Press it first with down. Other actions release it.", "the %s button is not pressed", opts.Button)
@@ -53,7 +54,7 @@ func (a *Actor) Mouse(ctx context.Context, o *executor.MouseOptions) (*executor.
 }
 
 func checkMouse(o executor.MouseOptions) error {
-	if err := checkButton(o.Button); err != nil {
+	if err := pointerstate.CheckButton(o.Button); err != nil {
 		return err
 	}
 	for _, n := range []float64{o.X, o.Y, o.DeltaX, o.DeltaY} {

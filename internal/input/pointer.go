@@ -11,13 +11,14 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/pointerstate"
 )
 
 // A pointer moves the pointer of a tab, presses its buttons and touches the page.
 type pointer struct {
 	*sender
 	clipboard clipboard
-	buttons   *Buttons
+	buttons   *pointerstate.Buttons
 }
 
 // dispatch sends one mouse or touch input.
@@ -61,15 +62,15 @@ func (p *pointer) dispatch(ctx context.Context, o executor.MouseOptions) error {
 
 // move moves the pointer while the pressed buttons stay pressed.
 func (p *pointer) move(ctx context.Context, x, y float64) error {
-	return p.send(ctx, cdpinput.CommandDispatchMouseEvent, p.buttons.move(x, y))
+	return p.send(ctx, cdpinput.CommandDispatchMouseEvent, p.buttons.Move(x, y))
 }
 
 // startPress sends the press of a button at a point, without waiting for the page. The button counts
 // as pressed only if the press was sent.
 func (p *pointer) startPress(ctx context.Context, button executor.Button, x, y float64) (*cdpconn.Pending, error) {
-	sent, err := p.StartInput(ctx, cdpinput.CommandDispatchMouseEvent, p.buttons.press(button, x, y))
+	sent, err := p.StartInput(ctx, cdpinput.CommandDispatchMouseEvent, p.buttons.Press(button, x, y))
 	if err != nil {
-		p.buttons.release(button)
+		p.buttons.Release(button)
 	}
 	return sent, err
 }
@@ -84,7 +85,7 @@ func (p *pointer) press(ctx context.Context, button executor.Button, x, y float6
 
 // release releases a button at the pointer's position.
 func (p *pointer) release(ctx context.Context, button executor.Button) error {
-	return p.send(ctx, cdpinput.CommandDispatchMouseEvent, p.buttons.release(button))
+	return p.send(ctx, cdpinput.CommandDispatchMouseEvent, p.buttons.Release(button))
 }
 
 // ReleaseButtons releases all pressed buttons and cancels touches, without waiting for the page. It
@@ -93,24 +94,22 @@ func (p *pointer) release(ctx context.Context, button executor.Button) error {
 func (p *pointer) ReleaseButtons(ctx context.Context) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	b := p.buttons
-	defer func() { b.failed.Store(err != nil) }()
-	if b.touched.Swap(false) {
-		if _, err := p.StartInput(ctx, cdpinput.CommandDispatchTouchEvent, touchCancel); err != nil {
-			b.touched.Store(true)
+	defer func() { b.Failed.Store(err != nil) }()
+	if b.Touched.Swap(false) {
+		if _, err := p.StartInput(ctx, cdpinput.CommandDispatchTouchEvent, pointerstate.TouchCancel); err != nil {
+			b.Touched.Store(true)
 			return err
 		}
 	}
 	for {
-		b.mu.Lock()
-		button := b.down()
-		b.mu.Unlock()
+		button := b.Down()
 		if button == "" {
 			return nil
 		}
 		p.tree.Session().Start(ctx, cdpinput.CommandCancelDragging, nil)
-		event := b.release(button)
+		event := b.Release(button)
 		if _, err := p.StartInput(ctx, cdpinput.CommandDispatchMouseEvent, event); err != nil {
-			b.press(button, event.X, event.Y)
+			b.Press(button, event.X, event.Y)
 			return err
 		}
 	}
@@ -120,18 +119,18 @@ func (p *pointer) ReleaseButtons(ctx context.Context) (err error) {
 // next call does it.
 func (p *pointer) releaseSent(ctx context.Context, tap bool, button executor.Button, x, y float64) {
 	if tap {
-		p.buttons.touched.Store(true)
+		p.buttons.Touched.Store(true)
 	} else {
-		p.buttons.press(button, x, y)
+		p.buttons.Press(button, x, y)
 	}
 	_ = p.ReleaseButtons(ctx)
 }
 
 // tap touches a point and lifts the finger. If the touch fails, it cancels the touch.
 func (p *pointer) tap(ctx context.Context, x, y float64) error {
-	events := tapEvents(x, y, 0)
+	events := pointerstate.TapEvents(x, y, 0)
 	if err := p.send(ctx, cdpinput.CommandDispatchTouchEvent, events[0]); err != nil {
-		_, _ = p.StartInput(context.WithoutCancel(ctx), cdpinput.CommandDispatchTouchEvent, touchCancel)
+		_, _ = p.StartInput(context.WithoutCancel(ctx), cdpinput.CommandDispatchTouchEvent, pointerstate.TouchCancel)
 		return fmt.Errorf("touching the page: %w", err)
 	}
 	return p.send(ctx, cdpinput.CommandDispatchTouchEvent, events[1])

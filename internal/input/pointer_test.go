@@ -5,6 +5,7 @@ import (
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/pointerstate"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/cdptest"
 	"github.com/chrome-mcp/chrome-mcp/internal/testing/frametest"
 )
@@ -21,11 +22,11 @@ func TestPressNotSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pointer{sender: &sender{tree: tab.Tree}, buttons: new(Buttons)}
+	p := &pointer{sender: &sender{tree: tab.Tree}, buttons: new(pointerstate.Buttons)}
 	if _, err := p.startPress(t.Context(), executor.ButtonLeft, 1, 2); executor.CodeOf(err) != executor.ErrPolicyDenied {
 		t.Errorf("press on an error page: error %v", err)
 	}
-	if p.buttons.pressed(executor.ButtonLeft) {
+	if p.buttons.Pressed(executor.ButtonLeft) {
 		t.Error("the button counts as pressed")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/executor"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
 	"github.com/chrome-mcp/chrome-mcp/internal/keys"
+	"github.com/chrome-mcp/chrome-mcp/internal/pointerstate"
 )
 
 // crossContextDomains are the CDP domains whose commands can access other browser contexts.
@@ -66,21 +67,21 @@ func (p *pointer) TrackRaw(method string, params json.RawMessage) (done func(err
 	case method == cdpinput.CommandDispatchTouchEvent:
 		touches := len(event.TouchPoints) > 0
 		if touches {
-			b.touched.Store(true)
+			b.Touched.Store(true)
 		}
 		return func(err error) {
 			if err == nil && !touches {
-				b.touched.Store(false)
+				b.Touched.Store(false)
 			}
 		}
-	case method == cdpinput.CommandDispatchMouseEvent && buttonBits[event.Button] != 0 && event.Type == string(cdpinput.DispatchMouseEventTypeMousePressed):
-		b.press(event.Button, event.X, event.Y)
+	case method == cdpinput.CommandDispatchMouseEvent && pointerstate.ButtonBits[event.Button] != 0 && event.Type == string(cdpinput.DispatchMouseEventTypeMousePressed):
+		b.Press(event.Button, event.X, event.Y)
 	case method == cdpinput.CommandDispatchMouseEvent && event.Type == string(cdpinput.DispatchMouseEventTypeMouseMoved):
-		b.move(event.X, event.Y)
+		b.Move(event.X, event.Y)
 	case method == cdpinput.CommandDispatchMouseEvent && event.Type == string(cdpinput.DispatchMouseEventTypeMouseReleased):
 		return func(err error) {
 			if err == nil {
-				b.release(event.Button)
+				b.Release(event.Button)
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/hitcheck"
 )
 
 // SelectOption selects the options of a <select> by value or label.
@@ -51,20 +52,20 @@ func (a *Actor) choose(ctx context.Context, el *element, field int, values []str
 	end, _ := ctx.Deadline() // of the action
 	scriptCtx, cancel := deadline.Extend(ctx, a.timing.Script)
 	defer cancel()
-	observed := observeEvents(a.tree)
-	defer observed.stop()
+	observed := hitcheck.Observe(a.tree)
+	defer observed.Stop()
 	for {
 		got = nil
 		wait := min(a.timing.Selector, time.Until(end))
-		err := a.finder.Call(scriptCtx, el.Element, &got, "selectOptions", observed.token, field, values, wait.Milliseconds())
+		err := a.finder.Call(scriptCtx, el.Element, &got, "selectOptions", observed.Token, field, values, wait.Milliseconds())
 		interrupted := errors.Is(err, frames.ErrDocumentGone) || errors.Is(err, executor.ErrDialogOpen)
 		switch {
-		case interrupted && len(observed.reported()) > 0:
+		case interrupted && len(observed.Reported()) > 0:
 			return values, nil, "", nil // the page's change handler caused it, so the options were selected
 		case errors.Is(err, frames.ErrDocumentGone):
 			return nil, nil, "", a.finder.RemovedBeforeActionError(ctx, el.Element)
 		case err != nil:
-			observed.stop(el.Doc) // it must not select them later
+			observed.Stop(el.Doc) // it must not select them later
 			return nil, nil, "", err
 		case got == nil:
 			return nil, nil, "", a.finder.RemovedError(ctx, el.Element)

@@ -8,6 +8,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/cdpconn"
 	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/pointerstate"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
 )
@@ -52,7 +53,7 @@ func (s *sender) StartInput(ctx context.Context, method string, params any) (*cd
 		return nil, err
 	}
 	b := s.Block(ctx)
-	if e, ok := params.(mouseEvent); ok && e.Button == executor.ButtonMiddle {
+	if e, ok := params.(pointerstate.MouseEvent); ok && e.Button == executor.ButtonMiddle {
 		if err := b.Ready(ctx); err != nil {
 			return nil, err
 		}
@@ -63,6 +64,12 @@ func (s *sender) StartInput(ctx context.Context, method string, params any) (*cd
 		s.sent()
 	}
 	return p, err
+}
+
+// pause waits for about two animation frames of the top document. It reports whether it succeeded.
+func (s *sender) pause(ctx context.Context) bool {
+	d, err := s.tree.TopDocument(ctx)
+	return err == nil && d.Call(ctx, nil, "waitForQuiet", "", map[string]int{"quiet": 0, "max": 0}) == nil
 }
 
 // blockPaste prevents the middle button from pasting: see js/kept_content.js.

@@ -13,6 +13,7 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/deadline"
 	"github.com/chrome-mcp/chrome-mcp/internal/elements"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
+	"github.com/chrome-mcp/chrome-mcp/internal/hitcheck"
 	"github.com/chrome-mcp/chrome-mcp/internal/keys"
 	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 )
@@ -80,13 +81,13 @@ type entryStart struct {
 
 // newTextEntry returns the entry of text into el. The caller must end its check.
 func (a *Actor) newTextEntry(el *element, text string, opts executor.TypeOptions) *textEntry {
-	check := &hitTargetCheck{observedEvents: observeEvents(a.tree), actor: a, el: el, path: []*frames.Document{el.Doc}}
+	check := &hitTargetCheck{Events: hitcheck.Observe(a.tree), actor: a, el: el, path: []*frames.Document{el.Doc}}
 	return &textEntry{actor: a, text: text, opts: opts, check: check}
 }
 
 // start returns the arguments that start the entry.
 func (e *textEntry) start() *entryStart {
-	return &entryStart{e.check.token, e.opts.Clear, e.actor.timing.TextBlock.Milliseconds()}
+	return &entryStart{e.check.Token, e.opts.Clear, e.actor.timing.TextBlock.Milliseconds()}
 }
 
 // waitEditable waits until text can be entered into the field of the element. For a field of the
@@ -166,6 +167,9 @@ func (e *textEntry) enter(ctx context.Context) (entryResult, error) {
 	if err != nil && !errors.Is(err, executor.ErrNotActionable) {
 		return entryResult{}, err
 	}
+	if e.check.others.Has(e.check.blockedIn) {
+		return entryResult{}, err
+	}
 	e.unconfirmed = err
 	if o.KeyEvents && len(e.check.path) == 1 {
 		e.focusMoved = e.focusMovedNote()
@@ -208,7 +212,7 @@ func query[T any](ctx context.Context, a *Actor, el *element, function string, i
 // focusMovedNote returns the note on the field to which the page moved the focus during typing, as
 // with fields for one digit each, or "".
 func (e *textEntry) focusMovedNote() string {
-	events := e.check.reported()
+	events := e.check.Reported()
 	for i := len(events) - 1; i >= 0; i-- {
 		if ev := events[i]; ev.Type == "beforeinput" && !ev.OK && !ev.Prevented && ev.By != nil {
 			return "the rest of the text went to " + e.actor.finder.WithRef(e.field.Doc, *ev.By)
@@ -236,6 +240,8 @@ func (e *textEntry) begin(ctx context.Context) error {
 			return err
 		}
 	}
+	e.check.others = hitcheck.BlockElsewhere(ctx, e.actor.client, e.check.Token, e.check.path, nil, hitcheck.Options{Types: textEvents, Text: e.actor.timing.TextBlock.Milliseconds()})
+	e.check.others.Await(ctx)
 	focus, all := e.focus, e.opts.Clear
 	if focus.Focused {
 		e.field.Shown.RecordInput()
@@ -279,7 +285,7 @@ func (e *textEntry) startInFrame(ctx context.Context) error {
 	c.stopAtEnd = true
 	var pending []*cdpconn.Pending
 	for _, up := range c.path[1:] {
-		p, err := up.Start(ctx, "startCheck", c.token, 0, hitTargetOptions{Types: textEvents, Text: e.actor.timing.TextBlock.Milliseconds(), Below: true})
+		p, err := up.Start(ctx, "startCheck", c.Token, 0, hitcheck.Options{Types: textEvents, Text: e.actor.timing.TextBlock.Milliseconds(), Below: true})
 		if err != nil {
 			return e.removed(ctx, err)
 		}

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/chrome-mcp/chrome-mcp/executor"
-	"github.com/chrome-mcp/chrome-mcp/internal/keys"
 	"github.com/chrome-mcp/chrome-mcp/internal/phrase"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 )
@@ -49,7 +48,7 @@ func (a *Actor) Type(ctx context.Context, target executor.Target, text string, o
 			note = phrase.Notes(note, "Enter was not pressed")
 		default:
 			var sent bool
-			sent, err = a.keyboard.pressChecked(ctx, el.Doc, &keys.Chord{Key: keys.Named("Enter")})
+			sent, err = a.pressEnter(ctx, el)
 			progress := "the text was typed and Enter was not pressed"
 			if sent {
 				progress = "the text was typed, and Enter was sent: the page may still receive it"

@@ -44,7 +44,10 @@ var scriptResults = map[string]string{
 	"isHitAt":        "false", // after the first click of a double click
 }
 
-func newScriptedTab(t *testing.T) *scriptedTab {
+func newScriptedTab(t *testing.T) *scriptedTab { return newScriptedTabWith(t, false) }
+
+// newScriptedTabWith is newScriptedTab for a document that has a frame of https://b.test if inner is set.
+func newScriptedTabWith(t *testing.T, inner bool) *scriptedTab {
 	s := &scriptedTab{}
 	s.browser = cdptest.New(func(_ *cdptest.FakeTransport, cmd *cdproto.Message) {
 		s.mu.Lock()
@@ -65,9 +68,22 @@ func newScriptedTab(t *testing.T) *scriptedTab {
 	}()
 	tab := attach(t, s.browser)
 	frametest.Load(t, s.browser, tab.tree, 1)
+	if inner {
+		frametest.LoadChild(t, s.browser, tab.tree, 2)
+	}
 	replying <- struct{}{}
 	s.View = tab.NewView(ViewOptions{Gate: executor.AllowAll, AfterAction: executor.AfterNone})
 	return s
+}
+
+// setResults adds results of a page script.
+func (s *scriptedTab) setResults(name string, results ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.results == nil {
+		s.results = map[string][]string{}
+	}
+	s.results[name] = append(s.results[name], results...)
 }
 
 // reply waits until all goroutines wait, replies to the commands that were sent, and returns their
@@ -147,6 +163,30 @@ func TestClickSteps(t *testing.T) {
 		}
 		if !slices.Equal(steps, want) {
 			t.Errorf("a click sends\n%s\nwant\n%s", strings.Join(steps, "\n"), strings.Join(want, "\n"))
+		}
+	})
+}
+
+// TestClickInOtherFrame checks that a press that a frame of another document would receive is blocked
+// there, that the error names the frame, and that no command waits for that document alone.
+func TestClickInOtherFrame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScriptedTabWith(t, true)
+		const blocked = `{"seen":[{"type":"pointerdown","ok":false,"prevented":true,"by":{"id":5,"role":"button","name":"Pay"}}],"left":"","invalid":[]}`
+		for range 3 { // the document of the element, the frame, and the frame at the end
+			s.setResults("finishCheck", `{"seen":[],"left":"","invalid":[]}`, blocked, "null")
+		}
+		done := s.click(t, nil)
+		steps := s.replyToAll()
+		err := <-done
+		if executor.CodeOf(err) != executor.ErrNotActionable || !strings.Contains(err.Error(), "in a frame of https://b.test") || !strings.Contains(err.Error(), "blocked") {
+			t.Errorf("error %v", err)
+		}
+		if n := strings.Count(strings.Join(steps, " "), "mousePressed"); n != 3 {
+			t.Errorf("%d presses", n)
+		}
+		if !slices.ContainsFunc(steps, func(step string) bool { return strings.HasSuffix(step, "startCheck startCheck") }) {
+			t.Errorf("the checks are not started together: %q", steps)
 		}
 	})
 }

@@ -26,9 +26,9 @@ import (
 	"github.com/chrome-mcp/chrome-mcp/internal/emulate"
 	"github.com/chrome-mcp/chrome-mcp/internal/entered"
 	"github.com/chrome-mcp/chrome-mcp/internal/frames"
-	"github.com/chrome-mcp/chrome-mcp/internal/input"
 	"github.com/chrome-mcp/chrome-mcp/internal/interception"
 	"github.com/chrome-mcp/chrome-mcp/internal/logflood"
+	"github.com/chrome-mcp/chrome-mcp/internal/pointerstate"
 	"github.com/chrome-mcp/chrome-mcp/internal/record"
 	"github.com/chrome-mcp/chrome-mcp/internal/shield"
 	"github.com/chrome-mcp/chrome-mcp/internal/timing"
@@ -131,7 +131,7 @@ type Tab struct {
 	storage         storageQuota                         // used only by consumeEvents
 	mayBeOpen       bool                                 // the tab may be open after its end; used only by consumeEvents
 	obstacles       obstacles
-	buttons         input.Buttons
+	buttons         pointerstate.Buttons
 	inflight        record.Inflight
 	responses       record.Documents
 	floods          *logflood.Floods

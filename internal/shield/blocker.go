@@ -91,9 +91,9 @@ func (c command) lateError() error {
 	return &executor.Error{Code: executor.ErrNotActionable, Retryable: true, Err: errors.New(what + " is loading or does not respond, so the input was not sent"), Hint: hint}
 }
 
-// mayReach reports whether the gate lets input reach d. It also checks documents that are not the
+// MayReach reports whether the gate lets input reach d. It also checks documents that are not the
 // target of the input, so it records no decision.
-func mayReach(ctx context.Context, c *frames.Client, d *frames.Document) bool {
+func MayReach(ctx context.Context, c *frames.Client, d *frames.Document) bool {
 	ctx = executor.WithCallOptions(ctx, executor.CallOptions{OnDecision: func(executor.Decision) {}})
 	return c.Check(ctx, d, executor.OpList, "") == nil && c.Check(ctx, d, executor.OpAct, "") == nil
 }
@@ -139,7 +139,7 @@ func (b *Blocker) Admit(ctx context.Context, d *frames.Document) {
 // require records which CDP sessions must respond before input is sent: those with a blocked
 // document. Other sessions may hang.
 func (b *Blocker) require(ctx context.Context) {
-	anything := mayReach(ctx, b.client, b.tree.UnknownDocument(""))
+	anything := MayReach(ctx, b.client, b.tree.UnknownDocument(""))
 	s := b.tree.Lock()
 	defer s.Unlock()
 	b.mu.Lock()
@@ -202,7 +202,7 @@ func (b *Blocker) probe(ctx context.Context) bool {
 	docs, start := b.tree.Documents(), time.Now()
 	reachable := make([]bool, len(docs))
 	for i, d := range docs {
-		reachable[i] = mayReach(ctx, b.client, d)
+		reachable[i] = MayReach(ctx, b.client, d)
 	}
 	var sent []command
 	b.mu.Lock()
@@ -324,7 +324,7 @@ func (b *Blocker) Err(ctx context.Context) error {
 	blocked, progress := slices.Clone(b.blocked), b.progress
 	b.mu.Unlock()
 	for _, e := range blocked {
-		if e.doc == nil || !mayReach(ctx, b.client, e.doc) {
+		if e.doc == nil || !MayReach(ctx, b.client, e.doc) {
 			frame := "a denied frame"
 			if e.doc == nil {
 				frame = "a frame whose site is not known"

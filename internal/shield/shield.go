@@ -70,7 +70,7 @@ func (s *Shield) Block(ctx context.Context, c *frames.Client) *Blocker {
 		b.install(ctx, sess)
 	}
 	for _, d := range s.tree.Documents() {
-		if mayReach(ctx, c, d) {
+		if MayReach(ctx, c, d) {
 			b.Admit(ctx, d)
 		}
 	}

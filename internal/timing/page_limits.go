@@ -22,6 +22,9 @@ type PageLimits struct {
 	// TextBlock is the maximum time for which text input for other elements is blocked, in case the
 	// action never ends it.
 	TextBlock time.Duration
+	// OtherDocuments bounds preparing the documents for which an input is not meant. One that is busy
+	// or loading must not prevent the input.
+	OtherDocuments time.Duration
 	// StaleFrame is how long the browser may route input by an outdated compositor frame.
 	StaleFrame time.Duration
 	// ParentDocument is how long the check of a point in a parent document may take to be repeated
@@ -131,6 +134,7 @@ func defaultPageLimits() PageLimits {
 		InputPerByte:    300 * time.Microsecond,
 		Stroke:          50 * time.Millisecond,
 		TextBlock:       15 * time.Second,
+		OtherDocuments:  100 * time.Millisecond,
 		StaleFrame:      time.Second,
 		ParentDocument:  time.Second,
 		Drop:            2 * time.Second,

@@ -12,6 +12,15 @@ import (
 )
 
 func click(s *suite.Runner, t *testing.T) {
+	s.Page(t, "press that a frame of another document would receive is blocked", "typing-focus.html", func(c *suite.Case) {
+		c.Eval(`document.body.insertAdjacentHTML("afterbegin", "<button id=go>Go</button>");
+			for (const type of ["pointerdown", "mousedown", "pointerup", "click"]) frame.contentWindow.addEventListener(type, () => report(type, "inner"));
+			addEventListener("mousemove", () => { frame.style = "position: fixed; inset: 0; width: 100%; height: 100%"; }, true); 0`, nil)
+		_, err := c.Page().Click(c.Ctx, suite.Selector("#go"), &executor.ClickOptions{Timeout: time.Second})
+		c.WantCode(err, executor.ErrNotActionable, "frame")
+		c.WantUntouched("inner")
+		c.Eval("frame.style = ''; 0", nil)
+	})
 	s.Page(t, "plain", "click.html", func(c *suite.Case) {
 		a := c.Click(suite.Selector("#plain"), nil)
 		for _, kind := range []string{"pointerdown", "mousedown", "mouseup", "click"} {

@@ -149,6 +149,58 @@ func typing(s *suite.Runner, t *testing.T) {
 }
 
 func press(s *suite.Runner, t *testing.T) {
+	s.Page(t, "text and keys for a field do not reach a frame that takes the focus", "typing-focus.html", func(c *suite.Case) {
+		across := suite.ByRef(c.Ref("textbox", "Across"))
+		c.TypeInto("#calm", "a", nil)
+		c.Must(c.Page().Type(c.Ctx, across, "b", nil))
+		c.Await("input", "across")
+		for id, origin := range suite.Sorted(map[string]string{"frame": c.EvalString("location.origin"), "cross": c.OtherOrigin()}) {
+			c.Eval("chat.value = ''; chat.onkeydown = () => "+id+".focus(); 0", nil)
+			_, err := c.Page().Type(c.Ctx, suite.Selector("#chat"), "hunter2", &executor.TypeOptions{KeyEvents: true, PressEnter: true})
+			c.WantCode(err, executor.ErrNotActionable, "1 of 7 characters", "a frame of "+origin)
+			c.Eval("chat.value = ''; chat.onkeydown = null; chat.oninput = () => "+id+".focus(); 0", nil)
+			_, err = c.Page().Type(c.Ctx, suite.Selector("#chat"), "hunter2", &executor.TypeOptions{PressEnter: true})
+			c.WantCode(err, executor.ErrNotActionable, "Enter was not pressed", "a frame of "+origin)
+			c.WantValue("chat.value", "hunter2")
+			c.Eval("chat.oninput = null; chat.blur(); chat.onfocus = () => setTimeout(() => "+id+".focus()); 0", nil)
+			_, err = c.Page().Press(c.Ctx, "Enter", &executor.PressOptions{Target: suite.Selector("#chat")})
+			c.WantCode(err, executor.ErrNotActionable, "a frame of "+origin)
+			c.Eval("chat.onfocus = null; 0", nil)
+		}
+		c.WantValue("frame.contentDocument.querySelector('#calm').value", "a")
+		c.Must(c.Page().Type(c.Ctx, across, "c", nil))
+		if r := c.Await("input", "across"); r.Value != "abc" {
+			c.Errorf("the field in the other frame has the value %q", r.Value)
+		}
+		c.Mu.Lock()
+		defer c.Mu.Unlock()
+		for _, r := range c.Reports {
+			if r.Kind == "keydown" && r.ID == "across" {
+				c.Errorf("the field in the other frame received %+v", r)
+			}
+		}
+	})
+	s.Page(t, "key for an element that does not keep the focus is blocked", "typing-focus.html", func(c *suite.Case) {
+		for _, key := range []string{"Enter", "Shift+A"} {
+			_, err := c.Page().Press(c.Ctx, key, &executor.PressOptions{Target: suite.Selector("#later")})
+			c.WantCode(err, executor.ErrNotActionable, `textbox "Other"`, "took the focus", "Hands on later")
+		}
+		c.WantUntouched("other")
+		c.Key("b", &executor.PressOptions{Target: suite.Selector("#other")})
+		c.WantValue("other.value", "b")
+	})
+	s.Page(t, "Enter after text for an element that does not keep the focus is blocked", "typing-focus.html", func(c *suite.Case) {
+		c.Eval("document.body.insertAdjacentHTML('beforeend', '<button id=del>Delete</button>'); del.onkeydown = del.onclick = reportEvent; chat.oninput = () => setTimeout(() => del.focus()); 0", nil)
+		for _, o := range []executor.TypeOptions{{PressEnter: true}, {PressEnter: true, KeyEvents: true}} {
+			c.Eval("chat.value = ''", nil)
+			_, err := c.Page().Type(c.Ctx, suite.Selector("#chat"), "x", &o)
+			c.WantCode(err, executor.ErrNotActionable, `button "Delete"`, "Chat", "the text was typed and Enter was not pressed")
+		}
+		c.WantUntouched("del")
+		c.Eval("code.addEventListener('keydown', (e) => report('key', e.target.ariaLabel, { value: e.key })); 0", nil)
+		c.TypeInto("[aria-label='Digit 1']", "123", &executor.TypeOptions{KeyEvents: true, PressEnter: true})
+		c.WantValue("JSON.stringify(log.filter((r) => r.kind === 'key' && r.value === 'Enter').map((r) => r.id))", `["Digit 3"]`)
+	})
 	s.Page(t, "Enter submits the form", "type.html", func(c *suite.Case) {
 		c.TypeInto("#query", "lamps", nil)
 		c.Key("Enter", nil)

@@ -4,11 +4,12 @@
 import { waitActionable } from './actionability.js';
 import { nextFrame, task } from './animations.js';
 import { isDisabled } from './aria_states.js';
-import { bodyOf, byId, focusedElement, giveFocus, idOf, isFrame, matchesCSS, tagOf, within } from './dom.js';
+import { bodyOf, byId, closestTo, focusedElement, giveFocus, idOf, isConnectedOf, isFrame, matchesCSS, tagOf, within } from './dom.js';
 import { editorOf, visibleProxyOf } from './editors.js';
-import { entries, fieldKind, fieldOf, inspectField, notEditable, textOfField } from './field_values.js';
+import { acceptsTyping, entries, fieldKind, fieldOf, hostOf, inspectField, notEditable, textOfField } from './field_values.js';
 import { listen } from './hit_target_check.js';
-import { beginEntry } from './text_entry.js';
+import { named } from './shown_elements.js';
+import { beginEntry, hasFocus } from './text_entry.js';
 /** @import { ActionabilityOptions } from './actionability.js' */
 
 /**
@@ -80,15 +81,65 @@ export async function waitEditable(id, opts) {
   return result;
 }
 
-/** focus focuses an element and reports whether it has the focus. @param {number} id */
-export const focus = (id) => {
+/**
+ * @typedef {object} KeyFocus
+ * @property {boolean} focused whether the element has the focus
+ * @property {number} [frame] the id of the focused frame in it, if the keys are for that frame
+ * @property {ReturnType<typeof named> | null} [by] the element that has the focus instead
+ */
+
+/** The events of a key. A page may stop one of them first. */
+const keyTypes = ['keydown', 'keyup'];
+
+/**
+ * focus focuses an element for a key. Keys for other elements are then blocked until one has reached
+ * it, for at most text ms: a page may move the focus before the key arrives.
+ * @param {number} id
+ * @param {string} token the token of the check
+ * @param {number} text
+ * @returns {KeyFocus | null}
+ */
+export const focus = (id, token, text) => {
   const el = /** @type {HTMLElement | null} */ (byId(id));
   if (!el) return null;
   const field = /** @type {HTMLElement} */ (fieldOf(el));
   giveFocus(field, { preventScroll: true });
   const at = focusedElement();
-  return at === field || within(at, field) || field === bodyOf(document);
+  const isBody = field === bodyOf(document);
+  if (at && isFrame(at) && within(at, field) && !isBody) return { focused: true, frame: idOf(at) };
+  const focused = at === field || within(at, field) || isBody;
+  if (focused) listen(token, field, { types: keyTypes, text });
+  return { focused };
 };
+
+/**
+ * entryKeyFocus returns whether a key that follows text in a field can be sent: the focus is in the field
+ * or, because the page replaced the field or moved the focus as in a code with one field for each
+ * digit, in another field of the form. Keys for other elements are then blocked, as with focus.
+ * @param {number} id
+ * @param {string} token
+ * @param {number} text
+ * @returns {KeyFocus}
+ */
+export const entryKeyFocus = (id, token, text) => {
+  const el = byId(id);
+  const field = el && isConnectedOf(el) ? fieldOf(el) : null;
+  const at = focusedElement();
+  const inFrame = !!at && isFrame(at); // whose document is checked later
+  const form = (/** @type {Element} */ of) => closestTo(of, 'form');
+  const next = !!at && !inFrame && acceptsTyping(at) && (!field || form(at) === form(field));
+  if (field && (inFrame || hasFocus(field))) listen(token, hostOf(field), { types: keyTypes, text });
+  else if (next) listen(token, hostOf(at), { types: keyTypes, text });
+  else return { focused: false, by: at ? named(at) : null };
+  return { focused: true };
+};
+
+/**
+ * receivesKeys reports whether the document has the focus, and no frame in it. The active element of the
+ * documents around it may be another frame, which a script has focused before.
+ */
+export const receivesKeys = () => document.hasFocus() && focusedFrame('') === 0;
+
 /**
  * focusedFrame returns the id of the focused frame, or 0 if the document itself has the focus. In
  * that case it listens for keys, as startCheck does, unless the token is empty.
@@ -97,6 +148,6 @@ export const focus = (id) => {
 export const focusedFrame = (token) => {
   const el = focusedElement();
   if (el && isFrame(el)) return idOf(el);
-  if (token) listen(token, null, { types: ['keydown', 'keyup'] }); // a page may stop one of them first
+  if (token) listen(token, null, { types: keyTypes });
   return 0;
 };

@@ -29,6 +29,7 @@ export const isEnded = (token) => endedTokens.has(token);
 const pressTypes = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick'];
 const touchTypes = ['touchstart', 'touchmove', 'touchend'];
 const entryTypes = ['keydown', 'beforeinput'];
+const modifierKeys = ['Shift', 'Control', 'Alt', 'Meta'];
 
 /** The age at which a check ends that no action has finished, in ms. */
 const MAX_AGE_MS = 35_000;
@@ -51,7 +52,8 @@ const MAX_AGE_MS = 35_000;
  * @property {boolean} [record] record what the element is, so that its change can be reported
  * @property {boolean} [submits] the press is expected to submit a form, whatever the element is
  * @property {number} [text] for how many ms keys and text for other elements are blocked at most.
- *   The block ends when the first text has reached the element: then the page may move the focus
+ *   The block ends when the first text has reached the element or, if only keys are observed, the
+ *   first key other than a modifier: then the page may move the focus
  * @property {boolean} [below] the input is for a frame in this document, so no element of this
  *   document may receive it
  */
@@ -104,6 +106,7 @@ export function listen(token, el, want) {
   const seen = [];
   const handled = new WeakSet();
   let blockingText = !!want.text;
+  const textObserved = want.types.includes('beforeinput');
   const expiry = performance.now() + (want.text || 0); // in case finishCheck is never called
   let presses = want.presses || 0;
   let blocking = false; // the current press
@@ -125,11 +128,13 @@ export function listen(token, el, want) {
     if (touchTypes.includes(e.type)) touches.add(e);
     if (e.type === 'pointercancel') tapEnded = true; // the browser scrolls or zooms instead
     const observed = want.types.includes(e.type);
-    if (!observed && !blocking && !(tap && e.type === 'mousedown')) return;
+    // The page moved the focus to this document while the key was pressed.
+    const release = e.type === 'keyup' && blockingText && !!want.below;
+    if (!observed && !release && !blocking && !(tap && e.type === 'mousedown')) return;
     const hit = /** @type {Element | null} */ (e.composedPath().find((n) => n instanceof Element || (n !== window && typeOfNode(/** @type {Node} */ (n)) === 1)) || null);
     const inner = innermost(hit, e);
     const forTarget = !want.below && (!el || isHitFor(inner, el) || (hit !== inner && isHitFor(hit, el)));
-    if (forTarget && e.type === 'beforeinput') blockingText = false;
+    if (forTarget && (textObserved ? e.type === 'beforeinput' : e.type === 'keydown' && !modifierKeys.includes(/** @type {KeyboardEvent} */ (e).key))) blockingText = false;
     if (e.type === 'pointerdown') {
       // timeStamp is when it was sent, however long the page was busy since.
       late = presses > 0 && performance.now() - e.timeStamp > ((presses === want.presses && want.late) || want.busy || 0);
@@ -141,7 +146,7 @@ export function listen(token, el, want) {
     if (tap && e.type === 'mousedown' && !forTarget && !blocking && e.timeStamp < until) blocking = tapEnded = true;
     const ok = forTarget && !(blocking && (late || replaced));
     const pressed = (pressTypes.includes(e.type) || (tap && touchTypes.includes(e.type))) && !byKey(e);
-    const prevented = (blocking && pressed) || (blockingText && !ok && performance.now() < expiry && entryTypes.includes(e.type));
+    const prevented = (blocking && pressed) || (blockingText && !ok && performance.now() < expiry && (release || entryTypes.includes(e.type)));
     if (prevented) {
       e.preventDefault();
       e.stopImmediatePropagation();
@@ -161,7 +166,7 @@ export function listen(token, el, want) {
   }
   const form = formOf(el);
   const validation = collectInvalid(presses && (form || want.submits) ? roots : [], want.submits ? null : form);
-  const types = new Set([...want.types, ...(presses ? pressTypes : []), ...(tap ? [...touchTypes, 'pointercancel'] : [])]);
+  const types = new Set([...want.types, ...(presses ? pressTypes : []), ...(want.below && want.text ? ['keyup'] : []), ...(tap ? [...touchTypes, 'pointercancel'] : [])]);
   for (const root of roots) for (const type of types) addListener.call(root, type, listener, { capture: true, passive: false });
   // This set's listener was installed before the page's, which may stop the event.
   const early = Object.hasOwn(globalThis, '__cmEarly') ? /** @type {Set<Function>} */ (/** @type {any} */ (globalThis).__cmEarly) : null;

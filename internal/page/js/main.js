@@ -10,7 +10,7 @@ import { dragState, endDrag, frameAtPoint, holdPress, isDropLayoutStable, watchD
 import { editableLines, editorState, pasteInto, readEditor } from './editors.js';
 import { distrustContents, maskEntered, watchFields } from './entered_fields.js';
 import { inspectField } from './field_values.js';
-import { focus, focusedFrame, rewrittenField, waitChecked, waitEditable } from './fields.js';
+import { entryKeyFocus, focus, focusedFrame, receivesKeys, rewrittenField, waitChecked, waitEditable } from './fields.js';
 import { outward, toParentDocument } from './frame_coordinates.js';
 import { framesInView, watchFrames } from './frames_in_view.js';
 import { finishCheck, startCheck } from './hit_target_check.js';
@@ -61,6 +61,7 @@ const api = {
   endDrag,
   enterSecret,
   entryFocus,
+  entryKeyFocus,
   fileInput,
   finishCheck,
   firstInDocumentOrder,
@@ -101,6 +102,7 @@ const api = {
   readEditor,
   readable,
   receiveFileChunk,
+  receivesKeys,
   removeItems,
   scrollIntoViewIfNeeded,
   rewrittenField,

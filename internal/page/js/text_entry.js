@@ -38,7 +38,7 @@ function selectedPart(el) {
 }
 
 /** hasFocus reports whether the focus is in a field. @param {Element} el */
-function hasFocus(el) {
+export function hasFocus(el) {
   const at = focusedElement();
   return at === el || within(at, el) || within(at, hostOf(el));
 }

@@ -101,8 +101,14 @@ func Load(t testing.TB, b *cdptest.FakeTransport, tree *frames.Tree, n int) *fra
 // top document, and returns it. The frame is in the process of the top document.
 func (t *Tab) LoadChild(tb testing.TB, n int) *frames.Document {
 	tb.Helper()
-	t.browser.Emit("T", "Page.frameAttached", `{"frameId":"F","parentFrameId":"T"}`)
-	return load(tb, t.browser, t.Tree, "F", "T", fmt.Sprintf("https://b.test/%d", n), n)
+	return LoadChild(tb, t.browser, t.Tree, n)
+}
+
+// LoadChild is Tab.LoadChild for a tree as in [Load].
+func LoadChild(t testing.TB, b *cdptest.FakeTransport, tree *frames.Tree, n int) *frames.Document {
+	t.Helper()
+	b.Emit("T", "Page.frameAttached", `{"frameId":"F","parentFrameId":"T"}`)
+	return load(t, b, tree, "F", "T", fmt.Sprintf("https://b.test/%d", n), n)
 }
 
 func load(t testing.TB, b *cdptest.FakeTransport, tree *frames.Tree, frame, parent cdp.FrameID, url string, n int) *frames.Document {
