@@ -403,7 +403,10 @@ func (c *hitTargetCheck) verify(ctx context.Context, got hitcheck.Result, want c
 // mayBeElsewhere reports whether another document than those of the check may have received the input: one
 // that loaded since, or that did not respond.
 func (c *hitTargetCheck) mayBeElsewhere(ctx context.Context) bool {
-	if c.others != nil && c.others.Late {
+	if c.others == nil {
+		return false // input without a press is not blocked elsewhere
+	}
+	if c.others.Late {
 		return true
 	}
 	for _, d := range c.actor.tree.Documents() {
