@@ -130,6 +130,7 @@ func (b *Backend) connectedInstallations() []*installation {
 	return slices.DeleteFunc(b.allInstallations(), func(in *installation) bool { return in.connection() == nil })
 }
 
+// allInstallations returns the browsers that have connected.
 func (b *Backend) allInstallations() []*installation {
 	b.mu.Lock()
 	defer b.mu.Unlock()

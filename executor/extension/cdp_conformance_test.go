@@ -20,13 +20,7 @@ var cdpCases = flag.String("cdp-cases", "", "`pattern` of the names of the cases
 func TestCDPConformance(t *testing.T) {
 	tier.Deep(t)
 	site := cdpsuite.NewSite(t)
-	server, u := startRealUser(t, func(string) {})
-	b := newBackend(t, server)
-	waitConnected(t, b)
-	consent(t, b, u, site.URL)
-	consent(t, b, u, site.Other)
-	u.toggle(u.open(site.URL + "/frames.html"))
-	awaitTabs(t, b, 1)
+	b := shareTab(t, site, "/frames.html")
 	run := &cdpsuite.Run{
 		Plain: cdpsuite.StartPlain(t, site.URL+"/frames.html"), Site: site.URL, Other: site.Other, Nothing: site.Nothing,
 		Uploads: t.TempDir(), Only: *cdpCases, UserChrome: true,
@@ -39,6 +33,19 @@ func TestCDPConformance(t *testing.T) {
 	if run.Only == "" && equal < 60 {
 		t.Errorf("%d cases are equal, want 60", equal)
 	}
+}
+
+// shareTab starts a Chrome whose user allows scripts on a site and shares a tab with one of its pages.
+func shareTab(t *testing.T, site *cdpsuite.Site, path string) *Backend {
+	t.Helper()
+	server, u := startRealUser(t, func(string) {})
+	b := newBackend(t, server)
+	waitConnected(t, b)
+	consent(t, b, u, site.URL)
+	consent(t, b, u, site.Other)
+	u.toggle(u.open(site.URL + path))
+	awaitTabs(t, b, 1)
+	return b
 }
 
 // consent allows scripts on a site, as the user does.

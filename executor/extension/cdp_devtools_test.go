@@ -46,12 +46,7 @@ func (c webSocketConn) Close() error { return c.socket.CloseNow() }
 func TestDevToolsFrontend(t *testing.T) {
 	tier.Deep(t)
 	site := cdpsuite.NewSite(t)
-	server, u := startRealUser(t, func(string) {})
-	b := newBackend(t, server)
-	waitConnected(t, b)
-	consent(t, b, u, site.URL)
-	u.toggle(u.open(site.URL + "/form.html"))
-	awaitTabs(t, b, 1)
+	b := shareTab(t, site, "/form.html")
 	ours := serveCDP(t, b, &cdpsuite.Run{Site: site.URL, Other: site.Other, Nothing: site.Nothing, Uploads: t.TempDir()})
 	resp, err := http.Get(ours.URL + "/json/list")
 	if err != nil {

@@ -33,8 +33,12 @@ func newScriptedExtension(t *testing.T) *scriptedExtension {
 	server := newServer(t)
 	e := &scriptedExtension{t: t, b: newBackend(t, server)}
 	_, e.peer = server.Pipe("scripted")
-	t.Cleanup(e.peer.Close)
-	go e.serve()
+	var serving sync.WaitGroup
+	serving.Go(e.serve)
+	t.Cleanup(func() {
+		e.peer.Close()
+		serving.Wait()
+	})
 	await.Until(t, "the shared tab", func() bool {
 		h := e.b.hub
 		h.mu.Lock()

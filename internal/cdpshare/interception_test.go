@@ -119,6 +119,20 @@ func TestInterception(t *testing.T) {
 	p.event("Fetch.requestPaused", request("/tools"), false)
 }
 
+// TestFailedChanges checks that a request which the browser does not continue with the changes of an
+// earlier client continues without them when the last client tries again.
+func TestFailedChanges(t *testing.T) {
+	p := &peer{t: t}
+	const request = `{"request":{"url":"http://a.test/"},"requestId":"1"}`
+	p.enable("a", ``, ``)
+	p.enable("b", ``, `{"patterns":[{"urlPattern":"*"},{"urlPattern":"*"}],"handleAuthRequests":false}`)
+	p.event("Fetch.requestPaused", request, false, "a gets Fetch.requestPaused "+request)
+	p.answer("a", "Fetch.continueRequest", `{"requestId":"1","method":"PUT"}`, "", `b gets Fetch.requestPaused {"request":{"method":"PUT","url":"http://a.test/"},"requestId":"1"}`)
+	undo := p.answer("b", "Fetch.continueRequest", `{"requestId":"1"}`, `Fetch.continueRequest {"method":"PUT","requestId":"1"}`)
+	undo()
+	p.answer("b", "Fetch.continueRequest", `{"requestId":"1"}`, `Fetch.continueRequest {"requestId":"1"}`)
+}
+
 // TestInterceptionUndo checks that a Fetch.enable that the browser rejects leaves the state before.
 func TestInterceptionUndo(t *testing.T) {
 	p := &peer{t: t}
